@@ -1,0 +1,129 @@
+//! What a network driver (LND) does for the core, and what the core does for a driver.
+//!
+//! A driver is a [`Driver`], one per kind of network and node; each interface that it serves is an
+//! [`LndNi`]. The core hands it a [`Message`] with [`LndNi::send`]; the driver hands every message back
+//! exactly once. For a message that arrives the driver asks [`Upcalls::receive`] what to do with the
+//! payload, does it, and reports with [`Upcalls::received`].
+//!
+//! No lock of the core's is held during any call in either direction, so a driver may call up from inside
+//! `send`.
+
+use crate::errno::Errno;
+use crate::message::Message;
+use crate::topology::Ni;
+use lnet_wire::{Header, NetType, Nid};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A driver for one kind of network.
+pub trait Driver: Send + Sync {
+    /// The kind of network it serves.
+    fn net_type(&self) -> NetType;
+
+    /// Brings `ni` up: when this returns, peers can reach it. The error has been logged, naming the thing
+    /// that was in the way.
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno>;
+
+    /// Lets the calling thread do the driver's reading and writing for a while, so that a thread that waits
+    /// for an event need not be woken by another. Returns after the first thing done, after `timeout`, or
+    /// at once when the driver does not offer this or another thread is at it.
+    fn progress(&self, timeout: Duration) -> Progress {
+        let _ = timeout;
+        Progress::NotOffered
+    }
+
+    /// Ends the driver's threads. Its interfaces have been shut down before.
+    fn shutdown(&self) {}
+}
+
+/// What came of [`Driver::progress`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The caller should wait by other means.
+    NotOffered,
+    /// Nothing happened within the time given.
+    Idle,
+    /// Something was read or written.
+    Worked,
+}
+
+/// One interface as its driver serves it.
+pub trait LndNi: Send + Sync {
+    /// Sends `message` to [`Message::next_hop`]. Never blocks on the network.
+    fn send(&self, message: Box<Message>) -> SendOutcome;
+
+    /// Takes the interface down: no upcall for it follows the return, and every message it had is back
+    /// (with [`Errno::Shutdown`]).
+    fn shutdown(&self);
+}
+
+/// What a driver says of a message that it was given.
+#[derive(Debug)]
+pub enum SendOutcome {
+    /// It is done with it, well or ill: the memory is free again.
+    Done(Box<Message>, Result<(), Errno>),
+    /// It keeps it and will call [`Upcalls::finalize`].
+    Pending,
+}
+
+/// What the core does for drivers. Any thread may call; none of these blocks. Event handlers of the
+/// application run inside them.
+pub trait Upcalls: Send + Sync {
+    /// A message has arrived on `ni` from the directly connected peer `from`: what is to become of its
+    /// payload? `hold` is called when the answer is [`Verdict::Hold`], before this returns.
+    fn receive(
+        &self,
+        ni: &Arc<Ni>,
+        from: Nid,
+        header: &Header,
+        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
+    ) -> Verdict;
+
+    /// The payload of a message from [`Verdict::Deliver`] is in place, or will never be. A GET's data is
+    /// sent from inside this call.
+    fn received(&self, message: Box<Message>, result: Result<(), Errno>);
+
+    /// A message for which `send` answered [`SendOutcome::Pending`] is done with.
+    fn finalize(&self, message: Box<Message>, result: Result<(), Errno>);
+}
+
+/// What a driver does with a message that arrived.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Read [`Message::payload_len`] bytes into [`Message::payload`], throw away what the header announces
+    /// beyond that, and call [`Upcalls::received`].
+    Deliver(Box<Message>),
+    /// Read all of the payload and throw it away; nothing to report.
+    Discard,
+    /// Do not read on: [`HeldReceive::resume`] brings the verdict later (a lazy portal without a buffer).
+    Hold,
+    /// The message breaks the protocol: close the connection, saying why in the log.
+    Refuse(Violation),
+}
+
+/// A message that waits in a driver for a buffer.
+pub trait HeldReceive: Send + Sync {
+    /// The verdict: [`Verdict::Deliver`] or [`Verdict::Discard`]. Comes once, possibly before the
+    /// [`Upcalls::receive`] that asked to hold has returned.
+    fn resume(&self, verdict: Verdict);
+}
+
+/// How a message breaks LNet's rules (the fatal checks, wire spec 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// An ACK or GET with a payload.
+    #[error("an ACK or GET with {0} bytes of payload")]
+    UnexpectedPayload(u32),
+    /// A payload above 1 MiB.
+    #[error("a payload of {0} bytes, more than 1 MiB")]
+    PayloadTooLong(u32),
+    /// For another node on the same net: it should have gone there directly.
+    #[error("for another node on the net it came by")]
+    ShouldHaveGoneDirect,
+    /// For another of this node's interfaces.
+    #[error("for another interface of this node")]
+    WrongInterface,
+    /// This node is shutting down.
+    #[error("this node is shutting down")]
+    ShuttingDown,
+}

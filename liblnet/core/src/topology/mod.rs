@@ -1,0 +1,5 @@
+//! Who is where: this node's nets and NIs, other nodes' peer NIs.
+
+mod ni;
+
+pub use ni::Ni;

@@ -1,0 +1,241 @@
+//! The LNet message header: who to whom, what kind, how much follows.
+//!
+//! Two forms carry the same content: 72 bytes with eight-byte NIDs (every IPv4 network), 96 bytes with
+//! twenty-byte NIDs (2.16 and later, on IPv6). Integers are little-endian in both; twenty-byte NIDs are
+//! big-endian; wire handles are opaque.
+
+use crate::byte_order::{ByteOrder, array, put_u32, put_u64};
+use crate::nid::{Nid, Pid};
+use thiserror::Error;
+
+/// Bytes of the header with eight-byte NIDs.
+pub const HEADER_LEN: usize = 72;
+/// Bytes of the header with twenty-byte NIDs.
+pub const LONG_HEADER_LEN: usize = 96;
+
+/// The four kinds of message, and the fifth number that only the oldest handshake uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum MessageType {
+    /// The receipt for a PUT.
+    Ack = 0,
+    /// Data for the target's memory.
+    Put = 1,
+    /// A request for the target's data.
+    Get = 2,
+    /// The data that a GET asked for.
+    Reply = 3,
+    /// Never a message: the version 1 handshake.
+    Hello = 4,
+}
+
+/// A descriptor as its owner wrote it into a PUT or GET. Only the owner can read it; everybody else sends
+/// the sixteen bytes back as they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WireHandle {
+    /// Names one life of the owner: answers meant for an earlier life are dropped.
+    pub interface_cookie: u64,
+    /// Names the descriptor within that life.
+    pub object_cookie: u64,
+}
+
+impl WireHandle {
+    const NONE: Self = Self { interface_cookie: u64::MAX, object_cookie: u64::MAX };
+
+    fn get(bytes: &[u8], offset: usize) -> Self {
+        Self {
+            interface_cookie: ByteOrder::Little.u64(bytes, offset),
+            object_cookie: ByteOrder::Little.u64(bytes, offset + 8),
+        }
+    }
+
+    fn put(self, bytes: &mut [u8], offset: usize) {
+        put_u64(bytes, offset, self.interface_cookie);
+        put_u64(bytes, offset + 8, self.object_cookie);
+    }
+}
+
+/// What differs from kind to kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// The receipt for a PUT.
+    Ack {
+        /// From the PUT.
+        handle: WireHandle,
+        /// From the PUT.
+        match_bits: u64,
+        /// Bytes that the target kept.
+        accepted: u32,
+    },
+    /// Data for the target's memory.
+    Put {
+        /// Where the receipt goes; `None` when none is wanted (all ones on the wire).
+        ack: Option<WireHandle>,
+        /// What the target matches on.
+        match_bits: u64,
+        /// 64 bits of the sender's for the target's event, never interpreted.
+        hdr_data: u64,
+        /// The target's portal; any value may arrive.
+        portal: u32,
+        /// Where in the target's buffer, if that is managed by the sender.
+        offset: u32,
+    },
+    /// A request for the target's data.
+    Get {
+        /// Where the data goes.
+        reply: WireHandle,
+        /// What the target matches on.
+        match_bits: u64,
+        /// The target's portal; any value may arrive.
+        portal: u32,
+        /// Where in the target's buffer, if that is managed by the sender.
+        offset: u32,
+        /// The most bytes that the sender can take.
+        sink_length: u32,
+    },
+    /// The data that a GET asked for.
+    Reply {
+        /// From the GET.
+        handle: WireHandle,
+    },
+}
+
+impl Body {
+    /// Which kind of message this belongs to.
+    pub const fn kind(&self) -> MessageType {
+        match self {
+            Self::Ack { .. } => MessageType::Ack,
+            Self::Put { .. } => MessageType::Put,
+            Self::Get { .. } => MessageType::Get,
+            Self::Reply { .. } => MessageType::Reply,
+        }
+    }
+}
+
+/// One message's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The interface that the message is finally for.
+    pub dest_nid: Nid,
+    /// The interface that it first left from.
+    pub src_nid: Nid,
+    /// The process that it is for; nobody checks it.
+    pub dest_pid: Pid,
+    /// The process that sent it.
+    pub src_pid: Pid,
+    /// Bytes that follow the header. Not yet checked against any limit.
+    pub payload_length: u32,
+    /// The rest.
+    pub body: Body,
+}
+
+/// Why bytes are not a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HeaderError {
+    /// Not ACK, PUT, GET or REPLY.
+    #[error("unknown message type {0}")]
+    UnknownType(u32),
+    /// Source or destination is the wildcard, or has an address size nobody uses.
+    #[error("the {0} NID does not name one interface")]
+    NidNotConcrete(&'static str),
+}
+
+impl Header {
+    /// Reads the 72-byte form.
+    pub fn decode(bytes: &[u8; HEADER_LEN]) -> Result<Self, HeaderError> {
+        let nid = |offset, which| {
+            Nid::from_u64(ByteOrder::Little.u64(bytes, offset)).ok_or(HeaderError::NidNotConcrete(which))
+        };
+        Self::decode_rest(nid(0, "destination")?, nid(8, "source")?, &bytes[16..])
+    }
+
+    /// Reads the 96-byte form.
+    pub fn decode_long(bytes: &[u8; LONG_HEADER_LEN]) -> Result<Self, HeaderError> {
+        let nid = |offset, which| {
+            Nid::from_wire20(array(bytes, offset)).ok_or(HeaderError::NidNotConcrete(which))
+        };
+        Self::decode_rest(nid(0, "destination")?, nid(20, "source")?, &bytes[40..])
+    }
+
+    /// Writes the 72-byte form; `None` when a NID does not fit in it.
+    pub fn encode(&self) -> Option<[u8; HEADER_LEN]> {
+        let mut out = [0; HEADER_LEN];
+        put_u64(&mut out, 0, self.dest_nid.to_u64()?);
+        put_u64(&mut out, 8, self.src_nid.to_u64()?);
+        self.encode_rest(&mut out[16..]);
+        Some(out)
+    }
+
+    /// Writes the 96-byte form.
+    pub fn encode_long(&self) -> [u8; LONG_HEADER_LEN] {
+        let mut out = [0; LONG_HEADER_LEN];
+        out[..20].copy_from_slice(&self.dest_nid.to_wire20());
+        out[20..40].copy_from_slice(&self.src_nid.to_wire20());
+        self.encode_rest(&mut out[40..]);
+        out
+    }
+
+    fn decode_rest(dest_nid: Nid, src_nid: Nid, rest: &[u8]) -> Result<Self, HeaderError> {
+        let le = ByteOrder::Little;
+        let body = match le.u32(rest, 8) {
+            0 => Body::Ack {
+                handle: WireHandle::get(rest, 16),
+                match_bits: le.u64(rest, 32),
+                accepted: le.u32(rest, 40),
+            },
+            1 => Body::Put {
+                ack: Some(WireHandle::get(rest, 16)).filter(|h| *h != WireHandle::NONE),
+                match_bits: le.u64(rest, 32),
+                hdr_data: le.u64(rest, 40),
+                portal: le.u32(rest, 48),
+                offset: le.u32(rest, 52),
+            },
+            2 => Body::Get {
+                reply: WireHandle::get(rest, 16),
+                match_bits: le.u64(rest, 32),
+                portal: le.u32(rest, 40),
+                offset: le.u32(rest, 44),
+                sink_length: le.u32(rest, 48),
+            },
+            3 => Body::Reply { handle: WireHandle::get(rest, 16) },
+            other => return Err(HeaderError::UnknownType(other)),
+        };
+        Ok(Self {
+            dest_nid,
+            src_nid,
+            dest_pid: Pid(le.u32(rest, 0)),
+            src_pid: Pid(le.u32(rest, 4)),
+            payload_length: le.u32(rest, 12),
+            body,
+        })
+    }
+
+    fn encode_rest(&self, rest: &mut [u8]) {
+        put_u32(rest, 0, self.dest_pid.0);
+        put_u32(rest, 4, self.src_pid.0);
+        put_u32(rest, 8, self.body.kind() as u32);
+        put_u32(rest, 12, self.payload_length);
+        match self.body {
+            Body::Ack { handle, match_bits, accepted } => {
+                handle.put(rest, 16);
+                put_u64(rest, 32, match_bits);
+                put_u32(rest, 40, accepted);
+            }
+            Body::Put { ack, match_bits, hdr_data, portal, offset } => {
+                ack.unwrap_or(WireHandle::NONE).put(rest, 16);
+                put_u64(rest, 32, match_bits);
+                put_u64(rest, 40, hdr_data);
+                put_u32(rest, 48, portal);
+                put_u32(rest, 52, offset);
+            }
+            Body::Get { reply, match_bits, portal, offset, sink_length } => {
+                reply.put(rest, 16);
+                put_u64(rest, 32, match_bits);
+                put_u32(rest, 40, portal);
+                put_u32(rest, 44, offset);
+                put_u32(rest, 48, sink_length);
+            }
+            Body::Reply { handle } => handle.put(rest, 16),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Network identifiers: which net, which address on it.
+//!
+//! A [`Nid`] always names one interface. The "any" wildcard of the C API is not a `Nid`; Rust code says
+//! `Option<Nid>` (or a match type of its own) where any will do.
+
+use crate::byte_order::array;
+use std::cmp::Ordering;
+
+/// The kind of network, which is the kind of driver (`LND`) that serves it.
+///
+/// Kept as the wire's number, because a peer may name kinds that this node does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetType(pub u16);
+
+impl NetType {
+    /// TCP (`SOCKLND`).
+    pub const TCP: Self = Self(2);
+    /// InfiniBand verbs (`O2IBLND`).
+    pub const O2IB: Self = Self(5);
+    /// Loopback (`LOLND`).
+    pub const LO: Self = Self(9);
+    /// Cray Gemini (`GNILND`).
+    pub const GNI: Self = Self(13);
+    /// Gemini with IP addresses (`GNIIPLND`).
+    pub const GNI_IP: Self = Self(14);
+    /// Portals 4 (`PTL4LND`).
+    pub const PTL4: Self = Self(15);
+    /// libfabric in the kernel (`KFILND`).
+    pub const KFI: Self = Self(16);
+    /// Elastic fabric adapter (`EFALND`).
+    pub const EFA: Self = Self(18);
+    /// BXI 3 (`BXI3LND`).
+    pub const BXI3: Self = Self(19);
+}
+
+/// A network: its type and its number (`tcp1` is type TCP, number 1).
+///
+/// The 32-bit value is `type << 16 | number`, as on the wire and in the C API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetId(u32);
+
+impl NetId {
+    /// The net that holds `0@lo`.
+    pub const LOOPBACK: Self = Self::new(NetType::LO, 0);
+
+    /// The net of `kind` with `number`.
+    pub const fn new(kind: NetType, number: u16) -> Self {
+        Self((kind.0 as u32) << 16 | number as u32)
+    }
+
+    /// From the C API's and the wire's value; `None` for the wildcard (all ones).
+    pub const fn from_u32(value: u32) -> Option<Self> {
+        if value == u32::MAX { None } else { Some(Self(value)) }
+    }
+
+    /// The C API's and the wire's value.
+    pub const fn to_u32(self) -> u32 {
+        self.0
+    }
+
+    /// Which kind of network this is.
+    pub const fn kind(self) -> NetType {
+        NetType((self.0 >> 16) as u16)
+    }
+
+    /// The number among networks of its kind.
+    pub const fn number(self) -> u16 {
+        self.0 as u16
+    }
+}
+
+/// The address part of a NID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// Four bytes, as an integer: an IPv4 address in host order (10.0.0.1 is 0x0a000001), or a plain number.
+    Short(u32),
+    /// Sixteen bytes in network order: an IPv6 address (2.16 and later).
+    Long([u8; 16]),
+}
+
+/// The identity of one network interface of one node: address and net, as in `10.0.0.1@tcp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Nid {
+    net: NetId,
+    address: Address,
+}
+
+impl Nid {
+    /// `0@lo`.
+    pub const LOOPBACK: Self = Self::new(NetId::LOOPBACK, 0);
+
+    /// The NID with a four-byte address.
+    pub const fn new(net: NetId, address: u32) -> Self {
+        Self { net, address: Address::Short(address) }
+    }
+
+    /// The NID with a sixteen-byte address in network order.
+    pub const fn new_long(net: NetId, address: [u8; 16]) -> Self {
+        Self { net, address: Address::Long(address) }
+    }
+
+    /// From the eight-byte form (`lnet_nid_t`: net in the high half); `None` for the wildcard (all ones).
+    pub const fn from_u64(value: u64) -> Option<Self> {
+        match NetId::from_u32((value >> 32) as u32) {
+            Some(net) => Some(Self::new(net, value as u32)),
+            None => None,
+        }
+    }
+
+    /// The eight-byte form (`lnet_nid_t`); `None` when the address does not fit in it.
+    pub const fn to_u64(self) -> Option<u64> {
+        match self.address {
+            Address::Short(address) => Some((self.net.0 as u64) << 32 | address as u64),
+            Address::Long(_) => None,
+        }
+    }
+
+    /// The net this interface is on.
+    pub const fn net(self) -> NetId {
+        self.net
+    }
+
+    /// The address on that net.
+    pub const fn address(self) -> Address {
+        self.address
+    }
+
+    /// Whether this is `0@lo`.
+    pub fn is_loopback(self) -> bool {
+        self == Self::LOOPBACK
+    }
+
+    /// From the twenty-byte form (`struct lnet_nid`, always big-endian); `None` for the wildcard and for
+    /// sizes other than 4 and 16 address bytes.
+    pub fn from_wire20(bytes: [u8; 20]) -> Option<Self> {
+        if bytes[1] == 0xff {
+            return None;
+        }
+        let net = NetId::new(NetType(bytes[1].into()), u16::from_be_bytes([bytes[2], bytes[3]]));
+        match bytes[0] {
+            0 => Some(Self::new(net, u32::from_be_bytes(array(&bytes, 4)))),
+            12 => Some(Self::new_long(net, array(&bytes, 4))),
+            _ => None,
+        }
+    }
+
+    /// The twenty-byte form: size, type, number, address, always big-endian.
+    pub fn to_wire20(self) -> [u8; 20] {
+        let mut out = [0; 20];
+        out[1] = self.net.kind().0 as u8;
+        out[2..4].copy_from_slice(&self.net.number().to_be_bytes());
+        match self.address {
+            Address::Short(address) => out[4..8].copy_from_slice(&address.to_be_bytes()),
+            Address::Long(address) => {
+                out[0] = 12;
+                out[4..].copy_from_slice(&address);
+            }
+        }
+        out
+    }
+}
+
+/// The order that decides connection races: the twenty-byte forms compared byte by byte, which for
+/// four-byte addresses is the order of the `lnet_nid_t` values.
+impl Ord for Nid {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.to_wire20().cmp(&other.to_wire20())
+    }
+}
+
+impl PartialOrd for Nid {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A process on a node. Kernel nodes have one, 12345.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pid(pub u32);
+
+impl Pid {
+    /// What Lustre, selftest and Motr use, and the only one a kernel node has.
+    pub const LUSTRE: Self = Self(12345);
+    /// Set by an accepting node in the PID of a peer that called from an unprivileged port.
+    pub const USER_FLAG: u32 = 0x8000_0000;
+
+    /// Whether the accepting node made this PID up (see [`Pid::USER_FLAG`]).
+    pub const fn is_user(self) -> bool {
+        self.0 & Self::USER_FLAG != 0
+    }
+}
+
+/// A process on a node: `12345-10.0.0.1@tcp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProcessId {
+    /// The node's interface.
+    pub nid: Nid,
+    /// The process.
+    pub pid: Pid,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_eight_byte_form_is_net_above_address() {
+        let nid = Nid::new(NetId::new(NetType::TCP, 5), 0x0a00_0001);
+        assert_eq!(nid.to_u64(), Some(0x0002_0005_0a00_0001));
+        assert_eq!(Nid::from_u64(0x0002_0005_0a00_0001), Some(nid));
+        assert_eq!(Nid::LOOPBACK.to_u64(), Some(0x0009_0000_0000_0000));
+        assert_eq!(Nid::from_u64(u64::MAX), None);
+    }
+
+    #[test]
+    fn the_twenty_byte_form_starts_with_the_eight_byte_form_in_big_endian() {
+        let nid = Nid::new(NetId::new(NetType::TCP, 1), 0x0a00_0001);
+        assert_eq!(nid.to_wire20()[..8], 0x0002_0001_0a00_0001_u64.to_be_bytes());
+        assert_eq!(Nid::from_wire20(nid.to_wire20()), Some(nid));
+        let long = Nid::new_long(nid.net(), [7; 16]);
+        assert_eq!(long.to_u64(), None);
+        assert_eq!(Nid::from_wire20(long.to_wire20()), Some(long));
+    }
+
+    #[test]
+    fn the_order_of_short_nids_is_that_of_their_eight_byte_forms() {
+        let all = [0x0002_0000_0a00_0001, 0x0002_0000_0a00_0002, 0x0002_0001_0a00_0000, 0x0005_0000_0000_0000];
+        assert!(all.windows(2).all(|w| Nid::from_u64(w[0]) < Nid::from_u64(w[1])));
+    }
+}
