@@ -13,8 +13,8 @@ use crate::sync::{Mutex, lock};
 use crate::topology::{Distance, Nets, Ni, NiTunables, PeerNi, PeerTable};
 use arc_swap::ArcSwap;
 use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 /// What a node is given at its start.
 #[derive(Clone, Copy, Debug)]
@@ -42,12 +42,13 @@ pub struct Core {
     ending: AtomicBool,
     /// One change of the configuration at a time; guards what pings are answered with.
     configuration: Mutex<PingTarget>,
+    this: Weak<Self>,
 }
 
 impl Core {
     /// A node that is on no net, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|this| Self {
             config,
             portals: (0..MAX_PORTALS).map(|_| Portal::default()).collect(),
             mds: HandleTable::new(),
@@ -58,6 +59,7 @@ impl Core {
             fail_rules: FailRules::default(),
             ending: AtomicBool::new(false),
             configuration: Mutex::new(PingTarget::default()),
+            this: Weak::clone(this),
         })
     }
 
@@ -137,6 +139,11 @@ impl Core {
         }
     }
 
+    /// This node, to be kept beyond the present call.
+    pub(crate) fn this(&self) -> Option<Arc<Self>> {
+        self.this.upgrade()
+    }
+
     /// Whether [`Core::shutdown`] has begun.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)
@@ -200,9 +207,9 @@ impl Core {
     fn stop_ni(&self, ni: &Arc<Ni>) {
         let lnd = ni.take_down();
         for portal in &self.portals {
-            self.drop_delayed(portal.take_delayed(|message| {
-                message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))
-            }));
+            self.drop_delayed(
+                portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
+            );
         }
         for pool in ni.all_tx() {
             let waiting = lock(pool).abandon();

@@ -78,14 +78,8 @@ impl Core {
             user_ptr: 0,
             eq: None,
         };
-        let me = self.me_attach(
-            RESERVED_PORTAL,
-            MatchId::ANY,
-            PING_MATCH_BITS,
-            0,
-            true,
-            InsertPosition::Before,
-        )?;
+        let me =
+            self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::Before)?;
         let memory = MdMemory::contiguous(address, length);
         match self.attach_owned(me, spec, memory, false, Some(owner), &mut |_| ()) {
             Ok(md) => Ok(md.handle()),

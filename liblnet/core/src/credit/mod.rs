@@ -84,7 +84,11 @@ mod tests {
             ((64, 16, 4), 64),
         ];
         for ((credits, peer_credits, cpts), want) in table {
-            assert_eq!(ni_credits_per_cpt(credits, peer_credits, cpts), want, "{credits} {peer_credits} {cpts}");
+            assert_eq!(
+                ni_credits_per_cpt(credits, peer_credits, cpts),
+                want,
+                "{credits} {peer_credits} {cpts}"
+            );
         }
     }
 

@@ -103,7 +103,9 @@ impl Portal {
         while index < state.delayed.len() && !md.is_exhausted() {
             match state.table.offer_to(slot, &state.delayed[index].request) {
                 Found::Nothing => index += 1,
-                found => attached.released.extend(state.delayed.remove(index).map(|delayed| (delayed, found))),
+                found => {
+                    attached.released.extend(state.delayed.remove(index).map(|delayed| (delayed, found)))
+                }
             }
         }
         Ok(attached)

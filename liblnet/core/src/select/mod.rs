@@ -4,7 +4,7 @@
 //! the destination's net; the destination as given.
 
 use crate::errno::Errno;
-use crate::topology::{Ni, Nets};
+use crate::topology::{Nets, Ni};
 use lnet_wire::Nid;
 use std::sync::Arc;
 
