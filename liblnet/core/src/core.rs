@@ -13,6 +13,7 @@ use crate::sync::{Mutex, lock};
 use crate::topology::{Distance, Nets, Ni, NiTunables, PeerNi, PeerTable};
 use arc_swap::ArcSwap;
 use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -25,7 +26,7 @@ pub struct CoreConfig {
     /// wall clock in nanoseconds.
     pub interface_cookie: u64,
     /// CPU partitions.
-    pub cpts: u32,
+    pub cpts: NonZeroUsize,
 }
 
 /// An LNet node: a value, of which a process may hold several. All methods may be called from any thread.

@@ -48,7 +48,7 @@ impl Core {
             let others = nets.nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback());
             others.map(|nid| PingEntry { nid, status: NiStatus::Up }).collect()
         });
-        let features = Features::NI_STATUS | Features::ROUTING_DISABLED | Features::MULTI_RAIL;
+        let features = Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL;
         let info = PingInfo { features, pid: self.config.pid, sequence, entries };
         let block: Arc<[u8]> = info.encode().into();
         self.post_own(block.as_ptr() as usize, block.len(), MdOptions::OP_GET, Arc::new(block))

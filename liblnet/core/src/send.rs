@@ -10,11 +10,12 @@ use crate::errno::Errno;
 use crate::event::{Event, handler_depth, in_handler};
 use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
-use crate::message::{HeldCredits, Message};
+use crate::message::Message;
 use crate::stats::Fate;
 use crate::sync::lock;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// What is to be done next with a message.
@@ -111,7 +112,7 @@ impl Core {
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
         let cpt = self.cpt_of(&message);
-        let held = std::mem::replace(&mut message.held, HeldCredits::default());
+        let held = std::mem::take(&mut message.held);
         let ni = message.ni.take();
         let peer_ni = message.peer_ni.take();
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
@@ -143,8 +144,8 @@ impl Core {
     /// The CPU partition whose NI credits a message uses (PS-40).
     fn cpt_of(&self, message: &Message) -> usize {
         match self.config.cpts {
-            0 | 1 => 0,
-            cpts => lnet_wire::nid::cpt_of_nid(message.next_hop.nid, cpts) as usize,
+            NonZeroUsize::MIN => 0,
+            cpts => lnet_wire::nid::cpt_of_nid(message.next_hop.nid, cpts),
         }
     }
 }

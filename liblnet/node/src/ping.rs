@@ -2,7 +2,7 @@
 
 use crate::node::Node;
 use lnet_core::{Errno, Event, EventKind, MdMemory, MdOptions, MdSpec, Target};
-use lnet_wire::ping_info::PingInfo;
+use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, ping_buffer_len};
 use lnet_wire::{MAX_PAYLOAD, Nid, PING_MATCH_BITS, ProcessId, RESERVED_PORTAL};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -26,8 +26,8 @@ pub struct PingRequest {
 impl Node {
     /// Pings a node. [`Errno::TimedOut`] without an answer in time, [`Errno::Protocol`] for an answer that
     /// is none, [`Errno::Invalid`] for room for nothing, or why the question could not be sent.
-    pub fn ping(&self, request: PingRequest) -> Result<PingInfo, Errno> {
-        let len = request.max_entries.checked_mul(16).and_then(|n| n.checked_add(16));
+    pub fn ping(&self, request: PingRequest) -> Result<ReceivedPingInfo, Errno> {
+        let len = u32::try_from(ping_buffer_len(request.max_entries)).ok();
         let len = len.filter(|len| request.max_entries > 0 && *len <= MAX_PAYLOAD).ok_or(Errno::Invalid)?;
         let room: Arc<[AtomicU8]> = (0..len).map(|_| AtomicU8::new(0)).collect();
         let (tell, heard) = sync_channel(4);

@@ -4,6 +4,7 @@ use crate::networks::{self, Network};
 use crate::tunables::TUNABLES;
 use lnet_core::{Errno, NiTunables};
 use socklnd::SocklndConfig;
+use std::num::NonZeroUsize;
 
 /// What a node is started with.
 #[derive(Clone, Debug)]
@@ -15,12 +16,13 @@ pub struct StartConfig {
     /// For the TCP driver.
     pub socklnd: SocklndConfig,
     /// CPU partitions.
-    pub cpts: u32,
+    pub cpts: NonZeroUsize,
 }
 
 impl Default for StartConfig {
     fn default() -> Self {
-        Self { networks: Vec::new(), ni: NiTunables::default(), socklnd: SocklndConfig::default(), cpts: 1 }
+        Self { networks: Vec::new(), ni: NiTunables::default(), socklnd: SocklndConfig::default(), cpts: NonZeroUsize::MIN,
+        }
     }
 }
 

@@ -59,7 +59,7 @@ impl Portal {
         position: InsertPosition,
     ) -> Result<Slot, Errno> {
         let state = &mut *lock(&self.state);
-        if *state.kind.get_or_insert(criteria.kind()) != criteria.kind() {
+        if *state.kind.get_or_insert_with(|| criteria.kind()) != criteria.kind() {
             return Err(Errno::NotPermitted);
         }
         state.table.attach(criteria, unlink, position)
