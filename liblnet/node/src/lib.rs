@@ -1,5 +1,6 @@
 //! An LNet node that runs: the core with its drivers, its threads and its configuration at start.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod interfaces;
 pub mod networks;
