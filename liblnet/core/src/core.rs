@@ -93,17 +93,20 @@ impl Core {
         }
         let ni = Arc::new(Ni::new(nid, tunables, self.config.cpts)?);
         let nets = self.nets().with(Arc::clone(&ni))?;
-        // Peers may call as soon as the driver listens, so the interface must be known before.
+        // The driver may call up as soon as it is started, so the interface must be known before.
         let before = self.nets.swap(Arc::new(nets));
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
-            Ok(lnd) => ni.set_lnd(lnd),
+            Ok(lnd) => {
+                ni.set_lnd(Arc::clone(&lnd));
+                self.rebuild_ping_target(ping_target);
+                lnd.open();
+                Ok(ni)
+            }
             Err(errno) => {
                 self.nets.store(before);
-                return Err(errno);
+                Err(errno)
             }
         }
-        self.rebuild_ping_target(ping_target);
-        Ok(ni)
     }
 
     /// Takes an interface away: messages on it end with an error, and pings do not show it any more.
