@@ -152,7 +152,8 @@ impl Scheduler {
             }
         }
         // Only as many as there are now: each may put itself in again.
-        for _ in 0..lock(&self.ready).len() {
+        let ready = lock(&self.ready).len();
+        for _ in 0..ready {
             let Some(connection) = lock(&self.ready).pop_front() else { break };
             connection.on_schedule();
             worked = true;
