@@ -10,6 +10,7 @@ use lnet_core::{
     MdOptions, MdSpec, Message, NiTunables, Target,
 };
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid, WireHandle};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 const PUT: u32 = MdOptions::OP_PUT.0;
@@ -26,10 +27,13 @@ const fn handle(object_cookie: u64) -> WireHandle {
     WireHandle { interface_cookie: COOKIE, object_cookie }
 }
 
-/// Keeps what it is given to send, and a verdict that came late.
+#[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
+type Sent = Vec<Box<Message>>;
+
+/// Keeps what it is given to send, and the verdicts that come late.
 #[derive(Clone, Default)]
 struct Played {
-    sent: Arc<Mutex<Vec<Box<Message>>>>,
+    sent: Arc<Mutex<Sent>>,
     resumed: Arc<Mutex<Vec<Verdict>>>,
     /// A message that arrives while the interface is taken down.
     straggler: Arc<Mutex<Option<Header>>>,
@@ -132,7 +136,7 @@ impl Rig {
         headers
     }
 
-    fn sent(&self) -> MutexGuard<'_, Vec<Box<Message>>> {
+    fn sent(&self) -> MutexGuard<'_, Sent> {
         self.driver.sent.lock().unwrap()
     }
 
@@ -358,4 +362,50 @@ fn a_queue_that_was_left_goes_with_its_last_md() {
     assert_eq!(rig.heard(), [(EventKind::Send, Ok(()), true)]);
     // Only the test itself still holds what the handler did.
     assert_eq!(Arc::strong_count(&rig.heard), 1);
+}
+
+/// Three threads send by one credit each way while a fourth has the messages sent, MDs are unlinked under
+/// them, and in the end the interface goes.
+#[test]
+fn with_one_credit_and_many_threads_every_send_ends_once_and_all_credits_come_back() {
+    for (credits, peer_credits) in [(1, 8), (8, 1), (1, 1), (3, 2)] {
+        let rig = rig(credits, peer_credits);
+        let memory = [0_u8; 8];
+        let senders_left = AtomicUsize::new(3);
+        let (accepted, mds) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for sender in 0..3 {
+                let (rig, memory, senders_left) = (&rig, &memory, &senders_left);
+                let (accepted, mds) = (&accepted, &mds);
+                scope.spawn(move || {
+                    for round in 0..300_u32 {
+                        let md = rig.bind(memory, if round % 3 == 0 { 2 } else { -1 });
+                        mds.fetch_add(1, Ordering::Relaxed);
+                        let peer = Some(nid(0, 2 + (sender + round) % 2));
+                        for _ in 0..4 {
+                            let put = rig.core.put(None, md, false, Target { nid: peer, ..to_peer() }, 0);
+                            accepted.fetch_add(usize::from(put.is_ok()), Ordering::Relaxed);
+                        }
+                        let _ = rig.core.md_unlink(md);
+                    }
+                    senders_left.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+            scope.spawn(|| {
+                while senders_left.load(Ordering::SeqCst) > 0 {
+                    if rig.drive(Ok(())).is_empty() {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+        });
+        rig.core.remove_ni(nid(0, 1)).unwrap();
+        let heard = rig.heard();
+        let sends = heard.iter().filter(|(kind, ..)| *kind == EventKind::Send).count();
+        let last = heard.iter().filter(|(.., unlinked)| *unlinked).count();
+        assert_eq!((sends, last), (accepted.into_inner(), mds.into_inner()));
+        assert_eq!(rig.ni.credits(), Credits(credits as i32));
+        assert!(rig.core.peer_nis().iter().all(|peer| peer.credits() == Credits(peer_credits as i32)));
+        assert_eq!(rig.core.eq_free(rig.eq), Ok(()));
+    }
 }
