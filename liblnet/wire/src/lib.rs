@@ -8,6 +8,7 @@
 pub mod byte_order;
 pub mod header;
 pub mod nid;
+pub mod ping_info;
 
 pub use header::{Body, Header, HeaderError, MessageType, WireHandle};
 pub use nid::{NetId, NetType, Nid, Pid, ProcessId};

@@ -224,7 +224,12 @@ mod tests {
 
     #[test]
     fn the_order_of_short_nids_is_that_of_their_eight_byte_forms() {
-        let all = [0x0002_0000_0a00_0001, 0x0002_0000_0a00_0002, 0x0002_0001_0a00_0000, 0x0005_0000_0000_0000];
+        let all =
+            [0x0002_0000_0a00_0001, 0x0002_0000_0a00_0002, 0x0002_0001_0a00_0000, 0x0005_0000_0000_0000];
         assert!(all.windows(2).all(|w| Nid::from_u64(w[0]) < Nid::from_u64(w[1])));
     }
+}
+/// tmp
+pub fn cpt_of_nid(_nid: Nid, _n: u32) -> u32 {
+    0
 }
