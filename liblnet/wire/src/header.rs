@@ -238,3 +238,7 @@ impl Header {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "header_tests.rs"]
+mod tests;
