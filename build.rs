@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-#[path = "liblnet/abi/src/exported.rs"]
-#[allow(dead_code)]
+#[path = "liblnet/abi/exported.rs"]
+#[allow(dead_code, unreachable_pub)]
 mod exported;
 
 #[cfg(feature = "headers")]
@@ -15,7 +15,7 @@ mod exported;
 mod generator;
 
 fn main() {
-    println!("cargo::rerun-if-changed=liblnet/abi/src/exported.rs");
+    println!("cargo::rerun-if-changed=liblnet/abi/exported.rs");
     export_symbols();
     #[cfg(feature = "headers")]
     generator::generate();

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 const TEMPLATES: &str = "liblnet/abi/headers";
+const LINE_LENGTH: usize = 100;
 const SOURCES: &str = "liblnet/abi/src";
 
 /// Names that are C's own, or that stand for a C spelling that Rust does not have.
@@ -20,11 +21,11 @@ const C_SPELLINGS: &[(&str, &str)] = &[
     ("__u32", "__u32"),
     ("__s32", "__s32"),
     ("__u64", "__u64"),
+    ("Flag", "bool"),
     ("volatile_ulong", "volatile unsigned long"),
     ("EnumUnlink", "enum lnet_unlink"),
     ("EnumInsPos", "enum lnet_ins_pos"),
     ("EnumAckReq", "enum lnet_ack_req"),
-    ("lnet_ni", "struct lnet_ni"),
 ];
 
 /// Writes the headers into `LNET_HEADERS_DIR`, or into `OUT_DIR/include` without it.
@@ -62,7 +63,7 @@ fn c_of_rust() -> String {
         documentation_style: DocumentationStyle::Doxy,
         no_includes: true,
         usize_is_size_t: true,
-        line_length: 100,
+        line_length: LINE_LENGTH,
         tab_width: 8,
         ..Config::default()
     };
@@ -103,9 +104,8 @@ fn c_of_rust() -> String {
 fn items(c: &str) -> BTreeMap<String, String> {
     let mut items = BTreeMap::new();
     for item in c.split("\n\n").map(str::trim).filter(|item| !item.is_empty()) {
-        let code = item.rsplit_once("*/\n").filter(|(doc, _)| doc.starts_with("/**") && !doc.contains('{'));
-        let code = code.map_or(item, |(_, code)| code);
-        if let Some(name) = name_of(code) {
+        let after_doc = item.split_once("*/\n").filter(|_| item.starts_with("/**"));
+        if let Some(name) = name_of(after_doc.map_or(item, |(_, code)| code)) {
             items.insert(name, tidy(item));
         }
     }
@@ -116,10 +116,8 @@ fn name_of(code: &str) -> Option<String> {
     let word = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').find(|w| !w.is_empty()).map(str::to_owned);
     for start in ["struct ", "enum "] {
         if let Some(rest) = code.strip_prefix(start)
-            && code.trim_end().ends_with("};")
-            || code.starts_with(start) && code.contains("{\n")
+            && code.contains("{\n")
         {
-            let rest = code.strip_prefix(start).unwrap_or_default().trim_start();
             return word(rest.strip_prefix("__attribute__((packed)) ").unwrap_or(rest));
         }
     }
@@ -151,11 +149,27 @@ fn tidy(item: &str) -> String {
         out.push('\n');
         i += 1;
     }
-    for export in EXPORTED {
-        out = out.replace(&format!(" _{}(", export.name), &format!(" {}(", export.name));
-        out = out.replace(&format!("*_{}(", export.name), &format!("*{}(", export.name));
+    if let Some(at) = EXPORTED.iter().find_map(|export| out.rfind(&format!("_{}(", export.name))) {
+        let start = out[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        out = format!("{}{}", &out[..start], wrap(&format!("{}{}", &out[start..at], &out[at + 1..])));
     }
     out.replace("        ", "\t").trim_end().to_owned()
+}
+
+/// A prototype on as few lines as it takes.
+fn wrap(prototype: &str) -> String {
+    let one_line = prototype.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut out, mut column) = (String::new(), 0);
+    for argument in one_line.split_inclusive(", ") {
+        if column + argument.trim_end().len() > LINE_LENGTH {
+            out.truncate(out.trim_end().len());
+            out.push_str("\n\t\t");
+            column = 16;
+        }
+        out.push_str(argument);
+        column += argument.len();
+    }
+    out
 }
 
 fn templates(dir: &Path) -> Vec<PathBuf> {

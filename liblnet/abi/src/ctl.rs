@@ -9,7 +9,8 @@ use crate::types::{
 };
 use lnet_core::Errno;
 use lnet_core::stats::NodeCounters;
-use lnet_wire::{Nid, Pid, ProcessId};
+use lnet_node::PingRequest;
+use lnet_wire::{Features, Nid, Pid, ProcessId};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -269,4 +270,71 @@ fn ping_peer(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
     data.ping_count = store(&answer.ids, room, data.ping_count);
     data.mr_info = answer.multi_rail.into();
     Ok(())
+}
+
+/// What a ping found out.
+struct Answer {
+    ids: Vec<lnet_process_id>,
+    multi_rail: bool,
+}
+
+/// Pings; a negative number of milliseconds waits without limit.
+fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Answer, Errno> {
+    let timeout = u64::try_from(milliseconds as i32).ok().map(Duration::from_millis);
+    if timeout.is_some_and(|timeout| timeout > PING_MAX) || !(1..=PING_MAX_IDS).contains(&room) {
+        return Err(Errno::Invalid);
+    }
+    let nid = Nid::from_u64(target.nid).ok_or(Errno::Invalid)?;
+    let target = ProcessId { nid, pid: Pid(target.pid) };
+    let request = PingRequest { target, source: None, max_entries: room, timeout };
+    let info = backend::node()?.ping(request)?;
+    let nids = std::iter::once(Nid::LOOPBACK).chain(info.entries.iter().map(|entry| entry.nid));
+    // A NID that C's eight bytes cannot hold is not shown.
+    let ids = nids.filter_map(|nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: info.pid.0 }));
+    Ok(Answer { ids: ids.collect(), multi_rail: info.features.contains(Features::MULTI_RAIL) })
+}
+
+/// Stores as many as there is room for; returns how many there are.
+fn store(ids: &[lnet_process_id], to: NonNull<lnet_process_id>, room: u32) -> u32 {
+    for (i, id) in ids.iter().take(room as usize).enumerate() {
+        // SAFETY: by the contract of `LNetCtl` there is room for `room` of them.
+        unsafe { to.add(i).write_unaligned(*id) };
+    }
+    ids.len().min(room as usize) as u32
+}
+
+/// The counts in C are 32 bits wide and wrap.
+fn counters_to_c(counters: &NodeCounters) -> lnet_counters {
+    lnet_counters {
+        send_count: counters.sent.messages() as u32,
+        recv_count: counters.received.messages() as u32,
+        drop_count: counters.dropped.messages() as u32,
+        send_length: counters.sent.bytes,
+        recv_length: counters.received.bytes,
+        drop_length: counters.dropped.bytes,
+        ..lnet_counters::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_known_by_their_whole_number() {
+        let cases = [
+            (0xc008_6532, Ok(Command::GetNi)),
+            (0xc008_653d, Ok(Command::Ping)),
+            (0xc0b8_655b, Ok(Command::GetStats)),
+            (0xc0b8_6563, Ok(Command::GetNumaRange)),
+            (0xc0b8_6551, Err(Errno::NotSupported)),
+            (0xc0b8_6532, Err(Errno::Invalid)),
+            (0xc008_6632, Err(Errno::Invalid)),
+            (0xc0b8_6571, Err(Errno::Invalid)),
+            (0, Err(Errno::Invalid)),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(Command::parse(number), expected, "{number:#x}");
+        }
+    }
 }

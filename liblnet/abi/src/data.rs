@@ -5,7 +5,7 @@ use crate::entry::entry;
 use crate::types::{
     EnumAckReq, __u64, lnet_ack_req, lnet_handle_md, lnet_nid_t, lnet_process_id,
 };
-use lnet_core::Errno;
+use lnet_core::{Errno, Target};
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};
 
@@ -37,11 +37,8 @@ pub unsafe extern "C" fn _LNetPut(
             n if n == lnet_ack_req::LNET_NOACK_REQ as u32 => false,
             _ => return Err(Errno::Invalid),
         };
-        let (from, to) = (Nid::from_u64(self_nid), Nid::from_u64(target.nid));
-        backend::core(|core| {
-            core.put(from, md.into(), ack, to, Pid(target.pid), portal, match_bits, offset, hdr_data)
-        })
-        .map(|()| 0)
+        let target = target_of(target, portal, match_bits, offset);
+        backend::core(|core| core.put(Nid::from_u64(self_nid), md.into(), ack, target, hdr_data)).map(|()| 0)
     })
 }
 
@@ -60,8 +57,11 @@ pub unsafe extern "C" fn _LNetGet(
     offset: c_uint,
 ) -> c_int {
     entry("LNetGet", || {
-        let (from, to) = (Nid::from_u64(self_nid), Nid::from_u64(target.nid));
-        backend::core(|core| core.get(from, md.into(), to, Pid(target.pid), portal, match_bits, offset))
-            .map(|()| 0)
+        let target = target_of(target, portal, match_bits, offset);
+        backend::core(|core| core.get(Nid::from_u64(self_nid), md.into(), target)).map(|()| 0)
     })
+}
+
+fn target_of(id: lnet_process_id, portal: u32, match_bits: u64, offset: u32) -> Target {
+    Target { nid: Nid::from_u64(id.nid), pid: Pid(id.pid), portal, match_bits, offset }
 }

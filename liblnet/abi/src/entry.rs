@@ -80,19 +80,19 @@ pub(crate) unsafe fn text_of<'a>(string: *const c_char) -> Option<&'a str> {
     std::str::from_utf8(unsafe { bytes_of(string) }?).ok()
 }
 
-impl From<lnet_handle_md> for lnet_core::memory::MdHandle {
+impl From<lnet_handle_md> for lnet_core::MdHandle {
     fn from(handle: lnet_handle_md) -> Self {
         Self::from_cookie(handle.cookie)
     }
 }
 
-impl From<lnet_handle_me> for lnet_core::memory::MeHandle {
+impl From<lnet_handle_me> for lnet_core::MeHandle {
     fn from(handle: lnet_handle_me) -> Self {
         Self::from_cookie(handle.cookie)
     }
 }
 
-impl From<lnet_handle_eq> for lnet_core::memory::EqHandle {
+impl From<lnet_handle_eq> for lnet_core::EqHandle {
     fn from(handle: lnet_handle_eq) -> Self {
         Self::from_cookie(handle.cookie)
     }

@@ -4,9 +4,7 @@ use crate::backend;
 use crate::entry::{entry, not_null};
 use crate::event::{event_to_c, polled_to_c};
 use crate::types::{lnet_eq_handler_t, lnet_event, lnet_handle_eq};
-use lnet_core::Errno;
-use lnet_core::event::Event;
-use lnet_core::memory::EqHandle;
+use lnet_core::{EqHandle, Errno, Event};
 use std::ffi::{c_int, c_long, c_uint};
 use std::time::Duration;
 

@@ -4,9 +4,7 @@ use crate::ni::nid_to_c;
 use crate::types::{
     COOKIE_NONE, lnet_event, lnet_event_kind, lnet_handle_eq, lnet_handle_md, lnet_md, lnet_process_id,
 };
-use lnet_core::Errno;
-use lnet_core::event::{Event, EventKind, EventParty, Polled};
-use lnet_core::memory::MdSpec;
+use lnet_core::{Errno, Event, EventKind, EventParty, MdSpec, Polled};
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ptr::NonNull;
 

@@ -3,18 +3,18 @@
 //! `LNET_DEBUG` (off, error, warn, info, debug, trace) says how much; warnings and worse by default.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Equal messages within this time are counted instead of printed.
-const QUIET: Duration = Duration::from_secs(10);
-/// Kinds of message that are remembered for that.
-const REMEMBERED: usize = 32;
+/// One place in the code prints so many lines in a period; the others are counted.
+const LINES_PER_PERIOD: u32 = 10;
+const PERIOD: Duration = Duration::from_secs(10);
 
 /// Installs the logger, unless the program has installed one. Harmless when called again.
 pub(crate) fn install() {
-    static LOGGER: Stderr = Stderr { recent: Mutex::new(Recent::new()) };
+    static LOGGER: Stderr = Stderr { recent: Mutex::new(Recent(Vec::new())) };
     if log::set_logger(&LOGGER).is_ok() {
         let level = std::env::var("LNET_DEBUG").ok().and_then(|level| level.parse().ok());
         log::set_max_level(level.unwrap_or(LevelFilter::Warn));
@@ -34,13 +34,11 @@ impl Log for Stderr {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let text = record.args().to_string();
-        let similar = match record.level() {
+        let suppressed = match record.level() {
             // Only what an operator sees is thinned out; who asks for debug messages wants them all.
             Level::Error | Level::Warn => {
-                let place = (record.file().unwrap_or_default(), record.line().unwrap_or_default());
-                let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-                match recent.see(place, &text, Instant::now()) {
+                let place = place_of(record.file().unwrap_or_default(), record.line().unwrap_or_default());
+                match lock(&self.recent).see(place, Instant::now()) {
                     Seen::Print { suppressed } => suppressed,
                     Seen::Suppress => return,
                 }
@@ -49,10 +47,10 @@ impl Log for Stderr {
         };
         let mut out = std::io::stderr().lock();
         // Nobody can be told that standard error is closed.
-        if similar > 0 {
-            let _ = writeln!(out, "LNet: {similar} similar lines suppressed");
+        if suppressed > 0 {
+            let _ = writeln!(out, "LNet: {suppressed} similar lines suppressed");
         }
-        let _ = writeln!(out, "{}{text}", prefix(record.level()));
+        let _ = writeln!(out, "{}{}", prefix(record.level()), record.args());
     }
 
     fn flush(&self) {}
@@ -68,15 +66,24 @@ fn prefix(level: Level) -> &'static str {
     }
 }
 
-/// Which messages were printed a short while ago: by the place in the code, with the text last printed.
-struct Recent {
-    entries: Vec<Entry>,
+/// A number for a place in the code that logs.
+fn place_of(file: &str, line: u32) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (file, line).hash(&mut hasher);
+    hasher.finish()
 }
 
-struct Entry {
-    place: (&'static str, u32),
-    text: String,
-    printed: Instant,
+fn lock(recent: &Mutex<Recent>) -> MutexGuard<'_, Recent> {
+    recent.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How often each place in the code has logged a short while ago.
+struct Recent(Vec<Place>);
+
+struct Place {
+    place: u64,
+    since: Instant,
+    printed: u32,
     suppressed: u32,
 }
 
@@ -87,28 +94,46 @@ enum Seen {
 }
 
 impl Recent {
-    const fn new() -> Self {
-        Self { entries: Vec::new() }
+    /// What to do with a line from `place` at `now`; a new period starts with what the last suppressed.
+    fn see(&mut self, place: u64, now: Instant) -> Seen {
+        let Some(known) = self.0.iter_mut().find(|known| known.place == place) else {
+            self.0.push(Place { place, since: now, printed: 1, suppressed: 0 });
+            return Seen::Print { suppressed: 0 };
+        };
+        if now.duration_since(known.since) >= PERIOD {
+            let suppressed = known.suppressed;
+            *known = Place { place, since: now, printed: 1, suppressed: 0 };
+            return Seen::Print { suppressed };
+        }
+        if known.printed < LINES_PER_PERIOD {
+            known.printed += 1;
+            return Seen::Print { suppressed: 0 };
+        }
+        known.suppressed += 1;
+        Seen::Suppress
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_logs_too_much_is_suppressed_and_says_so_later() {
+        let (mut recent, start) = (Recent(Vec::new()), Instant::now());
+        for _ in 0..LINES_PER_PERIOD {
+            assert_eq!(recent.see(1, start), Seen::Print { suppressed: 0 });
+        }
+        assert_eq!(recent.see(1, start), Seen::Suppress);
+        assert_eq!(recent.see(1, start), Seen::Suppress);
+        assert_eq!(recent.see(2, start), Seen::Print { suppressed: 0 });
+        assert_eq!(recent.see(1, start + PERIOD), Seen::Print { suppressed: 2 });
+        assert_eq!(recent.see(1, start + PERIOD), Seen::Print { suppressed: 0 });
     }
 
-    /// What to do with `text` from `place` at `now`: the same text is printed once in a while only.
-    fn see(&mut self, place: (&str, u32), text: &str, now: Instant) -> Seen {
-        let known = |e: &&mut Entry| e.place.0 == place.0 && e.place.1 == place.1 && e.text == text;
-        if let Some(entry) = self.entries.iter_mut().find(known) {
-            if now.duration_since(entry.printed) < QUIET {
-                entry.suppressed += 1;
-                return Seen::Suppress;
-            }
-            entry.printed = now;
-            return Seen::Print { suppressed: std::mem::take(&mut entry.suppressed) };
-        }
-        if self.entries.len() >= REMEMBERED
-            && let Some(oldest) =
-                self.entries.iter().enumerate().min_by_key(|(_, e)| e.printed).map(|(i, _)| i)
-        {
-            self.entries.swap_remove(oldest);
-        }
-        self.entries.push(Entry { place: (leak_free(place.0), place.1), text: text.to_owned(), printed: now, suppressed: 0 });
-        Seen::Print { suppressed: 0 }
+    #[test]
+    fn every_level_has_its_prefix() {
+        assert_eq!(prefix(Level::Error), "LNetError: ");
+        assert_eq!(prefix(Level::Warn), "LNet: warning: ");
     }
 }

@@ -6,8 +6,8 @@ use crate::me::auto_unlink;
 use crate::types::{
     COOKIE_NONE, EnumUnlink, lnet_handle_md, lnet_handle_me, lnet_kiov, lnet_md,
 };
-use lnet_core::Errno;
-use lnet_core::memory::{EqHandle, MdMemory, MdOptions, MdSpec, MemRange};
+use lnet_core::memory::MemRange;
+use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec};
 use std::ffi::c_int;
 
 /// Fragments of one MD (`LNET_MAX_IOV`).
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn _LNetMDAttach(
             return Err(Errno::Invalid);
         }
         let unlink = auto_unlink(unlink)?;
-        let mut store = |md: lnet_core::memory::MdHandle| {
+        let mut store = |md: MdHandle| {
             // SAFETY: not NULL; by contract the caller's to write during the call.
             unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) }
         };

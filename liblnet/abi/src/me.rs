@@ -5,8 +5,7 @@ use crate::entry::{entry, not_null};
 use crate::types::{
     EnumInsPos, EnumUnlink, PID_ANY, __u64, lnet_handle_me, lnet_ins_pos, lnet_process_id, lnet_unlink,
 };
-use lnet_core::Errno;
-use lnet_core::portal::{InsertPosition, MatchId};
+use lnet_core::{Errno, InsertPosition, MatchId};
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};
 

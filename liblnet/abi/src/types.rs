@@ -16,6 +16,8 @@ pub type __u32 = u32;
 pub type __s32 = i32;
 /// Linux's name; comes from `linux/types.h` in C.
 pub type __u64 = u64;
+/// `bool` in C, where it may hold any byte.
+pub type Flag = u8;
 /// `volatile unsigned long` in C.
 pub type volatile_ulong = c_ulong;
 
@@ -253,6 +255,13 @@ pub struct lnet_counters {
     pub drop_length: __u64,
 }
 
+/// An interface of the node; opaque, and there is no way to get one.
+#[repr(C)]
+#[derive(Debug)]
+pub struct lnet_ni {
+    _opaque: [u8; 0],
+}
+
 /// A doubly linked ring, as in Linux: the head and the links look alike.
 #[repr(C)]
 #[derive(Debug)]
@@ -376,7 +385,7 @@ pub struct lnet_ioctl_ping_data {
     /// Not used.
     pub ping_flags: __u32,
     /// Out: the peer is multi-rail.
-    pub mr_info: bool,
+    pub mr_info: Flag,
     /// In: whom to ping.
     pub ping_id: lnet_process_id,
     /// Out: its interfaces.

@@ -251,7 +251,3 @@ mod tests {
         assert!(all.windows(2).all(|w| Nid::from_u64(w[0]) < Nid::from_u64(w[1])));
     }
 }
-/// tmp
-pub fn cpt_of_nid(_nid: Nid, _n: u32) -> u32 {
-    0
-}

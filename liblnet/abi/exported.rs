@@ -1,7 +1,7 @@
 // Every function of the C API, once: its name, its header, and which consumers call it.
 //
 // The build script exports exactly these (with the symbol version), a test compares the built library
-// with them, and `docs/c-api-matrix.md` is made from them. No `//!` here: this file is included.
+// with them, and `docs/c-api-matrix.md` is made from them. No `//!` here: build script and test include this file.
 
 /// One function of the C API.
 pub struct Export {
@@ -80,6 +80,4 @@ pub const EXPORTED: &[Export] = &[
     export("l_ioctl", "libcfs/util/ioctl.h", ""),
     export("register_ioc_dev", "libcfs/util/ioctl.h", ""),
     export("unregister_ioc_dev", "libcfs/util/ioctl.h", ""),
-    export("libcfs_ioctl_pack", "libcfs/util/ioctl.h", ""),
-    export("libcfs_ioctl_unpack", "libcfs/util/ioctl.h", ""),
 ];
