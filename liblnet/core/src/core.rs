@@ -13,8 +13,9 @@ use crate::sync::{Mutex, lock};
 use crate::topology::{Distance, Nets, Ni, NiTunables, PeerNi, PeerTable};
 use arc_swap::ArcSwap;
 use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
-use std::sync::Arc;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 /// What a node is given at its start.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub struct CoreConfig {
     /// wall clock in nanoseconds.
     pub interface_cookie: u64,
     /// CPU partitions.
-    pub cpts: u32,
+    pub cpts: NonZeroUsize,
 }
 
 /// An LNet node: a value, of which a process may hold several. All methods may be called from any thread.
@@ -42,12 +43,13 @@ pub struct Core {
     ending: AtomicBool,
     /// One change of the configuration at a time; guards what pings are answered with.
     configuration: Mutex<PingTarget>,
+    this: Weak<Self>,
 }
 
 impl Core {
     /// A node that is on no net, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|this| Self {
             config,
             portals: (0..MAX_PORTALS).map(|_| Portal::default()).collect(),
             mds: HandleTable::new(),
@@ -58,6 +60,7 @@ impl Core {
             fail_rules: FailRules::default(),
             ending: AtomicBool::new(false),
             configuration: Mutex::new(PingTarget::default()),
+            this: Weak::clone(this),
         })
     }
 
@@ -90,17 +93,20 @@ impl Core {
         }
         let ni = Arc::new(Ni::new(nid, tunables, self.config.cpts)?);
         let nets = self.nets().with(Arc::clone(&ni))?;
-        // Peers may call as soon as the driver listens, so the interface must be known before.
+        // The driver may call up as soon as it is started, so the interface must be known before.
         let before = self.nets.swap(Arc::new(nets));
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
-            Ok(lnd) => ni.set_lnd(lnd),
+            Ok(lnd) => {
+                ni.set_lnd(Arc::clone(&lnd));
+                self.rebuild_ping_target(ping_target);
+                lnd.open();
+                Ok(ni)
+            }
             Err(errno) => {
                 self.nets.store(before);
-                return Err(errno);
+                Err(errno)
             }
         }
-        self.rebuild_ping_target(ping_target);
-        Ok(ni)
     }
 
     /// Takes an interface away: messages on it end with an error, and pings do not show it any more.
@@ -135,6 +141,11 @@ impl Core {
             portal.clear_lazy();
             portal.forget_entries();
         }
+    }
+
+    /// This node, to be kept beyond the present call.
+    pub(crate) fn this(&self) -> Option<Arc<Self>> {
+        self.this.upgrade()
     }
 
     /// Whether [`Core::shutdown`] has begun.
@@ -200,9 +211,9 @@ impl Core {
     fn stop_ni(&self, ni: &Arc<Ni>) {
         let lnd = ni.take_down();
         for portal in &self.portals {
-            self.drop_delayed(portal.take_delayed(|message| {
-                message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))
-            }));
+            self.drop_delayed(
+                portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
+            );
         }
         for pool in ni.all_tx() {
             let waiting = lock(pool).abandon();

@@ -69,10 +69,7 @@ impl Core {
     }
 
     fn wire_handle(&self, md: &Md) -> WireHandle {
-        WireHandle {
-            interface_cookie: self.config.interface_cookie,
-            object_cookie: md.handle().cookie(),
-        }
+        WireHandle { interface_cookie: self.config.interface_cookie, object_cookie: md.handle().cookie() }
     }
 
     fn send_request(

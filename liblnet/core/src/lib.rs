@@ -6,6 +6,7 @@
 //! Where to look: an application's call begins in `objects` (MEs, MDs, EQs) or `data` (PUT, GET); a message
 //! goes out through `select` and `send`, and comes in through `receive` and `portal`.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod core;
 pub mod credit;

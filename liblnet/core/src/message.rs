@@ -80,6 +80,7 @@ impl Message {
 
 /// Messages kept for the next use, so that the steady state allocates nothing.
 #[derive(Debug, Default)]
+#[allow(clippy::vec_box, reason = "the boxes are what is kept")]
 pub(crate) struct MessagePool(Mutex<Vec<Box<Message>>>);
 
 /// More than a peer's default credits each way; what a burst leaves beyond it is freed.

@@ -4,11 +4,10 @@ use crate::core::{Core, me_place};
 use crate::errno::Errno;
 use crate::event::{EventHandler, EventQueue, Polled};
 use crate::lnd::Verdict;
-use crate::memory::{
-    EqHandle, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place, Settled,
-};
+use crate::memory::{EqHandle, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place, Settled};
 use crate::portal::{Criteria, InsertPosition, MatchId, Portal};
 use crate::receive::Arrival;
+use crate::send::send_deferred;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -57,7 +56,8 @@ impl Core {
     pub fn me_unlink(&self, me: MeHandle) -> Result<(), Errno> {
         let (portal, slot) = me_place(self, me).ok_or(Errno::NotFound)?;
         if let Some(md) = portal.remove(slot)? {
-            self.unlink(&md)?;
+            // An MD that another thread is unlinking right now will have its one last event from there.
+            let _ = self.unlink(&md);
         }
         Ok(())
     }
@@ -118,10 +118,31 @@ impl Core {
     /// Makes a free MD, for PUTs and GETs of this node's own: `LNetMDBind`. [`Errno::Invalid`] for one that
     /// takes PUT or GET or whose `max_size` is wrong, [`Errno::NotFound`] for a queue that is not there.
     pub fn md_bind(&self, spec: MdSpec, memory: MdMemory, auto_unlink: bool) -> Result<MdHandle, Errno> {
+        self.bind(spec, memory, auto_unlink, None)
+    }
+
+    /// As [`Core::md_bind`], for memory that `owner` owns: it is dropped with the MD, not before.
+    pub fn bind_owned(
+        &self,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Result<MdHandle, Errno> {
+        self.bind(spec, memory, auto_unlink, Some(owner))
+    }
+
+    fn bind(
+        &self,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        owner: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> Result<MdHandle, Errno> {
         if spec.options.has(MdOptions::OP_PUT) || spec.options.has(MdOptions::OP_GET) {
             return Err(Errno::Invalid);
         }
-        self.new_md(spec, memory, auto_unlink, None, None).map(|md| md.handle())
+        self.new_md(spec, memory, auto_unlink, None, owner).map(|md| md.handle())
     }
 
     /// Ends an MD: `LNetMDUnlink`. An idle one reports UNLINK before this returns; a busy one reports its
@@ -192,6 +213,7 @@ impl Core {
         // Busy or idle, the handle is dead from here on; only messages still know the MD.
         let _ = settled == Settled::Ended;
         self.mds.remove(md.handle().place());
+        send_deferred();
         Ok(())
     }
 

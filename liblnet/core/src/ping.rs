@@ -48,7 +48,7 @@ impl Core {
             let others = nets.nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback());
             others.map(|nid| PingEntry { nid, status: NiStatus::Up }).collect()
         });
-        let features = Features::NI_STATUS | Features::ROUTING_DISABLED | Features::MULTI_RAIL;
+        let features = Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL;
         let info = PingInfo { features, pid: self.config.pid, sequence, entries };
         let block: Arc<[u8]> = info.encode().into();
         self.post_own(block.as_ptr() as usize, block.len(), MdOptions::OP_GET, Arc::new(block))
@@ -78,14 +78,8 @@ impl Core {
             user_ptr: 0,
             eq: None,
         };
-        let me = self.me_attach(
-            RESERVED_PORTAL,
-            MatchId::ANY,
-            PING_MATCH_BITS,
-            0,
-            true,
-            InsertPosition::Before,
-        )?;
+        let me =
+            self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::Before)?;
         let memory = MdMemory::contiguous(address, length);
         match self.attach_owned(me, spec, memory, false, Some(owner), &mut |_| ()) {
             Ok(md) => Ok(md.handle()),

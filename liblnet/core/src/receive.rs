@@ -133,8 +133,7 @@ impl Core {
             return self.discard(message, "it asks for nothing");
         };
         let mut message = Some(message);
-        let mut delay =
-            || message.take().map(|message| Delayed { request, message, hold: hold() });
+        let mut delay = || message.take().map(|message| Delayed { request, message, hold: hold() });
         let incoming = portal.find(&request, may_wait, &mut delay);
         let Some(message) = message else { return Verdict::Hold };
         let arrival = match incoming {

@@ -1,18 +1,22 @@
 //! From the chosen path to the driver and back: credits, queues, the end of a message.
 //!
 //! Ending one message may start others (those that waited for its credits), which may end at once, and so
-//! on; [`Core::run`] takes these steps one after the other, so that the stack does not grow with the queue.
+//! on; `Core::run` takes these steps one after the other, so that the stack does not grow with the queue.
+//! Handlers that send over the loopback from inside themselves, against the API's rule, do make it grow: from
+//! some depth on their messages leave only when the outermost handler has returned.
 
 use crate::core::Core;
 use crate::errno::Errno;
-use crate::event::Event;
+use crate::event::{Event, handler_depth, in_handler};
 use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
-use crate::message::{HeldCredits, Message};
+use crate::message::Message;
 use crate::stats::Fate;
 use crate::sync::lock;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// What is to be done next with a message.
 enum Step {
@@ -27,7 +31,12 @@ enum Step {
 impl Core {
     /// Sends a message whose path is chosen.
     pub(crate) fn launch(&self, message: Box<Message>) {
-        self.run(Step::Post(message));
+        match self.this() {
+            Some(this) if handler_depth() >= DEEPEST => {
+                DEFERRED.with_borrow_mut(|deferred| deferred.push_back((this, message)));
+            }
+            _ => self.run(Step::Post(message)),
+        }
     }
 
     /// Ends a message that a driver had.
@@ -47,6 +56,7 @@ impl Core {
         if md.settle(event) == Settled::Ended {
             self.mds.remove(md.handle().place());
         }
+        send_deferred();
     }
 
     fn run(&self, first: Step) {
@@ -102,7 +112,7 @@ impl Core {
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
         let cpt = self.cpt_of(&message);
-        let held = std::mem::replace(&mut message.held, HeldCredits::default());
+        let held = std::mem::take(&mut message.held);
         let ni = message.ni.take();
         let peer_ni = message.peer_ni.take();
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
@@ -134,16 +144,30 @@ impl Core {
     /// The CPU partition whose NI credits a message uses (PS-40).
     fn cpt_of(&self, message: &Message) -> usize {
         match self.config.cpts {
-            0 | 1 => 0,
-            cpts => lnet_wire::nid::cpt_of_nid(message.next_hop.nid, cpts) as usize,
+            NonZeroUsize::MIN => 0,
+            cpts => lnet_wire::nid::cpt_of_nid(message.next_hop.nid, cpts),
         }
+    }
+}
+
+/// Sends what handlers inside handlers wanted to send, once this thread is out of all of them.
+pub(crate) fn send_deferred() {
+    if in_handler() {
+        return;
+    }
+    while let Some((core, message)) = DEFERRED.with_borrow_mut(VecDeque::pop_front) {
+        core.run(Step::Post(message));
     }
 }
 
 /// The steps that are to follow, in a queue that each thread keeps.
 struct Steps(VecDeque<Step>);
 
+/// Handlers inside handlers from which on messages wait.
+const DEEPEST: u32 = 8;
+
 thread_local! {
+    static DEFERRED: RefCell<VecDeque<(Arc<Core>, Box<Message>)>> = const { RefCell::new(VecDeque::new()) };
     static KEPT: Cell<VecDeque<Step>> = const { Cell::new(VecDeque::new()) };
 }
 

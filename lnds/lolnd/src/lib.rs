@@ -2,6 +2,7 @@
 //!
 //! Order of events (C ABI spec 3.9): a PUT's target event, its ACK, its SEND; a GET's SEND, its REPLY, its
 //! target event.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod copy;
 

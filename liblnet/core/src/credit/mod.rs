@@ -1,6 +1,7 @@
 //! Credits: how many messages may be with a driver at once.
 
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 
 /// A number of credits, which goes below zero by one for every message that waits (CR-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,9 +62,10 @@ impl<T> CreditPool<T> {
 }
 
 /// The credits of one NI on each of `cpts` CPU partitions (core behaviour spec 3.1).
-pub fn ni_credits_per_cpt(credits: u32, peer_credits: u32, cpts: u32) -> u32 {
+pub fn ni_credits_per_cpt(credits: u32, peer_credits: u32, cpts: NonZeroUsize) -> u32 {
+    let cpts = u32::try_from(cpts.get()).unwrap_or(u32::MAX);
     match cpts {
-        0 | 1 => credits,
+        1 => credits,
         _ => credits.min((credits / cpts).max(peer_credits.saturating_mul(8))),
     }
 }
@@ -84,7 +86,12 @@ mod tests {
             ((64, 16, 4), 64),
         ];
         for ((credits, peer_credits, cpts), want) in table {
-            assert_eq!(ni_credits_per_cpt(credits, peer_credits, cpts), want, "{credits} {peer_credits} {cpts}");
+            let cpts = NonZeroUsize::new(cpts).unwrap();
+            assert_eq!(
+                ni_credits_per_cpt(credits, peer_credits, cpts),
+                want,
+                "{credits} {peer_credits} {cpts}"
+            );
         }
     }
 

@@ -11,7 +11,12 @@ thread_local! {
 
 /// Whether a handler is running on this thread.
 pub(crate) fn in_handler() -> bool {
-    DEPTH.with(|depth| depth.get() > 0)
+    handler_depth() > 0
+}
+
+/// How many handlers are running on this thread, each called from inside the one before.
+pub(crate) fn handler_depth() -> u32 {
+    DEPTH.with(Cell::get)
 }
 
 /// Marks this thread as being in a handler until the result is dropped, also by a panic.

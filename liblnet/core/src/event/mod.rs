@@ -3,7 +3,7 @@
 mod context;
 mod queue;
 
-pub(crate) use context::{enter_handler, in_handler};
+pub(crate) use context::{enter_handler, handler_depth, in_handler};
 pub use queue::{EventHandler, EventQueue, Polled};
 
 use crate::errno::Errno;

@@ -205,8 +205,9 @@ mod tests {
         for bits in 10..14 {
             queue.deliver(&event(bits));
         }
-        let got: Vec<_> =
-            std::iter::from_fn(|| queue.get()).map(|p| (p.event.match_bits, p.event.sequence, p.lost)).collect();
+        let got: Vec<_> = std::iter::from_fn(|| queue.get())
+            .map(|p| (p.event.match_bits, p.event.sequence, p.lost))
+            .collect();
         assert_eq!(got, [(10, 1, false), (11, 2, false), (12, 3, false), (13, 4, false)]);
         assert_eq!(queue.get(), None);
     }

@@ -143,6 +143,7 @@ impl<T> Slots<T> {
         Some(object)
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.slots.iter().filter(|e| e.1.is_some()).count()
     }

@@ -264,9 +264,9 @@ impl Md {
 
     fn exhausted(&self, state: &State) -> bool {
         state.budget == Some(0)
-            || self.max_size.is_some_and(|max| {
-                u64::from(state.offset) + u64::from(max) > u64::from(self.memory.len())
-            })
+            || self
+                .max_size
+                .is_some_and(|max| u64::from(state.offset) + u64::from(max) > u64::from(self.memory.len()))
     }
 
     fn charge(&self, state: &mut State) -> MdSpec {

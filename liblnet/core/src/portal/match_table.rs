@@ -152,6 +152,7 @@ impl MatchTable {
     }
 
     /// How many entries there are.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -180,7 +181,9 @@ impl MatchTable {
     /// The list that an entry belongs to: `None` is `masked`.
     fn place_of(criteria: &Criteria) -> Option<Key> {
         match (criteria.ignore_bits, criteria.from.nid, criteria.from.pid) {
-            (0, Some(nid), Some(pid)) => Some(Key::BitsAndProcess(criteria.match_bits, ProcessId { nid, pid })),
+            (0, Some(nid), Some(pid)) => {
+                Some(Key::BitsAndProcess(criteria.match_bits, ProcessId { nid, pid }))
+            }
             (0, ..) => Some(Key::Bits(criteria.match_bits)),
             _ => None,
         }

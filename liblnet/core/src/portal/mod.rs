@@ -5,10 +5,10 @@ mod match_table;
 #[allow(clippy::module_inception)]
 mod portal;
 
+pub(crate) use criteria::{Criteria, Request};
 pub use criteria::{InsertPosition, MatchId};
-pub(crate) use criteria::{Criteria, Kind, Request};
-pub(crate) use match_table::{Found, MatchTable};
-pub(crate) use portal::{Attached, Delayed, Incoming, Portal};
+pub(crate) use match_table::Found;
+pub(crate) use portal::{Delayed, Incoming, Portal};
 
 #[cfg(all(test, not(loom)))]
 mod match_table_tests;

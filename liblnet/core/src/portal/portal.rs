@@ -59,7 +59,7 @@ impl Portal {
         position: InsertPosition,
     ) -> Result<Slot, Errno> {
         let state = &mut *lock(&self.state);
-        if *state.kind.get_or_insert(criteria.kind()) != criteria.kind() {
+        if *state.kind.get_or_insert_with(|| criteria.kind()) != criteria.kind() {
             return Err(Errno::NotPermitted);
         }
         state.table.attach(criteria, unlink, position)
@@ -103,7 +103,9 @@ impl Portal {
         while index < state.delayed.len() && !md.is_exhausted() {
             match state.table.offer_to(slot, &state.delayed[index].request) {
                 Found::Nothing => index += 1,
-                found => attached.released.extend(state.delayed.remove(index).map(|delayed| (delayed, found))),
+                found => {
+                    attached.released.extend(state.delayed.remove(index).map(|delayed| (delayed, found)))
+                }
             }
         }
         Ok(attached)

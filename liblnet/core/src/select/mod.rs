@@ -4,7 +4,7 @@
 //! the destination's net; the destination as given.
 
 use crate::errno::Errno;
-use crate::topology::{Ni, Nets};
+use crate::topology::{Nets, Ni};
 use lnet_wire::Nid;
 use std::sync::Arc;
 
@@ -44,7 +44,8 @@ mod tests {
         let tcp = |net, address| Nid::new(NetId::new(NetType::TCP, net), address);
         let mine = [Nid::LOOPBACK, tcp(0, 1), tcp(0, 2), tcp(1, 1)];
         let nets = mine.iter().fold(Nets::default(), |nets, nid| {
-            nets.with(Arc::new(Ni::new(*nid, NiTunables::default(), 1).unwrap())).unwrap()
+            nets.with(Arc::new(Ni::new(*nid, NiTunables::default(), std::num::NonZeroUsize::MIN).unwrap()))
+                .unwrap()
         });
         let table = [
             (None, Nid::LOOPBACK, Ok(Nid::LOOPBACK)),

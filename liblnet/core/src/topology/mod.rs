@@ -6,5 +6,5 @@ mod peer;
 
 pub use net::{Distance, Net, Nets};
 pub use ni::{Ni, NiTunables};
-pub use peer::{Peer, PeerNi};
 pub(crate) use peer::PeerTable;
+pub use peer::{Peer, PeerNi};

@@ -111,7 +111,8 @@ mod tests {
 
     fn nets(nids: &[Nid]) -> Nets {
         nids.iter().fold(Nets::default(), |nets, nid| {
-            nets.with(Arc::new(Ni::new(*nid, NiTunables::default(), 1).unwrap())).unwrap()
+            nets.with(Arc::new(Ni::new(*nid, NiTunables::default(), std::num::NonZeroUsize::MIN).unwrap()))
+                .unwrap()
         })
     }
 
@@ -135,7 +136,8 @@ mod tests {
 
     #[test]
     fn a_nid_is_on_a_node_once() {
-        let twice = nets(&[nid(0, 1)]).with(Arc::new(Ni::new(nid(0, 1), NiTunables::default(), 1).unwrap()));
+        let twice = nets(&[nid(0, 1)])
+            .with(Arc::new(Ni::new(nid(0, 1), NiTunables::default(), std::num::NonZeroUsize::MIN).unwrap()));
         assert_eq!(twice.err(), Some(Errno::Exists));
     }
 

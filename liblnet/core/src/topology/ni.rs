@@ -6,6 +6,7 @@ use crate::message::Message;
 use crate::stats::Counters;
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
+use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,12 +37,12 @@ pub struct Ni {
 
 impl Ni {
     /// An interface that no driver serves yet. [`crate::Errno::Invalid`] for no credits at all (CR-2).
-    pub(crate) fn new(nid: Nid, tunables: NiTunables, cpts: u32) -> Result<Self, crate::Errno> {
+    pub(crate) fn new(nid: Nid, tunables: NiTunables, cpts: NonZeroUsize) -> Result<Self, crate::Errno> {
         if tunables.credits == 0 || tunables.peer_credits == 0 {
             return Err(crate::Errno::Invalid);
         }
         let per_cpt = ni_credits_per_cpt(tunables.credits, tunables.peer_credits, cpts);
-        let tx = (0..cpts.max(1)).map(|_| Mutex::new(CreditPool::new(per_cpt))).collect();
+        let tx = (0..cpts.get()).map(|_| Mutex::new(CreditPool::new(per_cpt))).collect();
         Ok(Self {
             nid,
             tunables,

@@ -142,7 +142,8 @@ impl PeerTable {
 
     fn shard(&self, nid: Nid) -> &RwLock<HashMap<Nid, Arc<PeerNi>>> {
         let bytes = nid.to_wire20();
-        let sum = bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
+        let sum =
+            bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
         &self.shards[sum % SHARDS]
     }
 }
