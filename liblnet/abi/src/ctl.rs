@@ -287,7 +287,7 @@ fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Answer, 
     let nid = Nid::from_u64(target.nid).ok_or(Errno::Invalid)?;
     let target = ProcessId { nid, pid: Pid(target.pid) };
     let request = PingRequest { target, source: None, max_entries: room, timeout };
-    let info = backend::node()?.ping(request)?;
+    let info = backend::node()?.ping(request)?.info;
     let nids = std::iter::once(Nid::LOOPBACK).chain(info.entries.iter().map(|entry| entry.nid));
     // A NID that C's eight bytes cannot hold is not shown.
     let ids = nids.filter_map(|nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: info.pid.0 }));
