@@ -29,7 +29,7 @@ const C_SPELLINGS: &[(&str, &str)] = &[
 ];
 
 /// Writes the headers into `LNET_HEADERS_DIR`, or into `OUT_DIR/include` without it.
-pub fn generate() {
+pub(crate) fn generate() {
     println!("cargo::rerun-if-changed={TEMPLATES}");
     println!("cargo::rerun-if-changed={SOURCES}");
     println!("cargo::rerun-if-env-changed=LNET_HEADERS_DIR");
@@ -45,7 +45,9 @@ pub fn generate() {
         let header = fill(&text, &items, &mut placed, &template);
         let name = template.strip_prefix(TEMPLATES).unwrap_or(&template).with_extension("");
         let path = out.join(name);
-        if let Err(error) = fs::create_dir_all(path.parent().unwrap_or(&out)).and_then(|()| fs::write(&path, header)) {
+        if let Err(error) =
+            fs::create_dir_all(path.parent().unwrap_or(&out)).and_then(|()| fs::write(&path, header))
+        {
             println!("cargo::error=cannot write {}: {error}", path.display());
         }
     }
@@ -113,7 +115,9 @@ fn items(c: &str) -> BTreeMap<String, String> {
 }
 
 fn name_of(code: &str) -> Option<String> {
-    let word = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').find(|w| !w.is_empty()).map(str::to_owned);
+    let word = |text: &str| {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').find(|w| !w.is_empty()).map(str::to_owned)
+    };
     for start in ["struct ", "enum "] {
         if let Some(rest) = code.strip_prefix(start)
             && code.contains("{\n")
@@ -186,7 +190,12 @@ fn templates(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn fill(text: &str, items: &BTreeMap<String, String>, placed: &mut BTreeSet<String>, template: &Path) -> String {
+fn fill(
+    text: &str,
+    items: &BTreeMap<String, String>,
+    placed: &mut BTreeSet<String>,
+    template: &Path,
+) -> String {
     let mut out = String::new();
     for line in text.lines() {
         match line.strip_prefix('@').and_then(|l| l.strip_suffix('@')) {

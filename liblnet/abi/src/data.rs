@@ -2,9 +2,7 @@
 
 use crate::backend;
 use crate::entry::entry;
-use crate::types::{
-    EnumAckReq, __u64, lnet_ack_req, lnet_handle_md, lnet_nid_t, lnet_process_id,
-};
+use crate::types::{__u64, EnumAckReq, lnet_ack_req, lnet_handle_md, lnet_nid_t, lnet_process_id};
 use lnet_core::{Errno, Target};
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};

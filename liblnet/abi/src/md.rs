@@ -3,9 +3,7 @@
 use crate::backend;
 use crate::entry::{entry, not_null};
 use crate::me::auto_unlink;
-use crate::types::{
-    COOKIE_NONE, EnumUnlink, lnet_handle_md, lnet_handle_me, lnet_kiov, lnet_md,
-};
+use crate::types::{COOKIE_NONE, EnumUnlink, lnet_handle_md, lnet_handle_me, lnet_kiov, lnet_md};
 use lnet_core::memory::MemRange;
 use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec};
 use std::ffi::c_int;
@@ -55,11 +53,7 @@ pub unsafe extern "C" fn _LNetMDAttach(
 /// Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such
 /// event queue), -ENOMEM. Not from an event handler.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _LNetMDBind(
-    md: lnet_md,
-    unlink: EnumUnlink,
-    handle: *mut lnet_handle_md,
-) -> c_int {
+pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *mut lnet_handle_md) -> c_int {
     entry("LNetMDBind", || {
         let handle = not_null(handle)?;
         // SAFETY: by contract `md` describes memory, and fragments if it says so, of the caller's.
@@ -98,10 +92,7 @@ unsafe fn parse(md: &lnet_md) -> Result<(MdSpec, MdMemory), Errno> {
     let options = MdOptions(md.options);
     let (kiov, iovec) = (options.has(MdOptions::KIOV), options.has(MdOptions::IOVEC));
     let fragments = kiov || iovec;
-    if md.start.is_null() && md.length != 0
-        || fragments && md.length > MAX_FRAGMENTS
-        || kiov && iovec
-    {
+    if md.start.is_null() && md.length != 0 || fragments && md.length > MAX_FRAGMENTS || kiov && iovec {
         return Err(Errno::Invalid);
     }
 

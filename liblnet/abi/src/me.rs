@@ -3,7 +3,7 @@
 use crate::backend;
 use crate::entry::{entry, not_null};
 use crate::types::{
-    EnumInsPos, EnumUnlink, PID_ANY, __u64, lnet_handle_me, lnet_ins_pos, lnet_process_id, lnet_unlink,
+    __u64, EnumInsPos, EnumUnlink, PID_ANY, lnet_handle_me, lnet_ins_pos, lnet_process_id, lnet_unlink,
 };
 use lnet_core::{Errno, InsertPosition, MatchId};
 use lnet_wire::{Nid, Pid};
@@ -62,9 +62,8 @@ pub unsafe extern "C" fn _LNetMEInsert(
             pos => pos,
         };
         let (from, unlink) = (match_id_of(match_id), auto_unlink(unlink)?);
-        let me = backend::core(|core| {
-            core.me_insert(current.into(), from, match_bits, ignore_bits, unlink, pos)
-        })?;
+        let me =
+            backend::core(|core| core.me_insert(current.into(), from, match_bits, ignore_bits, unlink, pos))?;
         // SAFETY: not NULL; by contract the caller's to write.
         unsafe { handle.write(lnet_handle_me { cookie: me.cookie() }) };
         Ok(0)

@@ -2,7 +2,7 @@
 
 use crate::backend;
 use crate::entry::{entry, helper, not_null};
-use crate::types::{NID_ANY, PID_ANY, __u32, lnet_nid_t, lnet_pid_t, lnet_process_id};
+use crate::types::{__u32, NID_ANY, PID_ANY, lnet_nid_t, lnet_pid_t, lnet_process_id};
 use lnet_core::Errno;
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};

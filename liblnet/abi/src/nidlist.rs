@@ -6,8 +6,8 @@ use crate::entry::helper;
 use crate::list;
 use crate::nidstr::write_string;
 use crate::types::{list_head, lnet_nid_t};
-use lnet_wire::nid_range::{NidList, NidRange};
 use lnet_wire::Nid;
+use lnet_wire::nid_range::{NidList, NidRange};
 use std::ffi::{c_char, c_int};
 use std::fmt;
 

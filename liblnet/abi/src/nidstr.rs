@@ -1,7 +1,7 @@
 //! NIDs, networks and drivers as strings.
 
 use crate::entry::{helper, text_of};
-use crate::types::{NID_ANY, __u32, lnet_nid_t, lnet_process_id};
+use crate::types::{__u32, NID_ANY, lnet_nid_t, lnet_process_id};
 use lnet_wire::lnd_table::Lnd;
 use lnet_wire::nid_text::{AnyNid, RawNet, RawNid};
 use lnet_wire::{NetId, NetType, Nid, Pid};

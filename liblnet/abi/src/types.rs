@@ -263,6 +263,8 @@ pub struct lnet_ni {
 }
 
 /// A doubly linked ring, as in Linux: the head and the links look alike.
+// cbindgen does not know what `Self` means here.
+#[allow(clippy::use_self)]
 #[repr(C)]
 #[derive(Debug)]
 pub struct list_head {
