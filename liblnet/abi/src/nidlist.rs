@@ -1,6 +1,6 @@
 //! Lists of NIDs: `10.0.0.[1-5]@tcp *@o2ib`.
 //!
-//! To C a list is a `struct list_head` whose items only the library knows: one [`Node`] for each network.
+//! To C a list is a `struct list_head` whose items only the library knows: one `Node` for each network.
 
 use crate::entry::helper;
 use crate::list;
