@@ -75,10 +75,18 @@ fn valgrind_finds_nothing() {
         println!("skipped: no valgrind");
         return;
     }
+    let suppressions = format!("--suppressions={}", root().join("c-tests/valgrind.supp").display());
     // Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.
-    let leaks = ["--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"];
-    let valgrind =
-        [&["valgrind", "--quiet", "--error-exitcode=99", "--trace-children=yes"], &leaks[..]].concat();
+    let valgrind = [
+        "valgrind",
+        "--quiet",
+        "--error-exitcode=99",
+        "--trace-children=yes",
+        "--leak-check=full",
+        "--show-leak-kinds=definite",
+        "--errors-for-leak-kinds=definite",
+        &suppressions,
+    ];
     for program in ["nidstr", "api_errors", "loopback", "threads", "two_nodes"] {
         run(program, &["-DUNDER_VALGRIND"], &valgrind);
     }
