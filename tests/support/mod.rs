@@ -1,0 +1,7 @@
+//! What the tests that cross rooms share. Each test file uses its own part of it.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod netns;
+pub mod pcap;
+pub mod streams;
