@@ -1,1 +1,5 @@
-//! (being built)
+//! LNet over TCP, on the wire of the kernel's ksocklnd.
+//!
+//! [`proto`] holds the bytes: what two nodes say to each other, with no I/O.
+
+pub mod proto;
