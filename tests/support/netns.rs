@@ -88,24 +88,3 @@ fn run_this_test_in_a_user_namespace() {
     assert!(status.success(), "{test} failed in a user namespace");
     println!("{test} ran in a user namespace");
 }
-
-#[cfg(test)]
-mod tests {
-    use super::namespace_or_skip;
-    use std::net::{TcpListener, TcpStream};
-
-    #[test]
-    fn a_namespace_has_the_captures_addresses_and_the_acceptor_port_to_itself() {
-        let Some(_namespace) = namespace_or_skip() else { return };
-        let listeners =
-            ["10.99.0.12:988", "10.99.1.12:988"].map(|address| TcpListener::bind(address).unwrap());
-        for listener in &listeners {
-            let address = listener.local_addr().unwrap();
-            thread_inherits(move || TcpStream::connect(address).unwrap().peer_addr().unwrap() == address);
-        }
-    }
-
-    fn thread_inherits(test: impl FnOnce() -> bool + Send + 'static) {
-        assert!(std::thread::spawn(test).join().unwrap());
-    }
-}

@@ -14,6 +14,8 @@ pub fn capture_path(file: &str) -> PathBuf {
 /// One TCP segment, as far as it was captured.
 #[derive(Clone, Debug)]
 pub struct Segment {
+    /// Counts the packets of the file.
+    pub packet: usize,
     /// Microseconds of the capturing clock since 1970.
     pub time: u64,
     pub from: SocketAddr,
@@ -42,7 +44,8 @@ pub fn read_capture(file: &str) -> Vec<u8> {
 
 /// All TCP segments of a capture file, in file order. Packets that are not TCP (ARP) are left out.
 pub fn segments(file: &str) -> Vec<Segment> {
-    packets(&read_capture(file)).iter().filter_map(|p| segment(p.time, p.captured, p.length)).collect()
+    let bytes = read_capture(file);
+    packets(&bytes).iter().enumerate().filter_map(|(number, packet)| segment(number, packet)).collect()
 }
 
 struct Packet<'a> {
@@ -77,7 +80,8 @@ fn packets(file: &[u8]) -> Vec<Packet<'_>> {
 const ETHERNET_HEADER: usize = 14;
 const TCP: u8 = 6;
 
-fn segment(time: u64, frame: &[u8], frame_length: usize) -> Option<Segment> {
+fn segment(number: usize, packet: &Packet<'_>) -> Option<Segment> {
+    let frame = packet.captured;
     let ip = &frame[ETHERNET_HEADER..];
     let (from, to, header, total) = match be16(frame, 12) {
         0x0800 if ip[9] == TCP => {
@@ -91,14 +95,15 @@ fn segment(time: u64, frame: &[u8], frame_length: usize) -> Option<Segment> {
         _ => return None,
     };
     // A segment too large for the length field (segmentation offload) says 0 or 40 there.
-    let total = if total <= 40 && frame_length > 1514 { frame_length - ETHERNET_HEADER } else { total };
+    let total = if total <= 40 && packet.length > 1514 { packet.length - ETHERNET_HEADER } else { total };
     let tcp = &ip[header..];
     let data_at = usize::from(tcp[12] >> 4) * 4;
     let length = total - header - data_at;
     let flags = tcp[13];
     let captured = tcp.get(data_at..).unwrap_or_default();
     Some(Segment {
-        time,
+        packet: number,
+        time: packet.time,
         from: SocketAddr::new(from, be16(tcp, 0)),
         to: SocketAddr::new(to, be16(tcp, 2)),
         sequence: u32::from_be_bytes(tcp[4..8].try_into().unwrap()),

@@ -26,7 +26,8 @@ pub enum Side {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    pub time: u64,
+    /// Which packet of the capture.
+    pub packet: usize,
     pub by: Side,
     pub kind: EventKind,
 }
@@ -49,7 +50,8 @@ pub struct Stream {
 /// Bytes that a packet was the first to bring.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    pub time: u64,
+    /// Which packet of the capture.
+    pub packet: usize,
     pub range: Range<usize>,
     /// Shorter than `range` when the capture cut the packet short.
     data: Vec<u8>,
@@ -152,8 +154,8 @@ impl Connection {
     fn take(&mut self, by: Side, segment: &Segment) {
         let kinds =
             [(segment.syn, EventKind::Syn), (segment.fin, EventKind::Fin), (segment.rst, EventKind::Rst)];
-        let time = segment.time;
-        self.events.extend(kinds.iter().filter(|k| k.0).map(|&(_, kind)| Event { time, by, kind }));
+        let packet = segment.packet;
+        self.events.extend(kinds.iter().filter(|k| k.0).map(|&(_, kind)| Event { packet, by, kind }));
         match by {
             Side::Opener => self.from_opener.take(segment),
             Side::Acceptor => self.from_acceptor.take(segment),
@@ -172,6 +174,11 @@ impl Stream {
         self.pieces.values()
     }
 
+    /// Those that start behind the byte at `at`.
+    pub fn pieces_behind(&self, at: usize) -> impl Iterator<Item = &Piece> {
+        self.pieces.range(at + 1..).map(|(_, piece)| piece)
+    }
+
     /// What is known of `range`.
     pub fn read(&self, range: Range<usize>) -> Excerpt {
         let mut bytes = vec![0; range.len()];
@@ -187,9 +194,9 @@ impl Stream {
         Excerpt { bytes, known }
     }
 
-    /// When the last byte of `range` was seen first; `None` when nothing of it was.
-    pub fn seen_at(&self, range: Range<usize>) -> Option<u64> {
-        self.overlapping(range).map(|piece| piece.time).max()
+    /// The packet that completed `range`, or would have; `None` when nothing of it was seen.
+    pub fn packet_of(&self, range: Range<usize>) -> Option<usize> {
+        self.overlapping(range).map(|piece| piece.packet).max()
     }
 
     /// The first byte at or after `from` that no packet has: the end, if there is no hole.
@@ -225,28 +232,28 @@ impl Stream {
         let offset = segment.sequence.wrapping_sub(first).cast_signed() as isize;
         if !segment.syn && offset >= 0 {
             let start = offset.cast_unsigned();
-            self.insert(segment.time, start..start + segment.length, &segment.data);
+            self.insert(segment.packet, start..start + segment.length, &segment.data);
         }
     }
 
     /// Keeps what is new; the first sight of a byte counts.
-    fn insert(&mut self, time: u64, range: Range<usize>, data: &[u8]) {
+    fn insert(&mut self, packet: usize, range: Range<usize>, data: &[u8]) {
         let mut at = range.start;
         while at < range.end {
             let Some(taken) = self.overlapping(at..range.end).next().map(|piece| piece.range.clone()) else {
-                self.insert_new(time, at..range.end, data, range.start);
+                self.insert_new(packet, at..range.end, data, range.start);
                 return;
             };
             if at < taken.start {
-                self.insert_new(time, at..taken.start, data, range.start);
+                self.insert_new(packet, at..taken.start, data, range.start);
             }
             at = taken.end;
         }
     }
 
-    fn insert_new(&mut self, time: u64, range: Range<usize>, data: &[u8], data_starts: usize) {
+    fn insert_new(&mut self, packet: usize, range: Range<usize>, data: &[u8], data_starts: usize) {
         let from = (range.start - data_starts).min(data.len());
         let to = (range.end - data_starts).min(data.len());
-        self.pieces.insert(range.start, Piece { time, range, data: data[from..to].to_vec() });
+        self.pieces.insert(range.start, Piece { packet, range, data: data[from..to].to_vec() });
     }
 }
