@@ -151,9 +151,8 @@ impl Header {
 
     /// Reads the 96-byte form.
     pub fn decode_long(bytes: &[u8; LONG_HEADER_LEN]) -> Result<Self, HeaderError> {
-        let nid = |offset, which| {
-            Nid::from_wire20(array(bytes, offset)).ok_or(HeaderError::NidNotConcrete(which))
-        };
+        let nid =
+            |offset, which| Nid::from_wire20(array(bytes, offset)).ok_or(HeaderError::NidNotConcrete(which));
         Self::decode_rest(nid(0, "destination")?, nid(20, "source")?, &bytes[40..])
     }
 
@@ -239,3 +238,7 @@ impl Header {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "header_tests.rs"]
+mod tests;

@@ -6,11 +6,25 @@
 #![forbid(unsafe_code)]
 
 pub mod byte_order;
+pub mod expression;
 pub mod header;
+pub mod ip_range;
+pub mod lnd_table;
 pub mod nid;
+mod nid_interval;
+pub mod nid_range;
+pub mod nid_text;
+pub mod ping_info;
+pub mod text;
 
+pub use expression::Expression;
 pub use header::{Body, Header, HeaderError, MessageType, WireHandle};
+pub use ip_range::IpRange;
 pub use nid::{NetId, NetType, Nid, Pid, ProcessId};
+pub use nid_range::NidList;
+pub use nid_text::{AnyNid, RawNet, RawNid};
+pub use ping_info::{Features, NiStatus, PingEntry, PingInfo};
+pub use text::TextError;
 
 /// The largest payload of one message: 1 MiB (`LNET_MTU`).
 pub const MAX_PAYLOAD: u32 = 1 << 20;

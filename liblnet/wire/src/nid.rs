@@ -5,6 +5,7 @@
 
 use crate::byte_order::array;
 use std::cmp::Ordering;
+use std::num::NonZeroUsize;
 
 /// The kind of network, which is the kind of driver (`LND`) that serves it.
 ///
@@ -48,9 +49,10 @@ impl NetId {
         Self((kind.0 as u32) << 16 | number as u32)
     }
 
-    /// From the C API's and the wire's value; `None` for the wildcard (all ones).
+    /// From the C API's and the wire's value; `None` for the wildcard (all ones), and for types above 254,
+    /// which the twenty-byte form has no room for or takes for the wildcard.
     pub const fn from_u32(value: u32) -> Option<Self> {
-        if value == u32::MAX { None } else { Some(Self(value)) }
+        if value >> 16 > 254 { None } else { Some(Self(value)) }
     }
 
     /// The C API's and the wire's value.
@@ -99,7 +101,8 @@ impl Nid {
         Self { net, address: Address::Long(address) }
     }
 
-    /// From the eight-byte form (`lnet_nid_t`: net in the high half); `None` for the wildcard (all ones).
+    /// From the eight-byte form (`lnet_nid_t`: net in the high half); `None` for the wildcard (all ones)
+    /// and whatever else [`NetId::from_u32`] refuses.
     pub const fn from_u64(value: u64) -> Option<Self> {
         match NetId::from_u32((value >> 32) as u32) {
             Some(net) => Some(Self::new(net, value as u32)),
@@ -160,6 +163,12 @@ impl Nid {
     }
 }
 
+/// Which of `partitions` CPU partitions a NID belongs to, when it is free to belong to any (OM-11): the sum
+/// of its bytes modulo their number.
+pub fn cpt_of_nid(nid: Nid, partitions: NonZeroUsize) -> usize {
+    nid.to_wire20().iter().map(|byte| usize::from(*byte)).sum::<usize>() % partitions
+}
+
 /// The order that decides connection races: the twenty-byte forms compared byte by byte, which for
 /// four-byte addresses is the order of the `lnet_nid_t` values.
 impl Ord for Nid {
@@ -201,6 +210,7 @@ pub struct ProcessId {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -210,6 +220,18 @@ mod tests {
         assert_eq!(Nid::from_u64(0x0002_0005_0a00_0001), Some(nid));
         assert_eq!(Nid::LOOPBACK.to_u64(), Some(0x0009_0000_0000_0000));
         assert_eq!(Nid::from_u64(u64::MAX), None);
+        assert_eq!(Nid::from_u64(0x00ff_0000_0000_0000), None);
+        assert_eq!(Nid::from_u64(0x0102_0000_0a00_0001), None);
+    }
+
+    #[test]
+    fn the_partition_of_a_nid_is_the_sum_of_its_bytes() {
+        let nid = Nid::from_u64(0x0002_0000_0a00_0001).unwrap();
+        let cpt = |nid, n| cpt_of_nid(nid, NonZeroUsize::new(n).unwrap());
+        assert_eq!(cpt(nid, 256), 13);
+        assert_eq!(cpt(nid, 4), 1);
+        assert_eq!(cpt(nid, 1), 0);
+        assert_eq!(cpt(Nid::new_long(nid.net(), [1; 16]), 256), 12 + 2 + 16);
     }
 
     #[test]
@@ -224,7 +246,8 @@ mod tests {
 
     #[test]
     fn the_order_of_short_nids_is_that_of_their_eight_byte_forms() {
-        let all = [0x0002_0000_0a00_0001, 0x0002_0000_0a00_0002, 0x0002_0001_0a00_0000, 0x0005_0000_0000_0000];
+        let all =
+            [0x0002_0000_0a00_0001, 0x0002_0000_0a00_0002, 0x0002_0001_0a00_0000, 0x0005_0000_0000_0000];
         assert!(all.windows(2).all(|w| Nid::from_u64(w[0]) < Nid::from_u64(w[1])));
     }
 }

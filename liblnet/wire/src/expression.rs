@@ -1,0 +1,288 @@
+//! Numeric expressions: `7`, `*`, `[0,2-5,8-20/4]` (C ABI sheet 1.9).
+//!
+//! The ranges are plain data, so that a C list of `struct cfs_range_expr` can be made from them and read
+//! back into them.
+
+use crate::text::{Problem, TextError, any_base, leading_blanks};
+use std::fmt;
+use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
+use thiserror::Error;
+
+/// The numbers `lo`, `lo + stride`, `lo + 2 * stride` and so on, up to `hi`. Empty where `lo > hi`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The first number.
+    pub lo: u32,
+    /// No number is above this.
+    pub hi: u32,
+    /// From one number to the next.
+    pub stride: NonZeroU32,
+}
+
+/// A set of numbers as its author wrote it: in that order, with what is said twice said twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expression {
+    ranges: Vec<Range>,
+}
+
+/// More values than the caller takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{count} values, more than {max}")]
+pub struct TooMany {
+    /// How many there are.
+    pub count: u64,
+    /// How many would have been taken.
+    pub max: usize,
+}
+
+impl Expression {
+    /// Reads a number, `*` (all of `bounds`), or a bracketed list. Blanks around each part are passed
+    /// over; every number must lie within `bounds`.
+    pub fn parse(text: &str, bounds: RangeInclusive<u32>) -> Result<Self, TextError> {
+        let blanks = leading_blanks(text);
+        let bare = text.trim_ascii();
+        let ranges = match bare.strip_prefix('[') {
+            _ if bare == "*" => vec![Range::from(bounds)],
+            None => vec![Range::one(parse_number(bare, &bounds).map_err(|e| e.within(blanks))?)],
+            Some(rest) => {
+                let list = rest.strip_suffix(']').ok_or_else(|| TextError::new(Problem::Bracket, blanks))?;
+                parse_list(list, &bounds).map_err(|e| e.within(blanks + 1))?
+            }
+        };
+        Ok(Self { ranges })
+    }
+
+    /// The expression made of `ranges`.
+    pub const fn from_ranges(ranges: Vec<Range>) -> Self {
+        Self { ranges }
+    }
+
+    /// The ranges in the order written.
+    pub fn ranges(&self) -> &[Range] {
+        &self.ranges
+    }
+
+    /// Whether `value` is in one of the ranges.
+    pub fn matches(&self, value: u32) -> bool {
+        self.ranges.iter().any(|range| range.contains(value))
+    }
+
+    /// How many values [`Expression::values`] has.
+    pub fn count(&self) -> u64 {
+        self.ranges.iter().map(|range| range.count()).sum()
+    }
+
+    /// All values in the order written. Allocates nothing when there are more than `max`.
+    pub fn values(&self, max: usize) -> Result<Vec<u32>, TooMany> {
+        let count = self.count();
+        if count > max as u64 {
+            return Err(TooMany { count, max });
+        }
+        Ok(self.ranges.iter().flat_map(|range| range.values()).collect())
+    }
+}
+
+impl Range {
+    /// Just `value`.
+    pub const fn one(value: u32) -> Self {
+        Self { lo: value, hi: value, stride: NonZeroU32::MIN }
+    }
+
+    /// Whether `value` is one of the range's numbers.
+    pub const fn contains(&self, value: u32) -> bool {
+        self.lo <= value && value <= self.hi && (value - self.lo).is_multiple_of(self.stride.get())
+    }
+
+    /// How many numbers there are.
+    pub fn count(&self) -> u64 {
+        match self.hi.checked_sub(self.lo) {
+            Some(span) => u64::from(span / self.stride) + 1,
+            None => 0,
+        }
+    }
+
+    /// The numbers, ascending.
+    pub fn values(&self) -> impl Iterator<Item = u32> + use<> {
+        (self.lo..=self.hi).step_by(self.stride.get() as usize)
+    }
+}
+
+impl From<RangeInclusive<u32>> for Range {
+    fn from(bounds: RangeInclusive<u32>) -> Self {
+        Self { lo: *bounds.start(), hi: *bounds.end(), stride: NonZeroU32::MIN }
+    }
+}
+
+/// `7`, or a bracketed list; `*` comes out as the bounds that it stood for.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [range] = self.ranges[..]
+            && range.lo == range.hi
+        {
+            return range.fmt(f);
+        }
+        for (i, range) in self.ranges.iter().enumerate() {
+            f.write_str(if i == 0 { "[" } else { "," })?;
+            range.fmt(f)?;
+        }
+        f.write_str(if self.ranges.is_empty() { "" } else { "]" })
+    }
+}
+
+/// `7`, `2-5`, `8-20/4`.
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.lo, self.hi, self.stride.get()) {
+            (lo, hi, _) if lo == hi => write!(f, "{lo}"),
+            (lo, hi, 1) => write!(f, "{lo}-{hi}"),
+            (lo, hi, stride) => write!(f, "{lo}-{hi}/{stride}"),
+        }
+    }
+}
+
+/// Reads one number: decimal, `0x` hexadecimal or `0` octal, with blanks around it passed over
+/// (`cfs_str2num_check`).
+pub fn parse_number(text: &str, bounds: &RangeInclusive<u32>) -> Result<u32, TextError> {
+    any_base(text.trim_ascii(), *bounds.start(), *bounds.end())
+        .map_err(|problem| TextError::new(problem, leading_blanks(text)))
+}
+
+fn parse_list(text: &str, bounds: &RangeInclusive<u32>) -> Result<Vec<Range>, TextError> {
+    let mut at = 0;
+    let mut ranges = Vec::new();
+    for part in text.split(',') {
+        ranges.push(parse_range(part, bounds).map_err(|e| e.within(at))?);
+        at += part.len() + 1;
+    }
+    Ok(ranges)
+}
+
+fn parse_range(text: &str, bounds: &RangeInclusive<u32>) -> Result<Range, TextError> {
+    let Some((lo, rest)) = text.split_once('-') else {
+        return parse_number(text, bounds).map(Range::one);
+    };
+    let hi_at = lo.len() + 1;
+    let (hi, stride) = match rest.split_once('/') {
+        Some((hi, stride)) => (hi, parse_stride(stride).map_err(|e| e.within(hi_at + hi.len() + 1))?),
+        None => (rest, NonZeroU32::MIN),
+    };
+    Ok(Range {
+        lo: parse_number(lo, bounds)?,
+        hi: parse_number(hi, bounds).map_err(|e| e.within(hi_at))?,
+        stride,
+    })
+}
+
+fn parse_stride(text: &str) -> Result<NonZeroU32, TextError> {
+    NonZeroU32::new(parse_number(text, &(0..=u32::MAX))?).ok_or(TextError::new(Problem::ZeroStride, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn octet(text: &str) -> Result<Expression, TextError> {
+        Expression::parse(text, 0..=255)
+    }
+
+    #[test]
+    fn expressions_print_in_the_shortest_form_that_reads_the_same() {
+        for (text, printed, values) in [
+            ("7", "7", vec![7]),
+            (" 7 ", "7", vec![7]),
+            ("[7]", "7", vec![7]),
+            ("0x10", "16", vec![16]),
+            ("010", "8", vec![8]),
+            ("[1,3]", "[1,3]", vec![1, 3]),
+            ("[3,1,3]", "[3,1,3]", vec![3, 1, 3]),
+            ("[1-3]", "[1-3]", vec![1, 2, 3]),
+            ("[1-3/1]", "[1-3]", vec![1, 2, 3]),
+            ("[ 1 - 9 / 4 , 2 ]", "[1-9/4,2]", vec![1, 5, 9, 2]),
+            ("[1-8/4]", "[1-8/4]", vec![1, 5]),
+            ("[5-5]", "5", vec![5]),
+            ("[3-2]", "[3-2]", vec![]),
+            ("[3-2,4]", "[3-2,4]", vec![4]),
+        ] {
+            let expression = octet(text).unwrap();
+            assert_eq!(expression.to_string(), printed);
+            assert_eq!(expression.values(16).unwrap(), values, "{text}");
+        }
+        assert_eq!(octet("*").unwrap().to_string(), "[0-255]");
+        assert_eq!(Expression::default().to_string(), "");
+    }
+
+    #[test]
+    fn texts_that_are_no_expression_are_refused_with_the_place() {
+        use Problem::*;
+        for (text, problem, at) in [
+            ("", NotANumber, 0),
+            ("  ", NotANumber, 2),
+            ("1-3", NotANumber, 0),
+            ("1,3", NotANumber, 0),
+            ("**", NotANumber, 0),
+            ("[1", Bracket, 0),
+            (" [1]2", Bracket, 1),
+            ("1]", NotANumber, 0),
+            ("[]", NotANumber, 1),
+            ("[1,]", NotANumber, 3),
+            ("[*]", NotANumber, 1),
+            ("[1-]", NotANumber, 3),
+            ("[1-2-3]", NotANumber, 3),
+            ("[1/2]", NotANumber, 1),
+            ("[1-9/]", NotANumber, 5),
+            ("[1-9/0]", ZeroStride, 5),
+            ("256", OutOfBounds(0, 255), 0),
+            ("[1, 4-256]", OutOfBounds(0, 255), 6),
+            ("-1", NotANumber, 0),
+        ] {
+            assert_eq!(octet(text), Err(TextError::new(problem, at)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn more_values_than_wanted_are_counted_and_not_made() {
+        let all = Expression::parse("*", 0..=u32::MAX).unwrap();
+        assert_eq!(all.values(4), Err(TooMany { count: 1 << 32, max: 4 }));
+        assert_eq!(octet("[1-4]").unwrap().values(4).unwrap(), [1, 2, 3, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn matching_agrees_with_a_list_of_the_values(
+            parts in prop::collection::vec((0u32..40, 0u32..40, 1u32..6), 1..5),
+            top in prop::bool::ANY,
+        ) {
+            let shift = if top { u32::MAX - 40 } else { 0 };
+            let ranges: Vec<_> = parts
+                .iter()
+                .map(|&(lo, hi, s)| Range { lo: lo + shift, hi: hi + shift, stride: NonZeroU32::new(s).unwrap() })
+                .collect();
+            let mut naive = Vec::new();
+            for r in &ranges {
+                let mut v = u64::from(r.lo);
+                while v <= u64::from(r.hi) {
+                    naive.push(v as u32);
+                    v += u64::from(r.stride.get());
+                }
+            }
+            let expression = Expression::from_ranges(ranges);
+            prop_assert_eq!(expression.count(), naive.len() as u64);
+            for value in (0..=40).map(|v| v + shift) {
+                prop_assert_eq!(expression.matches(value), naive.contains(&value));
+            }
+            let again = Expression::parse(&expression.to_string(), 0..=u32::MAX).unwrap();
+            prop_assert_eq!(again.values(1000).unwrap(), expression.values(1000).unwrap());
+            prop_assert_eq!(expression.values(1000).unwrap(), naive);
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[ 0-9x,*/\\-\\[\\]\u{e9}]{0,16}") {
+            if let Err(e) = octet(&text) {
+                prop_assert!(e.at <= text.len());
+            }
+        }
+    }
+}

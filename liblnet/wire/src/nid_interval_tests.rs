@@ -1,0 +1,58 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn an_interval_is_one_net_and_nothing_missing() {
+    for (text, expected) in [
+        ("10.0.0.1@tcp", Some(("10.0.0.1@tcp", "10.0.0.1@tcp"))),
+        ("10.0.0.[1-5]@tcp", Some(("10.0.0.1@tcp", "10.0.0.5@tcp"))),
+        ("10.0.0.[1,2,5,3-4]@tcp", Some(("10.0.0.1@tcp", "10.0.0.5@tcp"))),
+        ("10.0.[1-2].*@tcp", Some(("10.0.1.0@tcp", "10.0.2.255@tcp"))),
+        ("10.0.[0-1].[0-5]@tcp", None),
+        ("10.0.[0-1].[1-255]@tcp", None),
+        ("10.0.0.[250-255]@tcp 10.0.1.[0-5]@tcp", Some(("10.0.0.250@tcp", "10.0.1.5@tcp"))),
+        ("10.0.0.[128-255]@tcp 10.0.0.[0-127]@tcp", Some(("10.0.0.0@tcp", "10.0.0.255@tcp"))),
+        ("10.0.0.1@tcp 10.0.0.3@tcp", None),
+        ("10.0.0.[1-9/2]@tcp", None),
+        ("10.0.0.[1-9/2]@tcp 10.0.0.[2-8/2]@tcp", Some(("10.0.0.1@tcp", "10.0.0.9@tcp"))),
+        ("10.0.0.[3-2]@tcp", None),
+        ("10.0.0.1@tcp 10.0.0.2@tcp1", None),
+        ("*@tcp", Some(("0.0.0.0@tcp", "255.255.255.255@tcp"))),
+        ("*.*.*.*@tcp", Some(("0.0.0.0@tcp", "255.255.255.255@tcp"))),
+        ("[1-10]@gni", Some(("1@gni", "10@gni"))),
+        ("[1-10/3]@gni", None),
+        ("[1-3,5]@gni 4@gni", Some(("1@gni", "5@gni"))),
+        ("[0-1,2-4294967295]@gni", Some(("0@gni", "4294967295@gni"))),
+        ("[0-4294967294/2]@gni [1-4294967295/2]@gni", None),
+        ("fd99::1@tcp fd99::2@tcp", Some(("fd99::1@tcp", "fd99::2@tcp"))),
+        ("fd99::1@tcp fd99::3@tcp", None),
+        ("fd99::1@tcp 10.0.0.1@tcp", None),
+    ] {
+        let expected = expected.map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
+        assert_eq!(text.parse::<NidList>().unwrap().interval(), expected, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_interval_agrees_with_the_sorted_list_of_nids(
+        entries in prop::collection::vec(
+            ("10\\.0\\.([01]|\\[0-1\\])\\.(\\[[01]-[0-4]\\]|[0-3]|\\[2(48|50)-255\\]|\\[0-[4-8]/2\\]|\\*)@tcp",),
+            1..4,
+        ),
+    ) {
+        let text = entries.into_iter().map(|e| e.0).collect::<Vec<_>>().join(" ");
+        let list: NidList = text.parse().unwrap();
+        let mut addresses: Vec<u64> = list.nids(4096).unwrap().iter().map(|nid| nid.to_u64().unwrap()).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let naive = match (addresses.first(), addresses.last()) {
+            (Some(first), Some(last)) if last - first + 1 == addresses.len() as u64 => {
+                Some((Nid::from_u64(*first).unwrap(), Nid::from_u64(*last).unwrap()))
+            }
+            _ => None,
+        };
+        prop_assert_eq!(list.interval(), naive, "{}", text);
+    }
+}

@@ -1,0 +1,345 @@
+//! The ping information block: what a node says of itself (wire sheet 6.2 to 6.4).
+//!
+//! A node answers every ping with it and pushes it to its peers. The first entry of the block is always
+//! `0@lo`, whose status word holds the block's sequence number; here that is a field, and the entries are
+//! the real interfaces.
+
+use crate::byte_order::{ByteOrder, array, put_u32, put_u64};
+use crate::nid::{NetId, Nid, Pid};
+use std::ops::{BitAnd, BitOr};
+use thiserror::Error;
+
+/// The first four bytes, in the sender's order.
+pub const PING_MAGIC: u32 = 0x7069_6e67;
+/// Bytes before the first entry.
+pub const PING_HEADER_LEN: usize = 16;
+/// Bytes of an entry with an eight-byte NID.
+pub const PING_ENTRY_LEN: usize = 16;
+/// Bytes of an entry with an IPv6 NID.
+pub const PING_LONG_ENTRY_LEN: usize = 24;
+
+/// What a node tells of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PingInfo {
+    /// What the node can do. Encoding sets [`Features::LARGE_ADDR`], [`Features::PRIMARY_LARGE`] and
+    /// [`Features::METADATA`] by what is there to encode; decoding leaves them as they came.
+    pub features: Features,
+    /// Its process.
+    pub pid: Pid,
+    /// Counts the node's changes, from 1.
+    pub sequence: u32,
+    /// Its interfaces without `0@lo`, the primary one first. On the wire those with four-byte addresses
+    /// come before the others, so the order of the rest may differ after a round trip.
+    pub entries: Vec<PingEntry>,
+}
+
+/// One interface of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PingEntry {
+    /// Its name.
+    pub nid: Nid,
+    /// Whether it works.
+    pub status: NiStatus,
+}
+
+/// Whether an interface works, as its node sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NiStatus {
+    /// It does.
+    Up,
+    /// It does not.
+    Down,
+    /// Some other word, kept as it came.
+    Invalid(u32),
+}
+
+/// The feature bits of a ping block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Features(pub u32);
+
+/// A block as far as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedPingInfo {
+    /// What could be read.
+    pub info: PingInfo,
+    /// Whether something was cut off: ask again with room for [`ReceivedPingInfo::claimed_len`].
+    pub truncated: bool,
+    /// The number of sixteen-byte entries that the sender announces, `0@lo` counted.
+    pub claimed_count: u32,
+    /// Bytes of the whole block as the sender announces it.
+    pub claimed_len: usize,
+}
+
+/// Why bytes are not a ping block. Such data is refused as a whole (DI-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PingInfoError {
+    /// Not even the first entry is there.
+    #[error("{0} bytes, too few for a ping block")]
+    TooShort(usize),
+    /// Begins with something else.
+    #[error("bad magic {0:#010x}")]
+    BadMagic(u32),
+    /// The sender does not say that its status words mean anything.
+    #[error("features {0:#x} without interface status")]
+    NoStatus(u32),
+    /// None, or more than this node allows.
+    #[error("{0} entries, not within 1 to {1}")]
+    BadCount(u32, u32),
+    /// The first entry is not `0@lo`.
+    #[error("the first entry is {0:#018x}, not 0@lo")]
+    NoLoopback(u64),
+    /// An entry is the wildcard, or of a form that nobody uses.
+    #[error("entry {0} does not name one interface")]
+    NotANid(u32),
+    /// The announced size has no room for the entries, or room for many more than this node allows.
+    #[error("a total size of {0} bytes")]
+    BadSize(u32),
+}
+
+impl Features {
+    /// Very old: a bare ping.
+    pub const BASE: Self = Self(1);
+    /// The status words mean something; without it a block is refused.
+    pub const NI_STATUS: Self = Self(2);
+    /// The node is not a router.
+    pub const RTE_DISABLED: Self = Self(4);
+    /// The node may have several interfaces.
+    pub const MULTI_RAIL: Self = Self(8);
+    /// The node discovers its peers.
+    pub const DISCOVERY: Self = Self(16);
+    /// Entries with long addresses follow the others (2.16 and later).
+    pub const LARGE_ADDR: Self = Self(32);
+    /// The first of the entries with long addresses is the primary one (2.16 and later).
+    pub const PRIMARY_LARGE: Self = Self(64);
+    /// Drivers' data follows everything else (2.17, EFA only). Never sent; passed over when received.
+    pub const METADATA: Self = Self(128);
+
+    /// Whether all bits of `other` are set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These features with the bits of `other` set, or without them.
+    #[must_use]
+    pub const fn with(self, other: Self, set: bool) -> Self {
+        if set { Self(self.0 | other.0) } else { Self(self.0 & !other.0) }
+    }
+}
+
+impl BitOr for Features {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitAnd for Features {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl NiStatus {
+    /// From the word on the wire.
+    pub const fn from_u32(word: u32) -> Self {
+        match word {
+            0x15aa_c0de => Self::Up,
+            0xdead_face => Self::Down,
+            other => Self::Invalid(other),
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn to_u32(self) -> u32 {
+        match self {
+            Self::Up => 0x15aa_c0de,
+            Self::Down => 0xdead_face,
+            Self::Invalid(word) => word,
+        }
+    }
+}
+
+/// Bytes that a receiver needs for `count` sixteen-byte entries, `0@lo` counted: 16 + 16 * `count`.
+pub const fn ping_buffer_len(count: u32) -> usize {
+    PING_HEADER_LEN + PING_ENTRY_LEN * count as usize
+}
+
+impl PingInfo {
+    /// Bytes that [`PingInfo::encode`] makes.
+    pub fn encoded_len(&self) -> usize {
+        let entry_len = |entry: &PingEntry| match entry.nid.to_u64() {
+            Some(_) => PING_ENTRY_LEN,
+            None => PING_LONG_ENTRY_LEN,
+        };
+        ping_buffer_len(1) + self.entries.iter().map(entry_len).sum::<usize>()
+    }
+
+    /// The block, little-endian. A receiver with less room gets its beginning.
+    pub fn encode(&self) -> Vec<u8> {
+        let len = self.encoded_len();
+        let mut out = Vec::with_capacity(len);
+        let any_long = self.entries.iter().any(|entry| entry.nid.to_u64().is_none());
+        push_short_entry(&mut out, 0, 0); // The header's sixteen bytes, filled in below.
+        push_short_entry(&mut out, LOOPBACK, self.sequence);
+        if any_long {
+            put_u32(&mut out, LARGE_SIZE_OFFSET, len as u32);
+        }
+        let mut count = 1;
+        for entry in &self.entries {
+            if let Some(nid) = entry.nid.to_u64() {
+                push_short_entry(&mut out, nid, entry.status.to_u32());
+                count += 1;
+            }
+        }
+        for entry in self.entries.iter().filter(|entry| entry.nid.to_u64().is_none()) {
+            out.extend_from_slice(&entry.status.to_u32().to_le_bytes());
+            out.extend_from_slice(&entry.nid.to_wire20());
+        }
+        put_u32(&mut out, 0, PING_MAGIC);
+        put_u32(&mut out, 4, self.features_on_the_wire(any_long).0);
+        put_u32(&mut out, 8, self.pid.0);
+        put_u32(&mut out, 12, count);
+        out
+    }
+
+    /// Reads a block, in either byte order, as far as `bytes` go. `max_count` is the most entries of either
+    /// size that are believed (`lnet_interfaces_max`); further `0@lo` entries name nobody and are left out,
+    /// as are long entries of a size not known here.
+    pub fn decode(bytes: &[u8], max_count: u32) -> Result<ReceivedPingInfo, PingInfoError> {
+        let head = Head::decode(bytes, max_count)?;
+        let mut short = Vec::new();
+        let shorts = bytes[..head.short_len.min(bytes.len())].chunks_exact(PING_ENTRY_LEN);
+        for (index, entry) in (1..).zip(shorts.skip(2)) {
+            let nid = Nid::from_u64(head.order.u64(entry, 0)).ok_or(PingInfoError::NotANid(index))?;
+            short.push(PingEntry { nid, status: NiStatus::from_u32(head.order.u32(entry, 8)) });
+        }
+        let long_bytes = bytes.get(head.short_len..head.claimed_len.min(bytes.len())).unwrap_or_default();
+        let long = decode_long_entries(long_bytes, head.order, head.claimed_count)?;
+        let mut entries = short;
+        let at = if head.features.contains(Features::PRIMARY_LARGE) { 0 } else { entries.len() };
+        let mut long = long.into_iter();
+        if let Some(first) = long.next() {
+            entries.insert(at, first);
+        }
+        entries.extend(long);
+        entries.retain(|entry| !entry.nid.is_loopback());
+        Ok(ReceivedPingInfo {
+            info: Self { features: head.features, pid: head.pid, sequence: head.sequence, entries },
+            truncated: bytes.len() < head.claimed_len,
+            claimed_count: head.claimed_count,
+            claimed_len: head.claimed_len,
+        })
+    }
+
+    fn features_on_the_wire(&self, any_long: bool) -> Features {
+        let primary_long = self.entries.first().is_some_and(|entry| entry.nid.to_u64().is_none());
+        self.features
+            .with(Features::LARGE_ADDR, any_long)
+            .with(Features::PRIMARY_LARGE, primary_long)
+            .with(Features::METADATA, false)
+    }
+}
+
+/// `0@lo` as an eight-byte NID.
+const LOOPBACK: u64 = (NetId::LOOPBACK.to_u32() as u64) << 32;
+/// Where the loopback entry holds the size of a block with long addresses.
+const LARGE_SIZE_OFFSET: usize = PING_HEADER_LEN + 12;
+
+/// What comes before the interfaces, checked.
+struct Head {
+    order: ByteOrder,
+    features: Features,
+    pid: Pid,
+    sequence: u32,
+    claimed_count: u32,
+    /// Where the sixteen-byte entries end.
+    short_len: usize,
+    claimed_len: usize,
+}
+
+impl Head {
+    fn decode(bytes: &[u8], max_count: u32) -> Result<Self, PingInfoError> {
+        if bytes.len() < ping_buffer_len(1) {
+            return Err(PingInfoError::TooShort(bytes.len()));
+        }
+        let order = ByteOrder::detect(array(bytes, 0), PING_MAGIC)
+            .ok_or_else(|| PingInfoError::BadMagic(ByteOrder::Little.u32(bytes, 0)))?;
+        let features = Features(order.u32(bytes, 4));
+        if !features.contains(Features::NI_STATUS) {
+            return Err(PingInfoError::NoStatus(features.0));
+        }
+        let claimed_count = order.u32(bytes, 12);
+        if !(1..=max_count).contains(&claimed_count) {
+            return Err(PingInfoError::BadCount(claimed_count, max_count));
+        }
+        let first = order.u64(bytes, PING_HEADER_LEN);
+        if first != LOOPBACK {
+            return Err(PingInfoError::NoLoopback(first));
+        }
+        let short_len = ping_buffer_len(claimed_count);
+        let claimed_len = if features.contains(Features::LARGE_ADDR) {
+            let size = order.u32(bytes, LARGE_SIZE_OFFSET);
+            Some((size & !3) as usize)
+                .filter(|len| {
+                    *len >= short_len && (*len - short_len) / PING_LONG_ENTRY_LEN <= max_count as usize
+                })
+                .ok_or(PingInfoError::BadSize(size))?
+        } else {
+            short_len
+        };
+        Ok(Self {
+            order,
+            features,
+            pid: Pid(order.u32(bytes, 8)),
+            sequence: order.u32(bytes, PING_HEADER_LEN + 8),
+            claimed_count,
+            short_len,
+            claimed_len,
+        })
+    }
+}
+
+/// Reads whole entries of a status and a NID cut to its used length, until `bytes` end.
+fn decode_long_entries(
+    mut bytes: &[u8],
+    order: ByteOrder,
+    first_index: u32,
+) -> Result<Vec<PingEntry>, PingInfoError> {
+    let mut entries = Vec::new();
+    let mut index = first_index;
+    while let Some([extra, kind]) = bytes.get(4..6) {
+        let nid_len = 8 + usize::from(*extra);
+        let Some(nid_bytes) = bytes.get(4..4 + nid_len) else { break };
+        if *kind == ANY_KIND {
+            return Err(PingInfoError::NotANid(index));
+        }
+        let mut nid = [0; 20];
+        if let Some(used) = nid.get_mut(..nid_len) {
+            used.copy_from_slice(nid_bytes);
+            entries.extend(
+                Nid::from_wire20(nid)
+                    .map(|nid| PingEntry { nid, status: NiStatus::from_u32(order.u32(bytes, 0)) }),
+            );
+        }
+        bytes = bytes.get((4 + nid_len).next_multiple_of(4)..).unwrap_or_default();
+        index += 1;
+    }
+    Ok(entries)
+}
+
+/// The network type that makes a twenty-byte NID the wildcard.
+const ANY_KIND: u8 = 0xff;
+
+fn push_short_entry(out: &mut Vec<u8>, nid: u64, status: u32) {
+    let at = out.len();
+    out.resize(at + PING_ENTRY_LEN, 0);
+    put_u64(out, at, nid);
+    put_u32(out, at + 8, status);
+}
+
+#[cfg(test)]
+#[path = "ping_info_tests.rs"]
+mod tests;

@@ -1,0 +1,192 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+use crate::nid_text::tests::any_nid;
+use proptest::prelude::*;
+
+/// `lnet_interfaces_max` as it is by default.
+const MAX: u32 = 200;
+
+fn info(features: u32, entries: &[(&str, NiStatus)]) -> PingInfo {
+    let entry = |(nid, status): &(&str, NiStatus)| PingEntry { nid: nid.parse().unwrap(), status: *status };
+    PingInfo {
+        features: Features(features),
+        pid: Pid::LUSTRE,
+        sequence: 7,
+        entries: entries.iter().map(entry).collect(),
+    }
+}
+
+/// The block as a big-endian node would write it.
+fn swapped(info: &PingInfo) -> Vec<u8> {
+    let mut bytes = info.encode();
+    let shorts = 1 + info.entries.iter().filter(|e| e.nid.to_u64().is_some()).count();
+    bytes[..16].chunks_exact_mut(4).for_each(<[u8]>::reverse);
+    for entry in bytes[16..16 + 16 * shorts].chunks_exact_mut(16) {
+        entry[..8].reverse();
+        entry[8..12].reverse();
+        entry[12..].reverse();
+    }
+    bytes[16 + 16 * shorts..].chunks_exact_mut(24).for_each(|entry| entry[..4].reverse());
+    bytes
+}
+
+#[test]
+fn a_block_is_as_long_as_its_entries_make_it() {
+    let up = NiStatus::Up;
+    for (entries, len) in [
+        (vec![], 32),
+        (vec![("10.0.0.1@tcp", up)], 48),
+        (vec![("10.0.0.1@tcp", up), ("10.0.0.2@tcp", up)], 64),
+        (vec![("fd99::1@tcp", up)], 56),
+        (vec![("10.0.0.1@tcp", up), ("fd99::1@tcp", up)], 72),
+    ] {
+        let info = info(0x1e, &entries);
+        assert_eq!(info.encoded_len(), len);
+        assert_eq!(info.encode().len(), len);
+    }
+    assert_eq!([16, 17, 200].map(ping_buffer_len), [272, 288, 3216]);
+}
+
+#[test]
+fn feature_bits_of_long_addresses_follow_the_entries() {
+    let up = NiStatus::Up;
+    for (entries, features) in [
+        (vec![("10.0.0.1@tcp", up)], 0x1e),
+        (vec![("10.0.0.1@tcp", up), ("fd99::1@tcp", up)], 0x3e),
+        (vec![("fd99::1@tcp", up), ("10.0.0.1@tcp", up)], 0x7e),
+    ] {
+        for given in [0x1e, 0xfe] {
+            let back = PingInfo::decode(&info(given, &entries).encode(), MAX).unwrap().info;
+            assert_eq!(back.features, Features(features));
+            assert_eq!(back.entries[0].nid.to_string(), entries[0].0, "the primary stays first");
+        }
+    }
+}
+
+#[test]
+fn a_block_that_breaks_the_rules_is_refused() {
+    use PingInfoError::*;
+    let good = info(0x3e, &[("10.0.0.1@tcp", NiStatus::Up), ("fd99::1@tcp", NiStatus::Down)]).encode();
+    let with = |at: usize, value: u32| {
+        let mut bytes = good.clone();
+        put_u32(&mut bytes, at, value);
+        bytes
+    };
+    let mut any = good.clone();
+    any[32..40].fill(0xff);
+    let mut long_any = good.clone();
+    long_any[53] = 0xff;
+    for (what, bytes, error) in [
+        ("empty", vec![], TooShort(0)),
+        ("no first entry", good[..31].to_vec(), TooShort(31)),
+        ("magic", with(0, 1), BadMagic(1)),
+        ("no status", with(4, 0x3c), NoStatus(0x3c)),
+        ("no entries", with(12, 0), BadCount(0, MAX)),
+        ("too many entries", with(12, 201), BadCount(201, MAX)),
+        ("first entry", with(16, 1), NoLoopback(0x0009_0000_0000_0001)),
+        ("size below the entries", with(28, 44), BadSize(44)),
+        ("size beyond reason", with(28, u32::MAX), BadSize(u32::MAX)),
+        ("wildcard", any, NotANid(1)),
+        ("long wildcard", long_any, NotANid(2)),
+    ] {
+        assert_eq!(PingInfo::decode(&bytes, MAX), Err(error), "{what}");
+    }
+    assert!(PingInfo::decode(&good, MAX).is_ok());
+}
+
+#[test]
+fn a_cut_block_gives_what_is_whole_and_says_how_much_there_is() {
+    let whole = info(
+        0x3e,
+        &[("10.0.0.1@tcp", NiStatus::Up), ("10.0.0.2@tcp", NiStatus::Down), ("fd99::1@tcp", NiStatus::Up)],
+    );
+    let bytes = whole.encode();
+    for (len, entries) in [(32, 0), (47, 0), (48, 1), (63, 1), (64, 2), (87, 2), (88, 3)] {
+        let got = PingInfo::decode(&bytes[..len], MAX).unwrap();
+        assert_eq!(got.info.entries, whole.entries[..entries], "{len}");
+        assert_eq!(got.truncated, len < 88);
+        assert_eq!((got.claimed_count, got.claimed_len), (3, 88));
+    }
+}
+
+#[test]
+fn what_follows_the_block_is_passed_over() {
+    let whole = info(0x1e, &[("10.0.0.1@tcp", NiStatus::Up)]);
+    let mut bytes = whole.encode();
+    bytes.extend([0xa5; 100]);
+    let got = PingInfo::decode(&bytes, MAX).unwrap();
+    assert_eq!((got.info, got.truncated), (whole, false));
+}
+
+#[test]
+fn further_loopback_entries_and_long_entries_of_unknown_size_are_left_out() {
+    let mut bytes = info(0x3e, &[("0@lo", NiStatus::Up), ("fd99::1@tcp", NiStatus::Up)]).encode();
+    let end = bytes.len();
+    // 4 of status, then a NID of 8 + 5 bytes, then 3 to the next multiple of 4.
+    bytes.extend([0; 20]);
+    bytes[end + 4] = 5;
+    bytes[end + 5] = 2;
+    bytes.extend_from_within(end - 24..end);
+    let len = bytes.len() as u32;
+    put_u32(&mut bytes, LARGE_SIZE_OFFSET, len);
+    let got = PingInfo::decode(&bytes, MAX).unwrap();
+    let nids: Vec<_> = got.info.entries.iter().map(|entry| entry.nid.to_string()).collect();
+    assert_eq!(nids, ["fd99::1@tcp", "fd99::1@tcp"]);
+    assert!(!got.truncated);
+}
+
+fn any_info() -> impl Strategy<Value = PingInfo> {
+    let status =
+        prop_oneof![Just(NiStatus::Up), Just(NiStatus::Down), any::<u32>().prop_map(NiStatus::from_u32)];
+    let entry = (any_nid(), status).prop_map(|(nid, status)| PingEntry { nid, status });
+    let entries = prop::collection::vec(entry, 0..12);
+    (any::<u32>(), any::<u32>(), any::<u32>(), entries).prop_map(|(features, pid, sequence, entries)| {
+        PingInfo {
+            features: Features(features) | Features::NI_STATUS,
+            pid: Pid(pid),
+            sequence,
+            entries: entries.into_iter().filter(|entry| !entry.nid.is_loopback()).collect(),
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_block_reads_back_with_its_primary_first_in_either_byte_order(info in any_info()) {
+        let bytes = info.encode();
+        prop_assert_eq!(bytes.len(), info.encoded_len());
+        let got = PingInfo::decode(&bytes, MAX).unwrap();
+        prop_assert_eq!(&PingInfo::decode(&swapped(&info), MAX).unwrap(), &got);
+        prop_assert!(!got.truncated);
+        prop_assert_eq!(got.claimed_len, bytes.len());
+        prop_assert_eq!((got.info.pid, got.info.sequence), (info.pid, info.sequence));
+        let mut expected = info.entries.clone();
+        let from = 1.min(expected.len());
+        expected[from..].sort_by_key(|entry| entry.nid.to_u64().is_none());
+        prop_assert_eq!(&got.info.entries, &expected);
+        prop_assert_eq!(got.info.encode(), bytes);
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let _ = PingInfo::decode(&bytes, MAX);
+    }
+
+    #[test]
+    fn no_damage_to_a_block_makes_the_reader_panic_or_read_beyond_the_limit(
+        info in any_info(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = info.encode();
+        for (at, value) in damage {
+            *at.get_mut(&mut bytes) = value;
+        }
+        bytes.truncate(cut.index(bytes.len() + 1));
+        if let Ok(got) = PingInfo::decode(&bytes, 12) {
+            prop_assert!(got.claimed_count <= 12);
+            prop_assert!(got.claimed_len <= 16 + 16 * 12 + 24 * 13);
+            prop_assert!(got.info.entries.len() * 12 <= bytes.len());
+        }
+    }
+}

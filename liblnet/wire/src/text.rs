@@ -1,0 +1,142 @@
+//! What the readers of LNet's texts share: their error, and how numbers are written.
+
+use thiserror::Error;
+
+/// Why a text could not be read, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{problem} at byte {at}")]
+pub struct TextError {
+    /// What is wrong.
+    pub problem: Problem,
+    /// The byte of the text, counted from 0, at which the wrong part starts.
+    pub at: usize,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Nothing there.
+    #[error("nothing there")]
+    Empty,
+    /// No network has this name. Names are matched with case.
+    #[error("unknown network name")]
+    UnknownNetwork,
+    /// `lo` is one net and takes no number.
+    #[error("the loopback net takes no number")]
+    LoopbackNumber,
+    /// Not a number where one must be.
+    #[error("not a number")]
+    NotANumber,
+    /// A number outside its bounds.
+    #[error("number not within {0} to {1}")]
+    OutOfBounds(u32, u32),
+    /// Not four numbers with dots between.
+    #[error("not a dotted IPv4 address")]
+    NotIpv4,
+    /// Has a colon, yet is not an IPv6 address.
+    #[error("not an IPv6 address")]
+    NotIpv6,
+    /// A NID list's entry without `@NET`.
+    #[error("no '@' and network")]
+    NoNetwork,
+    /// A process identifier without `PID-`.
+    #[error("no process number and '-'")]
+    NoPid,
+    /// `[` without `]`, or text after it.
+    #[error("a '[' without its ']' at the end")]
+    Bracket,
+    /// A stride of 0.
+    #[error("a stride of 0")]
+    ZeroStride,
+    /// A blank at the end, which a NID list must not have.
+    #[error("a blank at the end")]
+    TrailingBlank,
+}
+
+impl TextError {
+    pub(crate) const fn new(problem: Problem, at: usize) -> Self {
+        Self { problem, at }
+    }
+
+    /// The same error, told of a text in which the one read starts at byte `start`.
+    pub(crate) const fn within(self, start: usize) -> Self {
+        Self { problem: self.problem, at: self.at + start }
+    }
+}
+
+/// A number as NIDs have it: decimal, whatever zeros lead.
+pub(crate) fn decimal(text: &str, max: u32) -> Result<u32, Problem> {
+    radix(text, 10, 0, max)
+}
+
+/// A number as addresses of numeric networks have it: decimal whatever zeros lead, or hexadecimal after
+/// `0x`.
+pub(crate) fn decimal_or_hex(text: &str, max: u32) -> Result<u32, Problem> {
+    match hex_digits(text) {
+        Some(digits) => radix(digits, 16, 0, max),
+        None => radix(text, 10, 0, max),
+    }
+}
+
+/// A number as expressions have it: decimal, hexadecimal after `0x`, octal after `0`.
+pub(crate) fn any_base(text: &str, min: u32, max: u32) -> Result<u32, Problem> {
+    match (hex_digits(text), text.strip_prefix('0')) {
+        (Some(digits), _) => radix(digits, 16, min, max),
+        (None, Some(digits)) if !digits.is_empty() => radix(digits, 8, min, max),
+        _ => radix(text, 10, min, max),
+    }
+}
+
+fn hex_digits(text: &str) -> Option<&str> {
+    text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))
+}
+
+fn radix(digits: &str, radix: u32, min: u32, max: u32) -> Result<u32, Problem> {
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return Err(Problem::NotANumber);
+    }
+    u32::from_str_radix(digits, radix)
+        .ok()
+        .filter(|n| (min..=max).contains(n))
+        .ok_or(Problem::OutOfBounds(min, max))
+}
+
+/// How many blanks `text` starts with.
+pub(crate) fn leading_blanks(text: &str) -> usize {
+    text.len() - text.trim_ascii_start().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_each_place_writes_them() {
+        use Problem::{NotANumber, OutOfBounds};
+        let out = Err(OutOfBounds(0, u32::MAX));
+        let bad = Err(NotANumber);
+        for (text, as_decimal, as_decimal_or_hex, in_any_base) in [
+            ("0", Ok(0), Ok(0), Ok(0)),
+            ("10", Ok(10), Ok(10), Ok(10)),
+            ("010", Ok(10), Ok(10), Ok(8)),
+            ("08", Ok(8), Ok(8), bad),
+            ("0x10", bad, Ok(16), Ok(16)),
+            ("0XfF", bad, Ok(255), Ok(255)),
+            ("4294967295", Ok(u32::MAX), Ok(u32::MAX), Ok(u32::MAX)),
+            ("4294967296", out, out, out),
+            ("99999999999999999999999", out, out, out),
+            ("", bad, bad, bad),
+            ("0x", bad, bad, bad),
+            ("+1", bad, bad, bad),
+            ("-1", bad, bad, bad),
+            ("1 ", bad, bad, bad),
+            ("\u{0661}", bad, bad, bad),
+        ] {
+            assert_eq!(decimal(text, u32::MAX), as_decimal, "{text:?}");
+            assert_eq!(decimal_or_hex(text, u32::MAX), as_decimal_or_hex, "{text:?}");
+            assert_eq!(any_base(text, 0, u32::MAX), in_any_base, "{text:?}");
+        }
+        assert_eq!(any_base("3", 4, 9), Err(OutOfBounds(4, 9)));
+    }
+}
