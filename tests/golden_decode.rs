@@ -9,6 +9,7 @@ use lnet_wire::ping_info::{PING_MAGIC, PingInfo};
 use lnet_wire::{Body, MessageType, PING_MATCH_BITS, RESERVED_PORTAL};
 use socklnd::proto::acceptor;
 use socklnd::proto::frame::Head;
+use std::sync::LazyLock;
 use support::conversation::{self, Content, Item};
 use support::pcap;
 use support::streams::{self, Connection};
@@ -73,8 +74,12 @@ const CAPTURES: [Row; 23] = [
 
 #[test]
 fn the_totals_of_every_capture_are_those_of_the_captures_own_decoder() {
-    for (file, columns) in CAPTURES {
-        assert_eq!(totals(file), Totals::from(columns), "{file}");
+    for ((file, columns), (_, conversations)) in CAPTURES.iter().zip(SAID.iter()) {
+        let mut totals = Totals { connections: conversations.len(), ..Totals::default() };
+        for (connection, items) in conversations {
+            items.iter().for_each(|item| totals.count(connection, item));
+        }
+        assert_eq!(totals, Totals::from(*columns), "{file}");
     }
 }
 
@@ -157,29 +162,22 @@ fn pings_and_pushes_are_to_the_reserved_portal_and_match_bits() {
     });
 }
 
+/// Everything said in each capture, and on which connection.
+static SAID: LazyLock<Vec<(&str, Vec<(Connection, Vec<Item>)>)>> = LazyLock::new(|| {
+    let with_items = |connection: Connection| {
+        let items = conversation::items(&connection);
+        (connection, items)
+    };
+    let said = |file| streams::connections(&pcap::segments(file)).into_iter().map(with_items).collect();
+    CAPTURES.iter().map(|(file, _)| (*file, said(file))).collect()
+});
+
 fn for_every_item(mut check: impl FnMut(&str, &Connection, &Item)) {
-    for (file, _) in CAPTURES {
-        for connection in conversations(file) {
-            for item in conversation::items(&connection) {
-                check(file, &connection, &item);
-            }
+    for (file, conversations) in SAID.iter() {
+        for (connection, items) in conversations {
+            items.iter().for_each(|item| check(file, connection, item));
         }
     }
-}
-
-fn conversations(file: &str) -> Vec<Connection> {
-    streams::connections(&pcap::segments(file))
-}
-
-fn totals(file: &str) -> Totals {
-    let mut totals = Totals::default();
-    for connection in conversations(file) {
-        totals.connections += 1;
-        for item in conversation::items(&connection) {
-            totals.count(&connection, &item);
-        }
-    }
-    totals
 }
 
 impl Totals {

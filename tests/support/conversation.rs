@@ -23,7 +23,10 @@ pub struct Item {
 #[derive(Clone, Debug)]
 pub enum Content {
     /// The calling side's first bytes.
-    Request { target: Nid, order: ByteOrder },
+    Request {
+        target: Nid,
+        order: ByteOrder,
+    },
     /// The acceptor's answer to a request that it does not understand.
     RequestRefused,
     Hello {
@@ -187,7 +190,7 @@ impl Reader<'_> {
             checksum_is_0 && !self.is_hole(*start)
         };
         let mut starts = self.stream.pieces_behind(self.at).map(|piece| piece.range.start);
-        starts.find(starts_a_message).unwrap_or(self.stream.end())
+        starts.find(starts_a_message).unwrap_or_else(|| self.stream.end())
     }
 
     fn push(&mut self, len: usize, content: Content) {

@@ -225,7 +225,7 @@ impl Stream {
 
     fn take(&mut self, segment: &Segment) {
         if segment.syn {
-            self.first.get_or_insert(segment.sequence.wrapping_add(1));
+            self.first.get_or_insert_with(|| segment.sequence.wrapping_add(1));
         }
         let Some(first) = self.first else { return };
         // Signed: a keepalive probe repeats the byte before the first.
