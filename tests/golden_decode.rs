@@ -162,8 +162,10 @@ fn pings_and_pushes_are_to_the_reserved_portal_and_match_bits() {
     });
 }
 
-/// Everything said in each capture, and on which connection.
-static SAID: LazyLock<Vec<(&str, Vec<(Connection, Vec<Item>)>)>> = LazyLock::new(|| {
+/// A capture's name, and what was said on each of its connections.
+type Capture = (&'static str, Vec<(Connection, Vec<Item>)>);
+
+static SAID: LazyLock<Vec<Capture>> = LazyLock::new(|| {
     let with_items = |connection: Connection| {
         let items = conversation::items(&connection);
         (connection, items)
@@ -250,7 +252,10 @@ fn written_again(item: &Item) -> Option<Vec<u8>> {
 /// The payload of a ping's REPLY or of a push, if all of it was captured.
 fn ping_info_bytes(connection: &Connection, item: &Item) -> Option<Vec<u8>> {
     let Content::Message { payload, .. } = &item.content else { return None };
-    let excerpt = connection.stream(item.from).read(payload.clone());
-    let magic = PING_MAGIC.to_le_bytes();
-    (excerpt.is_captured() && excerpt.bytes.starts_with(&magic)).then_some(excerpt.bytes)
+    let stream = connection.stream(item.from);
+    if payload.len() < 4 || stream.read(payload.start..payload.start + 4).bytes != PING_MAGIC.to_le_bytes() {
+        return None;
+    }
+    let block = stream.read(payload.clone());
+    block.is_captured().then_some(block.bytes)
 }
