@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod conversation;
+pub mod difference;
 pub mod netns;
 pub mod pcap;
+pub mod player;
+pub mod script;
 pub mod streams;
