@@ -2,13 +2,36 @@
 //!
 //! No sockets, no threads, no clock: a driver ([`lnd`]) brings messages and takes them away, the caller
 //! brings everything else. No lock is held while a driver or an event handler runs.
+//!
+//! Where to look: an application's call begins in `objects` (MEs, MDs, EQs) or `data` (PUT, GET); a message
+//! goes out through `select` and `send`, and comes in through `receive` and `portal`.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod core;
+pub mod credit;
+mod data;
 pub mod errno;
+pub mod event;
+mod fault;
 pub mod lnd;
 pub mod memory;
 pub mod message;
+mod objects;
+mod ping;
+mod portal;
+mod receive;
+mod select;
+mod send;
+pub mod stats;
+mod sync;
 pub mod topology;
 
+pub use crate::core::{Core, CoreConfig};
+pub use data::Target;
 pub use errno::Errno;
+pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
+pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle};
 pub use message::Message;
+pub use portal::{InsertPosition, MatchId};
+pub use topology::{Ni, NiTunables};

@@ -20,7 +20,7 @@ pub trait Driver: Send + Sync {
     /// The kind of network it serves.
     fn net_type(&self) -> NetType;
 
-    /// Brings `ni` up: when this returns, peers can reach it. The error has been logged, naming the thing
+    /// Brings `ni` up, all but letting peers in, which is for [`LndNi::open`]. The error has been logged, naming the thing
     /// that was in the way.
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno>;
 
@@ -51,6 +51,9 @@ pub enum Progress {
 pub trait LndNi: Send + Sync {
     /// Sends `message` to [`Message::next_hop`]. Never blocks on the network.
     fn send(&self, message: Box<Message>) -> SendOutcome;
+
+    /// Lets peers in. Called once, when messages can be sent by the interface; until then callers wait.
+    fn open(&self) {}
 
     /// Takes the interface down: no upcall for it follows the return, and every message it had is back
     /// (with [`Errno::Shutdown`]).

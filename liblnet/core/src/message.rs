@@ -1,13 +1,36 @@
 //! One message on its way out or in.
+//!
+//! The same object serves a whole exchange: a received PUT becomes its ACK, a received GET its REPLY.
 
-use crate::memory::MemSlice;
-use lnet_wire::{Header, ProcessId};
+use crate::event::Event;
+use crate::memory::{Md, MemSlice};
+use crate::sync::{Mutex, lock};
+use crate::topology::{Ni, PeerNi};
+use lnet_wire::{Body, Header, Nid, Pid, ProcessId, WireHandle};
+use std::sync::Arc;
 
 /// A message that a driver sends, or whose payload it reads. Made by the core, handed back to the core.
 #[derive(Debug)]
 pub struct Message {
-    header: Header,
-    next_hop: ProcessId,
+    pub(crate) header: Header,
+    pub(crate) next_hop: ProcessId,
+    /// Whose memory the payload is, and where in it.
+    pub(crate) md: Option<Arc<Md>>,
+    pub(crate) offset: u32,
+    pub(crate) length: u32,
+    /// What the MD's owner will be told when this is over; `None` when there is no MD to tell it of.
+    pub(crate) event: Option<Event>,
+    pub(crate) ni: Option<Arc<Ni>>,
+    /// Not for messages over the loopback.
+    pub(crate) peer_ni: Option<Arc<PeerNi>>,
+    pub(crate) held: HeldCredits,
+}
+
+/// The send credits that a message holds, which it must return once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HeldCredits {
+    pub(crate) peer: bool,
+    pub(crate) ni: bool,
 }
 
 impl Message {
@@ -23,12 +46,59 @@ impl Message {
 
     /// Bytes of [`Message::payload`]: on the way out what follows the header; on the way in what is wanted
     /// of it, which may be less than the header announces.
-    pub fn payload_len(&self) -> usize {
-        self.payload().remaining()
+    pub const fn payload_len(&self) -> usize {
+        self.length as usize
     }
 
     /// The memory to send from or to read into.
     pub fn payload(&self) -> MemSlice<'_> {
-        MemSlice::EMPTY
+        self.md.as_ref().map_or(MemSlice::EMPTY, |md| md.memory().slice(self.offset, self.length))
+    }
+
+    fn blank() -> Self {
+        let nobody = WireHandle { interface_cookie: 0, object_cookie: 0 };
+        Self {
+            header: Header {
+                dest_nid: Nid::LOOPBACK,
+                src_nid: Nid::LOOPBACK,
+                dest_pid: Pid(0),
+                src_pid: Pid(0),
+                payload_length: 0,
+                body: Body::Reply { handle: nobody },
+            },
+            next_hop: ProcessId { nid: Nid::LOOPBACK, pid: Pid(0) },
+            md: None,
+            offset: 0,
+            length: 0,
+            event: None,
+            ni: None,
+            peer_ni: None,
+            held: HeldCredits::default(),
+        }
+    }
+}
+
+/// Messages kept for the next use, so that the steady state allocates nothing.
+#[derive(Debug, Default)]
+#[allow(clippy::vec_box, reason = "the boxes are what is kept")]
+pub(crate) struct MessagePool(Mutex<Vec<Box<Message>>>);
+
+/// More than a peer's default credits each way; what a burst leaves beyond it is freed.
+const KEPT: usize = 32;
+
+impl MessagePool {
+    pub(crate) fn take(&self, header: Header) -> Box<Message> {
+        let mut message = lock(&self.0).pop().unwrap_or_else(|| Box::new(Message::blank()));
+        message.header = header;
+        message
+    }
+
+    /// Takes back a message that refers to nothing any more.
+    pub(crate) fn put(&self, mut message: Box<Message>) {
+        *message = Message::blank();
+        let mut kept = lock(&self.0);
+        if kept.len() < KEPT {
+            kept.push(message);
+        }
     }
 }

@@ -1,5 +1,38 @@
 //! Memory descriptors: what memory of the application's a message may read or fill, and how often.
 
+mod handle;
+mod md;
 mod range;
+mod spec;
 
+pub use handle::{EqHandle, MdHandle, MeHandle};
+pub(crate) use handle::{HandleTable, Place, Slot, Slots};
+pub(crate) use md::{Access, Charge, Md, NewMd, Settled};
 pub use range::{MdMemory, MemRange, MemSlice};
+pub use spec::{MdOptions, MdSpec};
+
+#[cfg(all(test, loom))]
+mod md_loom;
+#[cfg(all(test, not(loom)))]
+mod md_tests;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{MdHandle, MdOptions, MdSpec, Place, Slots};
+
+    pub(crate) fn any_md_handle() -> MdHandle {
+        MdHandle::new(Place { table: 0, slot: Slots::default().insert(|_| ()).unwrap() })
+    }
+
+    pub(crate) fn plain_spec(length: u32) -> MdSpec {
+        MdSpec {
+            start: 0x1000,
+            length,
+            threshold: -1,
+            max_size: 0,
+            options: MdOptions(0),
+            user_ptr: 7,
+            eq: None,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What one message costs the core: match look-up, header codec, posting an event.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use lnet_core::lnd::{HeldReceive, Upcalls, Verdict};
+use lnet_core::{Core, CoreConfig, EqHandle, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, NiTunables, Target};
+use lnet_wire::{Body, Header, Nid, Pid};
+use lolnd::Lolnd;
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+const PORTAL: u32 = 5;
+
+fn node() -> Arc<Core> {
+    let core = Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: 1, cpts: NonZeroUsize::MIN });
+    core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
+    core
+}
+
+fn spec(options: u32, eq: Option<EqHandle>) -> MdSpec {
+    let options = MdOptions(options);
+    MdSpec { start: 0, length: 0, threshold: -1, max_size: 0, options, user_ptr: 0, eq }
+}
+
+fn attach(core: &Core, match_bits: u64, ignore_bits: u64, eq: Option<EqHandle>) {
+    let me = core.me_attach(PORTAL, MatchId::ANY, match_bits, ignore_bits, true, InsertPosition::After).unwrap();
+    let memory = MdMemory::contiguous(0, 0);
+    core.md_attach(me, spec(MdOptions::OP_PUT.0, eq), memory, false, &mut |_| ()).unwrap();
+}
+
+fn put(match_bits: u64) -> Header {
+    let body = Body::Put { ack: None, match_bits, hdr_data: 0, portal: PORTAL, offset: 0 };
+    let (dest_nid, src_nid) = (Nid::LOOPBACK, Nid::LOOPBACK);
+    Header { dest_nid, src_nid, dest_pid: Pid(0), src_pid: Pid(0), payload_length: 0, body }
+}
+
+/// An arriving PUT without payload: found, charged, settled.
+fn match_lookup(c: &mut Criterion) {
+    let mut group = c.benchmark_group("arriving PUT, exact entries");
+    for entries in [1_u64, 1_000, 100_000] {
+        let core = node();
+        for bits in 0..entries {
+            attach(&core, bits, 0, None);
+        }
+        let ni = Arc::clone(core.nets().ni(Nid::LOOPBACK).unwrap());
+        let no_hold = || -> Arc<dyn HeldReceive> { unreachable!("the portal is not lazy") };
+        let mut bits = 0;
+        group.bench_function(BenchmarkId::from_parameter(entries), |b| {
+            b.iter(|| {
+                bits = (bits + 7919) % entries;
+                match core.receive(&ni, Nid::LOOPBACK, &put(bits), &no_hold) {
+                    Verdict::Deliver(message) => core.received(message, Ok(())),
+                    verdict => unreachable!("{verdict:?}"),
+                }
+            });
+        });
+        core.shutdown();
+    }
+    group.finish();
+}
+
+fn header_codec(c: &mut Criterion) {
+    let header = put(77);
+    let bytes = header.encode().unwrap();
+    c.bench_function("header encode", |b| b.iter(|| black_box(&header).encode()));
+    c.bench_function("header decode", |b| b.iter(|| Header::decode(black_box(&bytes))));
+}
+
+/// A PUT over the loopback with both events on a ring, read again: two events posted and read.
+fn event_post(c: &mut Criterion) {
+    let core = node();
+    let eq = core.eq_alloc(16, None).unwrap();
+    attach(&core, 1, 0, Some(eq));
+    let md = core.md_bind(spec(0, Some(eq)), MdMemory::contiguous(0, 0), false).unwrap();
+    let target = Target { nid: Some(Nid::LOOPBACK), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
+    c.bench_function("loopback PUT, two events on a ring", |b| {
+        b.iter(|| {
+            core.put(None, md, false, target, 0).unwrap();
+            assert!(core.eq_get(eq).unwrap().is_some() && core.eq_get(eq).unwrap().is_some());
+        });
+    });
+    core.shutdown();
+}
+
+criterion_group!(benches, match_lookup, header_codec, event_post);
+criterion_main!(benches);

@@ -1,0 +1,39 @@
+//! NID lists, address ranges and expressions: what can be read prints so that it reads and prints the same,
+//! and expansion, matching and intervals agree.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use lnet_wire::{Expression, IpRange, NidList};
+
+/// Lists that name more NIDs than this are only printed.
+const MAX_NIDS: usize = 1000;
+
+fuzz_target!(|text: &str| {
+    match text.parse::<NidList>() {
+        Ok(list) => check_list(&list),
+        Err(error) => assert!(error.at <= text.len()),
+    }
+    if let Ok(range) = text.parse::<IpRange>() {
+        let printed = range.to_string();
+        assert_eq!(printed.parse::<IpRange>().map(|again| again.to_string()), Ok(printed));
+    }
+    if let Ok(expression) = Expression::parse(text, 0..=u32::MAX) {
+        let printed = expression.to_string();
+        let again = Expression::parse(&printed, 0..=u32::MAX);
+        assert_eq!(again.map(|again| again.to_string()), Ok(printed));
+        for value in expression.values(MAX_NIDS).unwrap_or_default() {
+            assert!(expression.matches(value));
+        }
+    }
+});
+
+fn check_list(list: &NidList) {
+    let printed = list.to_string();
+    assert_eq!(printed.parse::<NidList>().map(|again| again.to_string()), Ok(printed));
+    let Ok(mut nids) = list.nids(MAX_NIDS) else { return };
+    assert!(nids.iter().all(|nid| list.matches(*nid)));
+    nids.sort_unstable();
+    if let Some((first, last)) = list.interval() {
+        assert_eq!((nids.first(), nids.last()), (Some(&first), Some(&last)));
+    }
+}

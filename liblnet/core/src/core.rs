@@ -1,0 +1,240 @@
+//! One LNet node without its threads: what it consists of, its start and its end.
+
+use crate::errno::Errno;
+use crate::event::EventQueue;
+use crate::fault::FailRules;
+use crate::lnd::{Driver, Upcalls};
+use crate::memory::{HandleTable, Md, MeHandle};
+use crate::message::MessagePool;
+use crate::ping::PingTarget;
+use crate::portal::Portal;
+use crate::stats::{Fate, NodeCounters};
+use crate::sync::{Mutex, lock};
+use crate::topology::{Distance, Nets, Ni, NiTunables, PeerNi, PeerTable};
+use arc_swap::ArcSwap;
+use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+/// What a node is given at its start.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreConfig {
+    /// The process id of every interface.
+    pub pid: Pid,
+    /// Names this life of the node: answers to messages of an earlier one are dropped. The kernel takes the
+    /// wall clock in nanoseconds.
+    pub interface_cookie: u64,
+    /// CPU partitions.
+    pub cpts: NonZeroUsize,
+}
+
+/// An LNet node: a value, of which a process may hold several. All methods may be called from any thread.
+pub struct Core {
+    pub(crate) config: CoreConfig,
+    pub(crate) portals: Box<[Portal]>,
+    pub(crate) mds: HandleTable<Arc<Md>>,
+    pub(crate) queues: HandleTable<Arc<EventQueue>>,
+    nets: ArcSwap<Nets>,
+    pub(crate) peers: PeerTable,
+    /// Spare messages for the loopback.
+    pub(crate) spare: MessagePool,
+    pub(crate) fail_rules: FailRules,
+    ending: AtomicBool,
+    /// One change of the configuration at a time; guards what pings are answered with.
+    configuration: Mutex<PingTarget>,
+    this: Weak<Self>,
+}
+
+impl Core {
+    /// A node that is on no net, not even the loopback.
+    pub fn new(config: CoreConfig) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            config,
+            portals: (0..MAX_PORTALS).map(|_| Portal::default()).collect(),
+            mds: HandleTable::new(),
+            queues: HandleTable::new(),
+            nets: ArcSwap::from_pointee(Nets::default()),
+            peers: PeerTable::new(),
+            spare: MessagePool::default(),
+            fail_rules: FailRules::default(),
+            ending: AtomicBool::new(false),
+            configuration: Mutex::new(PingTarget::default()),
+            this: Weak::clone(this),
+        })
+    }
+
+    /// The process id of this node.
+    pub const fn pid(&self) -> Pid {
+        self.config.pid
+    }
+
+    /// The nets that the node is on now.
+    pub fn nets(&self) -> Arc<Nets> {
+        self.nets.load_full()
+    }
+
+    pub(crate) fn with_nets<R>(&self, look: impl FnOnce(&Nets) -> R) -> R {
+        look(&self.nets.load())
+    }
+
+    /// Adds an interface and starts it with `driver`; pings show it from then on.
+    /// [`Errno::Exists`] for a NID that the node has; [`Errno::Shutdown`] when it is ending; or what the
+    /// driver says.
+    pub fn add_ni(
+        self: &Arc<Self>,
+        nid: Nid,
+        tunables: NiTunables,
+        driver: &dyn Driver,
+    ) -> Result<Arc<Ni>, Errno> {
+        let ping_target = &mut *lock(&self.configuration);
+        if self.is_ending() {
+            return Err(Errno::Shutdown);
+        }
+        let ni = Arc::new(Ni::new(nid, tunables, self.config.cpts)?);
+        let nets = self.nets().with(Arc::clone(&ni))?;
+        // The driver may call up as soon as it is started, so the interface must be known before.
+        let before = self.nets.swap(Arc::new(nets));
+        match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
+            Ok(lnd) => {
+                ni.set_lnd(Arc::clone(&lnd));
+                self.rebuild_ping_target(ping_target);
+                lnd.open();
+                Ok(ni)
+            }
+            Err(errno) => {
+                self.nets.store(before);
+                Err(errno)
+            }
+        }
+    }
+
+    /// Takes an interface away: messages on it end with an error, and pings do not show it any more.
+    /// [`Errno::NotFound`] for a NID that is not the node's, [`Errno::Invalid`] for the loopback (OM-33).
+    pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
+        if nid.is_loopback() {
+            return Err(Errno::Invalid);
+        }
+        let ping_target = &mut *lock(&self.configuration);
+        let ni = self.with_nets(|nets| nets.ni(nid).cloned()).ok_or(Errno::NotFound)?;
+        self.nets.store(Arc::new(self.nets().without(nid)));
+        self.rebuild_ping_target(ping_target);
+        self.stop_ni(&ni);
+        Ok(())
+    }
+
+    /// Ends the node: every interface is stopped, every message back. What MDs, MEs and EQs are left is
+    /// forgotten without an event (C ABI spec 1.1). Nothing of the node may be used afterwards but its
+    /// counters.
+    pub fn shutdown(&self) {
+        self.ending.store(true, Ordering::Release);
+        let _configuration = lock(&self.configuration);
+        let nets = self.nets();
+        // The loopback last: it never fails, and others may still be finishing onto it.
+        for ni in nets.nis().collect::<Vec<_>>().into_iter().rev() {
+            self.stop_ni(ni);
+        }
+        self.nets.store(Arc::new(Nets::default()));
+        self.mds.drain();
+        self.queues.drain();
+        for portal in &self.portals {
+            portal.clear_lazy();
+            portal.forget_entries();
+        }
+    }
+
+    /// This node, to be kept beyond the present call.
+    pub(crate) fn this(&self) -> Option<Arc<Self>> {
+        self.this.upgrade()
+    }
+
+    /// Whether [`Core::shutdown`] has begun.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
+    }
+
+    /// The `index`th interface, from 0, as `LNetGetId` counts them.
+    pub fn ni_by_index(&self, index: u32) -> Option<ProcessId> {
+        self.with_nets(|nets| nets.nis().nth(index as usize).map(|ni| ni.nid()))
+            .map(|nid| ProcessId { nid, pid: self.config.pid })
+    }
+
+    /// How far a NID is: `LNetDist`.
+    pub fn dist(&self, nid: Nid) -> Result<Distance, Errno> {
+        self.with_nets(|nets| nets.distance(nid))
+    }
+
+    /// The primary NID of the peer with this NID, which is remembered if it was not known: `LNetPrimaryNID`.
+    pub fn primary_nid(&self, nid: Nid) -> Nid {
+        if nid.is_loopback() { nid } else { self.peer_ni(nid).primary() }
+    }
+
+    /// Makes `nids` one multi-rail peer, whose primary NID is the first.
+    pub fn configure_peer(&self, nids: &[Nid]) {
+        self.peers.configure(nids, |nid| self.peer_credits(nid));
+    }
+
+    /// All peer NIs known, in no order.
+    pub fn peer_nis(&self) -> Vec<Arc<PeerNi>> {
+        self.peers.all()
+    }
+
+    pub(crate) fn peer_ni(&self, nid: Nid) -> Arc<PeerNi> {
+        self.peers.get(nid).unwrap_or_else(|| self.peers.get_or_add(nid, self.peer_credits(nid)))
+    }
+
+    fn peer_credits(&self, nid: Nid) -> u32 {
+        self.with_nets(|nets| nets.net(nid.net()).and_then(|net| net.nis().first().cloned()))
+            .map_or_else(NiTunables::default, |ni| ni.tunables())
+            .peer_credits
+    }
+
+    /// Makes the next `count` messages to or from `nid` (or anybody) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends
+    /// it, `u32::MAX` never does.
+    pub fn fail_nid(&self, nid: Option<Nid>, count: u32) {
+        self.fail_rules.set(nid, count);
+    }
+
+    /// What went through the node's present interfaces.
+    pub fn counters(&self) -> NodeCounters {
+        let mut sum = NodeCounters::default();
+        self.with_nets(|nets| {
+            for ni in nets.nis() {
+                sum.sent += ni.counters().read(Fate::Sent);
+                sum.received += ni.counters().read(Fate::Received);
+                sum.dropped += ni.counters().read(Fate::Dropped);
+            }
+        });
+        sum
+    }
+
+    fn stop_ni(&self, ni: &Arc<Ni>) {
+        let lnd = ni.take_down();
+        for portal in &self.portals {
+            self.drop_delayed(
+                portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
+            );
+        }
+        for pool in ni.all_tx() {
+            let waiting = lock(pool).abandon();
+            for message in waiting {
+                self.end_unsent(message, Errno::Shutdown);
+            }
+        }
+        if let Some(lnd) = lnd {
+            lnd.shutdown();
+        }
+    }
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("nets", &self.nets).finish_non_exhaustive()
+    }
+}
+
+/// What an ME handle names.
+pub(crate) fn me_place(core: &Core, me: MeHandle) -> Option<(&Portal, crate::memory::Slot)> {
+    let place = me.place()?;
+    Some((core.portals.get(usize::from(place.table))?, place.slot))
+}

@@ -1,0 +1,160 @@
+//! Credits: how many messages may be with a driver at once.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+/// A number of credits, which goes below zero by one for every message that waits (CR-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Credits(pub i32);
+
+/// A pool of credits and the queue of those that wait for one: first come, first served.
+///
+/// Always: the credits are negative exactly when somebody waits, and by as many as wait.
+#[derive(Debug)]
+pub struct CreditPool<T> {
+    credits: Credits,
+    low_water: Credits,
+    waiting: VecDeque<T>,
+}
+
+impl<T> CreditPool<T> {
+    /// A pool of `credits`.
+    pub const fn new(credits: u32) -> Self {
+        let credits = Credits(if credits > i32::MAX as u32 { i32::MAX } else { credits as i32 });
+        Self { credits, low_water: credits, waiting: VecDeque::new() }
+    }
+
+    /// Takes a credit for `item`: gives it back if there was one, keeps it in the queue if not. Either way
+    /// the credit is taken; whoever leaves the queue holds it.
+    #[must_use]
+    pub fn take(&mut self, item: T) -> Option<T> {
+        self.credits.0 -= 1;
+        self.low_water = self.low_water.min(self.credits);
+        if self.credits.0 < 0 {
+            self.waiting.push_back(item);
+            return None;
+        }
+        Some(item)
+    }
+
+    /// Returns a credit: the one that waited longest gets it (CR-10).
+    #[must_use]
+    pub fn give_back(&mut self) -> Option<T> {
+        self.credits.0 += 1;
+        if self.credits.0 <= 0 { self.waiting.pop_front() } else { None }
+    }
+
+    /// Lets everybody who waits go without a credit.
+    pub fn abandon(&mut self) -> VecDeque<T> {
+        self.credits.0 += self.waiting.len() as i32;
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// Credits now.
+    pub const fn credits(&self) -> Credits {
+        self.credits
+    }
+
+    /// The fewest there ever were.
+    pub const fn low_water(&self) -> Credits {
+        self.low_water
+    }
+}
+
+/// The credits of one NI on each of `cpts` CPU partitions (core behaviour spec 3.1).
+pub fn ni_credits_per_cpt(credits: u32, peer_credits: u32, cpts: NonZeroUsize) -> u32 {
+    let cpts = u32::try_from(cpts.get()).unwrap_or(u32::MAX);
+    match cpts {
+        1 => credits,
+        _ => credits.min((credits / cpts).max(peer_credits.saturating_mul(8))),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn credits_are_spread_over_partitions_as_the_spec_computes() {
+        let table = [
+            ((256, 8, 1), 256),
+            ((256, 8, 2), 128),
+            ((256, 8, 8), 64),
+            ((256, 32, 4), 256),
+            ((1024, 8, 4), 256),
+            ((64, 16, 4), 64),
+        ];
+        for ((credits, peer_credits, cpts), want) in table {
+            let cpts = NonZeroUsize::new(cpts).unwrap();
+            assert_eq!(
+                ni_credits_per_cpt(credits, peer_credits, cpts),
+                want,
+                "{credits} {peer_credits} {cpts}"
+            );
+        }
+    }
+
+    #[test]
+    fn abandoning_the_queue_restores_the_credits() {
+        let mut pool = CreditPool::new(1);
+        assert_eq!(pool.take('a'), Some('a'));
+        assert_eq!(pool.take('b'), None);
+        assert_eq!(pool.abandon(), ['b']);
+        assert_eq!(pool.credits(), Credits(0));
+        assert_eq!(pool.give_back(), None);
+        assert_eq!((pool.credits(), pool.low_water()), (Credits(1), Credits(-1)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_pool_serves_in_order_and_counts_its_queue(start in 0_u32..4, steps in prop::collection::vec(any::<bool>(), 0..60)) {
+            let mut pool = CreditPool::new(start);
+            let (mut holders, mut next, mut queue) = (0_i32, 0_u32, VecDeque::new());
+            for take in steps {
+                if take {
+                    match pool.take(next) {
+                        Some(it) => { prop_assert_eq!(it, next); holders += 1; }
+                        None => queue.push_back(next),
+                    }
+                    next += 1;
+                } else if holders > 0 {
+                    let woken = pool.give_back();
+                    prop_assert_eq!(woken, queue.pop_front());
+                    holders += i32::from(woken.is_some()) - 1;
+                }
+                prop_assert_eq!(pool.credits().0, start as i32 - holders - queue.len() as i32);
+                prop_assert_eq!(pool.credits().0 < 0, !queue.is_empty());
+            }
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::CreditPool;
+    use loom::sync::{Arc, Mutex};
+    use loom::thread;
+
+    #[test]
+    fn loom_no_waiter_is_forgotten() {
+        loom::model(|| {
+            let pool = Arc::new(Mutex::new(CreditPool::new(1)));
+            let run = |id: u32, pool: Arc<Mutex<CreditPool<u32>>>| {
+                // Whoever gets a credit works, then returns it and works for the one it wakes.
+                let mut work = pool.lock().unwrap().take(id);
+                let mut done = 0;
+                while work.is_some() {
+                    done += 1;
+                    work = pool.lock().unwrap().give_back();
+                }
+                done
+            };
+            let theirs = Arc::clone(&pool);
+            let other = thread::spawn(move || run(1, theirs));
+            let mine = run(2, Arc::clone(&pool));
+            assert_eq!(mine + other.join().unwrap(), 2);
+            assert_eq!(pool.lock().unwrap().credits().0, 1);
+        });
+    }
+}

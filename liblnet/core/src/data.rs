@@ -1,0 +1,158 @@
+//! PUT and GET as the application starts them.
+
+use crate::core::Core;
+use crate::errno::Errno;
+use crate::event::{Event, EventKind, EventParty};
+use crate::memory::{Md, MdHandle, MdSpec};
+use crate::message::Message;
+use crate::select;
+use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
+use std::sync::Arc;
+
+/// Where a PUT or GET is addressed to.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The node; `None` is "any", which no message can be sent to.
+    pub nid: Option<Nid>,
+    /// The process.
+    pub pid: Pid,
+    /// The portal; not checked here.
+    pub portal: u32,
+    /// What the entries there match on.
+    pub match_bits: u64,
+    /// Where in the target's memory, if that is [`crate::memory::MdOptions::MANAGE_REMOTE`].
+    pub offset: u32,
+}
+
+impl Core {
+    /// Sends the MD's memory to `target`: `LNetPut`. `source` is one of this node's NIDs, or `None` to have
+    /// one chosen. All that goes wrong later, even at once, is told by the SEND event (trap T6).
+    /// [`Errno::NotFound`] for an MD that is not there, exhausted or attached; [`Errno::Io`] for a target
+    /// that is to fail.
+    pub fn put(
+        &self,
+        source: Option<Nid>,
+        md: MdHandle,
+        want_ack: bool,
+        target: Target,
+        hdr_data: u64,
+    ) -> Result<(), Errno> {
+        let (md, spec) = self.charge(md, target)?;
+        let ack = want_ack.then(|| self.wire_handle(&md));
+        let Target { portal, match_bits, offset, .. } = target;
+        let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
+        let length = md.memory().len();
+        let outgoing = Outgoing { body, length, hdr_data };
+        self.send_request(source, target, md, spec, outgoing);
+        Ok(())
+    }
+
+    /// Asks `target` for data to fill the MD's memory with: `LNetGet`. As [`Core::put`].
+    pub fn get(&self, source: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
+        let (md, spec) = self.charge(md, target)?;
+        let Target { portal, match_bits, offset, .. } = target;
+        // No reply can be longer than a message; the memory may be.
+        let sink_length = md.memory().len().min(MAX_PAYLOAD);
+        let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
+        let outgoing = Outgoing { body, length: 0, hdr_data: 0 };
+        self.send_request(source, target, md, spec, outgoing);
+        Ok(())
+    }
+
+    fn charge(&self, md: MdHandle, target: Target) -> Result<(Arc<Md>, MdSpec), Errno> {
+        let md = self.mds.get(md.place()).ok_or(Errno::NotFound)?;
+        if target.nid.is_some_and(|nid| self.fail_rules.hits(nid)) {
+            return Err(Errno::Io);
+        }
+        let spec = md.charge_send().ok_or(Errno::NotFound)?;
+        Ok((md, spec))
+    }
+
+    fn wire_handle(&self, md: &Md) -> WireHandle {
+        WireHandle { interface_cookie: self.config.interface_cookie, object_cookie: md.handle().cookie() }
+    }
+
+    fn send_request(
+        &self,
+        source: Option<Nid>,
+        target: Target,
+        md: Arc<Md>,
+        spec: MdSpec,
+        outgoing: Outgoing,
+    ) {
+        let event = send_event(self.config.pid, target, &md, spec, outgoing.hdr_data);
+        match self.request(source, target, md, outgoing, event) {
+            Ok(message) => self.launch(message),
+            Err((errno, md)) => self.settle(&md, event, Err(errno)),
+        }
+    }
+
+    /// The message, addressed; or why it cannot be sent.
+    fn request(
+        &self,
+        source: Option<Nid>,
+        target: Target,
+        md: Arc<Md>,
+        outgoing: Outgoing,
+        event: Event,
+    ) -> Result<Box<Message>, (Errno, Arc<Md>)> {
+        let path = match target.nid {
+            None => Err(Errno::Invalid),
+            Some(_) if self.is_ending() => Err(Errno::Shutdown),
+            Some(_) if outgoing.length > MAX_PAYLOAD => Err(Errno::MessageSize),
+            Some(nid) => self.with_nets(|nets| select::path(nets, source, nid)),
+        };
+        let path = match path {
+            Ok(path) => path,
+            Err(errno) => return Err((errno, md)),
+        };
+        let header = Header {
+            dest_nid: path.destination,
+            src_nid: path.ni.nid(),
+            dest_pid: target.pid,
+            src_pid: self.config.pid,
+            payload_length: outgoing.length,
+            body: outgoing.body,
+        };
+        let peer_ni = (!path.destination.is_loopback()).then(|| self.peer_ni(path.destination));
+        let pool = peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare());
+        let mut message = pool.take(header);
+        message.next_hop = ProcessId { nid: path.destination, pid: target.pid };
+        message.md = Some(md);
+        message.length = outgoing.length;
+        message.event = Some(event);
+        message.ni = Some(path.ni);
+        message.peer_ni = peer_ni;
+        Ok(message)
+    }
+}
+
+/// What a PUT and a GET differ in.
+struct Outgoing {
+    body: Body,
+    length: u32,
+    hdr_data: u64,
+}
+
+/// The SEND event, but for how it went.
+fn send_event(pid: Pid, target: Target, md: &Md, spec: MdSpec, hdr_data: u64) -> Event {
+    let this_node = EventParty { nid: None, pid };
+    Event {
+        kind: EventKind::Send,
+        target: EventParty { nid: target.nid, pid: target.pid },
+        initiator: this_node,
+        source: this_node,
+        sender: None,
+        portal: target.portal,
+        match_bits: target.match_bits,
+        rlength: md.memory().len(),
+        mlength: md.memory().len(),
+        md_handle: md.handle(),
+        md: spec,
+        hdr_data,
+        status: Ok(()),
+        unlinked: false,
+        offset: target.offset,
+        sequence: 0,
+    }
+}

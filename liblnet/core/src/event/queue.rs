@@ -1,0 +1,260 @@
+//! Event queues: a ring that readers empty, a handler that is called, or both.
+
+use super::{Event, enter_handler, in_handler};
+use crate::errno::Errno;
+use crate::sync::{Condvar, Mutex, lock, thread};
+use std::fmt;
+
+/// Called with every event of a queue, on whichever thread completed the operation, holding no lock of the
+/// library's. Calls for different MDs may run at once.
+pub type EventHandler = Box<dyn Fn(&Event) + Send + Sync>;
+
+/// The largest ring: far beyond use, but a wrong count must not take all memory.
+const MAX_RING: u32 = 1 << 22;
+
+/// An event queue.
+pub struct EventQueue {
+    ring: Option<Mutex<Ring>>,
+    handler: Option<EventHandler>,
+    users: Mutex<Users>,
+    last_event_delivered: Condvar,
+}
+
+/// What a reader got from a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polled {
+    /// The event.
+    pub event: Event,
+    /// Whether events before it were overwritten unread (`-EOVERFLOW`).
+    pub lost: bool,
+}
+
+/// The MDs that refer to a queue.
+#[derive(Debug, Default)]
+struct Users {
+    /// May still have several events.
+    live: u32,
+    /// Their last event is being delivered.
+    ending: u32,
+    /// Threads in [`EventQueue::wait_unused`].
+    waiters: u32,
+}
+
+#[derive(Debug)]
+struct Ring {
+    slots: Box<[Option<Event>]>,
+    next_write: u64,
+    next_read: u64,
+    readers: Vec<thread::Thread>,
+}
+
+impl EventQueue {
+    /// A queue whose ring holds `count` events, rounded up to a power of two; without a ring for 0.
+    /// [`Errno::Invalid`] for neither ring nor handler, [`Errno::NoMemory`] for a ring beyond reason.
+    pub(crate) fn new(count: u32, handler: Option<EventHandler>) -> Result<Self, Errno> {
+        if count == 0 && handler.is_none() {
+            return Err(Errno::Invalid);
+        }
+        if count > MAX_RING {
+            return Err(Errno::NoMemory);
+        }
+        let ring = (count > 0).then(|| {
+            let slots = vec![None; count.next_power_of_two() as usize].into();
+            Mutex::new(Ring { slots, next_write: 1, next_read: 1, readers: Vec::new() })
+        });
+        let users = Mutex::new(Users::default());
+        Ok(Self { ring, handler, users, last_event_delivered: Condvar::new() })
+    }
+
+    /// Stores the event, calls the handler, wakes readers: in this order.
+    pub(crate) fn deliver(&self, event: &Event) {
+        let mut event = *event;
+        if let Some(ring) = &self.ring {
+            event.sequence = lock(ring).push(event);
+        }
+        if let Some(handler) = &self.handler {
+            let _inside = enter_handler();
+            handler(&event);
+        }
+        if let Some(ring) = &self.ring {
+            for reader in &lock(ring).readers {
+                reader.unpark();
+            }
+        }
+    }
+
+    /// The oldest event not yet read. A queue without a ring never has one.
+    pub fn get(&self) -> Option<Polled> {
+        lock(self.ring.as_ref()?).pop()
+    }
+
+    /// From now on the calling thread is unparked at every event, until [`EventQueue::leave_reader`].
+    pub fn join_reader(&self) {
+        if let Some(ring) = &self.ring {
+            lock(ring).readers.push(thread::current());
+        }
+    }
+
+    /// Ends [`EventQueue::join_reader`].
+    pub fn leave_reader(&self) {
+        if let Some(ring) = &self.ring {
+            let this = thread::current().id();
+            let readers = &mut lock(ring).readers;
+            if let Some(at) = readers.iter().position(|reader| reader.id() == this) {
+                readers.swap_remove(at);
+            }
+        }
+    }
+
+    /// An MD begins to refer to this queue.
+    pub(crate) fn attach_md(&self) {
+        lock(&self.users).live += 1;
+    }
+
+    /// An MD that refers to this queue is about to have its last event delivered.
+    pub(crate) fn md_ending(&self) {
+        let users = &mut *lock(&self.users);
+        users.live -= 1;
+        users.ending += 1;
+    }
+
+    /// The last event of an MD has been delivered.
+    pub(crate) fn md_ended(&self) {
+        let users = &mut *lock(&self.users);
+        users.ending -= 1;
+        // A wake-up costs a system call even when nobody waits.
+        if users.waiters > 0 {
+            self.last_event_delivered.notify_all();
+        }
+    }
+
+    /// Waits until no MD refers to the queue any more, as far as that needs no more operations: an MD whose
+    /// last event is with the handler is waited for (trap T3), one that may have more events is
+    /// [`Errno::Busy`].
+    pub(crate) fn wait_unused(&self) -> Result<(), Errno> {
+        let mut users = lock(&self.users);
+        loop {
+            match *users {
+                Users { live: 0, ending: 0, .. } => return Ok(()),
+                Users { live: 0, .. } if !in_handler() => {
+                    users.waiters += 1;
+                    users = self.last_event_delivered.wait(users).unwrap_or_else(|e| e.into_inner());
+                    users.waiters -= 1;
+                }
+                _ => return Err(Errno::Busy),
+            }
+        }
+    }
+}
+
+impl Ring {
+    fn push(&mut self, mut event: Event) -> u64 {
+        let sequence = self.next_write;
+        event.sequence = sequence;
+        let slot = self.slot(sequence);
+        self.slots[slot] = Some(event);
+        self.next_write += 1;
+        sequence
+    }
+
+    fn pop(&mut self) -> Option<Polled> {
+        if self.next_read == self.next_write {
+            return None;
+        }
+        let oldest = self.next_write.saturating_sub(self.slots.len() as u64).max(1);
+        let lost = self.next_read < oldest;
+        let sequence = self.next_read.max(oldest);
+        let slot = self.slot(sequence);
+        self.next_read = sequence + 1;
+        self.slots[slot].take().map(|event| Polled { event, lost })
+    }
+
+    fn slot(&self, sequence: u64) -> usize {
+        (sequence % self.slots.len() as u64) as usize
+    }
+}
+
+impl fmt::Debug for EventQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventQueue").field("users", &self.users).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::memory::tests::{any_md_handle, plain_spec};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    fn event(match_bits: u64) -> Event {
+        Event { match_bits, ..Event::unlink(any_md_handle(), plain_spec(8)) }
+    }
+
+    #[test]
+    fn a_queue_needs_a_ring_or_a_handler() {
+        assert_eq!(EventQueue::new(0, None).err(), Some(Errno::Invalid));
+        assert_eq!(EventQueue::new(u32::MAX, None).err(), Some(Errno::NoMemory));
+        assert!(EventQueue::new(1, None).is_ok());
+        assert!(EventQueue::new(0, Some(Box::new(|_| ()))).is_ok());
+    }
+
+    #[test]
+    fn events_come_out_in_order_and_are_numbered_from_one() {
+        let queue = EventQueue::new(3, None).unwrap();
+        for bits in 10..14 {
+            queue.deliver(&event(bits));
+        }
+        let got: Vec<_> = std::iter::from_fn(|| queue.get())
+            .map(|p| (p.event.match_bits, p.event.sequence, p.lost))
+            .collect();
+        assert_eq!(got, [(10, 1, false), (11, 2, false), (12, 3, false), (13, 4, false)]);
+        assert_eq!(queue.get(), None);
+    }
+
+    #[test]
+    fn a_full_ring_overwrites_the_oldest_and_tells_the_reader_once() {
+        let queue = EventQueue::new(2, None).unwrap();
+        for bits in 1..=5 {
+            queue.deliver(&event(bits));
+        }
+        let first = queue.get().unwrap();
+        assert_eq!((first.event.match_bits, first.lost), (4, true));
+        let second = queue.get().unwrap();
+        assert_eq!((second.event.match_bits, second.lost), (5, false));
+        assert_eq!(queue.get(), None);
+    }
+
+    #[test]
+    fn a_handler_sees_every_event_even_those_the_ring_lost() {
+        let seen = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&seen);
+        let handler: EventHandler = Box::new(move |e| {
+            count.fetch_add(e.match_bits, Ordering::Relaxed);
+        });
+        let queue = EventQueue::new(1, Some(handler)).unwrap();
+        for bits in 1..=4 {
+            queue.deliver(&event(bits));
+        }
+        assert_eq!(seen.load(Ordering::Relaxed), 10);
+        assert_eq!(queue.get().map(|p| (p.event.match_bits, p.lost)), Some((4, true)));
+    }
+
+    #[test]
+    fn a_queue_is_busy_while_an_md_may_still_have_events() {
+        let queue = EventQueue::new(1, None).unwrap();
+        assert_eq!(queue.wait_unused(), Ok(()));
+        queue.attach_md();
+        assert_eq!(queue.wait_unused(), Err(Errno::Busy));
+        queue.md_ending();
+        queue.md_ended();
+        assert_eq!(queue.wait_unused(), Ok(()));
+    }
+
+    #[test]
+    fn a_queue_without_a_ring_has_nothing_to_read() {
+        let queue = EventQueue::new(0, Some(Box::new(|_| ()))).unwrap();
+        queue.deliver(&event(1));
+        assert_eq!(queue.get(), None);
+    }
+}

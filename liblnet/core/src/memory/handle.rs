@@ -1,0 +1,256 @@
+//! Handles: numbers by which C callers and the wire name an object.
+//!
+//! A cookie is never reused within a node's life, so that a late ACK or REPLY finds nothing (trap T24).
+//! Layout, opaque to everybody: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot.
+//! A slot whose generations are used up is retired.
+
+use crate::errno::Errno;
+use crate::sync::{Mutex, lock};
+use std::cell::Cell;
+
+const KIND_MD: u64 = 1;
+const KIND_ME: u64 = 2;
+const KIND_EQ: u64 = 3;
+const MAX_SLOTS: usize = 1 << 24;
+/// Tables that one kind of handle is spread over, so that threads seldom meet at a lock.
+const SHARDS: usize = 8;
+
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident, $kind:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub struct $name(u64);
+
+        impl $name {
+            /// From a C caller's or the wire's cookie, which may be anything.
+            pub const fn from_cookie(cookie: u64) -> Self {
+                Self(cookie)
+            }
+
+            /// The number for C callers and the wire.
+            pub const fn cookie(self) -> u64 {
+                self.0
+            }
+
+            pub(crate) fn new(place: Place) -> Self {
+                Self(place.pack($kind))
+            }
+
+            pub(crate) fn place(self) -> Option<Place> {
+                Place::unpack(self.0, $kind)
+            }
+        }
+    };
+}
+
+handle! {
+    /// Names a memory descriptor.
+    MdHandle, KIND_MD
+}
+handle! {
+    /// Names a match entry.
+    MeHandle, KIND_ME
+}
+handle! {
+    /// Names an event queue.
+    EqHandle, KIND_EQ
+}
+
+/// What a cookie says: which table, which slot, which of the slot's lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) table: u8,
+    pub(crate) slot: Slot,
+}
+
+/// One life of one slot of a [`Slots`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) index: u32,
+    generation: u32,
+}
+
+impl Place {
+    fn pack(self, kind: u64) -> u64 {
+        kind | u64::from(self.table) << 2
+            | u64::from(self.slot.index) << 8
+            | u64::from(self.slot.generation) << 32
+    }
+
+    fn unpack(cookie: u64, kind: u64) -> Option<Self> {
+        (cookie & 3 == kind).then_some(Self {
+            table: (cookie >> 2 & 0x3f) as u8,
+            slot: Slot { index: (cookie >> 8) as u32 & 0x00ff_ffff, generation: (cookie >> 32) as u32 },
+        })
+    }
+}
+
+/// Objects in numbered slots; a slot's number comes back with a new generation only.
+#[derive(Debug)]
+pub(crate) struct Slots<T> {
+    slots: Vec<(u32, Option<T>)>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    /// Puts in what `make` makes, given its slot.
+    pub(crate) fn insert(&mut self, make: impl FnOnce(Slot) -> T) -> Result<Slot, Errno> {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None if self.slots.len() < MAX_SLOTS => {
+                self.slots.push((0, None));
+                (self.slots.len() - 1) as u32
+            }
+            None => return Err(Errno::NoMemory),
+        };
+        let entry = &mut self.slots[index as usize];
+        let slot = Slot { index, generation: entry.0 };
+        entry.1 = Some(make(slot));
+        Ok(slot)
+    }
+
+    pub(crate) fn get(&self, slot: Slot) -> Option<&T> {
+        self.slots.get(slot.index as usize).filter(|e| e.0 == slot.generation)?.1.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
+        self.slots.get_mut(slot.index as usize).filter(|e| e.0 == slot.generation)?.1.as_mut()
+    }
+
+    /// The object in slot number `index`, whichever life it is in.
+    pub(crate) fn at(&self, index: u32) -> Option<&T> {
+        self.slots.get(index as usize)?.1.as_ref()
+    }
+
+    /// As [`Slots::at`].
+    pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.slots.get_mut(index as usize)?.1.as_mut()
+    }
+
+    pub(crate) fn remove(&mut self, slot: Slot) -> Option<T> {
+        let entry = self.slots.get_mut(slot.index as usize).filter(|e| e.0 == slot.generation)?;
+        let object = entry.1.take()?;
+        entry.0 = entry.0.wrapping_add(1);
+        if entry.0 != 0 {
+            self.free.push(slot.index);
+        }
+        Some(object)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.slots.iter().filter(|e| e.1.is_some()).count()
+    }
+
+    fn drain(&mut self) -> Vec<T> {
+        self.free.clear();
+        let objects = self.slots.drain(..).filter_map(|e| e.1).collect();
+        self.slots.shrink_to_fit();
+        objects
+    }
+}
+
+/// Objects found by handle from any thread.
+#[derive(Debug)]
+pub(crate) struct HandleTable<T> {
+    shards: [Mutex<Slots<T>>; SHARDS],
+}
+
+impl<T: Clone> HandleTable<T> {
+    pub(crate) fn new() -> Self {
+        Self { shards: std::array::from_fn(|_| Mutex::new(Slots::default())) }
+    }
+
+    /// Puts in what `make` makes, given its place.
+    pub(crate) fn insert(&self, make: impl FnOnce(Place) -> T) -> Result<T, Errno> {
+        let table = shard_of_this_thread();
+        let mut shard = lock(&self.shards[usize::from(table)]);
+        let slot = shard.insert(|slot| make(Place { table, slot }))?;
+        shard.get(slot).cloned().ok_or(Errno::NoMemory)
+    }
+
+    pub(crate) fn get(&self, place: Option<Place>) -> Option<T> {
+        let place = place?;
+        lock(self.shards.get(usize::from(place.table))?).get(place.slot).cloned()
+    }
+
+    pub(crate) fn remove(&self, place: Option<Place>) -> Option<T> {
+        let place = place?;
+        lock(self.shards.get(usize::from(place.table))?).remove(place.slot)
+    }
+
+    /// Takes everything out; only for a node that ends.
+    pub(crate) fn drain(&self) -> Vec<T> {
+        self.shards.iter().flat_map(|shard| lock(shard).drain()).collect()
+    }
+}
+
+fn shard_of_this_thread() -> u8 {
+    use std::sync::atomic::{AtomicU8, Ordering};
+    static NEXT: AtomicU8 = AtomicU8::new(0);
+    thread_local! {
+        static SHARD: Cell<Option<u8>> = const { Cell::new(None) };
+    }
+    SHARD.with(|shard| {
+        shard.get().unwrap_or_else(|| {
+            let mine = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS as u8;
+            shard.set(Some(mine));
+            mine
+        })
+    })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_of_one_kind_is_no_handle_of_another() {
+        let place = Place { table: 63, slot: Slot { index: 0x00ab_cdef, generation: 0xdead_beef } };
+        let md = MdHandle::new(place);
+        assert_eq!(md.place(), Some(place));
+        assert_eq!(MeHandle::from_cookie(md.cookie()).place(), None);
+        assert_eq!(EqHandle::from_cookie(md.cookie()).place(), None);
+    }
+
+    #[test]
+    fn the_cookies_zero_and_all_ones_are_never_issued() {
+        for cookie in [0, u64::MAX] {
+            assert_eq!(MdHandle::from_cookie(cookie).place(), None);
+            assert_eq!(MeHandle::from_cookie(cookie).place(), None);
+        }
+        // All ones has the kind of an EQ; its table does not exist.
+        let table = HandleTable::<u8>::new();
+        assert_eq!(table.get(EqHandle::from_cookie(u64::MAX).place()), None);
+    }
+
+    #[test]
+    fn a_removed_object_is_not_found_and_its_slot_comes_back_under_another_cookie() {
+        let table = HandleTable::new();
+        let mut first = None;
+        table.insert(|place| *first.insert(MdHandle::new(place))).unwrap();
+        let first = first.unwrap();
+        assert_eq!(table.get(first.place()), Some(first));
+        assert_eq!(table.remove(first.place()), Some(first));
+        assert_eq!(table.remove(first.place()), None);
+        let mut second = None;
+        table.insert(|place| *second.insert(MdHandle::new(place))).unwrap();
+        assert_ne!(second, Some(first));
+        assert_eq!(table.get(first.place()), None);
+    }
+
+    #[test]
+    fn a_slot_whose_generations_are_used_up_is_retired() {
+        let mut slots = Slots { slots: vec![(u32::MAX, None)], free: vec![0] };
+        let last = slots.insert(|_| 'a').unwrap();
+        assert_eq!((last.index, last.generation), (0, u32::MAX));
+        slots.remove(last);
+        assert_eq!(slots.insert(|_| 'b').unwrap().index, 1);
+    }
+}

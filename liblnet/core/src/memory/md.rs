@@ -1,0 +1,341 @@
+//! One memory descriptor: its budget, its operations in progress, and its one end.
+//!
+//! Every operation charges the MD when it starts ([`Md::charge_put_or_get`] and its sisters) and settles
+//! with an event when it ends ([`Md::settle`]). Which event is the last is decided under the MD's lock, and
+//! events are delivered one at a time in that order, outside the lock: a thread that finds another one
+//! delivering leaves its event there.
+
+use super::spec::{MdOptions, MdSpec};
+use super::{MdHandle, MdMemory, MeHandle};
+use crate::errno::Errno;
+use crate::event::{Event, EventQueue, in_handler};
+use crate::sync::{Condvar, Mutex, lock};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A memory descriptor.
+pub(crate) struct Md {
+    handle: MdHandle,
+    spec: MdSpec,
+    memory: MdMemory,
+    max_size: Option<u32>,
+    auto_unlink: bool,
+    attached: Option<MeHandle>,
+    queue: Option<Arc<EventQueue>>,
+    /// Owns the memory of the node's own MDs; the application's is borrowed.
+    _owner: Option<Arc<dyn Any + Send + Sync>>,
+    state: Mutex<State>,
+    delivered: Condvar,
+}
+
+struct State {
+    /// Operations that may still start; `None` is without limit.
+    budget: Option<u32>,
+    /// Where the next message goes when the initiator does not say.
+    offset: u32,
+    /// Operations started and not settled.
+    busy: u32,
+    /// No new operation may start: unlinked by call, or exhausted and on its way out.
+    unlinking: bool,
+    /// Unlinked by call: messages that have not left are to be cancelled.
+    aborted: bool,
+    /// The last event has been decided.
+    ended: bool,
+    /// Some thread is delivering events; others leave theirs in `waiting`.
+    delivering: bool,
+    waiting: VecDeque<Event>,
+    /// Threads in [`Md::wait_until_delivered`].
+    waiters: u32,
+}
+
+/// What an MD is made of.
+pub(crate) struct NewMd {
+    pub(crate) spec: MdSpec,
+    pub(crate) memory: MdMemory,
+    /// From [`Md::checked_max_size`].
+    pub(crate) max_size: Option<u32>,
+    pub(crate) auto_unlink: bool,
+    pub(crate) attached: Option<MeHandle>,
+    pub(crate) queue: Option<Arc<EventQueue>>,
+    pub(crate) owner: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+/// A PUT or GET that asks an MD to take part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) needs: MdOptions,
+    pub(crate) length: u32,
+    pub(crate) remote_offset: u32,
+}
+
+/// What an MD answers to an [`Access`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Charge {
+    /// Not this MD; look further.
+    No,
+    /// This MD, but the message is too long for it: drop the message (trap T14).
+    TooLong,
+    /// This MD. `last`: it leaves the portal now.
+    Yes { offset: u32, length: u32, spec: MdSpec, last: bool },
+}
+
+/// Whether the operation just settled was the MD's last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// It lives on.
+    Lives,
+    /// It is gone: take its handle out of the table.
+    Ended,
+}
+
+impl Md {
+    /// Makes an MD; its queue now counts it.
+    pub(crate) fn new(handle: MdHandle, new: NewMd) -> Self {
+        let NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner } = new;
+        if let Some(queue) = &queue {
+            queue.attach_md();
+        }
+        let state = State {
+            budget: u32::try_from(spec.threshold).ok(),
+            offset: 0,
+            busy: 0,
+            unlinking: false,
+            aborted: false,
+            ended: false,
+            delivering: false,
+            waiting: VecDeque::new(),
+            waiters: 0,
+        };
+        Self {
+            handle,
+            spec,
+            memory,
+            max_size,
+            auto_unlink,
+            attached,
+            queue,
+            _owner: owner,
+            state: Mutex::new(state),
+            delivered: Condvar::new(),
+        }
+    }
+
+    /// The `max_size`, if there is a valid one (rule 6 of C ABI spec 1.4); the field holds garbage unless
+    /// its option is set (trap T8).
+    pub(crate) fn checked_max_size(spec: &MdSpec, memory: &MdMemory) -> Result<Option<u32>, Errno> {
+        if !spec.options.has(MdOptions::MAX_SIZE) {
+            return Ok(None);
+        }
+        match u32::try_from(spec.max_size) {
+            Ok(max) if max <= memory.len() => Ok(Some(max)),
+            _ => Err(Errno::Invalid),
+        }
+    }
+
+    pub(crate) fn handle(&self) -> MdHandle {
+        self.handle
+    }
+
+    pub(crate) fn memory(&self) -> &MdMemory {
+        &self.memory
+    }
+
+    pub(crate) fn options(&self) -> MdOptions {
+        self.spec.options
+    }
+
+    pub(crate) fn attached(&self) -> Option<MeHandle> {
+        self.attached
+    }
+
+    pub(crate) fn is_aborted(&self) -> bool {
+        lock(&self.state).aborted
+    }
+
+    /// Whether it can serve nothing more (C ABI spec 3.6).
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.exhausted(&lock(&self.state))
+    }
+
+    /// Starts an incoming PUT or GET, if this MD takes it (MA-11 to MA-13, without the match criteria).
+    pub(crate) fn charge_put_or_get(&self, access: Access) -> Charge {
+        let state = &mut *lock(&self.state);
+        if state.unlinking || self.exhausted(state) || !self.spec.options.has(access.needs) {
+            return Charge::No;
+        }
+        let remote = self.spec.options.has(MdOptions::MANAGE_REMOTE);
+        let offset = if remote { access.remote_offset } else { state.offset };
+        let Some(room) = self.memory.len().checked_sub(offset) else {
+            // MA-12a: an offset beyond the memory, which only a remote one can be.
+            return Charge::TooLong;
+        };
+        let limit = self.max_size.unwrap_or(room);
+        let length = match access.length {
+            length if length <= limit.min(room) => length,
+            _ if self.spec.options.has(MdOptions::TRUNCATE) => limit.min(room),
+            _ => return Charge::TooLong,
+        };
+        let spec = self.charge(state);
+        state.offset = offset + length;
+        let last = self.auto_unlink && self.exhausted(state);
+        state.unlinking |= last;
+        Charge::Yes { offset, length, spec, last }
+    }
+
+    /// Starts a PUT or GET of this node's own; `None` if the MD is attached, exhausted or going (MA-31).
+    pub(crate) fn charge_send(&self) -> Option<MdSpec> {
+        if self.attached.is_some() {
+            return None;
+        }
+        let state = &mut *lock(&self.state);
+        let usable = !state.unlinking && state.budget != Some(0);
+        usable.then(|| self.charge(state))
+    }
+
+    /// Starts the arrival of an ACK or REPLY with `length` bytes (MA-42): how many of them are wanted.
+    pub(crate) fn charge_answer(&self, length: u32) -> Option<(u32, MdSpec)> {
+        if self.attached.is_some() {
+            return None;
+        }
+        let room = self.memory.len();
+        if length > room && !self.spec.options.has(MdOptions::TRUNCATE) {
+            return None;
+        }
+        let state = &mut *lock(&self.state);
+        let usable = !state.unlinking && state.budget != Some(0);
+        usable.then(|| (length.min(room), self.charge(state)))
+    }
+
+    /// Undoes [`Md::new`] for an MD that could not be attached.
+    pub(crate) fn discard(&self) {
+        if let Some(queue) = &self.queue {
+            queue.md_ending();
+            queue.md_ended();
+        }
+    }
+
+    /// Ends an operation with `event`.
+    pub(crate) fn settle(&self, mut event: Event) -> Settled {
+        let mut state = lock(&self.state);
+        state.busy -= 1;
+        let last = state.busy == 0
+            && !state.ended
+            && (state.unlinking || self.auto_unlink && self.exhausted(&state));
+        state.unlinking |= last;
+        state.ended |= last;
+        event.unlinked = last;
+        self.deliver(state, event);
+        if last { Settled::Ended } else { Settled::Lives }
+    }
+
+    /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (trap T2). Busy: the last
+    /// operation's event will say it. [`Errno::NotFound`] when it is already going.
+    pub(crate) fn unlink(&self) -> Result<Settled, Errno> {
+        let mut state = lock(&self.state);
+        if state.unlinking {
+            return Err(Errno::NotFound);
+        }
+        state.unlinking = true;
+        state.aborted = true;
+        if state.busy > 0 {
+            return Ok(Settled::Lives);
+        }
+        state.ended = true;
+        let event = Event::unlink(self.handle, self.snapshot(&state));
+        self.deliver(state, event);
+        self.wait_until_delivered();
+        Ok(Settled::Ended)
+    }
+
+    /// Waits until no event of this MD is being delivered; not inside a handler, which would wait for
+    /// itself.
+    pub(crate) fn wait_until_delivered(&self) {
+        if self.queue.is_none() || in_handler() {
+            return;
+        }
+        let mut state = lock(&self.state);
+        state.waiters += 1;
+        while state.delivering {
+            state = self.delivered.wait(state).unwrap_or_else(|e| e.into_inner());
+        }
+        state.waiters -= 1;
+    }
+
+    fn exhausted(&self, state: &State) -> bool {
+        state.budget == Some(0)
+            || self
+                .max_size
+                .is_some_and(|max| u64::from(state.offset) + u64::from(max) > u64::from(self.memory.len()))
+    }
+
+    fn charge(&self, state: &mut State) -> MdSpec {
+        state.busy += 1;
+        if let Some(left) = &mut state.budget {
+            *left -= 1;
+        }
+        self.snapshot(state)
+    }
+
+    fn snapshot(&self, state: &State) -> MdSpec {
+        let threshold = state.budget.map_or(self.spec.threshold, |left| left as i32);
+        MdSpec { threshold, ..self.spec }
+    }
+
+    /// Delivers `event` after those before it. Consumes the lock that decided its place.
+    fn deliver(&self, mut state: crate::sync::MutexGuard<'_, State>, event: Event) {
+        let Some(queue) = &self.queue else { return };
+        if event.unlinked {
+            queue.md_ending();
+        }
+        if state.delivering {
+            state.waiting.push_back(event);
+            return;
+        }
+        state.delivering = true;
+        drop(state);
+        let mut next = Some(event);
+        while let Some(event) = next {
+            let turn = Turn { md: self, queue, last: event.unlinked };
+            queue.deliver(&event);
+            drop(turn);
+            next = self.next_to_deliver();
+        }
+    }
+
+    fn next_to_deliver(&self) -> Option<Event> {
+        let state = &mut *lock(&self.state);
+        let next = state.waiting.pop_front();
+        state.delivering = next.is_some();
+        // A wake-up costs a system call even when nobody waits.
+        if next.is_none() && state.waiters > 0 {
+            self.delivered.notify_all();
+        }
+        next
+    }
+}
+
+/// One delivery; ends properly even if the handler panics.
+struct Turn<'a> {
+    md: &'a Md,
+    queue: &'a EventQueue,
+    last: bool,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.last {
+            self.queue.md_ended();
+        }
+        if std::thread::panicking() {
+            lock(&self.md.state).delivering = false;
+            self.md.delivered.notify_all();
+        }
+    }
+}
+
+impl std::fmt::Debug for Md {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Md").field("handle", &self.handle).field("spec", &self.spec).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,234 @@
+//! What an MD takes, how it is used up, and how it ends.
+
+use super::tests::{any_md_handle, plain_spec};
+use super::*;
+use crate::Errno;
+use crate::event::{Event, EventHandler, EventKind, EventQueue};
+use std::sync::{Arc, Mutex};
+
+const PUT: MdOptions = MdOptions::OP_PUT;
+const TRUNCATE: u32 = MdOptions::TRUNCATE.0;
+const REMOTE: u32 = MdOptions::MANAGE_REMOTE.0;
+const MAX_SIZE: u32 = MdOptions::MAX_SIZE.0;
+
+struct Made {
+    md: Md,
+    heard: Arc<Mutex<Vec<(EventKind, bool)>>>,
+    queue: Arc<EventQueue>,
+}
+
+fn make(spec: MdSpec, auto_unlink: bool, attached: Option<MeHandle>) -> Made {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&heard);
+    let handler: EventHandler =
+        Box::new(move |event| tell.lock().unwrap().push((event.kind, event.unlinked)));
+    let queue = Arc::new(EventQueue::new(0, Some(handler)).unwrap());
+    let memory = MdMemory::contiguous(0x1000, spec.length);
+    let max_size = Md::checked_max_size(&spec, &memory).unwrap();
+    let queue_of_md = Some(Arc::clone(&queue));
+    let new = NewMd { spec, memory, max_size, auto_unlink, attached, queue: queue_of_md, owner: None };
+    Made { md: Md::new(any_md_handle(), new), heard, queue }
+}
+
+fn passive(length: u32, threshold: i32, options: u32, max_size: i32) -> Md {
+    let spec = MdSpec { threshold, options: MdOptions(PUT.0 | options), max_size, ..plain_spec(length) };
+    make(spec, true, Some(MeHandle::from_cookie(2))).md
+}
+
+fn put(length: u32, remote_offset: u32) -> Access {
+    Access { needs: PUT, length, remote_offset }
+}
+
+fn event(md: &Md, kind: EventKind) -> Event {
+    Event { kind, unlinked: false, ..Event::unlink(md.handle(), plain_spec(8)) }
+}
+
+/// What an MD of 100 bytes, its own offset at 0, makes of one PUT.
+#[test]
+fn one_put_meets_one_md() {
+    // options, max_size, length, remote offset -> offset and length taken
+    let table = [
+        (0, 0, 100, 0, Some((0, 100))),
+        (0, 0, 0, 0, Some((0, 0))),
+        (0, 0, 101, 0, None),
+        (TRUNCATE, 0, 101, 0, Some((0, 100))),
+        (0, 0, 10, 50, Some((0, 10))),
+        (REMOTE, 0, 10, 50, Some((50, 10))),
+        (REMOTE, 0, 51, 50, None),
+        (REMOTE | TRUNCATE, 0, 51, 50, Some((50, 50))),
+        (REMOTE, 0, 0, 100, Some((100, 0))),
+        // MA-12a: beyond the memory, whatever the options.
+        (REMOTE | TRUNCATE, 0, 0, 101, None),
+        (REMOTE | TRUNCATE, 0, 10, u32::MAX, None),
+        (MAX_SIZE, 20, 20, 0, Some((0, 20))),
+        (MAX_SIZE, 20, 21, 0, None),
+        (MAX_SIZE | TRUNCATE, 20, 21, 0, Some((0, 20))),
+        // Never beyond the memory, even where max_size would allow it.
+        (MAX_SIZE | REMOTE, 20, 15, 90, None),
+        (MAX_SIZE | REMOTE | TRUNCATE, 20, 15, 90, Some((90, 10))),
+    ];
+    for (options, max_size, length, remote_offset, want) in table {
+        let md = passive(100, -1, options, max_size);
+        let got = match md.charge_put_or_get(put(length, remote_offset)) {
+            Charge::Yes { offset, length, .. } => Some((offset, length)),
+            Charge::TooLong => None,
+            Charge::No => panic!("not refused by kind"),
+        };
+        assert_eq!(got, want, "{options:#x} {max_size} {length} {remote_offset}");
+    }
+}
+
+#[test]
+fn an_md_takes_only_the_operations_it_is_for() {
+    let md = passive(100, -1, 0, 0);
+    let get = Access { needs: MdOptions::OP_GET, length: 1, remote_offset: 0 };
+    assert_eq!(md.charge_put_or_get(get), Charge::No);
+}
+
+#[test]
+fn the_local_offset_advances_and_the_snapshot_counts_down() {
+    let md = passive(100, 3, 0, 0);
+    let mut seen = Vec::new();
+    while let Charge::Yes { offset, spec, last, .. } = md.charge_put_or_get(put(10, 0)) {
+        seen.push((offset, spec.threshold, last));
+    }
+    assert_eq!(seen, [(0, 2, false), (10, 1, false), (20, 0, true)]);
+    assert_eq!(md.charge_put_or_get(put(10, 0)), Charge::No);
+}
+
+#[test]
+fn max_size_retires_a_buffer_when_the_room_is_strictly_less() {
+    // 100 bytes, max_size 40: after 60 bytes there are 40 left, which is still enough (trap T23).
+    let md = passive(100, -1, MAX_SIZE, 40);
+    assert!(matches!(md.charge_put_or_get(put(40, 0)), Charge::Yes { last: false, .. }));
+    assert!(matches!(md.charge_put_or_get(put(20, 0)), Charge::Yes { last: false, .. }));
+    assert!(matches!(md.charge_put_or_get(put(1, 0)), Charge::Yes { last: true, .. }));
+    assert_eq!(md.charge_put_or_get(put(1, 0)), Charge::No);
+}
+
+#[test]
+fn max_size_counts_only_with_its_option() {
+    let memory = MdMemory::contiguous(0, 10);
+    let spec = |options, max_size| MdSpec { options: MdOptions(options), max_size, ..plain_spec(10) };
+    assert_eq!(Md::checked_max_size(&spec(0, -77), &memory), Ok(None));
+    assert_eq!(Md::checked_max_size(&spec(MAX_SIZE, 10), &memory), Ok(Some(10)));
+    assert_eq!(Md::checked_max_size(&spec(MAX_SIZE, 11), &memory), Err(Errno::Invalid));
+    assert_eq!(Md::checked_max_size(&spec(MAX_SIZE, -1), &memory), Err(Errno::Invalid));
+}
+
+#[test]
+fn a_budget_of_one_covers_the_send_and_not_the_ack() {
+    let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
+    assert!(made.md.charge_send().is_some());
+    assert!(made.md.charge_answer(0).is_none());
+    assert!(made.md.charge_send().is_none());
+}
+
+#[test]
+fn an_answer_longer_than_the_md_needs_truncate() {
+    let plain = make(plain_spec(8), false, None).md;
+    assert!(plain.charge_answer(9).is_none());
+    assert_eq!(plain.charge_answer(8).map(|(len, _)| len), Some(8));
+    let spec = MdSpec { options: MdOptions::TRUNCATE, ..plain_spec(8) };
+    assert_eq!(make(spec, false, None).md.charge_answer(9).map(|(len, _)| len), Some(8));
+}
+
+#[test]
+fn an_attached_md_neither_sends_nor_takes_answers() {
+    let md = passive(8, -1, 0, 0);
+    assert!(md.charge_send().is_none());
+    assert!(md.charge_answer(0).is_none());
+}
+
+#[test]
+fn unlinking_an_idle_md_reports_it_before_returning_and_once() {
+    let made = make(plain_spec(8), false, None);
+    assert_eq!(made.md.unlink(), Ok(Settled::Ended));
+    assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Unlink, true)]);
+    assert_eq!(made.md.unlink(), Err(Errno::NotFound));
+    assert_eq!(made.queue.wait_unused(), Ok(()));
+}
+
+#[test]
+fn unlinking_a_busy_md_leaves_the_last_word_to_its_last_operation() {
+    let made = make(plain_spec(8), false, None);
+    made.md.charge_send().unwrap();
+    made.md.charge_send().unwrap();
+    assert_eq!(made.md.unlink(), Ok(Settled::Lives));
+    assert!(made.md.charge_answer(0).is_none());
+    assert_eq!(made.queue.wait_unused(), Err(Errno::Busy));
+    assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Lives);
+    assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Ended);
+    assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Send, false), (EventKind::Send, true)]);
+    assert_eq!(made.queue.wait_unused(), Ok(()));
+}
+
+#[test]
+fn the_event_that_finishes_last_says_unlinked() {
+    // Trap T4: SEND after REPLY.
+    let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
+    made.md.charge_send().unwrap();
+    made.md.charge_answer(8).unwrap();
+    made.md.settle(event(&made.md, EventKind::Reply));
+    made.md.settle(event(&made.md, EventKind::Send));
+    assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Reply, false), (EventKind::Send, true)]);
+}
+
+#[test]
+fn a_failed_send_with_budget_left_keeps_the_md() {
+    // Trap T5, as the reference does it.
+    let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
+    made.md.charge_send().unwrap();
+    let failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };
+    assert_eq!(made.md.settle(failed), Settled::Lives);
+    assert_eq!(made.md.unlink(), Ok(Settled::Ended));
+    assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Send, false), (EventKind::Unlink, true)]);
+}
+
+#[test]
+fn a_retained_md_stays_when_it_is_used_up() {
+    let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
+    made.md.charge_send().unwrap();
+    assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Lives);
+    assert!(made.md.charge_send().is_none());
+    assert_eq!(made.md.unlink(), Ok(Settled::Ended));
+}
+
+#[test]
+fn handlers_of_one_md_run_one_at_a_time_and_the_last_event_comes_last() {
+    let running = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (inside, log) = (Arc::clone(&running), Arc::clone(&seen));
+    let handler: EventHandler = Box::new(move |event| {
+        assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
+        log.lock().unwrap().push(event.unlinked);
+        assert_eq!(inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst), 1);
+    });
+    let queue = Arc::new(EventQueue::new(0, Some(handler)).unwrap());
+    let spec = MdSpec { threshold: 400, ..plain_spec(8) };
+    let memory = MdMemory::contiguous(0, 8);
+    let queue_of_md = Some(Arc::clone(&queue));
+    let new = NewMd {
+        spec,
+        memory,
+        max_size: None,
+        auto_unlink: true,
+        attached: None,
+        queue: queue_of_md,
+        owner: None,
+    };
+    let md = Md::new(any_md_handle(), new);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while md.charge_send().is_some() {
+                    md.settle(event(&md, EventKind::Send));
+                }
+            });
+        }
+    });
+    assert_eq!(queue.wait_unused(), Ok(()));
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 400);
+    assert_eq!(seen.iter().position(|unlinked| *unlinked), Some(399));
+}

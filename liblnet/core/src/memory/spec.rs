@@ -1,0 +1,52 @@
+//! What a caller says of an MD: `struct lnet_md` without its C.
+
+use super::handle::EqHandle;
+
+/// The option bits of an MD, with the C API's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MdOptions(pub u32);
+
+impl MdOptions {
+    /// PUTs may match it.
+    pub const OP_PUT: Self = Self(0x001);
+    /// GETs may match it.
+    pub const OP_GET: Self = Self(0x002);
+    /// The initiator's offset counts, not the MD's own.
+    pub const MANAGE_REMOTE: Self = Self(0x004);
+    /// A message that is too long is cut, not dropped.
+    pub const TRUNCATE: Self = Self(0x010);
+    /// No ACK for what arrives here, even if it was asked for.
+    pub const ACK_DISABLE: Self = Self(0x020);
+    /// `start` is an array of `struct iovec`.
+    pub const IOVEC: Self = Self(0x040);
+    /// `max_size` is valid.
+    pub const MAX_SIZE: Self = Self(0x080);
+    /// `start` is an array of `lnet_kiov_t`.
+    pub const KIOV: Self = Self(0x100);
+    /// `bulk_handle` is valid.
+    pub const BULK_HANDLE: Self = Self(0x200);
+
+    /// Whether all bits of `other` are set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// An MD as its maker described it. Every event carries a copy, in which only `threshold` changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MdSpec {
+    /// The caller's pointer (to bytes, or to fragments), never followed, echoed in events (trap T10).
+    pub start: usize,
+    /// Bytes, or fragments with [`MdOptions::IOVEC`] or [`MdOptions::KIOV`].
+    pub length: u32,
+    /// Operations that it may still serve; negative is without limit.
+    pub threshold: i32,
+    /// With [`MdOptions::MAX_SIZE`]: the longest message, and the room below which it is exhausted.
+    pub max_size: i32,
+    /// Bits.
+    pub options: MdOptions,
+    /// The caller's, echoed in events.
+    pub user_ptr: usize,
+    /// Where its events go, if anywhere.
+    pub eq: Option<EqHandle>,
+}

@@ -1,0 +1,264 @@
+//! The entries of one portal, in the order in which they are tried.
+//!
+//! Entries with ignore bits stand in one list, tried first; each of the others stands in the list of its
+//! exact match bits (and, in a unique portal, process), which a hash finds. So a look-up costs the same
+//! however many exact entries there are.
+
+use super::criteria::{Criteria, InsertPosition, Kind, Request};
+use crate::errno::Errno;
+use crate::memory::{Charge, Md, Slot, Slots};
+use foldhash::HashMap;
+use lnet_wire::ProcessId;
+use std::sync::Arc;
+
+/// Match entries.
+#[derive(Debug, Default)]
+pub(crate) struct MatchTable {
+    entries: Slots<Entry>,
+    /// Entries with ignore bits.
+    masked: List,
+    exact: HashMap<Key, List>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    criteria: Criteria,
+    /// Goes when its MD goes.
+    unlink: bool,
+    md: Option<Arc<Md>>,
+    before: Option<u32>,
+    after: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    first: Option<u32>,
+    last: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Bits(u64),
+    BitsAndProcess(u64, ProcessId),
+}
+
+/// What a look-up comes to.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// No entry takes the message.
+    Nothing,
+    /// An entry matches, but the message is too long for it.
+    TooLong,
+    /// This MD takes it, and has been charged.
+    Md { md: Arc<Md>, offset: u32, length: u32, spec: crate::memory::MdSpec, last: bool },
+}
+
+impl MatchTable {
+    /// Adds an entry at the end or the beginning of its list.
+    pub(crate) fn attach(
+        &mut self,
+        criteria: Criteria,
+        unlink: bool,
+        position: InsertPosition,
+    ) -> Result<Slot, Errno> {
+        let neighbour = match position {
+            InsertPosition::Before => self.list(&criteria).first.map(Neighbour::Before),
+            InsertPosition::After | InsertPosition::Local => self.list(&criteria).last.map(Neighbour::After),
+        };
+        self.link(criteria, unlink, neighbour)
+    }
+
+    /// Adds an entry next to `current`, or, when it belongs to another list than that, at that list's end or
+    /// beginning. [`Errno::NotFound`] when `current` is gone.
+    pub(crate) fn insert(
+        &mut self,
+        current: Slot,
+        criteria: Criteria,
+        unlink: bool,
+        before: bool,
+    ) -> Result<Slot, Errno> {
+        let near = self.entries.get(current).ok_or(Errno::NotFound)?.criteria;
+        if Self::place_of(&near) != Self::place_of(&criteria) {
+            let position = if before { InsertPosition::Before } else { InsertPosition::After };
+            return self.attach(criteria, unlink, position);
+        }
+        let neighbour = if before { Neighbour::Before } else { Neighbour::After }(current.index);
+        self.link(criteria, unlink, Some(neighbour))
+    }
+
+    /// Removes an entry; the MD that it had.
+    pub(crate) fn remove(&mut self, slot: Slot) -> Result<Option<Arc<Md>>, Errno> {
+        let entry = self.entries.remove(slot).ok_or(Errno::NotFound)?;
+        self.close_gap(&entry);
+        Ok(entry.md)
+    }
+
+    /// Whether an MD could be attached to `slot` now.
+    pub(crate) fn can_take_md(&self, slot: Slot) -> Result<(), Errno> {
+        match self.entries.get(slot) {
+            None => Err(Errno::NotFound),
+            Some(Entry { md: Some(_), .. }) => Err(Errno::Busy),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Gives `slot` its MD.
+    pub(crate) fn set_md(&mut self, slot: Slot, md: Arc<Md>) {
+        if let Some(entry) = self.entries.get_mut(slot) {
+            entry.md = Some(md);
+        }
+    }
+
+    /// Takes `md` off its entry, and the entry away if it goes with its MD.
+    pub(crate) fn detach_md(&mut self, slot: Slot, md: &Arc<Md>) {
+        let Some(entry) = self.entries.get_mut(slot) else { return };
+        if !entry.md.as_ref().is_some_and(|its| Arc::ptr_eq(its, md)) {
+            return;
+        }
+        entry.md = None;
+        if entry.unlink {
+            // It was just found: it is there to be removed.
+            let _ = self.remove(slot);
+        }
+    }
+
+    /// The first entry that takes `request`; its MD is charged, and leaves the table if that was its last.
+    pub(crate) fn find(&mut self, kind: Kind, request: &Request) -> Found {
+        let key = match kind {
+            Kind::Wildcard => Key::Bits(request.match_bits),
+            Kind::Unique => Key::BitsAndProcess(request.match_bits, request.initiator),
+        };
+        let exact = self.exact.get(&key).copied().unwrap_or_default();
+        for list in [self.masked, exact] {
+            let mut next = list.first;
+            while let Some(entry) = next.and_then(|index| self.entries.at(index)) {
+                match self.offer(entry, request) {
+                    Found::Nothing => next = entry.after,
+                    found => {
+                        self.take_out_if_last(&found);
+                        return found;
+                    }
+                }
+            }
+        }
+        Found::Nothing
+    }
+
+    /// Offers `request` to the one entry in `slot`.
+    pub(crate) fn offer_to(&mut self, slot: Slot, request: &Request) -> Found {
+        let found = self.entries.get(slot).map_or(Found::Nothing, |entry| self.offer(entry, request));
+        self.take_out_if_last(&found);
+        found
+    }
+
+    /// How many entries there are.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn offer(&self, entry: &Entry, request: &Request) -> Found {
+        let Some(md) = entry.md.as_ref().filter(|_| entry.criteria.accept(request)) else {
+            return Found::Nothing;
+        };
+        match md.charge_put_or_get(request.access) {
+            Charge::No => Found::Nothing,
+            Charge::TooLong => Found::TooLong,
+            Charge::Yes { offset, length, spec, last } => {
+                Found::Md { md: Arc::clone(md), offset, length, spec, last }
+            }
+        }
+    }
+
+    fn take_out_if_last(&mut self, found: &Found) {
+        if let Found::Md { md, last: true, .. } = found
+            && let Some(place) = md.attached().and_then(|me| me.place())
+        {
+            self.detach_md(place.slot, md);
+        }
+    }
+
+    /// The list that an entry belongs to: `None` is `masked`.
+    fn place_of(criteria: &Criteria) -> Option<Key> {
+        match (criteria.ignore_bits, criteria.from.nid, criteria.from.pid) {
+            (0, Some(nid), Some(pid)) => {
+                Some(Key::BitsAndProcess(criteria.match_bits, ProcessId { nid, pid }))
+            }
+            (0, ..) => Some(Key::Bits(criteria.match_bits)),
+            _ => None,
+        }
+    }
+
+    fn list(&self, criteria: &Criteria) -> List {
+        match Self::place_of(criteria) {
+            None => self.masked,
+            Some(key) => self.exact.get(&key).copied().unwrap_or_default(),
+        }
+    }
+
+    fn list_mut(&mut self, criteria: &Criteria) -> &mut List {
+        match Self::place_of(criteria) {
+            None => &mut self.masked,
+            Some(key) => self.exact.entry(key).or_default(),
+        }
+    }
+
+    fn link(
+        &mut self,
+        criteria: Criteria,
+        unlink: bool,
+        neighbour: Option<Neighbour>,
+    ) -> Result<Slot, Errno> {
+        let (before, after) = match neighbour {
+            None => (None, None),
+            Some(Neighbour::Before(it)) => (self.entries.at(it).and_then(|e| e.before), Some(it)),
+            Some(Neighbour::After(it)) => (Some(it), self.entries.at(it).and_then(|e| e.after)),
+        };
+        let slot = self.entries.insert(|_| Entry { criteria, unlink, md: None, before, after })?;
+        self.join(&criteria, before, Some(slot.index), Some(slot.index), after);
+        Ok(slot)
+    }
+
+    fn close_gap(&mut self, entry: &Entry) {
+        self.join(&entry.criteria, entry.before, entry.after, entry.before, entry.after);
+        if let Some(key) = Self::place_of(&entry.criteria)
+            && self.exact.get(&key).is_some_and(|list| list.first.is_none())
+        {
+            self.exact.remove(&key);
+        }
+    }
+
+    /// Makes `before` point on to `after_before` and `after` point back to `before_after`, where a missing
+    /// neighbour means the end of the list.
+    fn join(
+        &mut self,
+        criteria: &Criteria,
+        before: Option<u32>,
+        after_before: Option<u32>,
+        before_after: Option<u32>,
+        after: Option<u32>,
+    ) {
+        match before {
+            Some(index) => {
+                if let Some(entry) = self.entries.at_mut(index) {
+                    entry.after = after_before;
+                }
+            }
+            None => self.list_mut(criteria).first = after_before,
+        }
+        match after {
+            Some(index) => {
+                if let Some(entry) = self.entries.at_mut(index) {
+                    entry.before = before_after;
+                }
+            }
+            None => self.list_mut(criteria).last = before_after,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Neighbour {
+    Before(u32),
+    After(u32),
+}

@@ -1,0 +1,176 @@
+//! One of the 64 portals: its kind, its entries, and the PUTs that wait for one.
+
+use super::criteria::{Criteria, InsertPosition, Kind, Request};
+use super::match_table::{Found, MatchTable};
+use crate::errno::Errno;
+use crate::lnd::HeldReceive;
+use crate::memory::{Md, Slot};
+use crate::message::Message;
+use crate::sync::{Mutex, lock};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A portal.
+#[derive(Debug, Default)]
+pub(crate) struct Portal {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Fixed by the first entry for the node's whole life (MA-1).
+    kind: Option<Kind>,
+    lazy: bool,
+    table: MatchTable,
+    delayed: VecDeque<Delayed>,
+}
+
+/// A PUT that waits on a lazy portal, with the driver that holds its payload back.
+pub(crate) struct Delayed {
+    pub(crate) request: Request,
+    pub(crate) message: Box<Message>,
+    pub(crate) hold: Arc<dyn HeldReceive>,
+}
+
+/// What a portal makes of a PUT or GET.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// See [`Found::Md`].
+    Matched(Found),
+    /// It waits; the [`Delayed`] was taken.
+    Held,
+    /// It is to be dropped.
+    Dropped(&'static str),
+}
+
+/// What became of PUTs that waited, when an MD was attached.
+#[derive(Debug, Default)]
+pub(crate) struct Attached {
+    /// Each with what it found: an MD, or one that it is too long for.
+    pub(crate) released: Vec<(Delayed, Found)>,
+}
+
+impl Portal {
+    /// Adds an entry: `LNetMEAttach`. [`Errno::NotPermitted`] for an entry of the other kind than the first.
+    pub(crate) fn attach(
+        &self,
+        criteria: Criteria,
+        unlink: bool,
+        position: InsertPosition,
+    ) -> Result<Slot, Errno> {
+        let state = &mut *lock(&self.state);
+        if *state.kind.get_or_insert_with(|| criteria.kind()) != criteria.kind() {
+            return Err(Errno::NotPermitted);
+        }
+        state.table.attach(criteria, unlink, position)
+    }
+
+    /// Adds an entry next to another: `LNetMEInsert`. Not in a unique portal, and only an entry of the
+    /// portal's kind ([`Errno::NotPermitted`]).
+    pub(crate) fn insert(
+        &self,
+        current: Slot,
+        criteria: Criteria,
+        unlink: bool,
+        before: bool,
+    ) -> Result<Slot, Errno> {
+        let state = &mut *lock(&self.state);
+        if state.kind == Some(Kind::Unique) || criteria.kind() == Kind::Unique {
+            return Err(Errno::NotPermitted);
+        }
+        state.table.insert(current, criteria, unlink, before)
+    }
+
+    /// Removes an entry; the MD that it had.
+    pub(crate) fn remove(&self, slot: Slot) -> Result<Option<Arc<Md>>, Errno> {
+        lock(&self.state).table.remove(slot)
+    }
+
+    /// Gives an entry its MD and offers that to the PUTs that wait, oldest first, until it is exhausted.
+    /// `announce` runs before the MD can have an event (trap T18).
+    pub(crate) fn attach_md(
+        &self,
+        slot: Slot,
+        md: &Arc<Md>,
+        announce: &mut dyn FnMut(),
+    ) -> Result<Attached, Errno> {
+        let state = &mut *lock(&self.state);
+        state.table.can_take_md(slot)?;
+        announce();
+        state.table.set_md(slot, Arc::clone(md));
+        let mut attached = Attached::default();
+        let mut index = 0;
+        while index < state.delayed.len() && !md.is_exhausted() {
+            match state.table.offer_to(slot, &state.delayed[index].request) {
+                Found::Nothing => index += 1,
+                found => {
+                    attached.released.extend(state.delayed.remove(index).map(|delayed| (delayed, found)))
+                }
+            }
+        }
+        Ok(attached)
+    }
+
+    /// Takes an MD off its entry, and the entry away if it goes with its MD.
+    pub(crate) fn detach_md(&self, slot: Slot, md: &Arc<Md>) {
+        lock(&self.state).table.detach_md(slot, md);
+    }
+
+    /// Finds the memory for `request`, or lets it wait if `may_wait` and the portal is lazy; `delay` is
+    /// called in that case only.
+    pub(crate) fn find(
+        &self,
+        request: &Request,
+        may_wait: bool,
+        delay: &mut dyn FnMut() -> Option<Delayed>,
+    ) -> Incoming {
+        let state = &mut *lock(&self.state);
+        let found = match state.kind {
+            Some(kind) => state.table.find(kind, request),
+            None => Found::Nothing,
+        };
+        match found {
+            Found::Nothing if may_wait && state.lazy => match delay() {
+                Some(delayed) => {
+                    state.delayed.push_back(delayed);
+                    Incoming::Held
+                }
+                None => Incoming::Dropped("nothing to hold it by"),
+            },
+            Found::Nothing => Incoming::Dropped("no match"),
+            Found::TooLong => Incoming::Dropped("longer than the memory it matches"),
+            found => Incoming::Matched(found),
+        }
+    }
+
+    /// Makes PUTs that match nothing wait.
+    pub(crate) fn set_lazy(&self) {
+        lock(&self.state).lazy = true;
+    }
+
+    /// Ends that; the PUTs that waited, to be dropped.
+    pub(crate) fn clear_lazy(&self) -> VecDeque<Delayed> {
+        let state = &mut *lock(&self.state);
+        state.lazy = false;
+        std::mem::take(&mut state.delayed)
+    }
+
+    /// Forgets all entries, and with them their MDs: the node ends.
+    pub(crate) fn forget_entries(&self) {
+        lock(&self.state).table = MatchTable::default();
+    }
+
+    /// Takes out the waiting PUTs for which `which` holds.
+    pub(crate) fn take_delayed(&self, which: impl Fn(&Message) -> bool) -> Vec<Delayed> {
+        let state = &mut *lock(&self.state);
+        let (taken, kept) = state.delayed.drain(..).partition(|delayed| which(&delayed.message));
+        state.delayed = kept;
+        Vec::from(taken)
+    }
+}
+
+impl std::fmt::Debug for Delayed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Delayed").field("request", &self.request).finish_non_exhaustive()
+    }
+}

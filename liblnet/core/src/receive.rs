@@ -1,0 +1,300 @@
+//! What becomes of a message that arrives.
+
+use crate::core::Core;
+use crate::errno::Errno;
+use crate::event::{Event, EventKind, EventParty};
+use crate::lnd::{HeldReceive, Upcalls, Verdict, Violation};
+use crate::memory::{Access, MdHandle, MdOptions};
+use crate::message::Message;
+use crate::portal::{Delayed, Found, Incoming, Request};
+use crate::stats::Fate;
+use crate::topology::{Nets, Ni};
+use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
+use std::sync::Arc;
+
+/// Whether the payload of an arriving message has a place to go.
+pub(crate) enum Arrival {
+    Wanted(Box<Message>),
+    Dropped(&'static str, Box<Message>),
+}
+
+/// What the rules say of a header, before anything is looked up.
+#[derive(Debug, PartialEq, Eq)]
+enum Inspection {
+    ForMe,
+    /// For a node that this one would have to forward to.
+    ForAnother,
+}
+
+impl Upcalls for Core {
+    fn receive(
+        &self,
+        ni: &Arc<Ni>,
+        from: Nid,
+        header: &Header,
+        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
+    ) -> Verdict {
+        if self.is_ending() {
+            return Verdict::Refuse(Violation::ShuttingDown);
+        }
+        let inspection = match self.with_nets(|nets| inspect(header, ni.nid(), nets)) {
+            Ok(inspection) => inspection,
+            Err(violation) => return Verdict::Refuse(violation),
+        };
+        let message = self.incoming(ni, from, header);
+        if inspection == Inspection::ForAnother {
+            return self.discard(message, "it is for another node, and this one is no router");
+        }
+        if self.fail_rules.hits(header.src_nid) {
+            return self.discard(message, "its source is to fail");
+        }
+        let arrival = match header.body {
+            Body::Put { portal, .. } | Body::Get { portal, .. } => {
+                return self.find_memory(portal, message, hold);
+            }
+            Body::Ack { handle, .. } | Body::Reply { handle } => self.find_asker(handle, message),
+        };
+        match arrival {
+            Arrival::Wanted(message) => Verdict::Deliver(message),
+            Arrival::Dropped(why, message) => self.discard(message, why),
+        }
+    }
+
+    fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
+        self.count(&message, if result.is_ok() { Fate::Received } else { Fate::Dropped });
+        match message.header.body {
+            Body::Put { ack, .. } => self.put_received(message, ack, result),
+            Body::Get { reply, .. } if result.is_ok() => self.reply_to(message, reply),
+            _ => self.answer_received(message, result),
+        }
+    }
+
+    fn finalize(&self, message: Box<Message>, result: Result<(), Errno>) {
+        self.end(message, result);
+    }
+}
+
+impl Core {
+    /// The message of a PUT that waited, or did not have to, with the memory that it found.
+    pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found) -> Arrival {
+        let Found::Md { md, offset, length, spec, last } = found else {
+            return Arrival::Dropped("it is longer than the memory it matches", message);
+        };
+        if last {
+            self.mds.remove(md.handle().place());
+        }
+        let event = self.arrival_event(&message, md.handle(), spec);
+        message.event = Some(Event { offset, mlength: length, ..event });
+        message.offset = offset;
+        // A GET's memory is read later, by its reply.
+        message.length = if matches!(message.header.body, Body::Put { .. }) { length } else { 0 };
+        message.md = Some(md);
+        Arrival::Wanted(message)
+    }
+
+    /// Counts a message that is dropped, and forgets it.
+    pub(crate) fn count_drop(&self, mut message: Box<Message>, why: &str) {
+        self.count(&message, Fate::Dropped);
+        log::debug!(
+            "dropped a {:?} of {} bytes from {:?}: {why}",
+            message.header.body.kind(),
+            message.header.payload_length,
+            message.header.src_nid
+        );
+        let peer_ni = message.peer_ni.take();
+        peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare()).put(message);
+    }
+
+    fn discard(&self, message: Box<Message>, why: &str) -> Verdict {
+        self.count_drop(message, why);
+        Verdict::Discard
+    }
+
+    fn incoming(&self, ni: &Arc<Ni>, from: Nid, header: &Header) -> Box<Message> {
+        let peer_ni = (!from.is_loopback()).then(|| self.peer_ni(from));
+        let pool = peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare());
+        let mut message = pool.take(*header);
+        message.next_hop = ProcessId { nid: from, pid: header.src_pid };
+        message.ni = Some(Arc::clone(ni));
+        message.peer_ni = peer_ni;
+        message
+    }
+
+    fn find_memory(
+        &self,
+        portal: u32,
+        message: Box<Message>,
+        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
+    ) -> Verdict {
+        let Ok(portal) = self.portal(portal) else {
+            return self.discard(message, "there is no such portal");
+        };
+        let Some((request, may_wait)) = self.request_of(&message) else {
+            return self.discard(message, "it asks for nothing");
+        };
+        let mut message = Some(message);
+        let mut delay = || message.take().map(|message| Delayed { request, message, hold: hold() });
+        let incoming = portal.find(&request, may_wait, &mut delay);
+        let Some(message) = message else { return Verdict::Hold };
+        let arrival = match incoming {
+            Incoming::Matched(found) => self.arrival(message, found),
+            Incoming::Dropped(why) => Arrival::Dropped(why, message),
+            Incoming::Held => return Verdict::Hold,
+        };
+        match arrival {
+            Arrival::Wanted(message) => Verdict::Deliver(message),
+            Arrival::Dropped(why, message) => self.discard(message, why),
+        }
+    }
+
+    /// What a PUT or GET looks for, and whether it may wait for it (trap T15).
+    fn request_of(&self, message: &Message) -> Option<(Request, bool)> {
+        let header = &message.header;
+        let (needs, match_bits, length, remote_offset) = match header.body {
+            Body::Put { match_bits, offset, .. } => {
+                (MdOptions::OP_PUT, match_bits, header.payload_length, offset)
+            }
+            Body::Get { match_bits, offset, sink_length, .. } => {
+                // Whatever the sink could take, a reply is one message.
+                (MdOptions::OP_GET, match_bits, sink_length.min(MAX_PAYLOAD), offset)
+            }
+            Body::Ack { .. } | Body::Reply { .. } => return None,
+        };
+        let initiator = ProcessId { nid: self.primary_of(message), pid: header.src_pid };
+        let access = Access { needs, length, remote_offset };
+        Some((Request { initiator, match_bits, access }, needs == MdOptions::OP_PUT))
+    }
+
+    /// The primary NID of the node that a message is from (OM-20).
+    fn primary_of(&self, message: &Message) -> Nid {
+        let source = message.header.src_nid;
+        match &message.peer_ni {
+            Some(peer_ni) if peer_ni.nid() == source => peer_ni.primary(),
+            _ => self.peers.primary(source),
+        }
+    }
+
+    /// Finds the MD that an ACK or REPLY answers to (MA-42).
+    fn find_asker(&self, handle: WireHandle, mut message: Box<Message>) -> Arrival {
+        if handle.interface_cookie != self.config.interface_cookie {
+            return Arrival::Dropped("it answers to an earlier life of this node", message);
+        }
+        let Some(md) = self.mds.get(MdHandle::from_cookie(handle.object_cookie).place()) else {
+            return Arrival::Dropped("nobody waits for it any more", message);
+        };
+        let Some((length, spec)) = md.charge_answer(message.header.payload_length) else {
+            return Arrival::Dropped("its MD is exhausted, attached or too short", message);
+        };
+        let event = self.arrival_event(&message, md.handle(), spec);
+        message.event = Some(match message.header.body {
+            Body::Ack { accepted, .. } => Event { mlength: accepted, ..event },
+            _ => Event { mlength: length, ..event },
+        });
+        message.length = length;
+        message.md = Some(md);
+        Arrival::Wanted(message)
+    }
+
+    /// The event of a message from outside, but for what the MD decides (C ABI spec 2.7).
+    fn arrival_event(&self, message: &Message, md_handle: MdHandle, md: crate::memory::MdSpec) -> Event {
+        let header = &message.header;
+        let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
+        let (kind, portal, match_bits, rlength, hdr_data) = match header.body {
+            Body::Put { portal, match_bits, hdr_data, .. } => {
+                (EventKind::Put, portal, match_bits, header.payload_length, hdr_data)
+            }
+            Body::Get { portal, match_bits, sink_length, .. } => {
+                (EventKind::Get, portal, match_bits, sink_length, 0)
+            }
+            Body::Ack { match_bits, .. } => (EventKind::Ack, 0, match_bits, 0, 0),
+            Body::Reply { .. } => (EventKind::Reply, 0, 0, header.payload_length, 0),
+        };
+        Event {
+            kind,
+            target: EventParty { nid: Some(header.dest_nid), pid: header.dest_pid },
+            initiator: party(self.primary_of(message)),
+            source: party(header.src_nid),
+            sender: Some(message.next_hop.nid),
+            portal,
+            match_bits,
+            rlength,
+            mlength: 0,
+            md_handle,
+            md,
+            hdr_data,
+            status: Ok(()),
+            unlinked: false,
+            offset: 0,
+            sequence: 0,
+        }
+    }
+
+    /// The PUT event, then the ACK, if one is wanted and all went well.
+    fn put_received(&self, mut message: Box<Message>, ack: Option<WireHandle>, result: Result<(), Errno>) {
+        let (Some(md), Some(event)) = (message.md.take(), message.event.take()) else { return };
+        let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
+        self.settle(&md, event, result);
+        drop(md);
+        match ack {
+            Some(handle) => {
+                let body = Body::Ack { handle, match_bits: event.match_bits, accepted: event.mlength };
+                message.length = 0;
+                self.answer(message, body, 0);
+            }
+            None => self.forget(message),
+        }
+    }
+
+    /// Sends the data that a GET asked for; the GET event comes when it has left.
+    fn reply_to(&self, mut message: Box<Message>, handle: WireHandle) {
+        let length = message.event.as_ref().map_or(0, |event| event.mlength);
+        message.length = length;
+        self.answer(message, Body::Reply { handle }, length);
+    }
+
+    /// Turns a received message round: from the NID it came to, to the NID it came from, by the way it came
+    /// (wire spec 5.7).
+    fn answer(&self, mut message: Box<Message>, body: Body, payload_length: u32) {
+        let question = message.header;
+        message.header = Header {
+            dest_nid: question.src_nid,
+            src_nid: question.dest_nid,
+            dest_pid: question.src_pid,
+            src_pid: self.config.pid,
+            payload_length,
+            body,
+        };
+        let asker = question.src_nid;
+        if asker.net() == question.dest_nid.net() && asker != message.next_hop.nid {
+            message.next_hop.nid = asker;
+            message.peer_ni = Some(self.peer_ni(asker));
+        }
+        self.launch(message);
+    }
+
+    fn answer_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
+        if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
+            self.settle(&md, event, result);
+        }
+        self.forget(message);
+    }
+
+    fn forget(&self, mut message: Box<Message>) {
+        let peer_ni = message.peer_ni.take();
+        peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare()).put(message);
+    }
+}
+
+/// The fatal checks (wire spec 5.1), in its order.
+fn inspect(header: &Header, my_nid: Nid, nets: &Nets) -> Result<Inspection, Violation> {
+    match header.body {
+        Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {
+            Err(Violation::UnexpectedPayload(header.payload_length))
+        }
+        _ if header.payload_length > MAX_PAYLOAD => Err(Violation::PayloadTooLong(header.payload_length)),
+        _ if header.dest_nid == my_nid => Ok(Inspection::ForMe),
+        _ if header.dest_nid.net() == my_nid.net() => Err(Violation::ShouldHaveGoneDirect),
+        _ if nets.ni(header.dest_nid).is_some() => Err(Violation::WrongInterface),
+        _ => Ok(Inspection::ForAnother),
+    }
+}

@@ -1,0 +1,196 @@
+//! From the chosen path to the driver and back: credits, queues, the end of a message.
+//!
+//! Ending one message may start others (those that waited for its credits), which may end at once, and so
+//! on; `Core::run` takes these steps one after the other, so that the stack does not grow with the queue.
+//! Handlers that send over the loopback from inside themselves, against the API's rule, do make it grow: from
+//! some depth on their messages leave only when the outermost handler has returned.
+
+use crate::core::Core;
+use crate::errno::Errno;
+use crate::event::{Event, handler_depth, in_handler};
+use crate::lnd::SendOutcome;
+use crate::memory::{Md, Settled};
+use crate::message::Message;
+use crate::stats::Fate;
+use crate::sync::lock;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// What is to be done next with a message.
+enum Step {
+    /// Get its credits and give it to its driver.
+    Post(Box<Message>),
+    /// The same, after it waited in a queue.
+    Resume(Box<Message>),
+    /// It is done with.
+    End(Box<Message>, Result<(), Errno>),
+}
+
+impl Core {
+    /// Sends a message whose path is chosen.
+    pub(crate) fn launch(&self, message: Box<Message>) {
+        match self.this() {
+            Some(this) if handler_depth() >= DEEPEST => {
+                DEFERRED.with_borrow_mut(|deferred| deferred.push_back((this, message)));
+            }
+            _ => self.run(Step::Post(message)),
+        }
+    }
+
+    /// Ends a message that a driver had.
+    pub(crate) fn end(&self, message: Box<Message>, result: Result<(), Errno>) {
+        self.run(Step::End(message, result));
+    }
+
+    /// Ends a message that waited for a credit of an NI's and did not get it.
+    pub(crate) fn end_unsent(&self, mut message: Box<Message>, errno: Errno) {
+        message.held.ni = false;
+        self.end(message, Err(errno));
+    }
+
+    /// Tells the MD's owner how an operation went.
+    pub(crate) fn settle(&self, md: &Md, mut event: Event, result: Result<(), Errno>) {
+        event.status = result;
+        if md.settle(event) == Settled::Ended {
+            self.mds.remove(md.handle().place());
+        }
+        send_deferred();
+    }
+
+    fn run(&self, first: Step) {
+        let mut steps = Steps::begin();
+        let mut next = Some(first);
+        while let Some(step) = next {
+            match step {
+                Step::Post(message) => self.post(message, &mut steps),
+                Step::Resume(message) if message.md.as_ref().is_some_and(|md| md.is_aborted()) => {
+                    steps.push(Step::End(message, Err(Errno::Cancelled)));
+                }
+                Step::Resume(message) => self.post(message, &mut steps),
+                Step::End(message, result) => self.finish(message, result, &mut steps),
+            }
+            next = steps.pop();
+        }
+    }
+
+    /// Takes the credits that the message does not have yet, peer's first, and gives it to its driver; it
+    /// stays in a queue if there is none (core behaviour spec 3.2).
+    fn post(&self, mut message: Box<Message>, steps: &mut Steps) {
+        let Some(ni) = message.ni.clone() else {
+            steps.push(Step::End(message, Err(Errno::HostUnreachable)));
+            return;
+        };
+        if let Some(peer_ni) = message.peer_ni.clone() {
+            if !message.held.peer {
+                message.held.peer = true;
+                match lock(peer_ni.tx()).take(message) {
+                    Some(granted) => message = granted,
+                    None => return,
+                }
+            }
+            if !message.held.ni {
+                message.held.ni = true;
+                match lock(ni.tx(self.cpt_of(&message))).take(message) {
+                    Some(granted) => message = granted,
+                    None => return,
+                }
+            }
+        }
+        let outcome = match ni.lnd() {
+            Some(lnd) => lnd.send(message),
+            None => SendOutcome::Done(message, Err(Errno::Shutdown)),
+        };
+        if let SendOutcome::Done(message, result) = outcome {
+            steps.push(Step::End(message, result));
+        }
+    }
+
+    /// Event first, then the credits: NI's, then peer's (CR-10).
+    fn finish(&self, mut message: Box<Message>, result: Result<(), Errno>, steps: &mut Steps) {
+        let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
+        self.count(&message, fate);
+        let cpt = self.cpt_of(&message);
+        let held = std::mem::take(&mut message.held);
+        let ni = message.ni.take();
+        let peer_ni = message.peer_ni.take();
+        if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
+            self.settle(&md, event, result);
+        }
+        if let Some(ni) = ni.filter(|_| held.ni) {
+            steps.extend(lock(ni.tx(cpt)).give_back());
+        }
+        if let Some(peer_ni) = &peer_ni
+            && held.peer
+        {
+            steps.extend(lock(peer_ni.tx()).give_back());
+        }
+        peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare()).put(message);
+    }
+
+    /// Counts a message on its NI and its peer NI.
+    pub(crate) fn count(&self, message: &Message, fate: Fate) {
+        let kind = message.header.body.kind();
+        let bytes = message.header.payload_length;
+        if let Some(ni) = &message.ni {
+            ni.counters().count(fate, kind, bytes);
+        }
+        if let Some(peer_ni) = &message.peer_ni {
+            peer_ni.counters().count(fate, kind, bytes);
+        }
+    }
+
+    /// The CPU partition whose NI credits a message uses (PS-40).
+    fn cpt_of(&self, message: &Message) -> usize {
+        match self.config.cpts {
+            NonZeroUsize::MIN => 0,
+            cpts => lnet_wire::nid::cpt_of_nid(message.next_hop.nid, cpts),
+        }
+    }
+}
+
+/// Sends what handlers inside handlers wanted to send, once this thread is out of all of them.
+pub(crate) fn send_deferred() {
+    if in_handler() {
+        return;
+    }
+    while let Some((core, message)) = DEFERRED.with_borrow_mut(VecDeque::pop_front) {
+        core.run(Step::Post(message));
+    }
+}
+
+/// The steps that are to follow, in a queue that each thread keeps.
+struct Steps(VecDeque<Step>);
+
+/// Handlers inside handlers from which on messages wait.
+const DEEPEST: u32 = 8;
+
+thread_local! {
+    static DEFERRED: RefCell<VecDeque<(Arc<Core>, Box<Message>)>> = const { RefCell::new(VecDeque::new()) };
+    static KEPT: Cell<VecDeque<Step>> = const { Cell::new(VecDeque::new()) };
+}
+
+impl Steps {
+    fn begin() -> Self {
+        Self(KEPT.take())
+    }
+
+    fn push(&mut self, step: Step) {
+        self.0.push_back(step);
+    }
+
+    fn extend(&mut self, woken: Option<Box<Message>>) {
+        self.0.extend(woken.map(Step::Resume));
+    }
+
+    fn pop(&mut self) -> Option<Step> {
+        self.0.pop_front()
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        KEPT.set(std::mem::take(&mut self.0));
+    }
+}

@@ -1,0 +1,81 @@
+//! Counters of messages and bytes.
+
+use lnet_wire::MessageType;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// A driver sent it.
+    Sent,
+    /// It was received and used.
+    Received,
+    /// It was received, or queued to be sent, and thrown away.
+    Dropped,
+}
+
+/// Messages by kind and fate, and their payload bytes by fate.
+#[derive(Debug, Default)]
+pub struct Counters {
+    messages: [[AtomicU64; 4]; 3],
+    bytes: [AtomicU64; 3],
+}
+
+/// Messages of one fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// ACKs.
+    pub ack: u64,
+    /// PUTs.
+    pub put: u64,
+    /// GETs.
+    pub get: u64,
+    /// REPLYs.
+    pub reply: u64,
+    /// Payload of all of them.
+    pub bytes: u64,
+}
+
+impl Tally {
+    /// Messages of any kind.
+    pub const fn messages(&self) -> u64 {
+        self.ack + self.put + self.get + self.reply
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.ack += other.ack;
+        self.put += other.put;
+        self.get += other.get;
+        self.reply += other.reply;
+        self.bytes += other.bytes;
+    }
+}
+
+impl Counters {
+    pub(crate) fn count(&self, fate: Fate, kind: MessageType, bytes: u32) {
+        if let Some(counter) = self.messages[fate as usize].get(kind as usize) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+        self.bytes[fate as usize].fetch_add(bytes.into(), Ordering::Relaxed);
+    }
+
+    /// The numbers of one fate, as they are at this moment.
+    pub fn read(&self, fate: Fate) -> Tally {
+        let [ack, put, get, reply] =
+            std::array::from_fn(|kind| self.messages[fate as usize][kind].load(Ordering::Relaxed));
+        Tally { ack, put, get, reply, bytes: self.bytes[fate as usize].load(Ordering::Relaxed) }
+    }
+}
+
+/// The whole node's numbers (`struct lnet_counters`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeCounters {
+    /// Sent.
+    pub sent: Tally,
+    /// Received.
+    pub received: Tally,
+    /// Dropped.
+    pub dropped: Tally,
+}

@@ -1,0 +1,150 @@
+//! This node's nets, each with its interfaces, in the order of configuration.
+//!
+//! A [`Nets`] never changes: adding or removing an interface makes a new one, so that senders read without
+//! a lock.
+
+use super::Ni;
+use crate::errno::Errno;
+use lnet_wire::{NetId, Nid};
+use std::sync::Arc;
+
+/// A net that this node is on.
+#[derive(Clone, Debug)]
+pub struct Net {
+    id: NetId,
+    nis: Vec<Arc<Ni>>,
+}
+
+impl Net {
+    /// Which net.
+    pub const fn id(&self) -> NetId {
+        self.id
+    }
+
+    /// Its interfaces; at least one.
+    pub fn nis(&self) -> &[Arc<Ni>] {
+        &self.nis
+    }
+}
+
+/// All nets of this node.
+#[derive(Clone, Debug, Default)]
+pub struct Nets(Vec<Net>);
+
+/// How far a NID is (`LNetDist`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Distance {
+    /// 0: my own interface. 1: on a net of mine.
+    pub hops: u32,
+    /// The interface to use: the NID itself at distance 0.
+    pub source: Nid,
+    /// Smaller is preferred: 0 loopback, 1 own, then by position in the configuration.
+    pub order: u32,
+}
+
+impl Nets {
+    /// The nets in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Net> {
+        self.0.iter()
+    }
+
+    /// Every interface, net by net (the numbering of `LNetGetId`).
+    pub fn nis(&self) -> impl Iterator<Item = &Arc<Ni>> {
+        self.0.iter().flat_map(|net| &net.nis)
+    }
+
+    /// The net with this id.
+    pub fn net(&self, id: NetId) -> Option<&Net> {
+        self.0.iter().find(|net| net.id == id)
+    }
+
+    /// The interface with this NID.
+    pub fn ni(&self, nid: Nid) -> Option<&Arc<Ni>> {
+        self.net(nid.net())?.nis.iter().find(|ni| ni.nid() == nid)
+    }
+
+    /// How far `nid` is. All own NIDs are looked at first. [`Errno::HostUnreachable`] without a way.
+    pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
+        if self.ni(nid).is_some() {
+            return Ok(Distance { hops: 0, source: nid, order: u32::from(!nid.is_loopback()) });
+        }
+        self.nis()
+            .zip(2..)
+            .find(|(ni, _)| ni.nid().net() == nid.net())
+            .map(|(ni, order)| Distance { hops: 1, source: ni.nid(), order })
+            .ok_or(Errno::HostUnreachable)
+    }
+
+    /// With `ni` added at the end of its net. [`Errno::Exists`] if the NID is there already.
+    pub(crate) fn with(&self, ni: Arc<Ni>) -> Result<Self, Errno> {
+        if self.ni(ni.nid()).is_some() {
+            return Err(Errno::Exists);
+        }
+        let mut nets = self.0.clone();
+        match nets.iter_mut().find(|net| net.id == ni.nid().net()) {
+            Some(net) => net.nis.push(ni),
+            None => nets.push(Net { id: ni.nid().net(), nis: vec![ni] }),
+        }
+        Ok(Self(nets))
+    }
+
+    /// Without the interface `nid`, and without its net if it was the last there.
+    pub(crate) fn without(&self, nid: Nid) -> Self {
+        let mut nets = self.0.clone();
+        for net in &mut nets {
+            net.nis.retain(|ni| ni.nid() != nid);
+        }
+        nets.retain(|net| !net.nis.is_empty());
+        Self(nets)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::NiTunables;
+    use super::*;
+    use lnet_wire::NetType;
+
+    fn nid(net: u16, address: u32) -> Nid {
+        Nid::new(NetId::new(NetType::TCP, net), address)
+    }
+
+    fn nets(nids: &[Nid]) -> Nets {
+        nids.iter().fold(Nets::default(), |nets, nid| {
+            nets.with(Arc::new(Ni::new(*nid, NiTunables::default(), std::num::NonZeroUsize::MIN).unwrap()))
+                .unwrap()
+        })
+    }
+
+    #[test]
+    fn interfaces_are_numbered_net_by_net() {
+        let nets = nets(&[Nid::LOOPBACK, nid(0, 1), nid(1, 2), nid(0, 3)]);
+        let order: Vec<_> = nets.nis().map(|ni| ni.nid()).collect();
+        assert_eq!(order, [Nid::LOOPBACK, nid(0, 1), nid(0, 3), nid(1, 2)]);
+    }
+
+    #[test]
+    fn distance_looks_at_own_nids_first() {
+        let nets = nets(&[Nid::LOOPBACK, nid(0, 1), nid(0, 3), nid(1, 2)]);
+        let far = |hops, source, order| Ok(Distance { hops, source, order });
+        assert_eq!(nets.distance(Nid::LOOPBACK), far(0, Nid::LOOPBACK, 0));
+        assert_eq!(nets.distance(nid(0, 3)), far(0, nid(0, 3), 1));
+        assert_eq!(nets.distance(nid(0, 9)), far(1, nid(0, 1), 3));
+        assert_eq!(nets.distance(nid(1, 9)), far(1, nid(1, 2), 5));
+        assert_eq!(nets.distance(nid(7, 9)), Err(Errno::HostUnreachable));
+    }
+
+    #[test]
+    fn a_nid_is_on_a_node_once() {
+        let twice = nets(&[nid(0, 1)])
+            .with(Arc::new(Ni::new(nid(0, 1), NiTunables::default(), std::num::NonZeroUsize::MIN).unwrap()));
+        assert_eq!(twice.err(), Some(Errno::Exists));
+    }
+
+    #[test]
+    fn a_net_goes_with_its_last_interface() {
+        let nets = nets(&[nid(0, 1), nid(0, 2), nid(1, 1)]).without(nid(0, 2));
+        assert_eq!(nets.iter().map(Net::id).collect::<Vec<_>>(), [nid(0, 1).net(), nid(1, 1).net()]);
+        assert_eq!(nets.without(nid(1, 1)).iter().count(), 1);
+    }
+}

@@ -1,0 +1,91 @@
+//! One running node.
+
+use crate::interfaces;
+use crate::networks::Network;
+use crate::start_config::StartConfig;
+use lnet_core::lnd::Driver;
+use lnet_core::{Core, CoreConfig, Errno, NiTunables};
+use lnet_wire::{NetId, NetType, Nid, Pid};
+use lolnd::Lolnd;
+use socklnd::Socklnd;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A node with its threads. A process may hold several. Dropping it shuts it down.
+#[derive(Debug)]
+pub struct Node {
+    core: Arc<Core>,
+    pub(crate) tcp: Arc<Socklnd>,
+    ni: NiTunables,
+}
+
+impl Node {
+    /// Starts a node: the loopback first, then the nets of `config` in their order. If anything cannot be
+    /// started all is taken down again; the log names what was in the way.
+    pub fn start(pid: Pid, config: StartConfig) -> Result<Arc<Self>, Errno> {
+        let core = Core::new(CoreConfig { pid, interface_cookie: wall_clock_ns(), cpts: config.cpts });
+        let tcp = Socklnd::new(config.socklnd);
+        let node = Arc::new(Self { core, tcp, ni: config.ni });
+        node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
+        for network in &config.networks {
+            node.add_network(network)?;
+        }
+        Ok(node)
+    }
+
+    /// The state machine: MEs, MDs, EQs, PUT and GET.
+    pub const fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// Puts the node on `net` by `interface`: a name, an address, or the machine's first. The log says what
+    /// is wrong with it; [`Errno::ProtocolNotSupported`] for a kind of net without a driver,
+    /// [`Errno::Exists`] when it is there already.
+    pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
+        self.add_nid(interfaces::nid_of(net, interface)?)
+    }
+
+    /// As [`Node::add_ni`], by NID: its address must be one of this machine's.
+    pub fn add_nid(&self, nid: Nid) -> Result<Nid, Errno> {
+        let driver: &dyn Driver = match nid.net().kind() {
+            NetType::TCP => &self.tcp,
+            _ => {
+                log::error!("there is no driver for net {}", nid.net());
+                return Err(Errno::ProtocolNotSupported);
+            }
+        };
+        self.core
+            .add_ni(nid, self.ni, driver)
+            .inspect_err(|errno| log::error!("cannot start {nid}: {errno}"))
+            .map(|ni| ni.nid())
+    }
+
+    /// Takes the node off an interface: see [`Core::remove_ni`].
+    pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
+        self.core.remove_ni(nid)
+    }
+
+    /// Stops everything. No event is delivered after the return. Doing it twice does no harm.
+    pub fn shutdown(&self) {
+        self.core.shutdown();
+        self.tcp.shutdown();
+    }
+
+    fn add_network(&self, network: &Network) -> Result<(), Errno> {
+        if network.interfaces.is_empty() {
+            return self.add_ni(network.net, None).map(drop);
+        }
+        network.interfaces.iter().try_for_each(|it| self.add_ni(network.net, Some(it)).map(drop))
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+/// Tells this life of the node from earlier ones.
+fn wall_clock_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
+}

@@ -1,0 +1,92 @@
+//! Asking another node who it is: a GET of its ping information.
+
+use crate::node::Node;
+use lnet_core::{Errno, Event, EventKind, MdMemory, MdOptions, MdSpec, Target};
+use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, ping_buffer_len};
+use lnet_wire::{MAX_PAYLOAD, Nid, PING_MATCH_BITS, ProcessId, RESERVED_PORTAL};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// What to ask, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct PingRequest {
+    /// Whom.
+    pub target: ProcessId,
+    /// By which of this node's interfaces; `None` for whichever LNet chooses.
+    pub source: Option<Nid>,
+    /// Room for so many interfaces in the answer, its loopback among them. The kernel's `lnetctl ping` asks
+    /// for 200.
+    pub max_entries: u32,
+    /// How long to wait; `None` for as long as it takes.
+    pub timeout: Option<Duration>,
+}
+
+impl Node {
+    /// Pings a node. [`Errno::TimedOut`] without an answer in time, [`Errno::Protocol`] for an answer that
+    /// is none, [`Errno::Invalid`] for room for nothing, or why the question could not be sent.
+    pub fn ping(&self, request: PingRequest) -> Result<ReceivedPingInfo, Errno> {
+        let len = u32::try_from(ping_buffer_len(request.max_entries)).ok();
+        let len = len.filter(|len| request.max_entries > 0 && *len <= MAX_PAYLOAD).ok_or(Errno::Invalid)?;
+        let room: Arc<[AtomicU8]> = (0..len).map(|_| AtomicU8::new(0)).collect();
+        let (tell, heard) = sync_channel(4);
+        let core = self.core();
+        let eq = core.eq_alloc(0, Some(Box::new(move |event| report(event, &tell))))?;
+        let spec = MdSpec {
+            start: room.as_ptr() as usize,
+            length: len,
+            threshold: 2,
+            max_size: 0,
+            options: MdOptions::TRUNCATE,
+            user_ptr: 0,
+            eq: Some(eq),
+        };
+        let memory = MdMemory::contiguous(room.as_ptr() as usize, len);
+        let target = Target {
+            nid: Some(request.target.nid),
+            pid: request.target.pid,
+            portal: RESERVED_PORTAL,
+            match_bits: PING_MATCH_BITS,
+            offset: 0,
+        };
+        let answer = core.bind_owned(spec, memory, true, Arc::new(Arc::clone(&room))).and_then(|md| {
+            let answer = core.get(request.source, md, target).and_then(|()| wait(&heard, request.timeout));
+            // Gone already after an answer. Still there after a time-out; then this ends it, and it keeps
+            // its memory for as long as a driver may write there.
+            let _ = core.md_unlink(md);
+            answer
+        });
+        // Busy only while a driver still has the message; the queue then goes with the node.
+        let _ = core.eq_free(eq);
+        let len = answer?;
+        let block: Vec<u8> = room.iter().take(len as usize).map(|b| b.load(Ordering::Relaxed)).collect();
+        PingInfo::decode(&block, request.max_entries).map_err(|error| {
+            log::warn!("{} answers a ping with something else: {error}", request.target.nid);
+            Errno::Protocol
+        })
+    }
+}
+
+/// Passes on what ends the wait: the answer's length, or a failure.
+fn report(event: &Event, tell: &SyncSender<Result<u32, Errno>>) {
+    let news = match (event.kind, event.status) {
+        (EventKind::Reply, Ok(())) => Ok(event.mlength),
+        (_, Err(errno)) => Err(errno),
+        _ => return,
+    };
+    // Nobody listens any more after a time-out.
+    let _ = tell.try_send(news);
+}
+
+fn wait(heard: &Receiver<Result<u32, Errno>>, timeout: Option<Duration>) -> Result<u32, Errno> {
+    match timeout {
+        Some(timeout) => heard.recv_timeout(timeout).unwrap_or_else(|why| {
+            Err(match why {
+                RecvTimeoutError::Timeout => Errno::TimedOut,
+                RecvTimeoutError::Disconnected => Errno::Shutdown,
+            })
+        }),
+        None => heard.recv().unwrap_or(Err(Errno::Shutdown)),
+    }
+}

@@ -1,0 +1,208 @@
+//! The environment variables that tune a node: one table.
+//!
+//! To add one, add a row. The name is that of the kernel's module parameter, in capitals, behind the
+//! module's: `LNET_` or `SOCKLND_`.
+
+use crate::start_config::StartConfig;
+use socklnd::proto::Version;
+use socklnd::AcceptFrom;
+use std::time::Duration;
+
+/// One environment variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Tunable {
+    /// Its name.
+    pub variable: &'static str,
+    /// What it does, and its default, in a few words.
+    pub help: &'static str,
+    /// Puts its value into the configuration; the error says what was wanted instead.
+    pub set: fn(&mut StartConfig, &str) -> Result<(), &'static str>,
+}
+
+/// All of them.
+pub const TUNABLES: &[Tunable] = &[
+    Tunable {
+        variable: "LNET_ACCEPT",
+        help: "who may connect: secure (source ports below 1024 only; default), all, none",
+        set: |config, text| {
+            config.socklnd.accept = match text {
+                "secure" => AcceptFrom::Secure,
+                "all" => AcceptFrom::All,
+                "none" => AcceptFrom::None,
+                _ => return Err("secure, all or none"),
+            };
+            Ok(())
+        },
+    },
+    Tunable {
+        variable: "LNET_ACCEPT_PORT",
+        help: "the TCP port to listen on and to call (988)",
+        set: |config, text| put(&mut config.socklnd.accept_port, text, |port: u16| (port > 0).then_some(port)),
+    },
+    Tunable {
+        variable: "LNET_ACCEPT_BACKLOG",
+        help: "callers that the system keeps waiting (127)",
+        set: |config, text| put(&mut config.socklnd.accept_backlog, text, |n: i32| (n > 0).then_some(n)),
+    },
+    Tunable {
+        variable: "LNET_ACCEPT_TIMEOUT",
+        help: "seconds that a caller may take for each piece of its handshake (5)",
+        set: |config, text| put(&mut config.socklnd.accept_timeout, text, seconds),
+    },
+    Tunable {
+        variable: "SOCKLND_CREDITS",
+        help: "messages under way at once on one interface (256)",
+        set: |config, text| put(&mut config.ni.credits, text, positive),
+    },
+    Tunable {
+        variable: "SOCKLND_PEER_CREDITS",
+        help: "messages under way at once to one peer's interface (8)",
+        set: |config, text| put(&mut config.ni.peer_credits, text, positive),
+    },
+    Tunable {
+        variable: "SOCKLND_SOCK_TIMEOUT",
+        help: "seconds that anything on the network may take (16)",
+        set: |config, text| put(&mut config.socklnd.sock_timeout, text, seconds),
+    },
+    Tunable {
+        variable: "SOCKLND_CONNS_PER_PEER",
+        help: "connections for bulk in each direction to one peer's interface, 1 to 127 (1)",
+        set: |config, text| {
+            put(&mut config.socklnd.conns_per_peer, text, |n: u32| (n <= 127).then_some(n))
+        },
+    },
+    Tunable {
+        variable: "SOCKLND_TYPED_CONNS",
+        help: "1: small messages and bulk have connections of their own (default); 0: they do not",
+        set: |config, text| put(&mut config.socklnd.typed_conns, text, switch),
+    },
+    Tunable {
+        variable: "SOCKLND_MIN_BULK",
+        help: "bytes from which on a message goes by a bulk connection (1024)",
+        set: |config, text| put(&mut config.socklnd.min_bulk, text, Some),
+    },
+    Tunable {
+        variable: "SOCKLND_KEEPALIVE",
+        help: "seconds of a peer's silence after which it is sent a keep-alive; 0: never (30)",
+        set: |config, text| {
+            put(&mut config.socklnd.keepalive, text, |n: u32| Some(Duration::from_secs(n.into())))
+        },
+    },
+    Tunable {
+        variable: "SOCKLND_ENABLE_CSUM",
+        help: "1: messages on version 2 connections carry a checksum (0)",
+        set: |config, text| put(&mut config.socklnd.enable_csum, text, switch),
+    },
+    Tunable {
+        variable: "SOCKLND_ZC_MIN_PAYLOAD",
+        help: "bytes of payload from which on a receipt is asked for, at least 2048; 0: never (0)",
+        set: |config, text| {
+            put(&mut config.socklnd.zc_min_payload, text, |n: u32| match n {
+                0 => Some(None),
+                n => Some(Some(n.max(2048))),
+            })
+        },
+    },
+    Tunable {
+        variable: "SOCKLND_NAGLE",
+        help: "1: TCP may hold small segments back (0)",
+        set: |config, text| put(&mut config.socklnd.nagle, text, switch),
+    },
+    Tunable {
+        variable: "SOCKLND_PROTOCOL",
+        help: "the version proposed to peers, 2 or 3 (3)",
+        set: |config, text| {
+            put(&mut config.socklnd.use_protocol, text, |n: u32| match n {
+                2 => Some(Version::V2),
+                3 => Some(Version::V3),
+                _ => None,
+            })
+        },
+    },
+    Tunable {
+        variable: "SOCKLND_NSCHEDS",
+        help: "threads that read and write connections (1)",
+        set: |config, text| {
+            put(&mut config.socklnd.schedulers, text, |n: usize| (1..=64).contains(&n).then_some(n))
+        },
+    },
+];
+
+/// Reads a number, checks it with `accept` and puts it in its place.
+fn put<N: std::str::FromStr, V>(
+    place: &mut V,
+    text: &str,
+    accept: impl FnOnce(N) -> Option<V>,
+) -> Result<(), &'static str> {
+    *place = text.parse().ok().and_then(accept).ok_or("a number in the range that the variable has")?;
+    Ok(())
+}
+
+fn positive(number: u32) -> Option<u32> {
+    (number > 0).then_some(number)
+}
+
+fn seconds(number: u32) -> Option<Duration> {
+    (number > 0).then(|| Duration::from_secs(number.into()))
+}
+
+fn switch(number: u8) -> Option<bool> {
+    (number <= 1).then_some(number == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lnet_core::Errno;
+
+    fn start(variables: &[(&str, &str)]) -> Result<StartConfig, Errno> {
+        StartConfig::from_lookup(|name| {
+            variables.iter().find(|(its, _)| *its == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn variables_set_what_they_say() {
+        let config = start(&[
+            ("LNET_NETWORKS", "tcp(127.0.1.1)"),
+            ("LNET_ACCEPT", "all"),
+            ("LNET_ACCEPT_PORT", " 9988 "),
+            ("SOCKLND_PEER_CREDITS", "16"),
+            ("SOCKLND_CONNS_PER_PEER", ""),
+            ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
+        ])
+        .unwrap();
+        assert_eq!(config.networks.len(), 1);
+        assert_eq!(config.socklnd.accept, AcceptFrom::All);
+        assert_eq!(config.socklnd.accept_port, 9988);
+        assert_eq!(config.ni.peer_credits, 16);
+        assert_eq!(config.socklnd.conns_per_peer, 1);
+        assert_eq!(config.socklnd.zc_min_payload, Some(2048));
+    }
+
+    #[test]
+    fn wrong_values_and_variables_without_effect_are_refused() {
+        let table = [
+            ("LNET_NETWORKS", "tcp(", Errno::Invalid),
+            ("LNET_NETWORKS", "o2ib", Errno::ProtocolNotSupported),
+            ("LNET_ACCEPT", "some", Errno::Invalid),
+            ("LNET_ACCEPT_PORT", "0", Errno::Invalid),
+            ("LNET_ACCEPT_PORT", "65536", Errno::Invalid),
+            ("SOCKLND_CREDITS", "-1", Errno::Invalid),
+            ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
+            ("LNET_CONFIG", "x.yaml", Errno::NotSupported),
+            ("LNET_ROUTES", "tcp1 1.2.3.4@tcp", Errno::NotSupported),
+        ];
+        for (name, value, errno) in table {
+            assert_eq!(start(&[(name, value)]).err(), Some(errno), "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn every_variable_is_named_once() {
+        let mut names: Vec<_> = TUNABLES.iter().map(|tunable| tunable.variable).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TUNABLES.len());
+    }
+}

@@ -1,0 +1,46 @@
+//! Copying from one MD's memory to another's.
+
+use lnet_core::memory::MemSlice;
+
+/// Copies bytes from `from` to `to` until either ends. The two may overlap.
+pub(crate) fn copy(mut from: MemSlice<'_>, mut to: MemSlice<'_>) {
+    let (mut source, mut sink) = (from.next(), to.next());
+    while let (Some(s), Some(t)) = (&mut source, &mut sink) {
+        let len = s.len.min(t.len);
+        // SAFETY: both runs belong to MDs with an operation in progress, whose memory the C caller has
+        // promised to keep valid until its last event; `ptr::copy` allows overlap.
+        unsafe { std::ptr::copy(s.address as *const u8, t.address as *mut u8, len) };
+        (s.address, s.len) = (s.address + len, s.len - len);
+        (t.address, t.len) = (t.address + len, t.len - len);
+        if s.len == 0 {
+            source = from.next();
+        }
+        if t.len == 0 {
+            sink = to.next();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lnet_core::memory::{MdMemory, MemRange};
+
+    #[test]
+    fn runs_of_different_lengths_are_copied_byte_for_byte() {
+        let from: Vec<u8> = (0..30).collect();
+        let mut to = vec![0xff_u8; 40];
+        let source = [(3, 10), (0, 3), (20, 7)]
+            .map(|(at, len)| MemRange { address: from.as_ptr() as usize + at, len });
+        let sink = [(0, 4), (10, 9), (30, 10)]
+            .map(|(at, len)| MemRange { address: to.as_mut_ptr() as usize + at, len });
+        let (Some(source), Some(sink)) = (MdMemory::scattered(&source), MdMemory::scattered(&sink)) else {
+            panic!()
+        };
+        copy(source.slice(0, 20), sink.slice(0, 20));
+        assert_eq!(to[..4], [3, 4, 5, 6]);
+        assert_eq!(to[10..19], [7, 8, 9, 10, 11, 12, 0, 1, 2]);
+        assert_eq!(to[30..37], [20, 21, 22, 23, 24, 25, 26]);
+        assert!([4..10, 19..30, 37..40].into_iter().flatten().all(|i| to[i] == 0xff));
+    }
+}
