@@ -4,6 +4,7 @@
 
 mod support;
 
+use lnet_wire::Nid;
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::thread;
 use support::netns::namespace_or_skip;
@@ -63,8 +64,8 @@ fn a_namespace_has_the_captures_addresses_and_the_acceptor_port_to_itself() {
 struct NoApplication;
 
 impl Application for NoApplication {
+    fn call(&mut self, _: Nid, _: Nid) {}
     fn start(&mut self, _: &Line) {}
     fn prepare(&mut self, _: &Line, _: Option<&[u8]>) {}
     fn received(&mut self, _: &Line) {}
-    fn sent(&mut self, _: &Line) {}
 }

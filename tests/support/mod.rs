@@ -4,6 +4,7 @@
 
 pub mod conversation;
 pub mod difference;
+pub mod live_node;
 pub mod netns;
 pub mod pcap;
 pub mod player;

@@ -1,19 +1,23 @@
 //! Plays the other nodes of a capture against a live node, and checks every byte that the node sends.
 
+use super::conversation::Content;
 use super::difference::{self, Difference};
 use super::script::{Action, Dialogue, Line, Script};
-use lnet_wire::{Body, WireHandle};
+use lnet_wire::{Body, Nid, WireHandle};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// How long the node may take for anything. Only a failing test waits that long.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The programs that use the node, driven by the capture.
+/// The programs that use the node, driven by the capture: each makes its requests in the order of the capture.
 pub trait Application {
+    /// The node is to call `to`, with nothing of the capture to send there; does not wait.
+    fn call(&mut self, from: Nid, to: Nid);
+
     /// The node is to send this PUT or GET; does not wait.
     fn start(&mut self, request: &Line);
 
@@ -22,9 +26,6 @@ pub trait Application {
 
     /// The node has received this message: waits until the application has it, and checks it.
     fn received(&mut self, message: &Line);
-
-    /// The node has sent this message, and the same bytes as in the capture where these matter.
-    fn sent(&mut self, message: &Line);
 }
 
 /// The other nodes.
@@ -93,7 +94,7 @@ impl<'a> Player<'a> {
     fn be_called(&mut self, number: usize, application: &mut dyn Application) {
         let dialogue = &self.script.dialogues[number];
         let (from, to) = (dialogue.opener, dialogue.acceptor);
-        self.start_first_request_between(from, to, application);
+        self.give_cause_for(number, application);
         let (_, listener) = self.listeners.iter().find(|(address, _)| *address == to).unwrap();
         let (socket, caller) = accept(listener, &dialogue.name());
         assert_eq!(caller, from, "{}: the address and port that the node calls from", dialogue.name());
@@ -107,25 +108,23 @@ impl<'a> Player<'a> {
         self.sockets.insert(number, socket);
     }
 
-    fn start_first_request_between(
-        &mut self,
-        from: SocketAddr,
-        to: SocketAddr,
-        application: &mut dyn Application,
-    ) {
-        let pair = |dialogue: &Dialogue| {
-            let ends = [dialogue.opener.ip(), dialogue.acceptor.ip()];
-            ends == [from.ip(), to.ip()] || ends == [to.ip(), from.ip()]
-        };
-        let first = self.script.steps.iter().find_map(|step| match step.action {
-            Action::Say(line) if pair(&self.script.dialogues[step.dialogue]) => {
-                let of_application = self.script.line(step.dialogue, line).is_of_our_application();
-                of_application.then_some((step.dialogue, line))
-            }
-            _ => None,
+    /// Has the node's application do what makes the node open the dialogue `number`.
+    fn give_cause_for(&mut self, number: usize, application: &mut dyn Application) {
+        let ends = self.script.dialogues[number].ends();
+        let of_the_pair = self.script.steps.iter().filter(|step| {
+            let [opener, acceptor] = self.script.dialogues[step.dialogue].ends();
+            ends == [opener, acceptor] || ends == [acceptor, opener]
         });
-        if let Some(place) = first {
+        let mut of_application = of_the_pair.filter_map(|step| match step.action {
+            Action::Say(line) => Some((step.dialogue, line)),
+            Action::Open | Action::Close { .. } => None,
+        });
+        let request = of_application
+            .find(|(dialogue, line)| self.script.line(*dialogue, *line).is_of_our_application());
+        if let Some(place) = request {
             self.start(place, application);
+        } else if let Some((from, to)) = self.script.dialogues[number].nids() {
+            application.call(from, to);
         }
     }
 
@@ -174,7 +173,6 @@ impl<'a> Player<'a> {
         if let (Some(theirs), Some(ours)) = (own_handle(line, &line.bytes), own_handle(line, &heard)) {
             self.handles.insert(theirs, ours);
         }
-        application.sent(line);
     }
 
     /// For a failing test: what waits unread on the connections.
@@ -230,6 +228,18 @@ impl<'a> Player<'a> {
 impl Dialogue {
     fn name(&self) -> String {
         format!("{} -> {}", self.opener, self.acceptor)
+    }
+
+    fn ends(&self) -> [IpAddr; 2] {
+        [self.opener.ip(), self.acceptor.ip()]
+    }
+
+    /// Whom the opener's HELLO says that it is and calls.
+    fn nids(&self) -> Option<(Nid, Nid)> {
+        self.lines().iter().find_map(|line| match &line.item.content {
+            Content::Hello { hello, .. } => hello.dest_nid.map(|to| (hello.src_nid, to)),
+            _ => None,
+        })
     }
 
     fn our_end(&self) -> SocketAddr {

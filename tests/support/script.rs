@@ -58,7 +58,7 @@ pub fn script(file: &str, ours: &[IpAddr]) -> Script {
     let mut dialogues = Vec::new();
     for connection in streams::connections(&pcap::segments(file)) {
         let we_open = ours.contains(&connection.opener.ip());
-        if we_open == ours.contains(&connection.acceptor.ip()) {
+        if we_open == ours.contains(&connection.acceptor.ip()) || (we_open && is_no_node(connection.opener)) {
             continue;
         }
         let dialogue = dialogues.len();
@@ -68,6 +68,11 @@ pub fn script(file: &str, ours: &[IpAddr]) -> Script {
     }
     timed.sort_by_key(|(packet, step)| (*packet, step.action));
     Script { ours: ours.to_vec(), dialogues, steps: timed.into_iter().map(|(_, step)| step).collect() }
+}
+
+/// A kernel node calls from privileged ports.
+fn is_no_node(caller: SocketAddr) -> bool {
+    caller.port() > 1023
 }
 
 impl Script {
@@ -109,6 +114,10 @@ impl Script {
 }
 
 impl Dialogue {
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
     fn new(connection: &Connection, we_open: bool) -> Self {
         let our_side = if we_open { Side::Opener } else { Side::Acceptor };
         let line = |item: Item| {
