@@ -2,6 +2,7 @@
 
 use crate::proto::Version;
 pub use crate::proto::acceptor::AcceptFrom;
+use lnet_wire::Pid;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The most connections of one bulk type to one peer that can be asked for.
@@ -10,6 +11,8 @@ const MAX_CONNS_PER_PEER: u32 = 127;
 /// What a driver is told when it is made. Nothing in it changes afterwards.
 #[derive(Clone, Debug)]
 pub struct SocklndConfig {
+    /// The process that this node is to its peers. Default 12345; kernel nodes answer no other.
+    pub pid: Pid,
     /// From whom connections are accepted. Default: only from privileged source ports.
     pub accept: AcceptFrom,
     /// The TCP port to listen on and to call, the same on all nodes. Default 988.
@@ -66,6 +69,7 @@ impl SocklndConfig {
 impl Default for SocklndConfig {
     fn default() -> Self {
         Self {
+            pid: Pid::LUSTRE,
             accept: AcceptFrom::Secure,
             accept_port: 988,
             accept_timeout: Duration::from_secs(5),
