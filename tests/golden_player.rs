@@ -9,7 +9,7 @@ use std::net::{IpAddr, TcpListener, TcpStream};
 use std::thread;
 use support::netns::namespace_or_skip;
 use support::player::{Application, Player};
-use support::script::{Line, script};
+use support::script::{Line, Script, script};
 
 /// The complete captures.
 const CAPTURES: [&str; 18] = [
@@ -39,15 +39,43 @@ fn two_players_with_both_parts_of_a_capture_play_it_to_its_end() {
     for file in CAPTURES {
         println!("{file}");
         let ours = ["10.99.0.12", "10.99.1.12", "fd99::12"].map(|address| address.parse::<IpAddr>().unwrap());
-        let their_script = script(file, &ours);
-        let our_script = script(file, &ours).reversed();
-        let them = Player::new(&their_script);
-        let us = Player::new(&our_script);
-        thread::scope(|scope| {
-            scope.spawn(|| us.play(&mut NoApplication));
-            them.play(&mut NoApplication);
-        });
+        assert!(plays_to_its_end(&script(file, &ours), &script(file, &ours).reversed()), "{file}");
     }
+}
+
+/// A line of the first capture, a byte of it, and what is to be found out.
+const FORGERIES: [(&str, fn(&mut Vec<u8>)); 4] = [
+    ("another connection type in the HELLO", |said| said[48] ^= 1),
+    ("another destination in the HELLO", |said| said[16] ^= 1),
+    ("an incarnation of zero", |said| said[32..40].fill(0)),
+    ("a byte too many behind the HELLO", |said| said.push(0)),
+];
+
+#[test]
+fn a_node_that_says_anything_else_is_found_out() {
+    let Some(_namespace) = namespace_or_skip() else { return };
+    let file = CAPTURES[0];
+    let ours = ["10.99.0.12".parse::<IpAddr>().unwrap()];
+    let honest = script(file, &ours);
+    for (what, forge) in FORGERIES {
+        let mut forged = script(file, &ours).reversed();
+        // The last HELLO of the called node: nothing follows on its connection.
+        forge(&mut forged.dialogues[2].last_line().bytes);
+        assert!(!plays_to_its_end(&honest, &forged), "{what}");
+    }
+}
+
+/// One player has the part of the others, one that of the node.
+fn plays_to_its_end(their_script: &Script, our_script: &Script) -> bool {
+    let them = Player::new(their_script);
+    let us = Player::new(our_script);
+    thread::scope(|scope| {
+        let us = scope.spawn(|| us.play(&mut NoApplication));
+        let them = scope.spawn(|| them.play(&mut NoApplication));
+        // Both are joined, whatever becomes of the first.
+        let ends = [them.join(), us.join()];
+        ends.iter().all(Result::is_ok)
+    })
 }
 
 #[test]

@@ -129,6 +129,11 @@ impl Dialogue {
         Self { opener: connection.opener, acceptor: connection.acceptor, we_open, lines }
     }
 
+    /// To be tampered with.
+    pub fn last_line(&mut self) -> &mut Line {
+        self.lines.last_mut().expect("a line")
+    }
+
     /// With the numbers of their packets.
     fn steps(&self, connection: &Connection) -> impl Iterator<Item = (usize, Action)> {
         let our_side = if self.we_open { Side::Opener } else { Side::Acceptor };
