@@ -19,7 +19,7 @@ use rustix::event::epoll::EventFlags;
 use socket2::Socket;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -185,6 +185,34 @@ impl Connection {
             self.scheduler.remove(*token);
         }
         self.ni().forget_connection(self.id);
+    }
+
+    pub(crate) fn unsent(&self) -> usize {
+        self.unsent.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.unsent() > 0
+    }
+
+    /// Once in a while: whether it has taken too long over something (wire spec 3.9).
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        let mut watch = lock(&self.watch);
+        if self.heard.swap(false, Ordering::Relaxed) {
+            watch.heard = now;
+        }
+        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
+            watch.progressed = now;
+        }
+        let late = |since| now.saturating_duration_since(since) >= self.config().sock_timeout;
+        match self.phase() {
+            Phase::Open => {
+                self.midway.load(Ordering::Relaxed) && late(watch.heard)
+                    || self.has_unsent() && late(watch.progressed)
+            }
+            Phase::Draining => late(watch.heard),
+            Phase::Closed => false,
+        }
     }
 
     /// Whether no thread is at work on it: once it is closed, no upcall follows then.

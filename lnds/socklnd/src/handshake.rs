@@ -41,6 +41,7 @@ pub(crate) struct Passive {
     /// The interface that was called, once the request is in.
     target: Option<Nid>,
     need: usize,
+    pieces: u32,
 }
 
 /// What the called side does next.
@@ -80,7 +81,7 @@ pub(crate) enum PassiveError {
 
 impl Passive {
     pub(crate) fn new() -> Self {
-        Self { bytes: Vec::with_capacity(80), target: None, need: 4 }
+        Self { bytes: Vec::with_capacity(80), target: None, need: 4, pieces: 0 }
     }
 
     /// How many bytes to read now.
@@ -116,7 +117,15 @@ impl Passive {
         }
     }
 
+    /// How many pieces of the handshake are complete: for each the caller has a time limit.
+    pub(crate) fn pieces(&self) -> u32 {
+        self.pieces
+    }
+
     fn more(&mut self, need: usize) -> PassiveStep {
+        if need != self.need || self.bytes.is_empty() {
+            self.pieces += 1;
+        }
         self.need = need;
         PassiveStep::More
     }

@@ -2,7 +2,7 @@
 //!
 //! No lock is held while the core is called.
 
-use crate::connection::{Connection, Phase, Settled};
+use crate::connection::{Connection, Settled};
 use crate::decide::admit::{Known, Life};
 use crate::decide::choose::{Candidate, Cargo, choose};
 use crate::decide::dial::{Counts, Dialling, Next, next_type};
@@ -234,7 +234,7 @@ impl Peer {
     }
 
     /// Whether the call that was planned is due; notes that it is being made.
-    pub(crate) fn is_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_due(self: &Arc<Self>, now: Instant) -> bool {
         let mut state = lock(&self.state);
         if !state.dialling.due(now) {
             return false;
@@ -385,7 +385,7 @@ impl Peer {
 /// The end of connections.
 impl Peer {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
-    pub(crate) fn end(&self, culprit: &Arc<Connection>, errno: Errno) {
+    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno) {
         let Some((connections, lost)) = self.detach(Some(culprit)) else {
             // It was left behind by an earlier end.
             return culprit.close(errno);
@@ -394,7 +394,7 @@ impl Peer {
     }
 
     /// This node ends all connections to the peer.
-    pub(crate) fn end_all(&self, errno: Errno) {
+    pub(crate) fn end_all(self: &Arc<Self>, errno: Errno) {
         if let Some((connections, lost)) = self.detach(None) {
             self.finish(&connections, lost, errno);
         }
@@ -402,7 +402,7 @@ impl Peer {
 
     /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still taken from
     /// the others, and from the culprit if it `can_read`.
-    pub(crate) fn ended_by_peer(&self, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
+    pub(crate) fn ended_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
         let detached = self.detach(Some(culprit));
         if !can_read {
             culprit.close(errno);
@@ -416,7 +416,7 @@ impl Peer {
         self.retire();
     }
 
-    fn finish(&self, connections: &[Arc<Connection>], lost: Vec<Box<Message>>, errno: Errno) {
+    fn finish(self: &Arc<Self>, connections: &[Arc<Connection>], lost: Vec<Box<Message>>, errno: Errno) {
         for connection in connections {
             connection.close(errno);
         }
@@ -432,10 +432,7 @@ impl Peer {
 
     /// Takes the connections, if `culprit` is still one of them, and the messages whose receipts will not
     /// come any more. The peer's life ends with its connections.
-    fn detach(
-        &self,
-        culprit: Option<&Arc<Connection>>,
-    ) -> Option<(Vec<Arc<Connection>>, Vec<Box<Message>>)> {
+    fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<(Vec<Arc<Connection>>, Vec<Box<Message>>)> {
         let mut state = lock(&self.state);
         if let Some(culprit) = culprit
             && !state.connections.iter().any(|slot| Arc::ptr_eq(&slot.connection, culprit))
@@ -451,10 +448,15 @@ impl Peer {
         Some((connections, lost))
     }
 
-    /// Leaves the interface's table if there is nothing to remember.
-    pub(crate) fn retire(&self) {
+    /// After an end: calls the peer if something waits, leaves the interface's table if there is nothing to
+    /// remember.
+    pub(crate) fn retire(self: &Arc<Self>) {
         let idle = {
             let mut state = lock(&self.state);
+            if !state.waiting.is_empty() && !state.gone && state.ask() {
+                drop(state);
+                return self.ni.shared.connd.dial(self);
+            }
             let idle = state.connections.is_empty()
                 && state.waiting.is_empty()
                 && state.receipts.is_empty()
@@ -468,7 +470,7 @@ impl Peer {
     }
 
     /// The interface ends: nothing waits, nobody calls, nothing new is taken.
-    pub(crate) fn shutdown(&self) {
+    pub(crate) fn shutdown(self: &Arc<Self>) {
         let waiting = {
             let mut state = lock(&self.state);
             state.gone = true;
@@ -481,7 +483,7 @@ impl Peer {
     }
 
     /// Once in a while: fails what has waited too long, and breaks a long silence.
-    pub(crate) fn scan(&self, now: Instant) {
+    pub(crate) fn scan(self: &Arc<Self>, now: Instant) {
         let timeout = self.ni.shared.config.sock_timeout;
         let late = |since: Instant| now.saturating_duration_since(since) >= timeout;
         let (expired, unreceipted) = {
@@ -537,7 +539,8 @@ impl State {
             unsent: slot.connection.unsent(),
             last_used: slot.last_used,
         });
-        let slot = self.connections.get_mut(choose(candidates, cargo, min_bulk)?)?;
+        let best = choose(candidates, cargo, min_bulk)?;
+        let slot = self.connections.get_mut(best)?;
         self.uses += 1;
         slot.last_used = self.uses;
         Some(Arc::clone(&slot.connection))

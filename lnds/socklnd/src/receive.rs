@@ -200,6 +200,8 @@ impl Connection {
                 None => Step::Pause,
                 Some(verdict) => {
                     let pending = pending.clone();
+                    // Its time begins now.
+                    self.heard.store(true, Ordering::Relaxed);
                     self.begin(side, verdict, pending)
                 }
             },
@@ -323,12 +325,7 @@ impl Connection {
     }
 
     /// One read's worth of payload, wanted or not.
-    fn payload(
-        self: &Arc<Self>,
-        buffer: &mut ReadAhead,
-        payload: &mut Payload,
-        drained: &mut bool,
-    ) -> Step {
+    fn payload(self: &Arc<Self>, buffer: &mut ReadAhead, payload: &mut Payload, drained: &mut bool) -> Step {
         payload.take_from(buffer);
         if payload.wanting() > 0 {
             if *drained {

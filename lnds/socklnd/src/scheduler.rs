@@ -7,6 +7,7 @@ use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,10 +17,6 @@ use std::time::Duration;
 const EVENTS: usize = 64;
 /// Names the wake-up descriptor among the events.
 const WAKE: u64 = u64::MAX;
-
-/// Where an event loop puts what the kernel tells it.
-#[derive(Debug, Default)]
-pub(crate) struct EventBuffer(Vec<epoll::Event>);
 
 pub(crate) struct Scheduler {
     epoll: OwnedFd,
@@ -62,14 +59,12 @@ impl Scheduler {
     /// Begins to serve a connection. What has already arrived on it counts as new.
     pub(crate) fn add(&self, connection: &Arc<Connection>) -> io::Result<()> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) as u32;
-        let key = lock(&self.connections)
-            .insert(Registered { generation, connection: Arc::clone(connection) });
+        let key =
+            lock(&self.connections).insert(Registered { generation, connection: Arc::clone(connection) });
         let token = u64::from(generation) << 32 | key as u64 & 0xffff_ffff;
         connection.registered_as(token);
-        let flags = epoll::EventFlags::IN
-            | epoll::EventFlags::OUT
-            | epoll::EventFlags::RDHUP
-            | epoll::EventFlags::ET;
+        let flags =
+            epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         epoll::add(&self.epoll, connection.fd(), epoll::EventData::new_u64(token), flags)?;
         Ok(())
     }
@@ -99,9 +94,8 @@ impl Scheduler {
 
     /// The scheduler's own thread. Applications' threads wait in `visited`.
     pub(crate) fn run(&self, visited: &Self) {
-        let mut events = EventBuffer::default();
         while !self.stopped.load(Ordering::Acquire) {
-            if self.turn(None, &mut events) {
+            if self.turn(None) {
                 visited.note_work();
             }
         }
@@ -129,30 +123,27 @@ impl Scheduler {
 
     /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
-    pub(crate) fn turn_for_application(
-        &self,
-        timeout: Duration,
-        events: &mut EventBuffer,
-        seen: &mut u64,
-    ) -> bool {
+    pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
         self.visited.store(true, Ordering::SeqCst);
         let work = self.work.load(Ordering::SeqCst);
-        let worked = *seen != work || self.turn(Some(timeout), events);
+        let worked = *seen != work || self.turn(Some(timeout));
         *seen = self.work.load(Ordering::SeqCst);
         self.visited.store(false, Ordering::SeqCst);
         worked || *seen != work
     }
 
     /// Waits for events, at most `timeout`, and does what they ask for. Whether there was anything.
-    fn turn(&self, timeout: Option<Duration>, events: &mut EventBuffer) -> bool {
+    fn turn(&self, timeout: Option<Duration>) -> bool {
         let timeout = if lock(&self.ready).is_empty() { timeout } else { Some(Duration::ZERO) };
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
-        events.0.clear();
-        events.0.reserve(EVENTS);
-        let waited =
-            epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events.0), timeout.as_ref());
-        let mut worked = waited.is_ok_and(|count| count > 0);
-        for event in &events.0 {
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+        // Interrupted or not: then there are no events.
+        let events = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
+            Ok((events, _)) => events,
+            Err(_) => &mut [],
+        };
+        let mut worked = !events.is_empty();
+        for event in events {
             let token = event.data.u64();
             if token != WAKE
                 && let Some(connection) = self.find(token)

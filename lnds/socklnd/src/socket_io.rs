@@ -90,9 +90,7 @@ pub(crate) fn send(socket: BorrowedFd<'_>, vecs: &mut Vecs<'_>) -> io::Result<us
     let header = vecs.header();
     // SAFETY: the header names `len` initialised iovecs, each of which is a borrowed slice or memory of an
     // MD that its message keeps alive; the kernel only reads from them.
-    let sent = unsafe {
-        libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
-    };
+    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
