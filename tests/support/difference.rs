@@ -20,7 +20,7 @@ pub struct Exception {
 }
 
 /// All that may differ. What is said, and everything not named here, is the same to the bit.
-pub const EXCEPTIONS: [Exception; 4] = [
+pub const EXCEPTIONS: [Exception; 5] = [
     Exception {
         name: "incarnation",
         why: "the time at which the interface was started",
@@ -45,10 +45,17 @@ pub const EXCEPTIONS: [Exception; 4] = [
         place: |line| ping_block(line).map(|at| at + 4..at + 5),
         bits: Features::DISCOVERY.0 as u8,
     },
+    Exception {
+        name: "which of several",
+        why: "of several connections of one type any will do, and the kernel chooses by what waits on each; the \
+              player hears what is said on whichever it is",
+        place: |_| None,
+        bits: 0,
+    },
 ];
 
 /// Compares, and remembers what must not change although it may differ.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Difference {
     incarnations: HashMap<IpAddr, Vec<u8>>,
     interface_cookies: HashMap<Nid, Vec<u8>>,
@@ -58,6 +65,9 @@ pub struct Difference {
 impl Difference {
     /// Whether `heard` is what the kernel said in `line`, on the connection's end `address` of ours.
     pub fn check(&mut self, address: IpAddr, line: &Line, heard: &[u8]) -> Result<(), String> {
+        if heard.len() != line.bytes.len() {
+            return Err(format!("{} bytes in place of {}: {heard:02x?}", heard.len(), line.bytes.len()));
+        }
         let mut may_differ = vec![0_u8; heard.len()];
         for exception in &EXCEPTIONS {
             for at in (exception.place)(line).unwrap_or_default() {

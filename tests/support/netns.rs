@@ -54,7 +54,9 @@ fn enter_new_network_namespace() -> bool {
 fn bring_up_addresses() {
     ip(&["link", "set", "lo", "up"]);
     for address in ADDRESSES {
-        ip(&["address", "add", address, "dev", "lo"]);
+        // Without this an IPv6 address is not usable at once.
+        let at_once: &[&str] = if address.contains("::") { &["nodad"] } else { &[] };
+        ip(&[&["address", "add", address, "dev", "lo"], at_once].concat());
     }
     for net in LOCAL_NETS {
         ip(&["route", "add", "local", net, "dev", "lo"]);

@@ -3,10 +3,14 @@
 use super::conversation::Content;
 use super::difference::{self, Difference};
 use super::script::{Action, Dialogue, Line, Script};
+use lnet_wire::byte_order::ByteOrder;
 use lnet_wire::{Body, Nid, WireHandle};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::collections::HashMap;
-use std::io::{ErrorKind, Read, Write};
+use socklnd::proto::frame::{self, Incoming};
+use socklnd::proto::{ConnectionType, Version};
+use std::collections::{HashMap, HashSet};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
@@ -36,6 +40,10 @@ pub struct Player<'a> {
     sockets: HashMap<usize, TcpStream>,
     /// What the node wrote into its requests, by what the captured node wrote.
     handles: HashMap<WireHandle, WireHandle>,
+    /// How many HELLOs were said, by number of the dialogue.
+    greetings: HashMap<usize, usize>,
+    /// Lines of the node by dialogue and number.
+    heard_before_its_turn: HashSet<(usize, usize)>,
     /// Which lines the application has been told to start.
     started: Vec<(usize, usize)>,
     difference: Difference,
@@ -52,7 +60,16 @@ impl<'a> Player<'a> {
             }
         }
         let (sockets, handles) = (HashMap::new(), HashMap::new());
-        Self { script, listeners, sockets, handles, started: Vec::new(), difference: Difference::default() }
+        Self {
+            script,
+            listeners,
+            sockets,
+            handles,
+            greetings: HashMap::new(),
+            heard_before_its_turn: HashSet::new(),
+            started: Vec::new(),
+            difference: Difference::default(),
+        }
     }
 
     /// Plays the capture to its end. Panics where the node does not behave as the captured one did.
@@ -70,6 +87,8 @@ impl<'a> Player<'a> {
                     } else {
                         self.say(step.dialogue, line, &answers, application);
                     }
+                    let is_hello = matches!(line.item.content, Content::Hello { .. });
+                    *self.greetings.entry(step.dialogue).or_default() += usize::from(is_hello);
                 }
                 Action::Close { ours: true } => self.expect_end(step.dialogue),
                 Action::Close { ours: false } => drop(self.sockets.remove(&step.dialogue)),
@@ -160,19 +179,102 @@ impl<'a> Player<'a> {
         if line.is_of_our_application() {
             self.start((number, line_number), application);
         }
-        let name = self.script.dialogues[number].name();
-        let mut heard = vec![0; line.bytes.len()];
-        if let Err(error) = self.socket(number).read_exact(&mut heard) {
-            panic!("{name}: {error} where the kernel said {:?}\n{}", line.item, self.what_else_was_said());
+        if self.heard_before_its_turn.remove(&(number, line_number)) {
+            return;
         }
-        if let Err(complaint) =
-            self.difference.check(self.script.dialogues[number].our_end().ip(), line, &heard)
-        {
-            panic!("{name}: {complaint}\nkernel: {:?}", line.item);
+        let group = self.interchangeable_with(number);
+        loop {
+            let heard = match group.len() {
+                1 => self.read(number, line.bytes.len()),
+                _ => self.read_message(self.wait_for_any(&group).unwrap_or(number), line),
+            };
+            let heard = heard.unwrap_or_else(|error| {
+                let name = self.script.dialogues[number].name();
+                panic!("{name}: {error} where the kernel said {:?}\n{}", line.item, self.what_else_was_said())
+            });
+            let place = self.place_of(&heard, (number, line_number), &group);
+            self.check(place, &heard);
+            if place == (number, line_number) {
+                return;
+            }
+            self.heard_before_its_turn.insert(place);
         }
-        if let (Some(theirs), Some(ours)) = (own_handle(line, &line.bytes), own_handle(line, &heard)) {
+    }
+
+    fn check(&mut self, place: (usize, usize), heard: &[u8]) {
+        let dialogue = &self.script.dialogues[place.0];
+        let line = self.script.line(place.0, place.1);
+        if let Err(complaint) = self.difference.check(dialogue.our_end().ip(), line, heard) {
+            panic!("{}: {complaint}\nkernel: {:?}", dialogue.name(), line.item);
+        }
+        if let (Some(theirs), Some(ours)) = (own_handle(line, &line.bytes), own_handle(line, heard)) {
             self.handles.insert(theirs, ours);
         }
+    }
+
+    fn read(&self, number: usize, len: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.socket(number).read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The next message or NOOP on a connection of the version that `like` came on.
+    fn read_message(&self, number: usize, like: &Line) -> io::Result<Vec<u8>> {
+        let version = match &like.item.content {
+            Content::Message { version, .. } => *version,
+            _ => Version::V3,
+        };
+        let mut bytes = self.read(number, frame::FRAME_LEN)?;
+        loop {
+            match frame::decode(version, ByteOrder::Little, &bytes) {
+                Ok(Incoming::Need(len)) => bytes.extend(self.read(number, len - bytes.len())?),
+                Ok(Incoming::Message { header, .. }) => {
+                    bytes.extend(self.read(number, header.payload_length as usize)?);
+                    return Ok(bytes);
+                }
+                // What is no message fails the comparison.
+                Ok(Incoming::Noop { .. }) | Err(_) => return Ok(bytes),
+            }
+        }
+    }
+
+    /// Which line of the node was `heard`: the expected one, or one that it has said before its turn on
+    /// another connection, because there is no order between connections.
+    fn place_of(&self, heard: &[u8], expected: (usize, usize), group: &[usize]) -> (usize, usize) {
+        let passes = |place: &(usize, usize)| {
+            let line = self.script.line(place.0, place.1);
+            let address = self.script.dialogues[place.0].our_end().ip();
+            line.ours
+                && heard.len() == line.bytes.len()
+                && self.difference.clone().check(address, line, heard).is_ok()
+        };
+        let places = self.script.steps.iter().filter_map(|step| match step.action {
+            Action::Say(line) if group.contains(&step.dialogue) => Some((step.dialogue, line)),
+            _ => None,
+        });
+        let mut open = places.skip_while(|place| *place != expected);
+        open.find(|place| passes(place) && !self.heard_before_its_turn.contains(place)).unwrap_or(expected)
+    }
+
+    /// The open connections on which the node may as well say what the kernel said on this one: messages go
+    /// over any connection of their type.
+    fn interchangeable_with(&self, number: usize) -> Vec<usize> {
+        let role = |number: usize| self.script.dialogues[number].role();
+        let greeted = |number: usize| self.greetings.get(&number) == Some(&2);
+        let alike = |other: &usize| {
+            *other == number || (greeted(number) && greeted(*other) && role(*other) == role(number))
+        };
+        self.sockets.keys().copied().filter(alike).collect()
+    }
+
+    /// Which of the connections has something to read; `None` when none has in time.
+    fn wait_for_any(&self, numbers: &[usize]) -> Option<usize> {
+        let mut all: Vec<PollFd<'_>> =
+            numbers.iter().map(|number| PollFd::new(self.socket(*number), PollFlags::IN)).collect();
+        let timeout = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        poll(&mut all, Some(&timeout)).unwrap();
+        let ready = all.iter().position(|one| !one.revents().is_empty());
+        ready.map(|at| numbers[at])
     }
 
     /// For a failing test: what waits unread on the connections.
@@ -232,6 +334,14 @@ impl Dialogue {
 
     fn ends(&self) -> [IpAddr; 2] {
         [self.opener.ip(), self.acceptor.ip()]
+    }
+
+    /// Between which addresses, and of which type from the opener's view.
+    fn role(&self) -> Option<([IpAddr; 2], ConnectionType)> {
+        self.lines().iter().find_map(|line| match &line.item.content {
+            Content::Hello { hello, .. } => hello.connection_type.map(|kind| (self.ends(), kind)),
+            _ => None,
+        })
     }
 
     /// Whom the opener's HELLO says that it is and calls.
