@@ -43,8 +43,10 @@ fn two_players_with_both_parts_of_a_capture_play_it_to_its_end() {
     }
 }
 
+type Forge = fn(&mut Vec<u8>);
+
 /// A line of the first capture, a byte of it, and what is to be found out.
-const FORGERIES: [(&str, fn(&mut Vec<u8>)); 4] = [
+const FORGERIES: [(&str, Forge); 4] = [
     ("another connection type in the HELLO", |said| said[48] ^= 1),
     ("another destination in the HELLO", |said| said[16] ^= 1),
     ("an incarnation of zero", |said| said[32..40].fill(0)),
@@ -93,6 +95,7 @@ struct NoApplication;
 
 impl Application for NoApplication {
     fn call(&mut self, _: Nid, _: Nid) {}
+    fn connected(&mut self, _: IpAddr) {}
     fn start(&mut self, _: &Line) {}
     fn prepare(&mut self, _: &Line, _: Option<&[u8]>) {}
     fn received(&mut self, _: &Line) {}

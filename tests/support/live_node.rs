@@ -10,6 +10,8 @@ use lnet_node::{Node, StartConfig};
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
 use socklnd::SocklndConfig;
 use std::collections::HashMap;
+use std::io::{ErrorKind, Read};
+use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -138,6 +140,15 @@ impl Application for LiveNode {
             offset: 0,
         };
         self.node.core().get(Some(from), md, target).unwrap();
+    }
+
+    fn connected(&mut self, our_end: IpAddr) {
+        // From an unprivileged port: turned away by the thread that handles HELLOs, in the order in which
+        // they come.
+        let mut stranger = TcpStream::connect((our_end, 988)).unwrap();
+        stranger.set_read_timeout(Some(PATIENCE)).unwrap();
+        let turned_away = stranger.read(&mut [0]).map_err(|error| error.kind());
+        assert!(matches!(turned_away, Ok(0) | Err(ErrorKind::ConnectionReset)), "{turned_away:?}");
     }
 
     fn start(&mut self, request: &Line) {

@@ -25,6 +25,9 @@ pub trait Application {
     /// The node is to send this PUT or GET; does not wait.
     fn start(&mut self, request: &Line);
 
+    /// Both HELLOs of a connection to this address of the node were said: waits until the node has taken note.
+    fn connected(&mut self, our_end: IpAddr);
+
     /// The node is about to receive this PUT or GET; `answer` is what it is to reply.
     fn prepare(&mut self, request: &Line, answer: Option<&[u8]>);
 
@@ -87,14 +90,23 @@ impl<'a> Player<'a> {
                     } else {
                         self.say(step.dialogue, line, &answers, application);
                     }
-                    let is_hello = matches!(line.item.content, Content::Hello { .. });
-                    *self.greetings.entry(step.dialogue).or_default() += usize::from(is_hello);
+                    self.count_greeting(step.dialogue, line, application);
                 }
                 Action::Close { ours: true } => self.expect_end(step.dialogue),
                 Action::Close { ours: false } => drop(self.sockets.remove(&step.dialogue)),
             }
         }
         self.part();
+    }
+
+    fn count_greeting(&mut self, number: usize, line: &Line, application: &mut dyn Application) {
+        if let Content::Hello { .. } = line.item.content {
+            let greetings = self.greetings.entry(number).or_default();
+            *greetings += 1;
+            if *greetings == 2 {
+                application.connected(self.script.dialogues[number].our_end().ip());
+            }
+        }
     }
 
     fn call(&mut self, number: usize) {
