@@ -78,15 +78,21 @@ fn user_namespaces_work() -> bool {
 
 fn run_this_test_in_a_user_namespace() {
     let thread = thread::current();
-    let test = thread.name().expect("a test thread, named for its test");
-    let binary = env::current_exe().expect("the test's own binary");
+    let test = thread.name().unwrap_or(MAIN_THREAD);
+    let arguments = match test {
+        // Of one test at a time, or of one test only, the thread has no name: all that was asked for is run.
+        MAIN_THREAD => env::args().skip(1).collect(),
+        test => ["--exact", "--nocapture", test].map(str::to_owned).to_vec(),
+    };
     let status = Command::new("unshare")
         .args(["-Urn", "--"])
-        .arg(binary)
-        .args([test, "--exact", "--nocapture"])
+        .arg(env::current_exe().expect("the test's own binary"))
+        .args(arguments)
         .env(WITHIN_USER_NAMESPACE, "1")
         .status()
         .expect("unshare to start");
     assert!(status.success(), "{test} failed in a user namespace");
     println!("{test} ran in a user namespace");
 }
+
+const MAIN_THREAD: &str = "main";
