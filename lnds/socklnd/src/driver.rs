@@ -131,15 +131,12 @@ impl Driver for Socklnd {
             log::error!("the TCP driver cannot start for {}: {errno}", ni.nid());
         })?;
         let own = Own { nid: ni.nid(), pid: self.config.pid, incarnation: shared.incarnation() };
-        let sock_ni = SockNi::new(own, ni, upcalls, shared);
         let address = SocketAddr::new(ni.nid().ip(), self.config.accept_port);
-        // Known before it listens: a caller may be there at once.
-        lock(&shared.nis).push(Arc::clone(&sock_ni));
+        let sock_ni = SockNi::new(own, ni, upcalls, shared);
         if self.config.accept != AcceptFrom::None
             && let Err(error) =
                 shared.connd.listen(address, || sockets::listen(address, self.config.accept_backlog))
         {
-            shared.forget_ni(&sock_ni);
             log_cannot_listen(ni.nid(), address, &error);
             return Err(Errno::from(error));
         }
@@ -225,6 +222,12 @@ impl Shared {
 
     pub(crate) fn nis(&self) -> Vec<Arc<SockNi>> {
         lock(&self.nis).clone()
+    }
+
+    /// Peers may call it from now on.
+    pub(crate) fn open_ni(&self, ni: &Arc<SockNi>) {
+        lock(&self.nis).push(Arc::clone(ni));
+        self.connd.open(SocketAddr::new(ni.own.nid.ip(), self.config.accept_port));
     }
 
     pub(crate) fn forget_ni(&self, gone: &Arc<SockNi>) {

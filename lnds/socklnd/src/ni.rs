@@ -168,6 +168,10 @@ impl SockNi {
 pub(crate) struct Face(pub(crate) Arc<SockNi>);
 
 impl LndNi for Face {
+    fn open(&self) {
+        self.0.shared.open_ni(&self.0);
+    }
+
     fn send(&self, message: Box<Message>) -> SendOutcome {
         self.0.send(message)
     }

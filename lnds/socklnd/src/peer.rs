@@ -63,6 +63,17 @@ struct Waiting {
     since: Instant,
 }
 
+/// Boxes, because that is how messages come and go.
+#[allow(clippy::vec_box)]
+pub(crate) type Messages = Vec<Box<Message>>;
+
+/// What a peer had before its connections were ended.
+struct Detached {
+    connections: Vec<Arc<Connection>>,
+    /// Messages whose receipts will not come any more.
+    lost: Messages,
+}
+
 /// Where a message goes.
 enum Way {
     On(Arc<Connection>, Option<u64>, Box<Message>),
@@ -190,7 +201,7 @@ impl Peer {
     }
 
     /// Receipts have come; the messages that are done with.
-    pub(crate) fn acknowledge(&self, brought: Brought) -> Result<Vec<Box<Message>>, NotOutstanding> {
+    pub(crate) fn acknowledge(&self, brought: Brought) -> Result<Messages, NotOutstanding> {
         lock(&self.state).receipts.acknowledge(brought)
     }
 
@@ -396,17 +407,17 @@ impl Peer {
 impl Peer {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
     pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno) {
-        let Some((connections, lost)) = self.detach(Some(culprit)) else {
+        let Some(detached) = self.detach(Some(culprit)) else {
             // It was left behind by an earlier end.
             return culprit.close(errno);
         };
-        self.finish(&connections, lost, errno);
+        self.finish(detached, errno);
     }
 
     /// This node ends all connections to the peer.
     pub(crate) fn end_all(self: &Arc<Self>, errno: Errno) {
-        if let Some((connections, lost)) = self.detach(None) {
-            self.finish(&connections, lost, errno);
+        if let Some(detached) = self.detach(None) {
+            self.finish(detached, errno);
         }
     }
 
@@ -417,7 +428,7 @@ impl Peer {
         if !can_read {
             culprit.close(errno);
         }
-        let Some((connections, lost)) = detached else { return culprit.drain(errno) };
+        let Some(Detached { connections, lost }) = detached else { return culprit.drain(errno) };
         self.ni.counts.closed_by_peer.add();
         for connection in &connections {
             connection.drain(errno);
@@ -426,7 +437,7 @@ impl Peer {
         self.retire();
     }
 
-    fn finish(self: &Arc<Self>, connections: &[Arc<Connection>], lost: Vec<Box<Message>>, errno: Errno) {
+    fn finish(self: &Arc<Self>, Detached { connections, lost }: Detached, errno: Errno) {
         for connection in connections {
             connection.close(errno);
         }
@@ -434,7 +445,7 @@ impl Peer {
         self.retire();
     }
 
-    fn lose(&self, lost: Vec<Box<Message>>, errno: Errno) {
+    fn lose(&self, lost: Messages, errno: Errno) {
         for message in lost {
             self.ni.upcalls.finalize(message, Err(errno));
         }
@@ -442,7 +453,7 @@ impl Peer {
 
     /// Takes the connections, if `culprit` is still one of them, and the messages whose receipts will not
     /// come any more. The peer's life ends with its connections.
-    fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<(Vec<Arc<Connection>>, Vec<Box<Message>>)> {
+    fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Detached> {
         let mut state = lock(&self.state);
         if let Some(culprit) = culprit
             && !state.connections.iter().any(|slot| Arc::ptr_eq(&slot.connection, culprit))
@@ -455,7 +466,7 @@ impl Peer {
         state.proposed = None;
         state.dialling.start_over();
         self.recount(&mut state);
-        Some((connections, lost))
+        Some(Detached { connections, lost })
     }
 
     /// After an end: calls the peer if something waits, leaves the interface's table if there is nothing to

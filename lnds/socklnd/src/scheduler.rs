@@ -152,8 +152,8 @@ impl Scheduler {
             }
         }
         // Only as many as there are now: each may put itself in again.
-        let ready = lock(&self.ready).len();
-        for _ in 0..ready {
+        let scheduled = lock(&self.ready).len();
+        for _ in 0..scheduled {
             let Some(connection) = lock(&self.ready).pop_front() else { break };
             connection.on_schedule();
             worked = true;

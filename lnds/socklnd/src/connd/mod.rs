@@ -18,7 +18,7 @@ use passive::Passive;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use slab::Slab;
 use socket2::Socket;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque, hash_map};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -39,10 +39,16 @@ pub(crate) struct Connd {
     epoll: OwnedFd,
     wake: OwnedFd,
     commands: Mutex<Commands>,
-    /// How many interfaces listen on an address.
-    listening: Mutex<HashMap<SocketAddr, usize>>,
+    listening: Mutex<HashMap<SocketAddr, Listening>>,
     /// It has been said that privileged ports are not to be had.
     said_unprivileged: AtomicBool,
+}
+
+struct Listening {
+    /// How many interfaces have this address.
+    interfaces: usize,
+    /// The socket, until callers are let in.
+    unopened: Option<Socket>,
 }
 
 #[derive(Default)]
@@ -83,21 +89,29 @@ impl Connd {
         self.command(Command::Dial(Arc::clone(peer)));
     }
 
-    /// Listens on `address`, with a socket made by `listen` if no other interface listens there.
+    /// Listens on `address`, with a socket made by `listen` if no other interface listens there. Callers wait
+    /// in the system's queue until [`Connd::open`].
     pub(crate) fn listen(
         &self,
         address: SocketAddr,
         listen: impl FnOnce() -> io::Result<Socket>,
     ) -> io::Result<()> {
-        let mut listening = lock(&self.listening);
-        if let Some(count) = listening.get_mut(&address) {
-            *count += 1;
-            return Ok(());
+        match lock(&self.listening).entry(address) {
+            hash_map::Entry::Occupied(mut listening) => listening.get_mut().interfaces += 1,
+            hash_map::Entry::Vacant(vacant) => {
+                vacant.insert(Listening { interfaces: 1, unopened: Some(listen()?) });
+            }
         }
-        let socket = listen()?;
-        listening.insert(address, 1);
-        self.command(Command::Listen(socket, address));
         Ok(())
+    }
+
+    /// Callers on `address` are let in from now on.
+    pub(crate) fn open(&self, address: SocketAddr) {
+        let unopened =
+            lock(&self.listening).get_mut(&address).and_then(|listening| listening.unopened.take());
+        if let Some(socket) = unopened {
+            self.command(Command::Listen(socket, address));
+        }
     }
 
     /// Ends listening, calls and handshakes of an interface. When this returns the connecting thread makes
@@ -154,18 +168,14 @@ impl Connd {
 
     /// Whether an interface was the last to listen on its address.
     fn stop_listening(&self, address: SocketAddr) -> bool {
-        let mut listening = lock(&self.listening);
-        match listening.get_mut(&address) {
-            Some(1) => {
-                listening.remove(&address);
-                true
-            }
-            Some(count) => {
-                *count -= 1;
-                false
-            }
-            None => false,
+        let mut all = lock(&self.listening);
+        let Some(listening) = all.get_mut(&address) else { return false };
+        listening.interfaces -= 1;
+        let last = listening.interfaces == 0;
+        if last {
+            all.remove(&address);
         }
+        last
     }
 }
 

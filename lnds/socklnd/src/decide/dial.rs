@@ -268,7 +268,7 @@ mod tests {
             assert_eq!(dialling.refused(now, SECOND, MINUTE, have), Next::At(now + SECOND));
             assert_eq!(dialling.refused(now, SECOND, MINUTE, have), Next::At(now + SECOND));
             assert_eq!(dialling.refused(now, SECOND, MINUTE, have), third);
-            assert_eq!(dialling.ask(Some(BulkIn)), false, "{have:?}");
+            assert!(!dialling.ask(Some(BulkIn)), "{have:?}");
         }
     }
 

@@ -1,0 +1,420 @@
+//! Two nodes with real cores and real sockets.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::lnd::{Driver, Progress};
+use lnet_core::memory::MemRange;
+use lnet_core::{EventKind, MdMemory, MdOptions, Target};
+use lnet_wire::{NetId, NetType, Nid};
+use socklnd::proto::Version;
+use socklnd::{AcceptFrom, SocklndConfig};
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use support::*;
+
+const SIZES: [usize; 9] = [0, 1, 927, 928, 1023, 4096, 65_537, 1 << 19, 1 << 20];
+
+fn pair(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
+    let (low, high, port) = addresses();
+    let mut config = config(port);
+    change(&mut config);
+    (Node::start(tcp(low), config.clone()), Node::start(tcp(high), config))
+}
+
+/// PUTs with ACK and GETs of all sizes from `a` to `b`.
+fn exchange_all_sizes(a: &Node, b: &Node) {
+    for (seed, size) in SIZES.into_iter().enumerate() {
+        let bits = fresh_bits();
+        let there = Target { match_bits: bits, ..target(b.nid) };
+        let sent = pattern(size, seed as u8);
+        let landed = vec![0_u8; size];
+        b.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, size as u32), bits, 0);
+        a.core.put(None, a.bind_bytes(&sent), true, there, 77).unwrap();
+        let put = b.expect(EventKind::Put);
+        assert_eq!((put.mlength as usize, put.status, put.hdr_data), (size, Ok(()), 77));
+        assert_eq!(put.initiator.nid, Some(a.nid));
+        assert!(landed == sent, "{size} bytes");
+        let kinds = [a.event().kind, a.event().kind];
+        assert!(kinds.contains(&EventKind::Ack) && kinds.contains(&EventKind::Send), "{kinds:?}");
+
+        let fetched = vec![0_u8; size];
+        a.core.get(None, a.bind_bytes(&fetched), there).unwrap();
+        let events = [a.event(), a.event()];
+        let reply = events.iter().find(|event| event.kind == EventKind::Reply).unwrap();
+        assert_eq!((reply.mlength as usize, reply.status), (size, Ok(())));
+        assert!(fetched == sent, "{size} bytes");
+        assert_eq!(b.expect(EventKind::Get).status, Ok(()));
+        // Memory stays on offer until the node ends.
+        std::mem::forget((sent, landed, fetched));
+    }
+}
+
+#[test]
+fn puts_and_gets_of_all_sizes_go_both_ways() {
+    let (a, b) = pair(|_| {});
+    exchange_all_sizes(&a, &b);
+    exchange_all_sizes(&b, &a);
+    wait_for("three connections", || a.counters().connected == 3 && b.counters().accepted == 3);
+    assert_eq!(b.counters().connected, 0);
+    assert_eq!((a.counters().protocol_errors, b.counters().protocol_errors), (0, 0));
+}
+
+#[test]
+fn version_2_works_with_checksums_and_without() {
+    for enable_csum in [false, true] {
+        let (a, b) = pair(|config| {
+            config.use_protocol = Version::V2;
+            config.enable_csum = enable_csum;
+        });
+        exchange_all_sizes(&a, &b);
+        exchange_all_sizes(&b, &a);
+        assert_eq!((a.counters().protocol_errors, b.counters().protocol_errors), (0, 0));
+    }
+}
+
+#[test]
+fn receipts_are_asked_for_and_given() {
+    let (a, b) = pair(|config| config.zc_min_payload = Some(928));
+    exchange_all_sizes(&a, &b);
+    wait_for("three connections", || a.counters().connected == 3);
+    exchange_all_sizes(&b, &a);
+    exchange_all_sizes(&a, &b);
+    assert!(a.counters().receipts > 0 && b.counters().receipts > 0);
+    assert_eq!((a.counters().protocol_errors, b.counters().protocol_errors), (0, 0));
+}
+
+#[test]
+fn several_connections_of_each_bulk_type_are_opened() {
+    let (a, b) = pair(|config| config.conns_per_peer = 3);
+    exchange_all_sizes(&a, &b);
+    wait_for("seven connections", || a.counters().connected == 7);
+    assert_eq!(b.counters().accepted, 7);
+}
+
+#[test]
+fn untyped_connections_and_several_schedulers_work() {
+    let (a, b) = pair(|config| {
+        config.typed_conns = false;
+        config.schedulers = 3;
+    });
+    exchange_all_sizes(&a, &b);
+    exchange_all_sizes(&b, &a);
+    assert_eq!(a.counters().connected, 1);
+}
+
+#[test]
+fn a_node_sends_to_itself() {
+    let (low, _, port) = addresses();
+    let node = Node::start(tcp(low), config(port));
+    let landed = vec![0_u8; 5000];
+    let sent = pattern(5000, 1);
+    node.offer(&landed);
+    node.put(node.bind_bytes(&sent), node.nid, true);
+    let kinds = [node.event().kind, node.event().kind, node.event().kind];
+    for kind in [EventKind::Put, EventKind::Ack, EventKind::Send] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
+    assert!(landed == sent);
+    wait_for("the whole set", || node.counters().connected == node.counters().accepted);
+}
+
+#[test]
+fn memory_in_many_pieces_is_sent_and_filled() {
+    let (a, b) = pair(|_| {});
+    let sent = pattern(1 << 20, 9);
+    let landed = vec![0_u8; 1 << 20];
+    // More pieces than one system call takes.
+    let pieces = |bytes: &[u8], size: usize| {
+        let runs: Vec<_> = bytes
+            .chunks(size)
+            .map(|chunk| MemRange { address: chunk.as_ptr() as usize, len: chunk.len() })
+            .collect();
+        MdMemory::scattered(&runs).unwrap()
+    };
+    b.offer_with(pieces(&landed, 700), BITS, 0);
+    a.put(a.bind(pieces(&sent, 1100)), b.nid, true);
+    assert_eq!(b.expect(EventKind::Put).mlength, 1 << 20);
+    assert!(landed == sent);
+}
+
+#[test]
+fn what_does_not_fit_is_thrown_away_and_the_next_message_is_found() {
+    let (a, b) = pair(|_| {});
+    let sent = pattern(1 << 20, 3);
+    let landed = vec![0_u8; 10_000];
+    let memory = MdMemory::contiguous(landed.as_ptr() as usize, 10_000);
+    b.offer_with(memory, BITS, MdOptions::TRUNCATE.0);
+    let md = a.bind_bytes(&sent);
+    for _ in 0..5 {
+        a.put(md, b.nid, true);
+        let put = b.expect(EventKind::Put);
+        assert_eq!((put.mlength, put.rlength), (10_000, 1 << 20));
+        let _ = (a.event(), a.event());
+        // Nothing there matches this one.
+        let nowhere = Target { match_bits: 0, ..target(b.nid) };
+        a.core.put(None, md, false, nowhere, 0).unwrap();
+        a.expect(EventKind::Send);
+    }
+    assert!(landed == sent[..10_000]);
+}
+
+#[test]
+fn a_lazy_portal_holds_a_message_until_there_is_a_buffer() {
+    let (a, b) = pair(|_| {});
+    b.core.set_lazy_portal(PORTAL).unwrap();
+    let sent = pattern(300_000, 5);
+    let landed = vec![0_u8; 300_000];
+    a.put(a.bind_bytes(&sent), b.nid, true);
+    a.expect(EventKind::Send);
+    wait_for("the whole set", || a.counters().connected == 3);
+    b.no_event();
+    b.offer(&landed);
+    assert_eq!(b.expect(EventKind::Put).mlength, 300_000);
+    assert!(landed == sent);
+    a.expect(EventKind::Ack);
+}
+
+#[test]
+fn a_buffer_posted_inside_a_handler_resumes_a_held_message() {
+    let (a, b) = pair(|_| {});
+    b.core.set_lazy_portal(PORTAL).unwrap();
+    let sent = pattern(2000, 5);
+    for _ in 0..2 {
+        a.put(a.bind_bytes(&sent), b.nid, true);
+        a.expect(EventKind::Send);
+    }
+    let landed = vec![0_u8; 2000];
+    b.offer(&landed);
+    for _ in 0..2 {
+        assert_eq!(b.expect(EventKind::Put).mlength, 2000);
+        a.expect(EventKind::Ack);
+    }
+}
+
+#[test]
+fn an_application_thread_can_do_the_reading() {
+    let (a, b) = pair(|_| {});
+    let landed = vec![0_u8; 100];
+    let sent = pattern(100, 2);
+    b.offer(&landed);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                assert_ne!(b.driver.progress(Duration::from_millis(50)), Progress::NotOffered);
+            }
+        });
+        for _ in 0..1000 {
+            a.put(a.bind_bytes(&sent), b.nid, true);
+            b.expect(EventKind::Put);
+            let _ = (a.event(), a.event());
+        }
+        stop.store(true, Ordering::Relaxed);
+        b.driver.interrupt_progress();
+    });
+}
+
+#[test]
+fn only_one_application_thread_at_a_time_is_let_in() {
+    let (low, _, port) = addresses();
+    let node = Node::start(tcp(low), config(port));
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            // Until the thread below has been turned away.
+            while node.driver.progress(PATIENCE) != Progress::NotOffered {}
+        });
+        while !other.is_finished() {
+            if node.driver.progress(Duration::ZERO) == Progress::NotOffered {
+                node.driver.interrupt_progress();
+                return;
+            }
+        }
+    });
+}
+
+#[test]
+fn many_threads_send_both_ways_and_nothing_is_lost() {
+    const THREADS: u64 = 4;
+    const EACH: u64 = 300;
+    let (a, b) = pair(|config| config.zc_min_payload = Some(20_000));
+    std::thread::scope(|scope| {
+        for (from, to, first) in [(&a, &b, 0), (&b, &a, THREADS)] {
+            for thread in first..first + THREADS {
+                let size = 1 + (thread as usize) * 7919;
+                let landed = vec![0_u8; size];
+                let bits = 500 + thread;
+                to.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, size as u32), bits, 0);
+                let sent = pattern(size, thread as u8);
+                let md = from.bind_bytes(&sent);
+                std::mem::forget((landed, sent));
+                scope.spawn(move || {
+                    for _ in 0..EACH {
+                        let there = Target { match_bits: bits, ..target(to.nid) };
+                        from.core.put(None, md, true, there, 0).unwrap();
+                    }
+                });
+            }
+        }
+        // Each node sees PUT events of the other's messages, and SEND and ACK of its own.
+        for node in [&a, &b] {
+            let mut seen = [0; 3];
+            for _ in 0..3 * THREADS * EACH {
+                let event = node.event();
+                assert_eq!(event.status, Ok(()));
+                match event.kind {
+                    EventKind::Put => seen[0] += 1,
+                    EventKind::Send => seen[1] += 1,
+                    EventKind::Ack => seen[2] += 1,
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(seen, [THREADS * EACH; 3]);
+        }
+    });
+}
+
+#[test]
+fn both_calling_at_once_end_up_connected() {
+    for _ in 0..20 {
+        let (a, b) = pair(|config| config.min_reconnect = Duration::from_millis(20));
+        let landed = vec![0_u8; 8];
+        a.offer(&landed);
+        b.offer(&landed);
+        let sent = pattern(8, 1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| a.put(a.bind_bytes(&sent), b.nid, true));
+            scope.spawn(|| b.put(b.bind_bytes(&sent), a.nid, true));
+        });
+        for node in [&a, &b] {
+            let kinds = [node.event(), node.event(), node.event()].map(|event| {
+                assert_eq!(event.status, Ok(()));
+                event.kind
+            });
+            for kind in [EventKind::Put, EventKind::Ack, EventKind::Send] {
+                assert!(kinds.contains(&kind), "{kinds:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_node_ends_while_messages_flow_and_every_message_ends() {
+    for round in 0..10 {
+        let (a, b) = pair(|config| config.zc_min_payload = (round % 2 == 0).then_some(1000));
+        let landed = vec![0_u8; 1 << 20];
+        a.offer(&landed);
+        b.offer(&landed);
+        let sent = pattern(1 << 20, 1);
+        let sends = 40;
+        for _ in 0..sends {
+            a.put(a.bind_bytes(&sent), b.nid, true);
+            b.put(b.bind_bytes(&sent), a.nid, true);
+        }
+        while b.event().kind != EventKind::Put {}
+        // Whichever end goes first.
+        if round % 3 == 0 {
+            b.stop()
+        } else {
+            a.core.remove_ni(a.nid).unwrap()
+        }
+        let mut ended = 0;
+        while ended < sends {
+            let event = a.event();
+            ended += usize::from(event.kind == EventKind::Send);
+        }
+    }
+}
+
+#[test]
+fn a_message_sent_just_before_the_end_still_arrives() {
+    for size in [8, 200_000] {
+        let (a, b) = pair(|_| {});
+        let landed = vec![0_u8; size];
+        let sent = pattern(size, 1);
+        b.offer(&landed);
+        a.put(a.bind_bytes(&sent), b.nid, false);
+        assert_eq!(a.expect(EventKind::Send).status, Ok(()));
+        a.stop();
+        assert_eq!(b.expect(EventKind::Put).status, Ok(()));
+        assert!(landed == sent);
+    }
+}
+
+#[test]
+fn a_restarted_node_is_reached_again() {
+    let (low, high, port) = addresses();
+    let fast = SocklndConfig { min_reconnect: Duration::from_millis(20), ..config(port) };
+    let a = Node::start(tcp(low), fast.clone());
+    let landed = vec![0_u8; 8];
+    let sent = pattern(8, 1);
+    for _ in 0..3 {
+        let b = Node::start(tcp(high), fast.clone());
+        b.offer(&landed);
+        let md = a.bind_bytes(&sent);
+        // Until the loss of the old connections has been noticed messages may be lost.
+        loop {
+            a.put(md, b.nid, false);
+            if a.event().status.is_ok() {
+                break;
+            }
+        }
+        wait_for("a new life", || b.counters().accepted > 0);
+        b.stop();
+        wait_for("the end to be noticed", || {
+            a.put(md, b.nid, false);
+            a.event().status.is_err()
+        });
+    }
+}
+
+#[test]
+fn an_interface_needs_its_address_and_port() {
+    let (low, _, port) = addresses();
+    let taken = TcpListener::bind((low, port)).unwrap();
+    let start = |nid, accept| {
+        let config = SocklndConfig { accept, ..config(port) };
+        let driver = socklnd::Socklnd::new(config);
+        let core = lnet_core::Core::new(lnet_core::CoreConfig {
+            pid: lnet_wire::Pid::LUSTRE,
+            interface_cookie: 1,
+            cpts: std::num::NonZeroUsize::MIN,
+        });
+        let result = core.add_ni(nid, lnet_core::NiTunables::default(), &*driver).map(|_| ());
+        core.shutdown();
+        result
+    };
+    use lnet_core::Errno;
+    let foreign = Nid::new(NetId::new(NetType::TCP, 0), 0x0808_0808);
+    assert_eq!(start(tcp(low), AcceptFrom::All), Err(Errno::AddressInUse));
+    assert_eq!(start(foreign, AcceptFrom::All), Err(Errno::AddressNotAvailable));
+    assert_eq!(start(tcp(low), AcceptFrom::None), Ok(()));
+    drop(taken);
+    assert_eq!(start(tcp(low), AcceptFrom::All), Ok(()));
+    // The port is free again at once.
+    assert_eq!(start(tcp(low), AcceptFrom::All), Ok(()));
+}
+
+#[test]
+fn two_nets_share_one_address() {
+    let (low, high, port) = addresses();
+    let on = |net, ip: std::net::Ipv4Addr| Nid::new(NetId::new(NetType::TCP, net), ip.into());
+    let a = Node::start(on(0, low), config(port));
+    let b = Node::start(on(0, high), config(port));
+    for node in [(&a, on(7, low)), (&b, on(7, high))] {
+        node.0.core.add_ni(node.1, lnet_core::NiTunables::default(), &*node.0.driver).unwrap();
+    }
+    let landed = vec![0_u8; 8];
+    let sent = pattern(8, 1);
+    b.offer(&landed);
+    for net in [0, 7] {
+        a.put(a.bind_bytes(&sent), on(net, high), true);
+        let put = b.expect(EventKind::Put);
+        assert_eq!(put.sender, Some(on(net, low)));
+        let _ = (a.event(), a.event());
+    }
+    a.core.remove_ni(on(0, low)).unwrap();
+    b.put(b.bind_bytes(&sent), on(7, low), false);
+    assert_eq!(b.expect(EventKind::Send).status, Ok(()));
+}

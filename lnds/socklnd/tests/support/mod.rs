@@ -1,0 +1,349 @@
+//! Nodes and scripted peers on addresses of the loopback network, a fresh pair for each test.
+#![allow(dead_code, unreachable_pub)]
+
+use lnet_core::{
+    Core, CoreConfig, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
+    MdSpec, NiTunables, Target,
+};
+use lnet_wire::byte_order::ByteOrder;
+use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid, WireHandle};
+use socket2::{Domain, Socket, Type};
+use socklnd::proto::frame::{self, Cookies, Head, Incoming};
+use socklnd::proto::hello::{Decoded, Hello};
+use socklnd::proto::{ConnectionType, Version, acceptor};
+use socklnd::{AcceptFrom, Socklnd, SocklndConfig, SocklndCounters};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Far longer than anything takes; a test that waits so long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PORTAL: u32 = 9;
+pub const BITS: u64 = 0x1122_3344;
+
+static ADDRESSES: AtomicU32 = AtomicU32::new(0);
+static COOKIES: AtomicU64 = AtomicU64::new(0x1_0000);
+
+/// Two addresses, the lower first, and a port that is free on both.
+pub fn addresses() -> (Ipv4Addr, Ipv4Addr, u16) {
+    let base = 0x7f00_0000
+        | (std::process::id() & 0xff) << 16
+        | (ADDRESSES.fetch_add(4, Ordering::Relaxed) & 0xffff) + 0x101;
+    let (low, high) = (Ipv4Addr::from(base), Ipv4Addr::from(base + 1));
+    let port = TcpListener::bind((high, 0)).unwrap().local_addr().unwrap().port();
+    (low, high, port)
+}
+
+/// Match bits that no other call has given.
+pub fn fresh_bits() -> u64 {
+    COOKIES.fetch_add(1, Ordering::Relaxed)
+}
+
+pub fn tcp(ip: Ipv4Addr) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, 0), ip.into())
+}
+
+pub fn config(port: u16) -> SocklndConfig {
+    SocklndConfig { accept: AcceptFrom::All, accept_port: port, ..SocklndConfig::default() }
+}
+
+pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < end, "waited too long for: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A node with one interface.
+pub struct Node {
+    pub core: Arc<Core>,
+    pub driver: Arc<Socklnd>,
+    pub nid: Nid,
+    pub eq: EqHandle,
+    events: Mutex<Receiver<Event>>,
+}
+
+impl Node {
+    pub fn start(nid: Nid, config: SocklndConfig) -> Self {
+        let driver = Socklnd::new(config);
+        let core = Core::new(CoreConfig {
+            pid: Pid::LUSTRE,
+            interface_cookie: COOKIES.fetch_add(1, Ordering::Relaxed),
+            cpts: NonZeroUsize::MIN,
+        });
+        let (sender, events) = channel();
+        let handler = move |event: &Event| {
+            let _ = sender.send(*event);
+        };
+        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        core.add_ni(nid, NiTunables::default(), &*driver).unwrap();
+        Self { core, driver, nid, eq, events: Mutex::new(events) }
+    }
+
+    pub fn event(&self) -> Event {
+        self.events.lock().unwrap().recv_timeout(PATIENCE).expect("an event")
+    }
+
+    pub fn expect(&self, kind: EventKind) -> Event {
+        let event = self.event();
+        assert_eq!(event.kind, kind, "{event:?}");
+        event
+    }
+
+    pub fn no_event(&self) {
+        if let Ok(event) = self.events.lock().unwrap().try_recv() {
+            panic!("an event that nobody expected: {event:?}");
+        }
+    }
+
+    fn spec(&self, threshold: i32) -> MdSpec {
+        MdSpec {
+            start: 0,
+            length: 0,
+            threshold,
+            max_size: 0,
+            options: MdOptions(0),
+            user_ptr: 0,
+            eq: Some(self.eq),
+        }
+    }
+
+    /// Offers memory for PUTs and GETs. It must outlive the node.
+    pub fn offer(&self, memory: &[u8]) {
+        self.offer_with(MdMemory::contiguous(memory.as_ptr() as usize, memory.len() as u32), BITS, 0);
+    }
+
+    pub fn offer_with(&self, memory: MdMemory, bits: u64, options: u32) {
+        let me = self.core.me_attach(PORTAL, MatchId::ANY, bits, 0, false, InsertPosition::After).unwrap();
+        let mut spec = self.spec(-1);
+        spec.options.0 = options | MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0;
+        self.core.md_attach(me, spec, memory, false, &mut |_| {}).unwrap();
+    }
+
+    pub fn bind(&self, memory: MdMemory) -> MdHandle {
+        self.core.md_bind(self.spec(-1), memory, false).unwrap()
+    }
+
+    pub fn bind_bytes(&self, memory: &[u8]) -> MdHandle {
+        self.bind(MdMemory::contiguous(memory.as_ptr() as usize, memory.len() as u32))
+    }
+
+    pub fn put(&self, md: MdHandle, to: Nid, ack: bool) {
+        self.core.put(None, md, ack, target(to), 77).unwrap();
+    }
+
+    pub fn get(&self, md: MdHandle, from: Nid) {
+        self.core.get(None, md, target(from)).unwrap();
+    }
+
+    pub fn counters(&self) -> SocklndCounters {
+        self.driver.counters(self.nid).unwrap()
+    }
+
+    pub fn stop(&self) {
+        self.core.shutdown();
+        lnet_core::lnd::Driver::shutdown(&*self.driver);
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+pub fn target(nid: Nid) -> Target {
+    Target { nid: Some(nid), pid: Pid::LUSTRE, portal: PORTAL, match_bits: BITS, offset: 0 }
+}
+
+/// One end of a connection, driven byte by byte by a test.
+pub struct Raw {
+    pub stream: TcpStream,
+    pub version: Version,
+}
+
+impl Raw {
+    /// Connects from `from`, from an unprivileged port if that is 0.
+    pub fn connect(from: IpAddr, from_port: u16, to: IpAddr, port: u16) -> Self {
+        let socket = Socket::new(Domain::for_address(SocketAddr::new(from, 0)), Type::STREAM, None).unwrap();
+        socket.set_reuse_address(true).unwrap();
+        socket.bind(&SocketAddr::new(from, from_port).into()).unwrap();
+        socket.connect(&SocketAddr::new(to, port).into()).unwrap();
+        Self::over(socket.into())
+    }
+
+    pub fn over(stream: TcpStream) -> Self {
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream, version: Version::V3 }
+    }
+
+    /// Connects and says hello; the answer.
+    pub fn hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> (Self, Hello) {
+        let mut raw = Self::connect(from.into(), 0, to.into(), port);
+        let hello = hello(from, to, Some(kind));
+        raw.say(&[acceptor::encode_request(tcp(to)), hello.encode().unwrap()].concat());
+        let answer = raw.read_hello();
+        (raw, answer)
+    }
+
+    /// An open connection.
+    pub fn open(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> Self {
+        let (raw, answer) = Self::hello(from, to, port, kind);
+        assert_eq!(answer.connection_type, Some(kind.mirror()));
+        raw
+    }
+
+    pub fn say(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
+    }
+
+    pub fn say_slowly(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.say(std::slice::from_ref(byte));
+        }
+    }
+
+    pub fn read(&mut self, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        self.stream.read_exact(&mut bytes).unwrap();
+        bytes
+    }
+
+    pub fn read_hello(&mut self) -> Hello {
+        let mut bytes = Vec::new();
+        loop {
+            match Hello::decode(&bytes).unwrap() {
+                Decoded::Need(n) => bytes.extend(self.read(n - bytes.len())),
+                Decoded::Done { hello, .. } => return hello,
+            }
+        }
+    }
+
+    /// The next message or NOOP, and the payload.
+    pub fn read_message(&mut self) -> (Incoming, Vec<u8>) {
+        let mut bytes = Vec::new();
+        loop {
+            match frame::decode(self.version, ByteOrder::Little, &bytes).unwrap() {
+                Incoming::Need(n) => bytes.extend(self.read(n - bytes.len())),
+                Incoming::Message { header, .. } => {
+                    let payload = self.read(header.payload_length as usize);
+                    return (frame::decode(self.version, ByteOrder::Little, &bytes).unwrap(), payload);
+                }
+                noop => return (noop, Vec::new()),
+            }
+        }
+    }
+
+    pub fn read_noop(&mut self) -> Cookies {
+        match self.read_message().0 {
+            Incoming::Noop { cookies, .. } => cookies,
+            other => panic!("{other:?} in place of a NOOP"),
+        }
+    }
+
+    pub fn read_lnet(&mut self) -> (Header, Cookies, Vec<u8>) {
+        match self.read_message() {
+            (Incoming::Message { header, cookies, .. }, payload) => (header, cookies, payload),
+            other => panic!("{other:?} in place of a message"),
+        }
+    }
+
+    /// What comes until the other side closes.
+    pub fn read_to_end(&mut self) -> Vec<u8> {
+        let mut all = Vec::new();
+        let mut buffer = [0; 4096];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return all,
+                Ok(got) => all.extend(&buffer[..got]),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return all,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    pub fn put(&mut self, header: &Header, cookies: Cookies, payload: &[u8]) {
+        let bytes = message(self.version, header, cookies, payload);
+        self.say(&bytes);
+    }
+}
+
+pub fn message(version: Version, header: &Header, cookies: Cookies, payload: &[u8]) -> Vec<u8> {
+    let head = Head::message(version, header, cookies).unwrap();
+    [head.bytes(), payload].concat()
+}
+
+pub fn hello(from: Ipv4Addr, to: Ipv4Addr, kind: Option<ConnectionType>) -> Hello {
+    Hello {
+        version: Version::V3,
+        src_nid: tcp(from),
+        dest_nid: Some(tcp(to)),
+        src_pid: Pid::LUSTRE,
+        dest_pid: Pid(0),
+        src_incarnation: 42,
+        dest_incarnation: 0,
+        connection_type: kind,
+        ips: vec![],
+    }
+}
+
+pub fn put_header(from: Nid, to: Nid, len: usize, ack: bool) -> Header {
+    Header {
+        dest_nid: to,
+        src_nid: from,
+        dest_pid: Pid::LUSTRE,
+        src_pid: Pid::LUSTRE,
+        payload_length: len as u32,
+        body: Body::Put {
+            ack: ack.then_some(WireHandle { interface_cookie: 5, object_cookie: 6 }),
+            match_bits: BITS,
+            hdr_data: 3,
+            portal: PORTAL,
+            offset: 0,
+        },
+    }
+}
+
+/// A peer that waits to be called.
+pub struct Listening(TcpListener);
+
+impl Listening {
+    pub fn on(ip: Ipv4Addr, port: u16) -> Self {
+        Self(TcpListener::bind((ip, port)).unwrap())
+    }
+
+    /// The next caller, after its request; its HELLO.
+    pub fn called(&self) -> (Raw, Hello) {
+        let mut raw = Raw::over(self.0.accept().unwrap().0);
+        let request = raw.read(16);
+        assert_eq!(request[..8], [0, 0x71, 0xce, 0xac, 1, 0, 0, 0]);
+        let hello = raw.read_hello();
+        (raw, hello)
+    }
+
+    /// Lets the next caller in.
+    pub fn accept(&self, me: Ipv4Addr) -> (Raw, ConnectionType) {
+        let (mut raw, asked) = self.called();
+        let kind = asked.connection_type.unwrap();
+        let answer = Hello {
+            version: asked.version,
+            src_nid: tcp(me),
+            dest_nid: Some(asked.src_nid),
+            connection_type: Some(kind.mirror()),
+            ..hello(me, me, None)
+        };
+        raw.version = asked.version;
+        raw.say(&answer.encode().unwrap());
+        (raw, kind)
+    }
+}
+
+pub fn pattern(len: usize, seed: u8) -> Vec<u8> {
+    (0..len).map(|i| (i as u32).wrapping_mul(31).wrapping_add(u32::from(seed)) as u8).collect()
+}
