@@ -14,7 +14,8 @@ override CFLAGS += -std=gnu11 -Wall -Wextra -Werror
 
 # rustup puts cargo where a shell finds it only after the next login.
 export PATH := $(PATH):$(HOME)/.cargo/bin
-export CARGO_TARGET_DIR ?= $(CURDIR)/target
+export CARGO_TARGET_DIR ?= target
+override CARGO_TARGET_DIR := $(abspath $(CARGO_TARGET_DIR))
 
 RELEASE := $(CARGO_TARGET_DIR)/release
 C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
