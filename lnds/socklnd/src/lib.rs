@@ -1,1 +1,28 @@
-//! (being built)
+//! LNet over TCP, on the wire of the kernel's ksocklnd.
+//!
+//! [`Socklnd`] is the driver, [`SocklndConfig`] its tunables. [`proto`] holds the bytes: what two nodes say
+//! to each other, with no I/O. Where to look: calling and being called are in `connd`, the decisions in
+//! `decide`, one connection's sending in `transmit` and its receiving in `receive`, the threads that do both
+//! in `scheduler`.
+
+mod config;
+mod connd;
+mod connection;
+mod counters;
+mod decide;
+mod driver;
+mod handshake;
+mod held;
+mod ni;
+mod peer;
+pub mod proto;
+mod receive;
+mod scheduler;
+mod socket_io;
+mod sockets;
+mod sync;
+mod transmit;
+
+pub use config::{AcceptFrom, SocklndConfig};
+pub use counters::SocklndCounters;
+pub use driver::Socklnd;

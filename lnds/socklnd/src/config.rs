@@ -1,0 +1,99 @@
+//! The driver's tunables, with the kernel module's names, units and defaults (core spec section 11).
+
+use crate::proto::Version;
+pub use crate::proto::acceptor::AcceptFrom;
+use lnet_wire::Pid;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The most connections of one bulk type to one peer that can be asked for.
+const MAX_CONNS_PER_PEER: u32 = 127;
+
+/// What a driver is told when it is made. Nothing in it changes afterwards.
+#[derive(Clone, Debug)]
+pub struct SocklndConfig {
+    /// The process that this node is to its peers. Default 12345; kernel nodes answer no other.
+    pub pid: Pid,
+    /// From whom connections are accepted. Default: only from privileged source ports.
+    pub accept: AcceptFrom,
+    /// The TCP port to listen on and to call, the same on all nodes. Default 988.
+    pub accept_port: u16,
+    /// How long a caller may take for each piece of its handshake. Default 5 s.
+    pub accept_timeout: Duration,
+    /// How many callers the system keeps waiting for the acceptor. Default 127.
+    pub accept_backlog: i32,
+    /// How long anything on the network may take: a connect, the next byte of an unfinished message, the
+    /// next byte to leave, a message's wait for a connection, a receipt. Default 16 s, which is the core's
+    /// `lnet_lnd_timeout`.
+    pub sock_timeout: Duration,
+    /// Connections of each bulk type to one peer; 0 means 1, at most 127 count. Default 1.
+    pub conns_per_peer: u32,
+    /// Whether small messages and bulk have connections of their own. Default yes.
+    pub typed_conns: bool,
+    /// A message of at least this many bytes, headers included, is bulk. Default 1024.
+    pub min_bulk: u32,
+    /// After so much silence of a peer it is sent a keep-alive. Zero: never. Default 30 s.
+    pub keepalive: Duration,
+    /// Idle time before TCP's own keep-alive probes. Default 30 s.
+    pub keepalive_idle: Duration,
+    /// Time between TCP's probes. Default 5 s.
+    pub keepalive_intvl: Duration,
+    /// Unanswered probes after which TCP gives up. Default 5.
+    pub keepalive_count: u32,
+    /// The wait after the first failed connect, doubled with each further one. Default 1 s.
+    pub min_reconnect: Duration,
+    /// The longest wait between connects. Default 60 s.
+    pub max_reconnect: Duration,
+    /// Whether messages on version 2 connections carry a checksum. Default no.
+    pub enable_csum: bool,
+    /// From how many bytes of payload on a receipt is asked for. Default: never.
+    pub zc_min_payload: Option<u32>,
+    /// Whether TCP may hold small segments back. Default no.
+    pub nagle: bool,
+    /// The protocol proposed to a peer whose version is not known; IPv6 peers are always called with
+    /// version 4. Default version 3.
+    pub use_protocol: Version,
+    /// Threads that read and write established connections. Default 1, at least 1.
+    pub schedulers: usize,
+    /// Gives an interface its incarnation when it starts: nanoseconds that never go back over restarts.
+    /// Default: the wall clock.
+    pub clock: fn() -> u64,
+}
+
+impl SocklndConfig {
+    /// `conns_per_peer` with 0 and too many put right.
+    pub(crate) fn bulk_conns(&self) -> usize {
+        self.conns_per_peer.clamp(1, MAX_CONNS_PER_PEER) as usize
+    }
+}
+
+impl Default for SocklndConfig {
+    fn default() -> Self {
+        Self {
+            pid: Pid::LUSTRE,
+            accept: AcceptFrom::Secure,
+            accept_port: 988,
+            accept_timeout: Duration::from_secs(5),
+            accept_backlog: 127,
+            sock_timeout: Duration::from_secs(16),
+            conns_per_peer: 1,
+            typed_conns: true,
+            min_bulk: 1024,
+            keepalive: Duration::from_secs(30),
+            keepalive_idle: Duration::from_secs(30),
+            keepalive_intvl: Duration::from_secs(5),
+            keepalive_count: 5,
+            min_reconnect: Duration::from_secs(1),
+            max_reconnect: Duration::from_secs(60),
+            enable_csum: false,
+            zc_min_payload: None,
+            nagle: false,
+            use_protocol: Version::V3,
+            schedulers: 1,
+            clock: wall_clock,
+        }
+    }
+}
+
+fn wall_clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
+}

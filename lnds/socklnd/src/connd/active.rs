@@ -1,0 +1,213 @@
+//! Calling a peer: from a message that waits to a connection.
+
+use super::{Entry, Work};
+use crate::connection::Settled;
+use crate::decide::admit::Life;
+use crate::decide::dial::Next;
+use crate::handshake::{self, ActiveStep};
+use crate::peer::Peer;
+use crate::sockets::{self, Call};
+use lnet_core::Errno;
+use rustix::event::epoll;
+use socket2::Socket;
+use std::io::{ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a call waits for an unfinished caller that may be the same peer (wire spec 2.10).
+const POSTPONED: Duration = Duration::from_secs(1);
+
+/// A call that has not brought a connection yet.
+pub(super) struct Active {
+    pub(super) socket: Socket,
+    pub(super) peer: Arc<Peer>,
+    machine: handshake::Active,
+    /// What is said first, until it has been said.
+    opening: Option<Vec<u8>>,
+    privileged: bool,
+    pub(super) deadline: Instant,
+}
+
+impl Work<'_> {
+    /// Calls `peer` for the next connection that it lacks, if there is one.
+    pub(super) fn call(&mut self, peer: &Arc<Peer>) {
+        let ni = &peer.ni;
+        if ni.is_ending() {
+            return;
+        }
+        let now = Instant::now();
+        if self.may_be_calling(peer) {
+            let at = now + POSTPONED;
+            peer.postpone_call(at);
+            return self.go_on(peer, Next::At(at));
+        }
+        let Some((version, kind)) = peer.begin_call() else { return };
+        let machine = handshake::Active::new(peer.id, version, kind);
+        let Some(opening) = machine.opening(ni.own) else {
+            return self.call_failed(peer, Errno::Invalid, "its NID does not fit the protocol version");
+        };
+        use crate::decide::identity::IpNid;
+        let remote = SocketAddr::new(peer.ip(), self.shared.config.accept_port);
+        let Call { socket, privileged } = match sockets::call(ni.own.nid.ip(), remote) {
+            Ok(call) => call,
+            Err(error) => return self.call_failed(peer, Errno::from(&error), &error.to_string()),
+        };
+        if !privileged {
+            self.connd.say_unprivileged();
+        }
+        let deadline = now + self.shared.config.sock_timeout;
+        let active =
+            Active { socket, peer: Arc::clone(peer), machine, opening: Some(opening), privileged, deadline };
+        if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
+            self.call_failed(peer, Errno::NoMemory, "no room to watch its socket");
+        }
+    }
+
+    /// Whether a caller that has not finished its handshake may be this peer.
+    fn may_be_calling(&self, peer: &Peer) -> bool {
+        use crate::decide::identity::IpNid;
+        let ip = peer.ip();
+        ip != peer.ni.own.nid.ip()
+            && self.entries.iter().any(|(_, entry)| match entry {
+                Entry::Passive(passive) => {
+                    passive.target() == Some(peer.ni.own.nid) && passive.source().ip().to_canonical() == ip
+                }
+                _ => false,
+            })
+    }
+
+    /// A call's socket is writable or readable.
+    pub(super) fn go_on_calling(&mut self, key: usize) {
+        let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
+        if let Some(opening) = active.opening.take() {
+            let said = match active.socket.take_error() {
+                Ok(None) => (&active.socket).write(&opening),
+                Ok(Some(error)) | Err(error) => Err(error),
+            };
+            match said {
+                Ok(written) if written == opening.len() => {
+                    active.deadline = Instant::now() + self.shared.config.sock_timeout;
+                    let data = epoll::EventData::new_u64(key as u64);
+                    let flags = epoll::EventFlags::IN;
+                    if epoll::modify(&self.connd.epoll, &active.socket, data, flags).is_ok() {
+                        return;
+                    }
+                    return self.give_up_call(key, Errno::NoMemory, "no room to watch its socket");
+                }
+                Ok(_) => return self.give_up_call(key, Errno::Io, "its socket has no room"),
+                Err(error) => {
+                    return self.give_up_call(key, Errno::from(&error), &error.to_string());
+                }
+            }
+        }
+        self.read_answer(key);
+    }
+
+    fn read_answer(&mut self, key: usize) {
+        let step = loop {
+            let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
+            let mut buffer = [0; 128];
+            let wants = active.machine.wants().min(buffer.len());
+            let bytes = match (&active.socket).read(&mut buffer[..wants]) {
+                Ok(got) if got > 0 => &buffer[..got],
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                end => {
+                    let errno = end.err().map_or(Errno::ConnectionReset, Errno::from);
+                    return self.hung_up(key, errno);
+                }
+            };
+            match active.machine.feed(bytes) {
+                ActiveStep::More => {}
+                step => break step,
+            }
+        };
+        let Some(Entry::Active(active)) = self.forget(key) else { return };
+        self.answered(active, step);
+    }
+
+    fn answered(&mut self, active: Active, step: ActiveStep) {
+        let now = Instant::now();
+        let Active { socket, peer, machine, .. } = active;
+        match step {
+            ActiveStep::More => {}
+            ActiveStep::TryLater => {
+                drop(socket);
+                let next = peer.call_refused(now);
+                self.fail_if_failed(&peer, next, Errno::HostUnreachable, "it refuses connections");
+            }
+            ActiveStep::UseVersion(version) => {
+                drop(socket);
+                let next = peer.call_again(now, Some(version));
+                self.fail_if_failed(&peer, next, Errno::Protocol, "it speaks no version that we speak");
+            }
+            ActiveStep::Close(why) => {
+                drop(socket);
+                peer.ni.counts.protocol_errors.add();
+                self.call_failed(&peer, Errno::Protocol, &why.to_string());
+            }
+            ActiveStep::Open { version, incarnation, .. }
+                if peer.is_other_life(Life { version, incarnation }) =>
+            {
+                drop(socket);
+                peer.end_all(Errno::ConnectionReset);
+                let next = peer.call_again(now, None);
+                self.fail_if_failed(&peer, next, Errno::ConnectionReset, "it keeps restarting");
+            }
+            ActiveStep::Open { version, incarnation, order } => {
+                let kind = machine.kind();
+                if let Err(error) = sockets::settle(&socket, &self.shared.config) {
+                    return self.call_failed(&peer, Errno::from(&error), &error.to_string());
+                }
+                let settled = Settled { socket, kind, version, order, remote: peer.ip() };
+                match peer.install(settled, incarnation, true, now) {
+                    Ok(()) => {
+                        peer.ni.counts.connected.add();
+                        log::debug!("connected to {}: {kind:?}", peer.name());
+                        self.call(&peer);
+                    }
+                    Err(errno) => self.call_failed(&peer, errno, "the connection could not be served"),
+                }
+            }
+        }
+    }
+
+    /// The peer closed before it answered.
+    fn hung_up(&mut self, key: usize, errno: Errno) {
+        let Some(Entry::Active(active)) = self.forget(key) else { return };
+        let Active { peer, privileged, .. } = active;
+        if privileged {
+            return self.call_failed(&peer, errno, "it closed the connection instead of answering");
+        }
+        self.call_failed(
+            &peer,
+            Errno::HostUnreachable,
+            "it closed the connection instead of answering, probably because our port is not privileged: \
+             give this program CAP_NET_BIND_SERVICE, or set `sysctl net.ipv4.ip_unprivileged_port_start=512`, \
+             or set accept=all on the peer",
+        );
+    }
+
+    fn give_up_call(&mut self, key: usize, errno: Errno, why: &str) {
+        if let Some(Entry::Active(active)) = self.forget(key) {
+            self.call_failed(&active.peer, errno, why);
+        }
+    }
+
+    /// A call has failed for good: the next comes after a wait.
+    pub(super) fn call_failed(&mut self, peer: &Arc<Peer>, errno: Errno, why: &str) {
+        let next = peer.call_failed(Instant::now());
+        self.fail_if_failed(peer, next, errno, why);
+    }
+
+    fn fail_if_failed(&mut self, peer: &Arc<Peer>, next: Next, errno: Errno, why: &str) {
+        if let Next::Failed(at) = next {
+            peer.ni.counts.connects_failed.add();
+            let wait = at.saturating_duration_since(Instant::now()).as_secs_f32();
+            log::warn!("cannot connect to {}: {why}; not before {wait:.0} s again", peer.name());
+            peer.fail_waiting(errno);
+        }
+        self.go_on(peer, next);
+    }
+}

@@ -1,0 +1,412 @@
+//! The connecting thread: listeners, all handshakes in progress, planned calls, and the once-in-a-while scan
+//! for what has taken too long.
+//!
+//! Nothing here ever waits for one peer: all sockets are in one epoll set, all waits are deadlines.
+
+mod active;
+mod passive;
+
+use crate::config::SocklndConfig;
+use crate::decide::dial::Next;
+use crate::driver::Shared;
+use crate::ni::SockNi;
+use crate::peer::Peer;
+use crate::sync::lock;
+use active::Active;
+use lnet_core::Errno;
+use passive::Passive;
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use slab::Slab;
+use socket2::Socket;
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Events taken from the kernel at once.
+const EVENTS: usize = 64;
+const WAKE: u64 = u64::MAX;
+/// Handshakes in progress; beyond that the oldest callers are dropped.
+const MAX_HANDSHAKES: usize = 1024;
+/// How often things are checked that take longer than that to go wrong.
+const SCAN: Duration = Duration::from_secs(1);
+
+/// What other threads see of the connecting thread.
+pub(crate) struct Connd {
+    epoll: OwnedFd,
+    wake: OwnedFd,
+    commands: Mutex<Commands>,
+    /// How many interfaces listen on an address.
+    listening: Mutex<HashMap<SocketAddr, usize>>,
+    /// It has been said that privileged ports are not to be had.
+    said_unprivileged: AtomicBool,
+}
+
+#[derive(Default)]
+struct Commands {
+    queue: VecDeque<Command>,
+    stop: bool,
+    /// Nobody will look at the queue any more.
+    over: bool,
+}
+
+enum Command {
+    Dial(Arc<Peer>),
+    Listen(Socket, SocketAddr),
+    Remove(Arc<SockNi>, Arc<Removed>),
+}
+
+/// Where a thread waits until an interface is removed.
+#[derive(Default)]
+struct Removed(Mutex<bool>, Condvar);
+
+impl Connd {
+    pub(crate) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), flags)?;
+        Ok(Self {
+            epoll,
+            wake,
+            commands: Mutex::default(),
+            listening: Mutex::default(),
+            said_unprivileged: AtomicBool::new(false),
+        })
+    }
+
+    /// Has `peer` called, for whatever it wants.
+    pub(crate) fn dial(&self, peer: &Arc<Peer>) {
+        self.command(Command::Dial(Arc::clone(peer)));
+    }
+
+    /// Listens on `address`, with a socket made by `listen` if no other interface listens there.
+    pub(crate) fn listen(
+        &self,
+        address: SocketAddr,
+        listen: impl FnOnce() -> io::Result<Socket>,
+    ) -> io::Result<()> {
+        let mut listening = lock(&self.listening);
+        if let Some(count) = listening.get_mut(&address) {
+            *count += 1;
+            return Ok(());
+        }
+        let socket = listen()?;
+        listening.insert(address, 1);
+        self.command(Command::Listen(socket, address));
+        Ok(())
+    }
+
+    /// Ends listening, calls and handshakes of an interface. When this returns the connecting thread makes
+    /// no upcall for it any more. Not from the connecting thread itself, which would wait for itself.
+    pub(crate) fn remove_ni(&self, ni: &Arc<SockNi>) {
+        let removed = Arc::new(Removed::default());
+        if !self.command(Command::Remove(Arc::clone(ni), Arc::clone(&removed)))
+            || crate::driver::is_driver_thread()
+        {
+            return;
+        }
+        let mut done = lock(&removed.0);
+        while !*done {
+            done = removed.1.wait(done).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        lock(&self.commands).stop = true;
+        self.wake();
+    }
+
+    /// The thread.
+    pub(crate) fn run(&self, shared: &Arc<Shared>) {
+        Work::new(self, shared).run();
+        let left = {
+            let mut commands = lock(&self.commands);
+            commands.over = true;
+            std::mem::take(&mut commands.queue)
+        };
+        for command in left {
+            if let Command::Remove(_, removed) = command {
+                removed.note();
+            }
+        }
+    }
+
+    /// False when nobody will carry it out.
+    fn command(&self, command: Command) -> bool {
+        let mut commands = lock(&self.commands);
+        if commands.over {
+            return false;
+        }
+        commands.queue.push_back(command);
+        drop(commands);
+        self.wake();
+        true
+    }
+
+    fn wake(&self) {
+        // It fails only when the counter is full, and then the event is there already.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Whether an interface was the last to listen on its address.
+    fn stop_listening(&self, address: SocketAddr) -> bool {
+        let mut listening = lock(&self.listening);
+        match listening.get_mut(&address) {
+            Some(1) => {
+                listening.remove(&address);
+                true
+            }
+            Some(count) => {
+                *count -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+}
+
+impl Removed {
+    fn note(&self) {
+        *lock(&self.0) = true;
+        self.1.notify_all();
+    }
+}
+
+/// The thread's own state.
+struct Work<'a> {
+    connd: &'a Connd,
+    shared: &'a Arc<Shared>,
+    entries: Slab<Entry>,
+    handshakes: usize,
+    /// Planned calls, in no order: there are few.
+    planned: Vec<(Instant, Arc<Peer>)>,
+    next_scan: Instant,
+}
+
+enum Entry {
+    Listener(Socket, SocketAddr),
+    Passive(Passive),
+    Active(Active),
+}
+
+impl Entry {
+    fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Listener(..) => None,
+            Self::Passive(passive) => Some(passive.deadline),
+            Self::Active(active) => Some(active.deadline),
+        }
+    }
+}
+
+impl<'a> Work<'a> {
+    fn new(connd: &'a Connd, shared: &'a Arc<Shared>) -> Self {
+        let next_scan = Instant::now() + scan_interval(&shared.config);
+        Self { connd, shared, entries: Slab::new(), handshakes: 0, planned: Vec::new(), next_scan }
+    }
+
+    fn run(&mut self) {
+        let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENTS);
+        loop {
+            let timeout = self.next_deadline().saturating_duration_since(Instant::now());
+            let timeout = Timespec::try_from(timeout).ok();
+            events.clear();
+            // Interrupted or not: then there are no events.
+            let _ =
+                epoll::wait(&self.connd.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref());
+            for event in &events {
+                match event.data.u64() {
+                    WAKE => {}
+                    token => self.on_event(token as usize),
+                }
+            }
+            if !self.carry_out_commands() {
+                return;
+            }
+            self.on_time(Instant::now());
+        }
+    }
+
+    fn carry_out_commands(&mut self) -> bool {
+        loop {
+            let command = {
+                let mut commands = lock(&self.connd.commands);
+                if commands.stop {
+                    return false;
+                }
+                commands.queue.pop_front()
+            };
+            match command {
+                None => return true,
+                Some(Command::Dial(peer)) => self.call(&peer),
+                Some(Command::Listen(socket, address)) => {
+                    self.watch(Entry::Listener(socket, address), epoll::EventFlags::IN);
+                }
+                Some(Command::Remove(ni, removed)) => {
+                    self.remove_ni(&ni);
+                    removed.note();
+                }
+            }
+        }
+    }
+
+    fn on_event(&mut self, key: usize) {
+        match self.entries.get(key) {
+            Some(Entry::Listener(..)) => self.accept_all(key),
+            Some(Entry::Passive(_)) => self.read_passive(key),
+            Some(Entry::Active(_)) => self.go_on_calling(key),
+            // Dropped by an event before this one.
+            None => {}
+        }
+    }
+
+    fn on_time(&mut self, now: Instant) {
+        let late = |entry: &Entry| entry.deadline().is_some_and(|deadline| deadline <= now);
+        let keys: Vec<usize> =
+            self.entries.iter().filter(|(_, entry)| late(entry)).map(|(key, _)| key).collect();
+        for key in keys {
+            match self.forget(key) {
+                Some(Entry::Passive(passive)) => passive.timed_out(self.shared),
+                Some(Entry::Active(active)) => self.call_failed(&active.peer, Errno::TimedOut, "timed out"),
+                Some(Entry::Listener(..)) | None => {}
+            }
+        }
+        let mut due = Vec::new();
+        self.planned.retain(|(at, peer)| {
+            let is_due = *at <= now;
+            if is_due {
+                due.push(Arc::clone(peer));
+            }
+            !is_due
+        });
+        for peer in due {
+            if !peer.ni.is_ending() && peer.is_due(now) {
+                self.call(&peer);
+            }
+        }
+        if self.next_scan <= now {
+            self.next_scan = now + scan_interval(&self.shared.config);
+            self.scan(now);
+        }
+    }
+
+    /// Looks for what has taken too long.
+    fn scan(&mut self, now: Instant) {
+        for ni in self.shared.nis() {
+            for connection in ni.all_connections() {
+                if connection.is_overdue(now) {
+                    ni.counts.timed_out.add();
+                    log::warn!("closing the connections to {}: it has stalled", connection.peer.name());
+                    connection.peer.end(&connection, Errno::TimedOut);
+                }
+            }
+            for peer in ni.all_peers() {
+                peer.scan(now);
+            }
+        }
+        // A listener is deaf after an error until now.
+        for (key, entry) in &self.entries {
+            if let Entry::Listener(socket, _) = entry {
+                let data = epoll::EventData::new_u64(key as u64);
+                // It stays deaf until the next scan, at worst.
+                let _ = epoll::modify(&self.connd.epoll, socket, data, epoll::EventFlags::IN);
+            }
+        }
+    }
+
+    fn remove_ni(&mut self, ni: &Arc<SockNi>) {
+        use crate::decide::identity::IpNid;
+        let address = SocketAddr::new(ni.own.nid.ip(), self.shared.config.accept_port);
+        let deaf = self.connd.stop_listening(address);
+        let of_this = |entry: &Entry| match entry {
+            Entry::Listener(_, listening) => deaf && *listening == address,
+            Entry::Passive(passive) => passive.target() == Some(ni.own.nid),
+            Entry::Active(active) => Arc::ptr_eq(&active.peer.ni, ni),
+        };
+        let keys: Vec<usize> =
+            self.entries.iter().filter(|(_, entry)| of_this(entry)).map(|(key, _)| key).collect();
+        for key in keys {
+            drop(self.forget(key));
+        }
+        self.planned.retain(|(_, peer)| !Arc::ptr_eq(&peer.ni, ni));
+    }
+
+    /// What follows from a call that brought no connection.
+    fn go_on(&mut self, peer: &Arc<Peer>, next: Next) {
+        match next {
+            Next::Now => self.call(peer),
+            Next::At(at) | Next::Failed(at) => self.planned.push((at, Arc::clone(peer))),
+            Next::Enough => {}
+        }
+    }
+
+    /// Adds a socket. `None`: the system has no room for it, and it is closed.
+    fn watch(&mut self, entry: Entry, flags: epoll::EventFlags) -> Option<usize> {
+        let is_handshake = !matches!(entry, Entry::Listener(..));
+        let key = self.entries.insert(entry);
+        self.handshakes += usize::from(is_handshake);
+        let data = epoll::EventData::new_u64(key as u64);
+        let added = match self.entries.get(key).map(Entry::socket) {
+            Some(socket) => epoll::add(&self.connd.epoll, socket, data, flags).is_ok(),
+            None => false,
+        };
+        if !added {
+            log::error!("no room to watch a socket");
+            drop(self.forget(key));
+            return None;
+        }
+        Some(key)
+    }
+
+    /// Takes a socket out. The kernel forgets it when it is closed; one that lives on must be taken out of
+    /// the epoll set, too.
+    fn forget(&mut self, key: usize) -> Option<Entry> {
+        let entry = self.entries.try_remove(key)?;
+        if !matches!(entry, Entry::Listener(..)) {
+            self.handshakes = self.handshakes.saturating_sub(1);
+        }
+        // It is not in there if adding it failed.
+        let _ = epoll::delete(&self.connd.epoll, entry.socket());
+        Some(entry)
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let deadlines = self.entries.iter().filter_map(|(_, entry)| entry.deadline());
+        let planned = self.planned.iter().map(|(at, _)| *at);
+        deadlines.chain(planned).fold(self.next_scan, Instant::min)
+    }
+}
+
+impl Entry {
+    fn socket(&self) -> &Socket {
+        match self {
+            Self::Listener(socket, _) => socket,
+            Self::Passive(passive) => &passive.socket,
+            Self::Active(active) => &active.socket,
+        }
+    }
+}
+
+impl Connd {
+    /// Says, once, that peers in secure mode will not accept calls from here.
+    fn say_unprivileged(&self) {
+        if !self.said_unprivileged.swap(true, Ordering::Relaxed) {
+            log::info!(
+                "calling from unprivileged ports: this process may not bind ports below 1024; peers accept \
+                 that only with accept=all"
+            );
+        }
+    }
+}
+
+fn scan_interval(config: &SocklndConfig) -> Duration {
+    let mut interval = SCAN.min(config.sock_timeout / 8);
+    if !config.keepalive.is_zero() {
+        interval = interval.min(config.keepalive / 4);
+    }
+    interval.max(Duration::from_millis(10))
+}

@@ -1,0 +1,219 @@
+//! Being called: from the listener to a connection.
+
+use super::{Entry, MAX_HANDSHAKES, Work};
+use crate::connection::Settled;
+use crate::decide::admit::{Admission, Refusal, admit};
+use crate::decide::identity::identify;
+use crate::driver::Shared;
+use crate::handshake::{self, PassiveStep};
+use crate::ni::SockNi;
+use crate::proto::acceptor::{REFUSAL, admit_port};
+use crate::proto::{ConnectionType, Hello, Version};
+use crate::sockets;
+use lnet_core::Errno;
+use lnet_wire::Nid;
+use lnet_wire::byte_order::ByteOrder;
+use rustix::event::epoll;
+use socket2::Socket;
+use std::io::{ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Callers taken from one listener before others get their turn.
+const ACCEPTS: usize = 64;
+
+/// A caller that has not finished its handshake.
+pub(super) struct Passive {
+    pub(super) socket: Socket,
+    source: SocketAddr,
+    machine: handshake::Passive,
+    since: Instant,
+    pub(super) deadline: Instant,
+}
+
+impl Passive {
+    /// The interface that it calls, once it has said so.
+    pub(super) fn target(&self) -> Option<Nid> {
+        self.machine.target()
+    }
+
+    pub(super) fn source(&self) -> SocketAddr {
+        self.source
+    }
+
+    /// It was too slow.
+    pub(super) fn timed_out(self, shared: &Shared) {
+        log::debug!("dropped a caller from {}: it was too slow with its handshake", self.source);
+        count_for(shared, &self.socket, |ni| ni.counts.handshakes_timed_out.add());
+    }
+}
+
+impl Work<'_> {
+    /// Takes the callers that wait.
+    pub(super) fn accept_all(&mut self, key: usize) {
+        for _ in 0..ACCEPTS {
+            let Some(Entry::Listener(listener, address)) = self.entries.get(key) else { return };
+            match sockets::accept(listener) {
+                Ok(None) => return,
+                Ok(Some((socket, source))) => self.take_caller(socket, source),
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(error) => {
+                    log::warn!("{address}: cannot accept a connection: {error}");
+                    // It would be reported again at once; the next scan hears it again.
+                    let data = epoll::EventData::new_u64(key as u64);
+                    let nothing = epoll::EventFlags::empty();
+                    let _ = epoll::modify(&self.connd.epoll, listener, data, nothing);
+                    self.drop_oldest_caller();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn take_caller(&mut self, socket: Socket, source: SocketAddr) {
+        let config = &self.shared.config;
+        if let Err(why) = admit_port(config.accept, source.port()) {
+            log::warn!("refused a connection from {source}: {why}");
+            count_for(self.shared, &socket, |ni| ni.counts.unwelcome.add());
+            return;
+        }
+        if self.handshakes >= MAX_HANDSHAKES {
+            self.drop_oldest_caller();
+        }
+        let since = Instant::now();
+        let deadline = since + config.accept_timeout;
+        let machine = handshake::Passive::new();
+        let entry = Entry::Passive(Passive { socket, source, machine, since, deadline });
+        if let Some(key) = self.watch(entry, epoll::EventFlags::IN) {
+            // What it sends first is often there already.
+            self.read_passive(key);
+        }
+    }
+
+    fn drop_oldest_caller(&mut self) {
+        let callers = self.entries.iter().filter_map(|(key, entry)| match entry {
+            Entry::Passive(passive) => Some((passive.since, key)),
+            _ => None,
+        });
+        if let Some((_, key)) = callers.min()
+            && let Some(Entry::Passive(passive)) = self.forget(key)
+        {
+            count_for(self.shared, &passive.socket, |ni| ni.counts.handshakes_dropped.add());
+        }
+    }
+
+    /// Reads what a caller has sent, and answers.
+    pub(super) fn read_passive(&mut self, key: usize) {
+        let step = loop {
+            let Some(Entry::Passive(passive)) = self.entries.get_mut(key) else { return };
+            let mut buffer = [0; 128];
+            let wants = passive.machine.wants().min(buffer.len());
+            let bytes = match (&passive.socket).read(&mut buffer[..wants]) {
+                Ok(0) => {
+                    drop(self.forget(key));
+                    return;
+                }
+                Ok(got) => &buffer[..got],
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    drop(self.forget(key));
+                    return;
+                }
+            };
+            let pieces = passive.machine.pieces();
+            match passive.machine.feed(bytes, |nid| self.shared.ni(nid).is_some()) {
+                PassiveStep::More if passive.machine.pieces() > pieces => {
+                    passive.deadline = Instant::now() + self.shared.config.accept_timeout;
+                }
+                PassiveStep::More => {}
+                step => break step,
+            }
+        };
+        let Some(Entry::Passive(passive)) = self.forget(key) else { return };
+        match step {
+            PassiveStep::More => {}
+            PassiveStep::RefuseRequest => {
+                say(&passive.socket, &REFUSAL);
+                count_for(self.shared, &passive.socket, |ni| ni.counts.unwelcome.add());
+            }
+            PassiveStep::OfferVersion { target } => {
+                if let Some(ni) = self.shared.ni(target) {
+                    ni.counts.refused.add();
+                    // Our own NID as the destination, as the kernel answers here.
+                    refuse(&ni, &passive.socket, Version::V3, target);
+                }
+            }
+            PassiveStep::Close(why) => {
+                log::warn!("refused a connection from {}: {why}", passive.source);
+                count_for(self.shared, &passive.socket, |ni| ni.counts.unwelcome.add());
+            }
+            PassiveStep::Hello { target, hello, order } => {
+                if let Some(ni) = self.shared.ni(target) {
+                    self.judge(&ni, passive, &hello, order);
+                }
+            }
+        }
+    }
+
+    /// The caller has said who it is and what it wants.
+    fn judge(&mut self, ni: &Arc<SockNi>, passive: Passive, hello: &Hello, order: ByteOrder) {
+        let Passive { socket, source, .. } = passive;
+        let identity = identify(hello, source, ni.own.nid);
+        let Some(peer) = ni.peer(identity) else { return };
+        let remote = source.ip().to_canonical();
+        let to_itself = socket
+            .local_addr()
+            .ok()
+            .and_then(|local| local.as_socket())
+            .is_some_and(|local| local.ip().to_canonical() == remote);
+        let mine = hello.connection_type.map_or(ConnectionType::Any, ConnectionType::mirror);
+        let known = peer.known(mine, remote);
+        let limit = self.shared.config.bulk_conns();
+        match admit(hello, identity.id.nid, ni.own.nid, known, limit, to_itself) {
+            Admission::Close => ni.counts.unwelcome.add(),
+            Admission::Refuse(refusal) => {
+                ni.counts.refused.add();
+                log::debug!("turned down a connection from {}: {refusal:?}", peer.name());
+                if refusal == Refusal::OtherLife {
+                    peer.end_all(Errno::ConnectionReset);
+                }
+                refuse(ni, &socket, hello.version, identity.id.nid);
+            }
+            Admission::Accept(kind) => {
+                let answer = ni.own.hello(hello.version, identity.id.nid, Some(kind)).encode();
+                let settled = Settled { socket, kind, version: hello.version, order, remote };
+                let said = answer.is_some_and(|answer| say(&settled.socket, &answer))
+                    && sockets::settle(&settled.socket, &self.shared.config).is_ok();
+                if said && peer.install(settled, hello.src_incarnation, false, Instant::now()).is_ok() {
+                    ni.counts.accepted.add();
+                    log::debug!("{} has connected: {kind:?}", peer.name());
+                }
+            }
+        }
+        peer.retire();
+    }
+}
+
+/// Answers a HELLO with type none.
+fn refuse(ni: &SockNi, socket: &Socket, version: Version, dest: Nid) {
+    if let Some(answer) = ni.own.hello(version, dest, None).encode() {
+        say(socket, &answer);
+    }
+}
+
+/// Sends a few bytes into a socket that has room for them: nothing was sent on it before.
+fn say(mut socket: &Socket, bytes: &[u8]) -> bool {
+    socket.write(bytes).is_ok_and(|written| written == bytes.len())
+}
+
+/// Counts for an interface with the address that was called; the caller has not said which it wants.
+fn count_for(shared: &Shared, socket: &Socket, count: impl FnOnce(&SockNi)) {
+    use crate::decide::identity::IpNid;
+    let Some(local) = socket.local_addr().ok().and_then(|local| local.as_socket()) else { return };
+    if let Some(ni) = shared.nis().iter().find(|ni| ni.own.nid.ip() == local.ip().to_canonical()) {
+        count(ni);
+    }
+}

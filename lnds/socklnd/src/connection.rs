@@ -1,0 +1,229 @@
+//! One established connection: what it is, and its end.
+//!
+//! Sending is in `transmit`, receiving in `receive`. Neither holds a lock while it is in the kernel or in
+//! the core, so one connection can be written to by one thread and read by another, and handlers may send
+//! on the connection that they were called for.
+
+use crate::config::SocklndConfig;
+use crate::ni::SockNi;
+use crate::peer::Peer;
+use crate::proto::{ConnectionType, Version};
+use crate::receive::{ReceiveSide, ReceiveTurn};
+use crate::scheduler::Scheduler;
+use crate::sync::lock;
+use crate::transmit::SendSide;
+use lnet_core::Errno;
+use lnet_core::topology::Ni;
+use lnet_wire::byte_order::ByteOrder;
+use rustix::event::epoll::EventFlags;
+use socket2::Socket;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+/// What both handshakes settle.
+pub(crate) struct Settled {
+    pub(crate) socket: Socket,
+    pub(crate) kind: ConnectionType,
+    pub(crate) version: Version,
+    pub(crate) order: ByteOrder,
+    pub(crate) remote: IpAddr,
+}
+
+/// A connection that messages go over.
+pub(crate) struct Connection {
+    pub(crate) id: u64,
+    socket: Socket,
+    pub(crate) kind: ConnectionType,
+    pub(crate) version: Version,
+    pub(crate) order: ByteOrder,
+    pub(crate) remote: IpAddr,
+    pub(crate) peer: Arc<Peer>,
+    /// The core's name of the interface.
+    pub(crate) lnet_ni: Arc<Ni>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    token: OnceLock<u64>,
+    phase: AtomicU8,
+    /// The kernel has said that nothing follows what is in the socket.
+    pub(crate) stream_ended: AtomicBool,
+
+    pub(crate) tx: Mutex<SendSide>,
+    /// Bytes handed over and not yet written.
+    pub(crate) unsent: AtomicUsize,
+    pub(crate) rx: Mutex<ReceiveSide>,
+    pub(crate) rx_turn: ReceiveTurn,
+
+    /// Bytes have arrived since the last scan.
+    pub(crate) heard: AtomicBool,
+    /// Bytes have left since the last scan.
+    pub(crate) progressed: AtomicBool,
+    /// A message has arrived in part.
+    pub(crate) midway: AtomicBool,
+    pub(crate) watch: Mutex<Watch>,
+}
+
+/// When the scan last saw things move.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    pub(crate) heard: Instant,
+    pub(crate) progressed: Instant,
+}
+
+/// How far a connection is in its life; only ever forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    Open = 0,
+    /// The peer has ended its connections: what it sent before is still received, nothing is sent.
+    Draining = 1,
+    Closed = 2,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        id: u64,
+        settled: Settled,
+        peer: &Arc<Peer>,
+        lnet_ni: Arc<Ni>,
+        scheduler: Arc<Scheduler>,
+        now: Instant,
+    ) -> Arc<Self> {
+        let Settled { socket, kind, version, order, remote } = settled;
+        Arc::new(Self {
+            id,
+            socket,
+            kind,
+            version,
+            order,
+            remote,
+            peer: Arc::clone(peer),
+            lnet_ni,
+            scheduler,
+            token: OnceLock::new(),
+            phase: AtomicU8::new(Phase::Open as u8),
+            stream_ended: AtomicBool::new(false),
+            tx: Mutex::default(),
+            unsent: AtomicUsize::new(0),
+            rx: Mutex::new(ReceiveSide::new(kind, version)),
+            rx_turn: ReceiveTurn::default(),
+            heard: AtomicBool::new(false),
+            progressed: AtomicBool::new(false),
+            midway: AtomicBool::new(false),
+            watch: Mutex::new(Watch { heard: now, progressed: now }),
+        })
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    pub(crate) fn ni(&self) -> &Arc<SockNi> {
+        &self.peer.ni
+    }
+
+    pub(crate) fn config(&self) -> &SocklndConfig {
+        &self.peer.ni.shared.config
+    }
+
+    pub(crate) fn registered_as(&self, token: u64) {
+        // Registered once, right after it was made.
+        let _ = self.token.set(token);
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Open,
+            1 => Phase::Draining,
+            _ => Phase::Closed,
+        }
+    }
+
+    /// The kernel has news.
+    pub(crate) fn on_event(self: &Arc<Self>, flags: EventFlags) {
+        let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+        if flags.intersects(ended) {
+            self.stream_ended.store(true, Ordering::Release);
+        }
+        if flags.intersects(ended | EventFlags::OUT) {
+            self.on_writable();
+        }
+        if flags.intersects(ended | EventFlags::IN) {
+            self.run_receive();
+        }
+    }
+
+    /// Somebody asked for another look.
+    pub(crate) fn on_schedule(self: &Arc<Self>) {
+        self.on_writable();
+        self.run_receive();
+    }
+
+    /// The peer has ended its connections, or is about to: nothing more is sent on this one, but what is on
+    /// its way here is still received. What was to be sent comes back with `errno`.
+    pub(crate) fn drain(self: &Arc<Self>, errno: Errno) {
+        if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
+            self.stop_sending(errno);
+        }
+    }
+
+    /// Ends it. What was to be sent comes back with `errno`, a message that has arrived in part with EIO.
+    /// Whoever works on the connection at this moment gives back what it holds when it is done.
+    pub(crate) fn close(self: &Arc<Self>, errno: Errno) {
+        let before = self.phase.fetch_max(Phase::Closed as u8, Ordering::AcqRel);
+        if before == Phase::Closed as u8 {
+            return;
+        }
+        // An error says that the peer was faster.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        if before == Phase::Open as u8 {
+            self.stop_sending(errno);
+        }
+        self.run_receive();
+        if let Some(token) = self.token.get() {
+            self.scheduler.remove(*token);
+        }
+        self.ni().forget_connection(self.id);
+    }
+
+    pub(crate) fn unsent(&self) -> usize {
+        self.unsent.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.unsent() > 0
+    }
+
+    /// Once in a while: whether it has taken too long over something (wire spec 3.9).
+    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+        let mut watch = lock(&self.watch);
+        if self.heard.swap(false, Ordering::Relaxed) {
+            watch.heard = now;
+        }
+        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
+            watch.progressed = now;
+        }
+        let late = |since| now.saturating_duration_since(since) >= self.config().sock_timeout;
+        match self.phase() {
+            Phase::Open => {
+                self.midway.load(Ordering::Relaxed) && late(watch.heard)
+                    || self.has_unsent() && late(watch.progressed)
+            }
+            Phase::Draining => late(watch.heard),
+            Phase::Closed => false,
+        }
+    }
+
+    /// Whether no thread is at work on it: once it is closed, no upcall follows then.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.rx_turn.is_idle() && !lock(&self.tx).is_writing()
+    }
+
+    /// Tells a thread that waits for the end that it may look again.
+    pub(crate) fn note_quiet(&self) {
+        if self.phase() == Phase::Closed {
+            self.ni().note_quiet();
+        }
+    }
+}

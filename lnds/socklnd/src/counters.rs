@@ -1,0 +1,57 @@
+//! What happened on an interface.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// How often something happened on one interface since it started.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct SocklndCounters { $($(#[$doc])* pub $name: u64,)* }
+
+        #[derive(Debug, Default)]
+        pub(crate) struct Counts { $(pub(crate) $name: Count,)* }
+
+        impl Counts {
+            pub(crate) fn read(&self) -> SocklndCounters {
+                SocklndCounters { $($name: self.$name.0.load(Ordering::Relaxed),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Connections that peers opened.
+    accepted,
+    /// Connections that this node opened.
+    connected,
+    /// Calls to peers that failed.
+    connects_failed,
+    /// HELLOs answered with type none.
+    refused,
+    /// Callers turned away: insecure port, nonsense, a NID that is not ours.
+    unwelcome,
+    /// Callers that were too slow with their handshake.
+    handshakes_timed_out,
+    /// Callers dropped because too many handshakes were under way.
+    handshakes_dropped,
+    /// Peers disconnected because they broke the protocol.
+    protocol_errors,
+    /// Peers disconnected because something took too long.
+    timed_out,
+    /// Connections that peers closed.
+    closed_by_peer,
+    /// Keep-alives sent.
+    keepalives,
+    /// Receipts sent.
+    receipts,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,130 @@
+//! What becomes of a HELLO from a caller (wire spec 2.6, 2.8, 2.10, 2.11).
+
+use crate::proto::{ConnectionType, Hello, Version};
+use lnet_wire::Nid;
+
+/// One life of a peer, as the first connection told it: later connections must tell the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Life {
+    pub(crate) version: Version,
+    pub(crate) incarnation: u64,
+}
+
+/// What is known here of the peer that calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// Its life, while there are connections.
+    pub(crate) life: Option<Life>,
+    /// Whether this node is itself in the middle of connecting to that peer.
+    pub(crate) connecting: bool,
+    /// Open connections between the same two addresses of the type that this one would have.
+    pub(crate) alike: usize,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// Answer with this type, which is the connection's type here.
+    Accept(ConnectionType),
+    /// Answer with type none.
+    Refuse(Refusal),
+    /// Close without an answer: the caller asks for no type of connection.
+    Close,
+}
+
+/// Why a caller gets the answer "none".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It has another version or incarnation than its connections: these are all to be closed.
+    OtherLife,
+    /// Both sides are connecting, and this side has the higher NID.
+    LostRace,
+    /// There are enough connections of this type.
+    Duplicate,
+}
+
+/// Decides. `limit` is how many connections of a type there may be; `to_itself` says that caller and called
+/// have the same address.
+pub(crate) fn admit(
+    hello: &Hello,
+    caller: Nid,
+    mine: Nid,
+    known: Known,
+    limit: usize,
+    to_itself: bool,
+) -> Admission {
+    let Some(kind) = hello.connection_type else { return Admission::Close };
+    let life = Life { version: hello.version, incarnation: hello.src_incarnation };
+    if known.life.is_some_and(|recorded| recorded != life) {
+        return Admission::Refuse(Refusal::OtherLife);
+    }
+    if known.connecting && caller < mine {
+        return Admission::Refuse(Refusal::LostRace);
+    }
+    if known.alike >= limit && !to_itself {
+        return Admission::Refuse(Refusal::Duplicate);
+    }
+    Admission::Accept(kind.mirror())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::ConnectionType::{Any, BulkIn, BulkOut, Control};
+    use lnet_wire::{NetId, NetType, Pid};
+
+    #[test]
+    fn every_row_of_the_passive_sides_table() {
+        use Admission::{Accept, Close, Refuse};
+        let nid = |address| Nid::new(NetId::new(NetType::TCP, 0), address);
+        let (low, mine, high) = (nid(1), nid(2), nid(3));
+        let life = |version, incarnation| Some(Life { version, incarnation });
+        let same = life(Version::V3, 7);
+        for (name, caller, kind, life, connecting, alike, itself, want) in [
+            ("first contact", low, Some(Control), None, false, 0, false, Accept(Control)),
+            ("any", low, Some(Any), None, false, 0, false, Accept(Any)),
+            ("bulk-in", low, Some(BulkIn), same, false, 0, false, Accept(BulkOut)),
+            ("bulk-out", low, Some(BulkOut), same, false, 0, false, Accept(BulkIn)),
+            ("none", low, None, None, false, 0, false, Close),
+            (
+                "restarted",
+                low,
+                Some(Control),
+                life(Version::V3, 6),
+                false,
+                0,
+                false,
+                Refuse(Refusal::OtherLife),
+            ),
+            (
+                "other version",
+                low,
+                Some(Control),
+                life(Version::V2, 7),
+                false,
+                0,
+                false,
+                Refuse(Refusal::OtherLife),
+            ),
+            ("race, mine is higher", low, Some(Control), None, true, 0, false, Refuse(Refusal::LostRace)),
+            ("race, mine is lower", high, Some(Control), None, true, 0, false, Accept(Control)),
+            ("race with itself", mine, Some(Control), same, true, 0, true, Accept(Control)),
+            ("one too many", high, Some(Control), same, false, 1, false, Refuse(Refusal::Duplicate)),
+            ("one too many, to itself", mine, Some(Control), same, false, 1, true, Accept(Control)),
+        ] {
+            let hello = Hello {
+                version: Version::V3,
+                src_nid: caller,
+                dest_nid: Some(mine),
+                src_pid: Pid::LUSTRE,
+                dest_pid: Pid(0),
+                src_incarnation: 7,
+                dest_incarnation: 0,
+                connection_type: kind,
+                ips: vec![],
+            };
+            let known = Known { life, connecting, alike };
+            assert_eq!(admit(&hello, caller, mine, known, 1, itself), want, "{name}");
+        }
+    }
+}

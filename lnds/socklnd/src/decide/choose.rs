@@ -1,0 +1,146 @@
+//! Which of a peer's connections something goes out on (wire spec 3.5).
+
+use crate::proto::frame::head_len;
+use crate::proto::{ConnectionType, Version};
+
+/// What is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cargo {
+    /// An LNet message with so many bytes of payload.
+    Message(usize),
+    /// A NOOP with a receipt.
+    Receipt,
+    /// A NOOP that must not wait behind bulk: a keep-alive.
+    Keepalive,
+}
+
+/// What there is to know of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) kind: ConnectionType,
+    pub(crate) version: Version,
+    /// Bytes handed to it that it has not yet written.
+    pub(crate) unsent: usize,
+    /// Grows with each use.
+    pub(crate) last_used: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rating {
+    No,
+    Maybe,
+    Yes,
+}
+
+/// The index of the best connection, if any will do: the best rated, of these the one with the fewest
+/// unsent bytes, of these the one not used for longest.
+pub(crate) fn choose(
+    candidates: impl IntoIterator<Item = Candidate>,
+    cargo: Cargo,
+    min_bulk: u32,
+) -> Option<usize> {
+    candidates
+        .into_iter()
+        .enumerate()
+        .map(|(index, c)| {
+            let worse = std::cmp::Reverse((c.unsent, c.last_used));
+            (rate(c.kind, c.version, cargo, min_bulk), worse, index)
+        })
+        .filter(|(rating, ..)| *rating != Rating::No)
+        .max_by_key(|(rating, worse, _)| (*rating, *worse))
+        .map(|(.., index)| index)
+}
+
+fn rate(kind: ConnectionType, version: Version, cargo: Cargo, min_bulk: u32) -> Rating {
+    use ConnectionType::{Any, BulkIn, BulkOut, Control};
+    use Rating::{Maybe, No, Yes};
+    let typed = version >= Version::V3;
+    let bulk = match cargo {
+        Cargo::Message(payload) => head_len(version) + payload >= min_bulk as usize,
+        Cargo::Receipt | Cargo::Keepalive => false,
+    };
+    match (cargo, kind) {
+        (_, Any) if !typed => Yes,
+        (_, BulkIn) if !typed => Maybe,
+        // The kernel's versions 3 and 4 never send on an untyped connection; but everybody receives on
+        // any, so as a last resort it beats losing the message.
+        (Cargo::Message(_), Any) => Maybe,
+        (Cargo::Message(_), Control) => {
+            if bulk {
+                Maybe
+            } else {
+                Yes
+            }
+        }
+        (Cargo::Message(_), BulkIn) => No,
+        (Cargo::Message(_), BulkOut) => {
+            if bulk {
+                Yes
+            } else {
+                Maybe
+            }
+        }
+        (_, Control | BulkOut) if !typed => {
+            if kind == Control {
+                Yes
+            } else {
+                Maybe
+            }
+        }
+        (Cargo::Receipt, Control) => Yes,
+        (Cargo::Receipt, BulkIn | BulkOut) => Maybe,
+        (Cargo::Receipt, Any) => No,
+        (Cargo::Keepalive, BulkIn) => Yes,
+        (Cargo::Keepalive, _) => No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::ConnectionType::{Any, BulkIn, BulkOut, Control};
+    use Rating::{Maybe, No, Yes};
+
+    #[test]
+    fn every_cell_of_the_table() {
+        // 24 + 72 bytes stand before the payload, so 928 bytes of payload are the first bulk.
+        let (small, big) = (Cargo::Message(927), Cargo::Message(928));
+        let (receipt, keepalive) = (Cargo::Receipt, Cargo::Keepalive);
+        for (version, kind, want) in [
+            (Version::V3, Any, [Maybe, Maybe, No, No]),
+            (Version::V3, Control, [Yes, Maybe, Yes, No]),
+            (Version::V3, BulkIn, [No, No, Maybe, Yes]),
+            (Version::V3, BulkOut, [Maybe, Yes, Maybe, No]),
+            (Version::V2, Any, [Yes, Yes, Yes, Yes]),
+            (Version::V2, BulkIn, [Maybe, Maybe, Maybe, Maybe]),
+            (Version::V2, Control, [Yes, Maybe, Yes, Yes]),
+            (Version::V2, BulkOut, [Maybe, Yes, Maybe, Maybe]),
+        ] {
+            let got = [small, big, receipt, keepalive].map(|cargo| rate(kind, version, cargo, 1024));
+            assert_eq!(got, want, "{version:?} {kind:?}");
+        }
+        assert_eq!(rate(Control, Version::V4, Cargo::Message(903), 1024), Yes);
+        assert_eq!(rate(Control, Version::V4, Cargo::Message(904), 1024), Maybe);
+        assert_eq!(rate(Control, Version::V1, Cargo::Message(951), 1024), Yes);
+        assert_eq!(rate(Control, Version::V1, Cargo::Message(952), 1024), Maybe);
+    }
+
+    fn on(kind: ConnectionType, unsent: usize, last_used: u64) -> Candidate {
+        Candidate { kind, version: Version::V3, unsent, last_used }
+    }
+
+    #[test]
+    fn the_best_rated_wins_then_the_shortest_queue_then_the_longest_unused() {
+        let message = Cargo::Message(4096);
+        for (name, candidates, want) in [
+            ("none", vec![], None),
+            ("only bulk-in", vec![on(BulkIn, 0, 0)], None),
+            ("only control", vec![on(Control, 9, 9)], Some(0)),
+            ("bulk-out though it is busy", vec![on(Control, 0, 0), on(BulkOut, 1 << 20, 5)], Some(1)),
+            ("shorter queue", vec![on(BulkOut, 5, 0), on(BulkOut, 4, 9)], Some(1)),
+            ("unused for longer", vec![on(BulkOut, 5, 2), on(BulkOut, 5, 1), on(BulkOut, 5, 3)], Some(1)),
+        ] {
+            assert_eq!(choose(candidates, message, 1024), want, "{name}");
+        }
+    }
+}

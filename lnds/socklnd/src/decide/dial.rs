@@ -1,0 +1,282 @@
+//! When to call a peer, and for which type of connection (wire spec 2.11, 3.9).
+
+use crate::proto::ConnectionType;
+use std::time::{Duration, Instant};
+
+/// After so many refusals in a row a caller stops believing in "try later" (as 2.17 does).
+const PATIENCE: u32 = 3;
+
+/// Open connections by type, called and accepted alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) any: usize,
+    pub(crate) control: usize,
+    pub(crate) bulk_in: usize,
+    pub(crate) bulk_out: usize,
+}
+
+impl Counts {
+    pub(crate) fn of(kinds: impl IntoIterator<Item = ConnectionType>) -> Self {
+        let mut counts = Self::default();
+        for kind in kinds {
+            *match kind {
+                ConnectionType::Any => &mut counts.any,
+                ConnectionType::Control => &mut counts.control,
+                ConnectionType::BulkIn => &mut counts.bulk_in,
+                ConnectionType::BulkOut => &mut counts.bulk_out,
+            } += 1;
+        }
+        counts
+    }
+
+    /// Whether every type is there at least once.
+    const fn all_types(self) -> bool {
+        self.control > 0 && self.bulk_in > 0 && self.bulk_out > 0
+    }
+
+    const fn total(self) -> usize {
+        self.any + self.control + self.bulk_in + self.bulk_out
+    }
+}
+
+/// The type to ask for next, until the set is complete: control, then bulk-in and bulk-out alternately up
+/// to `per_peer` of each; or `per_peer` untyped ones.
+pub(crate) const fn next_type(have: Counts, typed: bool, per_peer: usize) -> Option<ConnectionType> {
+    if !typed {
+        return if have.any < per_peer { Some(ConnectionType::Any) } else { None };
+    }
+    if have.control == 0 {
+        Some(ConnectionType::Control)
+    } else if have.bulk_in <= have.bulk_out && have.bulk_in < per_peer {
+        Some(ConnectionType::BulkIn)
+    } else if have.bulk_out < per_peer {
+        Some(ConnectionType::BulkOut)
+    } else {
+        None
+    }
+}
+
+/// How calling a peer stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dialling {
+    phase: Phase,
+    backoff: Duration,
+    refusals: u32,
+    /// The peer turned surplus connections down: no more are asked for while those that exist last.
+    satisfied: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Idle,
+    /// The connecting thread has been asked to call.
+    Asked,
+    /// A call is under way.
+    Connecting,
+    /// No call before that time.
+    NotBefore(Instant),
+}
+
+/// What follows from a call that brought no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Call again at once.
+    Now,
+    /// Call again then.
+    At(Instant),
+    /// Leave it at the connections there are.
+    Enough,
+    /// The call has failed; if no connection is there, what waits for one fails with it. Call again then.
+    Failed(Instant),
+}
+
+impl Dialling {
+    /// Whether the connecting thread should be asked to call now; notes that it was.
+    pub(crate) fn ask(&mut self, wanted: Option<ConnectionType>) -> bool {
+        if self.phase != Phase::Idle || wanted.is_none() || self.satisfied {
+            return false;
+        }
+        self.phase = Phase::Asked;
+        true
+    }
+
+    /// Whether a call is under way.
+    pub(crate) fn connecting(&self) -> bool {
+        self.phase == Phase::Connecting
+    }
+
+    /// Whether nothing is under way and nothing is planned.
+    pub(crate) fn idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+
+    /// A call begins.
+    pub(crate) fn begin(&mut self) {
+        self.phase = Phase::Connecting;
+    }
+
+    /// There is nothing to call for after all.
+    pub(crate) fn drop_it(&mut self) {
+        self.phase = Phase::Idle;
+    }
+
+    /// The call brought a connection.
+    pub(crate) fn succeeded(&mut self) {
+        *self = Self { satisfied: self.satisfied, ..Self::default() };
+    }
+
+    /// All connections are gone: what the peer turned down before, it may take now.
+    pub(crate) fn start_over(&mut self) {
+        self.satisfied = false;
+    }
+
+    /// The call failed: the next is due after a wait that doubles each time.
+    pub(crate) fn failed(&mut self, now: Instant, min: Duration, max: Duration) -> Next {
+        self.backoff = (2 * self.backoff).max(min).min(max);
+        self.refusals = 0;
+        let at = now + self.backoff;
+        self.phase = Phase::NotBefore(at);
+        Next::Failed(at)
+    }
+
+    /// The peer answered "none" in the version that it was asked in: a race, or one connection too many.
+    pub(crate) fn refused(&mut self, now: Instant, min: Duration, max: Duration, have: Counts) -> Next {
+        self.refusals += 1;
+        if self.refusals < PATIENCE {
+            let at = now + min;
+            self.phase = Phase::NotBefore(at);
+            return Next::At(at);
+        }
+        if have.all_types() || (have.any > 0 && have.any == have.total()) {
+            self.phase = Phase::Idle;
+            self.refusals = 0;
+            self.satisfied = true;
+            return Next::Enough;
+        }
+        self.failed(now, min, max)
+    }
+
+    /// The peer must be called again at once: it proposed another version, or it has been restarted. Too
+    /// often in a row is a failure.
+    pub(crate) fn again(&mut self, now: Instant, min: Duration, max: Duration) -> Next {
+        self.refusals += 1;
+        if self.refusals >= PATIENCE {
+            return self.failed(now, min, max);
+        }
+        self.phase = Phase::Asked;
+        Next::Now
+    }
+
+    /// The wait is over: whether to call. Notes that the connecting thread is about to.
+    pub(crate) fn due(&mut self, now: Instant) -> bool {
+        match self.phase {
+            Phase::NotBefore(at) if at <= now => {
+                self.phase = Phase::Asked;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The call waits for an incoming one to finish.
+    pub(crate) fn postpone(&mut self, until: Instant) {
+        self.phase = Phase::NotBefore(until);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::ConnectionType::{Any, BulkIn, BulkOut, Control};
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const MINUTE: Duration = Duration::from_secs(60);
+    const NO: Option<ConnectionType> = None;
+
+    #[test]
+    fn the_set_is_dialled_in_the_captured_order() {
+        for (typed, per_peer, want) in [
+            (true, 1, vec![Control, BulkIn, BulkOut]),
+            (true, 2, vec![Control, BulkIn, BulkOut, BulkIn, BulkOut]),
+            (false, 2, vec![Any, Any]),
+        ] {
+            let mut have = Vec::new();
+            while let Some(kind) = next_type(Counts::of(have.iter().copied()), typed, per_peer) {
+                have.push(kind);
+            }
+            assert_eq!(have, want);
+        }
+    }
+
+    #[test]
+    fn what_the_peer_opened_counts() {
+        for (have, want) in [
+            (vec![BulkIn], Some(Control)),
+            (vec![Control, BulkOut], Some(BulkIn)),
+            (vec![Control, BulkIn], Some(BulkOut)),
+            (vec![Control, Control, BulkIn, BulkOut], NO),
+            (vec![Control, BulkIn, BulkIn], Some(BulkOut)),
+        ] {
+            assert_eq!(next_type(Counts::of(have.clone()), true, 1), want, "{have:?}");
+        }
+    }
+
+    #[test]
+    fn the_wait_doubles_from_one_second_to_sixty_and_success_ends_it() {
+        let now = Instant::now();
+        let mut dialling = Dialling::default();
+        let waits: Vec<u64> = (0..9)
+            .map(|_| match dialling.failed(now, SECOND, MINUTE) {
+                Next::Failed(at) => (at - now).as_secs(),
+                _ => 0,
+            })
+            .collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        dialling.succeeded();
+        assert_eq!(dialling.failed(now, SECOND, MINUTE), Next::Failed(now + SECOND));
+    }
+
+    #[test]
+    fn one_call_at_a_time_is_asked_for_and_none_before_its_time() {
+        let now = Instant::now();
+        let mut dialling = Dialling::default();
+        assert!(!dialling.ask(NO));
+        assert!(dialling.ask(Some(Control)));
+        assert!(!dialling.ask(Some(Control)));
+        dialling.begin();
+        assert!(dialling.connecting());
+        assert!(!dialling.ask(Some(Control)));
+        let _ = dialling.failed(now, SECOND, MINUTE);
+        assert!(!dialling.ask(Some(Control)));
+        assert!(!dialling.due(now));
+        assert!(dialling.due(now + SECOND));
+        assert!(!dialling.due(now + SECOND));
+    }
+
+    #[test]
+    fn a_third_refusal_is_enough_if_all_types_are_there_and_a_failure_otherwise() {
+        let now = Instant::now();
+        let full = Counts { control: 1, bulk_in: 1, bulk_out: 1, ..Counts::default() };
+        for (have, third) in [(full, Next::Enough), (Counts::default(), Next::Failed(now + SECOND))] {
+            let mut dialling = Dialling::default();
+            assert_eq!(dialling.refused(now, SECOND, MINUTE, have), Next::At(now + SECOND));
+            assert_eq!(dialling.refused(now, SECOND, MINUTE, have), Next::At(now + SECOND));
+            assert_eq!(dialling.refused(now, SECOND, MINUTE, have), third);
+            assert_eq!(dialling.ask(Some(BulkIn)), false, "{have:?}");
+        }
+    }
+
+    #[test]
+    fn a_peer_that_had_enough_is_asked_again_once_its_connections_are_gone() {
+        let now = Instant::now();
+        let full = Counts { control: 1, bulk_in: 1, bulk_out: 1, ..Counts::default() };
+        let mut dialling = Dialling::default();
+        for _ in 0..3 {
+            let _ = dialling.refused(now, SECOND, MINUTE, full);
+        }
+        assert!(!dialling.ask(Some(Control)));
+        dialling.start_over();
+        assert!(dialling.ask(Some(Control)));
+    }
+}

@@ -1,0 +1,107 @@
+//! Who a caller is (wire spec 2.7).
+
+use crate::proto::Hello;
+use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
+use lnet_wire::nid::Address;
+use lnet_wire::{Nid, Pid, ProcessId};
+use std::net::{IpAddr, SocketAddr};
+
+/// What a peer is known as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// Its name here.
+    pub(crate) id: ProcessId,
+    /// Whether the name was made up, so that every message from it must be relabelled with it.
+    pub(crate) made_up: bool,
+}
+
+/// Who calls the interface `mine` from `source` with `hello`.
+///
+/// A caller from a privileged port is who it says. From another port the kernel believes nothing and makes
+/// a name up of source address and port. We believe such a caller if it names the address that it calls
+/// from, on the net that it calls: then nodes without privileges can be full peers of each other, and what
+/// is claimed is no more than what the address proves.
+pub(crate) fn identify(hello: &Hello, source: SocketAddr, mine: Nid) -> Identity {
+    let claimed = ProcessId { nid: hello.src_nid, pid: hello.src_pid };
+    let from_its_address = Nid::from_ip(mine, source.ip());
+    if source.port() <= LAST_PRIVILEGED_PORT || claimed.nid == from_its_address {
+        return Identity { id: claimed, made_up: false };
+    }
+    let pid = Pid(Pid::USER_FLAG | u32::from(source.port()));
+    Identity { id: ProcessId { nid: from_its_address, pid }, made_up: true }
+}
+
+/// NIDs of IP networks.
+pub(crate) trait IpNid: Sized {
+    /// The NID of `ip` on the net of `on`.
+    fn from_ip(on: Self, ip: IpAddr) -> Self;
+    /// The IP address that it names.
+    fn ip(self) -> IpAddr;
+}
+
+impl IpNid for Nid {
+    fn from_ip(on: Self, ip: IpAddr) -> Self {
+        match ip.to_canonical() {
+            IpAddr::V4(ip) => Self::new(on.net(), u32::from(ip)),
+            IpAddr::V6(ip) => Self::new_long(on.net(), ip.octets()),
+        }
+    }
+
+    fn ip(self) -> IpAddr {
+        match self.address() {
+            Address::Short(address) => IpAddr::V4(address.into()),
+            Address::Long(address) => IpAddr::V6(address.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::proto::{ConnectionType, Version};
+    use lnet_wire::{NetId, NetType};
+
+    #[test]
+    fn every_row_of_who_is_who() {
+        let tcp = |address| Nid::new(NetId::new(NetType::TCP, 0), address);
+        let tcp9 = |address| Nid::new(NetId::new(NetType::TCP, 9), address);
+        let mine = tcp(0x0a00_0002);
+        for (source, claimed, pid, id, made_up) in [
+            // From a privileged port anything is believed, also what does not fit the address.
+            ("10.0.0.1:1023", tcp(0x0a00_0001), 12345, (tcp(0x0a00_0001), 12345), false),
+            ("10.0.0.1:1023", tcp(0x0a00_0037), 12345, (tcp(0x0a00_0037), 12345), false),
+            ("10.0.0.1:900", tcp9(0x0a00_0001), 12345, (tcp9(0x0a00_0001), 12345), false),
+            ("10.0.0.1:1023", tcp(0x0a00_0001), 0x8000_3039, (tcp(0x0a00_0001), 0x8000_3039), false),
+            // From another one only its own address on the net that it calls.
+            ("10.0.0.1:1024", tcp(0x0a00_0001), 12345, (tcp(0x0a00_0001), 12345), false),
+            ("10.0.0.1:40000", tcp(0x0a00_0009), 12345, (tcp(0x0a00_0001), 0x8000_0000 | 40000), true),
+            ("10.0.0.1:40000", tcp9(0x0a00_0001), 12345, (tcp(0x0a00_0001), 0x8000_0000 | 40000), true),
+            ("[::ffff:10.0.0.1]:40000", tcp(0x0a00_0001), 12345, (tcp(0x0a00_0001), 12345), false),
+        ] {
+            let hello = Hello {
+                version: Version::V3,
+                src_nid: claimed,
+                dest_nid: Some(mine),
+                src_pid: Pid(pid),
+                dest_pid: Pid(0),
+                src_incarnation: 1,
+                dest_incarnation: 0,
+                connection_type: Some(ConnectionType::Control),
+                ips: vec![],
+            };
+            let want = Identity { id: ProcessId { nid: id.0, pid: Pid(id.1) }, made_up };
+            assert_eq!(identify(&hello, source.parse().unwrap(), mine), want, "{source} {claimed:?}");
+        }
+    }
+
+    #[test]
+    fn a_nid_and_its_address_are_the_same() {
+        let mine = Nid::new(NetId::new(NetType::TCP, 3), 0x7f00_0001);
+        for ip in ["10.0.0.1", "fd99::11"] {
+            let ip: IpAddr = ip.parse().unwrap();
+            assert_eq!(Nid::from_ip(mine, ip).ip(), ip);
+            assert_eq!(Nid::from_ip(mine, ip).net(), mine.net());
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Both sides of the handshake as state machines without I/O: bytes in, what to do out.
+//!
+//! Each says how many bytes it still needs and is given no more than those, so that nothing of the messages
+//! behind a HELLO is ever swallowed.
+
+use crate::proto::acceptor::{self, Decision, Unwelcome};
+use crate::proto::hello::{Decoded, HelloError};
+use crate::proto::{ConnectionType, Hello, Version};
+use lnet_wire::byte_order::ByteOrder;
+use lnet_wire::{Nid, Pid, ProcessId};
+
+/// This node's side of any HELLO.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Own {
+    pub(crate) nid: Nid,
+    pub(crate) pid: Pid,
+    pub(crate) incarnation: u64,
+}
+
+impl Own {
+    /// A HELLO to `dest`: destination PID and incarnation are 0, as every kernel sends them.
+    pub(crate) fn hello(self, version: Version, dest: Nid, kind: Option<ConnectionType>) -> Hello {
+        Hello {
+            version,
+            src_nid: self.nid,
+            dest_nid: (version != Version::V1).then_some(dest),
+            src_pid: self.pid,
+            dest_pid: Pid(0),
+            src_incarnation: self.incarnation,
+            dest_incarnation: 0,
+            connection_type: kind,
+            ips: Vec::new(),
+        }
+    }
+}
+
+/// The called side: a connection request, then a HELLO.
+#[derive(Debug)]
+pub(crate) struct Passive {
+    bytes: Vec<u8>,
+    /// The interface that was called, once the request is in.
+    target: Option<Nid>,
+    need: usize,
+    pieces: u32,
+}
+
+/// What the called side does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PassiveStep {
+    /// Read on.
+    More,
+    /// Send [`acceptor::REFUSAL`] and close.
+    RefuseRequest,
+    /// Send a HELLO of type none in the version of ours, with our own NID as destination, and close: so the
+    /// caller learns which version we speak.
+    OfferVersion {
+        /// The interface that was called.
+        target: Nid,
+    },
+    /// Close without a word.
+    Close(PassiveError),
+    /// The HELLO is complete.
+    Hello {
+        /// The interface that was called.
+        target: Nid,
+        /// The caller's HELLO.
+        hello: Hello,
+        /// The caller's byte order.
+        order: ByteOrder,
+    },
+}
+
+/// Why the called side closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PassiveError {
+    #[error(transparent)]
+    Request(#[from] Unwelcome),
+    #[error(transparent)]
+    Hello(#[from] HelloError),
+}
+
+impl Passive {
+    pub(crate) fn new() -> Self {
+        Self { bytes: Vec::with_capacity(80), target: None, need: 4, pieces: 0 }
+    }
+
+    /// How many bytes to read now.
+    pub(crate) fn wants(&self) -> usize {
+        self.need.saturating_sub(self.bytes.len())
+    }
+
+    /// The interface called, once that is known.
+    pub(crate) fn target(&self) -> Option<Nid> {
+        self.target
+    }
+
+    /// Takes bytes, at most [`Passive::wants`] of them.
+    pub(crate) fn feed(&mut self, bytes: &[u8], is_mine: impl FnOnce(Nid) -> bool) -> PassiveStep {
+        self.bytes.extend_from_slice(bytes);
+        let Some(target) = self.target else {
+            return match acceptor::decide(&self.bytes, is_mine) {
+                Decision::Need(need) => self.more(need),
+                Decision::Refuse => PassiveStep::RefuseRequest,
+                Decision::Close(why) => PassiveStep::Close(why.into()),
+                Decision::Accept { target, .. } => {
+                    self.target = Some(target);
+                    self.bytes.clear();
+                    self.more(4)
+                }
+            };
+        };
+        match Hello::decode(&self.bytes) {
+            Ok(Decoded::Need(need)) => self.more(need),
+            Ok(Decoded::Done { hello, order, .. }) => PassiveStep::Hello { target, hello, order },
+            Err(HelloError::UnknownVersion(_)) => PassiveStep::OfferVersion { target },
+            Err(why) => PassiveStep::Close(why.into()),
+        }
+    }
+
+    /// How many pieces of the handshake are complete: for each the caller has a time limit.
+    pub(crate) fn pieces(&self) -> u32 {
+        self.pieces
+    }
+
+    fn more(&mut self, need: usize) -> PassiveStep {
+        if need != self.need || self.bytes.is_empty() {
+            self.pieces += 1;
+        }
+        self.need = need;
+        PassiveStep::More
+    }
+}
+
+/// The calling side: it has sent a request and a HELLO and waits for the answer.
+#[derive(Debug)]
+pub(crate) struct Active {
+    peer: ProcessId,
+    version: Version,
+    kind: ConnectionType,
+    bytes: Vec<u8>,
+    need: usize,
+}
+
+/// What the calling side does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ActiveStep {
+    /// Read on.
+    More,
+    /// The connection stands.
+    Open {
+        /// The version that the peer settled on.
+        version: Version,
+        /// Which life of the peer this is.
+        incarnation: u64,
+        /// The peer's byte order.
+        order: ByteOrder,
+    },
+    /// Not now: there is a race, or there are enough connections.
+    TryLater,
+    /// Call again at once, with this version.
+    UseVersion(Version),
+    /// Close: the peer breaks the protocol.
+    Close(ActiveError),
+}
+
+/// Why the calling side closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ActiveError {
+    #[error("its acceptor does not take our connection request")]
+    RequestRefused,
+    #[error(transparent)]
+    Hello(#[from] HelloError),
+    #[error("it answered as {0:x?}")]
+    SomebodyElse(ProcessId),
+    #[error("it answered with connection type {answered:?} to {asked:?}")]
+    WrongType { asked: ConnectionType, answered: ConnectionType },
+}
+
+impl Active {
+    pub(crate) fn new(peer: ProcessId, version: Version, kind: ConnectionType) -> Self {
+        Self { peer, version, kind, bytes: Vec::with_capacity(80), need: 4 }
+    }
+
+    /// What to send first: request and HELLO. `None` when a NID does not fit in the version.
+    pub(crate) fn opening(&self, own: Own) -> Option<Vec<u8>> {
+        let hello = own.hello(self.version, self.peer.nid, Some(self.kind)).encode()?;
+        Some([acceptor::encode_request(self.peer.nid), hello].concat())
+    }
+
+    /// The type asked for.
+    pub(crate) fn kind(&self) -> ConnectionType {
+        self.kind
+    }
+
+    /// How many bytes to read now.
+    pub(crate) fn wants(&self) -> usize {
+        self.need.saturating_sub(self.bytes.len())
+    }
+
+    /// Takes bytes, at most [`Active::wants`] of them.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> ActiveStep {
+        self.bytes.extend_from_slice(bytes);
+        match Hello::decode(&self.bytes) {
+            Ok(Decoded::Need(need)) => {
+                self.need = need;
+                ActiveStep::More
+            }
+            Ok(Decoded::Done { hello, order, .. }) => self.judge(&hello, order),
+            Err(HelloError::BadMagic(acceptor::MAGIC)) => ActiveStep::Close(ActiveError::RequestRefused),
+            Err(why) => ActiveStep::Close(why.into()),
+        }
+    }
+
+    fn judge(&self, hello: &Hello, order: ByteOrder) -> ActiveStep {
+        let answered = ProcessId { nid: hello.src_nid, pid: hello.src_pid };
+        if answered != self.peer {
+            return ActiveStep::Close(ActiveError::SomebodyElse(answered));
+        }
+        match hello.connection_type {
+            None if hello.version == self.version => ActiveStep::TryLater,
+            None => ActiveStep::UseVersion(hello.version),
+            Some(answered) if answered.mirror() != self.kind => {
+                ActiveStep::Close(ActiveError::WrongType { asked: self.kind, answered })
+            }
+            Some(_) => ActiveStep::Open { version: hello.version, incarnation: hello.src_incarnation, order },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use crate::proto::ConnectionType::{BulkIn, BulkOut, Control};
+    use lnet_wire::{NetId, NetType};
+
+    fn nid(address: u32) -> Nid {
+        Nid::new(NetId::new(NetType::TCP, 0), address)
+    }
+
+    fn caller() -> Own {
+        Own { nid: nid(1), pid: Pid::LUSTRE, incarnation: 0x11 }
+    }
+
+    fn called() -> Own {
+        Own { nid: nid(2), pid: Pid::LUSTRE, incarnation: 0x22 }
+    }
+
+    /// Feeds all bytes in pieces as wanted; the step where it ended and how much was taken.
+    fn play_passive(mut bytes: &[u8]) -> (PassiveStep, usize) {
+        let all = bytes.len();
+        let mut passive = Passive::new();
+        loop {
+            let n = passive.wants().min(bytes.len());
+            match passive.feed(&bytes[..n], |nid| nid == called().nid) {
+                PassiveStep::More if n < bytes.len() || passive.wants() == 0 => bytes = &bytes[n..],
+                PassiveStep::More => return (PassiveStep::More, all),
+                step => return (step, all - bytes.len() + n),
+            }
+        }
+    }
+
+    fn request() -> Vec<u8> {
+        acceptor::encode_request(called().nid)
+    }
+
+    fn v3(kind: Option<ConnectionType>) -> Hello {
+        caller().hello(Version::V3, called().nid, kind)
+    }
+
+    #[test]
+    fn every_row_of_the_passive_answers_to_odd_requests() {
+        let hello = |hello: &Hello| hello.encode().unwrap();
+        let edit = |offset: usize, with: &[u8]| {
+            let mut bytes = hello(&v3(Some(Control)));
+            bytes[offset..offset + with.len()].copy_from_slice(with);
+            bytes
+        };
+        let offer = PassiveStep::OfferVersion { target: called().nid };
+        let close = |why: HelloError| PassiveStep::Close(why.into());
+        let open =
+            |hello: Hello| PassiveStep::Hello { target: called().nid, hello, order: ByteOrder::Little };
+        let with_ips = Hello { ips: vec![1, 2], ..v3(Some(Control)) };
+        let v2 = caller().hello(Version::V2, called().nid, Some(Control));
+        let v4 = caller().hello(Version::V4, called().nid, Some(Control));
+        for (name, bytes, want) in [
+            ("v3", hello(&v3(Some(Control))), open(v3(Some(Control)))),
+            ("v2", hello(&v2), open(v2.clone())),
+            ("v4", hello(&v4), open(v4.clone())),
+            ("v4 as short as v3", edit(4, &[4]), PassiveStep::More),
+            ("version 99", edit(4, &[99]), offer),
+            ("wrong magic", edit(0, &[0; 4]), close(HelloError::BadMagic(0))),
+            ("no HELLO", vec![], PassiveStep::More),
+            ("type 7", edit(48, &[7]), close(HelloError::UnknownType(7))),
+            ("type none", hello(&v3(None)), open(v3(None))),
+            ("source any", edit(8, &[0xff; 8]), close(HelloError::SourceNotConcrete)),
+            ("17 IPs", edit(52, &[17]), close(HelloError::BadIpList(68))),
+            ("2 IPs", hello(&with_ips), open(with_ips.clone())),
+            (
+                "destination not ours",
+                edit(16, &[9]),
+                open(Hello { dest_nid: Some(nid(9)), ..v3(Some(Control)) }),
+            ),
+        ] {
+            let (step, _) = play_passive(&[request(), bytes].concat());
+            assert_eq!(step, want, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_bad_request_is_not_read_further() {
+        let mut bytes = request();
+        bytes[4] = 99;
+        assert_eq!(play_passive(&bytes), (PassiveStep::RefuseRequest, 8));
+        bytes[0] = 1;
+        let (step, read) = play_passive(&bytes);
+        assert!(matches!(step, PassiveStep::Close(PassiveError::Request(Unwelcome::BadMagic(_)))));
+        assert_eq!(read, 4);
+    }
+
+    #[test]
+    fn nothing_behind_the_hello_is_taken() {
+        let opening = Active::new(ProcessId { nid: called().nid, pid: Pid::LUSTRE }, Version::V3, Control)
+            .opening(caller())
+            .unwrap();
+        let (step, read) = play_passive(&[&opening[..], &[0xc1; 500]].concat());
+        assert!(matches!(step, PassiveStep::Hello { .. }));
+        assert_eq!(read, opening.len());
+        assert_eq!(read, 72);
+    }
+
+    fn play_active(asked: ConnectionType, bytes: &[u8]) -> ActiveStep {
+        let peer = ProcessId { nid: called().nid, pid: Pid::LUSTRE };
+        let mut active = Active::new(peer, Version::V3, asked);
+        let mut rest = bytes;
+        loop {
+            let n = active.wants().min(rest.len());
+            let step = active.feed(&rest[..n]);
+            rest = &rest[n..];
+            if step != ActiveStep::More || rest.is_empty() {
+                return step;
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_active_sides_table() {
+        let answer = |version, kind| called().hello(version, caller().nid, kind);
+        let open = |version| ActiveStep::Open { version, incarnation: 0x22, order: ByteOrder::Little };
+        let other = Hello { src_nid: nid(3), ..answer(Version::V3, Some(Control)) };
+        let process = Hello { src_pid: Pid(1), ..answer(Version::V3, Some(Control)) };
+        let somebody =
+            |nid, pid| ActiveStep::Close(ActiveError::SomebodyElse(ProcessId { nid, pid: Pid(pid) }));
+        let wrong = ActiveError::WrongType { asked: BulkIn, answered: BulkIn };
+        for (name, asked, hello, want) in [
+            ("accepted", Control, answer(Version::V3, Some(Control)), open(Version::V3)),
+            ("mirrored", BulkIn, answer(Version::V3, Some(BulkOut)), open(Version::V3)),
+            ("not mirrored", BulkIn, answer(Version::V3, Some(BulkIn)), ActiveStep::Close(wrong)),
+            ("older version", Control, answer(Version::V2, Some(Control)), open(Version::V2)),
+            ("try later", Control, answer(Version::V3, None), ActiveStep::TryLater),
+            ("other version", Control, answer(Version::V2, None), ActiveStep::UseVersion(Version::V2)),
+            ("somebody else", Control, other, somebody(nid(3), 12345)),
+            ("another process", Control, process, somebody(nid(2), 1)),
+        ] {
+            assert_eq!(play_active(asked, &hello.encode().unwrap()), want, "{name}");
+        }
+        assert_eq!(play_active(Control, &acceptor::REFUSAL), ActiveStep::Close(ActiveError::RequestRefused));
+        assert!(matches!(play_active(Control, &[0; 8]), ActiveStep::Close(ActiveError::Hello(_))));
+        assert!(matches!(
+            play_active(Control, &[0x63, 0x69, 0x72, 0x45, 9, 0, 0, 0]),
+            ActiveStep::Close(ActiveError::Hello(HelloError::UnknownVersion(9)))
+        ));
+    }
+}

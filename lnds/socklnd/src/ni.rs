@@ -1,0 +1,178 @@
+//! One interface that the driver serves: its peers and connections, and its end.
+
+use crate::connection::Connection;
+use crate::counters::Counts;
+use crate::decide::identity::Identity;
+use crate::driver::Shared;
+use crate::handshake::Own;
+use crate::peer::Peer;
+use crate::sync::lock;
+use lnet_core::lnd::{LndNi, SendOutcome, Upcalls};
+use lnet_core::topology::Ni;
+use lnet_core::{Errno, Message};
+use lnet_wire::ProcessId;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+/// Locks of the table of peers, so that senders to different peers seldom meet.
+const SHARDS: usize = 32;
+/// How long a shut-down sleeps when nobody tells it to look again.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+type PeerMap = HashMap<ProcessId, Arc<Peer>, foldhash::fast::RandomState>;
+
+pub(crate) struct SockNi {
+    pub(crate) own: Own,
+    /// The core's name of it. Not to keep it alive: it keeps this.
+    lnet_ni: Weak<Ni>,
+    pub(crate) upcalls: Arc<dyn Upcalls>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) counts: Counts,
+    hasher: foldhash::fast::RandomState,
+    peers: Box<[Mutex<PeerMap>]>,
+    connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
+    ending: AtomicBool,
+    quiet: (Mutex<()>, Condvar),
+}
+
+impl SockNi {
+    pub(crate) fn new(
+        own: Own,
+        lnet_ni: &Arc<Ni>,
+        upcalls: Arc<dyn Upcalls>,
+        shared: &Arc<Shared>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            own,
+            lnet_ni: Arc::downgrade(lnet_ni),
+            upcalls,
+            shared: Arc::clone(shared),
+            counts: Counts::default(),
+            hasher: foldhash::fast::RandomState::default(),
+            peers: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            connections: Mutex::default(),
+            ending: AtomicBool::new(false),
+            quiet: (Mutex::new(()), Condvar::new()),
+        })
+    }
+
+    pub(crate) fn lnet_ni(&self) -> Option<Arc<Ni>> {
+        self.lnet_ni.upgrade()
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
+    }
+
+    /// The peer with this identity, made if it is not known; `None` when the interface is ending.
+    pub(crate) fn peer(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
+        let mut peers = lock(self.shard(identity.id));
+        // Under the lock: the end empties the table after it has set the mark.
+        if self.is_ending() {
+            return None;
+        }
+        let peer = peers.entry(identity.id).or_insert_with(|| Peer::new(identity, self));
+        Some(Arc::clone(peer))
+    }
+
+    pub(crate) fn forget_peer(&self, peer: &Peer) {
+        let mut peers = lock(self.shard(peer.id));
+        if peers.get(&peer.id).is_some_and(|known| std::ptr::eq(&**known, peer)) {
+            peers.remove(&peer.id);
+        }
+    }
+
+    pub(crate) fn all_peers(&self) -> Vec<Arc<Peer>> {
+        self.peers.iter().flat_map(|shard| lock(shard).values().cloned().collect::<Vec<_>>()).collect()
+    }
+
+    pub(crate) fn remember_connection(&self, connection: &Arc<Connection>) -> Result<(), Errno> {
+        let mut connections = lock(&self.connections);
+        if self.is_ending() {
+            return Err(Errno::Shutdown);
+        }
+        connections.insert(connection.id, Arc::clone(connection));
+        Ok(())
+    }
+
+    pub(crate) fn forget_connection(&self, id: u64) {
+        let gone = lock(&self.connections).remove(&id);
+        drop(gone);
+    }
+
+    pub(crate) fn all_connections(&self) -> Vec<Arc<Connection>> {
+        lock(&self.connections).values().cloned().collect()
+    }
+
+    /// A thread has left a closed connection.
+    pub(crate) fn note_quiet(&self) {
+        let _guard = lock(&self.quiet.0);
+        self.quiet.1.notify_all();
+    }
+
+    fn shard(&self, id: ProcessId) -> &Mutex<PeerMap> {
+        let hash = self.hasher.hash_one(id) as usize;
+        &self.peers[hash % self.peers.len()]
+    }
+
+    fn send(self: &Arc<Self>, mut message: Box<Message>) -> SendOutcome {
+        let identity = Identity { id: message.next_hop(), made_up: message.next_hop().pid.is_user() };
+        loop {
+            let Some(peer) = self.peer(identity) else {
+                return SendOutcome::Done(message, Err(Errno::Shutdown));
+            };
+            message = match peer.send(message) {
+                Ok(outcome) => return outcome,
+                Err(message) => message,
+            };
+        }
+    }
+
+    fn shutdown(self: &Arc<Self>) {
+        if self.ending.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        self.shared.connd.remove_ni(self);
+        self.shared.forget_ni(self);
+        let connections = self.all_connections();
+        for shard in &self.peers {
+            let peers = std::mem::take(&mut *lock(shard));
+            for peer in peers.into_values() {
+                peer.shutdown();
+            }
+        }
+        // Those that their peers have left behind, too.
+        for connection in &connections {
+            connection.close(Errno::Shutdown);
+        }
+        self.wait_until_quiet(&connections);
+    }
+
+    /// Waits for the threads that were at work on a connection: they make the last upcalls.
+    fn wait_until_quiet(&self, connections: &[Arc<Connection>]) {
+        if crate::driver::is_driver_thread() {
+            // A handler ends the interface that called it: waiting for itself would be for ever.
+            return;
+        }
+        let mut guard = lock(&self.quiet.0);
+        while !connections.iter().all(|connection| connection.is_quiet()) {
+            guard = self.quiet.1.wait_timeout(guard, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// What the core holds of an interface.
+pub(crate) struct Face(pub(crate) Arc<SockNi>);
+
+impl LndNi for Face {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        self.0.send(message)
+    }
+
+    fn shutdown(&self) {
+        self.0.shutdown();
+    }
+}

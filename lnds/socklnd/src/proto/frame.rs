@@ -1,0 +1,279 @@
+//! The frame of a message on an established connection (wire spec 3.1).
+//!
+//! From version 2 on 24 bytes stand before each LNet header: kind, checksum, two cookies. A NOOP is those
+//! 24 bytes and nothing else. Version 1 has bare LNet headers.
+
+use crate::proto::hello::Version;
+use lnet_wire::Header;
+use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
+use lnet_wire::header::{HEADER_LEN, HeaderError, LONG_HEADER_LEN};
+use thiserror::Error;
+
+/// Bytes of the driver's own header.
+pub const FRAME_LEN: usize = 24;
+/// The most bytes that stand before a payload: frame and 96-byte LNet header.
+pub const MAX_HEAD_LEN: usize = FRAME_LEN + LONG_HEADER_LEN;
+/// The receipt cookie of a keep-alive, which nobody asked for and nobody answers.
+pub const KEEPALIVE_COOKIE: u64 = 1;
+
+const NOOP: u32 = 0xc0;
+const LNET: u32 = 0xc1;
+
+/// What the driver itself says with a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cookies {
+    /// In a message: asks for a receipt with this cookie (0: does not). In a NOOP: a second receipt.
+    pub request: u64,
+    /// A receipt for the message that came with this cookie (0: none).
+    pub receipt: u64,
+}
+
+/// The bytes from the start of a message, or NOOP, to its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    bytes: [u8; MAX_HEAD_LEN],
+    len: u8,
+}
+
+impl Head {
+    /// The head of a message on a connection of `version`, little-endian, checksum 0. Version 1 has no
+    /// place for cookies. `None` when a NID does not fit in the version's header.
+    pub fn message(version: Version, header: &Header, cookies: Cookies) -> Option<Self> {
+        let mut head = match version {
+            Version::V1 => Self { bytes: [0; MAX_HEAD_LEN], len: 0 },
+            _ => Self::frame(LNET, cookies),
+        };
+        match version {
+            Version::V4 => head.append(&header.encode_long()),
+            _ => head.append(&header.encode()?),
+        }
+        Some(head)
+    }
+
+    /// A NOOP, little-endian, checksum 0.
+    pub fn noop(cookies: Cookies) -> Self {
+        Self::frame(NOOP, cookies)
+    }
+
+    /// Puts a checksum in. Not for version 1, which has none.
+    pub fn set_checksum(&mut self, checksum: u32) {
+        put_u32(&mut self.bytes, 4, checksum);
+    }
+
+    /// The bytes as they go on the wire.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len).min(MAX_HEAD_LEN)]
+    }
+
+    fn frame(kind: u32, cookies: Cookies) -> Self {
+        let mut bytes = [0; MAX_HEAD_LEN];
+        put_u32(&mut bytes, 0, kind);
+        put_u64(&mut bytes, 8, cookies.request);
+        put_u64(&mut bytes, 16, cookies.receipt);
+        Self { bytes, len: FRAME_LEN as u8 }
+    }
+
+    fn append(&mut self, more: &[u8]) {
+        let at = usize::from(self.len);
+        self.bytes[at..at + more.len()].copy_from_slice(more);
+        self.len += more.len() as u8;
+    }
+}
+
+/// Why bytes are not the head of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// Neither NOOP nor LNet message.
+    #[error("a frame of unknown kind {0:#x}")]
+    UnknownKind(u32),
+    /// The LNet header behind it makes no sense.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+}
+
+/// What the next bytes of a connection are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// Read until this many bytes are there.
+    Need(usize),
+    /// A NOOP of [`FRAME_LEN`] bytes.
+    Noop {
+        /// Its receipts.
+        cookies: Cookies,
+        /// 0 for none.
+        checksum: u32,
+    },
+    /// A message.
+    Message {
+        /// The receipt that it asks for and the one that it brings.
+        cookies: Cookies,
+        /// 0 for none.
+        checksum: u32,
+        /// The LNet header.
+        header: Header,
+        /// Bytes before the payload.
+        len: usize,
+    },
+}
+
+/// Bytes that stand before the payload of a message on a connection of `version`.
+pub const fn head_len(version: Version) -> usize {
+    match version {
+        Version::V1 => HEADER_LEN,
+        Version::V2 | Version::V3 => FRAME_LEN + HEADER_LEN,
+        Version::V4 => MAX_HEAD_LEN,
+    }
+}
+
+/// Reads the head of what comes next on a connection. `order` is that of the peer's HELLO and holds for the
+/// frame; LNet headers are little-endian whoever sends them.
+pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incoming, FrameError> {
+    let (cookies, checksum, at) = match version {
+        Version::V1 => (Cookies::default(), 0, 0),
+        _ => {
+            if bytes.len() < FRAME_LEN {
+                return Ok(Incoming::Need(FRAME_LEN));
+            }
+            let checksum = order.u32(bytes, 4);
+            let cookies = Cookies { request: order.u64(bytes, 8), receipt: order.u64(bytes, 16) };
+            match order.u32(bytes, 0) {
+                NOOP => return Ok(Incoming::Noop { cookies, checksum }),
+                LNET => (cookies, checksum, FRAME_LEN),
+                other => return Err(FrameError::UnknownKind(other)),
+            }
+        }
+    };
+    let len = head_len(version);
+    if bytes.len() < len {
+        return Ok(Incoming::Need(len));
+    }
+    let header = match version {
+        Version::V4 => Header::decode_long(&array(bytes, at))?,
+        _ => Header::decode(&array(bytes, at))?,
+    };
+    Ok(Incoming::Message { cookies, checksum, header, len })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use lnet_wire::{Body, NetId, NetType, Nid, Pid, WireHandle};
+    use proptest::prelude::*;
+
+    const LITTLE: ByteOrder = ByteOrder::Little;
+
+    fn header() -> Header {
+        let net = NetId::new(NetType::TCP, 0);
+        Header {
+            dest_nid: Nid::new(net, 0x0a00_0002),
+            src_nid: Nid::new(net, 0x0a00_0001),
+            dest_pid: Pid::LUSTRE,
+            src_pid: Pid::LUSTRE,
+            payload_length: 0,
+            body: Body::Get {
+                reply: WireHandle { interface_cookie: 0x17aa_aaaa_aaaa_aaaa, object_cookie: 0x1d },
+                match_bits: lnet_wire::PING_MATCH_BITS,
+                portal: 0,
+                offset: 0,
+                sink_length: 272,
+            },
+        }
+    }
+
+    #[test]
+    fn a_ping_has_the_bytes_of_the_worked_example() {
+        let want = "c10000000000000000000000000000000000000000000000\
+                    0200000a000002000100000a00000200393000003930000002000000000000\
+                    00aaaaaaaaaaaaaa171d0000000000000000000000000000800000000000000000\
+                    1001000000000000";
+        let head = Head::message(Version::V3, &header(), Cookies::default()).unwrap();
+        let hex: String = head.bytes().iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hex, want.replace(char::is_whitespace, ""));
+    }
+
+    #[test]
+    fn a_keepalive_has_the_bytes_of_the_worked_example() {
+        let head = Head::noop(Cookies { request: 0, receipt: KEEPALIVE_COOKIE });
+        let mut want = [0; 24];
+        want[0] = 0xc0;
+        want[16] = 1;
+        assert_eq!(head.bytes(), want);
+    }
+
+    #[test]
+    fn a_head_is_as_long_as_its_version_says_and_reads_back() {
+        for (version, len) in [(Version::V1, 72), (Version::V2, 96), (Version::V3, 96), (Version::V4, 120)] {
+            let sent = match version {
+                Version::V1 => Cookies::default(),
+                _ => Cookies { request: 2, receipt: 3 },
+            };
+            let head = Head::message(version, &header(), sent).unwrap();
+            assert_eq!(head.bytes().len(), len);
+            assert_eq!(
+                decode(version, LITTLE, head.bytes()).unwrap(),
+                Incoming::Message { cookies: sent, checksum: 0, header: header(), len }
+            );
+            for short in 0..len {
+                match decode(version, LITTLE, &head.bytes()[..short]).unwrap() {
+                    Incoming::Need(n) => assert!(n > short && n <= len),
+                    other => panic!("{other:?} of {short} bytes"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_noop_needs_no_more_than_its_24_bytes() {
+        let head = Head::noop(Cookies { request: 7, receipt: 9 });
+        let want = Incoming::Noop { cookies: Cookies { request: 7, receipt: 9 }, checksum: 0 };
+        assert_eq!(decode(Version::V3, LITTLE, head.bytes()), Ok(want));
+    }
+
+    #[test]
+    fn the_frame_follows_the_peers_order_and_the_lnet_header_does_not() {
+        let mut head = Head::message(Version::V3, &header(), Cookies { request: 5, receipt: 6 }).unwrap();
+        head.set_checksum(0x0102_0304);
+        let mut bytes = head.bytes().to_vec();
+        for (offset, size) in [(0, 4), (4, 4), (8, 8), (16, 8)] {
+            bytes[offset..offset + size].reverse();
+        }
+        assert_eq!(
+            decode(Version::V3, ByteOrder::Big, &bytes).unwrap(),
+            Incoming::Message {
+                cookies: Cookies { request: 5, receipt: 6 },
+                checksum: 0x0102_0304,
+                header: header(),
+                len: 96
+            }
+        );
+    }
+
+    #[test]
+    fn other_kinds_and_other_message_types_are_errors() {
+        let mut bytes = Head::message(Version::V3, &header(), Cookies::default()).unwrap().bytes().to_vec();
+        bytes[24 + 24] = 9;
+        assert_eq!(decode(Version::V3, LITTLE, &bytes), Err(FrameError::Header(HeaderError::UnknownType(9))));
+        bytes[0] = 0xc2;
+        assert_eq!(decode(Version::V3, LITTLE, &bytes), Err(FrameError::UnknownKind(0xc2)));
+    }
+
+    #[test]
+    fn a_long_nid_fits_only_in_version_4() {
+        let long = Header { src_nid: Nid::new_long(NetId::new(NetType::TCP, 0), [1; 16]), ..header() };
+        assert!(Head::message(Version::V3, &long, Cookies::default()).is_none());
+        assert!(Head::message(Version::V4, &long, Cookies::default()).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..130), kind in 0xbf_u8..0xc3) {
+            for version in [Version::V1, Version::V2, Version::V3, Version::V4] {
+                for order in [ByteOrder::Little, ByteOrder::Big] {
+                    let _ = decode(version, order, &bytes);
+                }
+                let _ = decode(version, LITTLE, &[&[kind, 0, 0, 0], &bytes[..]].concat());
+            }
+        }
+    }
+}

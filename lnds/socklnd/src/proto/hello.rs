@@ -1,0 +1,503 @@
+//! HELLO: the handshake that tells each side who the other is and what the connection is for
+//! (wire spec 2.2 to 2.5).
+
+use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
+use lnet_wire::{Nid, Pid};
+use thiserror::Error;
+
+/// The first four bytes of a HELLO of version 2 and later, in the sender's order.
+pub const MAGIC: u32 = 0x4572_6963;
+/// The first four bytes of a HELLO of version 1, always little-endian.
+pub const MAGIC_V1: u32 = 0xeebc_0ded;
+/// The most IP addresses a HELLO may list.
+pub const MAX_IPS: u32 = 16;
+/// The longest HELLO there is: version 1 with a full list.
+pub const MAX_LEN: usize = HELLO_LEN_V1 + 4 * MAX_IPS as usize;
+
+const HELLO_LEN_V1: usize = 72;
+const HELLO_LEN: usize = 56;
+const HELLO_LEN_V4: usize = 80;
+/// The message type "HELLO" inside a version 1 handshake.
+const V1_MESSAGE_TYPE: u32 = 4;
+
+/// The driver protocol of a connection. It settles the HELLO's layout and the framing of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Version {
+    /// Bare LNet messages; only the oldest peers.
+    V1 = 1,
+    /// Framed messages, checksums possible.
+    V2 = 2,
+    /// As version 2; bulk and receipts have connections of their own. The default.
+    V3 = 3,
+    /// Twenty-byte NIDs; spoken over IPv6 by 2.16 and later.
+    V4 = 4,
+}
+
+impl Version {
+    const fn from_number(number: u32) -> Option<Self> {
+        match number {
+            2 => Some(Self::V2),
+            3 => Some(Self::V3),
+            4 => Some(Self::V4),
+            _ => None,
+        }
+    }
+}
+
+/// What a connection is for, from the view of the node that says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum ConnectionType {
+    /// Anything.
+    Any = 0,
+    /// Small messages, both ways.
+    Control = 1,
+    /// I receive bulk on it.
+    BulkIn = 2,
+    /// I send bulk on it.
+    BulkOut = 3,
+}
+
+impl ConnectionType {
+    const NONE: u32 = u32::MAX;
+
+    /// The same connection from the other side's view.
+    #[must_use]
+    pub const fn mirror(self) -> Self {
+        match self {
+            Self::BulkIn => Self::BulkOut,
+            Self::BulkOut => Self::BulkIn,
+            same => same,
+        }
+    }
+
+    const fn from_number(number: u32) -> Option<Self> {
+        match number {
+            0 => Some(Self::Any),
+            1 => Some(Self::Control),
+            2 => Some(Self::BulkIn),
+            3 => Some(Self::BulkOut),
+            _ => None,
+        }
+    }
+}
+
+/// One HELLO.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Which layout it has, and which protocol it proposes or agrees to.
+    pub version: Version,
+    /// The interface of the sender.
+    pub src_nid: Nid,
+    /// The interface it was meant for; nobody checks it. `None` is the wildcard (all ones). Version 1 has
+    /// no such field: `None`.
+    pub dest_nid: Option<Nid>,
+    /// The process that sent it.
+    pub src_pid: Pid,
+    /// 0 from every kernel; nobody checks it. Not in version 1.
+    pub dest_pid: Pid,
+    /// When the sender's interface was started, in nanoseconds: tells one life of it from the next.
+    pub src_incarnation: u64,
+    /// 0 from every kernel; nobody checks it. Not in version 1.
+    pub dest_incarnation: u64,
+    /// What the connection is for; `None` (all ones) says that there is to be none, not now or not in this
+    /// version.
+    pub connection_type: Option<ConnectionType>,
+    /// IPv4 addresses, at most 16, which everybody since 2.14.52 ignores. Not in version 4.
+    pub ips: Vec<u32>,
+}
+
+/// Why bytes are not a HELLO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HelloError {
+    /// Not the start of any HELLO.
+    #[error("it sent {0:#010x} where a HELLO starts")]
+    BadMagic(u32),
+    /// A version that nobody here speaks. A passive node answers this one with an offer.
+    #[error("HELLO of unknown version {0:#x}")]
+    UnknownVersion(u32),
+    /// The sender gave the wildcard (or an address of a size nobody uses) as its own NID.
+    #[error("the source NID of the HELLO does not name one interface")]
+    SourceNotConcrete,
+    /// A version 1 handshake that is another kind of LNet message.
+    #[error("LNet message type {0} in place of HELLO")]
+    NotHello(u32),
+    /// Neither a connection type nor "none".
+    #[error("unknown connection type {0}")]
+    UnknownType(u32),
+    /// More IP addresses than 16, or a list whose length is not a multiple of 4.
+    #[error("an IP list of {0} bytes")]
+    BadIpList(u64),
+    /// One of the IP addresses is 0.
+    #[error("an IP list that contains 0")]
+    ZeroIp,
+}
+
+/// How far the bytes of a HELLO go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decoded {
+    /// Read until this many bytes are there.
+    Need(usize),
+    /// It is complete.
+    Done {
+        /// The HELLO.
+        hello: Hello,
+        /// The order of its integers, which is that of the message frames that follow.
+        order: ByteOrder,
+        /// How many of the bytes were the HELLO.
+        len: usize,
+    },
+}
+
+impl Hello {
+    /// Reads a HELLO from its first bytes, of any version in either byte order. In a big-endian HELLO every
+    /// integer is swapped, the NIDs too (2.15 and 2.17 kernels forget those).
+    pub fn decode(bytes: &[u8]) -> Result<Decoded, HelloError> {
+        if bytes.len() < 4 {
+            return Ok(Decoded::Need(4));
+        }
+        let magic: [u8; 4] = array(bytes, 0);
+        let v1 = u32::from_le_bytes(magic) == MAGIC_V1;
+        let order = match ByteOrder::detect(magic, MAGIC) {
+            Some(order) => order,
+            None if v1 => ByteOrder::Little,
+            None => return Err(HelloError::BadMagic(u32::from_le_bytes(magic))),
+        };
+        if bytes.len() < 8 {
+            return Ok(Decoded::Need(8));
+        }
+        let number = order.u32(bytes, 4);
+        let version = match Version::from_number(number) {
+            // Major 1, minor 0, each two bytes.
+            _ if v1 && number == 1 => Version::V1,
+            Some(version) if !v1 => version,
+            _ => return Err(HelloError::UnknownVersion(number)),
+        };
+        match version {
+            Version::V1 => Self::decode_v1(bytes),
+            Version::V2 | Version::V3 => Self::decode_v3(bytes, order, version),
+            Version::V4 => Self::decode_v4(bytes, order),
+        }
+    }
+
+    /// Writes it, little-endian, in the layout of its version. `None` when a NID does not fit in that.
+    pub fn encode(&self) -> Option<Vec<u8>> {
+        let kind = self.connection_type.map_or(ConnectionType::NONE, |kind| kind as u32);
+        let dest_short = || self.dest_nid.map_or(Some(u64::MAX), Nid::to_u64);
+        let mut out;
+        match self.version {
+            Version::V1 => {
+                out = vec![0; HELLO_LEN_V1];
+                put_u32(&mut out, 0, MAGIC_V1);
+                put_u32(&mut out, 4, 1);
+                put_u64(&mut out, 8, self.src_nid.to_u64()?);
+                put_u32(&mut out, 20, self.src_pid.0);
+                put_u32(&mut out, 24, V1_MESSAGE_TYPE);
+                put_u32(&mut out, 28, 4 * self.ips.len() as u32);
+                put_u64(&mut out, 32, self.src_incarnation);
+                put_u32(&mut out, 40, kind);
+            }
+            Version::V2 | Version::V3 => {
+                out = vec![0; HELLO_LEN];
+                put_u32(&mut out, 0, MAGIC);
+                put_u32(&mut out, 4, self.version as u32);
+                put_u64(&mut out, 8, self.src_nid.to_u64()?);
+                put_u64(&mut out, 16, dest_short()?);
+                put_u32(&mut out, 24, self.src_pid.0);
+                put_u32(&mut out, 28, self.dest_pid.0);
+                put_u64(&mut out, 32, self.src_incarnation);
+                put_u64(&mut out, 40, self.dest_incarnation);
+                put_u32(&mut out, 48, kind);
+                put_u32(&mut out, 52, self.ips.len() as u32);
+            }
+            Version::V4 => {
+                out = vec![0; HELLO_LEN_V4];
+                put_u32(&mut out, 0, MAGIC);
+                put_u32(&mut out, 4, 4);
+                out[8..28].copy_from_slice(&self.src_nid.to_wire20());
+                out[28..48].copy_from_slice(&self.dest_nid.map_or([0xff; 20], Nid::to_wire20));
+                put_u32(&mut out, 48, self.src_pid.0);
+                put_u32(&mut out, 52, self.dest_pid.0);
+                put_u64(&mut out, 56, self.src_incarnation);
+                put_u64(&mut out, 64, self.dest_incarnation);
+                put_u32(&mut out, 72, kind);
+                return Some(out);
+            }
+        }
+        out.extend(self.ips.iter().flat_map(|ip| ip.to_le_bytes()));
+        Some(out)
+    }
+
+    fn decode_v1(bytes: &[u8]) -> Result<Decoded, HelloError> {
+        if bytes.len() < HELLO_LEN_V1 {
+            return Ok(Decoded::Need(HELLO_LEN_V1));
+        }
+        let order = ByteOrder::Little;
+        match order.u32(bytes, 24) {
+            V1_MESSAGE_TYPE => {}
+            other => return Err(HelloError::NotHello(other)),
+        }
+        let list = order.u32(bytes, 28);
+        if !list.is_multiple_of(4) || list / 4 > MAX_IPS {
+            return Err(HelloError::BadIpList(list.into()));
+        }
+        let hello = Self {
+            version: Version::V1,
+            src_nid: Nid::from_u64(order.u64(bytes, 8)).ok_or(HelloError::SourceNotConcrete)?,
+            dest_nid: None,
+            src_pid: Pid(order.u32(bytes, 20)),
+            dest_pid: Pid(0),
+            src_incarnation: order.u64(bytes, 32),
+            dest_incarnation: 0,
+            connection_type: decode_type(order.u32(bytes, 40))?,
+            ips: Vec::new(),
+        };
+        hello.with_ips(bytes, order, HELLO_LEN_V1, list / 4)
+    }
+
+    fn decode_v3(bytes: &[u8], order: ByteOrder, version: Version) -> Result<Decoded, HelloError> {
+        if bytes.len() < HELLO_LEN {
+            return Ok(Decoded::Need(HELLO_LEN));
+        }
+        let ips = order.u32(bytes, 52);
+        if ips > MAX_IPS {
+            return Err(HelloError::BadIpList(4 * u64::from(ips)));
+        }
+        let hello = Self {
+            version,
+            src_nid: Nid::from_u64(order.u64(bytes, 8)).ok_or(HelloError::SourceNotConcrete)?,
+            dest_nid: Nid::from_u64(order.u64(bytes, 16)),
+            src_pid: Pid(order.u32(bytes, 24)),
+            dest_pid: Pid(order.u32(bytes, 28)),
+            src_incarnation: order.u64(bytes, 32),
+            dest_incarnation: order.u64(bytes, 40),
+            connection_type: decode_type(order.u32(bytes, 48))?,
+            ips: Vec::new(),
+        };
+        hello.with_ips(bytes, order, HELLO_LEN, ips)
+    }
+
+    fn decode_v4(bytes: &[u8], order: ByteOrder) -> Result<Decoded, HelloError> {
+        if bytes.len() < HELLO_LEN_V4 {
+            return Ok(Decoded::Need(HELLO_LEN_V4));
+        }
+        // The count of IPs is there but no list follows, whatever it says.
+        let hello = Self {
+            version: Version::V4,
+            src_nid: Nid::from_wire20(array(bytes, 8)).ok_or(HelloError::SourceNotConcrete)?,
+            dest_nid: Nid::from_wire20(array(bytes, 28)),
+            src_pid: Pid(order.u32(bytes, 48)),
+            dest_pid: Pid(order.u32(bytes, 52)),
+            src_incarnation: order.u64(bytes, 56),
+            dest_incarnation: order.u64(bytes, 64),
+            connection_type: decode_type(order.u32(bytes, 72))?,
+            ips: Vec::new(),
+        };
+        Ok(Decoded::Done { hello, order, len: HELLO_LEN_V4 })
+    }
+
+    fn with_ips(
+        mut self,
+        bytes: &[u8],
+        order: ByteOrder,
+        fixed: usize,
+        count: u32,
+    ) -> Result<Decoded, HelloError> {
+        let len = fixed + 4 * count as usize;
+        if bytes.len() < len {
+            return Ok(Decoded::Need(len));
+        }
+        self.ips = (0..count as usize).map(|i| order.u32(bytes, fixed + 4 * i)).collect();
+        if self.ips.contains(&0) {
+            return Err(HelloError::ZeroIp);
+        }
+        Ok(Decoded::Done { hello: self, order, len })
+    }
+}
+
+fn decode_type(number: u32) -> Result<Option<ConnectionType>, HelloError> {
+    match number {
+        ConnectionType::NONE => Ok(None),
+        _ => ConnectionType::from_number(number).map(Some).ok_or(HelloError::UnknownType(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use lnet_wire::{NetId, NetType};
+    use proptest::prelude::*;
+
+    fn nid(address: u32) -> Nid {
+        Nid::new(NetId::new(NetType::TCP, 0), address)
+    }
+
+    fn sample(version: Version) -> Hello {
+        Hello {
+            version,
+            src_nid: nid(0x0a00_0001),
+            dest_nid: (version != Version::V1).then(|| nid(0x0a00_0002)),
+            src_pid: Pid::LUSTRE,
+            dest_pid: Pid(0),
+            src_incarnation: 0x1700_0000_0000_0001,
+            dest_incarnation: 0,
+            connection_type: Some(ConnectionType::Control),
+            ips: Vec::new(),
+        }
+    }
+
+    fn done(bytes: &[u8]) -> Hello {
+        match Hello::decode(bytes).unwrap() {
+            Decoded::Done { hello, len, .. } => {
+                assert_eq!(len, bytes.len());
+                hello
+            }
+            Decoded::Need(n) => panic!("needs {n}"),
+        }
+    }
+
+    #[test]
+    fn a_hello_has_the_bytes_of_the_worked_example() {
+        let want = "63697245030000000100000a000002000200000a00000200393000000000000001000000000000170000000000000000\
+                    0100000000000000";
+        let hex: String = sample(Version::V3).encode().unwrap().iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hex, want.replace(' ', ""));
+    }
+
+    #[test]
+    fn lengths_are_those_of_the_tables() {
+        for (version, len) in [(Version::V1, 72), (Version::V2, 56), (Version::V3, 56), (Version::V4, 80)] {
+            let bytes = sample(version).encode().unwrap();
+            assert_eq!(bytes.len(), len);
+            assert_eq!(done(&bytes), sample(version));
+            for short in 0..len {
+                match Hello::decode(&bytes[..short]).unwrap() {
+                    Decoded::Need(n) => assert!(n > short && n <= len),
+                    Decoded::Done { .. } => panic!("done with {short} bytes of {len}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_of_ips_comes_behind_versions_1_to_3() {
+        for version in [Version::V1, Version::V2, Version::V3] {
+            let hello = Hello { ips: vec![0x0a00_0001, 0x0a00_0002], ..sample(version) };
+            let bytes = hello.encode().unwrap();
+            assert_eq!(done(&bytes), hello);
+            assert_eq!(Hello::decode(&bytes[..bytes.len() - 1]).unwrap(), Decoded::Need(bytes.len()));
+        }
+    }
+
+    #[test]
+    fn every_integer_of_a_big_endian_hello_is_swapped_also_the_nids() {
+        let hello = Hello { ips: vec![0x0a00_0009], ..sample(Version::V3) };
+        let little = hello.encode().unwrap();
+        let mut big = little.clone();
+        for (offset, size) in
+            [(0, 4), (4, 4), (8, 8), (16, 8), (24, 4), (28, 4), (32, 8), (40, 8), (48, 4), (52, 4), (56, 4)]
+        {
+            big[offset..offset + size].reverse();
+        }
+        match Hello::decode(&big).unwrap() {
+            Decoded::Done { hello: got, order, .. } => {
+                assert_eq!(order, ByteOrder::Big);
+                assert_eq!(got, hello);
+            }
+            Decoded::Need(n) => panic!("needs {n}"),
+        }
+    }
+
+    #[test]
+    fn what_no_hello_may_say() {
+        let edit = |version, offset: usize, with: &[u8]| {
+            let mut bytes = sample(version).encode().unwrap();
+            bytes[offset..offset + with.len()].copy_from_slice(with);
+            Hello::decode(&bytes)
+        };
+        use HelloError as E;
+        let v3 = Version::V3;
+        for (name, got, want) in [
+            ("magic", edit(v3, 0, &[0; 4]), E::BadMagic(0)),
+            ("version 99", edit(v3, 4, &[99, 0, 0, 0]), E::UnknownVersion(99)),
+            ("version 1 with the new magic", edit(v3, 4, &[1, 0, 0, 0]), E::UnknownVersion(1)),
+            ("version 1 minor 1", edit(Version::V1, 6, &[1, 0]), E::UnknownVersion(0x10001)),
+            ("version 1 type PUT", edit(Version::V1, 24, &[1, 0, 0, 0]), E::NotHello(1)),
+            ("version 1 odd list", edit(Version::V1, 28, &[7, 0, 0, 0]), E::BadIpList(7)),
+            ("version 1 long list", edit(Version::V1, 28, &[68, 0, 0, 0]), E::BadIpList(68)),
+            ("source any", edit(v3, 8, &[0xff; 8]), E::SourceNotConcrete),
+            ("source any in version 4", edit(Version::V4, 8, &[0, 0xff]), E::SourceNotConcrete),
+            ("type 7", edit(v3, 48, &[7, 0, 0, 0]), E::UnknownType(7)),
+            ("17 addresses", edit(v3, 52, &[17, 0, 0, 0]), E::BadIpList(68)),
+            ("very many addresses", edit(v3, 52, &[0xff; 4]), E::BadIpList(4 * 0xffff_ffff)),
+        ] {
+            assert_eq!(got, Err(want), "{name}");
+        }
+        let zero = Hello { ips: vec![0], ..sample(v3) }.encode().unwrap();
+        assert_eq!(Hello::decode(&zero), Err(E::ZeroIp));
+    }
+
+    #[test]
+    fn version_4_has_no_list_whatever_its_count_says() {
+        let mut bytes = sample(Version::V4).encode().unwrap();
+        bytes[76] = 9;
+        assert_eq!(done(&bytes), sample(Version::V4));
+    }
+
+    #[test]
+    fn the_type_none_is_all_ones() {
+        let bytes = Hello { connection_type: None, ..sample(Version::V3) }.encode().unwrap();
+        assert_eq!(bytes[48..52], [0xff; 4]);
+        assert_eq!(done(&bytes).connection_type, None);
+    }
+
+    #[test]
+    fn types_mirror() {
+        use ConnectionType::{Any, BulkIn, BulkOut, Control};
+        for (mine, yours) in [(Any, Any), (Control, Control), (BulkIn, BulkOut), (BulkOut, BulkIn)] {
+            assert_eq!(mine.mirror(), yours);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic_or_ask_for_more_than_the_longest_hello(
+            start in prop::sample::select(vec![[0x63, 0x69, 0x72, 0x45], [0x45, 0x72, 0x69, 0x63], [0xed, 0x0d, 0xbc, 0xee]]),
+            version in 0_u8..6, rest in prop::collection::vec(any::<u8>(), 0..150),
+        ) {
+            let bytes = [&start[..], &[version, 0, 0, 0], &rest].concat();
+            if let Ok(Decoded::Need(n)) = Hello::decode(&bytes) {
+                prop_assert!(n > bytes.len() && n <= MAX_LEN);
+            }
+            let _ = Hello::decode(&rest);
+        }
+
+        #[test]
+        fn a_hello_goes_there_and_back(
+            version in prop::sample::select(vec![Version::V1, Version::V2, Version::V3, Version::V4]),
+            src: u64, dest: u64, pids: (u32, u32), incarnations: (u64, u64), kind in 0_u32..5,
+            ips in prop::collection::vec(1_u32.., 0..17),
+        ) {
+            let v1 = version == Version::V1;
+            let v4 = version == Version::V4;
+            // Twenty-byte NIDs have eight bits of net type.
+            let net_mask = if v4 { 0x00ff_ffff_ffff_ffff } else { u64::MAX };
+            prop_assume!(Nid::from_u64(src & net_mask).is_some_and(|nid| nid.net().kind().0 != 0xff));
+            let dest = Nid::from_u64(dest & net_mask).filter(|nid| nid.net().kind().0 != 0xff);
+            let hello = Hello {
+                version,
+                src_nid: Nid::from_u64(src & net_mask).unwrap(),
+                dest_nid: if v1 { None } else { dest },
+                src_pid: Pid(pids.0),
+                dest_pid: Pid(if v1 { 0 } else { pids.1 }),
+                src_incarnation: incarnations.0,
+                dest_incarnation: if v1 { 0 } else { incarnations.1 },
+                connection_type: ConnectionType::from_number(kind),
+                ips: if v4 { Vec::new() } else { ips },
+            };
+            prop_assert_eq!(done(&hello.encode().unwrap()), hello);
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! The receiving half of a connection.
+//!
+//! Payload goes from the socket into the memory that the core names, and the head of the next message comes
+//! along in the same system call. One thread at a time receives on a connection; who comes meanwhile leaves
+//! word and goes, and the first looks again.
+
+use crate::connection::{Connection, Phase};
+use crate::decide::receipts::Brought;
+use crate::held::Held;
+use crate::proto::checksum::Checksum;
+use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming, MAX_HEAD_LEN};
+use crate::proto::{ConnectionType, Version};
+use crate::socket_io::{self, Vecs};
+use crate::sync::lock;
+use lnet_core::lnd::{HeldReceive, Verdict, Violation};
+use lnet_core::{Errno, Message};
+use lnet_wire::Header;
+use std::cell::OnceCell;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// System calls on one connection before others get their turn.
+const ROUNDS: usize = 128;
+/// What is read ahead where small messages are expected: a head and a payload that is not bulk. Copying
+/// that little costs less than a system call of its own.
+const SMALL_READ: usize = MAX_HEAD_LEN + 1024;
+
+/// Who receives: nobody, somebody, or somebody who must look again before leaving.
+#[derive(Debug, Default)]
+pub(crate) struct ReceiveTurn(AtomicU8);
+
+impl ReceiveTurn {
+    const IDLE: u8 = 0;
+    const BUSY: u8 = 1;
+    const AGAIN: u8 = 2;
+
+    /// Whether the caller is the one now. If not, the one who is will look again.
+    fn take(&self) -> bool {
+        loop {
+            let (from, to) = match self.0.load(Ordering::Acquire) {
+                Self::IDLE => (Self::IDLE, Self::BUSY),
+                Self::BUSY => (Self::BUSY, Self::AGAIN),
+                _ => return false,
+            };
+            if self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return from == Self::IDLE;
+            }
+        }
+    }
+
+    /// Leaves; false if the caller has to look again first.
+    fn leave(&self) -> bool {
+        if self.0.compare_exchange(Self::BUSY, Self::IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            return true;
+        }
+        self.0.store(Self::BUSY, Ordering::Release);
+        false
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.0.load(Ordering::Acquire) == Self::IDLE
+    }
+}
+
+/// What the receiving thread keeps from turn to turn.
+#[derive(Debug)]
+pub(crate) struct ReceiveSide {
+    buffer: ReadAhead,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The next is a head.
+    Head,
+    /// The core has not decided about this message.
+    Held(Arc<Held>, Pending),
+    Payload(Payload),
+    Over,
+}
+
+/// A message whose head is read.
+#[derive(Clone, Debug)]
+struct Pending {
+    length: usize,
+    /// The cookie of the receipt that it asks for.
+    receipt: Option<u64>,
+    /// The checksum that it has to have, and what the head gave.
+    check: Option<(u32, Checksum)>,
+}
+
+#[derive(Debug)]
+struct Payload {
+    message: Option<Box<Message>>,
+    got: usize,
+    /// To be thrown away behind what is wanted.
+    surplus: usize,
+    pending: Pending,
+}
+
+impl ReceiveSide {
+    pub(crate) fn new(kind: ConnectionType, version: Version) -> Self {
+        let size = match kind {
+            ConnectionType::Any | ConnectionType::Control => SMALL_READ,
+            ConnectionType::BulkIn | ConnectionType::BulkOut => frame::head_len(version),
+        };
+        Self { buffer: ReadAhead::new(size), state: State::Head }
+    }
+}
+
+/// What follows from a step.
+enum Step {
+    /// Take another one.
+    On,
+    /// Nothing more is there, or nothing may be read.
+    Pause,
+    End(End),
+}
+
+/// Why receiving on a connection ends.
+enum End {
+    /// The peer closed it, or the network did.
+    ByPeer(Errno),
+    TimedOut,
+    Broken(String),
+    ShuttingDown,
+}
+
+impl Connection {
+    /// Receives what is there, unless another thread is at it; that one will look again.
+    pub(crate) fn run_receive(self: &Arc<Self>) {
+        if !self.rx_turn.take() {
+            return;
+        }
+        loop {
+            let out_of_turn = self.receive_some();
+            if self.rx_turn.leave() {
+                if out_of_turn {
+                    self.scheduler.schedule(Arc::clone(self));
+                }
+                return self.note_quiet();
+            }
+        }
+    }
+
+    /// Whether there is more to do than a fair share.
+    fn receive_some(self: &Arc<Self>) -> bool {
+        let mut side = lock(&self.rx);
+        let side = &mut *side;
+        let mut drained = false;
+        for _ in 0..ROUNDS {
+            if self.phase() == Phase::Closed {
+                self.abandon(side);
+                return false;
+            }
+            match self.step(side, &mut drained) {
+                Step::On => {}
+                Step::Pause => {
+                    self.midway.store(side.is_midway(), Ordering::Relaxed);
+                    return false;
+                }
+                Step::End(end) => {
+                    self.abandon(side);
+                    self.end(end);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn step(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> Step {
+        match &mut side.state {
+            State::Head => {
+                let arriving = match frame::decode(self.version, self.order, side.buffer.bytes()) {
+                    Ok(arriving) => arriving,
+                    Err(error) => return Step::End(End::Broken(error.to_string())),
+                };
+                match arriving {
+                    Incoming::Need(_) if *drained => Step::Pause,
+                    Incoming::Need(_) => self.read(&mut side.buffer, None, drained),
+                    Incoming::Noop { cookies, checksum } => self.noop(side, cookies, checksum),
+                    Incoming::Message { cookies, checksum, header, len } => {
+                        let bytes = side.buffer.bytes().get(..len).unwrap_or_default();
+                        let pending = Pending {
+                            length: header.payload_length as usize,
+                            receipt: Some(cookies.request).filter(|cookie| *cookie != 0),
+                            check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
+                        };
+                        side.buffer.consume(len);
+                        if let Err(end) = self.acknowledge(Brought::by_message(self.version, cookies)) {
+                            return Step::End(end);
+                        }
+                        self.message(side, header, pending)
+                    }
+                }
+            }
+            State::Held(held, pending) => match held.take() {
+                None => Step::Pause,
+                Some(verdict) => {
+                    let pending = pending.clone();
+                    // Its time begins now.
+                    self.heard.store(true, Ordering::Relaxed);
+                    self.begin(side, verdict, pending)
+                }
+            },
+            State::Payload(payload) => {
+                let step = self.payload(&mut side.buffer, payload, drained);
+                if matches!(step, Step::On) && payload.is_complete() {
+                    side.state = State::Head;
+                }
+                step
+            }
+            State::Over => Step::Pause,
+        }
+    }
+
+    /// Reads into the rest of a payload, if there is one, and the buffer behind it.
+    fn read(&self, buffer: &mut ReadAhead, payload: Option<&mut Payload>, drained: &mut bool) -> Step {
+        let result = loop {
+            let mut vecs = Vecs::new();
+            if let Some(payload) = &payload
+                && let Some(message) = &payload.message
+            {
+                vecs.memory(message.payload().advanced(payload.got), payload.wanting());
+            }
+            if payload.as_ref().is_none_or(|payload| payload.surplus == 0) && !vecs.is_full() {
+                vecs.buffer(buffer.space());
+            }
+            match socket_io::receive(self.fd(), &mut vecs) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => break result.map(|got| (got, vecs.total())),
+            }
+        };
+        match self.took(result, drained) {
+            Ok(Some(got)) => {
+                let mut behind = got;
+                if let Some(payload) = payload {
+                    let wanted = payload.wanting().min(got);
+                    payload.got += wanted;
+                    behind -= wanted;
+                }
+                buffer.filled(behind);
+                Step::On
+            }
+            Ok(None) => Step::Pause,
+            Err(end) => Step::End(end),
+        }
+    }
+
+    /// Judges a read of `asked` bytes. `None`: there was nothing.
+    fn took(&self, result: io::Result<(usize, usize)>, drained: &mut bool) -> Result<Option<usize>, End> {
+        match result {
+            Ok((0, _)) => Err(End::ByPeer(Errno::ConnectionReset)),
+            Ok((got, asked)) => {
+                self.heard.store(true, Ordering::Relaxed);
+                // Less than asked for means that the socket is empty: the next byte will be an event. But
+                // the end of the stream that is known already will not be announced again.
+                *drained = got < asked && !self.stream_ended.load(Ordering::Acquire);
+                Ok(Some(got))
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                *drained = true;
+                Ok(None)
+            }
+            Err(error) if error.kind() == ErrorKind::TimedOut => Err(End::TimedOut),
+            Err(error) => Err(End::ByPeer(Errno::from(&error))),
+        }
+    }
+
+    fn noop(self: &Arc<Self>, side: &mut ReceiveSide, cookies: Cookies, checksum: u32) -> Step {
+        let bytes = side.buffer.bytes().get(..FRAME_LEN).unwrap_or_default();
+        if checksum != 0 && head_checksum(bytes).value() != checksum {
+            return Step::End(End::Broken("a NOOP with a wrong checksum".into()));
+        }
+        side.buffer.consume(FRAME_LEN);
+        match self.acknowledge(Brought::by_noop(self.version, cookies)) {
+            Ok(()) => Step::On,
+            Err(end) => Step::End(end),
+        }
+    }
+
+    fn acknowledge(&self, brought: Brought) -> Result<(), End> {
+        if brought == Brought::Nothing {
+            return Ok(());
+        }
+        match self.peer.acknowledge(brought) {
+            Ok(done) => {
+                for message in done {
+                    self.ni().upcalls.finalize(message, Ok(()));
+                }
+                Ok(())
+            }
+            Err(_) => Err(End::Broken(format!("receipts that nobody asked for: {brought:?}"))),
+        }
+    }
+
+    /// Asks the core about a message.
+    fn message(self: &Arc<Self>, side: &mut ReceiveSide, mut header: Header, pending: Pending) -> Step {
+        self.peer.relabel(&mut header);
+        let held = OnceCell::new();
+        let hold = || Arc::clone(held.get_or_init(|| Held::new(self))) as Arc<dyn HeldReceive>;
+        let verdict = self.ni().upcalls.receive(&self.lnet_ni, self.peer.id.nid, &header, &hold);
+        match (verdict, held.into_inner()) {
+            (Verdict::Hold, Some(held)) => {
+                side.state = State::Held(held, pending);
+                Step::On
+            }
+            (verdict, _) => self.begin(side, verdict, pending),
+        }
+    }
+
+    fn begin(self: &Arc<Self>, side: &mut ReceiveSide, verdict: Verdict, pending: Pending) -> Step {
+        let message = match verdict {
+            Verdict::Deliver(message) => Some(message),
+            Verdict::Discard | Verdict::Hold => None,
+            Verdict::Refuse(Violation::ShuttingDown) => return Step::End(End::ShuttingDown),
+            Verdict::Refuse(violation) => return Step::End(End::Broken(violation.to_string())),
+        };
+        let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
+        let surplus = pending.length - wanted;
+        side.state = State::Payload(Payload { message, got: 0, surplus, pending });
+        Step::On
+    }
+
+    /// One read's worth of payload, wanted or not.
+    fn payload(self: &Arc<Self>, buffer: &mut ReadAhead, payload: &mut Payload, drained: &mut bool) -> Step {
+        payload.take_from(buffer);
+        if payload.wanting() > 0 {
+            if *drained {
+                return Step::Pause;
+            }
+            let step = self.read(buffer, Some(&mut *payload), drained);
+            if !matches!(step, Step::On) || payload.wanting() > 0 {
+                return step;
+            }
+        }
+        if let Err(end) = self.deliver(payload) {
+            return Step::End(end);
+        }
+        if payload.surplus > 0 {
+            if *drained {
+                return Step::Pause;
+            }
+            let result = socket_io::discard(self.fd(), payload.surplus);
+            match self.took(result.map(|got| (got, payload.surplus)), drained) {
+                Ok(Some(got)) => payload.surplus -= got.min(payload.surplus),
+                Ok(None) => return Step::Pause,
+                Err(end) => return Step::End(end),
+            }
+        }
+        Step::On
+    }
+
+    /// What is wanted of the payload is in place: checksum, receipt, and the core is told.
+    fn deliver(self: &Arc<Self>, payload: &mut Payload) -> Result<(), End> {
+        // The kernel does not verify what it cuts short, either.
+        if let Some((expected, mut sum)) = payload.pending.check.take()
+            && payload.got == payload.pending.length
+        {
+            if let Some(message) = &payload.message {
+                socket_io::add_to_checksum(&mut sum, message.payload(), payload.got);
+            }
+            if sum.value() != expected {
+                return Err(End::Broken("a message with a wrong checksum".into()));
+            }
+        }
+        if let Some(cookie) = payload.pending.receipt.take() {
+            self.peer.send_receipt(self, cookie);
+        }
+        if let Some(message) = payload.message.take() {
+            self.ni().upcalls.received(message, Ok(()));
+        }
+        Ok(())
+    }
+
+    /// Gives back what has arrived in part.
+    fn abandon(&self, side: &mut ReceiveSide) {
+        let message = match std::mem::replace(&mut side.state, State::Over) {
+            State::Held(held, _) => held.abandon(),
+            State::Payload(payload) => payload.message,
+            State::Head | State::Over => None,
+        };
+        if let Some(message) = message {
+            self.ni().upcalls.received(message, Err(Errno::Io));
+        }
+    }
+
+    fn end(self: &Arc<Self>, end: End) {
+        match end {
+            End::ByPeer(errno) => self.peer.ended_by_peer(self, errno, false),
+            End::TimedOut => {
+                self.ni().counts.timed_out.add();
+                self.peer.end(self, Errno::TimedOut);
+            }
+            End::ShuttingDown => self.peer.end(self, Errno::Shutdown),
+            End::Broken(what) => {
+                self.ni().counts.protocol_errors.add();
+                log::warn!("closing the connections to {}: it sent {what}", self.peer.name());
+                self.peer.end(self, Errno::Protocol);
+            }
+        }
+    }
+}
+
+impl ReceiveSide {
+    /// Whether a message has begun and its rest has to come.
+    fn is_midway(&self) -> bool {
+        match &self.state {
+            State::Head => !self.buffer.bytes().is_empty(),
+            State::Payload(_) => true,
+            State::Held(..) | State::Over => false,
+        }
+    }
+}
+
+impl Payload {
+    fn wanting(&self) -> usize {
+        let wanted = self.message.as_ref().map_or(0, |message| message.payload_len());
+        wanted.min(self.pending.length).saturating_sub(self.got)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.message.is_none() && self.surplus == 0
+    }
+
+    /// Takes what was read ahead.
+    fn take_from(&mut self, buffer: &mut ReadAhead) {
+        let n = self.wanting().min(buffer.bytes().len());
+        if let Some(message) = self.message.as_ref().filter(|_| n > 0) {
+            let bytes = buffer.bytes().get(..n).unwrap_or_default();
+            socket_io::copy_in(message.payload().advanced(self.got), bytes);
+            self.got += n;
+            buffer.consume(n);
+        }
+        if self.wanting() == 0 {
+            let n = self.surplus.min(buffer.bytes().len());
+            self.surplus -= n;
+            buffer.consume(n);
+        }
+    }
+}
+
+/// The checksum of a head with its checksum field as 0.
+fn head_checksum(head: &[u8]) -> Checksum {
+    let mut sum = Checksum::new();
+    sum.update(head.get(..4).unwrap_or_default());
+    sum.update(&[0; 4]);
+    sum.update(head.get(8..).unwrap_or_default());
+    sum
+}
+
+/// Bytes received and not yet looked at.
+#[derive(Debug)]
+struct ReadAhead {
+    bytes: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl ReadAhead {
+    fn new(size: usize) -> Self {
+        Self { bytes: vec![0; size].into(), start: 0, end: 0 }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(self.start..self.end).unwrap_or_default()
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.start = (self.start + n).min(self.end);
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// Where to read to; after that comes [`ReadAhead::filled`].
+    fn space(&mut self) -> &mut [u8] {
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        self.bytes.get_mut(self.end..).unwrap_or_default()
+    }
+
+    fn filled(&mut self, n: usize) {
+        self.end = (self.end + n).min(self.bytes.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_receives_and_another_makes_it_look_again() {
+        let turn = ReceiveTurn::default();
+        assert!(turn.take());
+        assert!(!turn.take());
+        assert!(!turn.take());
+        assert!(!turn.leave());
+        assert!(!turn.is_idle());
+        assert!(turn.leave());
+        assert!(turn.is_idle());
+        assert!(turn.take());
+    }
+
+    #[test]
+    fn what_is_read_ahead_moves_to_the_front_before_more_is_read() {
+        let mut buffer = ReadAhead::new(8);
+        buffer.space().copy_from_slice(b"abcdefgh");
+        buffer.filled(8);
+        buffer.consume(5);
+        assert_eq!(buffer.bytes(), b"fgh");
+        assert_eq!(buffer.space().len(), 5);
+        assert_eq!(buffer.bytes(), b"fgh");
+        buffer.filled(1);
+        buffer.consume(9);
+        assert_eq!(buffer.bytes(), b"");
+        assert_eq!(buffer.space().len(), 8);
+    }
+}

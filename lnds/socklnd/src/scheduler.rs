@@ -1,0 +1,174 @@
+//! Who reads and writes: one epoll set per scheduler, served by its own thread and by any thread that waits
+//! for an event and offers its time.
+
+use crate::connection::Connection;
+use crate::sync::lock;
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use slab::Slab;
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Events taken from the kernel at once.
+const EVENTS: usize = 64;
+/// Names the wake-up descriptor among the events.
+const WAKE: u64 = u64::MAX;
+
+pub(crate) struct Scheduler {
+    epoll: OwnedFd,
+    wake: OwnedFd,
+    connections: Mutex<Slab<Registered>>,
+    generation: AtomicU64,
+    /// Connections to be looked at though the kernel has nothing new on them.
+    ready: Mutex<VecDeque<Arc<Connection>>>,
+    stopped: AtomicBool,
+    /// Grows whenever something was done by other threads than the visitor.
+    work: AtomicU64,
+    /// Whether an application's thread is waiting in [`Scheduler::turn_for_application`].
+    visited: AtomicBool,
+}
+
+struct Registered {
+    generation: u32,
+    connection: Arc<Connection>,
+}
+
+impl Scheduler {
+    pub(crate) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        // Edge-triggered: each write to it is an event, and nobody need read it.
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), flags)?;
+        Ok(Self {
+            epoll,
+            wake,
+            connections: Mutex::default(),
+            generation: AtomicU64::new(0),
+            ready: Mutex::default(),
+            stopped: AtomicBool::new(false),
+            work: AtomicU64::new(0),
+            visited: AtomicBool::new(false),
+        })
+    }
+
+    /// Begins to serve a connection. What has already arrived on it counts as new.
+    pub(crate) fn add(&self, connection: &Arc<Connection>) -> io::Result<()> {
+        let generation = self.generation.fetch_add(1, Ordering::Relaxed) as u32;
+        let key =
+            lock(&self.connections).insert(Registered { generation, connection: Arc::clone(connection) });
+        let token = u64::from(generation) << 32 | key as u64 & 0xffff_ffff;
+        connection.registered_as(token);
+        let flags =
+            epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+        epoll::add(&self.epoll, connection.fd(), epoll::EventData::new_u64(token), flags)?;
+        Ok(())
+    }
+
+    /// Forgets a connection. The kernel does so when its socket is closed.
+    pub(crate) fn remove(&self, token: u64) {
+        let (key, generation) = split(token);
+        let mut connections = lock(&self.connections);
+        if connections.get(key).is_some_and(|it| it.generation == generation) {
+            let gone = connections.remove(key);
+            drop(connections);
+            drop(gone);
+        }
+    }
+
+    /// Has `connection` looked at soon. From any thread.
+    pub(crate) fn schedule(&self, connection: Arc<Connection>) {
+        lock(&self.ready).push_back(connection);
+        self.wake();
+    }
+
+    /// Makes one thread that waits look round.
+    pub(crate) fn wake(&self) {
+        // It fails only when the counter is full, and then the event is there already.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// The scheduler's own thread. Applications' threads wait in `visited`.
+    pub(crate) fn run(&self, visited: &Self) {
+        while !self.stopped.load(Ordering::Acquire) {
+            if self.turn(None) {
+                visited.note_work();
+            }
+        }
+        // Somebody else may be waiting for the same word.
+        self.wake();
+    }
+
+    /// Something was done elsewhere that a thread in [`Scheduler::turn_for_application`] may be waiting for.
+    pub(crate) fn note_work(&self) {
+        self.work.fetch_add(1, Ordering::SeqCst);
+        if self.visited.load(Ordering::SeqCst) {
+            self.wake();
+        }
+    }
+
+    /// Ends [`Scheduler::run`].
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
+    /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
+    pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
+        self.visited.store(true, Ordering::SeqCst);
+        let work = self.work.load(Ordering::SeqCst);
+        let worked = *seen != work || self.turn(Some(timeout));
+        *seen = self.work.load(Ordering::SeqCst);
+        self.visited.store(false, Ordering::SeqCst);
+        worked || *seen != work
+    }
+
+    /// Waits for events, at most `timeout`, and does what they ask for. Whether there was anything.
+    fn turn(&self, timeout: Option<Duration>) -> bool {
+        let timeout = if lock(&self.ready).is_empty() { timeout } else { Some(Duration::ZERO) };
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+        // Interrupted or not: then there are no events.
+        let events = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
+            Ok((events, _)) => events,
+            Err(_) => &mut [],
+        };
+        let mut worked = !events.is_empty();
+        for event in events {
+            let token = event.data.u64();
+            if token != WAKE
+                && let Some(connection) = self.find(token)
+            {
+                connection.on_event(event.flags);
+            }
+        }
+        // Only as many as there are now: each may put itself in again.
+        for _ in 0..lock(&self.ready).len() {
+            let Some(connection) = lock(&self.ready).pop_front() else { break };
+            connection.on_schedule();
+            worked = true;
+        }
+        worked
+    }
+
+    fn find(&self, token: u64) -> Option<Arc<Connection>> {
+        let (key, generation) = split(token);
+        lock(&self.connections)
+            .get(key)
+            .filter(|it| it.generation == generation)
+            .map(|it| Arc::clone(&it.connection))
+    }
+}
+
+fn split(token: u64) -> (usize, u32) {
+    ((token & 0xffff_ffff) as usize, (token >> 32) as u32)
+}

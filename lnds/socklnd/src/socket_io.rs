@@ -1,0 +1,143 @@
+//! Reading and writing sockets straight from and to the application's memory: the only unsafe code here.
+//!
+//! That the memory of an MD stays valid, and is not written to while it is being sent, is the promise of the
+//! C caller who made the MD; the core hands out addresses of living MDs only (a message holds its MD).
+
+use crate::proto::checksum::Checksum;
+use lnet_core::memory::{MemRange, MemSlice};
+use std::io;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// A 1 MiB payload in pages of 4 KiB, not aligned, and a few heads fit in one call.
+const MAX_VECS: usize = 264;
+
+/// Bytes for one system call, run by run. What does not fit any more is left out, at the end.
+pub(crate) struct Vecs<'a> {
+    vecs: [MaybeUninit<libc::iovec>; MAX_VECS],
+    len: usize,
+    bytes: usize,
+    full: bool,
+    borrowed: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> Vecs<'a> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            vecs: [const { MaybeUninit::uninit() }; MAX_VECS],
+            len: 0,
+            bytes: 0,
+            full: false,
+            borrowed: PhantomData,
+        }
+    }
+
+    /// Bytes to send. Not for receiving.
+    pub(crate) fn bytes_to_send(&mut self, bytes: &'a [u8]) {
+        self.push(MemRange { address: bytes.as_ptr() as usize, len: bytes.len() });
+    }
+
+    /// A buffer to receive into.
+    pub(crate) fn buffer(&mut self, buffer: &'a mut [u8]) {
+        self.push(MemRange { address: buffer.as_mut_ptr() as usize, len: buffer.len() });
+    }
+
+    /// The first `limit` bytes of the application's memory.
+    pub(crate) fn memory(&mut self, memory: MemSlice<'a>, limit: usize) {
+        for run in limited(memory, limit) {
+            self.push(run);
+            if self.full {
+                return;
+            }
+        }
+    }
+
+    /// All bytes that are in.
+    pub(crate) const fn total(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether something was left out.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.full
+    }
+
+    fn push(&mut self, run: MemRange) {
+        if self.full || run.len == 0 {
+            return;
+        }
+        let Some(slot) = self.vecs.get_mut(self.len) else {
+            self.full = true;
+            return;
+        };
+        slot.write(libc::iovec { iov_base: run.address as *mut libc::c_void, iov_len: run.len });
+        self.len += 1;
+        self.bytes += run.len;
+    }
+
+    fn header(&mut self) -> libc::msghdr {
+        // SAFETY: a msghdr is plain integers and pointers, for all of which zero is a valid value.
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        header.msg_iov = self.vecs.as_mut_ptr().cast();
+        header.msg_iovlen = self.len;
+        header
+    }
+}
+
+/// Sends as much as the socket takes now. Never blocks, never raises SIGPIPE.
+pub(crate) fn send(socket: BorrowedFd<'_>, vecs: &mut Vecs<'_>) -> io::Result<usize> {
+    let header = vecs.header();
+    // SAFETY: the header names `len` initialised iovecs, each of which is a borrowed slice or memory of an
+    // MD that its message keeps alive; the kernel only reads from them.
+    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// Receives what is there, at most what fits. Never blocks. 0 is the end of the stream.
+pub(crate) fn receive(socket: BorrowedFd<'_>, vecs: &mut Vecs<'_>) -> io::Result<usize> {
+    let mut header = vecs.header();
+    // SAFETY: the header names `len` initialised iovecs, each of which is an exclusively borrowed buffer or
+    // memory of an MD that its message keeps alive and that the application has offered for writing.
+    let got = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut header, libc::MSG_DONTWAIT) };
+    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+/// Throws away up to `bytes` bytes of what is there. Never blocks. 0 is the end of the stream.
+pub(crate) fn discard(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+    // SAFETY: with MSG_TRUNC the kernel's TCP copies nothing, so the null pointer is never used.
+    let got = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), bytes, flags) };
+    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+/// Copies `bytes` to the start of `memory`; what does not fit is left out.
+pub(crate) fn copy_in(memory: MemSlice<'_>, mut bytes: &[u8]) {
+    for run in memory {
+        let n = run.len.min(bytes.len());
+        // SAFETY: the run is memory of a living MD, offered for writing, at least `n` bytes long; `bytes` is
+        // a buffer of ours, so they do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), run.address as *mut u8, n) };
+        bytes = &bytes[n..];
+        if bytes.is_empty() {
+            return;
+        }
+    }
+}
+
+/// Adds the first `limit` bytes of `memory` to a checksum.
+pub(crate) fn add_to_checksum(sum: &mut Checksum, memory: MemSlice<'_>, limit: usize) {
+    for run in limited(memory, limit) {
+        // SAFETY: the run is memory of a living MD, at least `len` bytes long and not empty, which the
+        // application does not write to while the message is under way.
+        sum.update(unsafe { std::slice::from_raw_parts(run.address as *const u8, run.len) });
+    }
+}
+
+fn limited(memory: MemSlice<'_>, mut limit: usize) -> impl Iterator<Item = MemRange> {
+    memory.map_while(move |run| {
+        let len = run.len.min(limit);
+        limit -= len;
+        (len > 0).then_some(MemRange { address: run.address, len })
+    })
+}

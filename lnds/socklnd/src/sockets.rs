@@ -1,0 +1,105 @@
+//! Making sockets: listening ones, calling ones, and the options of connections.
+
+use crate::config::SocklndConfig;
+use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
+
+/// Source ports are taken from 1023 down to this one.
+const FIRST_PRIVILEGED_PORT: u16 = 512;
+
+/// A socket that listens on `address`.
+pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
+    let socket = new_socket(address.ip())?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(backlog)?;
+    Ok(socket)
+}
+
+/// The next caller, if there is one.
+pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddr)>> {
+    match listener.accept() {
+        Ok((socket, source)) => {
+            socket.set_nonblocking(true)?;
+            let source = source.as_socket().ok_or(ErrorKind::InvalidInput)?;
+            Ok(Some((socket, source)))
+        }
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A connection being made.
+pub(crate) struct Call {
+    pub(crate) socket: Socket,
+    /// Whether the source port is one that a peer in secure mode accepts.
+    pub(crate) privileged: bool,
+}
+
+/// Begins to connect from `local` to `remote`: from the highest privileged source port that is free, or
+/// from any port where this process may not have one of these.
+pub(crate) fn call(local: IpAddr, remote: SocketAddr) -> io::Result<Call> {
+    for port in (FIRST_PRIVILEGED_PORT..=LAST_PRIVILEGED_PORT).rev() {
+        // A socket that calls its own address and port would connect to itself.
+        if port == remote.port() {
+            continue;
+        }
+        let socket = new_socket(local)?;
+        // One port may serve connections to several peers.
+        socket.set_reuse_address(true)?;
+        match socket.bind(&SocketAddr::new(local, port).into()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AddrInUse => continue,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return call_from_any(local, remote),
+            Err(error) => return Err(error),
+        }
+        match connect(&socket, remote) {
+            Ok(()) => return Ok(Call { socket, privileged: true }),
+            // This port is, or lately was, in use for a connection to that very peer.
+            Err(error) if matches!(error.kind(), ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(ErrorKind::AddrInUse.into())
+}
+
+/// The options of a connection that stands (wire spec 1.2), and the time after which unacknowledged bytes
+/// mean that the peer is gone (3.9).
+pub(crate) fn settle(socket: &Socket, config: &SocklndConfig) -> io::Result<()> {
+    socket.set_tcp_nodelay(!config.nagle)?;
+    socket.set_linger(None)?;
+    if !config.keepalive_idle.is_zero() {
+        let probes = TcpKeepalive::new()
+            .with_time(config.keepalive_idle)
+            .with_interval(config.keepalive_intvl)
+            .with_retries(config.keepalive_count);
+        socket.set_tcp_keepalive(&probes)?;
+    }
+    socket.set_tcp_user_timeout(Some(config.sock_timeout))
+}
+
+fn call_from_any(local: IpAddr, remote: SocketAddr) -> io::Result<Call> {
+    let socket = new_socket(local)?;
+    socket.bind(&SocketAddr::new(local, 0).into())?;
+    connect(&socket, remote)?;
+    Ok(Call { socket, privileged: false })
+}
+
+fn connect(socket: &Socket, remote: SocketAddr) -> io::Result<()> {
+    match socket.connect(&SockAddr::from(remote)) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
+        other => other,
+    }
+}
+
+fn new_socket(ip: IpAddr) -> io::Result<Socket> {
+    let domain = if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
