@@ -253,14 +253,17 @@ static struct lnet_handle_md bind_for_two(struct lnet_md md)
 static void put(const struct rail *rail, struct lnet_handle_eq eq, unsigned char *data, unsigned int size)
 {
 	struct lnet_handle_md md = bind_for_two(md_of(data, size, 0, eq));
-	double begin = milliseconds();
 	struct lnet_event ack;
+	double begin, took;
+	__u64 sum;
 
 	fill(data, size, rail->number);
-	must(LNetPut(rail->from, md, LNET_ACK_REQ, rail->to, INBOX, 0, 0, checksum(data, size)), "LNetPut");
+	sum = checksum(data, size);
+	begin = milliseconds();
+	must(LNetPut(rail->from, md, LNET_ACK_REQ, rail->to, INBOX, 0, 0, sum), "LNetPut");
 	ack = result_of(eq, LNET_EVENT_ACK);
-	say("put %s over rail %u: acknowledged after %.2f ms", size_name(ack.mlength), rail->number,
-	    milliseconds() - begin);
+	took = milliseconds() - begin;
+	say("put %s over rail %u: acknowledged after %.2f ms", size_name(ack.mlength), rail->number, took);
 	expect(ack.mlength == size, "all of a PUT is acknowledged");
 	expect(ack.source.nid == rail->to.nid, "the acknowledgement comes over the same rail");
 }
@@ -268,19 +271,21 @@ static void put(const struct rail *rail, struct lnet_handle_eq eq, unsigned char
 static void get(const struct rail *rail, struct lnet_handle_eq eq, unsigned char *data, unsigned int size)
 {
 	struct lnet_handle_md md = bind_for_two(md_of(data, size, 0, eq));
-	double begin = milliseconds();
 	struct lnet_event reply;
-	__u64 wanted;
+	double begin, took;
+	__u64 wanted, found;
 
 	fill(data, size, 0);
 	wanted = checksum(data, size);
 	memset(data, 0, size);
+	begin = milliseconds();
 	must(LNetGet(rail->from, md, rail->to, LIBRARY, 0, 0), "LNetGet");
 	reply = result_of(eq, LNET_EVENT_REPLY);
-	say("got %s over rail %u after %.2f ms, checksum %016llx %s", size_name(reply.mlength), rail->number,
-	    milliseconds() - begin, (unsigned long long)checksum(data, size),
-	    checksum(data, size) == wanted ? "is right" : "IS WRONG");
-	expect(reply.mlength == size && checksum(data, size) == wanted, "the data of a GET");
+	took = milliseconds() - begin;
+	found = checksum(data, size);
+	say("got %s over rail %u after %.2f ms, checksum %016llx %s", size_name(reply.mlength), rail->number, took,
+	    (unsigned long long)found, found == wanted ? "is right" : "IS WRONG");
+	expect(reply.mlength == size && found == wanted, "the data of a GET");
 	expect(reply.source.nid == rail->to.nid, "the data comes over the same rail");
 }
 
