@@ -48,7 +48,7 @@ impl Node {
     /// As [`Node::add_ni`], by NID: its address must be one of this machine's.
     pub fn add_nid(&self, nid: Nid) -> Result<Nid, Errno> {
         let driver: &dyn Driver = match nid.net().kind() {
-            NetType::TCP => &self.tcp,
+            NetType::TCP => &*self.tcp,
             _ => {
                 log::error!("there is no driver for net {}", nid.net());
                 return Err(Errno::ProtocolNotSupported);
