@@ -151,8 +151,9 @@ impl Scheduler {
                 connection.on_event(event.flags);
             }
         }
-        // Only as many as there are now: each may put itself in again.
-        for _ in 0..lock(&self.ready).len() {
+        // Only as many as there are now: each may put itself in again. The lock must not last for the loop.
+        let due = lock(&self.ready).len();
+        for _ in 0..due {
             let Some(connection) = lock(&self.ready).pop_front() else { break };
             connection.on_schedule();
             worked = true;
