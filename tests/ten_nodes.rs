@@ -1,9 +1,7 @@
 //! Ten nodes in one process: a node is a value, and each finds the others.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use lnet_core::{
-    EqHandle, Errno, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Target,
-};
+use lnet_core::{EqHandle, Errno, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Target};
 use lnet_node::{Node, PingRequest, StartConfig};
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::collections::HashMap;
@@ -30,7 +28,8 @@ fn start(port: u16) -> Vec<Arc<Node>> {
                 ("LNET_ACCEPT", "all"),
                 ("LNET_ACCEPT_PORT", port.as_str()),
             ]);
-            let config = StartConfig::from_lookup(|name| variables.get(name).map(|v| (*v).to_owned())).unwrap();
+            let config =
+                StartConfig::from_lookup(|name| variables.get(name).map(|v| (*v).to_owned())).unwrap();
             Node::start(Pid::LUSTRE, config).unwrap()
         })
         .collect()

@@ -21,7 +21,11 @@ pub struct StartConfig {
 
 impl Default for StartConfig {
     fn default() -> Self {
-        Self { networks: Vec::new(), ni: NiTunables::default(), socklnd: SocklndConfig::default(), cpts: NonZeroUsize::MIN,
+        Self {
+            networks: Vec::new(),
+            ni: NiTunables::default(),
+            socklnd: SocklndConfig::default(),
+            cpts: NonZeroUsize::MIN,
         }
     }
 }

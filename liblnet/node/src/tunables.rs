@@ -4,8 +4,8 @@
 //! module's: `LNET_` or `SOCKLND_`.
 
 use crate::start_config::StartConfig;
-use socklnd::proto::Version;
 use socklnd::AcceptFrom;
+use socklnd::proto::Version;
 use std::time::Duration;
 
 /// One environment variable.
@@ -37,7 +37,9 @@ pub const TUNABLES: &[Tunable] = &[
     Tunable {
         variable: "LNET_ACCEPT_PORT",
         help: "the TCP port to listen on and to call (988)",
-        set: |config, text| put(&mut config.socklnd.accept_port, text, |port: u16| (port > 0).then_some(port)),
+        set: |config, text| {
+            put(&mut config.socklnd.accept_port, text, |port: u16| (port > 0).then_some(port))
+        },
     },
     Tunable {
         variable: "LNET_ACCEPT_BACKLOG",
@@ -67,9 +69,7 @@ pub const TUNABLES: &[Tunable] = &[
     Tunable {
         variable: "SOCKLND_CONNS_PER_PEER",
         help: "connections for bulk in each direction to one peer's interface, 1 to 127 (1)",
-        set: |config, text| {
-            put(&mut config.socklnd.conns_per_peer, text, |n: u32| (n <= 127).then_some(n))
-        },
+        set: |config, text| put(&mut config.socklnd.conns_per_peer, text, |n: u32| (n <= 127).then_some(n)),
     },
     Tunable {
         variable: "SOCKLND_TYPED_CONNS",

@@ -151,9 +151,9 @@ impl Scheduler {
                 connection.on_event(event.flags);
             }
         }
-        // Only as many as there are now: each may put itself in again. The lock must not last for the loop.
-        let due = lock(&self.ready).len();
-        for _ in 0..due {
+        // Only as many as there are now: each may put itself in again.
+        let ready = lock(&self.ready).len();
+        for _ in 0..ready {
             let Some(connection) = lock(&self.ready).pop_front() else { break };
             connection.on_schedule();
             worked = true;
