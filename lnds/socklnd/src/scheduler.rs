@@ -17,6 +17,10 @@ use std::time::Duration;
 const EVENTS: usize = 64;
 /// Names the wake-up descriptor among the events.
 const WAKE: u64 = u64::MAX;
+/// While an application's thread asks again and again, the scheduler's own stands back: being woken for
+/// what the other takes would cost both of them more than the message. So long it looks away at once; what
+/// comes when the application has stopped asking waits so long at worst.
+const STAND_BACK: Duration = Duration::from_millis(1);
 
 pub(crate) struct Scheduler {
     epoll: OwnedFd,
@@ -30,6 +34,8 @@ pub(crate) struct Scheduler {
     work: AtomicU64,
     /// Whether an application's thread is waiting in [`Scheduler::turn_for_application`].
     visited: AtomicBool,
+    /// Turns that applications' threads took without waiting.
+    polled: AtomicU64,
 }
 
 struct Registered {
@@ -53,6 +59,7 @@ impl Scheduler {
             stopped: AtomicBool::new(false),
             work: AtomicU64::new(0),
             visited: AtomicBool::new(false),
+            polled: AtomicU64::new(0),
         })
     }
 
@@ -94,8 +101,13 @@ impl Scheduler {
 
     /// The scheduler's own thread. Applications' threads wait in `visited`.
     pub(crate) fn run(&self, visited: &Self) {
+        let mut polled = 0;
         while !self.stopped.load(Ordering::Acquire) {
-            if self.turn(None) {
+            let polled_now = self.polled.load(Ordering::Relaxed);
+            if polled_now != polled {
+                polled = polled_now;
+                std::thread::park_timeout(STAND_BACK);
+            } else if self.turn(None) {
                 visited.note_work();
             }
         }
@@ -124,6 +136,9 @@ impl Scheduler {
     /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
+        if timeout.is_zero() {
+            self.polled.fetch_add(1, Ordering::Relaxed);
+        }
         self.visited.store(true, Ordering::SeqCst);
         let work = self.work.load(Ordering::SeqCst);
         let worked = *seen != work || self.turn(Some(timeout));
