@@ -3,7 +3,9 @@
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lnet_core::lnd::{HeldReceive, Upcalls, Verdict};
-use lnet_core::{Core, CoreConfig, EqHandle, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, NiTunables, Target};
+use lnet_core::{
+    Core, CoreConfig, EqHandle, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, NiTunables, Target,
+};
 use lnet_wire::{Body, Header, Nid, Pid};
 use lolnd::Lolnd;
 use std::hint::black_box;
@@ -24,7 +26,8 @@ fn spec(options: u32, eq: Option<EqHandle>) -> MdSpec {
 }
 
 fn attach(core: &Core, match_bits: u64, ignore_bits: u64, eq: Option<EqHandle>) {
-    let me = core.me_attach(PORTAL, MatchId::ANY, match_bits, ignore_bits, true, InsertPosition::After).unwrap();
+    let me =
+        core.me_attach(PORTAL, MatchId::ANY, match_bits, ignore_bits, true, InsertPosition::After).unwrap();
     let memory = MdMemory::contiguous(0, 0);
     core.md_attach(me, spec(MdOptions::OP_PUT.0, eq), memory, false, &mut |_| ()).unwrap();
 }
@@ -73,7 +76,8 @@ fn event_post(c: &mut Criterion) {
     let eq = core.eq_alloc(16, None).unwrap();
     attach(&core, 1, 0, Some(eq));
     let md = core.md_bind(spec(0, Some(eq)), MdMemory::contiguous(0, 0), false).unwrap();
-    let target = Target { nid: Some(Nid::LOOPBACK), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
+    let target =
+        Target { nid: Some(Nid::LOOPBACK), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
     c.bench_function("loopback PUT, two events on a ring", |b| {
         b.iter(|| {
             core.put(None, md, false, target, 0).unwrap();

@@ -1,1 +1,40 @@
-//! (being built)
+//! liblnet: the C API of LNet, and nothing else.
+//!
+//! One module for each family of functions; a C function `LNetPut` is `_LNetPut` here (see `build.rs`).
+//! `exported.rs`, beside `src`, lists every one of them. Their contracts are the documentation of the C headers, which
+//! are generated from it; all `unsafe` of the C boundary is in this crate.
+//!
+//! | module | functions |
+//! | --- | --- |
+//! | `ni` | `LNetNIInit` `LNetNIFini` `LNetGetId` `LNetDist` `LNetPrimaryNID` `LNetDebugPeer` |
+//! | `me` | `LNetMEAttach` `LNetMEInsert` `LNetMEUnlink` |
+//! | `md` | `LNetMDAttach` `LNetMDBind` `LNetMDUnlink` |
+//! | `eq` | `LNetEQAlloc` `LNetEQFree` `LNetEQGet` `LNetEQWait` `LNetEQPoll` |
+//! | `data` | `LNetPut` `LNetGet` |
+//! | `portal` | `LNetSetLazyPortal` `LNetClearLazyPortal` |
+//! | `ctl` | `LNetCtl` `l_ioctl` `register_ioc_dev` `lnet_counters_get` |
+//! | `nidstr` | `libcfs_*`: NIDs as strings |
+//! | `nidlist` | `cfs_*nid*`: lists of NIDs |
+//! | `expression` | `cfs_expr_list_*`, `cfs_ip_addr_*` |
+//! | `string` | `cfs_gettok` and other helpers |
+// The safety contract of a C function is its C documentation.
+#![allow(clippy::missing_safety_doc)]
+
+pub mod ctl;
+pub mod data;
+pub mod eq;
+pub mod expression;
+pub mod md;
+pub mod me;
+pub mod ni;
+pub mod nidlist;
+pub mod nidstr;
+pub mod portal;
+pub mod string;
+pub mod types;
+
+mod backend;
+mod entry;
+mod event;
+mod list;
+mod log;

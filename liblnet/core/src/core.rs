@@ -210,11 +210,7 @@ impl Core {
 
     fn stop_ni(&self, ni: &Arc<Ni>) {
         let lnd = ni.take_down();
-        for portal in &self.portals {
-            self.drop_delayed(
-                portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
-            );
-        }
+        self.drop_delayed_of(ni);
         for pool in ni.all_tx() {
             let waiting = lock(pool).abandon();
             for message in waiting {
@@ -223,6 +219,16 @@ impl Core {
         }
         if let Some(lnd) = lnd {
             lnd.shutdown();
+        }
+        // What was arriving meanwhile may have been made to wait; nobody would ever deliver it.
+        self.drop_delayed_of(ni);
+    }
+
+    fn drop_delayed_of(&self, ni: &Arc<Ni>) {
+        for portal in &self.portals {
+            self.drop_delayed(
+                portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::errno::Errno;
 use crate::event::{Event, EventKind, EventParty};
-use crate::memory::{Md, MdHandle, MdSpec};
+use crate::memory::{Answer, Md, MdHandle, MdSpec};
 use crate::message::Message;
 use crate::select;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
@@ -37,7 +37,7 @@ impl Core {
         target: Target,
         hdr_data: u64,
     ) -> Result<(), Errno> {
-        let (md, spec) = self.charge(md, target)?;
+        let (md, spec) = self.charge(md, target, want_ack.then_some(Answer::Ack))?;
         let ack = want_ack.then(|| self.wire_handle(&md));
         let Target { portal, match_bits, offset, .. } = target;
         let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
@@ -49,7 +49,7 @@ impl Core {
 
     /// Asks `target` for data to fill the MD's memory with: `LNetGet`. As [`Core::put`].
     pub fn get(&self, source: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
-        let (md, spec) = self.charge(md, target)?;
+        let (md, spec) = self.charge(md, target, Some(Answer::Reply))?;
         let Target { portal, match_bits, offset, .. } = target;
         // No reply can be longer than a message; the memory may be.
         let sink_length = md.memory().len().min(MAX_PAYLOAD);
@@ -59,12 +59,17 @@ impl Core {
         Ok(())
     }
 
-    fn charge(&self, md: MdHandle, target: Target) -> Result<(Arc<Md>, MdSpec), Errno> {
+    fn charge(
+        &self,
+        md: MdHandle,
+        target: Target,
+        answer: Option<Answer>,
+    ) -> Result<(Arc<Md>, MdSpec), Errno> {
         let md = self.mds.get(md.place()).ok_or(Errno::NotFound)?;
         if target.nid.is_some_and(|nid| self.fail_rules.hits(nid)) {
             return Err(Errno::Io);
         }
-        let spec = md.charge_send().ok_or(Errno::NotFound)?;
+        let spec = md.charge_send(answer).ok_or(Errno::NotFound)?;
         Ok((md, spec))
     }
 

@@ -174,6 +174,12 @@ impl Core {
         self.queues.remove(eq.place()).map(drop).ok_or(Errno::NotFound)
     }
 
+    /// Ends an event queue for its caller: it goes when the last MD does that may still report to it.
+    /// [`Errno::NotFound`] when it is not there.
+    pub fn eq_leave(&self, eq: EqHandle) -> Result<(), Errno> {
+        self.queues.remove(eq.place()).map(drop).ok_or(Errno::NotFound)
+    }
+
     /// The oldest event not yet read: `LNetEQGet`. [`Errno::NotFound`] when the queue is not there.
     pub fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
         Ok(self.eq(eq)?.get())
@@ -227,9 +233,14 @@ impl Core {
     ) -> Result<Arc<Md>, Errno> {
         let max_size = Md::checked_max_size(&spec, &memory)?;
         let queue = spec.eq.map(|eq| self.eq(eq)).transpose()?;
-        self.mds.insert(|place| {
+        let md = self.mds.insert(|place| {
             let new = NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner };
             Arc::new(Md::new(MdHandle::new(place), new))
-        })
+        })?;
+        if spec.eq.is_some() && !md.has_queue() {
+            self.mds.remove(md.handle().place());
+            return Err(Errno::NotFound);
+        }
+        Ok(md)
     }
 }

@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::errno::Errno;
 use crate::event::{Event, EventKind, EventParty};
 use crate::lnd::{HeldReceive, Upcalls, Verdict, Violation};
-use crate::memory::{Access, MdHandle, MdOptions};
+use crate::memory::{Access, Answer, MdHandle, MdOptions};
 use crate::message::Message;
 use crate::portal::{Delayed, Found, Incoming, Request};
 use crate::stats::Fate;
@@ -45,6 +45,9 @@ impl Upcalls for Core {
         if inspection == Inspection::ForAnother {
             return self.discard(message, "it is for another node, and this one is no router");
         }
+        if header.src_nid.is_loopback() && !ni.nid().is_loopback() {
+            return self.discard(message, "it comes from outside and says that it is from this node");
+        }
         if self.fail_rules.hits(header.src_nid) {
             return self.discard(message, "its source is to fail");
         }
@@ -52,7 +55,8 @@ impl Upcalls for Core {
             Body::Put { portal, .. } | Body::Get { portal, .. } => {
                 return self.find_memory(portal, message, hold);
             }
-            Body::Ack { handle, .. } | Body::Reply { handle } => self.find_asker(handle, message),
+            Body::Ack { handle, .. } => self.find_asker(handle, Answer::Ack, message),
+            Body::Reply { handle } => self.find_asker(handle, Answer::Reply, message),
         };
         match arrival {
             Arrival::Wanted(message) => Verdict::Deliver(message),
@@ -175,15 +179,15 @@ impl Core {
     }
 
     /// Finds the MD that an ACK or REPLY answers to (MA-42).
-    fn find_asker(&self, handle: WireHandle, mut message: Box<Message>) -> Arrival {
+    fn find_asker(&self, handle: WireHandle, answer: Answer, mut message: Box<Message>) -> Arrival {
         if handle.interface_cookie != self.config.interface_cookie {
             return Arrival::Dropped("it answers to an earlier life of this node", message);
         }
         let Some(md) = self.mds.get(MdHandle::from_cookie(handle.object_cookie).place()) else {
             return Arrival::Dropped("nobody waits for it any more", message);
         };
-        let Some((length, spec)) = md.charge_answer(message.header.payload_length) else {
-            return Arrival::Dropped("its MD is exhausted, attached or too short", message);
+        let Some((length, spec)) = md.charge_answer(answer, message.header.payload_length) else {
+            return Arrival::Dropped("its MD did not ask for it, or is exhausted or too short", message);
         };
         let event = self.arrival_event(&message, md.handle(), spec);
         message.event = Some(match message.header.body {

@@ -31,11 +31,11 @@ enum Step {
 impl Core {
     /// Sends a message whose path is chosen.
     pub(crate) fn launch(&self, message: Box<Message>) {
-        match self.this() {
-            Some(this) if handler_depth() >= DEEPEST => {
+        match (handler_depth() >= DEEPEST).then(|| self.this()).flatten() {
+            Some(this) => {
                 DEFERRED.with_borrow_mut(|deferred| deferred.push_back((this, message)));
             }
-            _ => self.run(Step::Post(message)),
+            None => self.run(Step::Post(message)),
         }
     }
 

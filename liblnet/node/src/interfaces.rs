@@ -3,7 +3,7 @@
 use getifaddrs::{InterfaceFlags, getifaddrs};
 use lnet_core::Errno;
 use lnet_wire::{NetId, Nid};
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 /// The NID on `net` of the interface with this name or address; of the machine's first interface that is
 /// up, not the loopback and has an IPv4 address, for `None`. The log says what is wrong with it:
@@ -28,6 +28,11 @@ pub(crate) fn nid(net: NetId, address: IpAddr) -> Nid {
 }
 
 fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
+    // One may bind to these, but no interface has them.
+    if address.is_unspecified() || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
+        log::error!("{address} is not the address of an interface");
+        return Err(Errno::AddressNotAvailable);
+    }
     // Asking the kernel is surer than comparing lists: all of 127.0.0.0/8 is local, and so are routes of
     // type `local`.
     UdpSocket::bind((address, 0)).map(|_| address).map_err(|error| {
@@ -93,6 +98,8 @@ mod tests {
         assert_eq!(nid_of(tcp, Some("lo")), Ok(Nid::new(tcp, 0x7f00_0001)));
         assert_eq!(nid_of(tcp, Some("127.9.8.7")), Ok(Nid::new(tcp, 0x7f09_0807)));
         assert_eq!(nid_of(tcp, Some("no-such-if")), Err(Errno::NoDevice));
-        assert_eq!(nid_of(tcp, Some("192.0.2.1")), Err(Errno::AddressNotAvailable));
+        for none in ["192.0.2.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::"] {
+            assert_eq!(nid_of(tcp, Some(none)), Err(Errno::AddressNotAvailable), "{none}");
+        }
     }
 }

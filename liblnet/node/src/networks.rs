@@ -166,7 +166,10 @@ mod tests {
             ("", vec![]),
             ("tcp", vec![tcp(0, &[])]),
             ("tcp0(eth0)", vec![tcp(0, &["eth0"])]),
-            (" tcp( eth0 , eth1:1 ), tcp1(127.0.1.1) ", vec![tcp(0, &["eth0", "eth1:1"]), tcp(1, &["127.0.1.1"])]),
+            (
+                " tcp( eth0 , eth1:1 ), tcp1(127.0.1.1) ",
+                vec![tcp(0, &["eth0", "eth1:1"]), tcp(1, &["127.0.1.1"])],
+            ),
             ("lo,tcp7", vec![tcp(7, &[])]),
         ];
         for (text, want) in table {

@@ -57,8 +57,8 @@ impl Node {
             let _ = core.md_unlink(md);
             answer
         });
-        // Busy only while a driver still has the message; the queue then goes with the node.
-        let _ = core.eq_free(eq);
+        // A driver may still have the message; the queue is there until it has not.
+        let _ = core.eq_leave(eq);
         let len = answer?;
         let block: Vec<u8> = room.iter().take(len as usize).map(|b| b.load(Ordering::Relaxed)).collect();
         PingInfo::decode(&block, request.max_entries).map_err(|error| {

@@ -4,8 +4,8 @@
 //! module's: `LNET_` or `SOCKLND_`.
 
 use crate::start_config::StartConfig;
-use socklnd::proto::Version;
 use socklnd::AcceptFrom;
+use socklnd::proto::Version;
 use std::time::Duration;
 
 /// One environment variable.
@@ -37,7 +37,9 @@ pub const TUNABLES: &[Tunable] = &[
     Tunable {
         variable: "LNET_ACCEPT_PORT",
         help: "the TCP port to listen on and to call (988)",
-        set: |config, text| put(&mut config.socklnd.accept_port, text, |port: u16| (port > 0).then_some(port)),
+        set: |config, text| {
+            put(&mut config.socklnd.accept_port, text, |port: u16| (port > 0).then_some(port))
+        },
     },
     Tunable {
         variable: "LNET_ACCEPT_BACKLOG",
@@ -48,6 +50,16 @@ pub const TUNABLES: &[Tunable] = &[
         variable: "LNET_ACCEPT_TIMEOUT",
         help: "seconds that a caller may take for each piece of its handshake (5)",
         set: |config, text| put(&mut config.socklnd.accept_timeout, text, seconds),
+    },
+    Tunable {
+        variable: "LNET_WAIT_SPIN",
+        help: "microseconds that a thread waiting for an event asks again and again before it sleeps, where that \
+               pays; 0: never (50, or 0 on one CPU)",
+        set: |config, text| {
+            put(&mut config.wait_spin, text, |n: u32| {
+                (n <= 1_000_000).then(|| Duration::from_micros(n.into()))
+            })
+        },
     },
     Tunable {
         variable: "SOCKLND_CREDITS",
@@ -67,9 +79,7 @@ pub const TUNABLES: &[Tunable] = &[
     Tunable {
         variable: "SOCKLND_CONNS_PER_PEER",
         help: "connections for bulk in each direction to one peer's interface, 1 to 127 (1)",
-        set: |config, text| {
-            put(&mut config.socklnd.conns_per_peer, text, |n: u32| (n <= 127).then_some(n))
-        },
+        set: |config, text| put(&mut config.socklnd.conns_per_peer, text, |n: u32| (n <= 127).then_some(n)),
     },
     Tunable {
         variable: "SOCKLND_TYPED_CONNS",

@@ -8,7 +8,7 @@ mod copy;
 
 use lnet_core::Errno;
 use lnet_core::Message;
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict, Violation};
 use lnet_core::topology::Ni;
 use lnet_wire::{Body, NetType, Nid};
 use std::cell::OnceCell;
@@ -69,6 +69,7 @@ fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, verdict: Verdict) -> SendO
             SendOutcome::Done(sent, Ok(()))
         }
         Verdict::Discard => SendOutcome::Done(sent, Ok(())),
+        Verdict::Refuse(Violation::ShuttingDown) => SendOutcome::Done(sent, Err(Errno::Shutdown)),
         // A message waits at most once, and this node keeps its own rules.
         Verdict::Hold | Verdict::Refuse(_) => SendOutcome::Done(sent, Err(Errno::Protocol)),
     }

@@ -264,6 +264,16 @@ impl Peer {
         reason
     }
 
+    /// Whether a call is still to be made: one that was asked for may have been overtaken by another.
+    pub(crate) fn is_asked(&self) -> bool {
+        lock(&self.state).dialling.asked()
+    }
+
+    /// Whether to go on with a call for the next connection of the set; notes that it is being made.
+    pub(crate) fn wants_more(&self) -> bool {
+        lock(&self.state).ask()
+    }
+
     /// What to call for now. Begins the call, or drops the plan if there is nothing to call for.
     pub(crate) fn begin_call(&self) -> Option<(Version, ConnectionType)> {
         let mut state = lock(&self.state);

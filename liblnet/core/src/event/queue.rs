@@ -38,6 +38,8 @@ struct Users {
     ending: u32,
     /// Threads in [`EventQueue::wait_unused`].
     waiters: u32,
+    /// Freed: nobody may begin to refer to it.
+    freed: bool,
 }
 
 #[derive(Debug)]
@@ -58,10 +60,8 @@ impl EventQueue {
         if count > MAX_RING {
             return Err(Errno::NoMemory);
         }
-        let ring = (count > 0).then(|| {
-            let slots = vec![None; count.next_power_of_two() as usize].into();
-            Mutex::new(Ring { slots, next_write: 1, next_read: 1, readers: Vec::new() })
-        });
+        let ring = (count > 0).then(|| Ring::new(count.next_power_of_two() as usize).map(Mutex::new));
+        let ring = ring.transpose()?;
         let users = Mutex::new(Users::default());
         Ok(Self { ring, handler, users, last_event_delivered: Condvar::new() })
     }
@@ -106,9 +106,11 @@ impl EventQueue {
         }
     }
 
-    /// An MD begins to refer to this queue.
-    pub(crate) fn attach_md(&self) {
-        lock(&self.users).live += 1;
+    /// An MD begins to refer to this queue; false if it has been freed meanwhile.
+    pub(crate) fn attach_md(&self) -> bool {
+        let users = &mut *lock(&self.users);
+        users.live += u32::from(!users.freed);
+        !users.freed
     }
 
     /// An MD that refers to this queue is about to have its last event delivered.
@@ -130,12 +132,15 @@ impl EventQueue {
 
     /// Waits until no MD refers to the queue any more, as far as that needs no more operations: an MD whose
     /// last event is with the handler is waited for (trap T3), one that may have more events is
-    /// [`Errno::Busy`].
+    /// [`Errno::Busy`]. On success the queue counts as freed.
     pub(crate) fn wait_unused(&self) -> Result<(), Errno> {
         let mut users = lock(&self.users);
         loop {
             match *users {
-                Users { live: 0, ending: 0, .. } => return Ok(()),
+                Users { live: 0, ending: 0, .. } => {
+                    users.freed = true;
+                    return Ok(());
+                }
                 Users { live: 0, .. } if !in_handler() => {
                     users.waiters += 1;
                     users = self.last_event_delivered.wait(users).unwrap_or_else(|e| e.into_inner());
@@ -148,6 +153,13 @@ impl EventQueue {
 }
 
 impl Ring {
+    fn new(len: usize) -> Result<Self, Errno> {
+        let mut slots = Vec::new();
+        slots.try_reserve_exact(len).map_err(|_| Errno::NoMemory)?;
+        slots.resize(len, None);
+        Ok(Self { slots: slots.into(), next_write: 1, next_read: 1, readers: Vec::new() })
+    }
+
     fn push(&mut self, mut event: Event) -> u64 {
         let sequence = self.next_write;
         event.sequence = sequence;
@@ -243,11 +255,18 @@ mod tests {
     #[test]
     fn a_queue_is_busy_while_an_md_may_still_have_events() {
         let queue = EventQueue::new(1, None).unwrap();
-        assert_eq!(queue.wait_unused(), Ok(()));
-        queue.attach_md();
+        assert!(queue.attach_md());
         assert_eq!(queue.wait_unused(), Err(Errno::Busy));
         queue.md_ending();
         queue.md_ended();
+        assert_eq!(queue.wait_unused(), Ok(()));
+    }
+
+    #[test]
+    fn a_freed_queue_takes_no_more_mds() {
+        let queue = EventQueue::new(1, None).unwrap();
+        assert_eq!(queue.wait_unused(), Ok(()));
+        assert!(!queue.attach_md());
         assert_eq!(queue.wait_unused(), Ok(()));
     }
 

@@ -42,6 +42,10 @@ struct State {
     aborted: bool,
     /// The last event has been decided.
     ended: bool,
+    /// ACKs that were asked for and have not come.
+    acks_due: u32,
+    /// REPLYs that were asked for and have not come.
+    replies_due: u32,
     /// Some thread is delivering events; others leave theirs in `waiting`.
     delivering: bool,
     waiting: VecDeque<Event>,
@@ -80,6 +84,15 @@ pub(crate) enum Charge {
     Yes { offset: u32, length: u32, spec: MdSpec, last: bool },
 }
 
+/// What a peer sends back for a PUT or GET.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// For a PUT that wants one.
+    Ack,
+    /// For a GET.
+    Reply,
+}
+
 /// Whether the operation just settled was the MD's last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
@@ -89,13 +102,21 @@ pub(crate) enum Settled {
     Ended,
 }
 
+impl State {
+    const fn due(&mut self, answer: Answer) -> &mut u32 {
+        match answer {
+            Answer::Ack => &mut self.acks_due,
+            Answer::Reply => &mut self.replies_due,
+        }
+    }
+}
+
 impl Md {
-    /// Makes an MD; its queue now counts it.
+    /// Makes an MD; its queue now counts it. If that has been freed meanwhile it has none
+    /// ([`Md::has_queue`]).
     pub(crate) fn new(handle: MdHandle, new: NewMd) -> Self {
         let NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner } = new;
-        if let Some(queue) = &queue {
-            queue.attach_md();
-        }
+        let queue = queue.filter(|queue| queue.attach_md());
         let state = State {
             budget: u32::try_from(spec.threshold).ok(),
             offset: 0,
@@ -103,6 +124,8 @@ impl Md {
             unlinking: false,
             aborted: false,
             ended: false,
+            acks_due: 0,
+            replies_due: 0,
             delivering: false,
             waiting: VecDeque::new(),
             waiters: 0,
@@ -149,6 +172,10 @@ impl Md {
         self.attached
     }
 
+    pub(crate) const fn has_queue(&self) -> bool {
+        self.queue.is_some()
+    }
+
     pub(crate) fn is_aborted(&self) -> bool {
         lock(&self.state).aborted
     }
@@ -183,18 +210,27 @@ impl Md {
         Charge::Yes { offset, length, spec, last }
     }
 
-    /// Starts a PUT or GET of this node's own; `None` if the MD is attached, exhausted or going (MA-31).
-    pub(crate) fn charge_send(&self) -> Option<MdSpec> {
+    /// Starts a PUT or GET of this node's own, which asks for `answer`; `None` if the MD is attached,
+    /// exhausted or going (MA-31).
+    pub(crate) fn charge_send(&self, answer: Option<Answer>) -> Option<MdSpec> {
         if self.attached.is_some() {
             return None;
         }
         let state = &mut *lock(&self.state);
-        let usable = !state.unlinking && state.budget != Some(0);
-        usable.then(|| self.charge(state))
+        if state.unlinking || state.budget == Some(0) {
+            return None;
+        }
+        if let Some(answer) = answer {
+            let due = state.due(answer);
+            *due = due.saturating_add(1);
+        }
+        Some(self.charge(state))
     }
 
-    /// Starts the arrival of an ACK or REPLY with `length` bytes (MA-42): how many of them are wanted.
-    pub(crate) fn charge_answer(&self, length: u32) -> Option<(u32, MdSpec)> {
+    /// Starts the arrival of an ACK or REPLY with `length` bytes (MA-42): how many of them are wanted. Each
+    /// must have been asked for: a peer that knows the handle from a PUT must not write into its memory, nor
+    /// answer twice.
+    pub(crate) fn charge_answer(&self, answer: Answer, length: u32) -> Option<(u32, MdSpec)> {
         if self.attached.is_some() {
             return None;
         }
@@ -203,12 +239,23 @@ impl Md {
             return None;
         }
         let state = &mut *lock(&self.state);
-        let usable = !state.unlinking && state.budget != Some(0);
-        usable.then(|| (length.min(room), self.charge(state)))
+        if state.unlinking || state.budget == Some(0) {
+            return None;
+        }
+        let due = state.due(answer);
+        *due = due.checked_sub(1)?;
+        Some((length.min(room), self.charge(state)))
     }
 
-    /// Undoes [`Md::new`] for an MD that could not be attached.
+    /// Undoes [`Md::new`] for an MD that could not be attached, unless a caller who guessed its handle has
+    /// unlinked it.
     pub(crate) fn discard(&self) {
+        let state = &mut *lock(&self.state);
+        if state.ended {
+            return;
+        }
+        state.unlinking = true;
+        state.ended = true;
         if let Some(queue) = &self.queue {
             queue.md_ending();
             queue.md_ended();

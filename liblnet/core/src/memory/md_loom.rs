@@ -33,8 +33,8 @@ fn loom_two_ends_and_one_last_event() {
     loom::model(|| {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (md, queue) = md(2, true, &heard);
-        md.charge_send().unwrap();
-        md.charge_answer(0).unwrap();
+        md.charge_send(Some(Answer::Reply)).unwrap();
+        md.charge_answer(Answer::Reply, 0).unwrap();
         let theirs = Arc::clone(&md);
         let other = thread::spawn(move || theirs.settle(send(&theirs)));
         let mine = md.settle(send(&md));
@@ -50,7 +50,7 @@ fn loom_an_unlink_that_meets_a_completion_gives_one_last_event() {
     loom::model(|| {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (md, queue) = md(-1, false, &heard);
-        md.charge_send().unwrap();
+        md.charge_send(Some(Answer::Reply)).unwrap();
         let theirs = Arc::clone(&md);
         let other = thread::spawn(move || theirs.settle(send(&theirs)));
         md.unlink().unwrap();

@@ -119,25 +119,52 @@ fn max_size_counts_only_with_its_option() {
 #[test]
 fn a_budget_of_one_covers_the_send_and_not_the_ack() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
-    assert!(made.md.charge_send().is_some());
-    assert!(made.md.charge_answer(0).is_none());
-    assert!(made.md.charge_send().is_none());
+    assert!(made.md.charge_send(Some(Answer::Reply)).is_some());
+    assert!(made.md.charge_answer(Answer::Reply, 0).is_none());
+    assert!(made.md.charge_send(Some(Answer::Reply)).is_none());
 }
 
 #[test]
 fn an_answer_longer_than_the_md_needs_truncate() {
     let plain = make(plain_spec(8), false, None).md;
-    assert!(plain.charge_answer(9).is_none());
-    assert_eq!(plain.charge_answer(8).map(|(len, _)| len), Some(8));
+    plain.charge_send(Some(Answer::Reply)).unwrap();
+    assert!(plain.charge_answer(Answer::Reply, 9).is_none());
+    assert_eq!(plain.charge_answer(Answer::Reply, 8).map(|(len, _)| len), Some(8));
     let spec = MdSpec { options: MdOptions::TRUNCATE, ..plain_spec(8) };
-    assert_eq!(make(spec, false, None).md.charge_answer(9).map(|(len, _)| len), Some(8));
+    let cut = make(spec, false, None).md;
+    cut.charge_send(Some(Answer::Reply)).unwrap();
+    assert_eq!(cut.charge_answer(Answer::Reply, 9).map(|(len, _)| len), Some(8));
+}
+
+#[test]
+fn an_answer_that_was_not_asked_for_or_has_come_already_is_not_taken() {
+    let md = make(plain_spec(8), false, None).md;
+    md.charge_send(None).unwrap();
+    assert!(md.charge_answer(Answer::Ack, 0).is_none());
+    md.charge_send(Some(Answer::Ack)).unwrap();
+    assert!(md.charge_answer(Answer::Reply, 8).is_none());
+    assert!(md.charge_answer(Answer::Ack, 0).is_some());
+    assert!(md.charge_answer(Answer::Ack, 0).is_none());
+}
+
+#[test]
+fn a_discarded_md_leaves_its_queue_once() {
+    for unlinked_before in [false, true] {
+        let made = make(plain_spec(8), false, None);
+        if unlinked_before {
+            made.md.unlink().unwrap();
+        }
+        made.md.discard();
+        assert_eq!(made.md.unlink(), Err(Errno::NotFound));
+        assert_eq!(made.queue.wait_unused(), Ok(()));
+    }
 }
 
 #[test]
 fn an_attached_md_neither_sends_nor_takes_answers() {
     let md = passive(8, -1, 0, 0);
-    assert!(md.charge_send().is_none());
-    assert!(md.charge_answer(0).is_none());
+    assert!(md.charge_send(Some(Answer::Reply)).is_none());
+    assert!(md.charge_answer(Answer::Reply, 0).is_none());
 }
 
 #[test]
@@ -152,10 +179,10 @@ fn unlinking_an_idle_md_reports_it_before_returning_and_once() {
 #[test]
 fn unlinking_a_busy_md_leaves_the_last_word_to_its_last_operation() {
     let made = make(plain_spec(8), false, None);
-    made.md.charge_send().unwrap();
-    made.md.charge_send().unwrap();
+    made.md.charge_send(Some(Answer::Reply)).unwrap();
+    made.md.charge_send(Some(Answer::Reply)).unwrap();
     assert_eq!(made.md.unlink(), Ok(Settled::Lives));
-    assert!(made.md.charge_answer(0).is_none());
+    assert!(made.md.charge_answer(Answer::Reply, 0).is_none());
     assert_eq!(made.queue.wait_unused(), Err(Errno::Busy));
     assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Lives);
     assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Ended);
@@ -167,8 +194,8 @@ fn unlinking_a_busy_md_leaves_the_last_word_to_its_last_operation() {
 fn the_event_that_finishes_last_says_unlinked() {
     // Trap T4: SEND after REPLY.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
-    made.md.charge_send().unwrap();
-    made.md.charge_answer(8).unwrap();
+    made.md.charge_send(Some(Answer::Reply)).unwrap();
+    made.md.charge_answer(Answer::Reply, 8).unwrap();
     made.md.settle(event(&made.md, EventKind::Reply));
     made.md.settle(event(&made.md, EventKind::Send));
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Reply, false), (EventKind::Send, true)]);
@@ -178,7 +205,7 @@ fn the_event_that_finishes_last_says_unlinked() {
 fn a_failed_send_with_budget_left_keeps_the_md() {
     // Trap T5, as the reference does it.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
-    made.md.charge_send().unwrap();
+    made.md.charge_send(Some(Answer::Reply)).unwrap();
     let failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };
     assert_eq!(made.md.settle(failed), Settled::Lives);
     assert_eq!(made.md.unlink(), Ok(Settled::Ended));
@@ -188,9 +215,9 @@ fn a_failed_send_with_budget_left_keeps_the_md() {
 #[test]
 fn a_retained_md_stays_when_it_is_used_up() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
-    made.md.charge_send().unwrap();
+    made.md.charge_send(Some(Answer::Reply)).unwrap();
     assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Lives);
-    assert!(made.md.charge_send().is_none());
+    assert!(made.md.charge_send(Some(Answer::Reply)).is_none());
     assert_eq!(made.md.unlink(), Ok(Settled::Ended));
 }
 
@@ -221,7 +248,7 @@ fn handlers_of_one_md_run_one_at_a_time_and_the_last_event_comes_last() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while md.charge_send().is_some() {
+                while md.charge_send(Some(Answer::Reply)).is_some() {
                     md.settle(event(&md, EventKind::Send));
                 }
             });

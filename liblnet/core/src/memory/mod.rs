@@ -7,7 +7,7 @@ mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleTable, Place, Slot, Slots};
-pub(crate) use md::{Access, Charge, Md, NewMd, Settled};
+pub(crate) use md::{Access, Answer, Charge, Md, NewMd, Settled};
 pub use range::{MdMemory, MemRange, MemSlice};
 pub use spec::{MdOptions, MdSpec};
 

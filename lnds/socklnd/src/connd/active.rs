@@ -33,7 +33,7 @@ impl Work<'_> {
     /// Calls `peer` for the next connection that it lacks, if there is one.
     pub(super) fn call(&mut self, peer: &Arc<Peer>) {
         let ni = &peer.ni;
-        if ni.is_ending() {
+        if ni.is_ending() || !peer.is_asked() {
             return;
         }
         let now = Instant::now();
@@ -165,7 +165,9 @@ impl Work<'_> {
                     Ok(()) => {
                         peer.ni.counts.connected.add();
                         log::debug!("connected to {}: {kind:?}", peer.name());
-                        self.call(&peer);
+                        if peer.wants_more() {
+                            self.call(&peer);
+                        }
                     }
                     Err(errno) => self.call_failed(&peer, errno, "the connection could not be served"),
                 }

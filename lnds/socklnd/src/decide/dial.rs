@@ -101,6 +101,11 @@ impl Dialling {
         true
     }
 
+    /// Whether the connecting thread has been asked to call and has not begun.
+    pub(crate) fn asked(&self) -> bool {
+        self.phase == Phase::Asked
+    }
+
     /// Whether a call is under way.
     pub(crate) fn connecting(&self) -> bool {
         self.phase == Phase::Connecting

@@ -1,0 +1,112 @@
+# Everything that people do with this repository. `make help` lists it.
+#
+# The programs that cargo builds lie in its own target directory, CARGO_TARGET_DIR (target by default);
+# so do the C programs built here.
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DESTDIR ?=
+
+CC ?= gcc
+CFLAGS ?= -O2 -g
+override CFLAGS += -std=gnu11 -Wall -Wextra -Werror
+
+# rustup puts cargo where a shell finds it only after the next login.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export CARGO_TARGET_DIR ?= target
+override CARGO_TARGET_DIR := $(abspath $(CARGO_TARGET_DIR))
+
+RELEASE := $(CARGO_TARGET_DIR)/release
+C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
+LIBRARY := $(RELEASE)/liblnet.so.1
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
+.PHONY: help demo test bench bench-quick lint headers install build clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       two LNet nodes with two rails each on this machine, and what they say"
+	@echo "make test       all tests"
+	@echo "make lint       formats, lints, licences, drift of generated files"
+	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md"
+	@echo "make bench-quick  the side-by-side only, short, printed and not written anywhere"
+	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
+	@echo "make headers    makes include/ anew from the Rust items and their templates"
+	@echo "make install    library, headers and lnet.pc under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=)"
+	@echo "make clean      removes all that was built"
+
+# ---- the library and C programs against it ----
+
+build: $(LIBRARY)
+
+# Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
+$(LIBRARY): FORCE
+	@scripts/setup build
+	cargo build --release --package lnet
+	@ln -sf liblnet.so $@
+
+.PHONY: FORCE
+FORCE:
+
+$(C_PROGRAMS)/%: examples/%.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Iinclude $< -o $@ -L$(RELEASE) -llnet -Wl,-rpath,$(RELEASE)
+
+$(C_PROGRAMS)/%: benches/compare/c/%.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Iinclude $< -o $@ -L$(RELEASE) -llnet -Wl,-rpath,$(RELEASE)
+
+$(C_PROGRAMS)/lib%.so: benches/compare/c/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -shared -fPIC $< -o $@
+
+# ---- what people run ----
+
+demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong
+	@scripts/demo $(C_PROGRAMS)/demo
+
+test:
+	@scripts/setup test
+	scripts/test
+
+lint:
+	@scripts/setup lint
+	scripts/lint
+
+COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf \
+	--count-allocations $(C_PROGRAMS)/libcount_allocations.so
+
+bench: compare-programs
+	cargo bench --workspace
+	$(COMPARE) --write docs/performance.md
+
+bench-quick: compare-programs
+	$(COMPARE) --quick
+
+.PHONY: compare-programs
+compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
+	@scripts/setup bench
+	cargo build --release --package compare
+
+headers:
+	@scripts/setup build
+	liblnet/abi/headers/generate
+
+clean:
+	cargo clean
+
+# ---- installing ----
+
+HEADERS = $(shell cd include && find . -name '*.h')
+
+install: $(LIBRARY)
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 755 $(RELEASE)/liblnet.so $(DESTDIR)$(LIBDIR)/liblnet.so.1
+	ln -sf liblnet.so.1 $(DESTDIR)$(LIBDIR)/liblnet.so
+	cd include && for header in $(HEADERS); do \
+		install -D -m 644 $$header $(DESTDIR)$(INCLUDEDIR)/$$header || exit 1; done
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+		-e 's|@VERSION@|$(VERSION)|' scripts/lnet.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lnet.pc
+	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/lnet.pc
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi

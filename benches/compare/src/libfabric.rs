@@ -1,0 +1,88 @@
+//! libfabric's own ping-pong program over its provider for TCP.
+
+use crate::peer_process::{ask_silent_server, free_port};
+use crate::scenario::{Operation, Scenario};
+use crate::{Error, context};
+use std::process::Command;
+
+pub(crate) const PROGRAM: &str = "fi_pingpong";
+pub(crate) const PACKAGE: &str = "libfabric-bin";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Endpoint {
+    /// Connected, as a TCP connection is.
+    Msg,
+    /// Reliable datagrams, which need no connection: the nearest to LNet.
+    Rdm,
+}
+
+pub(crate) const ENDPOINTS: [Endpoint; 2] = [Endpoint::Msg, Endpoint::Rdm];
+
+impl Endpoint {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Msg => "libfabric msg",
+            Self::Rdm => "libfabric rdm",
+        }
+    }
+
+    const fn argument(self) -> &'static str {
+        match self {
+            Self::Msg => "msg",
+            Self::Rdm => "rdm",
+        }
+    }
+}
+
+/// It only knows messages that go to and fro, one at a time.
+pub(crate) const fn plays(scenario: Scenario) -> bool {
+    matches!(
+        scenario,
+        Scenario::RoundTrip { .. } | Scenario::Rate { operation: Operation::Put, in_flight: 1, .. }
+    )
+}
+
+/// One sample, in the scenario's unit.
+pub(crate) fn measure(endpoint: Endpoint, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
+    let port = free_port()?.to_string();
+    let common = || {
+        let mut command = Command::new(PROGRAM);
+        command.env("FI_TCP_IFACE", "lo").args(["-p", "tcp", "-e", endpoint.argument()]);
+        command.args(["-I", &iterations.to_string(), "-S", &scenario.size().to_string()]);
+        command
+    };
+    let mut server = common();
+    server.args(["-B", &port]);
+    let mut client = common();
+    client.args(["-P", &port, "127.0.0.1"]);
+    let output = ask_silent_server(&mut server, &mut client)?;
+    Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
+}
+
+/// The column `usec/xfer` of the table that it prints: the time of one message, one way.
+fn one_way_microseconds(output: &str) -> Result<f64, Error> {
+    let mut rows = output.lines().filter(|line| !line.trim().is_empty());
+    let (titles, values) = rows.next().zip(rows.next()).ok_or("it printed no table")?;
+    let column = titles.split_whitespace().position(|title| title == "usec/xfer");
+    let value = column.and_then(|column| values.split_whitespace().nth(column));
+    value.ok_or("it printed no usec/xfer")?.parse().map_err(context("its usec/xfer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_for_each_transfer_is_read_from_its_table() {
+        let output = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n\
+                      4k      5k      =5k      39m         0.29s    142.75      28.69       0.03\n";
+        assert_eq!(one_way_microseconds(output), Ok(28.69));
+    }
+
+    #[test]
+    fn output_without_a_table_is_an_error() {
+        for output in ["", "bytes\n", "a b\n1 2\n"] {
+            assert!(one_way_microseconds(output).is_err(), "{output:?}");
+        }
+    }
+}

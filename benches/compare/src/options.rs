@@ -1,0 +1,100 @@
+//! The command line.
+
+use crate::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What to do.
+pub(crate) enum Command {
+    Compare(Options),
+    /// This very program started by itself as the other end of raw TCP.
+    RawTcpServer,
+}
+
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// How often every contestant runs.
+    pub(crate) rounds: usize,
+    /// About how long one measurement lasts.
+    pub(crate) duration: Duration,
+    /// The C program that measures LNet; without it there is no LNet in the comparison.
+    pub(crate) lnet_perf: Option<PathBuf>,
+    /// The library that counts allocations when it is preloaded.
+    pub(crate) count_allocations: Option<PathBuf>,
+    /// Connections that the memory measurement opens.
+    pub(crate) connections: u8,
+    /// The document whose section the report replaces.
+    pub(crate) write: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            rounds: 7,
+            duration: Duration::from_millis(500),
+            lnet_perf: None,
+            count_allocations: None,
+            connections: 200,
+            write: None,
+        }
+    }
+}
+
+pub(crate) const RAW_TCP_SERVER: &str = "raw-tcp-server";
+
+pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Error> {
+    let mut options = Options::default();
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
+        match argument.as_str() {
+            RAW_TCP_SERVER => return Ok(Command::RawTcpServer),
+            "--quick" => {
+                options.rounds = 3;
+                options.duration = Duration::from_millis(100);
+                options.connections = 20;
+            }
+            "--rounds" => options.rounds = number(&argument, &value()?)?,
+            "--seconds" => {
+                let seconds: f64 = number(&argument, &value()?)?;
+                options.duration =
+                    Duration::try_from_secs_f64(seconds).map_err(|e| format!("{argument}: {e}"))?;
+            }
+            "--connections" => options.connections = number(&argument, &value()?)?,
+            "--lnet-perf" => options.lnet_perf = Some(value()?.into()),
+            "--count-allocations" => options.count_allocations = Some(value()?.into()),
+            "--write" => options.write = Some(value()?.into()),
+            _ => return Err(format!("unknown argument {argument}; see the top of main.rs")),
+        }
+    }
+    Ok(Command::Compare(options))
+}
+
+fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, Error> {
+    text.parse().map_err(|_| format!("{option}: {text} is not a number that fits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compare(arguments: &[&str]) -> Result<Options, Error> {
+        match parse(arguments.iter().map(ToString::to_string))? {
+            Command::Compare(options) => Ok(options),
+            Command::RawTcpServer => Err("not a comparison".into()),
+        }
+    }
+
+    #[test]
+    fn later_options_refine_earlier_ones() {
+        let options = compare(&["--quick", "--rounds", "9", "--seconds", "0.25"]);
+        let found = options.map(|o| (o.rounds, o.duration));
+        assert_eq!(found, Ok((9, Duration::from_millis(250))));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for arguments in [&["--rounds", "x"][..], &["--seconds", "-1"], &["--rounds"], &["--fast"]] {
+            assert!(compare(arguments).is_err(), "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! UCX's own performance test over TCP.
+
+use crate::peer_process::{ask_silent_server, free_port};
+use crate::scenario::{Operation, Scenario};
+use crate::{Error, context};
+use std::process::Command;
+
+pub(crate) const PROGRAM: &str = "ucx_perftest";
+pub(crate) const PACKAGE: &str = "ucx-utils";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Test {
+    /// Tagged messages, matched at the receiver as LNet's are.
+    Tag,
+    /// The same, where both ends sleep until something arrives, as LNet's do.
+    TagSleeping,
+    /// Remote memory, without matching.
+    Memory,
+}
+
+pub(crate) const TESTS: [Test; 3] = [Test::Tag, Test::TagSleeping, Test::Memory];
+
+impl Test {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tag => "UCX tag",
+            Self::TagSleeping => "UCX tag, sleeping",
+            Self::Memory => "UCX put/get",
+        }
+    }
+
+    pub(crate) const fn plays(self, scenario: Scenario) -> bool {
+        matches!(
+            (self, scenario),
+            (Self::Memory, _)
+                | (Self::Tag, Scenario::RoundTrip { .. } | Scenario::Rate { operation: Operation::Put, .. })
+                | (Self::TagSleeping, Scenario::RoundTrip { .. })
+        )
+    }
+
+    const fn argument(self, scenario: Scenario) -> &'static str {
+        match (self, scenario) {
+            (Self::Tag | Self::TagSleeping, Scenario::RoundTrip { .. }) => "tag_lat",
+            (Self::Tag | Self::TagSleeping, Scenario::Rate { .. }) => "tag_bw",
+            (Self::Memory, Scenario::RoundTrip { .. }) => "ucp_put_lat",
+            (Self::Memory, Scenario::Rate { operation: Operation::Put, .. }) => "ucp_put_bw",
+            (Self::Memory, Scenario::Rate { operation: Operation::Get, .. }) => "ucp_get",
+        }
+    }
+}
+
+/// One sample, in the scenario's unit.
+pub(crate) fn measure(test: Test, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
+    let port = free_port()?.to_string();
+    let warm_up = (iterations / 10).max(10);
+    let common = || {
+        let mut command = Command::new(PROGRAM);
+        // Its warnings would go where its results go.
+        command.env("UCX_TLS", "tcp").env("UCX_NET_DEVICES", "lo").env("UCX_LOG_LEVEL", "error");
+        command.args(["-f", "-v", "-t", test.argument(scenario), "-p", &port]);
+        command.args(["-s", &scenario.size().to_string()]);
+        command.args(["-n", &iterations.to_string(), "-w", &warm_up.to_string()]);
+        if let Scenario::Rate { in_flight, .. } = scenario {
+            command.args(["-O", &in_flight.to_string()]);
+        }
+        if test == Test::TagSleeping {
+            command.args(["-E", "sleep"]);
+        }
+        command
+    };
+    let mut client = common();
+    client.arg("127.0.0.1");
+    let output = ask_silent_server(&mut common(), &mut client)?;
+    Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
+}
+
+/// The overall time of one message, one way: the fourth value of the last line.
+fn one_way_microseconds(output: &str) -> Result<f64, Error> {
+    let last = output.lines().rfind(|line| !line.trim().is_empty()).ok_or("it printed nothing")?;
+    let overall = last.split(',').nth(3).ok_or("it printed no overall time")?;
+    overall.trim().parse().map_err(context("its overall time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overall_time_is_read_from_its_table() {
+        let output = "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr\n\
+                      20000,4.771,4.952,4.953,1.54,1.54,201954,201954\n";
+        assert_eq!(one_way_microseconds(output), Ok(4.953));
+    }
+
+    #[test]
+    fn output_without_a_table_is_an_error() {
+        for output in ["", "\n", "1,2\n", "1,2,3,x\n"] {
+            assert!(one_way_microseconds(output).is_err(), "{output:?}");
+        }
+    }
+}

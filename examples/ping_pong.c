@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The smallest complete LNet program: one node waits for a message, another sends one.
+ *
+ *   cc ping_pong.c $(pkg-config --cflags --libs lnet) -o ping_pong
+ *   export LNET_ACCEPT=all LNET_ACCEPT_PORT=9988
+ *   LNET_NETWORKS='tcp(127.0.1.2)' ./ping_pong &
+ *   LNET_NETWORKS='tcp(127.0.1.1)' ./ping_pong 127.0.1.2@tcp
+ *
+ * Words: a NID (127.0.1.2@tcp) is the address of a node's interface. A portal is a numbered door of a
+ * node. A match entry (ME) behind a portal says which messages may come in; a memory descriptor (MD) says
+ * which memory they go to or come from; an event queue (EQ) says when something has happened to it. */
+#include <lnet/api.h>
+#include <lnet/lnet.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORTAL = 10, MATCH_BITS = 42 };
+
+/* Every function of LNet says with a negative errno what went wrong. */
+static void must(int result, const char *what)
+{
+	if (result < 0) {
+		fprintf(stderr, "%s: %s\n", what, strerror(-result));
+		exit(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char memory[64] = "";
+	struct lnet_handle_eq eq;
+	struct lnet_handle_me me;
+	struct lnet_handle_md handle;
+	struct lnet_event event;
+	struct lnet_md md;
+
+	/* The node comes up with the networks that the environment names. */
+	must(LNetNIInit(LNET_PID_LUSTRE), "LNetNIInit");
+
+	/* A queue that keeps up to 16 events until they are fetched. */
+	must(LNetEQAlloc(16, LNET_EQ_HANDLER_NONE, &eq), "LNetEQAlloc");
+
+	/* Memory for one message, in or out, which reports to that queue. */
+	memset(&md, 0, sizeof(md));
+	md.start = memory;
+	md.length = sizeof(memory);
+	md.eq_handle = eq;
+
+	if (argc < 2) {
+		/* Any node may put one message behind the portal; then both ME and MD are used up and gone. */
+		struct lnet_process_id anyone = { LNET_NID_ANY, LNET_PID_ANY };
+
+		must(LNetMEAttach(PORTAL, anyone, MATCH_BITS, 0, LNET_UNLINK, LNET_INS_AFTER, &me), "LNetMEAttach");
+		md.threshold = 1;
+		md.options = LNET_MD_OP_PUT;
+		must(LNetMDAttach(me, md, LNET_UNLINK, &handle), "LNetMDAttach");
+		must(LNetEQWait(eq, &event), "LNetEQWait");
+		printf("%u bytes from %s: %s\n", event.mlength, libcfs_nid2str(event.source.nid), memory);
+	} else {
+		struct lnet_process_id target = { libcfs_str2nid(argv[1]), LNET_PID_LUSTRE };
+
+		/* Two operations: the message leaves, and the acknowledgement comes. */
+		strcpy(memory, "hello from user space");
+		md.threshold = 2;
+		must(LNetMDBind(md, LNET_UNLINK, &handle), "LNetMDBind");
+		must(LNetPut(LNET_NID_ANY, handle, LNET_ACK_REQ, target, PORTAL, MATCH_BITS, 0, 0), "LNetPut");
+		do {
+			must(LNetEQWait(eq, &event), "LNetEQWait");
+			must(event.status, "the PUT");
+		} while (event.type != LNET_EVENT_ACK);
+		printf("%s has taken %u bytes\n", argv[1], event.mlength);
+	}
+
+	/* The last reference that is given back takes the node down. */
+	LNetNIFini();
+	return 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What LNet programs expect of libcfs in user space: lists, strings, messages and assertions. */
+#ifndef LIBCFS_LIBCFS_H
+#define LIBCFS_LIBCFS_H
+
+#include <libcfs/libcfs_ioctl.h>
+#include <libcfs/libcfs_string.h>
+#include <libcfs/util/list.h>
+#include <linux/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Kinds of message. */
+#define D_INFO 0x00000040
+#define D_NETERROR 0x00000100
+#define D_NET 0x00000200
+#define D_WARNING 0x00000400
+#define D_ERROR 0x00020000
+#define D_CONSOLE 0x02000000
+
+/** Parts that messages come from. */
+#define S_LNET 0x00000400
+#ifndef DEBUG_SUBSYSTEM
+#define DEBUG_SUBSYSTEM S_LNET
+#endif
+
+/** The kinds of message that are printed; a program may define its own before it includes this. */
+#ifndef LIBCFS_DEBUG_MASK
+#define LIBCFS_DEBUG_MASK (D_WARNING | D_ERROR | D_CONSOLE)
+#endif
+
+/** Prints to standard error if mask is among the kinds that are printed. */
+#define CDEBUG(mask, ...)                                                         \
+	do {                                                                      \
+		if ((mask) & LIBCFS_DEBUG_MASK) {                                 \
+			fprintf(stderr, "%s:%d:%s() ", __FILE__, __LINE__, __func__); \
+			fprintf(stderr, __VA_ARGS__);                             \
+		}                                                                 \
+	} while (0)
+#define CDEBUG_LIMIT(mask, ...) CDEBUG(mask, __VA_ARGS__)
+#define CERROR(...) CDEBUG_LIMIT(D_ERROR, __VA_ARGS__)
+#define CWARN(...) CDEBUG_LIMIT(D_WARNING, __VA_ARGS__)
+#define CNETERR(...) CDEBUG_LIMIT(D_NETERROR, __VA_ARGS__)
+
+/** Ends the program. */
+#define LBUG()                                                                      \
+	do {                                                                        \
+		fprintf(stderr, "%s:%d:%s() LBUG\n", __FILE__, __LINE__, __func__); \
+		abort();                                                            \
+	} while (0)
+
+/** Ends the program if cond does not hold. */
+#define LASSERT(cond)                                                          \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			fprintf(stderr, "%s:%d:%s() ASSERTION(%s) failed\n",   \
+				__FILE__, __LINE__, __func__, #cond);          \
+			abort();                                               \
+		}                                                              \
+	} while (0)
+
+/** As LASSERT, with an explanation. */
+#define LASSERTF(cond, ...)                                                    \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			fprintf(stderr, "%s:%d:%s() ASSERTION(%s) failed: ",   \
+				__FILE__, __LINE__, __func__, #cond);          \
+			fprintf(stderr, __VA_ARGS__);                          \
+			abort();                                               \
+		}                                                              \
+	} while (0)
+
+/** Does not compile if cond does not hold. Only inside functions. */
+#define CLASSERT(cond) ((void)sizeof(char[1 - 2 * !(cond)]))
+
+/** Memory, filled with zeros; NULL if there is none. */
+#define LIBCFS_ALLOC(ptr, size)                               \
+	do {                                                  \
+		(ptr) = (__typeof__(ptr))calloc(1, (size));   \
+	} while (0)
+#define LIBCFS_FREE(ptr, size)     \
+	do {                       \
+		(void)(size);      \
+		free((void *)(ptr)); \
+	} while (0)
+
+#ifndef PAGE_SIZE
+/* In user space a `struct page *` is the address of the page's memory. */
+#define PAGE_SHIFT 12
+#define PAGE_SIZE (1UL << PAGE_SHIFT)
+#define PAGE_MASK (~(PAGE_SIZE - 1))
+#endif
+
+struct page;
+
+/** The page that an address is in. */
+static inline struct page *virt_to_page(const void *addr)
+{
+	return (struct page *)((unsigned long)addr & PAGE_MASK);
+}
+
+/** The memory of a page. */
+static inline void *page_address(const struct page *page)
+{
+	return (void *)(unsigned long)page;
+}
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Another name of libcfs/libcfs_string.h. */
+#ifndef LIBCFS_UTIL_STRING_H
+#define LIBCFS_UTIL_STRING_H
+
+#include <libcfs/libcfs_string.h>
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The functions of the LNet API, as of Lustre 2.10.
+ *
+ * Results: 0 or a positive number for success, a negative errno for failure; errno is never set. Every
+ * function but LNetNIInit gives -ENETDOWN while the network is down, -EFAULT for a NULL pointer that it
+ * needs, and -EIO if it fails for a reason of the library's own, after which every call gives -ENETDOWN.
+ * Threads: every function may be called from every thread at any time. Only where it is said so may a
+ * function be called from an event handler.
+ */
+#ifndef LNET_API_H
+#define LNET_API_H
+
+#include <lnet/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- up and down ---- */
+
+/**
+ * Brings the network up, or takes another reference if it is up.
+ *
+ * requested_pid becomes the PID of this node if the call brings it up (LNET_PID_LUSTRE for all known
+ * consumers); LNET_PID_ANY takes a reference only. The environment says which networks there are:
+ * LNET_NETWORKS and others; see the manual.
+ *
+ * Returns the number of references that there were before: 0 if this call brought the network up, or a
+ * positive number. Test for < 0, never for != 0. Errors: -ENETDOWN (LNET_PID_ANY, and the network is
+ * down), -EINVAL (the configuration, or a PID with LNET_PID_USERFLAG), -ENOMEM, and what a network's
+ * driver found wrong. After an error there is no reference. Not from an event handler.
+ */
+int LNetNIInit(lnet_pid_t requested_pid);
+
+/**
+ * Gives back the reference of one LNetNIInit. The last one takes the network down: what is left of match
+ * entries, memory descriptors and event queues is gone, without events.
+ *
+ * Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Not from an
+ * event handler.
+ */
+int LNetNIFini(void);
+
+/* ---- addresses ---- */
+
+/**
+ * Stores in *id the address of this node's interface number index. Number 0 is 0@lo.
+ *
+ * Returns 0; -ENOENT from the first number on that there is no interface for, with *id unchanged.
+ * Allowed in an event handler.
+ */
+int LNetGetId(unsigned int index, struct lnet_process_id *id);
+
+/**
+ * How far it is to an interface: 0 for one of this node's own, 1 on a network that this node is on, more
+ * by way of routers.
+ *
+ * Stores in *srcnid (unless NULL) this node's interface that would send, and in *order (unless NULL) the
+ * rank of the way among those of the same length: smaller is better, 0 is 0@lo, 1 another of this node's
+ * own. Error: -EHOSTUNREACH. Allowed in an event handler.
+ */
+int LNetDist(lnet_nid_t nid, lnet_nid_t *srcnid, __u32 *order);
+
+/**
+ * The primary NID of the node that has the interface nid: the one that match entries see, and the
+ * initiator in events. nid itself if nothing is known of that node. Sends nothing.
+ * Allowed in an event handler.
+ */
+lnet_nid_t LNetPrimaryNID(lnet_nid_t nid);
+
+/** Logs what this node knows of a peer. Allowed in an event handler. */
+void LNetDebugPeer(struct lnet_process_id id);
+
+/* ---- match entries ---- */
+
+/**
+ * Adds a match entry to a portal. It matches nothing until it has a memory descriptor.
+ *
+ * It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards)
+ * whose match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it goes together with
+ * its memory descriptor, with LNET_RETAIN it stays. The first entry of a portal decides for good whether
+ * the portal is for entries with wildcards (in match_id or ignore_bits) or without.
+ *
+ * Stores the handle in *handle. Errors: -EINVAL (no such portal), -EPERM (an entry of the other kind than
+ * the portal's; pos is unknown), -ENOMEM. Not from an event handler.
+ */
+int LNetMEAttach(unsigned int portal, struct lnet_process_id match_id, __u64 match_bits,
+		__u64 ignore_bits, enum lnet_unlink unlink, enum lnet_ins_pos pos,
+		struct lnet_handle_me *handle);
+
+/**
+ * Adds a match entry beside another, on the same portal. The portal must be one for wildcards.
+ *
+ * Stores the handle in *handle. Errors: -ENOENT (current is no match entry), -EPERM (LNET_INS_LOCAL; a
+ * portal without wildcards), -ENOMEM. Not from an event handler.
+ */
+int LNetMEInsert(struct lnet_handle_me current, struct lnet_process_id match_id, __u64 match_bits,
+		__u64 ignore_bits, enum lnet_unlink unlink, enum lnet_ins_pos pos,
+		struct lnet_handle_me *handle);
+
+/**
+ * Removes a match entry, and its memory descriptor if it has one.
+ *
+ * If the memory descriptor has an event queue and nothing is in progress with it, its
+ * LNET_EVENT_UNLINK is delivered before this returns; otherwise the last operation's event has
+ * `unlinked` set. The handle is dead on return. Error: -ENOENT. Not from an event handler.
+ */
+int LNetMEUnlink(struct lnet_handle_me me);
+
+/* ---- memory descriptors ---- */
+
+/**
+ * Gives a match entry its memory: messages that match it may use the memory from now on.
+ *
+ * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor goes by
+ * itself when it is used up, with LNET_RETAIN it stays until LNetMDUnlink. On a lazy portal, PUTs that
+ * waited are delivered to it before this returns, and so are their events.
+ *
+ * Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or
+ * allows neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has
+ * one already), -ENOMEM. After an error the match entry is as before. Not from an event handler.
+ */
+int LNetMDAttach(struct lnet_handle_me me, struct lnet_md md, enum lnet_unlink unlink,
+		struct lnet_handle_md *handle);
+
+/**
+ * Makes memory ready for LNetPut and LNetGet.
+ *
+ * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor goes by
+ * itself when it is used up, with LNET_RETAIN it stays until LNetMDUnlink.
+ *
+ * Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such
+ * event queue), -ENOMEM. Not from an event handler.
+ */
+int LNetMDBind(struct lnet_md md, enum lnet_unlink unlink, struct lnet_handle_md *handle);
+
+/**
+ * Ends a memory descriptor.
+ *
+ * If nothing is in progress with it, its LNET_EVENT_UNLINK is delivered before this returns. Otherwise
+ * this returns at once and the last operation's event has `unlinked` set; until that event the memory is
+ * in use. The handle is dead on return either way. Error: -ENOENT (also for one that has gone by itself,
+ * whose last event may still be on its way). Not from an event handler.
+ */
+int LNetMDUnlink(struct lnet_handle_md md);
+
+/* ---- event queues ---- */
+
+/**
+ * Makes an event queue.
+ *
+ * count is how many events it keeps for LNetEQGet, LNetEQWait and LNetEQPoll (rounded up to a power of
+ * two; when it is full the oldest is lost); 0 for none. handler, unless it is LNET_EQ_HANDLER_NONE, is
+ * called for every event. At least one of the two must be given.
+ *
+ * Stores the handle in *handle. Errors: -EINVAL, -ENOMEM. Not from an event handler.
+ */
+int LNetEQAlloc(unsigned int count, lnet_eq_handler_t handler, struct lnet_handle_eq *handle);
+
+/**
+ * Ends an event queue; events that nobody fetched are lost.
+ *
+ * After the last event of the last memory descriptor that uses it, this succeeds from any thread.
+ * Errors: -ENOENT, -EBUSY (a memory descriptor uses it). Not from an event handler.
+ */
+int LNetEQFree(struct lnet_handle_eq eq);
+
+/**
+ * Takes the oldest event out of a queue.
+ *
+ * Returns 1 and stores it in *event; 0 if there is none; -EOVERFLOW if it is stored but others before it
+ * were lost; -ENOENT for a bad handle.
+ */
+int LNetEQGet(struct lnet_handle_eq eq, struct lnet_event *event);
+
+/** As LNetEQGet, but waits until there is an event. Not from an event handler. */
+int LNetEQWait(struct lnet_handle_eq eq, struct lnet_event *event);
+
+/**
+ * Takes the oldest event out of the first of neq queues that has one; waits up to timeout for it.
+ *
+ * timeout is in milliseconds: 0 does not wait; a negative value and LONG_MAX wait without limit. Stores
+ * the event in *event and the number of its queue in *which. Returns as LNetEQGet, 0 when the time is
+ * over; -ENOENT also for neq < 1. Not from an event handler, unless timeout is 0.
+ */
+int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_event *event,
+		int *which);
+
+/* ---- moving data ---- */
+
+/**
+ * Sends all of a memory descriptor's data to a target.
+ *
+ * self_nid is the interface to send from, and then the target's NID is used as it is; LNET_NID_ANY leaves
+ * both to LNet. The target takes the data into what matches on portal by match_bits and this node; offset
+ * counts only if it has LNET_MD_MANAGE_REMOTE there. hdr_data goes into the target's event.
+ *
+ * Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is said by events:
+ * LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come
+ * before this returns. Errors, without events: -ENOENT (no such memory descriptor; it is used up, or
+ * attached to a match entry), -EINVAL (ack), -ENOMEM, -EIO (a failure that was asked for).
+ * Not from an event handler.
+ */
+int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack,
+		struct lnet_process_id target, unsigned int portal, __u64 match_bits,
+		unsigned int offset, __u64 hdr_data);
+
+/**
+ * Fetches data from a target into all of a memory descriptor.
+ *
+ * The arguments are as those of LNetPut. Returns 0 when the GET was accepted: everything else is said by
+ * events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data is here. They may come before this returns,
+ * in any order. Errors, without events: as LNetPut. Not from an event handler.
+ */
+int LNetGet(lnet_nid_t self_nid, struct lnet_handle_md md, struct lnet_process_id target,
+		unsigned int portal, __u64 match_bits, unsigned int offset);
+
+/* ---- portals ---- */
+
+/**
+ * Makes a portal lazy: PUTs that nothing matches wait for a memory descriptor instead of being dropped.
+ * GETs never wait.
+ *
+ * Returns 0; -EINVAL for a number that is no portal's. Not from an event handler.
+ */
+int LNetSetLazyPortal(int portal);
+
+/**
+ * Makes a portal not lazy, and drops the PUTs that wait, before it returns.
+ *
+ * Returns 0, also if the portal was not lazy; -EINVAL for a number that is no portal's. Not from an event
+ * handler.
+ */
+int LNetClearLazyPortal(int portal);
+
+/* ---- configuration and inquiry ---- */
+
+/**
+ * Gives a command to the node or asks it something. cmd is an IOC_LIBCFS_* number, arg its argument,
+ * which starts with a struct libcfs_ioctl_hdr; answers are stored in it.
+ *
+ * Returns 0. Errors: -EINVAL (unknown command; wrong header, length or content), -EOPNOTSUPP (a command
+ * that this library does not have), -ENOENT (past the end of a list), and what the command found. Not
+ * from an event handler.
+ */
+int LNetCtl(unsigned int cmd, void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

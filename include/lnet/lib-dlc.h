@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The arguments of the commands that configure a node and inquire about it. */
+#ifndef LNET_LIB_DLC_H
+#define LNET_LIB_DLC_H
+
+#include <libcfs/libcfs_ioctl.h>
+#include <lnet/types.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MAX_NUM_SHOW_ENTRIES 32
+#define LNET_MAX_STR_LEN 128
+#define LNET_MAX_SHOW_NUM_CPT 128
+#define LNET_UNDEFINED_HOPS ((__u32)-1)
+
+/** The three pools of router buffers. */
+#define LNET_TINY_BUF_IDX 0
+#define LNET_SMALL_BUF_IDX 1
+#define LNET_LARGE_BUF_IDX 2
+#define LNET_NRBPOOLS (LNET_LARGE_BUF_IDX + 1)
+
+/** What can be tuned on every kind of network. Counts and seconds; -1 leaves the default. */
+struct lnet_ioctl_config_lnd_cmn_tunables {
+	__u32 lct_version;
+	__s32 lct_peer_timeout;
+	__s32 lct_peer_tx_credits;
+	__s32 lct_peer_rtr_credits;
+	__s32 lct_max_tx_credits;
+};
+
+/** What can be tuned on InfiniBand. */
+struct lnet_ioctl_config_o2iblnd_tunables {
+	__u32 lnd_version;
+	__u32 lnd_peercredits_hiw;
+	__u32 lnd_map_on_demand;
+	__u32 lnd_concurrent_sends;
+	__u32 lnd_fmr_pool_size;
+	__u32 lnd_fmr_flush_trigger;
+	__u32 lnd_fmr_cache;
+	__u16 lnd_conns_per_peer;
+	__u16 lnd_ntx;
+};
+
+/** What can be tuned, common and by kind of network. */
+struct lnet_ioctl_config_lnd_tunables {
+	struct lnet_ioctl_config_lnd_cmn_tunables lt_cmn;
+	union {
+		struct lnet_ioctl_config_o2iblnd_tunables lnd_o2ib;
+	} lt_tun;
+};
+
+/** Follows lnet_ioctl_config_data in the answer to IOC_LIBCFS_GET_NET. */
+struct lnet_ioctl_net_config {
+	char ni_interfaces[LNET_NUM_INTERFACES][LNET_MAX_STR_LEN];
+	__u32 ni_status;
+	__u32 ni_cpts[LNET_MAX_SHOW_NUM_CPT];
+	__extension__ char cfg_bulk[0];
+};
+
+/** The pools of router buffers of one CPU partition. */
+struct lnet_ioctl_pool_cfg {
+	struct {
+		__u32 pl_npages;
+		__u32 pl_nbuffers;
+		__u32 pl_credits;
+		__u32 pl_mincredits;
+	} pl_pools[LNET_NRBPOOLS];
+	__u32 pl_routing;
+};
+
+/** A route, a network or the router buffers. */
+struct lnet_ioctl_config_data {
+	struct libcfs_ioctl_hdr cfg_hdr;
+	__u32 cfg_net;
+	__u32 cfg_count;
+	__u64 cfg_nid;
+	__u32 cfg_ncpts;
+	union {
+		struct {
+			__u32 rtr_hop;
+			__u32 rtr_priority;
+			__u32 rtr_flags;
+		} cfg_route;
+		struct {
+			char net_intf[LNET_MAX_STR_LEN];
+			__s32 net_peer_timeout;
+			__s32 net_peer_tx_credits;
+			__s32 net_peer_rtr_credits;
+			__s32 net_max_tx_credits;
+			__u32 net_cksum_algo;
+			__u32 net_interface_count;
+		} cfg_net;
+		struct {
+			__u32 buf_enable;
+			__s32 buf_tiny;
+			__s32 buf_small;
+			__s32 buf_large;
+		} cfg_buffers;
+	} cfg_config_u;
+	/** Lies before the padding at the end of the structure, at offset 180. */
+	__extension__ char cfg_bulk[0];
+};
+
+/** Messages of an interface, of a node's own or of a peer's. */
+struct lnet_ioctl_element_stats {
+	__u32 iel_send_count;
+	__u32 iel_recv_count;
+	__u32 iel_drop_count;
+};
+
+/** Messages by kind. */
+struct lnet_ioctl_comm_count {
+	__u32 ico_get_count;
+	__u32 ico_put_count;
+	__u32 ico_reply_count;
+	__u32 ico_ack_count;
+	__u32 ico_hello_count;
+};
+
+/** Messages of an interface by kind. */
+struct lnet_ioctl_element_msg_stats {
+	struct libcfs_ioctl_hdr im_hdr;
+	__u32 im_idx;
+	struct lnet_ioctl_comm_count im_send_stats;
+	struct lnet_ioctl_comm_count im_recv_stats;
+	struct lnet_ioctl_comm_count im_drop_stats;
+};
+
+/** An interface of this node. */
+struct lnet_ioctl_config_ni {
+	struct libcfs_ioctl_hdr lic_cfg_hdr;
+	lnet_nid_t lic_nid;
+	char lic_ni_intf[LNET_NUM_INTERFACES][LNET_MAX_STR_LEN];
+	char lic_legacy_ip2nets[LNET_MAX_STR_LEN];
+	__u32 lic_cpts[LNET_MAX_SHOW_NUM_CPT];
+	__u32 lic_ncpts;
+	__u32 lic_status;
+	__u32 lic_tcp_bonding;
+	__u32 lic_idx;
+	__s32 lic_dev_cpt;
+	char pad[4];
+	__extension__ char lic_bulk[0];
+};
+
+/** How a peer's interface stands with its credits. */
+struct lnet_peer_ni_credit_info {
+	char cr_aliveness[LNET_MAX_STR_LEN];
+	__u32 cr_refcount;
+	__s32 cr_ni_peer_tx_credits;
+	__s32 cr_peer_tx_credits;
+	__s32 cr_peer_min_tx_credits;
+	__u32 cr_peer_tx_qnob;
+	__s32 cr_peer_rtr_credits;
+	__s32 cr_peer_min_rtr_credits;
+	__u32 cr_ncpt;
+};
+
+/** A peer's interface, found by its number. */
+struct lnet_ioctl_peer {
+	struct libcfs_ioctl_hdr pr_hdr;
+	__u32 pr_count;
+	__u32 pr_pad;
+	lnet_nid_t pr_nid;
+	union {
+		struct lnet_peer_ni_credit_info pr_peer_credits;
+	} pr_lnd_u;
+};
+
+/** A peer and one of its interfaces. */
+struct lnet_ioctl_peer_cfg {
+	struct libcfs_ioctl_hdr prcfg_hdr;
+	lnet_nid_t prcfg_prim_nid;
+	lnet_nid_t prcfg_cfg_nid;
+	__u32 prcfg_count;
+	bool prcfg_mr;
+	__u32 prcfg_state;
+	__u32 prcfg_size;
+	void *prcfg_bulk;
+};
+
+/** The argument of IOC_LIBCFS_SET_NUMA_RANGE and IOC_LIBCFS_GET_NUMA_RANGE. */
+struct lnet_ioctl_numa_range {
+	/** The start. */
+	struct libcfs_ioctl_hdr nr_hdr;
+	/** The distance up to which interfaces count as equally near. */
+	__u32 nr_range;
+};
+
+/** The argument of IOC_LIBCFS_GET_LNET_STATS. */
+struct __attribute__((packed)) lnet_ioctl_lnet_stats {
+	/** The start. */
+	struct libcfs_ioctl_hdr st_hdr;
+	/** What the node has moved. */
+	struct lnet_counters st_cntrs;
+};
+
+/** The argument of IOC_LIBCFS_PING_PEER and IOC_LIBCFS_DISCOVER. */
+struct lnet_ioctl_ping_data {
+	/** The start. */
+	struct libcfs_ioctl_hdr ping_hdr;
+	/** In: milliseconds to wait. */
+	__u32 op_param;
+	/** In: room in ping_buf. Out: how many there are. */
+	__u32 ping_count;
+	/** Not used. */
+	__u32 ping_flags;
+	/** Out: the peer is multi-rail. */
+	bool mr_info;
+	/** In: whom to ping. */
+	struct lnet_process_id ping_id;
+	/** Out: its interfaces. */
+	struct lnet_process_id *ping_buf;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

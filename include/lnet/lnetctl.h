@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fault injection: rules that drop or delay messages. And the names of the kernel's device. */
+#ifndef LNET_LNETCTL_H
+#define LNET_LNETCTL_H
+
+#include <lnet/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What IOC_LIBCFS_LNET_FAULT does (in ioc_flags). */
+enum {
+	LNET_CTL_DROP_ADD,
+	LNET_CTL_DROP_DEL,
+	LNET_CTL_DROP_RESET,
+	LNET_CTL_DROP_LIST,
+	LNET_CTL_DELAY_ADD,
+	LNET_CTL_DELAY_DEL,
+	LNET_CTL_DELAY_RESET,
+	LNET_CTL_DELAY_LIST
+};
+
+/** Bits of fa_msg_mask. */
+#define LNET_ACK_BIT (1 << 0)
+#define LNET_PUT_BIT (1 << 1)
+#define LNET_GET_BIT (1 << 2)
+#define LNET_REPLY_BIT (1 << 3)
+
+/** A rule: which messages, and what becomes of them. */
+struct lnet_fault_attr {
+	/** Sender and receiver; LNET_NID_ANY, or all ones in the address part, match more than one. */
+	lnet_nid_t fa_src;
+	lnet_nid_t fa_dst;
+	/** Bit n: portal n; 0: all. */
+	__u64 fa_ptl_mask;
+	/** Kinds of message; 0: all. */
+	__u32 fa_msg_mask;
+	union {
+		struct {
+			/** One message in so many is dropped ... */
+			__u32 da_rate;
+			/** ... or one in so many seconds. */
+			__u32 da_interval;
+		} drop;
+		struct {
+			/** One message in so many is delayed ... */
+			__u32 la_rate;
+			/** ... or one in so many seconds ... */
+			__u32 la_interval;
+			/** ... by so many seconds. */
+			__u32 la_latency;
+		} delay;
+		__u64 space[8];
+	} u;
+};
+
+/** What a rule has done. */
+struct lnet_fault_stat {
+	/** Messages that it looked at. */
+	__u64 fs_count;
+	/** Messages that it changed the fate of, by kind. */
+	__u64 fs_put;
+	__u64 fs_ack;
+	__u64 fs_get;
+	__u64 fs_reply;
+	union {
+		struct {
+			__u64 ds_dropped;
+		} drop;
+		struct {
+			__u64 ls_delayed;
+		} delay;
+		__u64 space[8];
+	} u;
+};
+
+/** The kernel's device; the first argument of l_ioctl. */
+#define LNET_DEV_ID 0
+#define LNET_DEV_PATH "/dev/lnet"
+#define LNET_DEV_MAJOR 10
+#define LNET_DEV_MINOR 240
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

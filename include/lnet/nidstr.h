@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The numbers of the network drivers; NIDs and networks as strings. Works whether the network is up or
+ * not, from every thread and from event handlers. */
+#ifndef LNET_NIDSTR_H
+#define LNET_NIDSTR_H
+
+#include <lnet/types.h>
+#include <libcfs/util/list.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The types of network, by the driver that serves them. The numbers that are left out were used once. */
+enum {
+	SOCKLND = 2,
+	O2IBLND = 5,
+	LOLND = 9,
+	GNILND = 13,
+	GNIIPLND = 14,
+	PTL4LND = 15
+};
+
+/** How many strings libcfs_next_nidstring keeps, and bytes of each that a caller may use. */
+#define LNET_NIDSTR_COUNT 1024
+#define LNET_NIDSTR_SIZE 32
+
+/**
+ * The next of 1024 strings that are used in turn, never NULL: for a string that is needed only until as
+ * many others have been made.
+ */
+char *libcfs_next_nidstring(void);
+
+/** 1 if lnd is the number of a kind of network that has a name, else 0. */
+int libcfs_isknown_lnd(__u32 lnd);
+
+/** The name of the kernel module that drives a kind of network; NULL if there is none. Static. */
+char *libcfs_lnd2modname(__u32 lnd);
+
+/**
+ * Writes the name of a kind of network, such as tcp, or ?99?, into the n bytes of buf; returns buf. The
+ * result is always terminated, and cut short where buf is too small.
+ */
+char *libcfs_lnd2str_r(__u32 lnd, char *buf, size_t n);
+
+/** As libcfs_lnd2str_r, into a string of libcfs_next_nidstring. */
+static inline char *libcfs_lnd2str(__u32 lnd)
+{
+	return libcfs_lnd2str_r(lnd, libcfs_next_nidstring(), LNET_NIDSTR_SIZE);
+}
+
+/** The number of a kind of network by its name; -1 if there is none. */
+int libcfs_str2lnd(const char *str);
+
+/**
+ * Writes a network, such as tcp1, or <77:3>, into the n bytes of buf; returns buf. The result is always
+ * terminated, and cut short where buf is too small.
+ */
+char *libcfs_net2str_r(__u32 net, char *buf, size_t n);
+
+/** As libcfs_net2str_r, into a string of libcfs_next_nidstring. */
+static inline char *libcfs_net2str(__u32 net)
+{
+	return libcfs_net2str_r(net, libcfs_next_nidstring(), LNET_NIDSTR_SIZE);
+}
+
+/**
+ * Writes a NID, such as 10.0.0.1@tcp1, or <?> for LNET_NID_ANY, into the n bytes of buf; returns buf. The
+ * result is always terminated, and cut short where buf is too small.
+ */
+char *libcfs_nid2str_r(lnet_nid_t nid, char *buf, size_t n);
+
+/** As libcfs_nid2str_r, into a string of libcfs_next_nidstring. */
+static inline char *libcfs_nid2str(lnet_nid_t nid)
+{
+	return libcfs_nid2str_r(nid, libcfs_next_nidstring(), LNET_NIDSTR_SIZE);
+}
+
+/** The network that a string such as tcp or o2ib3 names; 0xffffffff if it names none. */
+__u32 libcfs_str2net(const char *str);
+
+/**
+ * The NID that a string such as 10.0.0.1@tcp names (tcp if there is no @); LNET_NID_ANY if it names none,
+ * or one whose address is longer than four bytes. Host names are not resolved.
+ */
+lnet_nid_t libcfs_str2nid(const char *str);
+
+/**
+ * As libcfs_str2nid, but takes * for LNET_NID_ANY. Stores the NID in *nid and returns 1; returns 0, and
+ * stores LNET_NID_ANY, if the string names none.
+ */
+int libcfs_str2anynid(lnet_nid_t *nid, const char *str);
+
+/** A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring. */
+char *libcfs_id2str(struct lnet_process_id id);
+
+/* ---- lists of NIDs: "10.0.0.[1-5]@tcp *@o2ib" ---- */
+
+/**
+ * Reads a list of NIDs from the first len bytes of str into list, which this initialises: one or more
+ * ADDRESSES@NETWORK with blanks between.
+ *
+ * ADDRESSES is *, or four expressions with dots between, or for networks with numeric addresses one
+ * expression; an expression is a number, * or [a,b-c,d-e/s]. Returns 1; 0 if str is no list of NIDs, and
+ * list is then empty. The list belongs to the caller until cfs_free_nidlist.
+ */
+int cfs_parse_nidlist(char *str, int len, struct list_head *list);
+
+/** 1 if nid is in the list, else 0. */
+int cfs_match_nid(lnet_nid_t nid, struct list_head *list);
+
+/**
+ * Writes the list into the count bytes of buf, terminated, and cut short where buf is too small. Entries
+ * on the same network stand together. Returns the characters written; 0 for count <= 0.
+ */
+int cfs_print_nidlist(char *buf, int count, struct list_head *list);
+
+/** Ends a list: it is then empty. */
+void cfs_free_nidlist(struct list_head *list);
+
+/** Whether the list names one network, and all addresses between the lowest and the highest. */
+bool cfs_nidrange_is_contiguous(struct list_head *list);
+
+/**
+ * Writes the lowest and the highest NID of a list for which cfs_nidrange_is_contiguous holds into min and
+ * max, which have len bytes each; empty strings for any other list.
+ */
+void cfs_nidrange_find_min_max(struct list_head *list, char *min, char *max, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The types and constants of the LNet API, as of Lustre 2.10. */
+#ifndef LNET_TYPES_H
+#define LNET_TYPES_H
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * A network interface: the network in the upper 32 bits, the address on it in the lower 32 bits, both
+ * in host byte order. LNET_NID_ANY stands for any.
+ */
+typedef __u64 lnet_nid_t;
+
+/** A process on a node. LNET_PID_ANY stands for any. */
+typedef __u32 lnet_pid_t;
+
+/** Any interface. */
+#define LNET_NID_ANY ((lnet_nid_t)-1)
+/** Any process. */
+#define LNET_PID_ANY ((lnet_pid_t)-1)
+/** The bits that PIDs of kernel nodes do not use. */
+#define LNET_PID_RESERVED 0xf0000000U
+/** Set by the accepting node in the PID of a peer that called from an unprivileged port. */
+#define LNET_PID_USERFLAG 0x80000000U
+/** The PID that Lustre, LNet selftest and Motr use; the only one that kernel nodes have. */
+#define LNET_PID_LUSTRE 12345
+
+/** The portal that LNet keeps for itself. Portals are numbered from 0; see MAX_PORTALS. */
+#define LNET_RESERVED_PORTAL 0
+/** The largest number of fragments of one MD. */
+#define LNET_MAX_IOV 256
+/** Interfaces that one NI may name. */
+#define LNET_NUM_INTERFACES 16
+/** The largest payload of one message, as a power of two and in bytes. */
+#define LNET_MTU_BITS 20
+#define LNET_MTU (1 << LNET_MTU_BITS)
+/** The version of the interface between LNet and its drivers. */
+#define LNET_VERSION "0.7.0"
+
+/** What answers to a ping start with, and what they may announce. */
+#define LNET_PROTO_PING_MAGIC 0x70696E67
+#define LNET_PING_FEAT_INVAL 0
+#define LNET_PING_FEAT_BASE (1 << 0)
+#define LNET_PING_FEAT_NI_STATUS (1 << 1)
+#define LNET_PING_FEAT_RTE_DISABLED (1 << 2)
+#define LNET_PING_FEAT_MULTI_RAIL (1 << 3)
+#define LNET_PING_FEAT_DISCOVERY (1 << 4)
+
+/** The state of an interface in an answer to a ping. */
+#define LNET_NI_STATUS_UP 0x15aac0deU
+#define LNET_NI_STATUS_DOWN 0xdeadfaceU
+#define LNET_NI_STATUS_INVALID 0x00000000U
+
+/** How the wire's handshakes start. */
+#define LNET_PROTO_IB_MAGIC 0x0be91b91U
+#define LNET_PROTO_GNI_MAGIC 0xb00fbabeU
+#define LNET_PROTO_TCP_MAGIC 0xeebc0dedU
+#define LNET_PROTO_ACCEPTOR_MAGIC 0xacce7100U
+#define LNET_PROTO_MAGIC 0x45726963U
+#define LNET_PROTO_ACCEPTOR_VERSION 1
+#define LNET_PROTO_TCP_VERSION_MAJOR 1
+#define LNET_PROTO_TCP_VERSION_MINOR 0
+
+/** Whether event number a comes after event number b. */
+#define LNET_SEQ_GT(a, b) (((signed long)((a) - (b))) > 0)
+
+/** The address part of a NID. For IP networks in host byte order: 10.0.0.1 is 0x0a000001. */
+static inline __u32 LNET_NIDADDR(lnet_nid_t nid)
+{
+	return (__u32)(nid & 0xffffffffU);
+}
+
+/** The network part of a NID. */
+static inline __u32 LNET_NIDNET(lnet_nid_t nid)
+{
+	return (__u32)(nid >> 32);
+}
+
+/** The NID of an address on a network. */
+static inline lnet_nid_t LNET_MKNID(__u32 net, __u32 addr)
+{
+	return ((__u64)net << 32) | addr;
+}
+
+/** The number of a network among those of its type. */
+static inline __u32 LNET_NETNUM(__u32 net)
+{
+	return net & 0xffffU;
+}
+
+/** The type of a network: SOCKLND, O2IBLND, ... */
+static inline __u32 LNET_NETTYP(__u32 net)
+{
+	return (net >> 16) & 0xffffU;
+}
+
+/** The network of a type and a number. */
+static inline __u32 LNET_MKNET(__u32 type, __u32 num)
+{
+	return (type << 16) | num;
+}
+
+/** A process on a node, as an address. */
+struct lnet_process_id {
+	/** The node's interface. */
+	lnet_nid_t nid;
+	/** The process. */
+	lnet_pid_t pid;
+};
+typedef struct lnet_process_id lnet_process_id_t;
+
+/** A process on a node, without padding. */
+struct lnet_process_id_packed {
+	lnet_nid_t nid;
+	lnet_pid_t pid;
+} __attribute__((packed));
+typedef struct lnet_process_id_packed lnet_process_id_packed;
+
+/* ---- handles ---- */
+
+/** The cookie of a handle that names nothing. */
+#define LNET_WIRE_HANDLE_COOKIE_NONE (-1)
+
+/** Names a memory descriptor. Opaque; never reused while the network is up. */
+struct lnet_handle_md {
+	/** Opaque; all ones names nothing. */
+	__u64 cookie;
+};
+typedef struct lnet_handle_md lnet_handle_md_t;
+
+/** Names a match entry. Opaque; never reused while the network is up. */
+struct lnet_handle_me {
+	/** Opaque; all ones names nothing. */
+	__u64 cookie;
+};
+typedef struct lnet_handle_me lnet_handle_me_t;
+
+/** Names an event queue. Opaque; never reused while the network is up. */
+struct lnet_handle_eq {
+	/** Opaque; all ones names nothing. */
+	__u64 cookie;
+};
+typedef struct lnet_handle_eq lnet_handle_eq_t;
+
+/** Makes an event queue handle name nothing. */
+static inline void LNetInvalidateEQHandle(struct lnet_handle_eq *h)
+{
+	h->cookie = (__u64)LNET_WIRE_HANDLE_COOKIE_NONE;
+}
+
+/** Whether an event queue handle names nothing. */
+static inline int LNetEQHandleIsInvalid(struct lnet_handle_eq h)
+{
+	return h.cookie == (__u64)LNET_WIRE_HANDLE_COOKIE_NONE;
+}
+
+/** Makes a memory descriptor handle name nothing. */
+static inline void LNetInvalidateMDHandle(struct lnet_handle_md *h)
+{
+	h->cookie = (__u64)LNET_WIRE_HANDLE_COOKIE_NONE;
+}
+
+/** Whether a memory descriptor handle names nothing. */
+static inline int LNetMDHandleIsInvalid(struct lnet_handle_md h)
+{
+	return h.cookie == (__u64)LNET_WIRE_HANDLE_COOKIE_NONE;
+}
+
+/* ---- match entries and memory descriptors ---- */
+
+/** Whether an object goes when it is used up. */
+enum lnet_unlink {
+	/** It stays until it is unlinked. */
+	LNET_RETAIN = 0,
+	/** It goes by itself. */
+	LNET_UNLINK = 1,
+};
+typedef enum lnet_unlink lnet_unlink_t;
+
+/** Where a new match entry goes among those that are there. */
+enum lnet_ins_pos {
+	/** Before the others. */
+	LNET_INS_BEFORE = 0,
+	/** After the others. */
+	LNET_INS_AFTER = 1,
+	/** After the others, where the calling CPU finds it first. */
+	LNET_INS_LOCAL = 2,
+};
+typedef enum lnet_ins_pos lnet_ins_pos;
+
+/** PUTs may match it. */
+#define LNET_MD_OP_PUT (1 << 0)
+/** GETs may match it. */
+#define LNET_MD_OP_GET (1 << 1)
+/** The initiator says where in the memory, not the MD. */
+#define LNET_MD_MANAGE_REMOTE (1 << 2)
+/** What is too long is cut short, not dropped. */
+#define LNET_MD_TRUNCATE (1 << 4)
+/** No acknowledgement for what arrives here, even if it is asked for. */
+#define LNET_MD_ACK_DISABLE (1 << 5)
+/** `start` is an array of struct kvec (which struct iovec looks like). */
+#define LNET_MD_IOVEC (1 << 6)
+/** `max_size` is valid. */
+#define LNET_MD_MAX_SIZE (1 << 7)
+/** `start` is an array of lnet_kiov_t. */
+#define LNET_MD_KIOV (1 << 8)
+/** `bulk_handle` is valid. */
+#define LNET_MD_BULK_HANDLE (1 << 9)
+/** Means nothing; some consumers name it. */
+#define LNET_MD_PHYS 0
+
+/** A threshold without limit. */
+#define LNET_MD_THRESH_INF (-1)
+
+/**
+ * Describes memory and what may be done with it. The structure, and the fragment array it may point to,
+ * are copied by LNetMDAttach and LNetMDBind; the memory itself is borrowed until the last event of the
+ * MD, which has `unlinked` set.
+ */
+struct lnet_md {
+	/** The memory; or an array of fragments with LNET_MD_KIOV or LNET_MD_IOVEC. */
+	void *start;
+	/** Bytes; or fragments with LNET_MD_KIOV or LNET_MD_IOVEC, at most LNET_MAX_IOV. */
+	unsigned int length;
+	/**
+	 * Operations that it serves before it is used up; LNET_MD_THRESH_INF for no limit. A PUT with an
+	 * acknowledgement and a GET take two, everything else one.
+	 */
+	int threshold;
+	/** Valid with LNET_MD_MAX_SIZE: the longest message, and the room below which it is used up. */
+	int max_size;
+	/** LNET_MD_* bits. */
+	unsigned int options;
+	/** The caller's own, handed back in every event. */
+	void *user_ptr;
+	/** Where its events go; an invalid handle for nowhere. */
+	struct lnet_handle_eq eq_handle;
+	/** Valid with LNET_MD_BULK_HANDLE: prefer the interface that suits that MD. */
+	struct lnet_handle_md bulk_handle;
+};
+typedef struct lnet_md lnet_md_t;
+
+/** A page; in user space a `struct page *` is the address of its memory. */
+struct page;
+
+/** One fragment of an MD with LNET_MD_KIOV. In user space a page is its address. */
+struct lnet_kiov {
+	/** The address of the page. */
+	struct page *kiov_page;
+	/** Bytes. */
+	unsigned int kiov_len;
+	/** Where they start in the page. */
+	unsigned int kiov_offset;
+};
+typedef struct lnet_kiov lnet_kiov_t;
+
+/** One fragment of an MD with LNET_MD_IOVEC; struct iovec looks the same. */
+struct kvec {
+	void *iov_base;
+	size_t iov_len;
+};
+
+/* ---- events ---- */
+
+/** Whether a PUT asks for an acknowledgement. Note that 0 asks for one. */
+enum lnet_ack_req {
+	/** It does. */
+	LNET_ACK_REQ = 0,
+	/** It does not. */
+	LNET_NOACK_REQ = 1,
+};
+typedef enum lnet_ack_req lnet_ack_req_t;
+
+/** What an event reports. */
+enum lnet_event_kind {
+	/** Data of this MD was fetched; the reply has been sent. */
+	LNET_EVENT_GET = 1,
+	/** Data has been put into this MD. */
+	LNET_EVENT_PUT = 2,
+	/** The data asked for by LNetGet is in this MD. */
+	LNET_EVENT_REPLY = 3,
+	/** The target of an LNetPut has the data. */
+	LNET_EVENT_ACK = 4,
+	/** A PUT or GET has left (or failed to): the memory of a PUT is free again. */
+	LNET_EVENT_SEND = 5,
+	/** The MD was unlinked by a call while nothing was in progress. */
+	LNET_EVENT_UNLINK = 6,
+};
+typedef enum lnet_event_kind lnet_event_kind_t;
+
+/** What happened to a memory descriptor. */
+struct lnet_event {
+	/** Who the message was for. */
+	struct lnet_process_id target;
+	/** Who sent it: the primary NID of the node. Says who, is not the address to answer to. */
+	struct lnet_process_id initiator;
+	/** The interface that it was sent from: the address to answer to. */
+	struct lnet_process_id source;
+	/** The last hop: a router, or the same as source. */
+	lnet_nid_t sender;
+	/** What happened. */
+	enum lnet_event_kind type;
+	/** The portal. */
+	unsigned int pt_index;
+	/** As given by the initiator. */
+	__u64 match_bits;
+	/** Bytes asked for. */
+	unsigned int rlength;
+	/** Bytes moved. */
+	unsigned int mlength;
+	/** The memory descriptor. */
+	struct lnet_handle_md md_handle;
+	/** What it was when the operation started, with this operation already taken off its threshold. */
+	struct lnet_md md;
+	/** 64 bits of the initiator's of a PUT. */
+	__u64 hdr_data;
+	/** 0, or a negative errno. */
+	int status;
+	/** Not 0: this is the last event of the MD, its handle is dead and its memory free. */
+	int unlinked;
+	/** Where in the MD the data is, in bytes. */
+	unsigned int offset;
+	/** The number of the event in its queue, from 1; 0 if the queue keeps none. */
+	volatile unsigned long sequence;
+};
+typedef struct lnet_event lnet_event_t;
+
+/**
+ * Called for each event of a queue, on a thread of the library or on one that is inside an LNet call;
+ * never twice at once for the same MD. The event is valid until it returns. It must not block.
+ */
+typedef void (*lnet_eq_handler_t)(struct lnet_event *event);
+
+/** No handler: the events are fetched with LNetEQGet, LNetEQWait or LNetEQPoll. */
+#define LNET_EQ_HANDLER_NONE NULL
+
+/* ---- on the wire: packed, little-endian except hdr_data ---- */
+
+/** The kinds of message on the wire. */
+enum lnet_msg_type {
+	/** The receipt for a PUT. */
+	LNET_MSG_ACK = 0,
+	/** Data for the target. */
+	LNET_MSG_PUT = 1,
+	/** A request for the target's data. */
+	LNET_MSG_GET = 2,
+	/** The data asked for by a GET. */
+	LNET_MSG_REPLY = 3,
+	/** Part of the oldest handshake, never a message. */
+	LNET_MSG_HELLO = 4,
+};
+typedef enum lnet_msg_type lnet_msg_type_t;
+
+/** A descriptor as it travels; only the node that made it can read it. */
+struct lnet_handle_wire {
+	__u64 wh_interface_cookie;
+	__u64 wh_object_cookie;
+} __attribute__((packed));
+typedef struct lnet_handle_wire lnet_handle_wire_t;
+
+/** What an ACK says. */
+struct lnet_ack {
+	struct lnet_handle_wire dst_wmd;
+	__u64 match_bits;
+	__u32 mlength;
+} __attribute__((packed));
+typedef struct lnet_ack lnet_ack_t;
+
+/** What a PUT says. */
+struct lnet_put {
+	struct lnet_handle_wire ack_wmd;
+	__u64 match_bits;
+	__u64 hdr_data;
+	__u32 ptl_index;
+	__u32 offset;
+} __attribute__((packed));
+typedef struct lnet_put lnet_put_t;
+
+/** What a GET says. */
+struct lnet_get {
+	struct lnet_handle_wire return_wmd;
+	__u64 match_bits;
+	__u32 ptl_index;
+	__u32 src_offset;
+	__u32 sink_length;
+} __attribute__((packed));
+typedef struct lnet_get lnet_get_t;
+
+/** What a REPLY says. */
+struct lnet_reply {
+	struct lnet_handle_wire dst_wmd;
+} __attribute__((packed));
+typedef struct lnet_reply lnet_reply_t;
+
+/** What the oldest handshake says. */
+struct lnet_hello {
+	__u64 incarnation;
+	__u32 type;
+} __attribute__((packed));
+typedef struct lnet_hello lnet_hello_t;
+
+/** The header of every message. */
+struct lnet_hdr {
+	lnet_nid_t dest_nid;
+	lnet_nid_t src_nid;
+	lnet_pid_t dest_pid;
+	lnet_pid_t src_pid;
+	__u32 type;
+	__u32 payload_length;
+	union {
+		struct lnet_ack ack;
+		struct lnet_put put;
+		struct lnet_get get;
+		struct lnet_reply reply;
+		struct lnet_hello hello;
+	} msg;
+} __attribute__((packed));
+typedef struct lnet_hdr lnet_hdr_t;
+
+/** How a handshake starts. */
+struct lnet_magicversion {
+	__u32 magic;
+	__u16 version_major;
+	__u16 version_minor;
+} __attribute__((packed));
+typedef struct lnet_magicversion lnet_magic_version_t;
+
+/** What a connecting TCP node says first. */
+struct lnet_acceptor_connreq {
+	__u32 acr_magic;
+	__u32 acr_version;
+	__u64 acr_nid;
+} __attribute__((packed));
+typedef struct lnet_acceptor_connreq lnet_acceptor_connreq_t;
+
+/** One interface in the answer to a ping. */
+struct lnet_ni_status {
+	lnet_nid_t ns_nid;
+	__u32 ns_status;
+	__u32 ns_unused;
+} __attribute__((packed));
+
+/** The answer to a ping. */
+struct lnet_ping_info {
+	__u32 pi_magic;
+	__u32 pi_features;
+	lnet_pid_t pi_pid;
+	__u32 pi_nnis;
+	__extension__ struct lnet_ni_status pi_ni[0];
+} __attribute__((packed));
+
+/** What a node has moved since it started. */
+struct __attribute__((packed)) lnet_counters {
+	/** Messages in the node now. */
+	__u32 msgs_alloc;
+	/** The most that there were at once. */
+	__u32 msgs_max;
+	/** Messages that could not be sent or understood. */
+	__u32 errors;
+	/** Messages sent. */
+	__u32 send_count;
+	/** Messages received. */
+	__u32 recv_count;
+	/** Messages forwarded. */
+	__u32 route_count;
+	/** Messages dropped. */
+	__u32 drop_count;
+	/** Bytes sent. */
+	__u64 send_length;
+	/** Bytes received. */
+	__u64 recv_length;
+	/** Bytes forwarded. */
+	__u64 route_length;
+	/** Bytes dropped. */
+	__u64 drop_length;
+};
+typedef struct lnet_counters lnet_counters_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,340 @@
+//! `LNetCtl`: commands with numbers, as the kernel's `ioctl` has them (C API sheet 5).
+
+use crate::backend;
+use crate::entry::{entry, not_null};
+use crate::ni::nid_to_c;
+use crate::types::{
+    libcfs_ioctl_data, libcfs_ioctl_hdr, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_numa_range,
+    lnet_ioctl_ping_data, lnet_ni, lnet_nid_t, lnet_process_id,
+};
+use lnet_core::Errno;
+use lnet_core::stats::NodeCounters;
+use lnet_node::PingRequest;
+use lnet_wire::{Features, Nid, Pid, ProcessId};
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+const VERSION_1: u32 = 0x0001_000a;
+const VERSION_2: u32 = 0x0001_000b;
+const LARGEST_ARGUMENT: u32 = 128 * 1024;
+/// `/dev/lnet` among the devices of `l_ioctl`.
+const LNET_DEV_ID: c_int = 0;
+/// Longest wait and most answers of `IOC_LIBCFS_PING`.
+const PING_MAX: Duration = Duration::from_secs(120);
+const PING_MAX_IDS: u32 = 20;
+const PROCESS_ID_SIZE: u32 = size_of::<lnet_process_id>() as u32;
+
+/// Stored for whoever asks; nothing depends on it yet.
+static NUMA_RANGE: AtomicU32 = AtomicU32::new(0);
+
+/// Gives a command to the node or asks it something. cmd is an IOC_LIBCFS_* number, arg its argument,
+/// which starts with a struct libcfs_ioctl_hdr; answers are stored in it.
+///
+/// Returns 0. Errors: -EINVAL (unknown command; wrong header, length or content), -EOPNOTSUPP (a command
+/// that this library does not have), -ENOENT (past the end of a list), and what the command found. Not
+/// from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetCtl(cmd: c_uint, arg: *mut c_void) -> c_int {
+    entry("LNetCtl", || {
+        backend::node()?;
+        let command = Command::parse(cmd)?;
+        let arg = not_null(arg)?;
+        // SAFETY: by contract `arg` has the header, and as many bytes as it says.
+        let argument = unsafe { Argument::parse(arg) }?;
+        command.run(argument).map(|()| 0)
+    })
+}
+
+/// As ioctl on the device /dev/lnet (dev_id LNET_DEV_ID), but for the node of this process: LNetCtl.
+/// Returns 0; -1 with errno set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _l_ioctl(dev_id: c_int, opc: c_uint, buf: *mut c_void) -> c_int {
+    let rc = match dev_id {
+        // SAFETY: the contract is the same.
+        LNET_DEV_ID => unsafe { _LNetCtl(opc, buf) },
+        _ => -libc::ENODEV,
+    };
+    if rc >= 0 {
+        return rc;
+    }
+    // SAFETY: the address of this thread's errno, always valid.
+    unsafe { *libc::__errno_location() = -rc };
+    -1
+}
+
+/// Says which file a device of l_ioctl is. There are no files here: returns 0 and does nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _register_ioc_dev(
+    dev_id: c_int,
+    dev_name: *const c_char,
+    major: c_int,
+    minor: c_int,
+) -> c_int {
+    let _ = (dev_id, dev_name, major, minor);
+    0
+}
+
+/// Forgets register_ioc_dev.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _unregister_ioc_dev(dev_id: c_int) {
+    let _ = dev_id;
+}
+
+/// Stores in *counters what the node has moved; zeros while the network is down.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
+    entry("lnet_counters_get", || {
+        let counters = not_null(counters)?;
+        let now = backend::core(|core| Ok(counters_to_c(&core.counters()))).unwrap_or_default();
+        // SAFETY: not NULL; by contract the caller's to write.
+        unsafe { counters.write(now) };
+        Ok(())
+    });
+}
+
+/// The CPU partition that serves a peer: there is one as far as C programs are told, number 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lnet_cpt_of_nid(nid: lnet_nid_t, ni: *mut lnet_ni) -> c_int {
+    let _ = (nid, ni);
+    0
+}
+
+/// The commands that do something here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Command {
+    GetNi,
+    FailNid,
+    Distance,
+    Ping,
+    PingPeer,
+    GetStats,
+    SetNumaRange,
+    GetNumaRange,
+}
+
+impl Command {
+    /// From the number that C passes, in which a size takes the upper half: 8 up to command 80, 184 after.
+    fn parse(cmd: u32) -> Result<Self, Errno> {
+        let number = cmd & 0xff;
+        let size = if number <= 80 { 8 } else { 184 };
+        if cmd != 0xc000_0000 | size << 16 | u32::from(b'e') << 8 | number {
+            return Err(Errno::Invalid);
+        }
+        Ok(match number {
+            50 => Self::GetNi,
+            51 => Self::FailNid,
+            58 => Self::Distance,
+            61 => Self::Ping,
+            62 => Self::PingPeer,
+            91 => Self::GetStats,
+            98 => Self::SetNumaRange,
+            99 => Self::GetNumaRange,
+            55 | 56 | 59 | 60 | 63 | 64 | 70..=90 | 92..=97 | 100..=112 => return Err(Errno::NotSupported),
+            _ => return Err(Errno::Invalid),
+        })
+    }
+
+    fn run(self, argument: Argument) -> Result<(), Errno> {
+        match self {
+            Self::GetNi => get_ni(argument.data()?),
+            Self::FailNid => fail_nid(argument.data()?),
+            Self::Distance => distance(argument.data()?),
+            Self::Ping => ping(argument.data()?),
+            Self::PingPeer => ping_peer(argument.at_least()?),
+            Self::GetStats => {
+                let stats: &mut lnet_ioctl_lnet_stats = argument.at_least()?;
+                stats.st_cntrs = backend::core(|core| Ok(counters_to_c(&core.counters())))?;
+                Ok(())
+            }
+            Self::SetNumaRange => {
+                NUMA_RANGE.store(argument.exactly::<lnet_ioctl_numa_range>()?.nr_range, Ordering::Relaxed);
+                Ok(())
+            }
+            Self::GetNumaRange => {
+                argument.exactly::<lnet_ioctl_numa_range>()?.nr_range = NUMA_RANGE.load(Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An argument whose header is right: so many bytes of the caller's.
+struct Argument {
+    start: NonNull<c_void>,
+    len: u32,
+    version: u32,
+}
+
+impl Argument {
+    /// # Safety
+    /// `start` has the header and as many bytes as it says, which are the caller's to read and write while
+    /// this lives.
+    unsafe fn parse(start: NonNull<c_void>) -> Result<Self, Errno> {
+        // SAFETY: this function's contract.
+        let header = unsafe { start.cast::<libcfs_ioctl_hdr>().read_unaligned() };
+        let version_is_known = matches!(header.ioc_version, VERSION_1 | VERSION_2);
+        if !version_is_known || !(8..=LARGEST_ARGUMENT).contains(&header.ioc_len) {
+            return Err(Errno::Invalid);
+        }
+        Ok(Self { start, len: header.ioc_len, version: header.ioc_version })
+    }
+
+    /// The argument of an old command; its length must account for the inline buffers.
+    fn data<'a>(self) -> Result<&'a mut libcfs_ioctl_data, Errno> {
+        let (len, version) = (self.len, self.version);
+        let data: &mut libcfs_ioctl_data = self.at_least()?;
+        let padded = |len: u32| (u64::from(len) + 7) & !7;
+        let expected = 128 + padded(data.ioc_inllen1) + padded(data.ioc_inllen2);
+        if version == VERSION_1 && u64::from(len) != expected {
+            return Err(Errno::Invalid);
+        }
+        Ok(data)
+    }
+
+    /// The argument as a `T` at its start.
+    fn at_least<'a, T: Plain>(self) -> Result<&'a mut T, Errno> {
+        let start = self.start.cast::<T>();
+        if (self.len as usize) < size_of::<T>() || !start.is_aligned() {
+            return Err(Errno::Invalid);
+        }
+        // SAFETY: aligned, and by the contract of `parse` long enough and the caller's to read and write;
+        // any bytes are a `T`.
+        Ok(unsafe { &mut *start.as_ptr() })
+    }
+
+    /// The argument as a `T` and nothing else.
+    fn exactly<'a, T: Plain>(self) -> Result<&'a mut T, Errno> {
+        if self.len as usize == size_of::<T>() { self.at_least() } else { Err(Errno::Invalid) }
+    }
+}
+
+/// Structures that any bytes make up.
+///
+/// # Safety
+/// Every field must be a number or a pointer.
+unsafe trait Plain {}
+
+// SAFETY: numbers and pointers only.
+unsafe impl Plain for libcfs_ioctl_data {}
+// SAFETY: numbers only.
+unsafe impl Plain for lnet_ioctl_lnet_stats {}
+// SAFETY: numbers only.
+unsafe impl Plain for lnet_ioctl_numa_range {}
+// SAFETY: numbers and a pointer only.
+unsafe impl Plain for lnet_ioctl_ping_data {}
+
+fn get_ni(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+    let own = backend::core(|core| core.ni_by_index(data.ioc_count).ok_or(Errno::NotFound))?;
+    data.ioc_nid = nid_to_c(Some(own.nid));
+    Ok(())
+}
+
+fn fail_nid(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+    backend::core(|core| {
+        core.fail_nid(Nid::from_u64(data.ioc_nid), data.ioc_count);
+        Ok(())
+    })
+}
+
+/// That there is no way is an answer, not an error.
+fn distance(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+    let nid = Nid::from_u64(data.ioc_nid).ok_or(Errno::HostUnreachable);
+    match nid.and_then(|nid| backend::core(|core| core.dist(nid))) {
+        Ok(distance) => {
+            data.ioc_nid = nid_to_c(Some(distance.source));
+            data.ioc_u32[0] = distance.hops;
+            data.ioc_u32[1] = distance.order;
+            Ok(())
+        }
+        Err(Errno::HostUnreachable) => {
+            data.ioc_u32[0] = Errno::HostUnreachable.to_c() as u32;
+            Ok(())
+        }
+        Err(other) => Err(other),
+    }
+}
+
+fn ping(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+    let target = lnet_process_id { nid: data.ioc_nid, pid: data.ioc_u32[0] };
+    let room = NonNull::new(data.ioc_pbuf1.cast::<lnet_process_id>()).ok_or(Errno::Fault)?;
+    let answer = ask(target, data.ioc_u32[1], data.ioc_plen1 / PROCESS_ID_SIZE)?;
+    data.ioc_count = store(&answer.ids, room, data.ioc_plen1 / PROCESS_ID_SIZE);
+    Ok(())
+}
+
+fn ping_peer(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
+    let room = NonNull::new(data.ping_buf).ok_or(Errno::Fault)?;
+    let answer = ask(data.ping_id, data.op_param, data.ping_count)?;
+    data.ping_count = store(&answer.ids, room, data.ping_count);
+    data.mr_info = answer.multi_rail.into();
+    Ok(())
+}
+
+/// What a ping found out.
+struct Answer {
+    ids: Vec<lnet_process_id>,
+    multi_rail: bool,
+}
+
+/// Pings; a negative number of milliseconds waits without limit.
+fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Answer, Errno> {
+    let timeout = u64::try_from(milliseconds as i32).ok().map(Duration::from_millis);
+    if timeout.is_some_and(|timeout| timeout > PING_MAX) || !(1..=PING_MAX_IDS).contains(&room) {
+        return Err(Errno::Invalid);
+    }
+    let nid = Nid::from_u64(target.nid).ok_or(Errno::Invalid)?;
+    let target = ProcessId { nid, pid: Pid(target.pid) };
+    let request = PingRequest { target, source: None, max_entries: room, timeout };
+    let info = backend::node()?.ping(request)?.info;
+    let nids = std::iter::once(Nid::LOOPBACK).chain(info.entries.iter().map(|entry| entry.nid));
+    // A NID that C's eight bytes cannot hold is not shown.
+    let ids = nids.filter_map(|nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: info.pid.0 }));
+    Ok(Answer { ids: ids.collect(), multi_rail: info.features.contains(Features::MULTI_RAIL) })
+}
+
+/// Stores as many as there is room for; returns how many there are.
+fn store(ids: &[lnet_process_id], to: NonNull<lnet_process_id>, room: u32) -> u32 {
+    for (i, id) in ids.iter().take(room as usize).enumerate() {
+        // SAFETY: by the contract of `LNetCtl` there is room for `room` of them.
+        unsafe { to.add(i).write_unaligned(*id) };
+    }
+    ids.len().min(room as usize) as u32
+}
+
+/// The counts in C are 32 bits wide and wrap.
+fn counters_to_c(counters: &NodeCounters) -> lnet_counters {
+    lnet_counters {
+        send_count: counters.sent.messages() as u32,
+        recv_count: counters.received.messages() as u32,
+        drop_count: counters.dropped.messages() as u32,
+        send_length: counters.sent.bytes,
+        recv_length: counters.received.bytes,
+        drop_length: counters.dropped.bytes,
+        ..lnet_counters::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_known_by_their_whole_number() {
+        let cases = [
+            (0xc008_6532, Ok(Command::GetNi)),
+            (0xc008_653d, Ok(Command::Ping)),
+            (0xc0b8_655b, Ok(Command::GetStats)),
+            (0xc0b8_6563, Ok(Command::GetNumaRange)),
+            (0xc0b8_6551, Err(Errno::NotSupported)),
+            (0xc0b8_6532, Err(Errno::Invalid)),
+            (0xc008_6632, Err(Errno::Invalid)),
+            (0xc0b8_6571, Err(Errno::Invalid)),
+            (0, Err(Errno::Invalid)),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(Command::parse(number), expected, "{number:#x}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Moving data.
+
+use crate::backend;
+use crate::entry::entry;
+use crate::types::{__u64, EnumAckReq, lnet_ack_req, lnet_handle_md, lnet_nid_t, lnet_process_id};
+use lnet_core::{Errno, Target};
+use lnet_wire::{Nid, Pid};
+use std::ffi::{c_int, c_uint};
+
+/// Sends all of a memory descriptor's data to a target.
+///
+/// self_nid is the interface to send from, and then the target's NID is used as it is; LNET_NID_ANY leaves
+/// both to LNet. The target takes the data into what matches on portal by match_bits and this node; offset
+/// counts only if it has LNET_MD_MANAGE_REMOTE there. hdr_data goes into the target's event.
+///
+/// Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is said by events:
+/// LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come
+/// before this returns. Errors, without events: -ENOENT (no such memory descriptor; it is used up, or
+/// attached to a match entry), -EINVAL (ack), -ENOMEM, -EIO (a failure that was asked for).
+/// Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetPut(
+    self_nid: lnet_nid_t,
+    md: lnet_handle_md,
+    ack: EnumAckReq,
+    target: lnet_process_id,
+    portal: c_uint,
+    match_bits: __u64,
+    offset: c_uint,
+    hdr_data: __u64,
+) -> c_int {
+    entry("LNetPut", || {
+        let ack = match ack {
+            n if n == lnet_ack_req::LNET_ACK_REQ as u32 => true,
+            n if n == lnet_ack_req::LNET_NOACK_REQ as u32 => false,
+            _ => return Err(Errno::Invalid),
+        };
+        let target = target_of(target, portal, match_bits, offset);
+        backend::core(|core| core.put(Nid::from_u64(self_nid), md.into(), ack, target, hdr_data)).map(|()| 0)
+    })
+}
+
+/// Fetches data from a target into all of a memory descriptor.
+///
+/// The arguments are as those of LNetPut. Returns 0 when the GET was accepted: everything else is said by
+/// events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data is here. They may come before this returns,
+/// in any order. Errors, without events: as LNetPut. Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetGet(
+    self_nid: lnet_nid_t,
+    md: lnet_handle_md,
+    target: lnet_process_id,
+    portal: c_uint,
+    match_bits: __u64,
+    offset: c_uint,
+) -> c_int {
+    entry("LNetGet", || {
+        let target = target_of(target, portal, match_bits, offset);
+        backend::core(|core| core.get(Nid::from_u64(self_nid), md.into(), target)).map(|()| 0)
+    })
+}
+
+fn target_of(id: lnet_process_id, portal: u32, match_bits: u64, offset: u32) -> Target {
+    Target { nid: Nid::from_u64(id.nid), pid: Pid(id.pid), portal, match_bits, offset }
+}

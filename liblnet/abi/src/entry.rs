@@ -1,0 +1,116 @@
+//! What every function of the C API has in common: no panic gets out, errors become C's numbers.
+//!
+//! An entry point is written as `entry("LNetPut", || { ... })`. A panic inside means that something of
+//! ours is broken: the caller gets `-EIO`, and from then on every entry point refuses with `-ENETDOWN`,
+//! because nothing that was being changed at that moment can be trusted any more.
+
+use crate::types::{lnet_handle_eq, lnet_handle_md, lnet_handle_me};
+use lnet_core::Errno;
+use std::ffi::{c_char, c_int};
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static POISONED: AtomicBool = AtomicBool::new(false);
+
+/// Runs one call of the API. Refuses after an earlier panic; logs the result in debug level.
+pub(crate) fn entry<T: FromErrno + Debug>(name: &'static str, body: impl FnOnce() -> Result<T, Errno>) -> T {
+    if POISONED.load(Ordering::Relaxed) {
+        return T::from_errno(Errno::NetworkDown);
+    }
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => {
+            log::debug!(target: "lnet::api", "{name}: {result:?}");
+            result.unwrap_or_else(T::from_errno)
+        }
+        Err(_) => {
+            POISONED.store(true, Ordering::Relaxed);
+            log::error!("{name} failed for a reason of the library's own; the network is down from now on");
+            T::from_errno(Errno::Io)
+        }
+    }
+}
+
+/// Runs a call that needs no network, such as a conversion of strings: works after a panic elsewhere, and
+/// gives `fallback` for a panic of its own.
+pub(crate) fn helper<T>(fallback: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(fallback)
+}
+
+/// How a type of result says in C what went wrong.
+pub(crate) trait FromErrno {
+    /// The value for `errno`.
+    fn from_errno(errno: Errno) -> Self;
+}
+
+impl FromErrno for c_int {
+    fn from_errno(errno: Errno) -> Self {
+        errno.to_c()
+    }
+}
+
+impl FromErrno for () {
+    fn from_errno(_: Errno) -> Self {}
+}
+
+/// The caller's pointer for something that the call needs or fills.
+pub(crate) fn not_null<T>(pointer: *mut T) -> Result<NonNull<T>, Errno> {
+    NonNull::new(pointer).ok_or(Errno::Fault)
+}
+
+/// The bytes of a C string; `None` for NULL.
+///
+/// # Safety
+/// `string` is NULL or points to a NUL-terminated string that lives and does not change during `'a`.
+pub(crate) unsafe fn bytes_of<'a>(string: *const c_char) -> Option<&'a [u8]> {
+    if string.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL; the rest is this function's contract.
+    Some(unsafe { std::ffi::CStr::from_ptr(string) }.to_bytes())
+}
+
+/// The text of a C string; `None` for NULL and for what is not UTF-8 (which no name of ours contains).
+///
+/// # Safety
+/// As [`bytes_of`].
+pub(crate) unsafe fn text_of<'a>(string: *const c_char) -> Option<&'a str> {
+    // SAFETY: this function's contract.
+    std::str::from_utf8(unsafe { bytes_of(string) }?).ok()
+}
+
+impl From<lnet_handle_md> for lnet_core::MdHandle {
+    fn from(handle: lnet_handle_md) -> Self {
+        Self::from_cookie(handle.cookie)
+    }
+}
+
+impl From<lnet_handle_me> for lnet_core::MeHandle {
+    fn from(handle: lnet_handle_me) -> Self {
+        Self::from_cookie(handle.cookie)
+    }
+}
+
+impl From<lnet_handle_eq> for lnet_core::EqHandle {
+    fn from(handle: lnet_handle_eq) -> Self {
+        Self::from_cookie(handle.cookie)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_eio_and_then_everything_is_down() {
+        assert_eq!(entry("f", || Ok::<c_int, _>(3)), 3);
+        assert_eq!(entry("f", || Err::<c_int, _>(Errno::Busy)), -libc::EBUSY);
+        #[allow(clippy::panic)]
+        let broken = entry("f", || -> Result<c_int, Errno> { panic!("on purpose") });
+        assert_eq!(broken, -libc::EIO);
+        assert_eq!(entry("f", || Ok::<c_int, _>(3)), -libc::ENETDOWN);
+        assert_eq!(helper(1, || 2), 2);
+        POISONED.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,130 @@
+//! Event queues.
+
+use crate::backend;
+use crate::entry::{entry, not_null};
+use crate::event::{event_to_c, polled_to_c};
+use crate::types::{lnet_eq_handler_t, lnet_event, lnet_handle_eq};
+use lnet_core::{EqHandle, Errno, Event};
+use std::ffi::{c_int, c_long, c_uint};
+use std::time::Duration;
+
+/// Makes an event queue.
+///
+/// count is how many events it keeps for LNetEQGet, LNetEQWait and LNetEQPoll (rounded up to a power of
+/// two; when it is full the oldest is lost); 0 for none. handler, unless it is LNET_EQ_HANDLER_NONE, is
+/// called for every event. At least one of the two must be given.
+///
+/// Stores the handle in *handle. Errors: -EINVAL, -ENOMEM. Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetEQAlloc(
+    count: c_uint,
+    handler: lnet_eq_handler_t,
+    handle: *mut lnet_handle_eq,
+) -> c_int {
+    entry("LNetEQAlloc", || {
+        let handle = not_null(handle)?;
+        let handler = handler.map(|handler| {
+            let call = move |event: &Event| {
+                let mut event = event_to_c(event);
+                // SAFETY: by contract a handler may be called from any thread while its queue exists;
+                // `event` is valid for the call, which is all that is promised.
+                unsafe { handler(&raw mut event) }
+            };
+            Box::new(call) as Box<dyn Fn(&Event) + Send + Sync>
+        });
+        let eq = backend::core(|core| core.eq_alloc(count, handler))?;
+        // SAFETY: not NULL; by contract the caller's to write.
+        unsafe { handle.write(lnet_handle_eq { cookie: eq.cookie() }) };
+        Ok(0)
+    })
+}
+
+/// Ends an event queue; events that nobody fetched are lost.
+///
+/// After the last event of the last memory descriptor that uses it, this succeeds from any thread.
+/// Errors: -ENOENT, -EBUSY (a memory descriptor uses it). Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetEQFree(eq: lnet_handle_eq) -> c_int {
+    entry("LNetEQFree", || backend::core(|core| core.eq_free(eq.into())).map(|()| 0))
+}
+
+/// Takes the oldest event out of a queue.
+///
+/// Returns 1 and stores it in *event; 0 if there is none; -EOVERFLOW if it is stored but others before it
+/// were lost; -ENOENT for a bad handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
+    entry("LNetEQGet", || {
+        let event = not_null(event)?;
+        match backend::core(|core| core.eq_get(eq.into()))? {
+            // SAFETY: not NULL; by contract the caller's to write.
+            Some(polled) => Ok(unsafe { polled_to_c(&polled, event) }),
+            None => Ok(0),
+        }
+    })
+}
+
+/// As LNetEQGet, but waits until there is an event. Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
+    entry("LNetEQWait", || {
+        let event = not_null(event)?;
+        match backend::node()?.eq_poll(&[eq.into()], None)? {
+            // SAFETY: not NULL; by contract the caller's to write.
+            Some((_, polled)) => Ok(unsafe { polled_to_c(&polled, event) }),
+            None => Ok(0),
+        }
+    })
+}
+
+/// Takes the oldest event out of the first of neq queues that has one; waits up to timeout for it.
+///
+/// timeout is in milliseconds: 0 does not wait; a negative value and LONG_MAX wait without limit. Stores
+/// the event in *event and the number of its queue in *which. Returns as LNetEQGet, 0 when the time is
+/// over; -ENOENT also for neq < 1. Not from an event handler, unless timeout is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetEQPoll(
+    eqs: *mut lnet_handle_eq,
+    neq: c_int,
+    timeout: c_long,
+    event: *mut lnet_event,
+    which: *mut c_int,
+) -> c_int {
+    entry("LNetEQPoll", || {
+        let count = usize::try_from(neq).ok().filter(|n| *n > 0).ok_or(Errno::NotFound)?;
+        let (eqs, event, which) = (not_null(eqs)?, not_null(event)?, not_null(which)?);
+        // SAFETY: not NULL; by contract `neq` handles are there and nobody changes them during the call.
+        let eqs = unsafe { std::slice::from_raw_parts(eqs.as_ptr(), count) };
+        let eqs: Vec<EqHandle> = eqs.iter().map(|eq| (*eq).into()).collect();
+        match backend::node()?.eq_poll(&eqs, wait(timeout))? {
+            None => Ok(0),
+            Some((index, polled)) => {
+                // SAFETY: not NULL; by contract the caller's to write.
+                unsafe { which.write(c_int::try_from(index).unwrap_or(c_int::MAX)) };
+                // SAFETY: as above.
+                Ok(unsafe { polled_to_c(&polled, event) })
+            }
+        }
+    })
+}
+
+/// How long C wants to wait; `None` without limit.
+fn wait(milliseconds: c_long) -> Option<Duration> {
+    match u64::try_from(milliseconds) {
+        Ok(ms) if milliseconds != c_long::MAX => Some(Duration::from_millis(ms)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_and_the_largest_timeout_mean_for_ever() {
+        let cases = [(0, Some(0)), (250, Some(250)), (-1, None), (c_long::MAX, None), (c_long::MIN, None)];
+        for (ms, expected) in cases {
+            assert_eq!(wait(ms), expected.map(Duration::from_millis), "{ms}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The core's events as C sees them (C API sheet 2.7).
+
+use crate::ni::nid_to_c;
+use crate::types::{
+    COOKIE_NONE, lnet_event, lnet_event_kind, lnet_handle_eq, lnet_handle_md, lnet_md, lnet_process_id,
+};
+use lnet_core::{Errno, Event, EventKind, EventParty, MdSpec, Polled};
+use std::ffi::{c_int, c_ulong, c_void};
+use std::ptr::NonNull;
+
+/// Stores a fetched event; returns what the fetching function returns.
+///
+/// # Safety
+/// `to` is valid for a write.
+pub(crate) unsafe fn polled_to_c(polled: &Polled, to: NonNull<lnet_event>) -> c_int {
+    // SAFETY: this function's contract.
+    unsafe { to.write(event_to_c(&polled.event)) };
+    if polled.lost { Errno::Overflow.to_c() } else { 1 }
+}
+
+/// The C form of an event. An UNLINK has no parties: their fields are 0, not the wildcard.
+pub(crate) fn event_to_c(event: &Event) -> lnet_event {
+    let unlink = event.kind == EventKind::Unlink;
+    let party = |party: EventParty| match unlink {
+        true => lnet_process_id { nid: 0, pid: 0 },
+        false => lnet_process_id { nid: nid_to_c(party.nid), pid: party.pid.0 },
+    };
+    lnet_event {
+        target: party(event.target),
+        initiator: party(event.initiator),
+        source: party(event.source),
+        sender: if unlink { 0 } else { nid_to_c(event.sender) },
+        r#type: match event.kind {
+            EventKind::Get => lnet_event_kind::LNET_EVENT_GET,
+            EventKind::Put => lnet_event_kind::LNET_EVENT_PUT,
+            EventKind::Reply => lnet_event_kind::LNET_EVENT_REPLY,
+            EventKind::Ack => lnet_event_kind::LNET_EVENT_ACK,
+            EventKind::Send => lnet_event_kind::LNET_EVENT_SEND,
+            EventKind::Unlink => lnet_event_kind::LNET_EVENT_UNLINK,
+        },
+        pt_index: event.portal,
+        match_bits: event.match_bits,
+        rlength: event.rlength,
+        mlength: event.mlength,
+        md_handle: lnet_handle_md { cookie: event.md_handle.cookie() },
+        md: md_to_c(&event.md),
+        hdr_data: event.hdr_data,
+        status: event.status.map_or_else(Errno::to_c, |()| 0),
+        unlinked: event.unlinked.into(),
+        offset: event.offset,
+        sequence: event.sequence as c_ulong,
+    }
+}
+
+fn md_to_c(md: &MdSpec) -> lnet_md {
+    lnet_md {
+        start: md.start as *mut c_void,
+        length: md.length,
+        threshold: md.threshold,
+        max_size: md.max_size,
+        options: md.options.0,
+        user_ptr: md.user_ptr as *mut c_void,
+        eq_handle: lnet_handle_eq { cookie: md.eq.map_or(COOKIE_NONE, |eq| eq.cookie()) },
+        bulk_handle: lnet_handle_md { cookie: 0 },
+    }
+}

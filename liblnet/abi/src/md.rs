@@ -1,0 +1,145 @@
+//! Memory descriptors: what C says of memory, checked and copied.
+
+use crate::backend;
+use crate::entry::{entry, not_null};
+use crate::me::auto_unlink;
+use crate::types::{COOKIE_NONE, EnumUnlink, lnet_handle_md, lnet_handle_me, lnet_kiov, lnet_md};
+use lnet_core::memory::MemRange;
+use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec};
+use std::ffi::c_int;
+
+/// Fragments of one MD (`LNET_MAX_IOV`).
+const MAX_FRAGMENTS: u32 = 256;
+/// Bytes of the page that a `lnet_kiov_t` lies in.
+const PAGE_SIZE: u64 = 4096;
+
+/// Gives a match entry its memory: messages that match it may use the memory from now on.
+///
+/// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor goes by
+/// itself when it is used up, with LNET_RETAIN it stays until LNetMDUnlink. On a lazy portal, PUTs that
+/// waited are delivered to it before this returns, and so are their events.
+///
+/// Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or
+/// allows neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has
+/// one already), -ENOMEM. After an error the match entry is as before. Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetMDAttach(
+    me: lnet_handle_me,
+    md: lnet_md,
+    unlink: EnumUnlink,
+    handle: *mut lnet_handle_md,
+) -> c_int {
+    entry("LNetMDAttach", || {
+        let handle = not_null(handle)?;
+        // SAFETY: by contract `md` describes memory, and fragments if it says so, of the caller's.
+        let (spec, memory) = unsafe { parse(&md) }?;
+        if !for_targets(spec.options) {
+            return Err(Errno::Invalid);
+        }
+        let unlink = auto_unlink(unlink)?;
+        let mut store = |md: MdHandle| {
+            // SAFETY: not NULL; by contract the caller's to write during the call.
+            unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) }
+        };
+        backend::core(|core| core.md_attach(me.into(), spec, memory, unlink, &mut store)).map(|()| 0)
+    })
+}
+
+/// Makes memory ready for LNetPut and LNetGet.
+///
+/// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor goes by
+/// itself when it is used up, with LNET_RETAIN it stays until LNetMDUnlink.
+///
+/// Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such
+/// event queue), -ENOMEM. Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *mut lnet_handle_md) -> c_int {
+    entry("LNetMDBind", || {
+        let handle = not_null(handle)?;
+        // SAFETY: by contract `md` describes memory, and fragments if it says so, of the caller's.
+        let (spec, memory) = unsafe { parse(&md) }?;
+        if for_targets(spec.options) {
+            return Err(Errno::Invalid);
+        }
+        let unlink = auto_unlink(unlink)?;
+        let md = backend::core(|core| core.md_bind(spec, memory, unlink))?;
+        // SAFETY: not NULL; by contract the caller's to write.
+        unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) };
+        Ok(0)
+    })
+}
+
+/// Ends a memory descriptor.
+///
+/// If nothing is in progress with it, its LNET_EVENT_UNLINK is delivered before this returns. Otherwise
+/// this returns at once and the last operation's event has `unlinked` set; until that event the memory is
+/// in use. The handle is dead on return either way. Error: -ENOENT (also for one that has gone by itself,
+/// whose last event may still be on its way). Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetMDUnlink(md: lnet_handle_md) -> c_int {
+    entry("LNetMDUnlink", || backend::core(|core| core.md_unlink(md.into())).map(|()| 0))
+}
+
+fn for_targets(options: MdOptions) -> bool {
+    options.has(MdOptions::OP_PUT) || options.has(MdOptions::OP_GET)
+}
+
+/// What `md` says, if it keeps the rules (C API sheet 1.4): the memory is described by value afterwards.
+///
+/// # Safety
+/// With the KIOV or IOVEC option and a `start`, `start` points to `length` readable fragments.
+unsafe fn parse(md: &lnet_md) -> Result<(MdSpec, MdMemory), Errno> {
+    let options = MdOptions(md.options);
+    let (kiov, iovec) = (options.has(MdOptions::KIOV), options.has(MdOptions::IOVEC));
+    let fragments = kiov || iovec;
+    if md.start.is_null() && md.length != 0 || fragments && md.length > MAX_FRAGMENTS || kiov && iovec {
+        return Err(Errno::Invalid);
+    }
+
+    let memory = if fragments {
+        let mut runs = [MemRange { address: 0, len: 0 }; MAX_FRAGMENTS as usize];
+        let runs = &mut runs[..md.length as usize];
+        for (i, run) in runs.iter_mut().enumerate() {
+            *run = if kiov {
+                // SAFETY: `start` points to `length` fragments; `i` is below `length`.
+                page_fragment(unsafe { md.start.cast::<lnet_kiov>().add(i).read_unaligned() })?
+            } else {
+                // SAFETY: as above.
+                vector_fragment(unsafe { md.start.cast::<libc::iovec>().add(i).read_unaligned() })?
+            };
+        }
+        MdMemory::scattered(runs).ok_or(Errno::Invalid)?
+    } else {
+        MdMemory::contiguous(md.start as usize, md.length)
+    };
+
+    let max_size_is_wrong = u32::try_from(md.max_size).map_or(true, |max| max > memory.len());
+    if options.has(MdOptions::MAX_SIZE) && max_size_is_wrong {
+        return Err(Errno::Invalid);
+    }
+    let spec = MdSpec {
+        start: md.start as usize,
+        length: md.length,
+        threshold: md.threshold,
+        max_size: md.max_size,
+        options,
+        user_ptr: md.user_ptr as usize,
+        eq: (md.eq_handle.cookie != COOKIE_NONE).then(|| EqHandle::from_cookie(md.eq_handle.cookie)),
+    };
+    Ok((spec, memory))
+}
+
+fn page_fragment(fragment: lnet_kiov) -> Result<MemRange, Errno> {
+    if u64::from(fragment.kiov_offset) + u64::from(fragment.kiov_len) > PAGE_SIZE {
+        return Err(Errno::Invalid);
+    }
+    let address = (fragment.kiov_page as usize).wrapping_add(fragment.kiov_offset as usize);
+    Ok(MemRange { address, len: fragment.kiov_len as usize })
+}
+
+fn vector_fragment(fragment: libc::iovec) -> Result<MemRange, Errno> {
+    if fragment.iov_len == 0 {
+        return Err(Errno::Invalid);
+    }
+    Ok(MemRange { address: fragment.iov_base as usize, len: fragment.iov_len })
+}

@@ -1,0 +1,114 @@
+//! Up and down; who am I, who and how far is a peer.
+
+use crate::backend;
+use crate::entry::{entry, helper, not_null};
+use crate::types::{__u32, NID_ANY, PID_ANY, lnet_nid_t, lnet_pid_t, lnet_process_id};
+use lnet_core::Errno;
+use lnet_wire::{Nid, Pid};
+use std::ffi::{c_int, c_uint};
+
+/// Brings the network up, or takes another reference if it is up.
+///
+/// requested_pid becomes the PID of this node if the call brings it up (LNET_PID_LUSTRE for all known
+/// consumers); LNET_PID_ANY takes a reference only. The environment says which networks there are:
+/// LNET_NETWORKS and others; see the manual.
+///
+/// Returns the number of references that there were before: 0 if this call brought the network up, or a
+/// positive number. Test for < 0, never for != 0. Errors: -ENETDOWN (LNET_PID_ANY, and the network is
+/// down), -EINVAL (the configuration, or a PID with LNET_PID_USERFLAG), -ENOMEM, and what a network's
+/// driver found wrong. After an error there is no reference. Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
+    entry("LNetNIInit", || {
+        crate::log::install();
+        let pid = match requested_pid {
+            PID_ANY => None,
+            pid if Pid(pid).is_user() => return Err(Errno::Invalid),
+            pid => Some(Pid(pid)),
+        };
+        Ok(c_int::try_from(backend::acquire(pid)?).unwrap_or(c_int::MAX))
+    })
+}
+
+/// Gives back the reference of one LNetNIInit. The last one takes the network down: what is left of match
+/// entries, memory descriptors and event queues is gone, without events.
+///
+/// Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Not from an
+/// event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetNIFini() -> c_int {
+    entry("LNetNIFini", || backend::release().map(|()| 0))
+}
+
+/// Stores in *id the address of this node's interface number index. Number 0 is 0@lo.
+///
+/// Returns 0; -ENOENT from the first number on that there is no interface for, with *id unchanged.
+/// Allowed in an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetGetId(index: c_uint, id: *mut lnet_process_id) -> c_int {
+    entry("LNetGetId", || {
+        let id = not_null(id)?;
+        let own = backend::core(|core| core.ni_by_index(index).ok_or(Errno::NotFound))?;
+        let own = lnet_process_id { nid: nid_to_c(Some(own.nid)), pid: own.pid.0 };
+        // SAFETY: not NULL; by contract the caller's to write.
+        unsafe { id.write(own) };
+        Ok(0)
+    })
+}
+
+/// How far it is to an interface: 0 for one of this node's own, 1 on a network that this node is on, more
+/// by way of routers.
+///
+/// Stores in *srcnid (unless NULL) this node's interface that would send, and in *order (unless NULL) the
+/// rank of the way among those of the same length: smaller is better, 0 is 0@lo, 1 another of this node's
+/// own. Error: -EHOSTUNREACH. Allowed in an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetDist(nid: lnet_nid_t, srcnid: *mut lnet_nid_t, order: *mut __u32) -> c_int {
+    entry("LNetDist", || {
+        let nid = Nid::from_u64(nid).ok_or(Errno::HostUnreachable)?;
+        let distance = backend::core(|core| core.dist(nid))?;
+        if !srcnid.is_null() {
+            // SAFETY: not NULL; by contract the caller's to write.
+            unsafe { srcnid.write(nid_to_c(Some(distance.source))) };
+        }
+        if !order.is_null() {
+            // SAFETY: not NULL; by contract the caller's to write.
+            unsafe { order.write(distance.order) };
+        }
+        Ok(c_int::try_from(distance.hops).unwrap_or(c_int::MAX))
+    })
+}
+
+/// The primary NID of the node that has the interface nid: the one that match entries see, and the
+/// initiator in events. nid itself if nothing is known of that node. Sends nothing.
+/// Allowed in an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
+    helper(nid, || match Nid::from_u64(nid) {
+        Some(known) => backend::core(|core| Ok(nid_to_c(Some(core.primary_nid(known))))).unwrap_or(nid),
+        None => nid,
+    })
+}
+
+/// Logs what this node knows of a peer. Allowed in an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
+    entry("LNetDebugPeer", || {
+        let Some(nid) = Nid::from_u64(id.nid) else { return Ok(()) };
+        let primary = backend::core(|core| Ok(core.primary_nid(nid)))?;
+        match backend::core(|core| core.dist(nid)) {
+            Ok(way) => log::warn!(
+                "peer {nid}: primary NID {primary}, {} hops away, sent to from {}",
+                way.hops,
+                way.source
+            ),
+            Err(errno) => log::warn!("peer {nid}: primary NID {primary}, not reachable: {errno}"),
+        }
+        Ok(())
+    });
+}
+
+/// A NID, or the wildcard, as C has it; the wildcard also for one that does not fit in eight bytes.
+pub(crate) fn nid_to_c(nid: Option<Nid>) -> lnet_nid_t {
+    nid.and_then(Nid::to_u64).unwrap_or(NID_ANY)
+}

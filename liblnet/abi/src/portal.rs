@@ -1,0 +1,34 @@
+//! Lazy portals.
+
+use crate::backend;
+use crate::entry::entry;
+use lnet_core::Errno;
+use std::ffi::c_int;
+
+/// Makes a portal lazy: PUTs that nothing matches wait for a memory descriptor instead of being dropped.
+/// GETs never wait.
+///
+/// Returns 0; -EINVAL for a number that is no portal's. Not from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetSetLazyPortal(portal: c_int) -> c_int {
+    entry("LNetSetLazyPortal", || {
+        let portal = number(portal)?;
+        backend::core(|core| core.set_lazy_portal(portal)).map(|()| 0)
+    })
+}
+
+/// Makes a portal not lazy, and drops the PUTs that wait, before it returns.
+///
+/// Returns 0, also if the portal was not lazy; -EINVAL for a number that is no portal's. Not from an event
+/// handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetClearLazyPortal(portal: c_int) -> c_int {
+    entry("LNetClearLazyPortal", || {
+        let portal = number(portal)?;
+        backend::core(|core| core.clear_lazy_portal(portal)).map(|()| 0)
+    })
+}
+
+fn number(portal: c_int) -> Result<u32, Errno> {
+    u32::try_from(portal).ok().filter(|portal| *portal < lnet_wire::MAX_PORTALS).ok_or(Errno::Invalid)
+}

@@ -1,0 +1,121 @@
+//! Small helpers for C strings.
+
+use crate::entry::{bytes_of, helper};
+use crate::nidlist::text;
+use crate::types::cfs_lstr;
+use lnet_wire::expression::parse_number;
+use std::ffi::{c_char, c_int, c_uint};
+use std::ptr;
+
+/// Takes the next piece of next, up to the character delim or the end, without the blanks around it.
+///
+/// Returns 1 and stores it in *res, which points into the same string; next then holds the rest, and NULL
+/// after the last piece. Returns 0 if there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _cfs_gettok(next: *mut cfs_lstr, delim: c_char, res: *mut cfs_lstr) -> c_int {
+    helper(0, || {
+        if next.is_null() || res.is_null() {
+            return 0;
+        }
+        // SAFETY: not NULL; by contract the caller's to read and write, and `ls_str` has `ls_len` bytes.
+        unsafe {
+            let Some(all) = piece(&*next) else { return 0 };
+            let start = (*next).ls_str;
+            let end = all.iter().position(|byte| *byte == delim as u8);
+            let token = &all[..end.unwrap_or(all.len())];
+            (*next).ls_str = match end {
+                Some(end) => start.add(end + 1),
+                None => ptr::null_mut(),
+            };
+            (*next).ls_len = c_int::try_from(all.len() - end.map_or(all.len(), |end| end + 1)).unwrap_or(0);
+
+            let leading = token.len() - token.trim_ascii_start().len();
+            let token = token.trim_ascii();
+            let ls_len = c_int::try_from(token.len()).unwrap_or(0);
+            res.write(cfs_lstr { ls_str: start.add(leading), ls_len });
+            (!token.is_empty()).into()
+        }
+    })
+}
+
+/// Reads a number from the first nob bytes of str: decimal, 0x hexadecimal or 0 octal, with blanks around
+/// it passed over. Returns 1 and stores it in *num if it lies from min to max, else 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _cfs_str2num_check(
+    str: *mut c_char,
+    nob: c_int,
+    num: *mut c_uint,
+    min: c_uint,
+    max: c_uint,
+) -> c_int {
+    helper(0, || {
+        // SAFETY: by contract `str` has `nob` bytes.
+        let parsed = unsafe { text(str, nob) }.and_then(|text| parse_number(text, &(min..=max)).ok());
+        let (Some(value), false) = (parsed, num.is_null()) else { return 0 };
+        // SAFETY: not NULL; by contract the caller's to write.
+        unsafe { num.write(value) };
+        1
+    })
+}
+
+/// Removes the blanks at the end of str, in place; returns where its first character that is no blank is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _cfs_trimwhite(str: *mut c_char) -> *mut c_char {
+    helper(str, || {
+        // SAFETY: by contract NULL or a string that the caller may write.
+        let Some(bytes) = (unsafe { bytes_of(str) }) else { return str };
+        let leading = bytes.len() - bytes.trim_ascii_start().len();
+        let end = leading + bytes.trim_ascii().len();
+        // SAFETY: `leading` and `end` are within the string.
+        unsafe {
+            str.add(end).write(0);
+            str.add(leading)
+        }
+    })
+}
+
+/// Ends str after its first word, looking at no more than size bytes; returns where the word starts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _cfs_firststr(str: *mut c_char, size: usize) -> *mut c_char {
+    if str.is_null() {
+        return str;
+    }
+    // SAFETY: by contract `str` has `size` bytes, or ends before.
+    let at = |i: usize| if i < size { unsafe { str.add(i).read() as u8 } } else { 0 };
+    let start = (0..).find(|i| !at(*i).is_ascii_whitespace()).unwrap_or(0);
+    let end = (start..).find(|i| at(*i) == 0 || at(*i).is_ascii_whitespace()).unwrap_or(start);
+    // SAFETY: `start` is at most `size`; written is only below `size`.
+    unsafe {
+        if end < size {
+            str.add(end).write(0);
+        }
+        str.add(start)
+    }
+}
+
+/// Where needle occurs last in haystack; NULL if it does not occur.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _cfs_strrstr(haystack: *const c_char, needle: *const c_char) -> *mut c_char {
+    helper(ptr::null_mut(), || {
+        // SAFETY: by contract NULL or strings.
+        let (Some(hay), Some(needle)) = (unsafe { bytes_of(haystack) }, unsafe { bytes_of(needle) }) else {
+            return ptr::null_mut();
+        };
+        let last = (0..=hay.len()).rev().find(|at| hay[*at..].starts_with(needle));
+        // SAFETY: `at` is within the string.
+        last.map_or(ptr::null_mut(), |at| unsafe { haystack.add(at).cast_mut() })
+    })
+}
+
+/// The bytes of a piece that has any.
+///
+/// # Safety
+/// `ls_str` is NULL or has `ls_len` bytes that do not change during `'a`.
+unsafe fn piece<'a>(string: &cfs_lstr) -> Option<&'a [u8]> {
+    let len = usize::try_from(string.ls_len).ok()?;
+    if string.ls_str.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL, and this function's contract.
+    Some(unsafe { std::slice::from_raw_parts(string.ls_str.cast(), len) })
+}

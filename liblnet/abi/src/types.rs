@@ -1,0 +1,426 @@
+//! The C types of the API, with the sizes and offsets of `v2_10_0` (C API sheet, sections 2 and 5).
+//!
+//! The names are C's, because the headers are generated from these items. An enum that comes *in* from C
+//! is a plain number (`Enum...`), since C may pass any; an enum that goes out is the Rust enum.
+#![allow(non_camel_case_types, non_snake_case)]
+
+use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
+
+/// Linux's name; comes from `linux/types.h` in C.
+pub type __u8 = u8;
+/// Linux's name; comes from `linux/types.h` in C.
+pub type __u16 = u16;
+/// Linux's name; comes from `linux/types.h` in C.
+pub type __u32 = u32;
+/// Linux's name; comes from `linux/types.h` in C.
+pub type __s32 = i32;
+/// Linux's name; comes from `linux/types.h` in C.
+pub type __u64 = u64;
+/// `bool` in C, where it may hold any byte.
+pub type Flag = u8;
+/// `volatile unsigned long` in C.
+pub type volatile_ulong = c_ulong;
+
+/// A network interface: the network in the upper 32 bits, the address on it in the lower 32 bits, both
+/// in host byte order. LNET_NID_ANY stands for any.
+pub type lnet_nid_t = __u64;
+/// A process on a node. LNET_PID_ANY stands for any.
+pub type lnet_pid_t = __u32;
+
+/// An `enum lnet_unlink` from C: any number.
+pub type EnumUnlink = c_uint;
+/// An `enum lnet_ins_pos` from C: any number.
+pub type EnumInsPos = c_uint;
+/// An `enum lnet_ack_req` from C: any number.
+pub type EnumAckReq = c_uint;
+
+/// The cookie of a handle that names nothing (LNET_WIRE_HANDLE_COOKIE_NONE in C).
+pub(crate) const COOKIE_NONE: u64 = u64::MAX;
+/// `LNET_NID_ANY` in C.
+pub(crate) const NID_ANY: lnet_nid_t = lnet_nid_t::MAX;
+/// `LNET_PID_ANY` in C.
+pub(crate) const PID_ANY: lnet_pid_t = lnet_pid_t::MAX;
+
+/// A process on a node, as an address.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lnet_process_id {
+    /// The node's interface.
+    pub nid: lnet_nid_t,
+    /// The process.
+    pub pid: lnet_pid_t,
+}
+
+/// Names a memory descriptor. Opaque; never reused while the network is up.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lnet_handle_md {
+    /// Opaque; all ones names nothing.
+    pub cookie: __u64,
+}
+
+/// Names a match entry. Opaque; never reused while the network is up.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lnet_handle_me {
+    /// Opaque; all ones names nothing.
+    pub cookie: __u64,
+}
+
+/// Names an event queue. Opaque; never reused while the network is up.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lnet_handle_eq {
+    /// Opaque; all ones names nothing.
+    pub cookie: __u64,
+}
+
+/// Whether an object goes when it is used up.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum lnet_unlink {
+    /// It stays until it is unlinked.
+    LNET_RETAIN = 0,
+    /// It goes by itself.
+    LNET_UNLINK = 1,
+}
+
+/// Where a new match entry goes among those that are there.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum lnet_ins_pos {
+    /// Before the others.
+    LNET_INS_BEFORE = 0,
+    /// After the others.
+    LNET_INS_AFTER = 1,
+    /// After the others, where the calling CPU finds it first.
+    LNET_INS_LOCAL = 2,
+}
+
+/// Whether a PUT asks for an acknowledgement. Note that 0 asks for one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum lnet_ack_req {
+    /// It does.
+    LNET_ACK_REQ = 0,
+    /// It does not.
+    LNET_NOACK_REQ = 1,
+}
+
+/// What an event reports.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum lnet_event_kind {
+    /// Data of this MD was fetched; the reply has been sent.
+    LNET_EVENT_GET = 1,
+    /// Data has been put into this MD.
+    LNET_EVENT_PUT = 2,
+    /// The data asked for by LNetGet is in this MD.
+    LNET_EVENT_REPLY = 3,
+    /// The target of an LNetPut has the data.
+    LNET_EVENT_ACK = 4,
+    /// A PUT or GET has left (or failed to): the memory of a PUT is free again.
+    LNET_EVENT_SEND = 5,
+    /// The MD was unlinked by a call while nothing was in progress.
+    LNET_EVENT_UNLINK = 6,
+}
+
+/// The kinds of message on the wire.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum lnet_msg_type {
+    /// The receipt for a PUT.
+    LNET_MSG_ACK = 0,
+    /// Data for the target.
+    LNET_MSG_PUT = 1,
+    /// A request for the target's data.
+    LNET_MSG_GET = 2,
+    /// The data asked for by a GET.
+    LNET_MSG_REPLY = 3,
+    /// Part of the oldest handshake, never a message.
+    LNET_MSG_HELLO = 4,
+}
+
+/// Describes memory and what may be done with it. The structure, and the fragment array it may point to,
+/// are copied by LNetMDAttach and LNetMDBind; the memory itself is borrowed until the last event of the
+/// MD, which has `unlinked` set.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct lnet_md {
+    /// The memory; or an array of fragments with LNET_MD_KIOV or LNET_MD_IOVEC.
+    pub start: *mut c_void,
+    /// Bytes; or fragments with LNET_MD_KIOV or LNET_MD_IOVEC, at most LNET_MAX_IOV.
+    pub length: c_uint,
+    /// Operations that it serves before it is used up; LNET_MD_THRESH_INF for no limit. A PUT with an
+    /// acknowledgement and a GET take two, everything else one.
+    pub threshold: c_int,
+    /// Valid with LNET_MD_MAX_SIZE: the longest message, and the room below which it is used up.
+    pub max_size: c_int,
+    /// LNET_MD_* bits.
+    pub options: c_uint,
+    /// The caller's own, handed back in every event.
+    pub user_ptr: *mut c_void,
+    /// Where its events go; an invalid handle for nowhere.
+    pub eq_handle: lnet_handle_eq,
+    /// Valid with LNET_MD_BULK_HANDLE: prefer the interface that suits that MD.
+    pub bulk_handle: lnet_handle_md,
+}
+
+/// One fragment of an MD with LNET_MD_KIOV. In user space a page is its address.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct lnet_kiov {
+    /// The address of the page.
+    pub kiov_page: *mut page,
+    /// Bytes.
+    pub kiov_len: c_uint,
+    /// Where they start in the page.
+    pub kiov_offset: c_uint,
+}
+
+/// An opaque page; its address is the address of its memory.
+#[repr(C)]
+#[derive(Debug)]
+pub struct page {
+    _opaque: [u8; 0],
+}
+
+/// What happened to a memory descriptor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct lnet_event {
+    /// Who the message was for.
+    pub target: lnet_process_id,
+    /// Who sent it: the primary NID of the node. Says who, is not the address to answer to.
+    pub initiator: lnet_process_id,
+    /// The interface that it was sent from: the address to answer to.
+    pub source: lnet_process_id,
+    /// The last hop: a router, or the same as source.
+    pub sender: lnet_nid_t,
+    /// What happened.
+    pub r#type: lnet_event_kind,
+    /// The portal.
+    pub pt_index: c_uint,
+    /// As given by the initiator.
+    pub match_bits: __u64,
+    /// Bytes asked for.
+    pub rlength: c_uint,
+    /// Bytes moved.
+    pub mlength: c_uint,
+    /// The memory descriptor.
+    pub md_handle: lnet_handle_md,
+    /// What it was when the operation started, with this operation already taken off its threshold.
+    pub md: lnet_md,
+    /// 64 bits of the initiator's of a PUT.
+    pub hdr_data: __u64,
+    /// 0, or a negative errno.
+    pub status: c_int,
+    /// Not 0: this is the last event of the MD, its handle is dead and its memory free.
+    pub unlinked: c_int,
+    /// Where in the MD the data is, in bytes.
+    pub offset: c_uint,
+    /// The number of the event in its queue, from 1; 0 if the queue keeps none.
+    pub sequence: volatile_ulong,
+}
+
+/// Called for each event of a queue, on a thread of the library or on one that is inside an LNet call;
+/// never twice at once for the same MD. The event is valid until it returns. It must not block.
+pub type lnet_eq_handler_t = Option<unsafe extern "C" fn(event: *mut lnet_event)>;
+
+/// What a node has moved since it started.
+#[repr(C, packed)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct lnet_counters {
+    /// Messages in the node now.
+    pub msgs_alloc: __u32,
+    /// The most that there were at once.
+    pub msgs_max: __u32,
+    /// Messages that could not be sent or understood.
+    pub errors: __u32,
+    /// Messages sent.
+    pub send_count: __u32,
+    /// Messages received.
+    pub recv_count: __u32,
+    /// Messages forwarded.
+    pub route_count: __u32,
+    /// Messages dropped.
+    pub drop_count: __u32,
+    /// Bytes sent.
+    pub send_length: __u64,
+    /// Bytes received.
+    pub recv_length: __u64,
+    /// Bytes forwarded.
+    pub route_length: __u64,
+    /// Bytes dropped.
+    pub drop_length: __u64,
+}
+
+/// An interface of the node; opaque, and there is no way to get one.
+#[repr(C)]
+#[derive(Debug)]
+pub struct lnet_ni {
+    _opaque: [u8; 0],
+}
+
+/// A doubly linked ring, as in Linux: the head and the links look alike.
+// cbindgen does not know what `Self` means here.
+#[allow(clippy::use_self)]
+#[repr(C)]
+#[derive(Debug)]
+pub struct list_head {
+    /// The one after.
+    pub next: *mut list_head,
+    /// The one before.
+    pub prev: *mut list_head,
+}
+
+/// A piece of a string, not terminated.
+#[repr(C)]
+#[derive(Debug)]
+pub struct cfs_lstr {
+    /// Its first character; NULL when there is none.
+    pub ls_str: *mut c_char,
+    /// Characters.
+    pub ls_len: c_int,
+}
+
+/// One range of a numeric expression: every re_stride-th number from re_lo to re_hi.
+#[repr(C)]
+#[derive(Debug)]
+pub struct cfs_range_expr {
+    /// In cfs_expr_list.el_exprs.
+    pub re_link: list_head,
+    /// The first number.
+    pub re_lo: __u32,
+    /// The last number, inclusive.
+    pub re_hi: __u32,
+    /// The step.
+    pub re_stride: __u32,
+}
+
+/// A numeric expression: `[1-5,8,10-20/2]`, `7` or `*`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct cfs_expr_list {
+    /// In a list of expressions, for instance the four of an IPv4 address.
+    pub el_link: list_head,
+    /// The ranges.
+    pub el_exprs: list_head,
+}
+
+/// The start of every LNetCtl argument.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct libcfs_ioctl_hdr {
+    /// Bytes of the whole argument, this included.
+    pub ioc_len: __u32,
+    /// LIBCFS_IOCTL_VERSION or LIBCFS_IOCTL_VERSION2.
+    pub ioc_version: __u32,
+}
+
+/// The argument of the commands of version 1. Two inline buffers may follow it, each padded to 8 bytes.
+#[repr(C)]
+#[derive(Debug)]
+pub struct libcfs_ioctl_data {
+    /// The start.
+    pub ioc_hdr: libcfs_ioctl_hdr,
+    /// A NID.
+    pub ioc_nid: __u64,
+    /// Meaning depends on the command.
+    pub ioc_u64: [__u64; 1],
+    /// Meaning depends on the command.
+    pub ioc_flags: __u32,
+    /// An index or a count.
+    pub ioc_count: __u32,
+    /// A network.
+    pub ioc_net: __u32,
+    /// Meaning depends on the command.
+    pub ioc_u32: [__u32; 7],
+    /// Bytes of the first inline buffer.
+    pub ioc_inllen1: __u32,
+    /// The first inline buffer.
+    pub ioc_inlbuf1: *mut c_char,
+    /// Bytes of the second inline buffer.
+    pub ioc_inllen2: __u32,
+    /// The second inline buffer.
+    pub ioc_inlbuf2: *mut c_char,
+    /// Bytes of the first buffer that is elsewhere.
+    pub ioc_plen1: __u32,
+    /// The first buffer that is elsewhere.
+    pub ioc_pbuf1: *mut c_void,
+    /// Bytes of the second buffer that is elsewhere.
+    pub ioc_plen2: __u32,
+    /// The second buffer that is elsewhere.
+    pub ioc_pbuf2: *mut c_void,
+}
+
+/// The argument of IOC_LIBCFS_SET_NUMA_RANGE and IOC_LIBCFS_GET_NUMA_RANGE.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct lnet_ioctl_numa_range {
+    /// The start.
+    pub nr_hdr: libcfs_ioctl_hdr,
+    /// The distance up to which interfaces count as equally near.
+    pub nr_range: __u32,
+}
+
+/// The argument of IOC_LIBCFS_GET_LNET_STATS.
+#[repr(C, packed)]
+#[derive(Clone, Copy, Debug)]
+pub struct lnet_ioctl_lnet_stats {
+    /// The start.
+    pub st_hdr: libcfs_ioctl_hdr,
+    /// What the node has moved.
+    pub st_cntrs: lnet_counters,
+}
+
+/// The argument of IOC_LIBCFS_PING_PEER and IOC_LIBCFS_DISCOVER.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct lnet_ioctl_ping_data {
+    /// The start.
+    pub ping_hdr: libcfs_ioctl_hdr,
+    /// In: milliseconds to wait.
+    pub op_param: __u32,
+    /// In: room in ping_buf. Out: how many there are.
+    pub ping_count: __u32,
+    /// Not used.
+    pub ping_flags: __u32,
+    /// Out: the peer is multi-rail.
+    pub mr_info: Flag,
+    /// In: whom to ping.
+    pub ping_id: lnet_process_id,
+    /// Out: its interfaces.
+    pub ping_buf: *mut lnet_process_id,
+}
+
+macro_rules! layout {
+    ($($name:ident $size:literal { $($field:ident $offset:literal),* })*) => {
+        const _: () = {
+            $(
+                assert!(size_of::<$name>() == $size);
+                $(assert!(std::mem::offset_of!($name, $field) == $offset);)*
+            )*
+        };
+    };
+}
+
+// The tables of the C API sheet. `c-tests/layout.c` checks the headers against the same numbers.
+layout! {
+    lnet_process_id 16 { nid 0, pid 8 }
+    lnet_handle_md 8 { cookie 0 }
+    lnet_md 48 { start 0, length 8, threshold 12, max_size 16, options 20, user_ptr 24, eq_handle 32, bulk_handle 40 }
+    lnet_kiov 16 { kiov_page 0, kiov_len 8, kiov_offset 12 }
+    lnet_event 168 {
+        target 0, initiator 16, source 32, sender 48, r#type 56, pt_index 60, match_bits 64, rlength 72, mlength 76,
+        md_handle 80, md 88, hdr_data 136, status 144, unlinked 148, offset 152, sequence 160
+    }
+    lnet_counters 60 { send_length 28 }
+    libcfs_ioctl_data 128 {
+        ioc_nid 8, ioc_u64 16, ioc_flags 24, ioc_count 28, ioc_net 32, ioc_u32 36, ioc_inllen1 64, ioc_inlbuf1 72,
+        ioc_inllen2 80, ioc_inlbuf2 88, ioc_plen1 96, ioc_pbuf1 104, ioc_plen2 112, ioc_pbuf2 120
+    }
+    lnet_ioctl_numa_range 12 { nr_range 8 }
+    lnet_ioctl_lnet_stats 68 { st_cntrs 8 }
+    lnet_ioctl_ping_data 48 { op_param 8, ping_count 12, ping_flags 16, mr_info 20, ping_id 24, ping_buf 40 }
+}

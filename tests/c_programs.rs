@@ -1,0 +1,193 @@
+//! The C programs of `c-tests/`: compiled by gcc against `include/` alone, linked to the built library, run
+//! as they are, under valgrind, and with the address sanitizer. What is not installed is skipped, and the
+//! test says so.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const STRICT: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
+
+#[test]
+fn every_header_compiles_alone_in_every_standard() {
+    let include = root().join("include");
+    let headers = files_below(&include);
+    assert!(headers.len() >= 15, "{headers:?}");
+    for header in headers {
+        let header = header.strip_prefix(&include).unwrap().display().to_string();
+        let define = format!("-DHEADER=<{header}>");
+        let standards = [("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++17")];
+        for (compiler, language, standard) in standards {
+            if !installed(compiler) {
+                println!("skipped: {header} as {standard}: no {compiler}");
+                continue;
+            }
+            let source = root().join("c-tests/headers.c");
+            let output = Command::new(compiler)
+                .args(["-x", language, &format!("-std={standard}"), "-pedantic", "-fsyntax-only", &define])
+                .args(STRICT)
+                .arg("-I")
+                .arg(&include)
+                .arg(source)
+                .output();
+            succeeded(&output.unwrap(), &format!("{header} as {standard}"));
+        }
+    }
+}
+
+#[test]
+fn structures_and_constants_are_those_of_the_c_api_sheet() {
+    run("layout", &[], &[]);
+}
+
+#[test]
+fn nids_and_lists_convert_as_recorded() {
+    run("nidstr", &[], &[]);
+}
+
+#[test]
+fn every_error_is_the_one_that_the_sheet_names() {
+    run("api_errors", &[], &[]);
+}
+
+#[test]
+fn the_loopback_shows_what_consumers_rely_on() {
+    run("loopback", &[], &[]);
+}
+
+#[test]
+fn threads_get_exactly_one_end_for_each_md() {
+    run("threads", &[], &[]);
+}
+
+#[test]
+fn two_processes_move_every_size_both_ways() {
+    run("two_nodes", &[], &[]);
+}
+
+#[test]
+fn valgrind_finds_nothing() {
+    if !installed("valgrind") {
+        println!("skipped: no valgrind");
+        return;
+    }
+    let suppressions = format!("--suppressions={}", root().join("c-tests/valgrind.supp").display());
+    // Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.
+    let valgrind = [
+        "valgrind",
+        "--quiet",
+        "--error-exitcode=99",
+        "--trace-children=yes",
+        "--leak-check=full",
+        "--show-leak-kinds=definite",
+        "--errors-for-leak-kinds=definite",
+        &suppressions,
+    ];
+    for program in ["nidstr", "api_errors", "loopback", "threads", "two_nodes"] {
+        run(program, &["-DUNDER_VALGRIND"], &valgrind);
+    }
+}
+
+#[test]
+fn the_address_sanitizer_finds_nothing() {
+    let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let probe = out_dir("asan").join("probe");
+    let source = probe.with_extension("c");
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let built = Command::new("gcc").args(flags).arg(&source).arg("-o").arg(&probe).status();
+    let works = built.is_ok_and(|s| s.success()) && Command::new(&probe).status().is_ok_and(|s| s.success());
+    if !works {
+        println!("skipped: the address sanitizer does not work here");
+        return;
+    }
+    for program in ["nidstr", "api_errors", "loopback", "threads", "two_nodes"] {
+        run(program, &flags, &[]);
+    }
+}
+
+/// Compiles `c-tests/PROGRAM.c` and runs it, with `wrapper` before it.
+fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
+    if !installed("gcc") {
+        println!("skipped: {program}: no gcc");
+        return;
+    }
+    let kind = format!("{program}{}{}", wrapper.first().unwrap_or(&""), flags.len());
+    let out = out_dir(&kind);
+    let binary = out.join(program);
+    let output = Command::new("gcc")
+        .args(["-std=gnu11", "-g", "-O1", "-pthread"])
+        .args(STRICT)
+        .args(flags)
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(root().join("c-tests").join(format!("{program}.c")))
+        .arg("-o")
+        .arg(&binary)
+        .arg("-L")
+        .arg(&out)
+        .arg("-llnet")
+        .arg(format!("-Wl,-rpath,{}", out.display()))
+        .output();
+    succeeded(&output.unwrap(), &format!("compiling {program}.c"));
+
+    let (first, rest) = match wrapper.split_first() {
+        Some((first, rest)) => (OsStr::new(*first), rest),
+        None => (binary.as_os_str(), &[][..]),
+    };
+    let mut command = Command::new(first);
+    command.args(rest);
+    if !wrapper.is_empty() {
+        command.arg(&binary);
+    }
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("LNET_") || name.to_string_lossy().starts_with("SOCKLND_") {
+            command.env_remove(name);
+        }
+    }
+    succeeded(&command.output().unwrap(), &format!("{} {program}", wrapper.join(" ")));
+}
+
+/// A directory of this test's own with the library in it, under both of its names.
+fn out_dir(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-programs").join(name);
+    fs::create_dir_all(&dir).unwrap();
+    for link in ["liblnet.so", "liblnet.so.1"] {
+        let link = dir.join(link);
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(library(), link).unwrap();
+    }
+    dir
+}
+
+/// The library lies beside the test programs.
+fn library() -> PathBuf {
+    let library = env::current_exe().unwrap().with_file_name("liblnet.so");
+    assert!(library.exists(), "no {}", library.display());
+    library
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn installed(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files
+}
+
+fn succeeded(output: &Output, what: &str) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{what}: {}\n{out}{err}", output.status);
+}

@@ -1,0 +1,113 @@
+//! The seeds of the fuzz targets for the TCP driver are the first bytes of captured streams.
+//!
+//! `LNET_WRITE_FUZZ_SEEDS=1 cargo test --test fuzz_seeds` writes them anew.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_wire::byte_order::ByteOrder;
+use socklnd::proto::hello::Version;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use support::conversation::{Content, Item, said};
+use support::pcap;
+use support::streams::{self, Side};
+
+/// Captures with connections of every version, and with nonsense.
+const CAPTURES: [&str; 7] = [
+    "k2158-host-hello-variants.pcap",
+    "k2158-k-checksum-on.pcap",
+    "k2158-k-untyped-conns.pcap",
+    "k2158-h-routed-ping.pcap",
+    "k2158-d-lst-ping.pcap",
+    "k2158-c-lst-write-full-4k.pcap",
+    "k2170-i-large-nid-ping.pcap",
+];
+
+/// Of a stream, and of a message with its payload. Short inputs are what a fuzzer is good at.
+const LONGEST: usize = 600;
+const LONGEST_FRAME: usize = 160;
+
+/// By target; under the name of each seed its bytes.
+type Seeds = BTreeMap<&'static str, BTreeMap<String, Vec<u8>>>;
+
+#[test]
+fn the_fuzz_seeds_are_the_first_bytes_of_captured_streams() {
+    let seeds = seeds();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
+    for (target, seeds) in &seeds {
+        let directory = directory.join(target);
+        if std::env::var_os("LNET_WRITE_FUZZ_SEEDS").is_some() {
+            // There is none the first time.
+            let _ = fs::remove_dir_all(&directory);
+            fs::create_dir_all(&directory).unwrap();
+            for (name, bytes) in seeds {
+                fs::write(directory.join(name), bytes).unwrap();
+            }
+        }
+        for (name, bytes) in seeds {
+            let there = fs::read(directory.join(name)).unwrap_or_default();
+            assert!(there == *bytes, "fuzz/seeds/{target}/{name} is not what the captures say");
+        }
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), seeds.len(), "more seeds for {target}");
+    }
+}
+
+/// One of each kind.
+fn seeds() -> Seeds {
+    let mut seeds = Seeds::new();
+    let mut add = |target, name: String, bytes: Vec<u8>| {
+        seeds.entry(target).or_default().entry(name).or_insert(bytes);
+    };
+    for capture in CAPTURES {
+        let short_name = capture.trim_end_matches(".pcap");
+        for connection in streams::connections(&pcap::segments(capture)) {
+            for side in [Side::Opener, Side::Acceptor] {
+                let stream = connection.stream(side);
+                let beginning = stream.read(0..stream.next_hole(0).min(LONGEST)).bytes;
+                if beginning.is_empty() {
+                    continue;
+                }
+                let from_opener = side == Side::Opener;
+                // In pieces of 24 bytes.
+                let with_choice = [vec![24 << 1 | u8::from(from_opener)], beginning.clone()].concat();
+                add("socklnd_stream", format!("{short_name}-{side:?}").to_lowercase(), with_choice);
+                if from_opener {
+                    let len = beginning.len().min(28);
+                    let name: String = beginning.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                    add("socklnd_acceptor", name, beginning[..len].to_vec());
+                }
+                let mut order = ByteOrder::Little;
+                for item in said(&connection, side) {
+                    let longest = item.range.start + LONGEST_FRAME;
+                    let excerpt = stream.read(item.range.start..item.range.end.min(longest));
+                    if !excerpt.is_captured() {
+                        continue;
+                    }
+                    if let Content::Hello { hello, order: its } = &item.content {
+                        order = *its;
+                        let kind = hello.connection_type.map_or("none".to_owned(), |it| format!("{it:?}"));
+                        let name = format!("{:?}-{order:?}-{kind}", hello.version).to_lowercase();
+                        add("socklnd_hello", name, excerpt.bytes);
+                    } else if let Some((name, version)) = kind_of_frame(&item) {
+                        let choice = version as u8 - 1 | if order == ByteOrder::Big { 4 } else { 0 };
+                        add("socklnd_frame", name, [vec![choice], excerpt.bytes].concat());
+                    }
+                }
+            }
+        }
+    }
+    seeds
+}
+
+fn kind_of_frame(item: &Item) -> Option<(String, Version)> {
+    match &item.content {
+        Content::Message { version, header, .. } => {
+            let kind = header.body.kind();
+            Some((format!("{version:?}-{kind:?}").to_lowercase(), *version))
+        }
+        Content::Noop { .. } => Some(("noop".to_owned(), Version::V3)),
+        _ => None,
+    }
+}

@@ -1,0 +1,261 @@
+//! Every message of every captured kernel conversation is understood, and writing it again gives the same
+//! bytes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_wire::byte_order::ByteOrder;
+use lnet_wire::ping_info::{PING_MAGIC, PingInfo};
+use lnet_wire::{Body, MessageType, PING_MATCH_BITS, RESERVED_PORTAL};
+use socklnd::proto::acceptor;
+use socklnd::proto::frame::Head;
+use std::sync::LazyLock;
+use support::conversation::{self, Content, Item};
+use support::pcap;
+use support::streams::{self, Connection};
+
+/// What a capture has of everything.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Totals {
+    connections: usize,
+    requests: usize,
+    refused_requests: usize,
+    /// All of them; `nones` of these say that there is to be no connection.
+    hellos: usize,
+    nones: usize,
+    noops: usize,
+    acks: usize,
+    puts: usize,
+    gets: usize,
+    replies: usize,
+    /// Ping information blocks in PUTs and REPLYs.
+    ping_infos: usize,
+    /// Streams that end in bytes which no codec takes.
+    undecoded: usize,
+    /// Stretches of a thinned capture between two messages.
+    skipped: usize,
+    /// Messages that the end of their connection cut short.
+    cut_short: usize,
+}
+
+/// The columns of [`CAPTURES`].
+type Row = (&'static str, [usize; 14]);
+
+/// Of the complete captures each number is also what the captures' own decoder counts. That decoder stops
+/// at the first hole of a stream, so the thinned `m-*` are counted here alone, but for their HELLOs: those
+/// that it misses are as many as the packets behind a hole that start with a HELLO.
+#[rustfmt::skip]
+const CAPTURES: [Row; 23] = [
+    // connections, requests, refused; HELLOs, of these none; NOOPs, ACKs, PUTs, GETs, REPLYs; ping infos; undecoded, skipped, cut short
+    ("k2158-a-ping-1ni-nodisc.pcap",        [3, 3, 0, 6, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0]),
+    ("k2158-b-discover-2rail-mr.pcap",      [6, 6, 0, 12, 0, 0, 2, 2, 1, 1, 3, 0, 0, 0]),
+    ("k2158-c-lst-read-4k.pcap",            [3, 3, 0, 6, 0, 0, 0, 21, 2, 2, 2, 0, 0, 0]),
+    ("k2158-c-lst-read-full-4k.pcap",       [3, 3, 0, 6, 0, 0, 0, 23, 2, 2, 2, 0, 0, 0]),
+    ("k2158-c-lst-write-1m.pcap",           [3, 3, 0, 6, 0, 2, 0, 10, 4, 4, 2, 0, 0, 0]),
+    ("k2158-c-lst-write-4k.pcap",           [3, 3, 0, 6, 0, 0, 0, 18, 7, 7, 2, 0, 0, 0]),
+    ("k2158-c-lst-write-full-4k.pcap",      [3, 3, 0, 6, 0, 0, 0, 18, 7, 7, 2, 0, 0, 0]),
+    ("k2158-c2-lst-read-1m-run.pcap",       [3, 3, 0, 6, 0, 62, 0, 194, 2, 2, 2, 0, 0, 0]),
+    ("k2158-d-lst-ping.pcap",               [3, 3, 0, 6, 0, 0, 0, 46, 2, 2, 2, 0, 0, 0]),
+    ("k2158-g-ping-disc-off-to-on.pcap",    [6, 6, 0, 12, 0, 0, 0, 0, 2, 2, 2, 0, 0, 0]),
+    ("k2158-h-routed-ping.pcap",            [6, 6, 0, 12, 0, 0, 15, 15, 6, 6, 21, 0, 0, 0]),
+    ("k2158-host-hello-variants.pcap",      [25, 21, 1, 27, 3, 0, 0, 0, 0, 0, 0, 9, 0, 0]),
+    ("k2158-j-conns-per-peer-4.pcap",       [9, 9, 0, 18, 0, 16, 0, 40, 19, 19, 3, 0, 0, 0]),
+    ("k2158-k-accept-all-nonpriv.pcap",     [5, 3, 0, 6, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0]),
+    ("k2158-k-checksum-on.pcap",            [3, 3, 0, 6, 0, 2, 0, 12, 5, 5, 3, 0, 0, 0]),
+    ("k2158-k-ping-wrong-net.pcap",         [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ("k2158-k-simultaneous-connect.pcap",   [4, 4, 0, 8, 1, 0, 0, 0, 2, 2, 2, 0, 0, 0]),
+    ("k2158-k-untyped-conns.pcap",          [1, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ("k2158-m-failover-a.pcap",             [24, 19, 0, 48, 2, 404, 2, 1049, 458, 472, 0, 0, 906, 3]),
+    ("k2158-m-failover-b.pcap",             [29, 21, 0, 54, 2, 659, 2, 1872, 747, 756, 0, 0, 930, 1]),
+    ("k2158-m-failover-b2.pcap",            [21, 12, 0, 42, 0, 475, 2, 1118, 500, 515, 0, 0, 1035, 2]),
+    ("k2170-d-lst-ping.pcap",               [3, 3, 0, 6, 0, 0, 0, 48, 2, 2, 2, 0, 0, 0]),
+    ("k2170-i-large-nid-ping.pcap",         [3, 3, 0, 6, 0, 0, 2, 2, 2, 2, 4, 0, 0, 0]),
+];
+
+#[test]
+fn the_totals_of_every_capture_are_those_of_the_captures_own_decoder() {
+    for ((file, columns), (_, conversations)) in CAPTURES.iter().zip(SAID.iter()) {
+        let mut totals = Totals { connections: conversations.len(), ..Totals::default() };
+        for (connection, items) in conversations {
+            items.iter().for_each(|item| totals.count(connection, item));
+        }
+        assert_eq!(totals, Totals::from(*columns), "{file}");
+    }
+}
+
+#[test]
+fn no_capture_is_left_out() {
+    let mut files: Vec<String> = std::fs::read_dir(pcap::capture_path(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains(".pcap"))
+        .map(|name| name.trim_end_matches(".gz").to_owned())
+        .collect();
+    files.sort();
+    assert_eq!(files, CAPTURES.map(|(file, _)| file));
+}
+
+#[test]
+fn what_cannot_be_decoded_is_rubbish_sent_on_purpose() {
+    let mut found = Vec::new();
+    for_every_item(|file, connection, item| {
+        if let Content::Undecoded { why } = &item.content {
+            found.push((file.to_owned(), connection.opener.port(), why.clone()));
+        }
+    });
+    let found: Vec<_> = found.iter().map(|(file, port, why)| (file.as_str(), *port, why.as_str())).collect();
+    assert_eq!(found, RUBBISH);
+}
+
+/// From which port what was sent that no codec takes.
+const RUBBISH: [(&str, u16, &str); 10] = [
+    // HELLO version 4, but as short as one of version 3.
+    (VARIANTS, 1021, "HELLO: Ok(Need(80))"),
+    (VARIANTS, 1020, "HELLO: Err(UnknownVersion(99))"),
+    (VARIANTS, 1019, "HELLO: Err(BadMagic(3735928559))"),
+    // Request version 2 with an eight-byte NID.
+    (VARIANTS, 1016, "request: Close(NotMine(None))"),
+    // Request version 99.
+    (VARIANTS, 1015, "request: Refuse"),
+    (VARIANTS, 1014, "request: Close(BadMagic(305419896))"),
+    (VARIANTS, 1011, "HELLO: Err(UnknownType(7))"),
+    (VARIANTS, 1008, "HELLO: Err(SourceNotConcrete)"),
+    (VARIANTS, 1002, "HELLO: Err(BadIpList(68))"),
+    // Text from an unprivileged port.
+    ("k2158-k-accept-all-nonpriv.pcap", 55722, "request: Close(BadMagic(1969712994))"),
+];
+
+const VARIANTS: &str = "k2158-host-hello-variants.pcap";
+
+#[test]
+fn every_message_is_written_again_as_the_kernel_wrote_it() {
+    for_every_item(|file, connection, item| {
+        let Some(again) = written_again(item) else { return };
+        let range = item.range.start..item.range.start + again.len();
+        let original = connection.stream(item.from).read(range);
+        assert!(original.agrees_with(&again), "{file}: {item:?}\n{:x?}\n{again:x?}", original.bytes);
+    });
+}
+
+#[test]
+fn every_ping_block_is_written_again_as_the_kernel_wrote_it() {
+    for_every_item(|file, connection, item| {
+        let Some(original) = ping_info_bytes(connection, item) else { return };
+        let received = PingInfo::decode(&original, MOST_INTERFACES).unwrap();
+        assert!(!received.truncated, "{file}: {received:?}");
+        assert_eq!(received.info.encode(), original, "{file}: {received:?}");
+    });
+}
+
+/// The kernel's `lnet_interfaces_max`.
+const MOST_INTERFACES: u32 = 200;
+
+#[test]
+fn pings_and_pushes_are_to_the_reserved_portal_and_match_bits() {
+    for_every_item(|file, _, item| {
+        let Content::Message { header, .. } = &item.content else { return };
+        if let Body::Get { portal: RESERVED_PORTAL, match_bits, .. }
+        | Body::Put { portal: RESERVED_PORTAL, match_bits, .. } = header.body
+        {
+            assert_eq!(match_bits, PING_MATCH_BITS, "{file}: {item:?}");
+        }
+    });
+}
+
+/// A capture's name, and what was said on each of its connections.
+type Capture = (&'static str, Vec<(Connection, Vec<Item>)>);
+
+static SAID: LazyLock<Vec<Capture>> = LazyLock::new(|| {
+    let with_items = |connection: Connection| {
+        let items = conversation::items(&connection);
+        (connection, items)
+    };
+    let said = |file| streams::connections(&pcap::segments(file)).into_iter().map(with_items).collect();
+    CAPTURES.iter().map(|(file, _)| (*file, said(file))).collect()
+});
+
+fn for_every_item(mut check: impl FnMut(&str, &Connection, &Item)) {
+    for (file, conversations) in SAID.iter() {
+        for (connection, items) in conversations {
+            items.iter().for_each(|item| check(file, connection, item));
+        }
+    }
+}
+
+impl Totals {
+    fn count(&mut self, connection: &Connection, item: &Item) {
+        let one_more = match &item.content {
+            Content::Request { .. } => &mut self.requests,
+            Content::RequestRefused => &mut self.refused_requests,
+            Content::Hello { hello, .. } => {
+                self.nones += usize::from(hello.connection_type.is_none());
+                &mut self.hellos
+            }
+            Content::Noop { .. } => &mut self.noops,
+            Content::Message { header, .. } => {
+                self.cut_short += usize::from(item.range.end > connection.stream(item.from).end());
+                self.ping_infos += usize::from(ping_info_bytes(connection, item).is_some());
+                match header.body.kind() {
+                    MessageType::Ack => &mut self.acks,
+                    MessageType::Put => &mut self.puts,
+                    MessageType::Get => &mut self.gets,
+                    _ => &mut self.replies,
+                }
+            }
+            Content::Undecoded { .. } => &mut self.undecoded,
+            Content::Skipped => &mut self.skipped,
+        };
+        *one_more += 1;
+    }
+}
+
+impl From<[usize; 14]> for Totals {
+    fn from(columns: [usize; 14]) -> Self {
+        let [connections, requests, refused_requests, hellos, nones, noops, acks, puts, gets, replies, ..] =
+            columns;
+        let [.., ping_infos, undecoded, skipped, cut_short] = columns;
+        Self {
+            connections,
+            requests,
+            refused_requests,
+            hellos,
+            nones,
+            noops,
+            acks,
+            puts,
+            gets,
+            replies,
+            ping_infos,
+            undecoded,
+            skipped,
+            cut_short,
+        }
+    }
+}
+
+/// What our codecs make of `item`, without its payload; `None` where there is nothing to write: rubbish,
+/// and requests and HELLOs in big-endian, which nobody writes.
+fn written_again(item: &Item) -> Option<Vec<u8>> {
+    match &item.content {
+        Content::Request { target, order: ByteOrder::Little } => Some(acceptor::encode_request(*target)),
+        Content::RequestRefused => Some(acceptor::REFUSAL.to_vec()),
+        Content::Hello { hello, order: ByteOrder::Little } => Some(hello.encode().unwrap()),
+        Content::Noop { cookies } => Some(Head::noop(*cookies).bytes().to_vec()),
+        Content::Message { version, cookies, header, .. } => {
+            Some(Head::message(*version, header, *cookies).unwrap().bytes().to_vec())
+        }
+        Content::Request { order: ByteOrder::Big, .. } | Content::Hello { order: ByteOrder::Big, .. } => None,
+        Content::Undecoded { .. } | Content::Skipped => None,
+    }
+}
+
+/// The payload of a ping's REPLY or of a push, if all of it was captured.
+fn ping_info_bytes(connection: &Connection, item: &Item) -> Option<Vec<u8>> {
+    let Content::Message { payload, .. } = &item.content else { return None };
+    let stream = connection.stream(item.from);
+    if payload.len() < 4 || stream.read(payload.start..payload.start + 4).bytes != PING_MAGIC.to_le_bytes() {
+        return None;
+    }
+    let block = stream.read(payload.clone());
+    block.is_captured().then_some(block.bytes)
+}

@@ -1,0 +1,148 @@
+//! Captured kernel conversations with a live node in the place of one kernel node: what the others said is
+//! played to it byte for byte, and what it says is compared with what the kernel said.
+//!
+//! What may differ is listed in `support/difference.rs`, and what cannot be played yet in [`NOT_PLAYED`].
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_wire::Nid;
+use lnet_wire::nid::Address;
+use socklnd::SocklndConfig;
+use std::net::IpAddr;
+use std::thread;
+use support::live_node::LiveNode;
+use support::netns::namespace_or_skip;
+use support::player::Player;
+use support::script::script;
+
+/// A capture, and which of its nodes is ours.
+struct Replay {
+    file: &'static str,
+    /// Our NIDs, in the order of the captured node's ping block.
+    nids: &'static [&'static str],
+    /// How the captured node was set up differently from the others.
+    set_up: fn(&mut SocklndConfig),
+}
+
+const fn replay(file: &'static str, nids: &'static [&'static str]) -> Replay {
+    Replay { file, nids, set_up: |_| () }
+}
+
+const GUEST1: &[&str] = &["10.99.0.11@tcp"];
+const GUEST2: &[&str] = &["10.99.0.12@tcp"];
+const GUEST1_RAILS: &[&str] = &["10.99.0.11@tcp", "10.99.1.11@tcp"];
+const GUEST2_RAILS: &[&str] = &["10.99.0.12@tcp", "10.99.1.12@tcp"];
+
+/// Ours is the node that was called first.
+const CALLED: [Replay; 17] = [
+    replay("k2158-a-ping-1ni-nodisc.pcap", GUEST2),
+    replay("k2158-b-discover-2rail-mr.pcap", GUEST2_RAILS),
+    replay("k2158-c-lst-read-4k.pcap", GUEST2),
+    replay("k2158-c-lst-read-full-4k.pcap", GUEST2),
+    replay("k2158-c-lst-write-1m.pcap", GUEST2),
+    replay("k2158-c-lst-write-4k.pcap", GUEST2),
+    replay("k2158-c-lst-write-full-4k.pcap", GUEST2),
+    replay("k2158-d-lst-ping.pcap", GUEST2),
+    replay("k2158-g-ping-disc-off-to-on.pcap", GUEST2_RAILS),
+    Replay { set_up: four_connections, ..replay("k2158-j-conns-per-peer-4.pcap", GUEST2) },
+    replay("k2158-k-accept-all-nonpriv.pcap", GUEST2),
+    Replay { set_up: checksums, ..replay("k2158-k-checksum-on.pcap", GUEST2) },
+    replay("k2158-k-ping-wrong-net.pcap", GUEST2),
+    replay("k2158-k-simultaneous-connect.pcap", GUEST2),
+    Replay { set_up: untyped, ..replay("k2158-k-untyped-conns.pcap", GUEST2) },
+    replay("k2170-d-lst-ping.pcap", GUEST2),
+    replay("k2170-i-large-nid-ping.pcap", &["fd99::12@tcp"]),
+];
+
+/// Ours is the node that called first.
+const CALLING: [Replay; 15] = [
+    replay("k2158-a-ping-1ni-nodisc.pcap", GUEST1),
+    replay("k2158-b-discover-2rail-mr.pcap", GUEST1_RAILS),
+    replay("k2158-c-lst-read-4k.pcap", GUEST1),
+    replay("k2158-c-lst-read-full-4k.pcap", GUEST1),
+    replay("k2158-c-lst-write-1m.pcap", GUEST1),
+    replay("k2158-c-lst-write-4k.pcap", GUEST1),
+    replay("k2158-c-lst-write-full-4k.pcap", GUEST1),
+    replay("k2158-d-lst-ping.pcap", GUEST1),
+    replay("k2158-g-ping-disc-off-to-on.pcap", GUEST1_RAILS),
+    Replay { set_up: four_connections, ..replay("k2158-j-conns-per-peer-4.pcap", GUEST1) },
+    // The router of an earlier scenario calls.
+    replay("k2158-k-accept-all-nonpriv.pcap", GUEST1),
+    Replay { set_up: checksums, ..replay("k2158-k-checksum-on.pcap", GUEST1) },
+    replay("k2158-k-ping-wrong-net.pcap", &["10.99.0.11@tcp7"]),
+    replay("k2170-d-lst-ping.pcap", GUEST1),
+    replay("k2170-i-large-nid-ping.pcap", &["fd99::11@tcp"]),
+];
+
+/// What is not played, and why.
+const NOT_PLAYED: [(&str, &str); 5] = [
+    ("k2158-h-routed-ping.pcap", "routing is later work"),
+    (
+        "k2158-k-simultaneous-connect.pcap for 10.99.0.11",
+        "the loser of this race began to connect before the winner's call came in, which the capture shows too late",
+    ),
+    (
+        "k2158-k-untyped-conns.pcap for 10.99.0.11",
+        "the kernel sends nothing on an untyped connection, so that its ping failed; ours is sent",
+    ),
+    ("k2158-c2-lst-read-1m-run.pcap, k2158-m-failover-*.pcap", "the payloads were not captured"),
+    ("k2158-host-hello-variants.pcap", "golden_variants.rs asks its questions one by one"),
+];
+
+fn four_connections(config: &mut SocklndConfig) {
+    config.conns_per_peer = 4;
+}
+
+fn checksums(config: &mut SocklndConfig) {
+    config.enable_csum = true;
+}
+
+fn untyped(config: &mut SocklndConfig) {
+    config.typed_conns = false;
+}
+
+#[test]
+fn called_by_a_kernel_node_we_say_what_a_kernel_node_says() {
+    play_all(&CALLED);
+}
+
+#[test]
+fn calling_a_kernel_node_we_say_what_a_kernel_node_says() {
+    play_all(&CALLING);
+}
+
+fn play_all(replays: &'static [Replay]) {
+    let mut failed = Vec::new();
+    for replay in replays {
+        let Some(_namespace) = namespace_or_skip() else { return };
+        println!("{}, ours is {}", replay.file, replay.nids[0]);
+        if thread::spawn(|| play(replay)).join().is_err() {
+            failed.push(replay.file);
+        }
+    }
+    for (what, why) in NOT_PLAYED {
+        println!("not played: {what}: {why}");
+    }
+    assert!(failed.is_empty(), "these went differently: {failed:#?}");
+}
+
+fn play(replay: &Replay) {
+    let nids: Vec<Nid> = replay.nids.iter().map(|nid| nid.parse().unwrap()).collect();
+    let addresses: Vec<IpAddr> = nids.iter().map(address_of).collect();
+    let script = script(replay.file, &addresses);
+    // The captured nodes asked for receipts from 16 KiB on.
+    let mut config = SocklndConfig { zc_min_payload: Some(16 << 10), ..SocklndConfig::default() };
+    (replay.set_up)(&mut config);
+    let player = Player::new(&script);
+    let mut node = LiveNode::start(&nids, config);
+    player.play(&mut node);
+    node.finish();
+}
+
+fn address_of(nid: &Nid) -> IpAddr {
+    match nid.address() {
+        Address::Short(v4) => IpAddr::V4(v4.into()),
+        Address::Long(v6) => IpAddr::V6(v6.into()),
+    }
+}

@@ -1,0 +1,134 @@
+//! What a live node may say differently from the captured kernel node. All of it is in [`EXCEPTIONS`].
+
+use super::conversation::Content;
+use super::script::Line;
+use lnet_wire::ping_info::{Features, PING_MAGIC};
+use lnet_wire::{Body, Nid};
+use socklnd::proto::hello::Version;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::ops::Range;
+
+/// Some bits of some bytes that may differ.
+pub struct Exception {
+    pub name: &'static str,
+    pub why: &'static str,
+    /// Which bytes of what is said.
+    pub place: fn(&Line) -> Option<Range<usize>>,
+    /// Which bits of each of these bytes.
+    pub bits: u8,
+}
+
+/// All that may differ. What is said, and everything not named here, is the same to the bit.
+pub const EXCEPTIONS: [Exception; 5] = [
+    Exception {
+        name: "incarnation",
+        why: "the time at which the interface was started",
+        place: incarnation,
+        bits: 0xff,
+    },
+    Exception {
+        name: "interface cookie",
+        why: "the time at which the node was started",
+        place: |line| made_up_handle(line).map(|at| at..at + 8),
+        bits: 0xff,
+    },
+    Exception {
+        name: "object cookie",
+        why: "how a node numbers its descriptors is its own affair",
+        place: |line| made_up_handle(line).map(|at| at + 8..at + 16),
+        bits: 0xff,
+    },
+    Exception {
+        name: "discovery feature",
+        why: "discovery is later work, and a node without it must not announce it",
+        place: |line| ping_block(line).map(|at| at + 4..at + 5),
+        bits: Features::DISCOVERY.0 as u8,
+    },
+    Exception {
+        name: "which of several",
+        why: "of several connections of one type any will do, and the kernel chooses by what waits on each; the \
+              player hears what is said on whichever it is",
+        place: |_| None,
+        bits: 0,
+    },
+];
+
+/// Compares, and remembers what must not change although it may differ.
+#[derive(Clone, Debug, Default)]
+pub struct Difference {
+    incarnations: HashMap<IpAddr, Vec<u8>>,
+    interface_cookies: HashMap<Nid, Vec<u8>>,
+    handles: HashSet<Vec<u8>>,
+}
+
+impl Difference {
+    /// Whether `heard` is what the kernel said in `line`, on the connection's end `address` of ours.
+    pub fn check(&mut self, address: IpAddr, line: &Line, heard: &[u8]) -> Result<(), String> {
+        if heard.len() != line.bytes.len() {
+            return Err(format!("{} bytes in place of {}: {heard:02x?}", heard.len(), line.bytes.len()));
+        }
+        let mut may_differ = vec![0_u8; heard.len()];
+        for exception in &EXCEPTIONS {
+            for at in (exception.place)(line).unwrap_or_default() {
+                may_differ[at] |= exception.bits;
+            }
+        }
+        let differs = |at: &usize| (heard[*at] ^ line.bytes[*at]) & !may_differ[*at] != 0;
+        if let Some(at) = (0..heard.len()).find(differs) {
+            let near = at.saturating_sub(16)..(at + 16).min(heard.len());
+            let (ours, theirs) = (&heard[near.clone()], &line.bytes[near.clone()]);
+            return Err(format!(
+                "differs at byte {at}: bytes {near:?} are\n{ours:02x?}, the kernel's\n{theirs:02x?}"
+            ));
+        }
+        self.check_lives(address, line, heard)
+    }
+
+    fn check_lives(&mut self, address: IpAddr, line: &Line, heard: &[u8]) -> Result<(), String> {
+        if let Some(place) = incarnation(line) {
+            let now = heard[place].to_vec();
+            let known = self.incarnations.entry(address).or_insert_with(|| now.clone());
+            if *known != now || now.iter().all(|byte| *byte == 0) {
+                return Err(format!("incarnation {now:02x?} after {known:02x?}"));
+            }
+        }
+        if let (Some(at), Some(header)) = (made_up_handle(line), line.header()) {
+            let interface = heard[at..at + 8].to_vec();
+            let known = self.interface_cookies.entry(header.src_nid).or_insert_with(|| interface.clone());
+            if *known != interface {
+                return Err(format!("interface cookie {interface:02x?} after {known:02x?}"));
+            }
+            if !self.handles.insert(heard[at..at + 16].to_vec()) {
+                return Err("an object cookie is used again".to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn incarnation(line: &Line) -> Option<Range<usize>> {
+    match &line.item.content {
+        Content::Hello { hello, .. } if hello.version == Version::V4 => Some(56..64),
+        Content::Hello { .. } => Some(32..40),
+        _ => None,
+    }
+}
+
+/// Where the handle is that the sender of a PUT or GET made up: it begins the header's last forty bytes.
+pub fn made_up_handle(line: &Line) -> Option<usize> {
+    match line.header()?.body {
+        Body::Put { ack: Some(_), .. } | Body::Get { .. } => handle(line),
+        _ => None,
+    }
+}
+
+/// Where the handle of any message is.
+pub fn handle(line: &Line) -> Option<usize> {
+    line.header().map(|_| line.bytes.len() - line.payload().len() - 40)
+}
+
+fn ping_block(line: &Line) -> Option<usize> {
+    let is_block = line.payload().starts_with(&PING_MAGIC.to_le_bytes());
+    is_block.then(|| line.bytes.len() - line.payload().len())
+}

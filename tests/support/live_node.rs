@@ -1,0 +1,215 @@
+//! A live node of ours in the place of a captured kernel node, with an application that does what the
+//! programs on the captured node did.
+
+use super::player::{Application, PATIENCE};
+use super::script::Line;
+use lnet_core::{
+    EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
+};
+use lnet_node::{Node, StartConfig};
+use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
+use socklnd::SocklndConfig;
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read};
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Whatever a capture needs.
+const EVENTS: u32 = 4096;
+
+pub struct LiveNode {
+    node: Arc<Node>,
+    eq: EqHandle,
+    /// By number, which is the `user_ptr` of their events. Kept until the node has ended.
+    operations: Vec<Operation>,
+    /// What is under way, by the captured handle that its answer will name.
+    waiting_for_answer: HashMap<WireHandle, usize>,
+    /// The PUT or GET that is about to arrive.
+    prepared: Option<usize>,
+}
+
+/// Something that the application does, or has posted memory for.
+struct Operation {
+    memory: Arc<[AtomicU8]>,
+    events: Vec<Event>,
+    /// The events that have to have come in the end.
+    due: Vec<EventKind>,
+}
+
+impl LiveNode {
+    /// A node on `nids`, in this order, which is that of its ping block.
+    pub fn start(nids: &[Nid], socklnd: SocklndConfig) -> Self {
+        let node = Node::start(Pid::LUSTRE, StartConfig { socklnd, ..StartConfig::default() }).unwrap();
+        for nid in nids {
+            node.add_nid(*nid).unwrap();
+        }
+        let eq = node.core().eq_alloc(EVENTS, None).unwrap();
+        Self { node, eq, operations: Vec::new(), waiting_for_answer: HashMap::new(), prepared: None }
+    }
+
+    /// Waits until everything that was begun has ended well, and ends the node.
+    pub fn finish(mut self) {
+        for number in 0..self.operations.len() {
+            for kind in self.operations[number].due.clone() {
+                self.wait_for(number, kind);
+            }
+        }
+        self.node.shutdown();
+    }
+
+    fn new_operation(&mut self, memory: &[u8], due: &[EventKind]) -> usize {
+        let memory = memory.iter().copied().map(AtomicU8::new).collect();
+        self.operations.push(Operation { memory, events: Vec::new(), due: due.to_vec() });
+        self.operations.len() - 1
+    }
+
+    fn descriptor(&self, number: usize, threshold: i32, options: MdOptions) -> (MdSpec, MdMemory) {
+        let memory = &self.operations[number].memory;
+        let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
+        let eq = Some(self.eq);
+        let spec = MdSpec { start, length, threshold, max_size: 0, options, user_ptr: number, eq };
+        (spec, MdMemory::contiguous(start, length))
+    }
+
+    fn post(&mut self, header: &Header, number: usize, options: MdOptions) {
+        let (Body::Put { portal, match_bits, .. } | Body::Get { portal, match_bits, .. }) = header.body
+        else {
+            return;
+        };
+        let core = self.node.core();
+        let me = core.me_attach(portal, MatchId::ANY, match_bits, 0, true, InsertPosition::After).unwrap();
+        let (spec, memory) = self.descriptor(number, 1, options);
+        core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+        self.prepared = Some(number);
+    }
+
+    fn put(&mut self, header: &Header, payload: &[u8]) {
+        let Body::Put { ack, hdr_data, .. } = header.body else { return };
+        let due: &[EventKind] = match ack {
+            Some(_) => &[EventKind::Send, EventKind::Ack],
+            None => &[EventKind::Send],
+        };
+        let number = self.new_operation(payload, due);
+        let md = self.bind(number, due.len());
+        self.waiting_for_answer.extend(ack.map(|handle| (handle, number)));
+        self.node.core().put(Some(header.src_nid), md, ack.is_some(), target(header), hdr_data).unwrap();
+    }
+
+    fn get(&mut self, header: &Header) {
+        let Body::Get { reply, sink_length, .. } = header.body else { return };
+        let number = self.new_operation(&vec![0; sink_length as usize], &[EventKind::Send, EventKind::Reply]);
+        let md = self.bind(number, 2);
+        self.waiting_for_answer.insert(reply, number);
+        self.node.core().get(Some(header.src_nid), md, target(header)).unwrap();
+    }
+
+    fn bind(&self, number: usize, threshold: usize) -> MdHandle {
+        let (spec, memory) = self.descriptor(number, threshold as i32, MdOptions::TRUNCATE);
+        self.node.core().md_bind(spec, memory, true).unwrap()
+    }
+
+    /// The event of this kind of an operation, which must have gone well.
+    fn wait_for(&mut self, number: usize, kind: EventKind) -> Event {
+        loop {
+            if let Some(event) = self.operations[number].events.iter().find(|event| event.kind == kind) {
+                assert_eq!(event.status, Ok(()), "{event:?}");
+                return *event;
+            }
+            let polled = self.node.eq_poll(&[self.eq], Some(PATIENCE)).unwrap();
+            let Some((_, polled)) = polled else { panic!("the application waits in vain for {kind:?}") };
+            assert!(!polled.lost);
+            self.operations[polled.event.md.user_ptr].events.push(polled.event);
+        }
+    }
+
+    fn memory_of(&self, number: usize, len: usize) -> Vec<u8> {
+        self.operations[number].memory.iter().take(len).map(|byte| byte.load(Ordering::Relaxed)).collect()
+    }
+}
+
+impl Application for LiveNode {
+    fn call(&mut self, from: Nid, to: Nid) {
+        let number = self.new_operation(&[0; 272], &[]);
+        let md = self.bind(number, 2);
+        let target = Target {
+            nid: Some(to),
+            pid: Pid::LUSTRE,
+            portal: RESERVED_PORTAL,
+            match_bits: PING_MATCH_BITS,
+            offset: 0,
+        };
+        self.node.core().get(Some(from), md, target).unwrap();
+    }
+
+    fn connected(&mut self, our_end: IpAddr) {
+        // From an unprivileged port: turned away by the thread that handles HELLOs, in the order in which
+        // they come.
+        let mut stranger = TcpStream::connect((our_end, 988)).unwrap();
+        stranger.set_read_timeout(Some(PATIENCE)).unwrap();
+        let turned_away = stranger.read(&mut [0]).map_err(|error| error.kind());
+        assert!(matches!(turned_away, Ok(0) | Err(ErrorKind::ConnectionReset)), "{turned_away:?}");
+    }
+
+    fn start(&mut self, request: &Line) {
+        let Some(header) = request.header() else { return };
+        self.put(header, request.payload());
+        self.get(header);
+    }
+
+    fn prepare(&mut self, request: &Line, answer: Option<&[u8]>) {
+        let Some(header) = request.header() else { return };
+        self.prepared = None;
+        match header.body {
+            Body::Put { portal: RESERVED_PORTAL, .. } | Body::Get { portal: RESERVED_PORTAL, .. } => {}
+            Body::Put { .. } => {
+                let number = self.new_operation(&vec![0; request.payload().len()], &[EventKind::Put]);
+                self.post(header, number, MdOptions::OP_PUT);
+            }
+            Body::Get { .. } => {
+                let data = answer.expect("a GET that was answered");
+                let number = self.new_operation(data, &[EventKind::Get]);
+                self.post(header, number, MdOptions::OP_GET);
+            }
+            Body::Ack { .. } | Body::Reply { .. } => {}
+        }
+    }
+
+    fn received(&mut self, message: &Line) {
+        let Some(header) = message.header() else { return };
+        let payload = message.payload();
+        let (event, number) = match header.body {
+            Body::Put { .. } => {
+                let Some(number) = self.prepared.take() else { return };
+                (self.wait_for(number, EventKind::Put), number)
+            }
+            Body::Reply { handle } => {
+                let number = self.waiting_for_answer[&handle];
+                (self.wait_for(number, EventKind::Reply), number)
+            }
+            Body::Ack { handle, accepted, .. } => {
+                let number = self.waiting_for_answer[&handle];
+                assert_eq!(self.wait_for(number, EventKind::Ack).mlength, accepted);
+                return;
+            }
+            Body::Get { .. } => return,
+        };
+        assert_eq!(event.mlength as usize, payload.len(), "{event:?}");
+        assert!(self.memory_of(number, payload.len()) == payload, "other bytes arrived: {event:?}");
+        if let Body::Put { match_bits, hdr_data, portal, .. } = header.body {
+            assert_eq!((event.match_bits, event.hdr_data, event.portal), (match_bits, hdr_data, portal));
+            assert_eq!((event.source.nid, event.source.pid), (Some(header.src_nid), header.src_pid));
+            assert_eq!(event.target.nid, Some(header.dest_nid));
+        }
+    }
+}
+
+fn target(header: &Header) -> Target {
+    let (portal, match_bits, offset) = match header.body {
+        Body::Put { portal, match_bits, offset, .. } | Body::Get { portal, match_bits, offset, .. } => {
+            (portal, match_bits, offset)
+        }
+        Body::Ack { .. } | Body::Reply { .. } => (0, 0, 0),
+    };
+    Target { nid: Some(header.dest_nid), pid: header.dest_pid, portal, match_bits, offset }
+}

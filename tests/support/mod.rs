@@ -1,0 +1,12 @@
+//! What the tests that cross rooms share. Each test file uses its own part of it.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod conversation;
+pub mod difference;
+pub mod live_node;
+pub mod netns;
+pub mod pcap;
+pub mod player;
+pub mod script;
+pub mod streams;

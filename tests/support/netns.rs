@@ -1,0 +1,98 @@
+//! A network of a test's own, in which every address of the captures is local.
+//!
+//! In it a test has the kernel nodes' exact NIDs, port 988 and the privileged source ports to itself, and
+//! nothing it sends can leave the machine.
+
+use std::env;
+use std::process::Command;
+use std::thread;
+
+/// Every address that a capture uses as a socket address.
+const ADDRESSES: [&str; 10] = [
+    "10.99.0.1/32",
+    "10.99.0.11/32",
+    "10.99.0.12/32",
+    "10.99.0.13/32",
+    "10.99.1.11/32",
+    "10.99.1.12/32",
+    "10.99.1.13/32",
+    "fd99::11/128",
+    "fd99::12/128",
+    "fd99::13/128",
+];
+
+/// All addresses of the captures' networks, also those that no interface has.
+const LOCAL_NETS: [&str; 2] = ["10.99.0.0/16", "fd99::/16"];
+
+/// Set in the test process that a test starts for itself in a user namespace.
+const WITHIN_USER_NAMESPACE: &str = "LNET_TEST_WITHIN_USER_NAMESPACE";
+
+/// That the calling thread, and each that it starts from now on, is in a network namespace of the test.
+#[derive(Debug)]
+pub struct Namespace(());
+
+/// Moves the calling thread into a new network namespace. `None` means that the test should return: either
+/// it cannot run here, which is said, or it has just run and passed in a process in a user namespace.
+pub fn namespace_or_skip() -> Option<Namespace> {
+    if enter_new_network_namespace() {
+        bring_up_addresses();
+        return Some(Namespace(()));
+    }
+    if env::var_os(WITHIN_USER_NAMESPACE).is_none() && user_namespaces_work() {
+        run_this_test_in_a_user_namespace();
+        return None;
+    }
+    println!("skipped: making a network namespace needs root, or user namespaces");
+    None
+}
+
+fn enter_new_network_namespace() -> bool {
+    // SAFETY: unshare takes no pointers, and CLONE_NEWNET leaves memory and file descriptors shared.
+    unsafe { libc::unshare(libc::CLONE_NEWNET) == 0 }
+}
+
+fn bring_up_addresses() {
+    ip(&["link", "set", "lo", "up"]);
+    for address in ADDRESSES {
+        // Without this an IPv6 address is not usable at once.
+        let at_once: &[&str] = if address.contains("::") { &["nodad"] } else { &[] };
+        ip(&[&["address", "add", address, "dev", "lo"], at_once].concat());
+    }
+    for net in LOCAL_NETS {
+        ip(&["route", "add", "local", net, "dev", "lo"]);
+    }
+}
+
+/// Runs `ip` in the calling thread's namespace. A machine without IPv6 refuses those commands: the tests
+/// that need it will say so.
+fn ip(arguments: &[&str]) {
+    let output = Command::new("ip").args(arguments).output().expect("the ip command (iproute2)");
+    let ipv6 = arguments.iter().any(|argument| argument.contains("::"));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() || ipv6, "ip {}: {error}", arguments.join(" "));
+}
+
+fn user_namespaces_work() -> bool {
+    Command::new("unshare").args(["-Urn", "true"]).output().is_ok_and(|output| output.status.success())
+}
+
+fn run_this_test_in_a_user_namespace() {
+    let thread = thread::current();
+    let test = thread.name().unwrap_or(MAIN_THREAD);
+    let arguments = match test {
+        // Of one test at a time, or of one test only, the thread has no name: all that was asked for is run.
+        MAIN_THREAD => env::args().skip(1).collect(),
+        test => ["--exact", "--nocapture", test].map(str::to_owned).to_vec(),
+    };
+    let status = Command::new("unshare")
+        .args(["-Urn", "--"])
+        .arg(env::current_exe().expect("the test's own binary"))
+        .args(arguments)
+        .env(WITHIN_USER_NAMESPACE, "1")
+        .status()
+        .expect("unshare to start");
+    assert!(status.success(), "{test} failed in a user namespace");
+    println!("{test} ran in a user namespace");
+}
+
+const MAIN_THREAD: &str = "main";
