@@ -1,7 +1,7 @@
 //! Who reads and writes: one epoll set per scheduler, served by its own thread and by any thread that waits
 //! for an event and offers its time.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Phase};
 use crate::sync::lock;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use slab::Slab;
@@ -134,6 +134,8 @@ impl Scheduler {
     /// Ends [`Scheduler::run`].
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
+        let cooled = lock(&self.hot).take();
+        drop(cooled);
         self.wake();
     }
 
@@ -175,7 +177,7 @@ impl Scheduler {
                 && let Some(connection) = self.find(token)
             {
                 connection.on_event(event.flags);
-                if { event.flags }.contains(epoll::EventFlags::IN) {
+                if { event.flags }.contains(epoll::EventFlags::IN) && connection.phase() == Phase::Open {
                     *lock(&self.hot) = Some(connection);
                 }
             }
