@@ -145,7 +145,7 @@ impl Scheduler {
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
         if timeout.is_zero()
-            && self.polled.fetch_add(1, Ordering::Relaxed) % POLLS != 0
+            && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS)
             && let Some(hot) = lock(&self.hot).clone()
         {
             return hot.poll();
