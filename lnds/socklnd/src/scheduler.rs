@@ -1,7 +1,7 @@
 //! Who reads and writes: one epoll set per scheduler, served by its own thread and by any thread that waits
 //! for an event and offers its time.
 
-use crate::connection::{Connection, Phase};
+use crate::connection::Connection;
 use crate::sync::lock;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use slab::Slab;
@@ -10,7 +10,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 /// Events taken from the kernel at once.
@@ -40,7 +40,7 @@ pub(crate) struct Scheduler {
     /// Turns that applications' threads took without waiting.
     polled: AtomicU64,
     /// The connection that was last read from: who asks without waiting asks it first.
-    hot: Mutex<Option<Arc<Connection>>>,
+    hot: Mutex<Weak<Connection>>,
 }
 
 struct Registered {
@@ -85,8 +85,6 @@ impl Scheduler {
     /// Forgets a connection. The kernel does so when its socket is closed.
     pub(crate) fn remove(&self, token: u64) {
         let (key, generation) = split(token);
-        let cooled = lock(&self.hot).take();
-        drop(cooled);
         let mut connections = lock(&self.connections);
         if connections.get(key).is_some_and(|it| it.generation == generation) {
             let gone = connections.remove(key);
@@ -112,7 +110,7 @@ impl Scheduler {
         let mut polled = 0;
         while !self.stopped.load(Ordering::Acquire) {
             let polled_now = self.polled.load(Ordering::Relaxed);
-            if polled_now != polled {
+            if polled_now != polled || self.visited.load(Ordering::SeqCst) {
                 polled = polled_now;
                 std::thread::park_timeout(STAND_BACK);
             } else if self.turn(None) {
@@ -134,8 +132,6 @@ impl Scheduler {
     /// Ends [`Scheduler::run`].
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
-        let cooled = lock(&self.hot).take();
-        drop(cooled);
         self.wake();
     }
 
@@ -148,7 +144,7 @@ impl Scheduler {
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
         if timeout.is_zero()
             && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS)
-            && let Some(hot) = lock(&self.hot).clone()
+            && let Some(hot) = lock(&self.hot).upgrade()
         {
             return hot.poll();
         }
@@ -170,15 +166,17 @@ impl Scheduler {
             Ok((events, _)) => events,
             Err(_) => &mut [],
         };
-        let mut worked = !events.is_empty();
+        // To be woken is no work: a thread that reported it would wake itself again.
+        let mut worked = false;
         for event in events {
             let token = event.data.u64();
             if token != WAKE
                 && let Some(connection) = self.find(token)
             {
                 connection.on_event(event.flags);
-                if { event.flags }.contains(epoll::EventFlags::IN) && connection.phase() == Phase::Open {
-                    *lock(&self.hot) = Some(connection);
+                worked = true;
+                if { event.flags }.contains(epoll::EventFlags::IN) {
+                    *lock(&self.hot) = Arc::downgrade(&connection);
                 }
             }
         }
