@@ -4,6 +4,7 @@
 //! to each other, with no I/O. Where to look: calling and being called are in `connd`, the decisions in
 //! `decide`, one connection's sending in `transmit` and its receiving in `receive`, the threads that do both
 //! in `scheduler`.
+#![deny(unsafe_code)]
 
 mod config;
 mod connd;
@@ -16,8 +17,11 @@ mod held;
 mod ni;
 mod peer;
 pub mod proto;
+mod read_ahead;
 mod receive;
+mod receive_turn;
 mod scheduler;
+#[allow(unsafe_code)]
 mod socket_io;
 mod sockets;
 mod sync;

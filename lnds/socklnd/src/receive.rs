@@ -10,6 +10,7 @@ use crate::held::Held;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming, MAX_HEAD_LEN};
 use crate::proto::{ConnectionType, Version};
+use crate::read_ahead::ReadAhead;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use lnet_core::lnd::{HeldReceive, Verdict, Violation};
@@ -18,50 +19,13 @@ use lnet_wire::Header;
 use std::cell::OnceCell;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 
 /// System calls on one connection before others get their turn.
 const ROUNDS: usize = 128;
 /// What is read ahead where small messages are expected: a head and a payload that is not bulk. Copying
 /// that little costs less than a system call of its own.
 const SMALL_READ: usize = MAX_HEAD_LEN + 1024;
-
-/// Who receives: nobody, somebody, or somebody who must look again before leaving.
-#[derive(Debug, Default)]
-pub(crate) struct ReceiveTurn(AtomicU8);
-
-impl ReceiveTurn {
-    const IDLE: u8 = 0;
-    const BUSY: u8 = 1;
-    const AGAIN: u8 = 2;
-
-    /// Whether the caller is the one now. If not, the one who is will look again.
-    fn take(&self) -> bool {
-        loop {
-            let (from, to) = match self.0.load(Ordering::Acquire) {
-                Self::IDLE => (Self::IDLE, Self::BUSY),
-                Self::BUSY => (Self::BUSY, Self::AGAIN),
-                _ => return false,
-            };
-            if self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-                return from == Self::IDLE;
-            }
-        }
-    }
-
-    /// Leaves; false if the caller has to look again first.
-    fn leave(&self) -> bool {
-        if self.0.compare_exchange(Self::BUSY, Self::IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            return true;
-        }
-        self.0.store(Self::BUSY, Ordering::Release);
-        false
-    }
-
-    pub(crate) fn is_idle(&self) -> bool {
-        self.0.load(Ordering::Acquire) == Self::IDLE
-    }
-}
 
 /// What the receiving thread keeps from turn to turn.
 #[derive(Debug)]
@@ -450,75 +414,4 @@ fn head_checksum(head: &[u8]) -> Checksum {
     sum.update(&[0; 4]);
     sum.update(head.get(8..).unwrap_or_default());
     sum
-}
-
-/// Bytes received and not yet looked at.
-#[derive(Debug)]
-struct ReadAhead {
-    bytes: Box<[u8]>,
-    start: usize,
-    end: usize,
-}
-
-impl ReadAhead {
-    fn new(size: usize) -> Self {
-        Self { bytes: vec![0; size].into(), start: 0, end: 0 }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        self.bytes.get(self.start..self.end).unwrap_or_default()
-    }
-
-    fn consume(&mut self, n: usize) {
-        self.start = (self.start + n).min(self.end);
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
-    }
-
-    /// Where to read to; after that comes [`ReadAhead::filled`].
-    fn space(&mut self) -> &mut [u8] {
-        if self.start > 0 {
-            self.bytes.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
-        self.bytes.get_mut(self.end..).unwrap_or_default()
-    }
-
-    fn filled(&mut self, n: usize) {
-        self.end = (self.end + n).min(self.bytes.len());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_thread_receives_and_another_makes_it_look_again() {
-        let turn = ReceiveTurn::default();
-        assert!(turn.take());
-        assert!(!turn.take());
-        assert!(!turn.take());
-        assert!(!turn.leave());
-        assert!(!turn.is_idle());
-        assert!(turn.leave());
-        assert!(turn.is_idle());
-        assert!(turn.take());
-    }
-
-    #[test]
-    fn what_is_read_ahead_moves_to_the_front_before_more_is_read() {
-        let mut buffer = ReadAhead::new(8);
-        buffer.space().copy_from_slice(b"abcdefgh");
-        buffer.filled(8);
-        buffer.consume(5);
-        assert_eq!(buffer.bytes(), b"fgh");
-        assert_eq!(buffer.space().len(), 5);
-        assert_eq!(buffer.bytes(), b"fgh");
-        buffer.filled(1);
-        buffer.consume(9);
-        assert_eq!(buffer.bytes(), b"");
-        assert_eq!(buffer.space().len(), 8);
-    }
 }

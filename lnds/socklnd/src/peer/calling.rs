@@ -1,0 +1,199 @@
+//! Calling a peer, being called by it, and what follows when a connection stands.
+
+use super::{Peer, State, Waiting};
+use crate::connection::{Connection, Settled};
+use crate::decide::admit::{Known, Life};
+use crate::decide::choose::Cargo;
+use crate::decide::dial::{Counts, Next, next_type};
+use crate::decide::identity::IpNid;
+use crate::proto::{ConnectionType, Version};
+use crate::sync::lock;
+use lnet_core::Errno;
+use lnet_core::lnd::SendOutcome;
+use lnet_wire::nid::Address;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Peer {
+    /// The peer is not forgotten until [`Peer::release`]; false if it has been already. Only the connecting
+    /// thread does this.
+    pub(crate) fn keep(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.kept = !state.gone;
+        state.kept
+    }
+
+    pub(crate) fn release(self: &Arc<Self>) {
+        lock(&self.state).kept = false;
+        self.retire();
+    }
+
+    /// What a caller is judged by.
+    pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr) -> Known {
+        let state = lock(&self.state);
+        let alike = |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
+        Known {
+            life: state.life,
+            connecting: state.dialling.connecting(),
+            alike: state.connections.iter().filter(alike).count(),
+        }
+    }
+
+    /// Whether the call that was planned is due; notes that it is being made.
+    pub(crate) fn is_due(self: &Arc<Self>, now: Instant) -> bool {
+        let mut state = lock(&self.state);
+        if !state.dialling.due(now) {
+            return false;
+        }
+        // With nothing to send, only a set of connections that is not complete is a reason.
+        let reason = !state.waiting.is_empty() || !state.connections.is_empty();
+        if !reason {
+            state.dialling.drop_it();
+        }
+        reason
+    }
+
+    /// Whether a call is still to be made: one that was asked for may have been overtaken by another.
+    pub(crate) fn is_asked(&self) -> bool {
+        lock(&self.state).dialling.asked()
+    }
+
+    /// Whether to go on with a call for the next connection of the set; notes that it is being made.
+    pub(crate) fn wants_more(&self) -> bool {
+        lock(&self.state).ask()
+    }
+
+    /// What to call for now. Begins the call, or drops the plan if there is nothing to call for.
+    pub(crate) fn begin_call(&self) -> Option<(Version, ConnectionType)> {
+        let mut state = lock(&self.state);
+        let Some(kind) = state.wanted.filter(|_| !state.gone) else {
+            state.dialling.drop_it();
+            return None;
+        };
+        state.dialling.begin();
+        let usual = match self.id.nid.address() {
+            Address::Short(_) => self.ni.shared.config.use_protocol,
+            Address::Long(_) => Version::V4,
+        };
+        let version = state.life.map(|life| life.version).or(state.proposed).unwrap_or(usual);
+        Some((version, kind))
+    }
+
+    /// The call must wait for a caller that may be this peer.
+    pub(crate) fn postpone_call(&self, until: Instant) {
+        lock(&self.state).dialling.postpone(until);
+    }
+
+    /// Whether a call that found this life of the peer found it restarted, or of another version.
+    pub(crate) fn is_other_life(&self, life: Life) -> bool {
+        lock(&self.state).life.is_some_and(|known| known != life)
+    }
+
+    pub(crate) fn call_refused(&self, now: Instant) -> Next {
+        let config = &self.ni.shared.config;
+        let mut state = lock(&self.state);
+        let have = self.count(&state);
+        state.dialling.refused(now, config.min_reconnect, config.max_reconnect, have)
+    }
+
+    /// It must be called again at once, in another version if one is given.
+    pub(crate) fn call_again(&self, now: Instant, version: Option<Version>) -> Next {
+        let config = &self.ni.shared.config;
+        let mut state = lock(&self.state);
+        state.proposed = version.or(state.proposed);
+        state.dialling.again(now, config.min_reconnect, config.max_reconnect)
+    }
+
+    pub(crate) fn call_failed(&self, now: Instant) -> Next {
+        let config = &self.ni.shared.config;
+        lock(&self.state).dialling.failed(now, config.min_reconnect, config.max_reconnect)
+    }
+
+    /// No connection is to be had: if there is none, what waits for one fails.
+    pub(crate) fn fail_waiting(&self, errno: Errno) {
+        let waiting = {
+            let mut state = lock(&self.state);
+            state.last_failure = Some(errno);
+            if !state.connections.is_empty() {
+                return;
+            }
+            std::mem::take(&mut state.waiting)
+        };
+        for Waiting { message, .. } in waiting {
+            self.ni.upcalls.finalize(message, Err(errno));
+        }
+    }
+
+    /// A connection stands: messages go over it from now on.
+    pub(crate) fn install(
+        self: &Arc<Self>,
+        settled: Settled,
+        incarnation: u64,
+        called: bool,
+        now: Instant,
+    ) -> Result<(), Errno> {
+        let life = Life { version: settled.version, incarnation };
+        let lnet_ni = self.ni.lnet_ni().ok_or(Errno::Shutdown)?;
+        let id = self.ni.shared.next_connection_id();
+        let scheduler = self.ni.shared.scheduler_of(self.id.nid);
+        let connection = Connection::new(id, settled, self, lnet_ni, scheduler, now);
+        self.ni.remember_connection(&connection)?;
+        let gone = {
+            let mut state = lock(&self.state);
+            if !state.gone {
+                state.connections.push(super::Slot { connection: Arc::clone(&connection), last_used: 0 });
+                state.life = Some(life);
+                self.recount(&mut state);
+                if called {
+                    state.dialling.succeeded();
+                }
+            }
+            state.gone
+        };
+        if gone {
+            connection.close(Errno::Shutdown);
+            return Err(Errno::Shutdown);
+        }
+        if let Err(error) = connection.scheduler.add(&connection) {
+            let errno = Errno::from(error);
+            self.end(&connection, errno);
+            return Err(errno);
+        }
+        self.send_waiting();
+        Ok(())
+    }
+
+    fn send_waiting(self: &Arc<Self>) {
+        let waiting = {
+            let mut state = lock(&self.state);
+            let min_bulk = self.ni.shared.config.min_bulk;
+            if state.choose(Cargo::Message(0), min_bulk).is_none() {
+                return;
+            }
+            std::mem::take(&mut state.waiting)
+        };
+        for Waiting { message, .. } in waiting {
+            match self.send(message) {
+                Ok(SendOutcome::Pending) => {}
+                Ok(SendOutcome::Done(message, result)) => self.ni.upcalls.finalize(message, result),
+                Err(message) => self.ni.upcalls.finalize(message, Err(Errno::Shutdown)),
+            }
+        }
+    }
+
+    fn count(&self, state: &State) -> Counts {
+        let ip = self.ip();
+        let here = state.connections.iter().filter(|slot| slot.connection.remote == ip);
+        Counts::of(here.map(|slot| slot.connection.kind))
+    }
+
+    pub(super) fn recount(&self, state: &mut State) {
+        let config = &self.ni.shared.config;
+        state.wanted = next_type(self.count(state), config.typed_conns, config.bulk_conns());
+    }
+
+    pub(crate) fn ip(&self) -> IpAddr {
+        self.id.nid.ip()
+    }
+}

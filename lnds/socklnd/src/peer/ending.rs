@@ -1,0 +1,172 @@
+//! The end of a peer's connections, and what is done once in a while.
+
+use super::{Messages, Peer, Waiting};
+use crate::connection::Connection;
+use crate::decide::choose::Cargo;
+use crate::proto::Version;
+use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
+use crate::sync::lock;
+use lnet_core::Errno;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A keep-alive is sent at most so often.
+const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
+
+/// What a peer had before its connections were ended.
+struct Detached {
+    connections: Vec<Arc<Connection>>,
+    /// Messages whose receipts will not come any more.
+    lost: Messages,
+}
+
+impl Peer {
+    /// This node ends all connections to the peer, because of what happened on `culprit`.
+    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno) {
+        let Some(detached) = self.detach(Some(culprit)) else {
+            // It was left behind by an earlier end.
+            return culprit.close(errno);
+        };
+        self.finish(detached, errno);
+    }
+
+    /// This node ends all connections to the peer.
+    pub(crate) fn end_all(self: &Arc<Self>, errno: Errno) {
+        if let Some(detached) = self.detach(None) {
+            self.finish(detached, errno);
+        }
+    }
+
+    /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still taken from
+    /// the others, and from the culprit if it `can_read`.
+    pub(crate) fn ended_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
+        let detached = self.detach(Some(culprit));
+        if !can_read {
+            culprit.close(errno);
+        }
+        let Some(Detached { connections, lost }) = detached else { return culprit.drain(errno) };
+        self.ni.counts.closed_by_peer.add();
+        for connection in &connections {
+            connection.drain(errno);
+        }
+        self.lose(lost, errno);
+        self.retire();
+    }
+
+    fn finish(self: &Arc<Self>, Detached { connections, lost }: Detached, errno: Errno) {
+        for connection in connections {
+            connection.close(errno);
+        }
+        self.lose(lost, errno);
+        self.retire();
+    }
+
+    fn lose(&self, lost: Messages, errno: Errno) {
+        for message in lost {
+            self.ni.upcalls.finalize(message, Err(errno));
+        }
+    }
+
+    /// Takes the connections, if `culprit` is still one of them, and the messages whose receipts will not
+    /// come any more. The peer's life ends with its connections.
+    fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Detached> {
+        let mut state = lock(&self.state);
+        if let Some(culprit) = culprit
+            && !state.connections.iter().any(|slot| Arc::ptr_eq(&slot.connection, culprit))
+        {
+            return None;
+        }
+        let connections = state.connections.drain(..).map(|slot| slot.connection).collect();
+        let lost = state.receipts.give_up();
+        state.life = None;
+        state.proposed = None;
+        state.dialling.start_over();
+        self.recount(&mut state);
+        Some(Detached { connections, lost })
+    }
+
+    /// After an end: calls the peer if something waits, leaves the interface's table if there is nothing to
+    /// remember.
+    pub(crate) fn retire(self: &Arc<Self>) {
+        let idle = {
+            let mut state = lock(&self.state);
+            if !state.waiting.is_empty() && !state.gone && state.ask() {
+                drop(state);
+                return self.ni.shared.connd.dial(self);
+            }
+            let idle = !state.kept
+                && state.connections.is_empty()
+                && state.waiting.is_empty()
+                && state.receipts.is_empty()
+                && state.dialling.idle()
+                && !state.dialling.has_failed();
+            state.gone |= idle;
+            idle
+        };
+        if idle {
+            // Senders that still have it look in the table again, and may find it there until now.
+            self.ni.forget_peer(self);
+        }
+    }
+
+    /// The interface ends: nothing waits, nobody calls, nothing new is taken.
+    pub(crate) fn shutdown(self: &Arc<Self>) {
+        let waiting = {
+            let mut state = lock(&self.state);
+            state.gone = true;
+            std::mem::take(&mut state.waiting)
+        };
+        for Waiting { message, .. } in waiting {
+            self.ni.upcalls.finalize(message, Err(Errno::Shutdown));
+        }
+        self.end_all(Errno::Shutdown);
+    }
+
+    /// Once in a while: fails what has waited too long, and breaks a long silence.
+    pub(crate) fn scan(self: &Arc<Self>, now: Instant) {
+        let timeout = self.ni.shared.config.sock_timeout;
+        let late = |since: Instant| now.saturating_duration_since(since) >= timeout;
+        let (expired, unreceipted) = {
+            let mut state = lock(&self.state);
+            let count = state.waiting.iter().take_while(|waiting| late(waiting.since)).count();
+            let expired: Vec<_> = state.waiting.drain(..count).collect();
+            (expired, state.receipts.waiting_since().is_some_and(late))
+        };
+        for Waiting { message, .. } in expired {
+            self.ni.upcalls.finalize(message, Err(Errno::TimedOut));
+        }
+        if unreceipted {
+            self.ni.counts.timed_out.add();
+            log::warn!("closing the connections to {}: it sends no receipts", self.name());
+            self.end_all(Errno::TimedOut);
+        } else {
+            self.keep_alive(now);
+        }
+    }
+
+    /// Sends a NOOP if nothing has been heard for long (wire spec 3.6).
+    fn keep_alive(&self, now: Instant) {
+        let config = &self.ni.shared.config;
+        if config.keepalive.is_zero() {
+            return;
+        }
+        let connection = {
+            let mut state = lock(&self.state);
+            let heard = state.connections.iter().map(|slot| lock(&slot.connection.watch).heard).max();
+            let silent = heard.is_some_and(|heard| now.saturating_duration_since(heard) >= config.keepalive);
+            let pause = KEEPALIVE_PAUSE.min(config.keepalive);
+            let lately = state.last_keepalive.is_some_and(|at| now.saturating_duration_since(at) < pause);
+            if !silent || lately {
+                return;
+            }
+            let Some(connection) = state.choose(Cargo::Keepalive, config.min_bulk) else { return };
+            if connection.version < Version::V3 || connection.has_unsent() {
+                return;
+            }
+            state.last_keepalive = Some(now);
+            connection
+        };
+        self.ni.counts.keepalives.add();
+        connection.transmit_noop(Cookies { request: 0, receipt: KEEPALIVE_COOKIE });
+    }
+}
