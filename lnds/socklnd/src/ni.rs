@@ -78,6 +78,16 @@ impl SockNi {
         Some(Arc::clone(peer))
     }
 
+    /// The same, and it stays in the table until [`Peer::release`].
+    pub(crate) fn peer_to_keep(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
+        loop {
+            let peer = self.peer(identity)?;
+            if peer.keep() {
+                return Some(peer);
+            }
+        }
+    }
+
     pub(crate) fn forget_peer(&self, peer: &Peer) {
         let mut peers = lock(self.shard(peer.id));
         if peers.get(&peer.id).is_some_and(|known| std::ptr::eq(&**known, peer)) {

@@ -7,7 +7,7 @@ use crate::decide::admit::{Known, Life};
 use crate::decide::choose::{Candidate, Cargo, choose};
 use crate::decide::dial::{Counts, Dialling, Next, next_type};
 use crate::decide::identity::{Identity, IpNid};
-use crate::decide::receipts::{Brought, NotOutstanding, Outstanding};
+use crate::decide::receipts::{Brought, NotOutstanding, Outstanding, Written};
 use crate::ni::SockNi;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::proto::{ConnectionType, Version};
@@ -51,6 +51,8 @@ struct State {
     waiting: VecDeque<Waiting>,
     receipts: Outstanding<Box<Message>>,
     last_keepalive: Option<Instant>,
+    /// It is being judged whether a call of its is accepted.
+    kept: bool,
     /// No longer in the interface's table: whoever still has it must look there again.
     gone: bool,
 }
@@ -178,24 +180,31 @@ impl Peer {
             }
         };
         Ok(match message.and_then(|message| self.written(message, cookie, result)) {
-            Some(message) => SendOutcome::Done(message, result),
+            Some((message, result)) => SendOutcome::Done(message, result),
             None => SendOutcome::Pending,
         })
     }
 
-    /// A message has left, or never will. It comes back unless its receipt is still missing.
+    /// A message has left, or never will. It comes back, with what became of it, unless its receipt is still
+    /// missing.
     pub(crate) fn written(
         &self,
         message: Box<Message>,
         cookie: Option<u64>,
         result: Result<(), Errno>,
-    ) -> Option<Box<Message>> {
+    ) -> Option<(Box<Message>, Result<(), Errno>)> {
         match (cookie, result) {
-            (None, _) => Some(message),
-            (Some(cookie), Ok(())) => lock(&self.state).receipts.written(cookie, message, Instant::now()),
+            (None, _) => Some((message, result)),
+            (Some(cookie), Ok(())) => {
+                match lock(&self.state).receipts.written(cookie, message, Instant::now()) {
+                    Written::Done(message) => Some((message, Ok(()))),
+                    Written::Lost(message) => Some((message, Err(Errno::Io))),
+                    Written::Waits => None,
+                }
+            }
             (Some(_), Err(_)) => {
                 self.abandon_receipt(cookie);
-                Some(message)
+                Some((message, result))
             }
         }
     }
@@ -239,6 +248,19 @@ impl Peer {
 
 /// Calling the peer, and being called by it.
 impl Peer {
+    /// The peer is not forgotten until [`Peer::release`]; false if it has been already. Only the connecting
+    /// thread does this.
+    pub(crate) fn keep(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.kept = !state.gone;
+        state.kept
+    }
+
+    pub(crate) fn release(self: &Arc<Self>) {
+        lock(&self.state).kept = false;
+        self.retire();
+    }
+
     /// What a caller is judged by.
     pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr) -> Known {
         let state = lock(&self.state);
@@ -483,7 +505,8 @@ impl Peer {
                 drop(state);
                 return self.ni.shared.connd.dial(self);
             }
-            let idle = state.connections.is_empty()
+            let idle = !state.kept
+                && state.connections.is_empty()
                 && state.waiting.is_empty()
                 && state.receipts.is_empty()
                 && state.dialling.idle()
@@ -492,6 +515,7 @@ impl Peer {
             idle
         };
         if idle {
+            // Senders that still have it look in the table again, and may find it there until now.
             self.ni.forget_peer(self);
         }
     }

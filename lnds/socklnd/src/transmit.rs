@@ -235,7 +235,13 @@ impl Connection {
                 self.give_back(out, Ok(()));
             }
         }
-        lock(&self.tx).stop_for_now(batch);
+        let mut side = lock(&self.tx);
+        if let Some(errno) = side.ended {
+            drop(side);
+            return self.give_up(batch, errno);
+        }
+        side.stop_for_now(batch);
+        drop(side);
         self.scheduler.schedule(Arc::clone(self));
     }
 
@@ -285,7 +291,7 @@ impl Connection {
     /// A message has left, or never will.
     fn give_back(&self, out: Outgoing, result: Result<(), Errno>) {
         let Outgoing { message: Some(message), cookie, .. } = out else { return };
-        if let Some(message) = self.peer.written(message, cookie, result) {
+        if let Some((message, result)) = self.peer.written(message, cookie, result) {
             self.ni().upcalls.finalize(message, result);
         }
     }

@@ -218,16 +218,17 @@ fn an_application_thread_can_do_the_reading() {
 fn only_one_application_thread_at_a_time_is_let_in() {
     let (low, _, port) = addresses();
     let node = Node::start(tcp(low), config(port));
+    let turned_away = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            // Until the thread below has been turned away.
-            while node.driver.progress(PATIENCE) != Progress::NotOffered {}
-        });
-        while !other.is_finished() {
-            if node.driver.progress(Duration::ZERO) == Progress::NotOffered {
-                node.driver.interrupt_progress();
-                return;
-            }
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !turned_away.load(Ordering::SeqCst) {
+                    if node.driver.progress(Duration::from_millis(50)) == Progress::NotOffered {
+                        turned_away.store(true, Ordering::SeqCst);
+                        node.driver.interrupt_progress();
+                    }
+                }
+            });
         }
     });
 }

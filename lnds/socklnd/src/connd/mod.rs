@@ -31,6 +31,8 @@ const EVENTS: usize = 64;
 const WAKE: u64 = u64::MAX;
 /// Handshakes in progress; beyond that the oldest callers are dropped.
 const MAX_HANDSHAKES: usize = 1024;
+/// Of the descriptors that the process may have, strangers get at most one in so many.
+const SHARE_OF_DESCRIPTORS: u64 = 4;
 /// How often things are checked that take longer than that to go wrong.
 const SCAN: Duration = Duration::from_secs(1);
 
@@ -192,6 +194,7 @@ struct Work<'a> {
     shared: &'a Arc<Shared>,
     entries: Slab<Entry>,
     handshakes: usize,
+    max_handshakes: usize,
     /// Planned calls, in no order: there are few.
     planned: Vec<(Instant, Arc<Peer>)>,
     next_scan: Instant,
@@ -216,7 +219,15 @@ impl Entry {
 impl<'a> Work<'a> {
     fn new(connd: &'a Connd, shared: &'a Arc<Shared>) -> Self {
         let next_scan = Instant::now() + scan_interval(&shared.config);
-        Self { connd, shared, entries: Slab::new(), handshakes: 0, planned: Vec::new(), next_scan }
+        Self {
+            connd,
+            shared,
+            entries: Slab::new(),
+            handshakes: 0,
+            max_handshakes: max_handshakes(),
+            planned: Vec::new(),
+            next_scan,
+        }
     }
 
     fn run(&mut self) {
@@ -411,6 +422,12 @@ impl Connd {
             );
         }
     }
+}
+
+fn max_handshakes() -> usize {
+    let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let share = descriptors.map_or(usize::MAX, |count| (count / SHARE_OF_DESCRIPTORS) as usize);
+    share.clamp(1, MAX_HANDSHAKES)
 }
 
 fn scan_interval(config: &SocklndConfig) -> Duration {

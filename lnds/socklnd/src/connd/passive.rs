@@ -1,6 +1,6 @@
 //! Being called: from the listener to a connection.
 
-use super::{Entry, MAX_HANDSHAKES, Work};
+use super::{Entry, Work};
 use crate::connection::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
 use crate::decide::identity::identify;
@@ -79,7 +79,7 @@ impl Work<'_> {
             count_for(self.shared, &socket, |ni| ni.counts.unwelcome.add());
             return;
         }
-        if self.handshakes >= MAX_HANDSHAKES {
+        if self.handshakes >= self.max_handshakes {
             self.drop_oldest_caller();
         }
         let since = Instant::now();
@@ -162,7 +162,7 @@ impl Work<'_> {
     fn judge(&mut self, ni: &Arc<SockNi>, passive: Passive, hello: &Hello, order: ByteOrder) {
         let Passive { socket, source, .. } = passive;
         let identity = identify(hello, source, ni.own.nid);
-        let Some(peer) = ni.peer(identity) else { return };
+        let Some(peer) = ni.peer_to_keep(identity) else { return };
         let remote = source.ip().to_canonical();
         let to_itself = socket
             .local_addr()
@@ -193,7 +193,7 @@ impl Work<'_> {
                 }
             }
         }
-        peer.retire();
+        peer.release();
     }
 }
 

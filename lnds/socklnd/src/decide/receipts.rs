@@ -73,6 +73,19 @@ enum State<M> {
     Acknowledged,
     /// Written; the receipt is missing.
     Written(M),
+    /// Not all of its bytes have been written, and the receipt will never come.
+    Hopeless,
+}
+
+/// What becomes of a message when its last byte is written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Written<M> {
+    /// It is done with.
+    Done(M),
+    /// The receipt will never come: the connections that it could have come by have ended.
+    Lost(M),
+    /// It is kept until its receipt comes.
+    Waits,
 }
 
 impl<M> Default for Outstanding<M> {
@@ -90,19 +103,23 @@ impl<M> Outstanding<M> {
         cookie
     }
 
-    /// The message is written. Gives it back if it is done with.
-    pub(crate) fn written(&mut self, cookie: u64, message: M, now: Instant) -> Option<M> {
+    /// The message is written.
+    pub(crate) fn written(&mut self, cookie: u64, message: M, now: Instant) -> Written<M> {
         let Some(at) = self.entries.iter().position(|entry| entry.cookie == cookie) else {
-            return Some(message);
+            return Written::Lost(message);
         };
         match self.entries[at].state {
             State::Acknowledged => {
                 self.entries.remove(at);
-                Some(message)
+                Written::Done(message)
+            }
+            State::Hopeless => {
+                self.entries.remove(at);
+                Written::Lost(message)
             }
             State::Writing | State::Written(_) => {
                 self.entries[at] = Entry { cookie, since: now, state: State::Written(message) };
-                None
+                Written::Waits
             }
         }
     }
@@ -120,7 +137,9 @@ impl<M> Outstanding<M> {
             Brought::Pair(a, b) => (2, &move |cookie| cookie == a || cookie == b),
             Brought::Range(a, b) => ((b - a).saturating_add(1), &move |cookie| (a..=b).contains(&cookie)),
         };
-        let waits = |entry: &Entry<M>| wanted(entry.cookie) && !matches!(entry.state, State::Acknowledged);
+        let waits = |entry: &Entry<M>| {
+            wanted(entry.cookie) && matches!(entry.state, State::Writing | State::Written(_))
+        };
         if self.entries.iter().filter(|entry| waits(entry)).count() as u64 != want {
             return Err(NotOutstanding);
         }
@@ -150,14 +169,19 @@ impl<M> Outstanding<M> {
             .min()
     }
 
-    /// Takes the written messages: their receipts will never come.
+    /// Takes the written messages: their receipts will never come, nor those of the messages being written.
     pub(crate) fn give_up(&mut self) -> Vec<M> {
         let mut lost = Vec::new();
-        for entry in std::mem::take(&mut self.entries) {
+        for mut entry in std::mem::take(&mut self.entries) {
             match entry.state {
-                State::Written(message) => lost.push(message),
-                _ => self.entries.push_back(entry),
+                State::Written(message) => {
+                    lost.push(message);
+                    continue;
+                }
+                State::Writing => entry.state = State::Hopeless,
+                State::Acknowledged | State::Hopeless => {}
             }
+            self.entries.push_back(entry);
         }
         lost
     }
@@ -202,7 +226,7 @@ mod tests {
         let mut all = Outstanding::default();
         for _ in 0..n {
             let cookie = all.open(now);
-            assert_eq!(all.written(cookie, cookie, now), None);
+            assert_eq!(all.written(cookie, cookie, now), Written::Waits);
         }
         all
     }
@@ -244,17 +268,22 @@ mod tests {
         let cookie = all.open(now);
         assert_eq!(all.acknowledge(noop(0, cookie)), Ok(vec![]));
         assert_eq!(all.acknowledge(noop(0, cookie)), Err(NotOutstanding));
-        assert_eq!(all.written(cookie, "message", now), Some("message"));
+        assert_eq!(all.written(cookie, "message", now), Written::Done("message"));
         assert!(all.is_empty());
     }
 
     #[test]
     fn messages_whose_receipts_will_never_come_are_given_back_once() {
         let mut all = written(2);
-        let writing = all.open(Instant::now());
+        let now = Instant::now();
+        let (writing, unwritten, acknowledged) = (all.open(now), all.open(now), all.open(now));
+        assert_eq!(all.acknowledge(noop(0, acknowledged)), Ok(vec![]));
         assert_eq!(all.give_up(), [2, 3]);
+        assert_eq!(all.give_up(), []);
         assert!(all.waiting_since().is_none());
-        all.abandon(writing);
+        assert_eq!(all.written(writing, 4, now), Written::Lost(4));
+        assert_eq!(all.written(acknowledged, 6, now), Written::Done(6));
+        all.abandon(unwritten);
         assert!(all.is_empty());
     }
 

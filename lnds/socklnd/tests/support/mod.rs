@@ -318,9 +318,23 @@ impl Listening {
         Self(TcpListener::bind((ip, port)).unwrap())
     }
 
+    /// The next caller, if there is one already.
+    pub fn called_already(&self) -> Option<(Raw, Hello)> {
+        self.0.set_nonblocking(true).unwrap();
+        let caller = self.0.accept();
+        self.0.set_nonblocking(false).unwrap();
+        let stream = caller.ok()?.0;
+        stream.set_nonblocking(false).unwrap();
+        Some(Self::listen_to(stream))
+    }
+
     /// The next caller, after its request; its HELLO.
     pub fn called(&self) -> (Raw, Hello) {
-        let mut raw = Raw::over(self.0.accept().unwrap().0);
+        Self::listen_to(self.0.accept().unwrap().0)
+    }
+
+    fn listen_to(stream: TcpStream) -> (Raw, Hello) {
+        let mut raw = Raw::over(stream);
         let request = raw.read(16);
         assert_eq!(request[..8], [0, 0x71, 0xce, 0xac, 1, 0, 0, 0]);
         let hello = raw.read_hello();

@@ -1,0 +1,640 @@
+//! One node, and peers that say exactly what the test wants: refusals, races, restarts, odd bytes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::{Errno, EventKind};
+use lnet_wire::{Body, NetId, NetType, Nid, Pid};
+use socklnd::proto::frame::{Cookies, Head};
+use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
+use socklnd::{AcceptFrom, SocklndConfig};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use std::time::Duration;
+use support::*;
+
+const NO_COOKIES: Cookies = Cookies { request: 0, receipt: 0 };
+
+/// A node on the higher address; the scripted peer has the lower.
+fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
+    let (low, high, port) = addresses();
+    let mut config = config(port);
+    config.min_reconnect = Duration::from_millis(20);
+    change(&mut config);
+    (Node::start(tcp(high), config), low, high, port)
+}
+
+#[test]
+fn odd_requests_are_answered_as_the_kernel_answers_them() {
+    let (node, low, high, port) = node(|config| config.accept_timeout = Duration::from_millis(300));
+    let request = acceptor::encode_request(tcp(high));
+    let edit = |offset: usize, with: &[u8]| {
+        let mut bytes = hello(low, high, Some(ConnectionType::Control)).encode().unwrap();
+        bytes[offset..offset + with.len()].copy_from_slice(with);
+        [&request[..], &bytes].concat()
+    };
+    let request_edit = |offset: usize, with: &[u8]| {
+        let mut bytes = edit(0, &[]);
+        bytes[offset..offset + with.len()].copy_from_slice(with);
+        bytes
+    };
+    let refusal = acceptor::REFUSAL.to_vec();
+    for (name, bytes, want) in [
+        ("acceptor version 99", request_edit(4, &[99]), Some(refusal.clone())),
+        ("a HELLO without a request", edit(0, &[])[16..].to_vec(), Some(refusal)),
+        ("acceptor wrong magic", request_edit(0, &[1]), Some(vec![])),
+        ("acceptor wrong NID", request_edit(8, &[9]), Some(vec![])),
+        ("acceptor wrong net", request_edit(12, &[9]), Some(vec![])),
+        ("acceptor version 2, too short", request_edit(4, &[2])[..16].to_vec(), Some(vec![])),
+        ("nothing", vec![], Some(vec![])),
+        ("request only", request.clone(), Some(vec![])),
+        ("HELLO wrong magic", edit(0, &[0; 4]), Some(vec![])),
+        ("HELLO type 7", edit(48, &[7]), Some(vec![])),
+        ("HELLO type none", edit(48, &[0xff; 4]), Some(vec![])),
+        ("HELLO source any", edit(8, &[0xff; 8]), Some(vec![])),
+        ("HELLO with 17 IPs", edit(52, &[17]), Some(vec![])),
+        ("HELLO version 4, too short", edit(4, &[4]), Some(vec![])),
+        // An offer of version 3: type none, our own NID as the destination.
+        ("HELLO version 99", edit(4, &[99]), None),
+    ] {
+        let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+        raw.say(&bytes);
+        match want {
+            Some(want) => assert_eq!(raw.read_to_end(), want, "{name}"),
+            None => {
+                let offer = raw.read_hello();
+                assert_eq!((offer.version, offer.connection_type), (Version::V3, None), "{name}");
+                assert_eq!((offer.src_nid, offer.dest_nid), (node.nid, Some(node.nid)), "{name}");
+                assert_eq!(raw.read_to_end(), [], "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn good_requests_are_answered_in_kind() {
+    let (node, low, high, port) = node(|_| {});
+    let asked = |change: &dyn Fn(&mut Hello)| {
+        let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+        let mut hello = hello(low, high, Some(ConnectionType::Control));
+        change(&mut hello);
+        raw.say(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
+        raw.read_hello()
+    };
+    let rows = [
+        (Version::V3, ConnectionType::Control, ConnectionType::Control),
+        (Version::V2, ConnectionType::BulkIn, ConnectionType::BulkOut),
+        (Version::V1, ConnectionType::Any, ConnectionType::Any),
+        (Version::V4, ConnectionType::BulkOut, ConnectionType::BulkIn),
+    ];
+    for ((version, kind, answer), ended) in rows.into_iter().zip(1..) {
+        let got = asked(&|hello| {
+            hello.version = version;
+            hello.connection_type = Some(kind);
+            hello.dest_nid = (version != Version::V1).then_some(tcp(low));
+            hello.ips = if version == Version::V3 { vec![1, 2] } else { vec![] };
+        });
+        assert_eq!((got.version, got.connection_type), (version, Some(answer)));
+        assert_eq!((got.src_nid, got.src_pid), (node.nid, Pid::LUSTRE));
+        assert_eq!((got.dest_pid, got.dest_incarnation), (Pid(0), 0));
+        wait_for("the end of the connection", || node.counters().closed_by_peer == ended);
+    }
+}
+
+#[test]
+fn a_secure_node_closes_on_an_unprivileged_port_without_reading() {
+    let (node, low, high, port) = node(|config| config.accept = AcceptFrom::Secure);
+    let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+    assert_eq!(raw.read_to_end(), []);
+    assert_eq!(node.counters().unwelcome, 1);
+}
+
+#[test]
+fn a_silent_caller_delays_nobody() {
+    let (node, low, high, port) = node(|_| {});
+    let _silent: Vec<_> = (0..50).map(|_| Raw::connect(low.into(), 0, high.into(), port)).collect();
+    let _raw = Raw::open(low, high, port, ConnectionType::Control);
+    assert_eq!(node.counters().handshakes_timed_out, 0);
+}
+
+#[test]
+fn thousands_of_half_open_handshakes_are_survived() {
+    let (node, low, high, port) = node(|config| {
+        config.accept_timeout = PATIENCE;
+        config.accept_backlog = 4096;
+    });
+    let mut silent = Vec::new();
+    for _ in 0..1400 {
+        let Ok(stream) = TcpStream::connect((high, port)) else {
+            println!("skipped: this process may not have so many files open");
+            return;
+        };
+        silent.push(stream);
+    }
+    let _raw = Raw::open(low, high, port, ConnectionType::Control);
+    assert!(node.counters().handshakes_dropped >= 300, "{:?}", node.counters());
+}
+
+#[test]
+fn a_handshake_and_a_message_may_come_byte_by_byte() {
+    let (node, low, high, port) = node(|_| {});
+    let landed = room(300);
+    node.offer(landed);
+    let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+    raw.say_slowly(&acceptor::encode_request(tcp(high)));
+    raw.say_slowly(&hello(low, high, Some(ConnectionType::Control)).encode().unwrap());
+    raw.read_hello();
+    let sent = pattern(300, 4);
+    let bytes = message(Version::V3, &put_header(tcp(low), tcp(high), 300, true), NO_COOKIES, sent);
+    let noop = Head::noop(NO_COOKIES);
+    for _ in 0..3 {
+        raw.say_slowly(&bytes);
+        raw.say_slowly(noop.bytes());
+        assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+        assert!(matches!(raw.read_lnet().0.body, Body::Ack { accepted: 300, .. }));
+    }
+    assert!(landed == sent);
+}
+
+#[test]
+fn many_messages_may_come_in_one_piece() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(3000));
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    let mut all = Vec::new();
+    for size in 0..500 {
+        all.extend(Head::noop(NO_COOKIES).bytes());
+        let header = put_header(tcp(low), tcp(high), size * 5, false);
+        all.extend(message(Version::V3, &header, NO_COOKIES, pattern(size * 5, 1)));
+    }
+    raw.say(&all);
+    for size in 0..500 {
+        let put = node.expect(EventKind::Put);
+        assert_eq!((put.mlength, put.status), (size * 5, Ok(())));
+    }
+}
+
+#[test]
+fn a_message_cut_off_by_the_end_of_its_connection_fails() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(5000));
+    let mut raw = Raw::open(low, high, port, ConnectionType::BulkOut);
+    let header = put_header(tcp(low), tcp(high), 5000, false);
+    raw.say(&message(Version::V3, &header, NO_COOKIES, &[0; 4000]));
+    drop(raw);
+    assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
+}
+
+#[test]
+fn breaking_the_protocol_ends_all_connections_of_that_peer_and_no_other() {
+    let (node, low, high, port) = node(|_| {});
+    let third = Ipv4Addr::from(u32::from(high) + 1);
+    let mut other = Raw::open(third, high, port, ConnectionType::Control);
+    node.offer(room(8));
+    let good = put_header(tcp(low), tcp(high), 8, false);
+    let mut unknown_kind = message(Version::V3, &good, NO_COOKIES, &[0; 8]);
+    unknown_kind[0] = 0xc2;
+    let mut unknown_type = message(Version::V3, &good, NO_COOKIES, &[0; 8]);
+    unknown_type[24 + 24] = 9;
+    let mut wrong_checksum = message(Version::V3, &good, NO_COOKIES, &[0; 8]);
+    wrong_checksum[4] = 9;
+    let too_long = put_header(tcp(low), tcp(high), (1 << 20) + 1, false);
+    let for_another = put_header(tcp(low), tcp(low), 8, false);
+    for (name, bytes) in [
+        ("an unknown kind", unknown_kind),
+        ("an unknown type", unknown_type),
+        ("a wrong checksum", wrong_checksum),
+        ("too much payload", message(Version::V3, &too_long, NO_COOKIES, &[])),
+        ("for another node", message(Version::V3, &for_another, NO_COOKIES, &[0; 8])),
+        ("a receipt for nothing", Head::noop(Cookies { request: 0, receipt: 9 }).bytes().to_vec()),
+        ("a pair with the keep-alive", Head::noop(Cookies { request: 9, receipt: 1 }).bytes().to_vec()),
+        ("a range of everything", Head::noop(Cookies { request: 1, receipt: u64::MAX }).bytes().to_vec()),
+    ] {
+        let before = node.counters().protocol_errors;
+        let mut control = Raw::open(low, high, port, ConnectionType::Control);
+        let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
+        bulk.say(&bytes);
+        assert_eq!(bulk.read_to_end(), [], "{name}");
+        assert_eq!(control.read_to_end(), [], "{name}");
+        assert_eq!(node.counters().protocol_errors, before + 1, "{name}");
+    }
+    while node.counters().protocol_errors < 8 {}
+    other.put(&put_header(tcp(third), tcp(high), 8, true), NO_COOKIES, &[1; 8]);
+    loop {
+        let put = node.expect(EventKind::Put);
+        if put.initiator.nid == Some(tcp(third)) {
+            break;
+        }
+    }
+    other.read_lnet();
+}
+
+#[test]
+fn a_surplus_connection_is_refused_and_a_missing_one_taken() {
+    let (_node, low, high, port) = node(|config| config.conns_per_peer = 2);
+    let (_one, first) = Raw::hello(low, high, port, ConnectionType::BulkIn);
+    let (_two, second) = Raw::hello(low, high, port, ConnectionType::BulkIn);
+    let (mut three, third) = Raw::hello(low, high, port, ConnectionType::BulkIn);
+    let (_four, fourth) = Raw::hello(low, high, port, ConnectionType::BulkOut);
+    let kinds = [first, second, third, fourth].map(|hello| hello.connection_type);
+    let out = Some(ConnectionType::BulkOut);
+    assert_eq!(kinds, [out, out, None, Some(ConnectionType::BulkIn)]);
+    assert_eq!(three.read_to_end(), []);
+}
+
+#[test]
+fn a_new_incarnation_is_refused_once_and_ends_the_old_connections() {
+    let (_node, low, high, port) = node(|_| {});
+    let mut old = Raw::open(low, high, port, ConnectionType::Control);
+    let call = |incarnation| {
+        let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+        let hello = Hello { src_incarnation: incarnation, ..hello(low, high, Some(ConnectionType::Control)) };
+        raw.say(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
+        let answer = raw.read_hello();
+        (raw, answer)
+    };
+    let (_refused, answer) = call(43);
+    assert_eq!((answer.connection_type, answer.dest_nid), (None, Some(tcp(low))));
+    assert_eq!(old.read_to_end(), []);
+    let (_accepted, answer) = call(43);
+    assert_eq!(answer.connection_type, Some(ConnectionType::Control));
+}
+
+#[test]
+fn the_call_of_the_higher_nid_wins_a_race() {
+    let (low, high, port) = addresses();
+    for (mine, other, accepted) in [(low, high, true), (high, low, false)] {
+        let node = Node::start(tcp(mine), config(port));
+        let listener = Listening::on(other, port);
+        node.put(node.bind_bytes(pattern(8, 1)), tcp(other), false);
+        // The node is now in the middle of calling.
+        let (mut theirs, asked) = listener.called();
+        let (_raw, answer) = Raw::hello(other, mine, port, ConnectionType::Control);
+        assert_eq!(answer.connection_type.is_some(), accepted);
+        if !accepted {
+            // Its own call goes on.
+            let yes = Hello { connection_type: asked.connection_type, ..hello(other, mine, None) };
+            theirs.say(&yes.encode().unwrap());
+            theirs.read_lnet();
+        }
+        assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    }
+}
+
+#[test]
+fn a_node_calls_for_control_then_bulk_in_then_bulk_out_and_sends_on_control_meanwhile() {
+    let (node, low, high, port) = node(|_| {});
+    let listener = Listening::on(low, port);
+    node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
+    let (mut control, kind) = listener.accept(low);
+    assert_eq!(kind, ConnectionType::Control);
+    let (header, cookies, payload) = control.read_lnet();
+    assert_eq!((header.src_nid, header.dest_nid), (tcp(high), tcp(low)));
+    assert_eq!((cookies, payload.len()), (NO_COOKIES, 5000));
+    let (_bulk_in, kind) = listener.accept(low);
+    assert_eq!(kind, ConnectionType::BulkIn);
+    let (mut bulk_out, kind) = listener.accept(low);
+    assert_eq!(kind, ConnectionType::BulkOut);
+    wait_for("the set", || node.counters().connected == 3);
+    node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
+    assert_eq!(bulk_out.read_lnet().2.len(), 5000);
+    node.put(node.bind_bytes(pattern(50, 1)), tcp(low), false);
+    assert_eq!(control.read_lnet().2.len(), 50);
+}
+
+#[test]
+fn calls_come_from_privileged_ports_where_that_is_allowed() {
+    let (node, low, high, port) = node(|_| {});
+    let listener = Listening::on(low, port);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    let (raw, _) = listener.called();
+    let source = raw.stream.peer_addr().unwrap();
+    assert_eq!(source.ip(), IpAddr::from(high));
+    let allowed = TcpListener::bind((high, 1000)).is_ok();
+    assert_eq!(source.port() <= 1023, allowed);
+}
+
+#[test]
+fn a_peer_that_proposes_version_2_is_called_again_in_version_2() {
+    let (node, low, high, port) = node(|_| {});
+    let listener = Listening::on(low, port);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    let (mut first, asked) = listener.called();
+    assert_eq!(asked.version, Version::V3);
+    let no = Hello { version: Version::V2, ..hello(low, high, None) };
+    first.say(&no.encode().unwrap());
+    let (mut second, _) = listener.accept(low);
+    assert_eq!(second.version, Version::V2);
+    assert_eq!(second.read_lnet().2.len(), 8);
+}
+
+#[test]
+fn a_call_answered_with_none_is_tried_again() {
+    let (node, low, high, port) = node(|_| {});
+    let listener = Listening::on(low, port);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    let (mut first, _) = listener.called();
+    first.say(&hello(low, high, None).encode().unwrap());
+    let (mut second, _) = listener.accept(low);
+    assert_eq!(second.read_lnet().2.len(), 8);
+}
+
+#[test]
+fn calls_that_fail_fail_the_message() {
+    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(400));
+    let send = || {
+        node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+        node.expect(EventKind::Send).status
+    };
+    assert_eq!(send(), Err(Errno::ConnectionRefused));
+    let listener = Listening::on(low, port);
+    let answer_with = |bytes: Option<Vec<u8>>| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut raw, _) = listener.called();
+                if let Some(bytes) = bytes {
+                    raw.say(&bytes);
+                    raw.read_to_end();
+                }
+            });
+            send()
+        })
+    };
+    let somebody_else = Hello { src_nid: tcp(high), ..hello(low, high, Some(ConnectionType::Control)) };
+    let wrong_type = hello(low, high, Some(ConnectionType::BulkIn));
+    // No answer at all.
+    assert_eq!(answer_with(None), Err(Errno::ConnectionReset));
+    for (bytes, errno) in [
+        (vec![], Errno::TimedOut),
+        (somebody_else.encode().unwrap(), Errno::Protocol),
+        (wrong_type.encode().unwrap(), Errno::Protocol),
+        (acceptor::REFUSAL.to_vec(), Errno::Protocol),
+        (vec![0; 60], Errno::Protocol),
+    ] {
+        // Until the wait after the last failure is over, messages fail with that.
+        let connects_failed = node.counters().connects_failed;
+        let status = loop {
+            let status = answer_with_or_not(&node, &listener, &bytes, &send, connects_failed);
+            if node.counters().connects_failed > connects_failed {
+                break status;
+            }
+        };
+        assert_eq!(status, Err(errno));
+    }
+}
+
+/// Sends; whoever calls because of that is answered with `bytes`.
+fn answer_with_or_not(
+    node: &Node,
+    listener: &Listening,
+    bytes: &[u8],
+    send: &(impl Fn() -> Result<(), Errno> + Sync),
+    failed_before: u64,
+) -> Result<(), Errno> {
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(send);
+        while !sender.is_finished() && node.counters().connects_failed == failed_before {
+            if let Some((mut raw, _)) = listener.called_already() {
+                raw.say(bytes);
+                raw.read_to_end();
+            }
+        }
+        sender.join().unwrap()
+    })
+}
+
+#[test]
+fn receipts_come_back_on_the_bulk_connection_that_asked() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(2000));
+    let _control = Raw::open(low, high, port, ConnectionType::Control);
+    let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
+    let header = put_header(tcp(low), tcp(high), 2000, false);
+    for cookie in [2, 3, u64::MAX] {
+        bulk.put(&header, Cookies { request: cookie, receipt: 0 }, &[7; 2000]);
+        assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: cookie });
+    }
+    // Also for what nobody wants.
+    let mut nowhere = header;
+    if let Body::Put { match_bits, .. } = &mut nowhere.body {
+        *match_bits = 0;
+    }
+    bulk.put(&nowhere, Cookies { request: 4, receipt: 0 }, &[7; 2000]);
+    assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 4 });
+}
+
+#[test]
+fn a_message_that_asks_for_a_receipt_ends_with_it() {
+    let (node, low, _, port) = node(|config| config.zc_min_payload = Some(1000));
+    let listener = Listening::on(low, port);
+    let send = || node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
+    send();
+    let (mut control, _) = listener.accept(low);
+    assert_eq!(control.read_lnet().1, NO_COOKIES);
+    node.expect(EventKind::Send);
+    let (mut bulk_in, _) = listener.accept(low);
+    let (mut bulk_out, _) = listener.accept(low);
+    wait_for("the set", || node.counters().connected == 3);
+    (0..6).for_each(|_| send());
+    for cookie in 2..8 {
+        assert_eq!(bulk_out.read_lnet().1, Cookies { request: cookie, receipt: 0 });
+    }
+    node.no_event();
+    for (noop, ends) in [((0, 4), 1), ((5, 3), 2), ((6, 7), 2)] {
+        bulk_in.say(Head::noop(Cookies { request: noop.0, receipt: noop.1 }).bytes());
+        for _ in 0..ends {
+            assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+        }
+        node.no_event();
+    }
+    // The last is lost with the connections.
+    drop(bulk_in);
+    assert!(node.expect(EventKind::Send).status.is_err());
+}
+
+#[test]
+fn a_receipt_that_never_comes_ends_the_connections() {
+    let (node, low, _, port) = node(|config| {
+        config.zc_min_payload = Some(1000);
+        config.sock_timeout = Duration::from_millis(300);
+    });
+    let listener = Listening::on(low, port);
+    node.put(node.bind_bytes(pattern(10, 1)), tcp(low), false);
+    let (mut all, _): (Vec<_>, Vec<_>) = (0..3).map(|_| listener.accept(low)).unzip();
+    node.expect(EventKind::Send);
+    wait_for("the set", || node.counters().connected == 3);
+    node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
+    assert_eq!(node.expect(EventKind::Send).status, Err(Errno::TimedOut));
+    for raw in &mut all {
+        raw.read_to_end();
+    }
+}
+
+#[test]
+fn silence_is_broken_by_keepalives_on_the_bulk_connection() {
+    let (_node, low, high, port) = node(|config| config.keepalive = Duration::from_millis(100));
+    let _control = Raw::open(low, high, port, ConnectionType::Control);
+    let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
+    for _ in 0..3 {
+        assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 1 });
+    }
+    // Ours are not answered.
+    bulk.say(Head::noop(Cookies { request: 0, receipt: 1 }).bytes());
+    assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 1 });
+}
+
+#[test]
+fn a_message_that_stops_half_way_times_out() {
+    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(300));
+    node.offer(room(5000));
+    let mut control = Raw::open(low, high, port, ConnectionType::Control);
+    let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
+    let header = put_header(tcp(low), tcp(high), 5000, false);
+    bulk.say(&message(Version::V3, &header, NO_COOKIES, &[0; 4000]));
+    assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
+    assert_eq!(bulk.read_to_end(), []);
+    assert_eq!(control.read_to_end(), []);
+    assert_eq!(node.counters().timed_out, 1);
+}
+
+#[test]
+fn a_peer_that_does_not_read_times_out() {
+    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(500));
+    let _control = Raw::open(low, high, port, ConnectionType::Control);
+    for _ in 0..20 {
+        node.put(node.bind_bytes(pattern(1 << 20, 1)), tcp(low), false);
+    }
+    let failed = (0..20).filter(|_| node.expect(EventKind::Send).status.is_err()).count();
+    assert!(failed > 0);
+}
+
+#[test]
+fn a_big_endian_peer_is_known_by_its_right_name() {
+    let (node, low, high, port) = node(|_| {});
+    let landed = room(100);
+    node.offer(landed);
+    let mut bytes = hello(low, high, Some(ConnectionType::Control)).encode().unwrap();
+    for (offset, size) in
+        [(0, 4), (4, 4), (8, 8), (16, 8), (24, 4), (28, 4), (32, 8), (40, 8), (48, 4), (52, 4)]
+    {
+        bytes[offset..offset + size].reverse();
+    }
+    let mut request = acceptor::encode_request(tcp(high));
+    for (offset, size) in [(0, 4), (4, 4), (8, 8)] {
+        request[offset..offset + size].reverse();
+    }
+    let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+    raw.say(&[request, bytes].concat());
+    assert_eq!(raw.read_hello().dest_nid, Some(tcp(low)));
+    let sent = pattern(100, 1);
+    let mut put = message(
+        Version::V3,
+        &put_header(tcp(low), tcp(high), 100, true),
+        Cookies { request: 5, receipt: 0 },
+        sent,
+    );
+    for (offset, size) in [(0, 4), (4, 4), (8, 8), (16, 8)] {
+        put[offset..offset + size].reverse();
+    }
+    raw.say(&put);
+    assert_eq!(node.expect(EventKind::Put).initiator.nid, Some(tcp(low)));
+    assert_eq!(raw.read_noop(), Cookies { request: 0, receipt: 5 });
+    raw.read_lnet();
+    assert!(landed == sent);
+}
+
+#[test]
+fn version_1_messages_have_no_frame() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(100));
+    let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+    raw.version = Version::V1;
+    let hello = Hello { version: Version::V1, dest_nid: None, ..hello(low, high, Some(ConnectionType::Any)) };
+    raw.say(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
+    assert_eq!(raw.read_hello().version, Version::V1);
+    raw.put(&put_header(tcp(low), tcp(high), 100, true), NO_COOKIES, &[1; 100]);
+    node.expect(EventKind::Put);
+    assert!(matches!(raw.read_lnet().0.body, Body::Ack { accepted: 100, .. }));
+}
+
+#[test]
+fn an_ipv6_peer_speaks_version_4() {
+    let localhost = Ipv6Addr::LOCALHOST;
+    let on = |octets| Nid::new_long(NetId::new(NetType::TCP, 0), octets);
+    let mine = on(localhost.octets());
+    let Ok(free) = TcpListener::bind((localhost, 0)) else {
+        println!("skipped: this machine has no IPv6");
+        return;
+    };
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let node = Node::start(mine, config(port));
+    node.offer(room(100));
+    // From a privileged port anybody is believed to be anybody.
+    if TcpListener::bind((localhost, 1001)).is_err() {
+        println!("skipped: this process may not bind ports below 1024");
+        return;
+    }
+    let other = on([0xfd, 0x99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    let mut raw = Raw::connect(localhost.into(), 1001, localhost.into(), port);
+    raw.version = Version::V4;
+    let lan = Ipv4Addr::LOCALHOST;
+    let hello = Hello {
+        version: Version::V4,
+        src_nid: other,
+        dest_nid: Some(mine),
+        ..hello(lan, lan, Some(ConnectionType::Control))
+    };
+    raw.say(&[acceptor::encode_request(mine), hello.encode().unwrap()].concat());
+    let answer = raw.read_hello();
+    assert_eq!((answer.version, answer.src_nid, answer.dest_nid), (Version::V4, mine, Some(other)));
+    raw.put(&put_header(other, mine, 100, true), NO_COOKIES, &[1; 100]);
+    assert_eq!(node.expect(EventKind::Put).initiator.nid, Some(other));
+    assert_eq!(raw.read_lnet().0.dest_nid, other);
+}
+
+#[test]
+fn a_stranger_from_an_unprivileged_port_gets_a_name_of_our_making() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(100));
+    let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+    let source = raw.stream.local_addr().unwrap().port();
+    let pretended = Ipv4Addr::new(10, 1, 2, 3);
+    let hello = hello(pretended, high, Some(ConnectionType::Control));
+    raw.say(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
+    assert_eq!(raw.read_hello().dest_nid, Some(tcp(low)));
+    raw.put(&put_header(tcp(pretended), tcp(high), 100, true), NO_COOKIES, &[1; 100]);
+    let put = node.expect(EventKind::Put);
+    let pid = Pid(Pid::USER_FLAG | u32::from(source));
+    assert_eq!((put.initiator.nid, put.initiator.pid), (Some(tcp(low)), pid));
+    // The answer finds it, under that name.
+    let (ack, _, _) = raw.read_lnet();
+    assert_eq!((ack.dest_nid, ack.dest_pid), (tcp(low), pid));
+}
+
+#[test]
+fn a_peer_known_by_its_own_call_is_not_called_while_that_lasts() {
+    let (node, low, high, port) = node(|_| {});
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
+    assert_eq!(raw.read_lnet().2.len(), 5000);
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    assert_eq!((node.counters().connected, node.counters().connects_failed), (0, 0));
+    drop(raw);
+    wait_for("the end", || node.counters().closed_by_peer == 1);
+    node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
+    assert_eq!(node.expect(EventKind::Send).status, Err(Errno::ConnectionRefused));
+}
+
+#[test]
+fn a_held_message_outlives_its_connection() {
+    let (node, low, high, port) = node(|_| {});
+    node.core.set_lazy_portal(PORTAL).unwrap();
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(high), 5000, false);
+    raw.put(&header, NO_COOKIES, &[1; 5000]);
+    raw.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    // Its payload had arrived before the end.
+    node.offer(room(5000));
+    assert_eq!(node.expect(EventKind::Put).mlength, 5000);
+    assert_eq!(raw.read_to_end(), []);
+}
