@@ -6,6 +6,7 @@ mod interfaces;
 pub mod networks;
 mod node;
 mod ping;
+mod spin;
 mod start_config;
 mod tunables;
 mod wait;

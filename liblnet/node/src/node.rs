@@ -2,6 +2,7 @@
 
 use crate::interfaces;
 use crate::networks::Network;
+use crate::spin::Spin;
 use crate::start_config::StartConfig;
 use lnet_core::lnd::Driver;
 use lnet_core::{Core, CoreConfig, Errno, NiTunables};
@@ -16,6 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Node {
     core: Arc<Core>,
     pub(crate) tcp: Arc<Socklnd>,
+    pub(crate) spin: Spin,
     ni: NiTunables,
 }
 
@@ -25,7 +27,8 @@ impl Node {
     pub fn start(pid: Pid, config: StartConfig) -> Result<Arc<Self>, Errno> {
         let core = Core::new(CoreConfig { pid, interface_cookie: wall_clock_ns(), cpts: config.cpts });
         let tcp = Socklnd::new(config.socklnd);
-        let node = Arc::new(Self { core, tcp, ni: config.ni });
+        let spin = Spin::new(config.wait_spin);
+        let node = Arc::new(Self { core, tcp, spin, ni: config.ni });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         for network in &config.networks {
             node.add_network(network)?;

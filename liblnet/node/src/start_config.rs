@@ -5,6 +5,7 @@ use crate::tunables::TUNABLES;
 use lnet_core::{Errno, NiTunables};
 use socklnd::SocklndConfig;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 /// What a node is started with.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct StartConfig {
     pub ni: NiTunables,
     /// For the TCP driver.
     pub socklnd: SocklndConfig,
+    /// How long a thread that waits for an event asks again and again before it sleeps; zero is not at all.
+    pub wait_spin: Duration,
     /// CPU partitions.
     pub cpts: NonZeroUsize,
 }
@@ -25,9 +28,16 @@ impl Default for StartConfig {
             networks: Vec::new(),
             ni: NiTunables::default(),
             socklnd: SocklndConfig::default(),
+            wait_spin: default_spin(),
             cpts: NonZeroUsize::MIN,
         }
     }
+}
+
+/// On one CPU, who spins keeps the one from running that it waits for.
+fn default_spin() -> Duration {
+    let alone = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1);
+    if alone { Duration::ZERO } else { Duration::from_micros(50) }
 }
 
 /// Ways to configure a node that come with later work. Ignoring one would start a node that is not what

@@ -52,6 +52,16 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| put(&mut config.socklnd.accept_timeout, text, seconds),
     },
     Tunable {
+        variable: "LNET_WAIT_SPIN",
+        help: "microseconds that a thread waiting for an event asks again and again before it sleeps, where that \
+               pays; 0: never (50, or 0 on one CPU)",
+        set: |config, text| {
+            put(&mut config.wait_spin, text, |n: u32| {
+                (n <= 1_000_000).then(|| Duration::from_micros(n.into()))
+            })
+        },
+    },
+    Tunable {
         variable: "SOCKLND_CREDITS",
         help: "messages under way at once on one interface (256)",
         set: |config, text| put(&mut config.ni.credits, text, positive),

@@ -1,7 +1,9 @@
 //! Waiting for events.
 //!
 //! A thread that waits reads the node's sockets itself for a while, so that the message it waits for needs
-//! no second thread to wake it; when nothing comes it goes to sleep and the driver's own thread wakes it.
+//! no second thread to wake it: first it asks again and again without sleeping, as long as that pays
+//! (`spin`), then it sleeps in the driver; when nothing comes it sleeps outside, and the driver's own thread
+//! wakes it.
 
 use crate::node::Node;
 use lnet_core::event::EventQueue;
@@ -46,6 +48,9 @@ impl Node {
         }
         // Beyond what a clock can add up to is for ever.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        if let Some(found) = self.spin.run(timeout, || (self.tcp.progress(Duration::ZERO), look())) {
+            return Some(found);
+        }
         let _reading = Reading::join(queues);
         let mut idle_turns = 0;
         loop {

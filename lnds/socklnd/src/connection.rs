@@ -55,6 +55,8 @@ pub(crate) struct Connection {
     pub(crate) rx: Mutex<ReceiveSide>,
     pub(crate) rx_turn: ReceiveTurn,
 
+    /// System calls that brought bytes.
+    pub(crate) reads: AtomicUsize,
     /// Bytes have arrived since the last scan.
     pub(crate) heard: AtomicBool,
     /// Bytes have left since the last scan.
@@ -108,6 +110,7 @@ impl Connection {
             unsent: AtomicUsize::new(0),
             rx: Mutex::new(ReceiveSide::new(kind, version)),
             rx_turn: ReceiveTurn::default(),
+            reads: AtomicUsize::new(0),
             heard: AtomicBool::new(false),
             progressed: AtomicBool::new(false),
             midway: AtomicBool::new(false),
@@ -152,6 +155,13 @@ impl Connection {
         if flags.intersects(ended | EventFlags::IN) {
             self.run_receive();
         }
+    }
+
+    /// Receives what is there; whether there was anything.
+    pub(crate) fn poll(self: &Arc<Self>) -> bool {
+        let before = self.reads.load(Ordering::Relaxed);
+        self.run_receive();
+        self.reads.load(Ordering::Relaxed) != before
     }
 
     /// Somebody asked for another look.

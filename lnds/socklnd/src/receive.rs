@@ -255,6 +255,7 @@ impl Connection {
             Ok((0, _)) => Err(End::ByPeer(Errno::ConnectionReset)),
             Ok((got, asked)) => {
                 self.heard.store(true, Ordering::Relaxed);
+                self.reads.fetch_add(1, Ordering::Relaxed);
                 // Less than asked for means that the socket is empty: the next byte will be an event. But
                 // the end of the stream that is known already will not be announced again.
                 *drained = got < asked && !self.stream_ended.load(Ordering::Acquire);

@@ -1,0 +1,97 @@
+//! Waiting without sleeping, as long as that pays.
+//!
+//! Going to sleep and being woken costs more than many a message takes. But a thread that spins for what
+//! comes late wastes its CPU, so after a few waits in vain only one in many is tried again.
+
+use lnet_core::lnd::Progress;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Waits in vain after which spinning does not pay.
+const PATIENCE: u32 = 4;
+/// One wait in so many is tried while it does not pay.
+const RETRY: u32 = 64;
+
+/// Whether and how long to spin.
+#[derive(Debug)]
+pub(crate) struct Spin {
+    budget: Duration,
+    /// Waits since spinning last paid.
+    in_vain: AtomicU32,
+}
+
+impl Spin {
+    pub(crate) const fn new(budget: Duration) -> Self {
+        Self { budget, in_vain: AtomicU32::new(0) }
+    }
+
+    /// Asks `ask` until it has something, for the budget or `timeout` if that is less.
+    pub(crate) fn run<T>(
+        &self,
+        timeout: Option<Duration>,
+        ask: impl Fn() -> (Progress, Option<T>),
+    ) -> Option<T> {
+        let in_vain = self.in_vain.load(Ordering::Relaxed);
+        if self.budget.is_zero() {
+            return None;
+        }
+        if !worth_trying(in_vain) {
+            self.in_vain.store(in_vain.wrapping_add(1).max(PATIENCE), Ordering::Relaxed);
+            return None;
+        }
+        let until = Instant::now() + timeout.map_or(self.budget, |timeout| timeout.min(self.budget));
+        loop {
+            match ask() {
+                (_, Some(found)) => {
+                    self.in_vain.store(0, Ordering::Relaxed);
+                    return Some(found);
+                }
+                // Another thread is at it: two would only be in each other's way.
+                (Progress::NotOffered, None) => return None,
+                _ if Instant::now() >= until => {
+                    self.in_vain.store(in_vain.wrapping_add(1), Ordering::Relaxed);
+                    return None;
+                }
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+}
+
+/// Whether to spin after so many waits in vain.
+fn worth_trying(in_vain: u32) -> bool {
+    in_vain < PATIENCE || in_vain.is_multiple_of(RETRY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn spinning_stops_when_it_does_not_pay_and_is_tried_again() {
+        let spin = Spin::new(Duration::from_nanos(1));
+        let tried = |_: &u32| {
+            let asked = Cell::new(false);
+            spin.run(None, || (asked.set(true), (Progress::Idle, None::<()>)).1);
+            asked.get()
+        };
+        assert_eq!((0..100).filter(tried).collect::<Vec<_>>(), [0, 1, 2, 3, RETRY]);
+        assert_eq!(spin.run(None, || (Progress::Idle, Some(()))), None);
+    }
+
+    #[test]
+    fn an_event_found_makes_it_pay_again() {
+        let spin = Spin::new(Duration::from_secs(60));
+        spin.in_vain.store(RETRY, Ordering::Relaxed);
+        assert_eq!(spin.run(None, || (Progress::Worked, Some(1))), Some(1));
+        assert_eq!(spin.in_vain.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn nobody_spins_beside_another_thread_or_without_a_budget() {
+        let spin = Spin::new(Duration::from_secs(60));
+        assert_eq!(spin.run(None, || (Progress::NotOffered, None::<()>)), None);
+        assert_eq!(Spin::new(Duration::ZERO).run(None, || (Progress::Worked, Some(1))), None);
+    }
+}
