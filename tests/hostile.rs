@@ -6,7 +6,9 @@ mod support;
 
 use lnet_core::{Errno, EventKind, MdMemory, Target};
 use lnet_wire::ping_info::PingInfo;
-use lnet_wire::{Body, Header, PING_MATCH_BITS, RESERVED_PORTAL, WireHandle};
+use lnet_wire::{
+    Body, Header, MAX_PAYLOAD, MessageType, NetId, NetType, Nid, PING_MATCH_BITS, RESERVED_PORTAL, WireHandle,
+};
 use socket2::SockRef;
 use socklnd::SocklndCounters;
 use socklnd::proto::checksum::Checksum;
@@ -70,7 +72,7 @@ fn bad_openings(scene: &Scene) -> Vec<Bad> {
     let v1 = || opening(Version::V1, Some(ConnectionType::Control));
     let v4 = || opening(Version::V4, Some(ConnectionType::Control));
     let long = |at: usize, patch: &[u8]| {
-        let nid = lnet_wire::Nid::new_long(scene.node.nid.net(), [7; 16]);
+        let nid = Nid::new_long(scene.node.nid.net(), [7; 16]);
         patched(acceptor::encode_request(nid), at, patch)
     };
     let mut random = Random(1);
@@ -134,10 +136,11 @@ fn bad_messages(scene: &Scene) -> Vec<Bad> {
     let (us, them) = (scene.stranger_nid(), scene.node.nid);
     let get = || message(Version::V3, &ping(scene), Cookies::default(), &[]);
     let put = |version| message(version, &put_header(us, them, 4, false), Cookies::default(), &[1, 2, 3, 4]);
-    let other_net = lnet_wire::Nid::new(lnet_wire::NetId::new(lnet_wire::NetType::TCP, 9), 1);
+    let other_net = Nid::new(NetId::new(NetType::TCP, 9), 1);
     let other_net = other_net.to_u64().unwrap().to_le_bytes();
+    let loopback = Nid::LOOPBACK.to_u64().unwrap().to_le_bytes();
     let noop = |request, receipt| Head::noop(Cookies { request, receipt }).bytes().to_vec();
-    let too_long = (lnet_wire::MAX_PAYLOAD + 1).to_le_bytes();
+    let too_long = (MAX_PAYLOAD + 1).to_le_bytes();
     let mut rows = vec![
         ("kind of frame unknown", Version::V3, patched(get(), 0, &[0xc2])),
         ("kind of frame 0", Version::V2, patched(get(), 0, &[0])),
@@ -150,7 +153,7 @@ fn bad_messages(scene: &Scene) -> Vec<Bad> {
         ("to any node", Version::V3, patched(put(Version::V3), at::DEST_NID, &[0xff; 8])),
         ("from any node", Version::V3, patched(put(Version::V3), at::SRC_NID, &[0xff; 8])),
         ("to another node of the net", Version::V3, patched(put(Version::V3), at::DEST_NID, &[99])),
-        ("to the loopback", Version::V3, patched(put(Version::V3), at::DEST_NID, &[0; 8])),
+        ("to the loopback", Version::V3, patched(put(Version::V3), at::DEST_NID, &loopback)),
         ("receipt that nobody asked for", Version::V3, noop(0, 99)),
         ("receipt 1 in version 2", Version::V2, noop(0, 1)),
         ("two receipts that nobody asked for", Version::V3, noop(9, 2)),
@@ -161,7 +164,6 @@ fn bad_messages(scene: &Scene) -> Vec<Bad> {
             message(Version::V3, &ping(scene), Cookies { request: 0, receipt: 77 }, &[]),
         ),
         ("NOOP with a wrong checksum", Version::V2, patched(noop(0, 0), 4, &[1])),
-        ("PUT with a wrong checksum", Version::V2, patched(put(Version::V2), 4, &[1])),
         ("version 1: garbage", Version::V1, vec![0xff; 72]),
         ("version 1: type unknown", Version::V1, patched(get()[FRAME_LEN..].to_vec(), 24, &[9])),
         ("version 4: garbage", Version::V4, vec![0xff; 120]),
@@ -226,14 +228,15 @@ fn play(scene: &Scene, bad: &Bad) {
 fn expect_pong(scene: &Scene, raw: &mut Raw) {
     raw.put(&ping(scene), Cookies::default(), &[]);
     let (header, _, payload) = raw.read_lnet();
-    assert_eq!(header.body.kind(), lnet_wire::MessageType::Reply);
+    assert_eq!(header.body.kind(), MessageType::Reply);
     assert_eq!(PingInfo::decode(&payload, 16).unwrap().info.entries[0].nid, scene.node.nid);
 }
 
 /// Ends the stranger's connection in one of the two ways; returns when the node knows.
 fn hang_up(mut raw: Raw, politely: bool) {
     if politely {
-        raw.stream.shutdown(Shutdown::Write).unwrap();
+        // The node may have been faster.
+        let _ = raw.stream.shutdown(Shutdown::Write);
         raw.read_to_end();
     } else {
         SockRef::from(&raw.stream).set_linger(Some(Duration::ZERO)).unwrap();
@@ -404,6 +407,7 @@ fn what_a_node_has_no_use_for_is_dropped_and_the_connection_lives() {
         message(Version::V3, &header, Cookies::default(), &pattern(20_000, 1))
     };
     let put = || message(Version::V3, &put_header(us, them, 3000, true), Cookies::default(), &[7; 3000]);
+    let loopback = Nid::LOOPBACK.to_u64().unwrap().to_le_bytes();
     let handle = WireHandle { interface_cookie: u64::MAX, object_cookie: 1 };
     let ack = Header {
         payload_length: 0,
@@ -419,7 +423,7 @@ fn what_a_node_has_no_use_for_is_dropped_and_the_connection_lives() {
         ("ACK to nobody", message(Version::V3, &ack, Cookies::default(), &[])),
         ("REPLY to nobody", long(ack, Body::Reply { handle })),
         ("to a net of others", patched(put(), at::DEST_NID + 4, &[9])),
-        ("from the loopback", patched(put(), at::SRC_NID, &[0; 8])),
+        ("from the loopback", patched(put(), at::SRC_NID, &loopback)),
         ("keep-alives", Head::noop(Cookies { request: 0, receipt: 1 }).bytes().repeat(500)),
     ];
     scene.while_others_talk(|| {
@@ -441,8 +445,12 @@ fn two_thousand_silent_callers_do_not_keep_a_good_one_out() {
         println!("skipped: this process may not open enough files");
         return;
     }
-    // None is dropped for its silence.
-    let scene = Scene::set(|config| config.accept_timeout = Duration::from_secs(600));
+    let scene = Scene::set(|config| {
+        // None is dropped for its silence.
+        config.accept_timeout = Duration::from_secs(600);
+        // None has to call twice because the system has no room for it.
+        config.accept_backlog = CALLERS as i32;
+    });
     scene.while_others_talk(|| {
         let request = acceptor::encode_request(scene.node.nid);
         let mut callers = Vec::new();
@@ -469,7 +477,9 @@ fn who_stops_reading_keeps_only_its_own_messages_waiting() {
     const LENGTH: usize = 100_000;
     const MESSAGES: usize = 1000;
     for reads_in_the_end in [true, false] {
-        let scene = Scene::set(|_| {});
+        // Once it is gone it is called for every few of its messages.
+        let soon = Duration::from_millis(5);
+        let scene = Scene::set(|config| (config.min_reconnect, config.max_reconnect) = (soon, soon));
         let sent = pattern(LENGTH, 3);
         let bits = fresh_bits();
         let there = Target { match_bits: bits, ..target(scene.stranger_nid()) };
@@ -527,7 +537,10 @@ fn one_byte_at_a_time_is_understood() {
                 let event = scene.event(bits);
                 assert_eq!((event.kind, event.status, event.mlength), (EventKind::Put, Ok(()), 300));
                 assert!(landed == sent);
-                assert_eq!(raw.read_lnet().0.body.kind(), lnet_wire::MessageType::Ack);
+                // On a connection for bulk towards the node nothing comes back.
+                if kind == ConnectionType::Control {
+                    assert_eq!(raw.read_lnet().0.body.kind(), MessageType::Ack);
+                }
                 let before = CLOSED_BY_PEER(&scene.node.counters());
                 hang_up(raw, true);
                 wait_for("the end", || CLOSED_BY_PEER(&scene.node.counters()) > before);
@@ -586,7 +599,7 @@ fn captured_streams(scene: &Scene) -> Vec<Vec<u8>> {
             _ => None,
         });
         let Some((src, dest)) = hello else { return bytes };
-        let eight = |nid: lnet_wire::Nid| nid.to_u64().unwrap_or_default().to_le_bytes();
+        let eight = |nid: Nid| nid.to_u64().unwrap_or_default().to_le_bytes();
         let ours = replaced(&bytes, eight(dest), eight(scene.node.nid));
         replaced(&ours, eight(src), eight(scene.stranger_nid()))
     };

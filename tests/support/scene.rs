@@ -1,7 +1,7 @@
 //! A node that strangers call, while two well-behaved nodes talk to it and must notice nothing.
 
 use super::nodes::{Node, PATIENCE, Raw, addresses, config, fresh_bits, pattern, target, tcp, wait_for};
-use lnet_core::{Event, EventKind, MdMemory, Target};
+use lnet_core::{Event, EventKind, MdMemory, NiTunables, Target};
 use lnet_wire::Nid;
 use socket2::{Domain, Socket, Type};
 use socklnd::SocklndConfig;
@@ -50,6 +50,7 @@ impl Scene {
             Node::start(tcp(ip), config)
         };
         let node = start(ip);
+        node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &lolnd::Lolnd).unwrap();
         let after = |n: u32| Ipv4Addr::from(u32::from(other) + n);
         let talkers = [(other, LENGTHS[0]), (after(1), LENGTHS[1])].map(|(ip, len)| {
             let (bits, landed) = (fresh_bits(), vec![0; len]);
@@ -104,7 +105,7 @@ impl Scene {
 
     fn check_talkers(&self) {
         for Talker { node, bits, sent, landed, rounds } in &self.talkers {
-            for _ in 0..rounds.load(Ordering::SeqCst) {
+            for _ in 0..rounds.swap(0, Ordering::SeqCst) {
                 let put = self.event(*bits);
                 assert_eq!((put.kind, put.status), (EventKind::Put, Ok(())), "{put:?}");
                 assert_eq!((put.initiator.nid, put.mlength as usize), (Some(node.nid), sent.len()));
