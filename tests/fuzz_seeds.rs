@@ -87,11 +87,12 @@ fn seeds() -> Seeds {
                     }
                     if let Content::Hello { hello, order: its } = &item.content {
                         order = *its;
-                        let kind = hello.connection_type.map_or("none".to_owned(), |it| format!("{it:?}"));
+                        let kind =
+                            hello.connection_type.map_or_else(|| "none".to_owned(), |it| format!("{it:?}"));
                         let name = format!("{:?}-{order:?}-{kind}", hello.version).to_lowercase();
                         add("socklnd_hello", name, excerpt.bytes);
                     } else if let Some((name, version)) = kind_of_frame(&item) {
-                        let choice = version as u8 - 1 | if order == ByteOrder::Big { 4 } else { 0 };
+                        let choice = (version as u8 - 1) | if order == ByteOrder::Big { 4 } else { 0 };
                         add("socklnd_frame", name, [vec![choice], excerpt.bytes].concat());
                     }
                 }

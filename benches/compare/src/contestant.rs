@@ -79,17 +79,18 @@ impl Contestant {
             Self::RawTcp(way) => return raw_tcp::measure(way, scenario, options.duration),
             Self::Libfabric(_) | Self::Ucx(_) => {}
         }
+        let enough = |value: f64| {
+            let wanted = options.duration.as_secs_f64() * 1e6 / scenario.one_way_of_value(value);
+            (wanted as u64).max(TRIAL_ITERATIONS)
+        };
         let count = match iterations.get(&(self, scenario)) {
             Some(count) => *count,
-            None => {
-                let trial = self.repeat(scenario, TRIAL_ITERATIONS)?;
-                let wanted = options.duration.as_secs_f64() * 1e6 / scenario.one_way_of_value(trial);
-                let count = (wanted as u64).max(TRIAL_ITERATIONS);
-                iterations.insert((self, scenario), count);
-                count
-            }
+            None => enough(self.repeat(scenario, TRIAL_ITERATIONS)?),
         };
-        self.repeat(scenario, count)
+        let value = self.repeat(scenario, count)?;
+        // The next one profits from what this one found: the trial may have met a busy machine.
+        iterations.insert((self, scenario), enough(value));
+        Ok(value)
     }
 
     fn repeat(self, scenario: Scenario, iterations: u64) -> Result<f64, Error> {

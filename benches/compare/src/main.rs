@@ -18,6 +18,7 @@ mod machine;
 mod memory;
 mod options;
 mod peer_process;
+mod quiet;
 mod raw_tcp;
 mod report;
 mod scenario;
@@ -26,6 +27,7 @@ mod ucx;
 
 use contestant::Contestant;
 use options::{Command, Options};
+use quiet::Disturbance;
 use scenario::{SCENARIOS, Scenario};
 use statistics::Summary;
 use std::collections::HashMap;
@@ -40,8 +42,12 @@ fn context<E: Display>(doing: &str) -> impl Fn(E) -> Error + '_ {
     move |error| format!("{doing}: {error}")
 }
 
-/// What was measured: for each scenario, in order, the contestants that took part.
-type Results = Vec<(Scenario, Vec<(Contestant, Summary)>)>;
+/// What was measured.
+struct Results {
+    /// For each scenario, in order, the contestants that took part.
+    scenarios: Vec<(Scenario, Vec<(Contestant, Summary)>)>,
+    disturbance: Disturbance,
+}
 
 fn main() -> ExitCode {
     match run() {
@@ -74,12 +80,13 @@ fn run() -> Result<(), Error> {
 
 fn compare(contestants: &[Contestant], options: &Options) -> Result<Results, Error> {
     let mut iterations = HashMap::new();
+    let mut disturbance = Disturbance::default();
     let mut samples: HashMap<(Scenario, Contestant), Vec<f64>> = HashMap::new();
     for round in 1..=options.rounds {
         for scenario in SCENARIOS {
             for contestant in contestants.iter().copied().filter(|c| c.plays(scenario)) {
-                let sample = contestant
-                    .measure(scenario, options, &mut iterations)
+                let sample = disturbance
+                    .undisturbed(|| contestant.measure(scenario, options, &mut iterations))
                     .map_err(|error| format!("{}, {scenario}: {error}", contestant.name()))?;
                 eprintln!("round {round}: {scenario}: {}: {}", contestant.name(), scenario.show(sample));
                 samples.entry((scenario, contestant)).or_default().push(sample);
@@ -93,5 +100,6 @@ fn compare(contestants: &[Contestant], options: &Options) -> Result<Results, Err
         };
         contestants.iter().filter_map(of).collect()
     };
-    Ok(SCENARIOS.into_iter().map(|scenario| (scenario, summaries(scenario))).collect())
+    let scenarios = SCENARIOS.into_iter().map(|scenario| (scenario, summaries(scenario))).collect();
+    Ok(Results { scenarios, disturbance })
 }

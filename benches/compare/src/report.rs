@@ -19,10 +19,12 @@ pub(crate) fn markdown(results: &Results, memory: Option<&Memory>, options: &Opt
     let seconds = options.duration.as_secs_f64();
     let _ = write!(
         text,
-        "\n{rounds} rounds, about {seconds} s for each measurement. Spreads are the least and the most of all rounds.\n\n"
+        "\n{rounds} rounds, about {seconds} s for each measurement. Spreads are the least and the most of all rounds.\n\
+         Of {} samples, {} were taken while other programs took more than a twentieth of the machine.\n\n",
+        results.disturbance.samples, results.disturbance.disturbed
     );
     text.push_str("| what | who | median | spread | LNet ÷ this | spread |\n|---|---|---|---|---|---|\n");
-    for (scenario, entries) in results {
+    for (scenario, entries) in &results.scenarios {
         comparison_rows(&mut text, *scenario, entries);
     }
     if let Some(memory) = memory {

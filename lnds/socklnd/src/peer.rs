@@ -42,6 +42,8 @@ struct State {
     /// This node calls it: something was sent to it when it had no connection.
     called: bool,
     dialling: Dialling,
+    /// What was wrong when it was last called in vain.
+    last_failure: Option<Errno>,
     /// The version that the peer proposed when it refused ours.
     proposed: Option<Version>,
     /// What to call it for next; `None` when the set is complete.
@@ -78,7 +80,7 @@ struct Detached {
 enum Way {
     On(Arc<Connection>, Option<u64>, Box<Message>),
     Waiting,
-    Nowhere(Box<Message>),
+    Nowhere(Box<Message>, Errno),
 }
 
 impl Peer {
@@ -110,9 +112,7 @@ impl Peer {
                     }
                 }
                 Way::Waiting => return Ok(SendOutcome::Pending),
-                Way::Nowhere(message) => {
-                    return Ok(SendOutcome::Done(message, Err(Errno::HostUnreachable)));
-                }
+                Way::Nowhere(message, errno) => return Ok(SendOutcome::Done(message, Err(errno))),
             };
         }
     }
@@ -131,10 +131,16 @@ impl Peer {
             state.called = true;
             self.recount(state);
         }
+        let now = Instant::now();
         if !state.called {
-            return Way::Nowhere(message);
+            return Way::Nowhere(message, Errno::HostUnreachable);
         }
-        state.waiting.push_back(Waiting { message, since: Instant::now() });
+        if state.connections.is_empty()
+            && state.dialling.is_hopeless(now, self.ni.shared.config.min_reconnect)
+        {
+            return Way::Nowhere(message, state.last_failure.unwrap_or(Errno::HostUnreachable));
+        }
+        state.waiting.push_back(Waiting { message, since: now });
         Way::Waiting
     }
 
@@ -251,13 +257,11 @@ impl Peer {
             return false;
         }
         // With nothing to send, only a set of connections that is not complete is a reason.
-        if state.waiting.is_empty() && state.connections.is_empty() {
+        let reason = !state.waiting.is_empty() || !state.connections.is_empty();
+        if !reason {
             state.dialling.drop_it();
-            drop(state);
-            self.retire();
-            return false;
         }
-        true
+        reason
     }
 
     /// Whether a call is still to be made: one that was asked for may have been overtaken by another.
@@ -320,6 +324,7 @@ impl Peer {
     pub(crate) fn fail_waiting(&self, errno: Errno) {
         let waiting = {
             let mut state = lock(&self.state);
+            state.last_failure = Some(errno);
             if !state.connections.is_empty() {
                 return;
             }
@@ -481,7 +486,8 @@ impl Peer {
             let idle = state.connections.is_empty()
                 && state.waiting.is_empty()
                 && state.receipts.is_empty()
-                && state.dialling.idle();
+                && state.dialling.idle()
+                && !state.dialling.has_failed();
             state.gone |= idle;
             idle
         };

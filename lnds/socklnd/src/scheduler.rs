@@ -10,7 +10,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 /// Events taken from the kernel at once.
@@ -40,7 +40,7 @@ pub(crate) struct Scheduler {
     /// Turns that applications' threads took without waiting.
     polled: AtomicU64,
     /// The connection that was last read from: who asks without waiting asks it first.
-    hot: Mutex<Option<Arc<Connection>>>,
+    hot: Mutex<Weak<Connection>>,
 }
 
 struct Registered {
@@ -85,8 +85,6 @@ impl Scheduler {
     /// Forgets a connection. The kernel does so when its socket is closed.
     pub(crate) fn remove(&self, token: u64) {
         let (key, generation) = split(token);
-        let cooled = lock(&self.hot).take();
-        drop(cooled);
         let mut connections = lock(&self.connections);
         if connections.get(key).is_some_and(|it| it.generation == generation) {
             let gone = connections.remove(key);
@@ -145,8 +143,8 @@ impl Scheduler {
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
         if timeout.is_zero()
-            && self.polled.fetch_add(1, Ordering::Relaxed) % POLLS != 0
-            && let Some(hot) = lock(&self.hot).clone()
+            && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS)
+            && let Some(hot) = lock(&self.hot).upgrade()
         {
             return hot.poll();
         }
@@ -176,7 +174,7 @@ impl Scheduler {
             {
                 connection.on_event(event.flags);
                 if { event.flags }.contains(epoll::EventFlags::IN) {
-                    *lock(&self.hot) = Some(connection);
+                    *lock(&self.hot) = Arc::downgrade(&connection);
                 }
             }
         }

@@ -111,6 +111,18 @@ impl Dialling {
         self.phase == Phase::Connecting
     }
 
+    /// Whether a message that needs a connection is better told now that there is none: calls have failed
+    /// twice or more, and the next is not due. After a first failure it waits for the next call instead,
+    /// because that comes soon and may well succeed.
+    pub(crate) fn is_hopeless(&self, now: Instant, min: Duration) -> bool {
+        matches!(self.phase, Phase::NotBefore(at) if at > now) && self.backoff > min
+    }
+
+    /// Whether the last call failed: that must be remembered for the length of the next wait.
+    pub(crate) fn has_failed(&self) -> bool {
+        !self.backoff.is_zero()
+    }
+
     /// Whether nothing is under way and nothing is planned.
     pub(crate) fn idle(&self) -> bool {
         self.phase == Phase::Idle
@@ -240,6 +252,18 @@ mod tests {
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
         dialling.succeeded();
         assert_eq!(dialling.failed(now, SECOND, MINUTE), Next::Failed(now + SECOND));
+    }
+
+    #[test]
+    fn messages_wait_for_a_second_call_and_not_for_a_third() {
+        let now = Instant::now();
+        let mut dialling = Dialling::default();
+        assert!(!dialling.is_hopeless(now, SECOND));
+        let _ = dialling.failed(now, SECOND, MINUTE);
+        assert!(!dialling.is_hopeless(now, SECOND));
+        let _ = dialling.failed(now, SECOND, MINUTE);
+        assert!(dialling.is_hopeless(now, SECOND));
+        assert!(!dialling.is_hopeless(now + 2 * SECOND, SECOND));
     }
 
     #[test]

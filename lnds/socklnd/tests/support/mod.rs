@@ -31,8 +31,8 @@ static COOKIES: AtomicU64 = AtomicU64::new(0x1_0000);
 /// Two addresses, the lower first, and a port that is free on both.
 pub fn addresses() -> (Ipv4Addr, Ipv4Addr, u16) {
     let base = 0x7f00_0000
-        | (std::process::id() & 0xff) << 16
-        | (ADDRESSES.fetch_add(4, Ordering::Relaxed) & 0xffff) + 0x101;
+        | ((std::process::id() & 0xff) << 16)
+        | ((ADDRESSES.fetch_add(4, Ordering::Relaxed) & 0xffff) + 0x101);
     let (low, high) = (Ipv4Addr::from(base), Ipv4Addr::from(base + 1));
     let port = TcpListener::bind((high, 0)).unwrap().local_addr().unwrap().port();
     (low, high, port)
@@ -113,8 +113,8 @@ impl Node {
         }
     }
 
-    /// Offers memory for PUTs and GETs. It must outlive the node.
-    pub fn offer(&self, memory: &[u8]) {
+    /// Offers memory for PUTs and GETs.
+    pub fn offer(&self, memory: &'static [u8]) {
         self.offer_with(MdMemory::contiguous(memory.as_ptr() as usize, memory.len() as u32), BITS, 0);
     }
 
@@ -129,7 +129,7 @@ impl Node {
         self.core.md_bind(self.spec(-1), memory, false).unwrap()
     }
 
-    pub fn bind_bytes(&self, memory: &[u8]) -> MdHandle {
+    pub fn bind_bytes(&self, memory: &'static [u8]) -> MdHandle {
         self.bind(MdMemory::contiguous(memory.as_ptr() as usize, memory.len() as u32))
     }
 
@@ -344,6 +344,13 @@ impl Listening {
     }
 }
 
-pub fn pattern(len: usize, seed: u8) -> Vec<u8> {
-    (0..len).map(|i| (i as u32).wrapping_mul(31).wrapping_add(u32::from(seed)) as u8).collect()
+/// Bytes to send. They are never freed: the node reads and writes by address, to its very end.
+pub fn pattern(len: usize, seed: u8) -> &'static [u8] {
+    let byte = |i: usize| (i as u32).wrapping_mul(31).wrapping_add(u32::from(seed)) as u8;
+    Box::leak((0..len).map(byte).collect())
+}
+
+/// Memory to receive into.
+pub fn room(len: usize) -> &'static [u8] {
+    Box::leak(vec![0; len].into())
 }
