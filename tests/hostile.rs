@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 use support::conversation::{Content, said};
 use support::netns::namespace_or_skip;
-use support::nodes::{Raw, fresh_bits, hello, message, pattern, put_header, target, tcp, wait_for};
+use support::nodes::{Raw, fresh_bits, hello, message, pattern, put_header, room, target, tcp, wait_for};
 use support::pcap;
 use support::scene::{Random, SHORT, Scene, raise_file_limit};
 use support::streams::{self, Side};
@@ -255,6 +255,17 @@ fn who_talks_nonsense_is_hung_up_on_and_counted() {
 }
 
 #[test]
+fn who_was_hung_up_on_may_call_again_at_once() {
+    let scene = Scene::set(|_| {});
+    for _ in 0..3000 {
+        let mut raw = stranger(&scene, Version::V3, ConnectionType::Control);
+        expect_pong(&scene, &mut raw);
+        try_to_say(&mut raw, &[0xff; FRAME_LEN]);
+        raw.read_to_end();
+    }
+}
+
+#[test]
 fn in_secure_mode_nonsense_from_privileged_ports_is_treated_the_same_and_others_are_not_heard() {
     let Some(_namespace) = namespace_or_skip() else { return };
     let mut scene = Scene::set(|config| config.accept = socklnd::AcceptFrom::Secure);
@@ -310,13 +321,13 @@ fn an_opening_cut_anywhere_leaves_nothing_behind() {
 fn a_message_cut_anywhere_ends_its_operation_with_an_error() {
     let scene = Scene::set(|_| {});
     let bits = fresh_bits();
-    let landed = vec![0_u8; 5000];
+    let landed = room(5000);
     scene.node.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, 5000), bits, 0);
     let mut header = put_header(scene.stranger_nid(), scene.node.nid, 5000, true);
     if let Body::Put { match_bits, .. } = &mut header.body {
         *match_bits = bits;
     }
-    let put = message(Version::V3, &header, Cookies { request: 4, receipt: 0 }, &pattern(5000, 1));
+    let put = message(Version::V3, &header, Cookies { request: 4, receipt: 0 }, pattern(5000, 1));
     let head = head_len(Version::V3);
     scene.while_others_talk(|| {
         let cuts = (0..=head).step_by(5).chain([head, head + 1, head + 1024, head + 1025, put.len() - 1]);
@@ -343,7 +354,8 @@ fn a_message_cut_anywhere_ends_its_operation_with_an_error() {
 fn a_reset_in_the_middle_of_a_payload_ends_its_operation_with_an_error() {
     let scene = Scene::set(|_| {});
     let bits = fresh_bits();
-    let landed: Vec<AtomicU8> = (0..1 << 20).map(|_| AtomicU8::new(0)).collect();
+    // Never freed: the node writes to it to its very end.
+    let landed: &[AtomicU8] = Box::leak((0..1 << 20).map(|_| AtomicU8::new(0)).collect());
     scene.node.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, 1 << 20), bits, 0);
     let mut header = put_header(scene.stranger_nid(), scene.node.nid, 1 << 20, true);
     if let Body::Put { match_bits, .. } = &mut header.body {
@@ -370,13 +382,13 @@ fn a_reset_in_the_middle_of_a_payload_ends_its_operation_with_an_error() {
 fn a_wrong_checksum_ends_the_operation_with_an_error() {
     let scene = Scene::set(|_| {});
     let bits = fresh_bits();
-    let landed = vec![0_u8; 3000];
+    let landed = room(3000);
     scene.node.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, 3000), bits, 0);
     let mut header = put_header(scene.stranger_nid(), scene.node.nid, 3000, true);
     if let Body::Put { match_bits, .. } = &mut header.body {
         *match_bits = bits;
     }
-    let good = message(Version::V2, &header, Cookies::default(), &pattern(3000, 1));
+    let good = message(Version::V2, &header, Cookies::default(), pattern(3000, 1));
     let mut sum = Checksum::new();
     sum.update(&good);
     let good = patched(good, 4, &sum.value().to_le_bytes());
@@ -404,7 +416,7 @@ fn what_a_node_has_no_use_for_is_dropped_and_the_connection_lives() {
     let (us, them) = (scene.stranger_nid(), scene.node.nid);
     let long = |mut header: Header, body| {
         (header.body, header.payload_length) = (body, 20_000);
-        message(Version::V3, &header, Cookies::default(), &pattern(20_000, 1))
+        message(Version::V3, &header, Cookies::default(), pattern(20_000, 1))
     };
     let put = || message(Version::V3, &put_header(us, them, 3000, true), Cookies::default(), &[7; 3000]);
     let loopback = Nid::LOOPBACK.to_u64().unwrap().to_le_bytes();
@@ -485,7 +497,7 @@ fn who_stops_reading_keeps_only_its_own_messages_waiting() {
         let there = Target { match_bits: bits, ..target(scene.stranger_nid()) };
         scene.while_others_talk(|| {
             let mut raw = stranger(&scene, Version::V3, ConnectionType::Control);
-            let md = scene.node.bind_bytes(&sent);
+            let md = scene.node.bind_bytes(sent);
             for _ in 0..MESSAGES {
                 scene.node.core.put(None, md, false, there, 0).unwrap();
             }
@@ -517,7 +529,7 @@ fn who_stops_reading_keeps_only_its_own_messages_waiting() {
 fn one_byte_at_a_time_is_understood() {
     let scene = Scene::set(|_| {});
     let bits = fresh_bits();
-    let landed = vec![0_u8; 300];
+    let landed = room(300);
     scene.node.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, 300), bits, 0);
     let mut header = put_header(scene.stranger_nid(), scene.node.nid, 300, true);
     if let Body::Put { match_bits, .. } = &mut header.body {
@@ -533,7 +545,7 @@ fn one_byte_at_a_time_is_understood() {
                 raw.say_slowly(&acceptor::encode_request(scene.node.nid));
                 raw.say_slowly(&hello.encode().unwrap());
                 assert_eq!(raw.read_hello().connection_type, Some(kind.mirror()));
-                raw.say_slowly(&message(version, &header, Cookies::default(), &sent));
+                raw.say_slowly(&message(version, &header, Cookies::default(), sent));
                 let event = scene.event(bits);
                 assert_eq!((event.kind, event.status, event.mlength), (EventKind::Put, Ok(()), 300));
                 assert!(landed == sent);

@@ -1,6 +1,8 @@
 //! A node that strangers call, while two well-behaved nodes talk to it and must notice nothing.
 
-use super::nodes::{Node, PATIENCE, Raw, addresses, config, fresh_bits, pattern, target, tcp, wait_for};
+use super::nodes::{
+    Node, PATIENCE, Raw, addresses, config, fresh_bits, pattern, room, target, tcp, wait_for,
+};
 use lnet_core::{Event, EventKind, MdMemory, NiTunables, Target};
 use lnet_wire::Nid;
 use socket2::{Domain, Socket, Type};
@@ -35,8 +37,8 @@ pub struct Scene {
 struct Talker {
     node: Node,
     bits: u64,
-    sent: Vec<u8>,
-    landed: Vec<u8>,
+    sent: &'static [u8],
+    landed: &'static [u8],
     rounds: AtomicU64,
 }
 
@@ -53,7 +55,7 @@ impl Scene {
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &lolnd::Lolnd).unwrap();
         let after = |n: u32| Ipv4Addr::from(u32::from(other) + n);
         let talkers = [(other, LENGTHS[0]), (after(1), LENGTHS[1])].map(|(ip, len)| {
-            let (bits, landed) = (fresh_bits(), vec![0; len]);
+            let (bits, landed) = (fresh_bits(), room(len));
             node.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, len as u32), bits, 0);
             Talker { node: start(ip), bits, sent: pattern(len, 5), landed, rounds: AtomicU64::new(0) }
         });
@@ -159,7 +161,7 @@ impl Scene {
 
 impl Talker {
     fn talk(&self, to: Nid, stop: &AtomicBool) {
-        let md = self.node.bind_bytes(&self.sent);
+        let md = self.node.bind_bytes(self.sent);
         let there = Target { match_bits: self.bits, ..target(to) };
         while !stop.load(Ordering::SeqCst) {
             self.node.core.put(None, md, true, there, 0).unwrap();

@@ -162,7 +162,14 @@ impl Work<'_> {
     fn judge(&mut self, ni: &Arc<SockNi>, passive: Passive, hello: &Hello, order: ByteOrder) {
         let Passive { socket, source, .. } = passive;
         let identity = identify(hello, source, ni.own.nid);
-        let Some(peer) = ni.peer(identity) else { return };
+        // One that leaves the interface's table at this moment cannot take a connection any more.
+        let peer = loop {
+            match ni.peer(identity) {
+                Some(peer) if peer.expect_caller() => break peer,
+                Some(_) => std::hint::spin_loop(),
+                None => return,
+            }
+        };
         let remote = source.ip().to_canonical();
         let to_itself = socket
             .local_addr()
@@ -193,7 +200,7 @@ impl Work<'_> {
                 }
             }
         }
-        peer.retire();
+        peer.caller_judged();
     }
 }
 
