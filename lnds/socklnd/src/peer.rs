@@ -51,8 +51,6 @@ struct State {
     waiting: VecDeque<Waiting>,
     receipts: Outstanding<Box<Message>>,
     last_keepalive: Option<Instant>,
-    /// Callers being judged, who may become connections.
-    callers: usize,
     /// No longer in the interface's table: whoever still has it must look there again.
     gone: bool,
 }
@@ -241,22 +239,6 @@ impl Peer {
 
 /// Calling the peer, and being called by it.
 impl Peer {
-    /// Keeps the peer in the interface's table until [`Peer::caller_judged`]. False when it has left.
-    pub(crate) fn expect_caller(&self) -> bool {
-        let mut state = lock(&self.state);
-        state.callers += usize::from(!state.gone);
-        !state.gone
-    }
-
-    /// The caller has a connection now, or none.
-    pub(crate) fn caller_judged(self: &Arc<Self>) {
-        {
-            let mut state = lock(&self.state);
-            state.callers = state.callers.saturating_sub(1);
-        }
-        self.retire();
-    }
-
     /// What a caller is judged by.
     pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr) -> Known {
         let state = lock(&self.state);
@@ -501,8 +483,7 @@ impl Peer {
                 drop(state);
                 return self.ni.shared.connd.dial(self);
             }
-            let idle = state.callers == 0
-                && state.connections.is_empty()
+            let idle = state.connections.is_empty()
                 && state.waiting.is_empty()
                 && state.receipts.is_empty()
                 && state.dialling.idle()

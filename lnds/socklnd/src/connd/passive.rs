@@ -162,14 +162,7 @@ impl Work<'_> {
     fn judge(&mut self, ni: &Arc<SockNi>, passive: Passive, hello: &Hello, order: ByteOrder) {
         let Passive { socket, source, .. } = passive;
         let identity = identify(hello, source, ni.own.nid);
-        // One that leaves the interface's table at this moment cannot take a connection any more.
-        let peer = loop {
-            match ni.peer(identity) {
-                Some(peer) if peer.expect_caller() => break peer,
-                Some(_) => std::hint::spin_loop(),
-                None => return,
-            }
-        };
+        let Some(peer) = ni.peer(identity) else { return };
         let remote = source.ip().to_canonical();
         let to_itself = socket
             .local_addr()
@@ -200,7 +193,7 @@ impl Work<'_> {
                 }
             }
         }
-        peer.caller_judged();
+        peer.retire();
     }
 }
 
