@@ -110,7 +110,7 @@ impl Scheduler {
         let mut polled = 0;
         while !self.stopped.load(Ordering::Acquire) {
             let polled_now = self.polled.load(Ordering::Relaxed);
-            if polled_now != polled {
+            if polled_now != polled || self.visited.load(Ordering::SeqCst) {
                 polled = polled_now;
                 std::thread::park_timeout(STAND_BACK);
             } else if self.turn(None) {
@@ -166,13 +166,15 @@ impl Scheduler {
             Ok((events, _)) => events,
             Err(_) => &mut [],
         };
-        let mut worked = !events.is_empty();
+        // To be woken is no work: a thread that reported it would wake itself again.
+        let mut worked = false;
         for event in events {
             let token = event.data.u64();
             if token != WAKE
                 && let Some(connection) = self.find(token)
             {
                 connection.on_event(event.flags);
+                worked = true;
                 if { event.flags }.contains(epoll::EventFlags::IN) {
                     *lock(&self.hot) = Arc::downgrade(&connection);
                 }
