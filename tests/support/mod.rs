@@ -6,7 +6,10 @@ pub mod conversation;
 pub mod difference;
 pub mod live_node;
 pub mod netns;
+#[path = "../../lnds/socklnd/tests/support/mod.rs"]
+pub mod nodes;
 pub mod pcap;
 pub mod player;
+pub mod scene;
 pub mod script;
 pub mod streams;

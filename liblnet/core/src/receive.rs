@@ -269,9 +269,13 @@ impl Core {
             body,
         };
         let asker = question.src_nid;
-        if asker.net() == question.dest_nid.net() && asker != message.next_hop.nid {
+        // A stranger who asks in ever new names is answered where it sits: none of them is made a peer.
+        if asker.net() == question.dest_nid.net()
+            && asker != message.next_hop.nid
+            && let Some(peer_ni) = self.peers.get(asker)
+        {
             message.next_hop.nid = asker;
-            message.peer_ni = Some(self.peer_ni(asker));
+            message.peer_ni = Some(peer_ni);
         }
         self.launch(message);
     }

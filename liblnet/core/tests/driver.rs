@@ -253,6 +253,28 @@ fn an_answer_to_an_earlier_life_is_dropped() {
 }
 
 #[test]
+fn who_asks_in_another_name_is_answered_where_it_sits_unless_that_name_is_known() {
+    let rig = rig(8, 8);
+    rig.core.primary_nid(nid(0, 3));
+    let known = rig.core.peer_nis().len();
+    let reply = WireHandle { interface_cookie: 1, object_cookie: 2 };
+    let ping = Body::Get { reply, match_bits: 1 << 63, portal: 0, offset: 0, sink_length: 272 };
+    let hold = || Arc::new(rig.driver.clone()) as Arc<dyn HeldReceive>;
+    for (name, next_hop) in [(2, 2), (3, 3), (77, 2), (78, 2)] {
+        let header = Header { src_nid: nid(0, name), ..from_peer(ping, 0) };
+        let Verdict::Deliver(question) = rig.core.receive(&rig.ni, nid(0, 2), &header, &hold) else {
+            panic!()
+        };
+        rig.core.received(question, Ok(()));
+        let answer = rig.sent().pop().unwrap();
+        assert_eq!((answer.header().dest_nid, answer.next_hop().nid), (nid(0, name), nid(0, next_hop)));
+        rig.core.finalize(answer, Ok(()));
+    }
+    // Only the one that sits there came to be known.
+    assert_eq!(rig.core.peer_nis().len(), known + 1);
+}
+
+#[test]
 fn what_waits_for_a_credit_when_its_md_is_unlinked_is_cancelled() {
     for (credits, peer_credits) in [(8, 1), (1, 8)] {
         let rig = rig(credits, peer_credits);

@@ -263,6 +263,7 @@ impl Raw {
                 Ok(0) => return all,
                 Ok(got) => all.extend(&buffer[..got]),
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => return all,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("{error}"),
             }
         }

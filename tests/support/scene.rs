@@ -1,0 +1,222 @@
+//! A node that strangers call, while two well-behaved nodes talk to it and must notice nothing.
+
+use super::nodes::{
+    Node, PATIENCE, Raw, addresses, config, fresh_bits, pattern, room, target, tcp, wait_for,
+};
+use lnet_core::{Event, EventKind, MdMemory, NiTunables, Target};
+use lnet_wire::Nid;
+use socket2::{Domain, Socket, Type};
+use socklnd::SocklndConfig;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// What the two PUT: a small message, and bulk.
+const LENGTHS: [usize; 2] = [100, 70_000];
+
+pub struct Scene {
+    pub node: Node,
+    pub ip: Ipv4Addr,
+    pub port: u16,
+    /// The address that strangers call from.
+    pub stranger: Ipv4Addr,
+    /// Whether strangers call from privileged ports.
+    pub privileged: bool,
+    next_port: Cell<u16>,
+    talkers: [Talker; 2],
+    /// Events of the node for these match bits, as far as they have been read and not asked for.
+    seen: Mutex<HashMap<u64, Vec<Event>>>,
+}
+
+/// A well-behaved node that PUTs to the scene's node and waits for its ACK, over and over.
+struct Talker {
+    node: Node,
+    bits: u64,
+    sent: &'static [u8],
+    landed: &'static [u8],
+    rounds: AtomicU64,
+}
+
+impl Scene {
+    /// `change` is applied to the configuration of all three nodes.
+    pub fn set(change: impl Fn(&mut SocklndConfig)) -> Self {
+        let (ip, other, port) = addresses();
+        let start = |ip: Ipv4Addr| {
+            let mut config = config(port);
+            change(&mut config);
+            Node::start(tcp(ip), config)
+        };
+        let node = start(ip);
+        node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &lolnd::Lolnd).unwrap();
+        let after = |n: u32| Ipv4Addr::from(u32::from(other) + n);
+        let talkers = [(other, LENGTHS[0]), (after(1), LENGTHS[1])].map(|(ip, len)| {
+            let (bits, landed) = (fresh_bits(), room(len));
+            node.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, len as u32), bits, 0);
+            Talker { node: start(ip), bits, sent: pattern(len, 5), landed, rounds: AtomicU64::new(0) }
+        });
+        let stranger = after(2);
+        let (next_port, seen) = (Cell::new(512), Mutex::default());
+        Self { node, ip, port, stranger, privileged: false, next_port, talkers, seen }
+    }
+
+    /// Has the well-behaved nodes talk to the node before, while, and after `body` does what it does. Every
+    /// one of their operations gets its events, on both sides, and none of their connections ends.
+    pub fn while_others_talk<R>(&self, body: impl FnOnce() -> R) -> R {
+        let stop = AtomicBool::new(false);
+        let result = thread::scope(|scope| {
+            let _stop = StopAtEnd(&stop);
+            let (to, stop) = (self.node.nid, &stop);
+            for talker in &self.talkers {
+                scope.spawn(move || talker.talk(to, stop));
+            }
+            self.hear_more_rounds();
+            let result = body();
+            self.hear_more_rounds();
+            result
+        });
+        self.check_talkers();
+        result
+    }
+
+    /// Returns when both of the others have got through to the node and back, with something begun now.
+    pub fn hear_more_rounds(&self) {
+        for talker in &self.talkers {
+            let before = talker.rounds.load(Ordering::SeqCst);
+            wait_for("the other nodes' traffic", || talker.rounds.load(Ordering::SeqCst) >= before + 2);
+        }
+    }
+
+    /// The node's next event for a message with these match bits.
+    pub fn event(&self, bits: u64) -> Event {
+        let mut seen = self.seen.lock().unwrap();
+        loop {
+            if let Some(events) = seen.get_mut(&bits)
+                && !events.is_empty()
+            {
+                return events.remove(0);
+            }
+            let event = self.node.event();
+            seen.entry(event.match_bits).or_default().push(event);
+        }
+    }
+
+    fn check_talkers(&self) {
+        for Talker { node, bits, sent, landed, rounds } in &self.talkers {
+            for _ in 0..rounds.swap(0, Ordering::SeqCst) {
+                let put = self.event(*bits);
+                assert_eq!((put.kind, put.status), (EventKind::Put, Ok(())), "{put:?}");
+                assert_eq!((put.initiator.nid, put.mlength as usize), (Some(node.nid), sent.len()));
+            }
+            assert!(landed == sent, "other bytes than were sent");
+            let counters = node.counters();
+            let bad = [counters.protocol_errors, counters.timed_out, counters.closed_by_peer];
+            assert_eq!((bad, counters.connects_failed), ([0; 3], 0), "{counters:?}");
+        }
+    }
+
+    /// A stranger's connection on which nothing has been said.
+    pub fn call(&self) -> Raw {
+        let remote = SocketAddr::new(self.ip.into(), self.port);
+        if !self.privileged {
+            return Raw::connect(self.stranger.into(), 0, remote.ip(), remote.port());
+        }
+        // From each port in turn: what was used lately cannot be used again at once.
+        loop {
+            let port = self.next_port.get();
+            self.next_port.set(if port == 1023 { 512 } else { port + 1 });
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+            socket.set_reuse_address(true).unwrap();
+            socket.bind(&SocketAddr::new(self.stranger.into(), port).into()).unwrap();
+            match socket.connect(&remote.into()) {
+                Ok(()) => return Raw::over(socket.into()),
+                Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    pub fn stranger_nid(&self) -> Nid {
+        tcp(self.stranger)
+    }
+
+    /// A new node, on an address of its own, asks the node for its ping block, and gets it.
+    pub fn answers_a_new_node(&self) {
+        let socklnd = SocklndConfig { sock_timeout: PATIENCE, ..config(self.port) };
+        let start = lnet_node::StartConfig { socklnd, ..lnet_node::StartConfig::default() };
+        let asker = lnet_node::Node::start(lnet_wire::Pid::LUSTRE, start).unwrap();
+        asker.add_nid(tcp(addresses().0)).unwrap();
+        let target = lnet_wire::ProcessId { nid: self.node.nid, pid: lnet_wire::Pid::LUSTRE };
+        let request =
+            lnet_node::PingRequest { target, source: None, max_entries: 16, timeout: Some(PATIENCE) };
+        let answer = asker.ping(request).unwrap().info;
+        assert!(answer.entries.iter().any(|entry| entry.nid == self.node.nid));
+        asker.shutdown();
+    }
+}
+
+impl Talker {
+    fn talk(&self, to: Nid, stop: &AtomicBool) {
+        let md = self.node.bind_bytes(self.sent);
+        let there = Target { match_bits: self.bits, ..target(to) };
+        while !stop.load(Ordering::SeqCst) {
+            self.node.core.put(None, md, true, there, 0).unwrap();
+            for _ in [EventKind::Send, EventKind::Ack] {
+                let event = self.node.event();
+                assert_eq!(event.status, Ok(()), "{event:?}");
+            }
+            self.rounds.fetch_add(1, Ordering::SeqCst);
+        }
+        self.node.core.md_unlink(md).unwrap();
+        self.node.expect(EventKind::Unlink);
+    }
+}
+
+/// Ends the talking also when the test fails.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Random numbers, the same in every run (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.number() % end as u64) as usize
+    }
+
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.number() as u8).collect()
+    }
+}
+
+/// For nodes whose callers are to be dropped for their silence.
+pub const SHORT: Duration = Duration::from_millis(200);
+
+/// Lets the process open as many files as its hard limit allows. How many that are.
+pub fn raise_file_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls are given a valid rlimit, and keep no pointer to it.
+    unsafe {
+        assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit), 0);
+        limit.rlim_cur = limit.rlim_max;
+        assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &limit), 0);
+    }
+    limit.rlim_cur
+}
