@@ -52,7 +52,8 @@ impl Spin {
                     self.in_vain.store(in_vain.wrapping_add(1), Ordering::Relaxed);
                     return None;
                 }
-                _ => std::hint::spin_loop(),
+                // The one waited for may want this very CPU.
+                _ => std::thread::yield_now(),
             }
         }
     }

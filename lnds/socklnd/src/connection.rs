@@ -109,7 +109,7 @@ impl Connection {
             stream_ended: AtomicBool::new(false),
             tx: Mutex::default(),
             unsent: AtomicUsize::new(0),
-            rx: Mutex::new(ReceiveSide::new(kind, version)),
+            rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
             reads: AtomicUsize::new(0),
             heard: AtomicBool::new(false),

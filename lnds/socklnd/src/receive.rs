@@ -7,9 +7,9 @@
 use crate::connection::{Connection, Phase};
 use crate::decide::receipts::Brought;
 use crate::held::Held;
+use crate::proto::Version;
 use crate::proto::checksum::Checksum;
-use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming, MAX_HEAD_LEN};
-use crate::proto::{ConnectionType, Version};
+use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
 use crate::read_ahead::ReadAhead;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
@@ -23,9 +23,6 @@ use std::sync::atomic::Ordering;
 
 /// System calls on one connection before others get their turn.
 const ROUNDS: usize = 128;
-/// What is read ahead where small messages are expected: a head and a payload that is not bulk. Copying
-/// that little costs less than a system call of its own.
-const SMALL_READ: usize = MAX_HEAD_LEN + 1024;
 
 /// What the receiving thread keeps from turn to turn.
 #[derive(Debug)]
@@ -64,12 +61,10 @@ struct Payload {
 }
 
 impl ReceiveSide {
-    pub(crate) fn new(kind: ConnectionType, version: Version) -> Self {
-        let size = match kind {
-            ConnectionType::Any | ConnectionType::Control => SMALL_READ,
-            ConnectionType::BulkIn | ConnectionType::BulkOut => frame::head_len(version),
-        };
-        Self { buffer: ReadAhead::new(size), state: State::Head }
+    /// One head's worth is read ahead and no more: behind a message's head in the buffer there is no room
+    /// for its payload, which so never goes anywhere but where the core wants it.
+    pub(crate) fn new(version: Version) -> Self {
+        Self { buffer: ReadAhead::new(frame::head_len(version)), state: State::Head }
     }
 }
 
@@ -296,7 +291,6 @@ impl Connection {
 
     /// One read's worth of payload, wanted or not.
     fn payload(self: &Arc<Self>, buffer: &mut ReadAhead, payload: &mut Payload, drained: &mut bool) -> Step {
-        payload.take_from(buffer);
         if payload.wanting() > 0 {
             if *drained {
                 return Step::Pause;
@@ -393,22 +387,6 @@ impl Payload {
 
     fn is_complete(&self) -> bool {
         self.message.is_none() && self.surplus == 0
-    }
-
-    /// Takes what was read ahead.
-    fn take_from(&mut self, buffer: &mut ReadAhead) {
-        let n = self.wanting().min(buffer.bytes().len());
-        if let Some(message) = self.message.as_ref().filter(|_| n > 0) {
-            let bytes = buffer.bytes().get(..n).unwrap_or_default();
-            socket_io::copy_in(message.payload().advanced(self.got), bytes);
-            self.got += n;
-            buffer.consume(n);
-        }
-        if self.wanting() == 0 {
-            let n = self.surplus.min(buffer.bytes().len());
-            self.surplus -= n;
-            buffer.consume(n);
-        }
     }
 }
 

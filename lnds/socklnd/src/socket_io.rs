@@ -111,20 +111,6 @@ pub(crate) fn discard(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<usize>
     usize::try_from(got).map_err(|_| io::Error::last_os_error())
 }
 
-/// Copies `bytes` to the start of `memory`; what does not fit is left out.
-pub(crate) fn copy_in(memory: MemSlice<'_>, mut bytes: &[u8]) {
-    for run in memory {
-        let n = run.len.min(bytes.len());
-        // SAFETY: the run is memory of a living MD, offered for writing, at least `n` bytes long; `bytes` is
-        // a buffer of ours, so they do not overlap.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), run.address as *mut u8, n) };
-        bytes = &bytes[n..];
-        if bytes.is_empty() {
-            return;
-        }
-    }
-}
-
 /// Adds the first `limit` bytes of `memory` to a checksum.
 pub(crate) fn add_to_checksum(sum: &mut Checksum, memory: MemSlice<'_>, limit: usize) {
     for run in limited(memory, limit) {
