@@ -161,6 +161,11 @@ impl Connection {
                 }
             }
             State::Held(held, pending) => match held.take() {
+                // Nobody reads what would say it: the peer may call again, and what it sent still counts.
+                None if self.stream_ended.load(Ordering::Acquire) && self.phase() == Phase::Open => {
+                    self.peer.ended_by_peer(self, Errno::ConnectionReset, true);
+                    Step::Pause
+                }
                 None => Step::Pause,
                 Some(verdict) => {
                     let pending = pending.clone();

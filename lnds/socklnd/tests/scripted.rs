@@ -640,3 +640,20 @@ fn a_held_message_outlives_its_connection() {
     assert_eq!(node.expect(EventKind::Put).mlength, 5000);
     assert_eq!(raw.read_to_end(), []);
 }
+
+#[test]
+fn a_peer_whose_message_is_held_may_hang_up_and_call_again() {
+    let (node, low, high, port) = node(|_| {});
+    node.core.set_lazy_portal(PORTAL).unwrap();
+    for round in 1..=3 {
+        let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+        raw.put(&put_header(tcp(low), tcp(high), 100, false), NO_COOKIES, &[1; 100]);
+        drop(raw);
+        wait_for("the end", || node.counters().closed_by_peer == round);
+    }
+    // What they sent is still there to be had.
+    for _ in 0..3 {
+        node.offer(room(100));
+        assert_eq!(node.expect(EventKind::Put).mlength, 100);
+    }
+}
