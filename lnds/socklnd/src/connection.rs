@@ -7,6 +7,7 @@
 use crate::config::SocklndConfig;
 use crate::ni::SockNi;
 use crate::peer::Peer;
+use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use crate::proto::{ConnectionType, Version};
 use crate::receive::ReceiveSide;
 use crate::receive_turn::ReceiveTurn;
@@ -41,6 +42,8 @@ pub(crate) struct Connection {
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
     pub(crate) remote: IpAddr,
+    /// Whether the other end has a port that only privileged processes get.
+    pub(crate) privileged: bool,
     pub(crate) peer: Arc<Peer>,
     /// The core's name of the interface.
     pub(crate) lnet_ni: Arc<Ni>,
@@ -94,6 +97,8 @@ impl Connection {
         now: Instant,
     ) -> Arc<Self> {
         let Settled { socket, kind, version, order, remote } = settled;
+        let other_end = socket.peer_addr().ok().and_then(|address| address.as_socket());
+        let privileged = other_end.is_some_and(|address| address.port() <= LAST_PRIVILEGED_PORT);
         Arc::new(Self {
             id,
             socket,
@@ -101,6 +106,7 @@ impl Connection {
             version,
             order,
             remote,
+            privileged,
             peer: Arc::clone(peer),
             lnet_ni,
             scheduler,

@@ -657,3 +657,26 @@ fn a_peer_whose_message_is_held_may_hang_up_and_call_again() {
         assert_eq!(node.expect(EventKind::Put).mlength, 100);
     }
 }
+
+#[test]
+fn who_only_claims_a_nid_does_not_end_what_a_privileged_process_of_that_host_began() {
+    let (node, low, high, port) = node(|_| {});
+    let Some(from_port) = (600..1000).rev().find(|port| TcpListener::bind((low, *port)).is_ok()) else {
+        eprintln!("skipped: no privileged port to be had; run as root");
+        return;
+    };
+    let call = |from_port, incarnation| {
+        let mut raw = Raw::connect(low.into(), from_port, high.into(), port);
+        let hello = Hello { src_incarnation: incarnation, ..hello(low, high, Some(ConnectionType::Control)) };
+        raw.say(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
+        let answer = raw.read_hello().connection_type;
+        (raw, answer)
+    };
+    let (mut privileged, answer) = call(from_port, 7);
+    assert_eq!(answer, Some(ConnectionType::Control));
+    // Had the first of these ended it, the second would be let in.
+    assert_eq!((call(0, 8).1, call(0, 8).1), (None, None));
+    node.offer(room(8));
+    privileged.put(&put_header(tcp(low), tcp(high), 8, false), NO_COOKIES, &[1; 8]);
+    assert_eq!(node.expect(EventKind::Put).mlength, 8);
+}

@@ -143,7 +143,7 @@ impl<T> Slots<T> {
         Some(object)
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn len(&self) -> usize {
         self.slots.iter().filter(|e| e.1.is_some()).count()
     }

@@ -152,7 +152,7 @@ impl MatchTable {
     }
 
     /// How many entries there are.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

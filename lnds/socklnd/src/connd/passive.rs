@@ -7,7 +7,7 @@ use crate::decide::identity::identify;
 use crate::driver::Shared;
 use crate::handshake::{self, PassiveStep};
 use crate::ni::SockNi;
-use crate::proto::acceptor::{REFUSAL, admit_port};
+use crate::proto::acceptor::{LAST_PRIVILEGED_PORT, REFUSAL, admit_port};
 use crate::proto::{ConnectionType, Hello, Version};
 use crate::sockets;
 use lnet_core::Errno;
@@ -177,7 +177,10 @@ impl Work<'_> {
             Admission::Refuse(refusal) => {
                 ni.counts.refused.add();
                 log::debug!("turned down a connection from {}: {refusal:?}", peer.name());
-                if refusal == Refusal::OtherLife {
+                // On a peer's host anybody may claim its NID (see `identify`), but not end what a privileged
+                // process there has begun.
+                let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
+                if refusal == Refusal::OtherLife && may_end {
                     peer.end_all(Errno::ConnectionReset);
                 }
                 refuse(ni, &socket, hello.version, identity.id.nid);

@@ -29,6 +29,11 @@ impl Peer {
         self.retire();
     }
 
+    /// Whether any of its connections is to a privileged process.
+    pub(crate) fn has_privileged(&self) -> bool {
+        lock(&self.state).connections.iter().any(|slot| slot.connection.privileged)
+    }
+
     /// What a caller is judged by.
     pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr) -> Known {
         let state = lock(&self.state);
