@@ -26,6 +26,7 @@ mod socket_io;
 mod sockets;
 mod sync;
 mod transmit;
+mod wake;
 
 pub use config::{AcceptFrom, SocklndConfig};
 pub use counters::SocklndCounters;

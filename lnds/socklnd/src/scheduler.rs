@@ -3,7 +3,8 @@
 
 use crate::connection::Connection;
 use crate::sync::lock;
-use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use crate::wake::{WAKE, Wake, epoll_with_wake};
+use rustix::event::{Timespec, epoll};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
@@ -15,8 +16,6 @@ use std::time::Duration;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// Names the wake-up descriptor among the events.
-const WAKE: u64 = u64::MAX;
 /// While an application's thread asks again and again, the scheduler's own stands back: being woken for
 /// what the other takes would cost both of them more than the message. So long it looks away at once; what
 /// comes when the application has stopped asking waits so long at worst.
@@ -27,7 +26,7 @@ const POLLS: u64 = 4;
 
 pub(crate) struct Scheduler {
     epoll: OwnedFd,
-    wake: OwnedFd,
+    wake: Wake,
     connections: Mutex<Slab<Registered>>,
     generation: AtomicU64,
     /// Connections to be looked at though the kernel has nothing new on them.
@@ -50,11 +49,7 @@ struct Registered {
 
 impl Scheduler {
     pub(crate) fn new() -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        // Edge-triggered: each write to it is an event, and nobody need read it.
-        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), flags)?;
+        let (epoll, wake) = epoll_with_wake()?;
         Ok(Self {
             epoll,
             wake,
@@ -101,8 +96,7 @@ impl Scheduler {
 
     /// Makes one thread that waits look round.
     pub(crate) fn wake(&self) {
-        // It fails only when the counter is full, and then the event is there already.
-        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        self.wake.wake();
     }
 
     /// The scheduler's own thread. Applications' threads wait in `visited`.

@@ -12,10 +12,11 @@ use crate::driver::Shared;
 use crate::ni::SockNi;
 use crate::peer::Peer;
 use crate::sync::lock;
+use crate::wake::{WAKE, Wake, epoll_with_wake};
 use active::Active;
 use lnet_core::Errno;
 use passive::Passive;
-use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::event::{Timespec, epoll};
 use slab::Slab;
 use socket2::Socket;
 use std::collections::{HashMap, VecDeque, hash_map};
@@ -28,7 +29,6 @@ use std::time::{Duration, Instant};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
-const WAKE: u64 = u64::MAX;
 /// Handshakes in progress; beyond that the oldest callers are dropped.
 const MAX_HANDSHAKES: usize = 1024;
 /// Of the descriptors that the process may have, strangers get at most one in so many.
@@ -39,7 +39,7 @@ const SCAN: Duration = Duration::from_secs(1);
 /// What other threads see of the connecting thread.
 pub(crate) struct Connd {
     epoll: OwnedFd,
-    wake: OwnedFd,
+    wake: Wake,
     commands: Mutex<Commands>,
     listening: Mutex<HashMap<SocketAddr, Listening>>,
     /// It has been said that privileged ports are not to be had.
@@ -73,10 +73,7 @@ struct Removed(Mutex<bool>, Condvar);
 
 impl Connd {
     pub(crate) fn new() -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), flags)?;
+        let (epoll, wake) = epoll_with_wake()?;
         Ok(Self {
             epoll,
             wake,
@@ -164,8 +161,7 @@ impl Connd {
     }
 
     fn wake(&self) {
-        // It fails only when the counter is full, and then the event is there already.
-        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        self.wake.wake();
     }
 
     /// Whether an interface was the last to listen on its address.
