@@ -136,11 +136,11 @@ impl Scheduler {
     /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
-        if timeout.is_zero()
-            && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS)
-            && let Some(hot) = lock(&self.hot).upgrade()
-        {
-            return hot.poll();
+        if timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS) {
+            let hot = lock(&self.hot).upgrade();
+            if let Some(hot) = hot {
+                return hot.poll();
+            }
         }
         self.visited.store(true, Ordering::SeqCst);
         let work = self.work.load(Ordering::SeqCst);
