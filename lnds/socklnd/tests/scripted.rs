@@ -502,6 +502,8 @@ fn a_message_that_stops_half_way_times_out() {
 fn a_peer_that_does_not_read_times_out() {
     let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(500));
     let _control = Raw::open(low, high, port, ConnectionType::Control);
+    // The answer is said before the connection is used.
+    wait_for("the connection", || node.counters().accepted == 1);
     for _ in 0..20 {
         node.put(node.bind_bytes(pattern(1 << 20, 1)), tcp(low), false);
     }
@@ -617,6 +619,8 @@ fn a_stranger_from_an_unprivileged_port_gets_a_name_of_our_making() {
 fn a_peer_known_by_its_own_call_is_not_called_while_that_lasts() {
     let (node, low, high, port) = node(|_| {});
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    // The answer is said before the connection is used.
+    wait_for("the connection", || node.counters().accepted == 1);
     node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
     assert_eq!(raw.read_lnet().2.len(), 5000);
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
