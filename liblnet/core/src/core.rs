@@ -1,6 +1,5 @@
 //! One LNet node without its threads: what it consists of, its start and its end.
 
-use crate::errno::Errno;
 use crate::event::EventQueue;
 use crate::fault::FailRules;
 use crate::lnd::{Driver, Upcalls};
@@ -12,6 +11,7 @@ use crate::stats::{Fate, NodeCounters};
 use crate::sync::{Mutex, lock};
 use crate::topology::{Distance, Nets, Ni, NiTunables, PeerNi, PeerTable};
 use arc_swap::ArcSwap;
+use lnet_wire::Errno;
 use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,11 +1,11 @@
 //! PUT and GET as the application starts them.
 
 use crate::core::Core;
-use crate::errno::Errno;
 use crate::event::{Event, EventKind, EventParty};
 use crate::memory::{Answer, Md, MdHandle, MdSpec};
 use crate::message::Message;
 use crate::select;
+use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
 use std::sync::Arc;
 

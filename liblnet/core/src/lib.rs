@@ -11,7 +11,6 @@
 mod core;
 pub mod credit;
 mod data;
-pub mod errno;
 pub mod event;
 mod fault;
 pub mod lnd;
@@ -29,8 +28,8 @@ pub mod topology;
 
 pub use crate::core::{Core, CoreConfig};
 pub use data::Target;
-pub use errno::Errno;
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
+pub use lnet_wire::Errno;
 pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle};
 pub use message::Message;
 pub use portal::{InsertPosition, MatchId};

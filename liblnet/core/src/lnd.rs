@@ -8,9 +8,9 @@
 //! No lock of the core's is held during any call in either direction, so a driver may call up from inside
 //! `send`.
 
-use crate::errno::Errno;
 use crate::message::Message;
 use crate::topology::Ni;
+use lnet_wire::Errno;
 use lnet_wire::{Header, NetType, Nid};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,13 +1,13 @@
 //! Match entries, memory descriptors and event queues: made, joined and taken apart by the application.
 
 use crate::core::{Core, me_place};
-use crate::errno::Errno;
 use crate::event::{EventHandler, EventQueue, Polled};
 use crate::lnd::Verdict;
 use crate::memory::{EqHandle, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place, Settled};
 use crate::portal::{Criteria, InsertPosition, MatchId, Portal};
 use crate::receive::Arrival;
 use crate::send::send_deferred;
+use lnet_wire::Errno;
 use std::any::Any;
 use std::sync::Arc;
 

@@ -4,9 +4,9 @@
 //! interface comes or goes; the new one is in place before the old one is taken away.
 
 use crate::core::Core;
-use crate::errno::Errno;
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
+use lnet_wire::Errno;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{PING_MATCH_BITS, RESERVED_PORTAL};
 use std::any::Any;

@@ -1,7 +1,6 @@
 //! What becomes of a message that arrives.
 
 use crate::core::Core;
-use crate::errno::Errno;
 use crate::event::{Event, EventKind, EventParty};
 use crate::lnd::{HeldReceive, Upcalls, Verdict, Violation};
 use crate::memory::{Access, Answer, MdHandle, MdOptions};
@@ -9,6 +8,7 @@ use crate::message::Message;
 use crate::portal::{Delayed, Found, Incoming, Request};
 use crate::stats::Fate;
 use crate::topology::{Nets, Ni};
+use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
 use std::sync::Arc;
 

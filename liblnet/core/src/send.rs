@@ -6,13 +6,13 @@
 //! some depth on their messages leave only when the outermost handler has returned.
 
 use crate::core::Core;
-use crate::errno::Errno;
 use crate::event::{Event, handler_depth, in_handler};
 use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
 use crate::message::Message;
 use crate::stats::Fate;
 use crate::sync::lock;
+use lnet_wire::Errno;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod byte_order;
+mod errno;
 pub mod expression;
 pub mod header;
 pub mod ip_range;
@@ -13,10 +14,14 @@ pub mod lnd_table;
 pub mod nid;
 mod nid_interval;
 pub mod nid_range;
+#[cfg(feature = "serde")]
+mod nid_serde;
 pub mod nid_text;
 pub mod ping_info;
+mod selector;
 pub mod text;
 
+pub use errno::Errno;
 pub use expression::Expression;
 pub use header::{Body, Header, HeaderError, MessageType, WireHandle};
 pub use ip_range::IpRange;
@@ -24,6 +29,7 @@ pub use nid::{NetId, NetType, Nid, Pid, ProcessId};
 pub use nid_range::NidList;
 pub use nid_text::{AnyNid, RawNet, RawNid};
 pub use ping_info::{Features, NiStatus, PingEntry, PingInfo};
+pub use selector::Selector;
 pub use text::TextError;
 
 /// The largest payload of one message: 1 MiB (`LNET_MTU`).

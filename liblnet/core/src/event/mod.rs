@@ -6,8 +6,8 @@ mod queue;
 pub(crate) use context::{enter_handler, handler_depth, in_handler};
 pub use queue::{EventHandler, EventQueue, Polled};
 
-use crate::errno::Errno;
 use crate::memory::{MdHandle, MdSpec};
+use lnet_wire::Errno;
 use lnet_wire::{Nid, Pid};
 
 /// What happened, with the C API's numbers.

@@ -1,8 +1,8 @@
 //! Event queues: a ring that readers empty, a handler that is called, or both.
 
 use super::{Event, enter_handler, in_handler};
-use crate::errno::Errno;
 use crate::sync::{Condvar, Mutex, lock, thread};
+use lnet_wire::Errno;
 use std::fmt;
 
 /// Called with every event of a queue, on whichever thread completed the operation, holding no lock of the

@@ -4,8 +4,8 @@
 //! Layout, opaque to everybody: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot.
 //! A slot whose generations are used up is retired.
 
-use crate::errno::Errno;
 use crate::sync::{Mutex, lock};
+use lnet_wire::Errno;
 use std::cell::Cell;
 
 const KIND_MD: u64 = 1;

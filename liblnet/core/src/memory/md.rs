@@ -7,9 +7,9 @@
 
 use super::spec::{MdOptions, MdSpec};
 use super::{MdHandle, MdMemory, MeHandle};
-use crate::errno::Errno;
 use crate::event::{Event, EventQueue, in_handler};
 use crate::sync::{Condvar, Mutex, lock};
+use lnet_wire::Errno;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;

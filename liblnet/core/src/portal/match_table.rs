@@ -5,9 +5,9 @@
 //! however many exact entries there are.
 
 use super::criteria::{Criteria, InsertPosition, Kind, Request};
-use crate::errno::Errno;
 use crate::memory::{Charge, Md, Slot, Slots};
 use foldhash::HashMap;
+use lnet_wire::Errno;
 use lnet_wire::ProcessId;
 use std::sync::Arc;
 

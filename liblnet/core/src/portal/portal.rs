@@ -2,11 +2,11 @@
 
 use super::criteria::{Criteria, InsertPosition, Kind, Request};
 use super::match_table::{Found, MatchTable};
-use crate::errno::Errno;
 use crate::lnd::HeldReceive;
 use crate::memory::{Md, Slot};
 use crate::message::Message;
 use crate::sync::{Mutex, lock};
+use lnet_wire::Errno;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! For now the plainest rule that is right with one rail: the caller's source, or the first interface on
 //! the destination's net; the destination as given.
 
-use crate::errno::Errno;
 use crate::topology::{Nets, Ni};
+use lnet_wire::Errno;
 use lnet_wire::Nid;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! a lock.
 
 use super::Ni;
-use crate::errno::Errno;
+use lnet_wire::Errno;
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 macro_rules! errno {
-    ($($(#[$doc:meta])* $name:ident = $number:literal, $c:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $c:literal, $text:literal;)*) => {
         /// A Linux error number. [`Errno::to_c`] is what C callers get: the negative number.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(i32)]
@@ -19,74 +19,99 @@ macro_rules! errno {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $c),* }
             }
+
+            /// What `strerror` says of it.
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
         }
     };
 }
 
 errno! {
     /// Operation not permitted.
-    NotPermitted = 1, "EPERM";
+    NotPermitted = 1, "EPERM", "Operation not permitted";
     /// No such object.
-    NotFound = 2, "ENOENT";
+    NotFound = 2, "ENOENT", "No such file or directory";
     /// Interrupted.
-    Interrupted = 4, "EINTR";
+    Interrupted = 4, "EINTR", "Interrupted system call";
     /// Input/output error.
-    Io = 5, "EIO";
+    Io = 5, "EIO", "Input/output error";
     /// List too long.
-    TooBig = 7, "E2BIG";
+    TooBig = 7, "E2BIG", "Argument list too long";
+    /// No child.
+    NoChild = 10, "ECHILD", "No child processes";
+    /// Try again.
+    Again = 11, "EAGAIN", "Resource temporarily unavailable";
     /// Out of memory.
-    NoMemory = 12, "ENOMEM";
+    NoMemory = 12, "ENOMEM", "Cannot allocate memory";
     /// Not allowed to this user.
-    Access = 13, "EACCES";
+    Access = 13, "EACCES", "Permission denied";
     /// A pointer that cannot be used.
-    Fault = 14, "EFAULT";
+    Fault = 14, "EFAULT", "Bad address";
     /// In use.
-    Busy = 16, "EBUSY";
+    Busy = 16, "EBUSY", "Device or resource busy";
     /// There is one already.
-    Exists = 17, "EEXIST";
+    Exists = 17, "EEXIST", "File exists";
     /// No such device.
-    NoDevice = 19, "ENODEV";
+    NoDevice = 19, "ENODEV", "No such device";
     /// Invalid argument.
-    Invalid = 22, "EINVAL";
+    Invalid = 22, "EINVAL", "Invalid argument";
+    /// No room left.
+    NoSpace = 28, "ENOSPC", "No space left on device";
     /// Broken pipe.
-    Pipe = 32, "EPIPE";
+    Pipe = 32, "EPIPE", "Broken pipe";
+    /// Out of range.
+    OutOfRange = 34, "ERANGE", "Numerical result out of range";
     /// The peer breaks the protocol.
-    Protocol = 71, "EPROTO";
+    Protocol = 71, "EPROTO", "Protocol error";
     /// Events were lost.
-    Overflow = 75, "EOVERFLOW";
+    Overflow = 75, "EOVERFLOW", "Value too large for defined data type";
+    /// Not unique on the network.
+    NotUnique = 76, "ENOTUNIQ", "Name not unique on network";
+    /// Too many users.
+    TooManyUsers = 87, "EUSERS", "Too many users";
     /// Message too long.
-    MessageSize = 90, "EMSGSIZE";
+    MessageSize = 90, "EMSGSIZE", "Message too long";
     /// That kind of network is not supported.
-    ProtocolNotSupported = 93, "EPROTONOSUPPORT";
+    ProtocolNotSupported = 93, "EPROTONOSUPPORT", "Protocol not supported";
     /// Not supported (yet).
-    NotSupported = 95, "EOPNOTSUPP";
+    NotSupported = 95, "EOPNOTSUPP", "Operation not supported";
     /// The port or address is in use.
-    AddressInUse = 98, "EADDRINUSE";
+    AddressInUse = 98, "EADDRINUSE", "Address already in use";
     /// This machine has no such address.
-    AddressNotAvailable = 99, "EADDRNOTAVAIL";
+    AddressNotAvailable = 99, "EADDRNOTAVAIL", "Cannot assign requested address";
     /// The network is down.
-    NetworkDown = 100, "ENETDOWN";
+    NetworkDown = 100, "ENETDOWN", "Network is down";
     /// No way to that network.
-    NetworkUnreachable = 101, "ENETUNREACH";
+    NetworkUnreachable = 101, "ENETUNREACH", "Network is unreachable";
     /// The connection was broken off on this side.
-    ConnectionAborted = 103, "ECONNABORTED";
+    ConnectionAborted = 103, "ECONNABORTED", "Software caused connection abort";
     /// The connection was broken off by the peer.
-    ConnectionReset = 104, "ECONNRESET";
+    ConnectionReset = 104, "ECONNRESET", "Connection reset by peer";
     /// Shutting down.
-    Shutdown = 108, "ESHUTDOWN";
+    Shutdown = 108, "ESHUTDOWN", "Cannot send after transport endpoint shutdown";
     /// Timed out.
-    TimedOut = 110, "ETIMEDOUT";
+    TimedOut = 110, "ETIMEDOUT", "Connection timed out";
     /// Nobody listens there.
-    ConnectionRefused = 111, "ECONNREFUSED";
+    ConnectionRefused = 111, "ECONNREFUSED", "Connection refused";
     /// No way to that host.
-    HostUnreachable = 113, "EHOSTUNREACH";
+    HostUnreachable = 113, "EHOSTUNREACH", "No route to host";
     /// Already under way.
-    Already = 114, "EALREADY";
+    Already = 114, "EALREADY", "Operation already in progress";
     /// Cancelled.
-    Cancelled = 125, "ECANCELED";
+    Cancelled = 125, "ECANCELED", "Operation canceled";
 }
 
 impl Errno {
+    /// What a C function returned: the error with this negative number; [`Errno::Io`] where LNet has none.
+    pub const fn from_c(number: i32) -> Self {
+        match Self::from_number(number.saturating_neg()) {
+            Some(errno) => errno,
+            None => Self::Io,
+        }
+    }
+
     /// What a C function returns: the negative number.
     pub const fn to_c(self) -> i32 {
         -(self as i32)

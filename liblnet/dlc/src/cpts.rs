@@ -1,0 +1,52 @@
+//! CPU partitions as they are written: `0`, `[0,1]`, `[0-3/2]`.
+
+use lnet_wire::Expression;
+use lnet_wire::text::{Problem, TextError};
+use std::fmt;
+use std::str::FromStr;
+
+/// The most partitions one list may name.
+const MAX_CPTS: usize = 128;
+
+/// CPU partitions that something is bound to; empty: all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct CptList(Vec<u32>);
+
+impl CptList {
+    /// Exactly these.
+    pub const fn new(cpts: Vec<u32>) -> Self {
+        Self(cpts)
+    }
+
+    /// Their numbers as written.
+    pub fn as_slice(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// Whether no partition is named.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromStr for CptList {
+    type Err = TextError;
+
+    /// Reads a number or a bracketed list of at most 128 numbers.
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let expression = Expression::parse(text, 0..=u32::MAX)?;
+        let too_many = |_| TextError { problem: Problem::OutOfBounds(0, MAX_CPTS as u32 - 1), at: 0 };
+        expression.values(MAX_CPTS).map(Self).map_err(too_many)
+    }
+}
+
+/// `[0,1]`: always in brackets, one by one.
+impl fmt::Display for CptList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (i, cpt) in self.0.iter().enumerate() {
+            write!(f, "{}{cpt}", if i > 0 { "," } else { "" })?;
+        }
+        f.write_str("]")
+    }
+}

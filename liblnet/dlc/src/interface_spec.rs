@@ -1,0 +1,114 @@
+//! Interfaces as they are written on a command line or in a file: `eth0`, `eth0[0,1]`, `127.0.1.1`.
+
+use crate::CptList;
+use lnet_wire::TextError;
+use std::fmt;
+use thiserror::Error;
+
+/// Longest name, without CPTs; one more is C's terminating zero (`LNET_MAX_STR_LEN`). The system's own names
+/// have at most 15; addresses have more.
+const MAX_NAME: usize = 127;
+
+/// An interface and the CPU partitions that it is bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterfaceSpec {
+    /// Its name, or one of its addresses.
+    pub name: String,
+    /// Where it is to be bound; `None` where nothing was said.
+    pub cpts: Option<CptList>,
+}
+
+/// What is wrong with a list of interfaces.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum InterfaceError {
+    /// No name.
+    #[error("an interface without a name")]
+    Nameless,
+    /// A name that no interface can have.
+    #[error("'{0}...' is longer than 127 characters")]
+    TooLong(String),
+    /// `[` without `]`, or something behind it.
+    #[error("'{0}': a '[' needs its ']' at the end")]
+    Bracket(String),
+    /// CPTs that cannot be read.
+    #[error("'{0}': CPTs: {1}")]
+    Cpts(String, TextError),
+}
+
+impl InterfaceSpec {
+    /// The interface with this name and nothing said of CPTs.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), cpts: None }
+    }
+
+    /// Reads one interface; blanks around it are passed over.
+    pub fn parse(text: &str) -> Result<Self, InterfaceError> {
+        let text = text.trim();
+        let (name, cpts) = match text.split_once('[') {
+            None => (text, None),
+            Some((name, rest)) if rest.find(']') == Some(rest.len().saturating_sub(1)) => {
+                let list = &text[name.len()..];
+                let cpts = list.parse().map_err(|error| InterfaceError::Cpts(text.to_owned(), error))?;
+                (name.trim_end(), Some(cpts))
+            }
+            Some(_) => return Err(InterfaceError::Bracket(text.to_owned())),
+        };
+        match name.len() {
+            0 => Err(InterfaceError::Nameless),
+            1..=MAX_NAME => Ok(Self { name: name.to_owned(), cpts }),
+            _ => Err(InterfaceError::TooLong(name.chars().take(15).collect())),
+        }
+    }
+
+    /// Reads interfaces between commas; commas in brackets do not count.
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, InterfaceError> {
+        split_outside_brackets(text).map(Self::parse).collect()
+    }
+}
+
+/// The parts between commas that are not within brackets.
+pub fn split_outside_brackets(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_u32;
+    text.split(move |letter| {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    })
+}
+
+impl fmt::Display for InterfaceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.cpts.as_ref().map_or(Ok(()), |cpts| cpts.fmt(f))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_split_at_commas_outside_brackets() {
+        let spec = |name: &str, cpts: Option<&[u32]>| InterfaceSpec {
+            name: name.into(),
+            cpts: cpts.map(|cpts| CptList::new(cpts.to_vec())),
+        };
+        let table = [
+            ("eth0", vec![spec("eth0", None)]),
+            (
+                "eth0[0,2], eth1 ,127.0.1.1",
+                vec![spec("eth0", Some(&[0, 2])), spec("eth1", None), spec("127.0.1.1", None)],
+            ),
+            ("eth0[0-3/2]", vec![spec("eth0", Some(&[0, 2]))]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(InterfaceSpec::parse_list(text), Ok(expected), "{text}");
+        }
+        for wrong in ["", "eth0,", "eth0[0", "eth0[0]x", "[0]", "eth0[a]", &"x".repeat(128)] {
+            assert!(InterfaceSpec::parse_list(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Dynamic LNet configuration (DLC): what `lnetctl` and liblnetconfig are made of.
+//!
+//! - [`request`]: what a node can be asked, one request for each control call of the kernel, and the
+//!   [`Backend`] that answers: a node in this process or the control socket of another.
+//! - [`ops`]: the operations of the DLC API (`lustre_lnet_*`), over a backend.
+//! - [`model`] and [`yaml`]: the configuration as a value, and the YAML that it is written in.
+//! - [`value`]: what is shown, and how it is written.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod cpts;
+pub mod export;
+pub mod import;
+pub mod interface_spec;
+pub mod interfaces;
+pub mod ip2nets;
+pub mod model;
+pub mod ops;
+mod rc;
+pub mod report;
+pub mod request;
+pub mod value;
+pub mod yaml;
+
+pub use cpts::CptList;
+pub use interface_spec::InterfaceSpec;
+pub use rc::Rc;
+pub use report::{Operation, Report, SeqNo};
+pub use request::{Backend, Reply, Request};
+pub use value::Value;

@@ -1,0 +1,178 @@
+//! The configuration as a value: what every form of YAML comes to (DLC sheet 2 and 3).
+//!
+//! Everything in it has been checked as far as that is possible without a node; each item knows where in its
+//! file it stood, so that later errors can say so.
+
+use crate::ip2nets::Rule;
+use crate::ops::global::Setting;
+use crate::ops::policy::RuleAction;
+use crate::request::{LndTunables, NiTunables};
+use crate::{CptList, InterfaceSpec, SeqNo};
+use lnet_wire::{NetId, Nid, ProcessId, Selector};
+use std::fmt;
+
+/// A place in a file, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Line.
+    pub line: u32,
+    /// Column, in characters.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// An item, where it stood, and the number its author gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item<T> {
+    /// What it says.
+    pub it: T,
+    /// Where it begins.
+    pub at: Place,
+    /// Its `seq_no`.
+    pub seq_no: SeqNo,
+}
+
+/// A file: its blocks in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// In the order of the file.
+    pub blocks: Vec<Block>,
+}
+
+/// What stands under one top-level key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// `net`
+    Net(Vec<Item<NetItem>>),
+    /// `ip2nets`
+    Ip2nets(Vec<Item<Ip2netsItem>>),
+    /// `route`
+    Route(Vec<Item<RouteItem>>),
+    /// `peer`, `peers`
+    Peer(Vec<Item<PeerItem>>),
+    /// `routing`: `enable`, where it is said.
+    Routing(Item<Option<bool>>),
+    /// `buffers`: tiny, small, large.
+    Buffers(Item<[Option<u32>; 3]>),
+    /// `global`, `numa`: settings in the order of the file.
+    Global(Item<Vec<(Setting, i64)>>),
+    /// `udsp`, `selection`
+    Udsp(Vec<Item<UdspItem>>),
+    /// `statistics`
+    Statistics(Item<()>),
+    /// `ping`
+    Ping(Vec<Item<PingItem>>),
+    /// `discover`
+    Discover(Vec<Item<DiscoverItem>>),
+}
+
+/// Interfaces of one net.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetItem {
+    /// Which net; with `show`, none is all.
+    pub net: Option<NetId>,
+    /// Its interfaces.
+    pub nis: Vec<NiItem>,
+    /// A rule in the legacy grammar, in place of both.
+    pub ip2net: Option<String>,
+    /// For `show`: verbosity.
+    pub detail: Option<u32>,
+}
+
+/// One interface.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NiItem {
+    /// Its name or address; none only in items for `del` and `show`, and for nets without interfaces.
+    pub interface: Option<InterfaceSpec>,
+    /// What every driver has.
+    pub tunables: NiTunables,
+    /// What this driver has.
+    pub lnd: LndTunables,
+    /// Where it is bound.
+    pub cpts: Option<CptList>,
+}
+
+/// A rule of the `ip2nets` block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ip2netsItem {
+    /// Net, interfaces, addresses.
+    pub rule: Rule,
+    /// For what is made by it.
+    pub tunables: NiTunables,
+    /// For what is made by it.
+    pub lnd: LndTunables,
+    /// For what is made by it.
+    pub cpts: Option<CptList>,
+}
+
+/// Routes to one net.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RouteItem {
+    /// To which net.
+    pub net: Option<NetId>,
+    /// By which nodes, as written: a list of NID ranges.
+    pub gateway: Option<String>,
+    /// Over how many nodes.
+    pub hops: Option<u32>,
+    /// Smaller is preferred.
+    pub priority: Option<u32>,
+    /// The gateway's health sensitivity.
+    pub sensitivity: Option<u32>,
+    /// For `show`: verbosity.
+    pub detail: Option<u32>,
+}
+
+/// A peer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeerItem {
+    /// Its primary NID.
+    pub primary: Option<Nid>,
+    /// Its NIDs, expanded, the primary among them or not; `None`: not said (which matters to `del`).
+    pub nids: Option<Vec<Nid>>,
+    /// Whether it is multi-rail.
+    pub multi_rail: bool,
+    /// Whether `nids` are all that it has: others are taken from it (the design document's `peers`, C6).
+    pub replace: bool,
+    /// For `show`: verbosity.
+    pub detail: Option<u32>,
+}
+
+/// A selection rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UdspItem {
+    /// Its place; for `del` and `show`: which.
+    pub index: Option<u32>,
+    /// Interfaces of this node.
+    pub src: Option<Selector>,
+    /// Other nodes'.
+    pub dst: Option<Selector>,
+    /// Routers.
+    pub rte: Option<Selector>,
+    /// What it does.
+    pub action: RuleAction,
+}
+
+/// A ping to be made by `exec`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PingItem {
+    /// Whom.
+    pub target: ProcessId,
+    /// How long to wait, in milliseconds.
+    pub timeout_ms: Option<u32>,
+    /// By which of the node's own NIDs.
+    pub source: Option<Nid>,
+}
+
+/// A discovery to be made by `exec`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiscoverItem {
+    /// Whom.
+    pub target: ProcessId,
+    /// Even if it is known already.
+    pub force: bool,
+}

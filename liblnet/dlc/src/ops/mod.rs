@@ -1,0 +1,17 @@
+//! The operations of the DLC API (DLC sheet 6.4), in Rust: what `lnetctl` and the C functions
+//! `lustre_lnet_*` call.
+//!
+//! Every operation takes the node that it is about, records in the [`Report`](crate::Report) how it went and
+//! what is shown, and returns what the C function returns. Arguments are texts where C has texts, so that
+//! what is missing or cannot be read is judged, and worded, in one place.
+
+pub mod global;
+pub mod lnet;
+pub mod net;
+pub mod peer;
+pub mod ping;
+pub mod policy;
+pub mod recovery;
+pub mod route;
+pub mod routing;
+pub mod stats;

@@ -1,0 +1,154 @@
+//! What a DLC call has to say: the errors, and what was to be shown.
+
+use crate::{Rc, Value};
+use std::fmt::Display;
+
+/// What was tried; the first level of the error tree (DLC sheet 1.5). The odd ones are `lnetctl`'s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `add`
+    Add,
+    /// `del`
+    Del,
+    /// `show`
+    Show,
+    /// `dbg`
+    Debug,
+    /// `manage`
+    Manage,
+    /// `configure`
+    Configure,
+    /// `unconfigure`
+    Unconfigure,
+    /// `yaml`: the file itself.
+    Yaml,
+    /// `parser`: a number on the command line.
+    Parser,
+    /// `peer`, with `add` or `del` below it.
+    Peer,
+    /// `ni`, with `add` below it.
+    Ni,
+    /// `lnetctl`
+    Lnetctl,
+}
+
+impl Operation {
+    /// Its word in the tree.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Del => "del",
+            Self::Show => "show",
+            Self::Debug => "dbg",
+            Self::Manage => "manage",
+            Self::Configure => "configure",
+            Self::Unconfigure => "unconfigure",
+            Self::Yaml => "yaml",
+            Self::Parser => "parser",
+            Self::Peer => "peer",
+            Self::Ni => "ni",
+            Self::Lnetctl => "lnetctl",
+        }
+    }
+}
+
+/// The number by which the author of a file finds an item's errors again; none on the command line (2.14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeqNo(Option<u32>);
+
+impl SeqNo {
+    /// No number.
+    pub const NONE: Self = Self(None);
+
+    /// From C: negative is none.
+    pub fn from_c(number: i32) -> Self {
+        Self(u32::try_from(number).ok())
+    }
+}
+
+/// What one or several DLC calls had to say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Operation -> sequence of entity -> `seq_no`, `errno`, `descr`. Successes are in it too, with 0.
+    pub errors: Value,
+    /// What was to be shown; an empty mapping for nothing.
+    pub shown: Value,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self { errors: Value::map(), shown: Value::map() }
+    }
+}
+
+impl Report {
+    /// Nothing said yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Records how `operation` on `entity` ended, and returns `rc`. `description` is one line.
+    pub fn end(
+        &mut self,
+        operation: Operation,
+        entity: &str,
+        seq_no: SeqNo,
+        rc: Rc,
+        description: impl Display,
+    ) -> Rc {
+        let mut entry = Value::map();
+        if let Some(number) = seq_no.0 {
+            entry.push("seq_no", number);
+        }
+        entry.push("errno", rc.0);
+        // A quote or a line feed within would end the scalar.
+        let line = description.to_string().replace(['\n', '\r'], " ").replace('\\', "/").replace('"', "'");
+        entry.push("descr", Value::Quoted(line));
+        let item = Value::map().with(entity, entry);
+        self.errors.merge(Value::map().with(operation.word(), vec![item]));
+        rc
+    }
+
+    /// Records that `operation` on `entity` went well.
+    pub fn success(&mut self, operation: Operation, entity: &str, seq_no: SeqNo) -> Rc {
+        self.end(operation, entity, seq_no, Rc::OK, "success")
+    }
+
+    /// Shows `value` under the top-level key `key`; see [`Value::merge`].
+    pub fn show(&mut self, key: &str, value: impl Into<Value>) {
+        self.shown.merge(Value::map().with(key, value));
+    }
+
+    /// The errors as text.
+    pub fn errors_to_yaml(&self) -> String {
+        self.errors.to_yaml()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_one_operation_share_its_key() {
+        let mut report = Report::new();
+        let _ = report.end(Operation::Add, "net", SeqNo::from_c(7), Rc(-17), "it \"is\"\nthere");
+        let _ = report.success(Operation::Add, "route", SeqNo::NONE);
+        let _ = report.end(Operation::Del, "peer_ni", SeqNo::from_c(-1), Rc(-2), "no");
+        let expected = "\
+add:
+    - net:
+          seq_no: 7
+          errno: -17
+          descr: \"it 'is' there\"
+    - route:
+          errno: 0
+          descr: \"success\"
+del:
+    - peer_ni:
+          errno: -2
+          descr: \"no\"
+";
+        assert_eq!(report.errors_to_yaml(), expected);
+    }
+}

@@ -1,0 +1,145 @@
+//! Interfaces of this node.
+
+use super::{ElementStats, MessageStats};
+use crate::CptList;
+use lnet_wire::{NetId, Nid};
+use serde::{Deserialize, Serialize};
+
+/// What every driver has for an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NiTunables {
+    /// Seconds of silence after which a peer counts as dead.
+    pub peer_timeout: Option<u32>,
+    /// Messages under way to one peer NI.
+    pub peer_credits: Option<u32>,
+    /// Router buffers that one peer may occupy.
+    pub peer_buffer_credits: Option<u32>,
+    /// Messages under way on the interface.
+    pub credits: Option<u32>,
+}
+
+/// What only one kind of driver has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LndTunables {
+    /// `tcp`: connections for bulk in each direction to one peer NI; 0: as many as the link deserves.
+    pub conns_per_peer: Option<u16>,
+}
+
+/// Adds an interface. What is `None` takes the driver's default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddLocalNi {
+    /// On which net.
+    pub net: NetId,
+    /// Its name or one of its addresses; `None`: the machine's first.
+    pub interface: Option<String>,
+    /// What every driver has.
+    pub tunables: NiTunables,
+    /// What this driver has.
+    pub lnd: LndTunables,
+    /// Where it is bound; `None`: to all.
+    pub cpts: Option<CptList>,
+}
+
+/// Takes away an interface of a net, or the whole net. [`lnet_wire::Errno::NotFound`] when there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelLocalNi {
+    /// Which net.
+    pub net: NetId,
+    /// The name or address under which the interface was added, or any other of its names; `None`: all of
+    /// the net.
+    pub interface: Option<String>,
+}
+
+/// What an interface is able to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NiStatus {
+    /// It works.
+    Up,
+    /// It does not.
+    Down,
+}
+
+/// An interface as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalNi {
+    /// Its NID.
+    pub nid: Nid,
+    /// Whether it works.
+    pub status: NiStatus,
+    /// The interface's name; none for the loopback.
+    pub interface: Option<String>,
+    /// Its tunables, all set.
+    pub tunables: NiTunables,
+    /// Its driver's; unset where the driver has none.
+    pub lnd: LndTunables,
+    /// The CPT of its device; -1 where that is not known.
+    pub device_cpt: i32,
+    /// Where it is bound: every CPT by number.
+    pub cpts: CptList,
+    /// Messages in all.
+    pub stats: ElementStats,
+    /// Messages by kind.
+    pub messages: MessageStats,
+    /// How well it is.
+    pub health: LocalHealth,
+    /// Send credits left now, and the fewest there ever were; negative: so many messages wait.
+    pub tx_credits: i64,
+    /// See `tx_credits`.
+    pub min_tx_credits: i64,
+}
+
+/// How well an interface is, and what befell it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalHealth {
+    /// The driver says that it is broken.
+    pub fatal_error: bool,
+    /// 0 to 1000; 1000 is well.
+    pub value: u32,
+    /// Failures by cause.
+    pub interrupts: u64,
+    /// See `interrupts`.
+    pub dropped: u64,
+    /// See `interrupts`.
+    pub aborted: u64,
+    /// See `interrupts`.
+    pub no_route: u64,
+    /// See `interrupts`.
+    pub timeouts: u64,
+    /// See `interrupts`.
+    pub error: u64,
+    /// Recovery pings so far.
+    pub ping_count: u64,
+    /// When the next is due: seconds on the node's clock.
+    pub next_ping: u64,
+}
+
+/// Interfaces or peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SetHealthKind {
+    /// The node's interfaces.
+    LocalNi,
+    /// Other nodes'.
+    PeerNi,
+}
+
+/// Sets health values. A value outside 0..=1000 becomes 1000 (DLC sheet 1.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetHealth {
+    /// Of what.
+    pub kind: SetHealthKind,
+    /// Of which; `None`: of all. An unknown NID changes nothing and is no error.
+    pub nid: Option<Nid>,
+    /// To what.
+    pub value: i32,
+}
+
+/// Sets the number of connections to each peer, 0..=127, for connections made from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetConnsPerPeer {
+    /// Of which interface; `None`: of all. An unknown NID changes nothing and is no error.
+    pub nid: Option<Nid>,
+    /// To what.
+    pub value: u16,
+}

@@ -1,0 +1,259 @@
+//! What a node can be asked and told: one request for each control call (IOCTL) of the kernel, under its
+//! name, and what is answered.
+//!
+//! The same values go three ways: to a node in this process ([`Backend`]), over the control socket as JSON,
+//! and to and from the C structures of `LNetCtl`.
+
+mod global;
+mod local_ni;
+mod peer;
+mod policy;
+mod route;
+mod stats;
+
+pub use global::{Tunable, Tunables};
+pub use local_ni::{
+    AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
+    SetHealth, SetHealthKind,
+};
+pub use peer::{
+    AddPeerNi, DelPeerNi, Discover, NetNotice, Peer, PeerHealth, PeerNi, Ping, PingAnswer, SetPeerState,
+};
+pub use policy::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
+pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};
+pub use stats::{CommCount, ElementStats, LnetStats, MessageStats};
+
+use lnet_wire::{Errno, NetId, Nid, ProcessId};
+use serde::{Deserialize, Serialize};
+
+/// Whoever carries out requests: a node in this process, or a connection to one elsewhere.
+pub trait Backend {
+    /// Carries out one request. Waits for its answer; a ping may take minutes.
+    /// [`Errno::NetworkDown`] where there is no node.
+    fn call(&self, request: Request) -> Result<Reply, Errno>;
+}
+
+/// Something to be done or told. The number in brackets is the IOCTL's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Who is there? No IOCTL has this.
+    GetNode,
+    /// (50) The node's `index`th NID, from 0; [`Errno::NotFound`] past the end. [`Reply::Id`].
+    GetNi(u32),
+    /// (51) Make messages to or from a NID (all, without one) fail: so many, 0 for no longer, `u32::MAX` for
+    /// all to come.
+    FailNid(Option<Nid>, u32),
+    /// (55) A router's state as somebody outside found it.
+    NotifyRouter(NetNotice),
+    /// (59) Bring LNet up; `true`: with the nets that are configured for its start. Nothing if it is up.
+    Configure(bool),
+    /// (56) Take LNet down. [`Errno::Busy`] while a program uses it.
+    Unconfigure,
+    /// (58) How far is this NID? [`Reply::Distance`].
+    LnetDist(Nid),
+    /// (61, 62) [`Reply::Ping`].
+    PingPeer(Ping),
+    /// (77) [`Reply::Ping`].
+    Discover(Discover),
+    /// (81) Add a route.
+    AddRoute(AddRoute),
+    /// (82) Delete routes.
+    DelRoute(DelRoute),
+    /// (83) The `index`th route; [`Errno::NotFound`] past the end. [`Reply::Route`].
+    GetRoute(u32),
+    /// (87) Forward messages for others, or no longer.
+    ConfigRouter(bool),
+    /// (88) How many router buffers there shall be.
+    AddBuffers(BufferCounts),
+    /// (89) The router buffers of CPT `index`; [`Errno::NotFound`] past the last. [`Reply::Buffers`].
+    GetBuffers(u32),
+    /// (91) [`Reply::Stats`].
+    GetLnetStats,
+    /// (110) Set the counters to 0.
+    ResetLnetStats,
+    /// (92) Make a peer or give it a NID.
+    AddPeerNi(AddPeerNi),
+    /// (93) Take a NID from a peer or forget the peer.
+    DelPeerNi(DelPeerNi),
+    /// (94) The peer with this NID. [`Reply::Peer`].
+    GetPeerNi(Nid),
+    /// (100) The primary NIDs of all peers, in the order in which they came. [`Reply::Nids`].
+    GetPeerList,
+    /// (112) Overwrite a peer's state word: for debugging.
+    SetPeer(SetPeerState),
+    /// (95) Add an interface. [`Reply::Nid`].
+    AddLocalNi(AddLocalNi),
+    /// (96) Take away an interface or a net.
+    DelLocalNi(DelLocalNi),
+    /// (97, 101, 103) The `index`th interface, net by net, the loopback first; [`Errno::NotFound`] past the
+    /// end. [`Reply::LocalNi`].
+    GetLocalNi(u32),
+    /// (98) Set the NUMA range.
+    SetNumaRange(u32),
+    /// (99) [`Reply::Number`].
+    GetNumaRange,
+    /// A global tunable; the kernel has them as module parameters. [`Errno::Invalid`] for a value out of
+    /// range.
+    SetTunable(Tunable, i64),
+    /// All global tunables. [`Reply::Tunables`].
+    GetTunables,
+    /// (102) Set health values.
+    SetHealth(SetHealth),
+    /// (104) The NIDs being recovered: of interfaces (`true`) or of peers. [`Reply::Nids`].
+    GetRecoveryQueue(bool),
+    /// (105) Add a selection rule.
+    AddUdsp(AddUdsp),
+    /// (106) Delete the rule with this index; `None`: all.
+    DelUdsp(Option<u32>),
+    /// (107, 108) The rule at this index; [`Errno::NotFound`] past the end. [`Reply::Udsp`].
+    GetUdsp(u32),
+    /// (109) What the rules made of this NID: an interface (`true`) or a peer NI. [`Reply::AppliedUdsp`].
+    GetAppliedUdsp(Nid, bool),
+    /// (111) Set how many connections a peer gets.
+    SetConnsPerPeer(SetConnsPerPeer),
+}
+
+impl Request {
+    /// Whether it only tells: what a read-only control socket lets through. A ping or a discovery is not
+    /// among them, for it makes traffic and may make peers.
+    pub const fn only_reads(&self) -> bool {
+        matches!(
+            self,
+            Self::GetNode
+                | Self::GetNi(_)
+                | Self::LnetDist(_)
+                | Self::GetRoute(_)
+                | Self::GetBuffers(_)
+                | Self::GetLnetStats
+                | Self::GetPeerNi(_)
+                | Self::GetPeerList
+                | Self::GetLocalNi(_)
+                | Self::GetNumaRange
+                | Self::GetTunables
+                | Self::GetRecoveryQueue(_)
+                | Self::GetUdsp(_)
+                | Self::GetAppliedUdsp(..)
+        )
+    }
+}
+
+/// Which node answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// The library's version, such as `0.1.0`.
+    pub version: String,
+    /// The node's name (`LNET_NODE`).
+    pub name: String,
+    /// Its process.
+    pub process: u32,
+}
+
+/// How far a NID is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DistanceAnswer {
+    /// 0: one's own. 1: on a net of one's own.
+    pub hops: u32,
+    /// The interface to use.
+    pub source: Nid,
+    /// Smaller is preferred.
+    pub order: u32,
+}
+
+macro_rules! replies {
+    ($($(#[$doc:meta])* $name:ident($type:ty),)*) => {
+        /// What a request is answered with.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Reply {
+            /// Done; nothing to tell.
+            Done,
+            $($(#[$doc])* $name($type),)*
+        }
+
+        $(
+            impl TryFrom<Reply> for $type {
+                type Error = Errno;
+
+                fn try_from(reply: Reply) -> Result<Self, Errno> {
+                    match reply {
+                        Reply::$name(it) => Ok(it),
+                        _ => Err(Errno::Protocol),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+replies! {
+    /// Who is there.
+    Node(NodeInfo),
+    /// One of the node's NIDs with its process id.
+    Id(ProcessId),
+    /// One NID.
+    Nid(Nid),
+    /// Several NIDs.
+    Nids(Vec<Nid>),
+    /// A number.
+    Number(u32),
+    /// How far a NID is.
+    Distance(DistanceAnswer),
+    /// What a ping or a discovery found.
+    Ping(PingAnswer),
+    /// An interface of the node.
+    LocalNi(Box<LocalNi>),
+    /// A peer.
+    Peer(Box<Peer>),
+    /// A route.
+    Route(Route),
+    /// Router buffers of one CPT.
+    Buffers(CptBuffers),
+    /// The global tunables.
+    Tunables(Tunables),
+    /// The node's counters.
+    Stats(Box<LnetStats>),
+    /// A selection rule.
+    Udsp(Box<Udsp>),
+    /// What the selection rules made of a NID.
+    AppliedUdsp(AppliedUdsp),
+}
+
+/// Requests whose answer is of one kind, asked in one word.
+impl dyn Backend + '_ {
+    /// Carries out a request that is answered with a `T`.
+    pub fn ask<T: TryFrom<Reply, Error = Errno>>(&self, request: Request) -> Result<T, Errno> {
+        self.call(request).and_then(T::try_from)
+    }
+
+    /// Carries out a request that has no answer.
+    pub fn tell(&self, request: Request) -> Result<(), Errno> {
+        self.call(request).map(drop)
+    }
+
+    /// Everything that `request` lists, from 0 until [`Errno::NotFound`].
+    pub fn list<T: TryFrom<Reply, Error = Errno>>(
+        &self,
+        request: impl Fn(u32) -> Request,
+    ) -> Result<Vec<T>, Errno> {
+        let mut all = Vec::new();
+        for index in 0.. {
+            match self.ask(request(index)) {
+                Ok(one) => all.push(one),
+                Err(Errno::NotFound) => break,
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// A net or one NID of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetOrNid {
+    /// All of a net.
+    Net(NetId),
+    /// One NID.
+    Nid(Nid),
+}

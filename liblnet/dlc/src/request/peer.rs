@@ -1,0 +1,145 @@
+//! Other nodes.
+
+use super::{ElementStats, MessageStats};
+use lnet_wire::{Nid, ProcessId};
+use serde::{Deserialize, Serialize};
+
+/// Makes a peer, or gives it another NID. Refusals: DLC sheet, appendix A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddPeerNi {
+    /// Its primary NID.
+    pub primary: Nid,
+    /// The NID to add; `None`: make the peer.
+    pub nid: Option<Nid>,
+    /// Whether it is multi-rail.
+    pub multi_rail: bool,
+    /// Whether discovery may not change its primary NID.
+    pub lock_primary: bool,
+}
+
+/// Takes a NID from a peer, or forgets the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelPeerNi {
+    /// Its primary NID.
+    pub primary: Nid,
+    /// The NID to take; `None` or the primary NID: all.
+    pub nid: Option<Nid>,
+    /// Forget it even if its primary NID is locked.
+    pub force: bool,
+}
+
+/// Overwrites a peer's state word (appendix C).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetPeerState {
+    /// Any of its NIDs.
+    pub nid: Nid,
+    /// The new word.
+    pub state: u32,
+}
+
+/// A peer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// The NID by which upper layers know it.
+    pub primary: Nid,
+    /// Whether it is multi-rail.
+    pub multi_rail: bool,
+    /// The state word (appendix C).
+    pub state: u32,
+    /// Its interfaces.
+    pub nis: Vec<PeerNi>,
+}
+
+/// One interface of a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerNi {
+    /// Its NID.
+    pub nid: Nid,
+    /// Whether it answers; `None` where that is not watched.
+    pub alive: Option<bool>,
+    /// Messages that may be under way to it at once.
+    pub max_tx_credits: i32,
+    /// How many more may be now; negative: so many wait.
+    pub tx_credits: i32,
+    /// The fewest there ever were.
+    pub min_tx_credits: i32,
+    /// Bytes waiting to be sent to it.
+    pub tx_queued_bytes: u32,
+    /// Router buffers it may still occupy.
+    pub rtr_credits: i32,
+    /// The fewest there ever were.
+    pub min_rtr_credits: i32,
+    /// Who uses it.
+    pub refcount: u32,
+    /// Messages in all.
+    pub stats: ElementStats,
+    /// Messages by kind.
+    pub messages: MessageStats,
+    /// How well it is.
+    pub health: PeerHealth,
+}
+
+/// How well a peer NI is, and what befell it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerHealth {
+    /// 0 to 1000; 1000 is well.
+    pub value: u32,
+    /// Failures by cause.
+    pub dropped: u64,
+    /// See `dropped`.
+    pub timeout: u64,
+    /// See `dropped`.
+    pub error: u64,
+    /// See `dropped`.
+    pub network_timeout: u64,
+    /// Recovery pings so far.
+    pub ping_count: u64,
+    /// When the next is due: seconds on the node's clock.
+    pub next_ping: u64,
+}
+
+/// Asks another node who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ping {
+    /// Whom.
+    pub target: ProcessId,
+    /// By which of the node's own NIDs; `None`: any.
+    pub source: Option<Nid>,
+    /// How long to wait, in milliseconds; `None`: as long as it takes.
+    pub timeout_ms: Option<u32>,
+    /// Room for so many NIDs.
+    pub max_nids: u32,
+}
+
+/// Finds out a node's NIDs and remembers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discover {
+    /// Whom.
+    pub target: ProcessId,
+    /// Even if it is known already.
+    pub force: bool,
+    /// Room for so many NIDs.
+    pub max_nids: u32,
+}
+
+/// What a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PingAnswer {
+    /// Its primary NID as this node knows it.
+    pub primary: Nid,
+    /// Its process id.
+    pub pid: u32,
+    /// Whether it is a multi-rail peer of this node.
+    pub multi_rail: bool,
+    /// Its NIDs, the loopback not among them.
+    pub nids: Vec<Nid>,
+}
+
+/// A router's state as somebody outside found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetNotice {
+    /// Which router.
+    pub nid: Nid,
+    /// Whether it lives.
+    pub alive: bool,
+}

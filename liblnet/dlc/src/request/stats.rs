@@ -1,0 +1,70 @@
+//! Counters.
+
+use serde::{Deserialize, Serialize};
+
+/// Messages in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElementStats {
+    /// Sent.
+    pub sent: u64,
+    /// Received.
+    pub received: u64,
+    /// Dropped.
+    pub dropped: u64,
+}
+
+/// Messages by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommCount {
+    /// PUTs.
+    pub put: u64,
+    /// GETs.
+    pub get: u64,
+    /// REPLYs.
+    pub reply: u64,
+    /// ACKs.
+    pub ack: u64,
+    /// HELLOs.
+    pub hello: u64,
+}
+
+/// Messages by kind and by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageStats {
+    /// Sent.
+    pub sent: CommCount,
+    /// Received.
+    pub received: CommCount,
+    /// Dropped.
+    pub dropped: CommCount,
+}
+
+/// The node's counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names are those of the statistics (DLC sheet 2.8)")]
+pub struct LnetStats {
+    pub msgs_alloc: u64,
+    pub msgs_max: u64,
+    pub rst_alloc: u64,
+    pub errors: u64,
+    pub send_count: u64,
+    pub resend_count: u64,
+    pub response_timeout_count: u64,
+    pub local_interrupt_count: u64,
+    pub local_dropped_count: u64,
+    pub local_aborted_count: u64,
+    pub local_no_route_count: u64,
+    pub local_timeout_count: u64,
+    pub local_error_count: u64,
+    pub remote_dropped_count: u64,
+    pub remote_error_count: u64,
+    pub remote_timeout_count: u64,
+    pub network_timeout_count: u64,
+    pub recv_count: u64,
+    pub route_count: u64,
+    pub drop_count: u64,
+    pub send_length: u64,
+    pub recv_length: u64,
+    pub route_length: u64,
+    pub drop_length: u64,
+}

@@ -1,0 +1,169 @@
+//! What a selection rule is about: a net or NIDs on it (behaviour sheet 8.1, 8.2).
+
+use crate::expression::Expression;
+use crate::lnd_table::{AddressKind, Lnd};
+use crate::nid::{NetId, NetType, Nid};
+use crate::nid_range::AddressRange;
+use crate::text::{Problem, TextError};
+use std::fmt;
+use std::str::FromStr;
+
+/// Nets of one kind, or NIDs on such nets: `tcp1`, `tcp[1-3]`, `*@tcp1`, `192.0.2.[10-12]@tcp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector {
+    kind: NetType,
+    /// Which net numbers; `None`: just 0, nothing having been said.
+    numbers: Option<Expression>,
+    /// Which addresses; `None`: a rule about nets.
+    addresses: Option<AddressRange>,
+}
+
+impl Selector {
+    /// Made of its parts; `None` for `numbers` is just 0, for `addresses` a rule about nets.
+    pub const fn new(kind: NetType, numbers: Option<Expression>, addresses: Option<AddressRange>) -> Self {
+        Self { kind, numbers, addresses }
+    }
+
+    /// The kind of net.
+    pub const fn kind(&self) -> NetType {
+        self.kind
+    }
+
+    /// The net numbers, if any were named.
+    pub const fn numbers(&self) -> Option<&Expression> {
+        self.numbers.as_ref()
+    }
+
+    /// The addresses; `None` for a rule about nets.
+    pub const fn addresses(&self) -> Option<&AddressRange> {
+        self.addresses.as_ref()
+    }
+
+    /// Whether it is about nets as such and not about NIDs.
+    pub const fn is_of_nets(&self) -> bool {
+        self.addresses.is_none()
+    }
+
+    /// Whether it names this net, or NIDs on it (UD-5).
+    pub fn matches_net(&self, net: NetId) -> bool {
+        let number = u32::from(net.number());
+        self.kind == net.kind() && self.numbers.as_ref().map_or(number == 0, |set| set.matches(number))
+    }
+
+    /// Whether the NID's net and address match; of a rule about nets, the net (UD-5, UD-6).
+    pub fn matches_nid(&self, nid: Nid) -> bool {
+        self.matches_net(nid.net())
+            && self.addresses.as_ref().is_none_or(|addresses| addresses.matches(nid.address()))
+    }
+}
+
+/// `NET` or `ADDRESSES@NET`, where NET may end in a number, `*` or `[...]`. `*@NET` is the net.
+impl FromStr for Selector {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let (addresses, net) = match text.split_once('@') {
+            Some((addresses, net)) => (Some(addresses), net),
+            None => (None, text),
+        };
+        let net_at = text.len() - net.len();
+        let wrong = |problem, at| TextError::new(problem, at);
+        let (lnd, digits) = Lnd::leading(net).ok_or(wrong(Problem::UnknownNetwork, net_at))?;
+        let digits_at = net_at + lnd.name.len();
+        let numbers = match digits {
+            "" => None,
+            _ if matches!(lnd.addresses, AddressKind::Loopback) => {
+                return Err(wrong(Problem::LoopbackNumber, digits_at));
+            }
+            digits => Some(Expression::parse(digits, 0..=u16::MAX.into()).map_err(|e| e.within(digits_at))?),
+        };
+        let addresses = match addresses {
+            None | Some("*") => None,
+            Some(text) => Some(match lnd.addresses {
+                AddressKind::Ip if text.contains(':') => {
+                    AddressRange::Long(crate::nid_text::parse_ipv6(text)?)
+                }
+                AddressKind::Ip | AddressKind::Ipv4 => AddressRange::Ip(text.parse()?),
+                _ => AddressRange::Number(Expression::parse(text, 0..=u32::MAX)?),
+            }),
+        };
+        Ok(Self { kind: lnd.net_type, numbers, addresses })
+    }
+}
+
+/// As read; a net number 0 alone is left out, `*` for an octet comes out as `[0-255]`.
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(addresses) = &self.addresses {
+            write!(f, "{addresses}@")?;
+        }
+        self.kind.fmt(f)?;
+        match &self.numbers {
+            Some(numbers) if numbers.count() != 1 || !numbers.matches(0) => numbers.fmt(f),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_come_out_as_they_went_in() {
+        let table = [
+            ("tcp", "tcp"),
+            ("tcp0", "tcp"),
+            ("tcp1", "tcp1"),
+            ("tcp[1-3]", "tcp[1-3]"),
+            ("tcp*", "tcp[0-65535]"),
+            ("*@tcp1", "tcp1"),
+            ("10.99.0.11@tcp", "10.99.0.11@tcp"),
+            ("10.99.*.[1-20/2]@tcp[1,3]", "10.99.[0-255].[1-20/2]@tcp[1,3]"),
+            ("7@gni", "7@gni"),
+        ];
+        for (text, expected) in table {
+            let selector: Selector = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(selector.to_string(), expected, "{text}");
+            assert_eq!(expected.parse::<Selector>().map(|s| s.to_string()), Ok(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn selectors_match_nets_and_nids() {
+        let nid = |text: &str| text.parse::<Nid>().unwrap();
+        let table = [
+            ("tcp", "10.0.0.1@tcp", true),
+            ("tcp", "10.0.0.1@tcp1", false),
+            ("tcp*", "10.0.0.1@tcp7", true),
+            ("tcp[1-3]", "10.0.0.1@tcp2", true),
+            ("10.0.0.[1-3]@tcp", "10.0.0.2@tcp", true),
+            ("10.0.0.[1-3]@tcp", "10.0.0.4@tcp", false),
+            ("10.0.0.[1-3]@tcp", "10.0.0.2@tcp1", false),
+            ("o2ib", "10.0.0.1@tcp", false),
+        ];
+        for (selector, its, expected) in table {
+            assert_eq!(
+                selector.parse::<Selector>().unwrap().matches_nid(nid(its)),
+                expected,
+                "{selector} {its}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_selector_is_refused_where_it_is_wrong() {
+        let table = [
+            ("", 0),
+            ("bogus", 0),
+            ("tcp[1", 3),
+            ("tcp*[1]", 3),
+            ("lo1", 2),
+            ("10.0.0@tcp", 0),
+            ("1.2.3.4@tpc", 8),
+        ];
+        for (text, at) in table {
+            assert_eq!(text.parse::<Selector>().map_err(|error| error.at), Err(at), "{text}");
+        }
+    }
+}
