@@ -76,3 +76,8 @@ pub fn read(text: &str, purpose: Purpose) -> Result<Document, Vec<Problem>> {
 pub fn to_value(document: &Document) -> Value {
     write::document(document)
 }
+
+#[cfg(test)]
+mod problem_tests;
+#[cfg(test)]
+mod round_trip_tests;

@@ -172,6 +172,8 @@ fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
                     return Err(Problem::of_file(node.at, said));
                 }
             };
+            // The parser tells of a block's mapping at the first colon.
+            parent.node.at = parent.node.at.min(node.at);
             parent.key = Some((key, node.at));
         }
     }

@@ -90,3 +90,6 @@ fn values(node: &Node) -> Vec<&Node> {
         Kind::Null | Kind::Scalar(_) | Kind::Seq(_) => node.items().iter().collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;
