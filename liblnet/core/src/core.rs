@@ -75,6 +75,11 @@ impl Core {
         self.config.pid
     }
 
+    /// How many CPU partitions the node has.
+    pub const fn cpts(&self) -> usize {
+        self.config.cpts.get()
+    }
+
     /// The nets that the node is on now.
     pub fn nets(&self) -> Arc<Nets> {
         self.nets.load_full()

@@ -142,6 +142,14 @@ impl Ni {
         if self.down.load(Ordering::Acquire) { None } else { self.lnd.get().map(|lnd| &**lnd) }
     }
 
+    /// Sets the number of connections to each peer NI, where the driver has such: see
+    /// [`LndNi::set_conns_per_peer`].
+    pub fn set_conns_per_peer(&self, connections: u16) {
+        if let Some(lnd) = self.lnd() {
+            lnd.set_conns_per_peer(connections);
+        }
+    }
+
     pub(crate) fn set_lnd(&self, lnd: std::sync::Arc<dyn LndNi>) {
         // Only the thread that starts an interface calls this, once.
         let _ = self.lnd.set(lnd);
