@@ -303,4 +303,22 @@ mod tests {
             assert_eq!(errno_of(Rc(rc)), errno, "{rc}");
         }
     }
+
+    #[test]
+    fn a_node_is_where_the_rules_put_it_and_one_that_cannot_start_is_not() {
+        let start = |rules: &'static str| {
+            let variables = [("LNET_IP2NETS", rules), ("LNET_ACCEPT", "none")];
+            let config = StartConfig::from_lookup(|name| {
+                variables.iter().find(|(its, _)| *its == name).map(|(_, value)| (*value).to_owned())
+            });
+            let node = Node::start(lnet_wire::Pid::LUSTRE, config?)?;
+            let nids: Vec<_> = node.core().nets().nis().map(|ni| ni.nid().to_string()).collect();
+            Ok(nids)
+        };
+        let nids = ["0@lo", "127.0.1.1@tcp3", "127.0.0.1@tcp4"].map(str::to_owned).to_vec();
+        assert_eq!(start("tcp3(127.0.1.1) 127.0.[1-2].*; tcp4 127.*.*.*; tcp5 192.0.2.77"), Ok(nids));
+        assert_eq!(start("tcp(no-such-if) *.*.*.*"), Err(Errno::NoDevice));
+        assert_eq!(start("tcp(lo) 192.0.2.77"), Err(Errno::Invalid));
+        assert_eq!(start("tcp 192.0.2.77"), Err(Errno::NotFound));
+    }
 }
