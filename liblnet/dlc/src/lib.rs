@@ -15,10 +15,13 @@ pub mod interface_spec;
 pub mod interfaces;
 pub mod ip2nets;
 pub mod model;
+pub mod networks;
 pub mod ops;
 mod rc;
 pub mod report;
 pub mod request;
+pub mod routes;
+mod separated;
 pub mod value;
 pub mod yaml;
 
