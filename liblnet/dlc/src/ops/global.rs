@@ -194,17 +194,16 @@ mod tests {
                 Some((Request::SetTunable(TransactionTimeout, 0), Err(Errno::OutOfRange))),
                 -5,
             ),
-            (
-                tunable(Discovery),
-                1,
-                Some((Request::SetTunable(Discovery, 1), Err(Errno::NetworkDown))),
-                -100,
-            ),
+            (tunable(Discovery), 1, Some((Request::SetTunable(Discovery, 1), Err(Errno::NetworkDown))), -100),
         ];
         for (setting, value, scene, rc) in table {
             let fake = Fake::new(scene);
             let mut report = Report::new();
-            assert_eq!(config(&fake, setting, value, SeqNo::NONE, &mut report), Rc(rc), "{setting:?} {value}");
+            assert_eq!(
+                config(&fake, setting, value, SeqNo::NONE, &mut report),
+                Rc(rc),
+                "{setting:?} {value}"
+            );
             let head = format!("add:\n    - {}:\n          errno: {rc}\n", setting.name());
             assert!(report.errors_to_yaml().starts_with(&head), "{}", report.errors_to_yaml());
         }

@@ -10,6 +10,7 @@ pub mod counters;
 #[cfg(test)]
 mod fake;
 pub mod global;
+mod health;
 pub mod lnet;
 pub mod net;
 pub mod peer;
@@ -20,3 +21,4 @@ mod refusal;
 pub mod route;
 pub mod routing;
 pub mod stats;
+mod udsp_info;

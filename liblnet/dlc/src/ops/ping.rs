@@ -29,9 +29,8 @@ pub fn ping(
         Ok(timeout @ 1..=MAX_TIMEOUT_MS) => timeout,
         _ => MAX_TIMEOUT_MS,
     };
-    let request = |target| {
-        Request::PingPeer(Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS })
-    };
+    let request =
+        |target| Request::PingPeer(Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS });
     ask_each(backend, "ping", nids, request, seq_no, report)
 }
 
@@ -62,7 +61,9 @@ fn ask_each(
             Ok(target) => backend
                 .ask(request(target))
                 .map_err(|errno| format!("cannot {word} {text}: {}", cause(backend, errno))),
-            Err(error) => Err(format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp")),
+            Err(error) => {
+                Err(format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"))
+            }
         };
         match answer {
             Ok(answer) => answers.push(to_value(&answer)),

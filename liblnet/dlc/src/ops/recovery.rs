@@ -20,7 +20,8 @@ fn show(backend: &dyn Backend, local: bool, key: &str, seq_no: SeqNo, report: &m
     match backend.ask::<Vec<Nid>>(Request::GetRecoveryQueue(local)) {
         Ok(nids) => {
             if !nids.is_empty() {
-                let named = nids.iter().enumerate().map(|(i, nid)| (format!("nid-{i}"), nid.to_string().into()));
+                let named =
+                    nids.iter().enumerate().map(|(i, nid)| (format!("nid-{i}"), nid.to_string().into()));
                 report.show(key, Value::Map(named.collect()));
             }
             report.success(Operation::Show, key, seq_no)

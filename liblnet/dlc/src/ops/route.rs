@@ -74,7 +74,9 @@ pub fn del(
         Err((rc, text)) => return report.end(Operation::Del, ROUTE, seq_no, rc, text),
     };
     for gateway in gateways {
-        if let Err(errno) = backend.tell(Request::DelRoute(DelRoute { net: Some(net), gateway: Some(gateway) })) {
+        if let Err(errno) =
+            backend.tell(Request::DelRoute(DelRoute { net: Some(net), gateway: Some(gateway) }))
+        {
             let text = format!("cannot delete the route to {net} by {gateway}: {}", reason(errno));
             return report.end(Operation::Del, ROUTE, seq_no, errno.into(), text);
         }
@@ -253,7 +255,8 @@ mod tests {
             assert_eq!(add(&Fake::unasked(), config, SeqNo::NONE, &mut report), Rc(rc), "{config:?}");
         }
         let said = RouteConfig { hops: 2, priority: 3, sensitivity: 4, ..good };
-        let expected = AddRoute { hops: Some(2), priority: 3, health_sensitivity: 4, ..request("tcp3", gateway) };
+        let expected =
+            AddRoute { hops: Some(2), priority: 3, health_sensitivity: 4, ..request("tcp3", gateway) };
         let fake = Fake::new([(Request::AddRoute(expected), Ok(Reply::Done))]);
         assert_eq!(add(&fake, said, SeqNo::NONE, &mut Report::new()), Rc::OK);
     }
@@ -295,7 +298,8 @@ mod tests {
         let kept = |hop, priority| {
             format!("      hop: {hop}\n      priority: {priority}\n      health_sensitivity: 1\n")
         };
-        let (up, down) = ("      state: up\n      type: single-hop\n", "      state: down\n      type: multi-hop\n");
+        let (up, down) =
+            ("      state: up\n      type: single-hop\n", "      state: down\n      type: multi-hop\n");
         let (one, two) = (kept(-1, 0), kept(2, 3));
         let table = [
             (all, 0, false, format!("{first}{second}")),

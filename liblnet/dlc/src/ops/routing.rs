@@ -129,12 +129,8 @@ mod tests {
     }
 
     fn buffers(index: u32) -> (Request, Result<Reply, Errno>) {
-        let pool = |pages, buffers| BufferPool {
-            pages,
-            buffers,
-            credits: buffers as i32 - 1,
-            min_credits: -2,
-        };
+        let pool =
+            |pages, buffers| BufferPool { pages, buffers, credits: buffers as i32 - 1, min_credits: -2 };
         let cpt = CptBuffers { tiny: pool(0, 2), small: pool(1, 4), large: pool(256, 8), enabled: true };
         (Request::GetBuffers(index), Ok(Reply::Buffers(cpt)))
     }
