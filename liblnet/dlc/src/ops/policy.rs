@@ -76,7 +76,7 @@ pub fn show(backend: &dyn Backend, index: i32, seq_no: SeqNo, report: &mut Repor
     };
     match rules {
         Ok(rules) => {
-            let items: Vec<Value> = rules.iter().map(|rule: &Box<Udsp>| to_value(rule)).collect();
+            let items: Vec<Value> = rules.into_iter().map(|rule: Box<Udsp>| to_value(&rule)).collect();
             if !items.is_empty() {
                 report.show(UDSP, items);
             }
@@ -148,7 +148,8 @@ fn criterion(name: &str, text: Option<&str>) -> Result<Option<Selector>, Refusal
 }
 
 fn to_value(rule: &Udsp) -> Value {
-    let criterion = |it: &Option<Selector>| it.as_ref().map_or(ABSENT.to_owned(), Selector::to_string);
+    let criterion =
+        |it: &Option<Selector>| it.as_ref().map_or_else(|| ABSENT.to_owned(), Selector::to_string);
     let mut shown = Value::map()
         .with("idx", rule.index)
         .with("src", criterion(&rule.src))

@@ -193,7 +193,7 @@ fn to_value(route: &Route, verbose: bool, backup: bool) -> Value {
     let mut shown =
         Value::map().with("net", route.net.to_string()).with("gateway", route.gateway.to_string());
     if verbose {
-        shown.push("hop", route.hops.map_or(i64::from(UNSAID), i64::from));
+        shown.push("hop", route.hops.map_or_else(|| UNSAID.into(), Value::from));
         shown.push("priority", route.priority);
         shown.push("health_sensitivity", route.health_sensitivity);
         if !backup {
