@@ -8,7 +8,7 @@ use crate::ops::peer::Modify;
 use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, Request, Tunable, Tunables};
-use crate::{InterfaceSpec, Rc, interfaces, ip2nets, ops};
+use crate::{Rc, interfaces, ops};
 use lnet_wire::{Errno, Nid};
 use std::fmt::Display;
 
@@ -76,7 +76,7 @@ fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report
     last
 }
 
-/// A rule that names what this machine does not have so fails, and makes what it does have (DLC sheet 4.1).
+/// A rule that names what this machine does not have so fails; what it does have is added (DLC sheet 4.1).
 fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut Report) -> Rc {
     let host = match interfaces::host_interfaces() {
         Ok(host) => host,
@@ -85,23 +85,13 @@ fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut
             return report.end(Operation::Add, "ip2nets", seq_no, Rc::from(Errno::from(&error)), text);
         }
     };
-    let matched = ip2nets::matched(&item.rule, &host);
-    let mut last = Rc::OK;
-    for mismatch in &matched.mismatches {
-        let text = format!("rule for net {}: {mismatch}", item.rule.net);
-        last = report.end(Operation::Add, "ip2nets", seq_no, Errno::Invalid.into(), text);
-    }
-    for InterfaceSpec { name, cpts } in matched.interfaces {
-        let nis = vec![NiItem {
-            interface: Some(InterfaceSpec::named(name)),
-            tunables: item.tunables,
-            lnd: item.lnd,
-            cpts: cpts.or_else(|| item.cpts.clone()),
-        }];
-        let item = NetItem { net: Some(item.rule.net), nis, ip2net: None, detail: None };
-        last = net(backend, &item, seq_no, report).or(last);
-    }
-    last
+    let config = NetConfig {
+        tunables: item.tunables,
+        lnd: item.lnd,
+        cpts: item.cpts.clone(),
+        ..NetConfig::default()
+    };
+    ops::net::add_rule(backend, &item.rule, &host, &config, seq_no, report)
 }
 
 fn route(backend: &dyn Backend, item: &RouteItem, seq_no: SeqNo, report: &mut Report) -> Rc {

@@ -105,7 +105,12 @@ impl Changes<'_> {
     fn ni(&mut self, net: NetId, ni: &NiItem) {
         let name = ni.interface.as_ref().map_or("", |spec| &spec.name);
         let said = format!("net {net} {name}");
-        let is_it = |now: &&Box<LocalNi>| now.nid.net() == net && now.interface.as_deref().unwrap_or("") == name;
+        // An interface may be named by its address, which is then its NID's.
+        let is_it = |now: &&Box<LocalNi>| {
+            let address = now.nid.to_string();
+            let names = [now.interface.as_deref().unwrap_or(""), address.split('@').next().unwrap_or("")];
+            now.nid.net() == net && names.contains(&name)
+        };
         match self.present.nis.iter().find(is_it).map(|now| differences(ni, now)) {
             None => self.say("add", said.trim_end()),
             Some(different) if different.is_empty() => {}
@@ -118,8 +123,9 @@ impl Changes<'_> {
 
     fn ip2nets(&mut self, item: &Ip2netsItem, host: &[interfaces::HostInterface]) {
         let matched = ip2nets::matched(&item.rule, host);
+        let word = if matched.failure().is_some() { "conflict" } else { "skip" };
         for mismatch in &matched.mismatches {
-            self.say("conflict", format!("ip2nets {}, {mismatch}", item.rule.net));
+            self.say(word, format!("ip2nets {}, {mismatch}", item.rule.net));
         }
         for InterfaceSpec { name, cpts } in matched.interfaces {
             let key = (item.rule.net, name.clone());

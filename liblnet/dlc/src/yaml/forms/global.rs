@@ -76,13 +76,13 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
 const fn range(setting: Setting) -> (RangeInclusive<i64>, Rc) {
     let most = i32::MAX as i64;
     match setting {
-        Setting::NumaRange => (0..=u32::MAX as i64, Rc::BAD_PARAM),
+        Setting::NumaRange => (i32::MIN as i64..=u32::MAX as i64, Rc::BAD_PARAM),
         Setting::LndTimeout => (0..=most, Rc::BAD_PARAM),
         Setting::Tunable(tunable) => match tunable {
-            Tunable::MaxInterfaces | Tunable::Discovery | Tunable::RecoveryInterval => {
-                (i32::MIN as i64..=most, Rc::GENERIC)
-            }
-            Tunable::DropAsymRoute => (0..=1, Rc::GENERIC),
+            Tunable::MaxInterfaces
+            | Tunable::Discovery
+            | Tunable::DropAsymRoute
+            | Tunable::RecoveryInterval => (i32::MIN as i64..=most, Rc::GENERIC),
             Tunable::RetryCount => (0..=most, Rc::GENERIC),
             Tunable::TransactionTimeout => (1..=most, Rc::GENERIC),
             Tunable::HealthSensitivity => (0..=1000, Rc::GENERIC),
