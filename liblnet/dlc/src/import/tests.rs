@@ -161,7 +161,11 @@ fn problems_stand_under_the_words_of_lnetctl() {
     let table = [
         (Purpose::Add, "garbage", "yaml:\n    - builder:\n"),
         (Purpose::Add, "buffers:\n  tiny: x\n", "add:\n    - buf:\n"),
-        (Purpose::Add, "global:\n  health_sensitivity: 9999\n", "add:\n    - health_sensitivity:\n          errno: -5\n"),
+        (
+            Purpose::Add,
+            "global:\n  health_sensitivity: 9999\n",
+            "add:\n    - health_sensitivity:\n          errno: -5\n",
+        ),
         (Purpose::Add, "udsp:\n  - idx: 0\n", "add:\n    - udsp:\n"),
         (Purpose::Add, "ip2nets:\n  - net: tcp\n    x: 1\n", "add:\n    - ip2nets:\n"),
         (Purpose::Del, "udsp:\n  - idx: x\n", "add:\n    - udsp:\n"),
@@ -280,8 +284,11 @@ fn peers_of_the_design_document_replace_what_there_is() {
 fn a_refused_nid_does_not_end_a_complete_list() {
     let node = Memory::new();
     add(&node, "peer:\n- primary nid: 10.0.0.9@tcp\n");
-    let (rc, _) =
-        imported(&node, Purpose::Add, "peers:\n- nids: [10.0.0.1@tcp]\n- nids: [10.0.0.1@tcp, 10.0.0.2@tcp]\n");
+    let (rc, _) = imported(
+        &node,
+        Purpose::Add,
+        "peers:\n- nids: [10.0.0.1@tcp]\n- nids: [10.0.0.1@tcp, 10.0.0.2@tcp]\n",
+    );
     assert_eq!(rc, Rc::OK);
     let clash = "peers:\n- nids: [10.0.0.1@tcp, 10.0.0.9@tcp, 10.0.0.3@tcp]\n";
     assert_eq!(imported(&node, Purpose::Add, clash).0, Rc(-17));

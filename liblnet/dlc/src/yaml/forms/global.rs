@@ -29,9 +29,8 @@ pub(super) fn numa(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
 /// The block `statistics`, which can only be shown.
 pub(super) fn statistics(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
     let number = match entry.value.items().first() {
-        Some(node @ Node { kind: super::Kind::Map(_), .. }) => {
-            Fields::of(node, "statistics", reader).map_or(SeqNo::NONE, |mut fields| seq_no(&mut fields, reader))
-        }
+        Some(node @ Node { kind: super::Kind::Map(_), .. }) => Fields::of(node, "statistics", reader)
+            .map_or(SeqNo::NONE, |mut fields| seq_no(&mut fields, reader)),
         _ => SeqNo::NONE,
     };
     vec![Block::Statistics(Item { it: (), at: entry.at, seq_no: number })]
@@ -62,7 +61,9 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
         }
         reader.block = block;
         let names = Setting::ALL.iter().map(|setting| setting.name());
-        fields.ignore(&names.chain(["max_intf", "range"]).filter(|key| named(key).is_some()).collect::<Vec<_>>());
+        fields.ignore(
+            &names.chain(["max_intf", "range"]).filter(|key| named(key).is_some()).collect::<Vec<_>>(),
+        );
         fields.finish(reader);
     }
     match settings.is_empty() {
