@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod control_server;
 mod interfaces;
 pub mod networks;
 mod node;
@@ -11,6 +12,7 @@ mod start_config;
 mod tunables;
 mod wait;
 
+pub use control_server::{ControlConfig, ControlServer};
 pub use node::Node;
 pub use ping::PingRequest;
 pub use start_config::StartConfig;
