@@ -90,8 +90,8 @@ impl Client {
         let nets = if all { Nets::OfEnvironment } else { Nets::LoopbackOnly };
         match daemon::start(self.program.as_deref(), &self.directory, &name, nets) {
             Ok(()) => Ok(()),
-            // Somebody else started one at the same time.
-            Err(error) if error.errno == Errno::AddressInUse => self.connect().map(drop),
+            // Somebody else may have started one at the same time.
+            Err(error) if error.errno == Errno::Exists && self.connect().is_ok() => Ok(()),
             Err(error) => Err(Failure::new(error.errno, error)),
         }
     }

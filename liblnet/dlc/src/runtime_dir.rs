@@ -86,18 +86,18 @@ impl RuntimeDir {
     /// The same for any user and source of variables.
     pub fn from_lookup(look_up: impl Fn(&str) -> Option<String>, user: u32) -> Self {
         let look_up = |name| look_up(name).filter(|value| !value.is_empty());
-        let private = |path| Self { path, shared: false };
         match (look_up("LNET_RUNTIME_DIR"), look_up("XDG_RUNTIME_DIR")) {
-            (Some(path), _) => private(path.into()),
-            (None, Some(path)) if user != 0 => private(Path::new(&path).join("lnet")),
-            (None, _) if user == 0 => private("/run/lnet".into()),
+            (Some(path), _) => Self::at(path),
+            (None, Some(path)) if user != 0 => Self::at(Path::new(&path).join("lnet")),
+            (None, _) if user == 0 => Self::at("/run/lnet"),
             _ => Self { path: format!("/tmp/lnet-{user}").into(), shared: true },
         }
     }
 
-    /// Any other.
-    pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), shared: false }
+    /// Any other. The process may change its working directory later.
+    pub fn at(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref();
+        Self { path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()), shared: false }
     }
 
     /// Where it is.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod control;
 pub mod control_server;
 mod interfaces;
 pub mod networks;
@@ -9,6 +10,7 @@ mod node;
 mod ping;
 mod spin;
 mod start_config;
+pub mod stderr_log;
 mod tunables;
 mod wait;
 
