@@ -4,15 +4,13 @@ use crate::options::Options;
 use lnet_dlc::import::{self, Source};
 use lnet_dlc::yaml::Purpose;
 use lnet_dlc::{Backend, Report};
-use lnet_node::StartConfig;
+use lnet_node::{CONFIGURATION, StartConfig};
 use lnet_wire::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The file of the whole machine.
 const DEFAULT_FILE: &str = "/etc/lnet/lnet.conf";
-/// The variables that name nets and routes. All others are tunables, which always apply.
-const NETS: [&str; 4] = ["LNET_CONFIG", "LNET_NETWORKS", "LNET_IP2NETS", "LNET_ROUTES"];
 
 /// Where the nets come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +23,11 @@ pub(crate) enum Nets {
 impl Nets {
     /// What the options ask for; see their help.
     pub(crate) fn of(options: &Options) -> Self {
-        let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_set = |(name, _): &(&str, _)| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         match &options.config {
             Some(file) => Self::File(file.clone()),
             None if options.loopback_only => Self::LoopbackOnly,
-            None if options.from_environment || NETS.iter().any(is_set) => Self::Environment,
+            None if options.from_environment || CONFIGURATION.iter().any(is_set) => Self::Environment,
             None if Path::new(DEFAULT_FILE).exists() => Self::File(DEFAULT_FILE.into()),
             None => Self::LoopbackOnly,
         }
@@ -39,7 +37,8 @@ impl Nets {
     pub(crate) fn start_config(&self) -> Result<StartConfig, Errno> {
         StartConfig::from_lookup(|name| match self {
             Self::Environment => std::env::var(name).ok(),
-            _ if NETS.contains(&name) => None,
+            // All other variables are tunables, which always apply.
+            _ if CONFIGURATION.iter().any(|(its, _)| *its == name) => None,
             _ => std::env::var(name).ok(),
         })
     }

@@ -1,7 +1,7 @@
 //! From the name of an interface to the address that is its NID's.
 
-use getifaddrs::{InterfaceFlags, getifaddrs};
 use lnet_core::Errno;
+use lnet_dlc::interfaces::{HostInterface, Unusable, addresses_of, first_usable, host_interfaces};
 use lnet_wire::{NetId, Nid};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
@@ -46,6 +46,14 @@ pub(crate) fn nid(net: NetId, address: IpAddr) -> Nid {
     }
 }
 
+/// This machine's interfaces. The log says why they cannot be listed.
+pub(crate) fn interfaces() -> Result<Vec<HostInterface>, Errno> {
+    host_interfaces().map_err(|error| {
+        log::error!("cannot list the interfaces: {error}");
+        Errno::from(error)
+    })
+}
+
 fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
     // One may bind to these, but no interface has them.
     if address.is_unspecified() || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
@@ -61,49 +69,24 @@ fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
 }
 
 fn named_interface(name: &str) -> Result<IpAddr, Errno> {
-    let all: Vec<_> = interfaces()?.into_iter().filter(|it| it.name == name).collect();
-    let Some(any) = all.first() else {
-        log::error!("there is no interface {name}");
-        return Err(Errno::NoDevice);
-    };
-    if !any.up {
-        log::error!("interface {name} is down");
-        return Err(Errno::NetworkDown);
-    }
-    all.iter().find_map(|it| it.v4).ok_or_else(|| {
-        log::error!("interface {name} has no IPv4 address");
-        Errno::AddressNotAvailable
+    let host = interfaces()?;
+    let first = addresses_of(&host, name).and_then(|all| all.first().copied().ok_or(Unusable::NoAddress));
+    first.map(IpAddr::V4).map_err(|unusable| {
+        log::error!("interface {name}: {unusable}");
+        match unusable {
+            Unusable::Missing => Errno::NoDevice,
+            Unusable::Down => Errno::NetworkDown,
+            Unusable::NoAddress => Errno::AddressNotAvailable,
+        }
     })
 }
 
 fn first_interface() -> Result<IpAddr, Errno> {
-    let usable = interfaces()?.into_iter().find(|it| it.up && !it.loopback && it.v4.is_some());
-    usable.and_then(|it| it.v4).ok_or_else(|| {
+    let host = interfaces()?;
+    first_usable(&host).map(|(_, address)| IpAddr::V4(address)).ok_or_else(|| {
         log::error!("no interface is up and has an IPv4 address; name one, as in tcp(eth0)");
         Errno::NoDevice
     })
-}
-
-struct Interface {
-    name: String,
-    up: bool,
-    loopback: bool,
-    v4: Option<IpAddr>,
-}
-
-fn interfaces() -> Result<Vec<Interface>, Errno> {
-    let list = getifaddrs().map_err(|error| {
-        log::error!("cannot list the interfaces: {error}");
-        Errno::from(error)
-    })?;
-    Ok(list
-        .map(|it| Interface {
-            up: it.flags.contains(InterfaceFlags::UP),
-            loopback: it.flags.contains(InterfaceFlags::LOOPBACK),
-            v4: it.address.ip_addr().filter(IpAddr::is_ipv4),
-            name: it.name,
-        })
-        .collect())
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 mod control;
 pub mod control_server;
 mod interfaces;
-pub mod networks;
 mod node;
 mod ping;
 mod spin;
+mod start;
 mod start_config;
 pub mod stderr_log;
 mod tunables;
@@ -17,5 +17,5 @@ mod wait;
 pub use control_server::{ControlConfig, ControlServer};
 pub use node::Node;
 pub use ping::PingRequest;
-pub use start_config::StartConfig;
+pub use start_config::{CONFIGURATION, StartConfig};
 pub use tunables::{TUNABLES, Tunable};
