@@ -5,37 +5,31 @@ use lnet_dlc::interfaces::{HostInterface, Unusable, addresses_of, first_usable, 
 use lnet_wire::{NetId, Nid};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-/// The NID on `net` of the interface with this name or address; of the machine's first interface that is
-/// up, not the loopback and has an IPv4 address, for `None`. The log says what is wrong with it:
-/// [`Errno::NoDevice`] when there is no such interface, [`Errno::AddressNotAvailable`] when it has no
-/// address, [`Errno::NetworkDown`] when it is down.
-pub(crate) fn nid_of(net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
-    match interface {
-        None => first_interface().map(|address| nid(net, address)),
-        Some(text) => match text.parse::<IpAddr>() {
-            Ok(address) => local_address(address).map(|address| nid(net, address)),
-            Err(_) => named_interface(text).map(|address| nid(net, address)),
-        },
-    }
-}
-
 /// An interface, found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Its NID on the net in question.
     pub(crate) nid: Nid,
     /// The name or address by which it is found again.
-    pub(crate) name: Option<String>,
+    pub(crate) name: String,
 }
 
-/// As [`nid_of`]; also an interface that is down is [`Errno::AddressNotAvailable`], for to those who ask
-/// over the control socket [`Errno::NetworkDown`] says that LNet is.
+/// The interface with this name or address; the machine's first interface that is up, not the loopback and
+/// has an IPv4 address, for `None`. The log says what is wrong with it: [`Errno::NoDevice`] when there is no
+/// such interface, [`Errno::AddressNotAvailable`] when it has no address, [`Errno::NetworkDown`] when it is
+/// down.
 pub(crate) fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
-    let nid = nid_of(net, interface).map_err(|errno| match errno {
-        Errno::NetworkDown => Errno::AddressNotAvailable,
-        other => other,
-    })?;
-    Ok(Found { nid, name: interface.map(str::to_owned) })
+    let (name, address) = match interface {
+        None => first_interface()?,
+        Some(text) => {
+            let address = match text.parse::<IpAddr>() {
+                Ok(address) => local_address(address)?,
+                Err(_) => named_interface(text)?,
+            };
+            (text.to_owned(), address)
+        }
+    };
+    Ok(Found { nid: nid(net, address), name })
 }
 
 /// The NID with an IP address.
@@ -81,9 +75,9 @@ fn named_interface(name: &str) -> Result<IpAddr, Errno> {
     })
 }
 
-fn first_interface() -> Result<IpAddr, Errno> {
+fn first_interface() -> Result<(String, IpAddr), Errno> {
     let host = interfaces()?;
-    first_usable(&host).map(|(_, address)| IpAddr::V4(address)).ok_or_else(|| {
+    first_usable(&host).map(|(name, address)| (name.to_owned(), IpAddr::V4(address))).ok_or_else(|| {
         log::error!("no interface is up and has an IPv4 address; name one, as in tcp(eth0)");
         Errno::NoDevice
     })
@@ -93,6 +87,10 @@ fn first_interface() -> Result<IpAddr, Errno> {
 mod tests {
     use super::*;
     use lnet_wire::NetType;
+
+    fn nid_of(net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
+        find(net, interface).map(|found| found.nid)
+    }
 
     #[test]
     fn interfaces_are_found_by_name_and_by_address() {

@@ -29,7 +29,7 @@ impl Node {
         let core = Core::new(CoreConfig { pid, interface_cookie: wall_clock_ns(), cpts: config.cpts });
         let tcp = Socklnd::new(config.socklnd.clone());
         let spin = Spin::new(config.wait_spin);
-        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name });
+        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name.clone() });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         start::apply(&node, &config)?;
         Ok(node)
@@ -54,9 +54,8 @@ impl Node {
     /// is wrong with it; [`Errno::ProtocolNotSupported`] for a kind of net without a driver,
     /// [`Errno::Exists`] when it is there already.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
-        let nid = interfaces::nid_of(net, interface)?;
-        let config = NiConfig { interface: interface.map(str::to_owned), ..self.ni.into() };
-        self.start_ni(nid, config)
+        let found = interfaces::find(net, interface)?;
+        self.start_ni(found.nid, NiConfig { interface: Some(found.name), ..self.ni.into() })
     }
 
     /// As [`Node::add_ni`], by NID: its address must be one of this machine's.

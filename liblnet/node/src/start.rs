@@ -10,7 +10,7 @@ use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
 use lnet_dlc::networks::Network;
 use lnet_dlc::request::{AddLocalNi, AddRoute, LndTunables, NiTunables};
 use lnet_dlc::yaml::Purpose;
-use lnet_dlc::{Backend, InterfaceSpec, Rc, Reply, Report, Request};
+use lnet_dlc::{Backend, InterfaceSpec, Rc, Report, Request};
 use lnet_wire::{NetId, NetType};
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ use std::path::Path;
 /// interfaces, [`Errno::Invalid`] for a file that cannot be imported; otherwise as the node answers.
 pub(crate) fn apply(node: &Node, config: &StartConfig) -> Result<(), Errno> {
     let host = if config.ip2nets.is_empty() { Vec::new() } else { interfaces::interfaces()? };
-    carry_out(&Starting(node), config, &host)
+    carry_out(node, config, &host)
 }
 
 fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -> Result<(), Errno> {
@@ -143,25 +143,10 @@ fn errno_of(rc: Rc) -> Errno {
     if rc.0 < Rc::NO_MATCH.0 { Errno::from_c(rc.0) } else { Errno::Invalid }
 }
 
-/// A node as far as a start needs it: only plain interfaces can be added.
-struct Starting<'a>(&'a Node);
-
-impl Backend for Starting<'_> {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
-        match request {
-            Request::AddLocalNi(AddLocalNi { net, interface, tunables, lnd, cpts: None })
-                if tunables == NiTunables::default() && lnd == LndTunables::default() =>
-            {
-                self.0.add_ni(net, interface.as_deref()).map(Reply::Nid)
-            }
-            _ => Err(Errno::NotSupported),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lnet_dlc::Reply;
     use std::sync::Mutex;
 
     /// Writes down what it is asked; refuses what contains `refuse`.

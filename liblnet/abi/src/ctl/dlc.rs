@@ -4,6 +4,7 @@
 //! stand where they are used, in the order of the sheet.
 
 use super::argument::{Argument, Bytes};
+use super::udsp;
 use crate::ni::nid_to_c;
 use lnet_core::Errno;
 use lnet_dlc::request::{
@@ -62,6 +63,11 @@ pub(super) enum Command {
     GetMessageStats,
     SetHealth,
     GetRecoveryQueue,
+    AddUdsp,
+    DelUdsp,
+    GetUdspSize,
+    GetUdsp,
+    GetAppliedUdsp,
     ResetStats,
     SetConnsPerPeer,
     SetPeer,
@@ -93,6 +99,11 @@ impl Command {
             101 => Self::GetMessageStats,
             102 => Self::SetHealth,
             104 => Self::GetRecoveryQueue,
+            105 => Self::AddUdsp,
+            106 => Self::DelUdsp,
+            107 => Self::GetUdspSize,
+            108 => Self::GetUdsp,
+            109 => Self::GetAppliedUdsp,
             110 => Self::ResetStats,
             111 => Self::SetConnsPerPeer,
             112 => Self::SetPeer,
@@ -136,6 +147,11 @@ impl Command {
             Self::GetMessageStats => get_message_stats(node, &mut argument.bytes(72)?),
             Self::SetHealth => node.tell(Request::SetHealth(set_health(&argument.bytes(24)?)?)),
             Self::GetRecoveryQueue => get_recovery_queue(node, &mut argument.bytes(1040)?),
+            Self::AddUdsp => udsp::add(node, &argument.bytes(udsp::UDSP)?),
+            Self::DelUdsp => udsp::delete(node, &argument.bytes(udsp::UDSP)?),
+            Self::GetUdspSize => udsp::size(node, &mut argument.bytes(udsp::UDSP)?),
+            Self::GetUdsp => udsp::get(node, &mut argument.bytes(udsp::UDSP)?),
+            Self::GetAppliedUdsp => udsp::applied(node, &mut argument.bytes(udsp::APPLIED_UDSP)?),
             Self::ResetStats => node.tell(Request::ResetLnetStats),
             Self::SetConnsPerPeer => {
                 let data = argument.bytes(24)?;
@@ -436,9 +452,16 @@ fn credit_info(peer_ni: &PeerNi) -> [u8; CREDIT_INFO] {
 
 /// Copies `bytes` to the caller's memory at `address`, where by the contract of `LNetCtl` there is as much
 /// room as the argument said.
-fn store(address: u64, bytes: &[u8]) -> Result<(), Errno> {
+pub(super) fn store(address: u64, bytes: &[u8]) -> Result<(), Errno> {
     let to = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
     // SAFETY: the caller of `LNetCtl` gave this address, with at least so much room, for this to be stored.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
     Ok(())
+}
+
+/// Copies `len` bytes from the caller's memory at `address`.
+pub(super) fn load(address: u64, len: usize) -> Result<Vec<u8>, Errno> {
+    let from = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
+    // SAFETY: the caller of `LNetCtl` gave this address, and says that so much is there to be read.
+    Ok(unsafe { std::slice::from_raw_parts(from.as_ptr(), len) }.to_vec())
 }

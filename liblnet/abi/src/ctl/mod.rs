@@ -5,6 +5,7 @@
 
 mod argument;
 mod dlc;
+mod udsp;
 
 use self::argument::Argument;
 use crate::backend;
