@@ -72,7 +72,7 @@ fn node(client: &Client) -> NodeInfo {
 
 fn nids(client: &Client) -> Vec<String> {
     let backend: &dyn Backend = client;
-    let all: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).unwrap();
+    let all = backend.list::<Box<LocalNi>>(Request::GetLocalNi).unwrap();
     all.iter().map(|ni| ni.nid.to_string()).collect()
 }
 

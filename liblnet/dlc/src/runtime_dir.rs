@@ -177,7 +177,8 @@ mod tests {
 
     #[test]
     fn the_directory_is_the_first_that_is_named() {
-        let table: [(&[(&str, &str)], u32, &str); 6] = [
+        type Row = (&'static [(&'static str, &'static str)], u32, &'static str);
+        let table: [Row; 6] = [
             (&[("LNET_RUNTIME_DIR", "/a"), ("XDG_RUNTIME_DIR", "/x")], 7, "/a"),
             (&[("LNET_RUNTIME_DIR", "/a")], 0, "/a"),
             (&[("LNET_RUNTIME_DIR", ""), ("XDG_RUNTIME_DIR", "/x")], 7, "/x/lnet"),

@@ -280,7 +280,7 @@ fn who_may_not_use_the_control_socket_reads_by_the_status_socket() {
     use std::os::unix::fs::PermissionsExt;
     let node = start_with(|config| config.status_mode = Some(0o600));
     let control = node.directory.socket(&node.config_name);
-    fs::set_permissions(&control, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&control, fs::Permissions::from_mode(0o0)).unwrap();
     if UnixStream::connect(&control).is_ok() {
         eprintln!("skipped: this user may do everything");
         return;
