@@ -37,4 +37,3 @@ mod backend;
 mod entry;
 mod event;
 mod list;
-mod log;
