@@ -22,7 +22,7 @@ int lustre_net_show_tunables(struct cYAML *tunables,
  * key lnd tunables; none for a driver that has none. Returns as lustre_net_show_tunables.
  */
 int lustre_ni_show_tunables(struct cYAML *lnd_tunables, __u32 net_type,
-		union lnet_lnd_tunables *lnd);
+		struct lnet_lnd_tunables *lnd);
 
 /**
  * Reads the tunables of the driver of net_type (a net or its type) from the object under the key
@@ -30,7 +30,7 @@ int lustre_ni_show_tunables(struct cYAML *lnd_tunables, __u32 net_type,
  * 0, and conns_per_peer 1.
  */
 void lustre_yaml_extract_lnd_tunables(struct cYAML *tree, __u32 net_type,
-		union lnet_lnd_tunables *lnd);
+		struct lnet_lnd_tunables *lnd);
 
 #ifdef __cplusplus
 }

@@ -30,19 +30,19 @@ extern "C" {
 /** Done, or nothing to do. */
 #define LUSTRE_CFG_RC_NO_ERR 0
 /** Something that cannot be read or is not allowed. */
-#define LUSTRE_CFG_RC_BAD_PARAM -1
-#define LUSTRE_CFG_RC_MISSING_PARAM -2
-#define LUSTRE_CFG_RC_OUT_OF_RANGE_PARAM -3
-#define LUSTRE_CFG_RC_OUT_OF_MEM -4
+#define LUSTRE_CFG_RC_BAD_PARAM (-1)
+#define LUSTRE_CFG_RC_MISSING_PARAM (-2)
+#define LUSTRE_CFG_RC_OUT_OF_RANGE_PARAM (-3)
+#define LUSTRE_CFG_RC_OUT_OF_MEM (-4)
 /** A setting refused its value. */
-#define LUSTRE_CFG_RC_GENERIC_ERR -5
+#define LUSTRE_CFG_RC_GENERIC_ERR (-5)
 /** There is no such thing. */
-#define LUSTRE_CFG_RC_NO_MATCH -6
+#define LUSTRE_CFG_RC_NO_MATCH (-6)
 /* The rest is never returned. */
-#define LUSTRE_CFG_RC_MATCH -7
-#define LUSTRE_CFG_RC_SKIP -8
-#define LUSTRE_CFG_RC_LAST_ELEM -9
-#define LUSTRE_CFG_RC_MARSHAL_FAIL -10
+#define LUSTRE_CFG_RC_MATCH (-7)
+#define LUSTRE_CFG_RC_SKIP (-8)
+#define LUSTRE_CFG_RC_LAST_ELEM (-9)
+#define LUSTRE_CFG_RC_MARSHAL_FAIL (-10)
 
 /** The first level of a tree of errors: what was tried. */
 #define CONFIG_CMD "configure"

@@ -52,11 +52,11 @@ pub unsafe extern "C" fn _lustre_ni_show_tunables(
         unsafe {
             match kind(net_type) {
                 Some(NetType::TCP) => {
-                    let count = (*lnd).lnd_sock.lnd_conns_per_peer;
+                    let count = (*lnd).lnd_tun_u.lnd_sock.lnd_conns_per_peer;
                     add(lnd_tunables, &[(c"conns_per_peer", count.into())])
                 }
                 Some(NetType::O2IB) => {
-                    let lnd = (*lnd).lnd_o2ib;
+                    let lnd = (*lnd).lnd_tun_u.lnd_o2ib;
                     add(lnd_tunables, &o2ib(&lnd).map(|(key, value)| (key, value.into())))
                 }
                 _ => 0,
@@ -93,9 +93,9 @@ pub unsafe extern "C" fn _lustre_yaml_extract_lnd_tunables(
             let half = |key, missing| u16::try_from(read(key).unwrap_or(missing)).unwrap_or(0);
             let connections = half(c"conns_per_peer", 1);
             match kind(net_type) {
-                Some(NetType::TCP) => (*lnd).lnd_sock.lnd_conns_per_peer = connections,
+                Some(NetType::TCP) => (*lnd).lnd_tun_u.lnd_sock.lnd_conns_per_peer = connections,
                 Some(NetType::O2IB) => {
-                    let lnd = &mut (*lnd).lnd_o2ib;
+                    let lnd = &mut (*lnd).lnd_tun_u.lnd_o2ib;
                     lnd.lnd_peercredits_hiw = word(c"peercredits_hiw");
                     lnd.lnd_map_on_demand = word(c"map_on_demand");
                     lnd.lnd_concurrent_sends = word(c"concurrent_sends");

@@ -229,6 +229,6 @@ unsafe fn lnd_tunables(
         return Some(LndTunables::default());
     }
     // SAFETY: not NULL, and this function's contract; every view of the union is made of plain numbers.
-    let count = unsafe { (*tunables).lt_tun.lnd_sock.lnd_conns_per_peer };
+    let count = unsafe { (*tunables).lt_tun.lnd_tun_u.lnd_sock.lnd_conns_per_peer };
     Some(LndTunables { conns_per_peer: Some(count).filter(|count| !matches!(*count, 0 | u16::MAX)) })
 }

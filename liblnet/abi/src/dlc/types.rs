@@ -75,10 +75,17 @@ pub struct lnet_ioctl_config_socklnd_tunables {
     pub(crate) lnd_pad: __u16,
 }
 
-/// See [`lnet_ioctl_config_lnd_cmn_tunables`]. The union `lnd_tun_u` is all that it has.
+/// See [`lnet_ioctl_config_lnd_cmn_tunables`].
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub union lnet_lnd_tunables {
+pub struct lnet_lnd_tunables {
+    pub(crate) lnd_tun_u: lnd_tun_u,
+}
+
+/// Has no name in C. Every view is made of plain numbers, so that each may be read.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union lnd_tun_u {
     pub(crate) lnd_o2ib: lnet_ioctl_config_o2iblnd_tunables,
     pub(crate) lnd_sock: lnet_ioctl_config_socklnd_tunables,
 }
