@@ -1,5 +1,6 @@
 //! One LNet node without its threads: what it consists of, its start and its end.
 
+use crate::configure::Configured;
 use crate::event::EventQueue;
 use crate::fault::FailRules;
 use crate::lnd::{Driver, Upcalls};
@@ -7,9 +8,9 @@ use crate::memory::{HandleTable, Md, MeHandle};
 use crate::message::MessagePool;
 use crate::ping::PingTarget;
 use crate::portal::Portal;
-use crate::stats::{Fate, NodeCounters};
+use crate::stats::NodeCounters;
 use crate::sync::{Mutex, lock};
-use crate::topology::{Distance, Nets, Ni, NiTunables, PeerNi, PeerTable};
+use crate::topology::{Distance, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable};
 use arc_swap::ArcSwap;
 use lnet_wire::Errno;
 use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
@@ -40,9 +41,12 @@ pub struct Core {
     /// Spare messages for the loopback.
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
+    pub(crate) configured: Configured,
+    /// What went through interfaces that are gone.
+    retired: Mutex<NodeCounters>,
     ending: AtomicBool,
     /// One change of the configuration at a time; guards what pings are answered with.
-    configuration: Mutex<PingTarget>,
+    pub(crate) configuration: Mutex<PingTarget>,
     this: Weak<Self>,
 }
 
@@ -58,6 +62,8 @@ impl Core {
             peers: PeerTable::new(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
+            configured: Configured::default(),
+            retired: Mutex::new(NodeCounters::default()),
             ending: AtomicBool::new(false),
             configuration: Mutex::new(PingTarget::default()),
             this: Weak::clone(this),
@@ -69,6 +75,11 @@ impl Core {
         self.config.pid
     }
 
+    /// How many CPU partitions the node has.
+    pub const fn cpts(&self) -> usize {
+        self.config.cpts.get()
+    }
+
     /// The nets that the node is on now.
     pub fn nets(&self) -> Arc<Nets> {
         self.nets.load_full()
@@ -78,20 +89,24 @@ impl Core {
         look(&self.nets.load())
     }
 
-    /// Adds an interface and starts it with `driver`; pings show it from then on.
-    /// [`Errno::Exists`] for a NID that the node has; [`Errno::Shutdown`] when it is ending; or what the
-    /// driver says.
+    /// Adds an interface and starts it with `driver`; pings show it from then on (cfg-020).
+    /// [`Errno::Exists`] for a NID or an interface that the net has; [`Errno::TooManyUsers`] for a net that
+    /// routes lead to (OM-33); [`Errno::Invalid`] for a CPU partition that there is not;
+    /// [`Errno::Shutdown`] when the node is ending; or what the driver says.
     pub fn add_ni(
         self: &Arc<Self>,
         nid: Nid,
-        tunables: NiTunables,
+        config: impl Into<NiConfig>,
         driver: &dyn Driver,
     ) -> Result<Arc<Ni>, Errno> {
         let ping_target = &mut *lock(&self.configuration);
         if self.is_ending() {
             return Err(Errno::Shutdown);
         }
-        let ni = Arc::new(Ni::new(nid, tunables, self.config.cpts)?);
+        if self.configured.routes.load().lead_to(nid.net()) {
+            return Err(Errno::TooManyUsers);
+        }
+        let ni = Arc::new(Ni::new(nid, config.into(), self.config.cpts)?);
         let nets = self.nets().with(Arc::clone(&ni))?;
         // The driver may call up as soon as it is started, so the interface must be known before.
         let before = self.nets.swap(Arc::new(nets));
@@ -109,7 +124,8 @@ impl Core {
         }
     }
 
-    /// Takes an interface away: messages on it end with an error, and pings do not show it any more.
+    /// Takes an interface away: messages on it end with an error, and pings do not show it any more. With
+    /// the last of its net go the peer NIs on that net, and the routes over them.
     /// [`Errno::NotFound`] for a NID that is not the node's, [`Errno::Invalid`] for the loopback (OM-33).
     pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
         if nid.is_loopback() {
@@ -120,6 +136,10 @@ impl Core {
         self.nets.store(Arc::new(self.nets().without(nid)));
         self.rebuild_ping_target(ping_target);
         self.stop_ni(&ni);
+        self.retired_add(&ni);
+        if self.with_nets(|nets| nets.net(nid.net()).is_none()) {
+            self.forget_net(nid.net());
+        }
         Ok(())
     }
 
@@ -169,11 +189,6 @@ impl Core {
         if nid.is_loopback() { nid } else { self.peer_ni(nid).primary() }
     }
 
-    /// Makes `nids` one multi-rail peer, whose primary NID is the first.
-    pub fn configure_peer(&self, nids: &[Nid]) {
-        self.peers.configure(nids, |nid| self.peer_credits(nid));
-    }
-
     /// All peer NIs known, in no order.
     pub fn peer_nis(&self) -> Vec<Arc<PeerNi>> {
         self.peers.all()
@@ -183,7 +198,7 @@ impl Core {
         self.peers.get(nid).unwrap_or_else(|| self.peers.get_or_add(nid, self.peer_credits(nid)))
     }
 
-    fn peer_credits(&self, nid: Nid) -> u32 {
+    pub(crate) fn peer_credits(&self, nid: Nid) -> u32 {
         self.with_nets(|nets| nets.net(nid.net()).and_then(|net| net.nis().first().cloned()))
             .map_or_else(NiTunables::default, |ni| ni.tunables())
             .peer_credits
@@ -195,17 +210,22 @@ impl Core {
         self.fail_rules.set(nid, count);
     }
 
-    /// What went through the node's present interfaces.
+    /// What went through the node's interfaces, those that are gone among them.
     pub fn counters(&self) -> NodeCounters {
-        let mut sum = NodeCounters::default();
-        self.with_nets(|nets| {
-            for ni in nets.nis() {
-                sum.sent += ni.counters().read(Fate::Sent);
-                sum.received += ni.counters().read(Fate::Received);
-                sum.dropped += ni.counters().read(Fate::Dropped);
-            }
-        });
+        let mut sum = *lock(&self.retired);
+        self.with_nets(|nets| nets.nis().for_each(|ni| sum += ni.counters().read_all()));
         sum
+    }
+
+    /// Sets every counter to 0: the node's, its interfaces' and the peer NIs' (dbg-120, ST-3).
+    pub fn reset_counters(&self) {
+        *lock(&self.retired) = NodeCounters::default();
+        self.with_nets(|nets| nets.nis().for_each(|ni| ni.counters().reset()));
+        self.peers.all().iter().for_each(|peer_ni| peer_ni.counters().reset());
+    }
+
+    fn retired_add(&self, ni: &Ni) {
+        *lock(&self.retired) += ni.counters().read_all();
     }
 
     fn stop_ni(&self, ni: &Arc<Ni>) {

@@ -4,10 +4,12 @@
 //! brings everything else. No lock is held while a driver or an event handler runs.
 //!
 //! Where to look: an application's call begins in `objects` (MEs, MDs, EQs) or `data` (PUT, GET); a message
-//! goes out through `select` and `send`, and comes in through `receive` and `portal`.
+//! goes out through `select` and `send`, and comes in through `receive` and `portal`; operators' wishes come
+//! through `configure`.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod configure;
 mod core;
 pub mod credit;
 mod data;
@@ -18,10 +20,13 @@ pub mod memory;
 pub mod message;
 mod objects;
 mod ping;
+pub mod policy;
 mod portal;
 mod receive;
+pub mod router;
 mod select;
 mod send;
+pub mod settings;
 pub mod stats;
 mod sync;
 pub mod topology;
@@ -33,4 +38,5 @@ pub use lnet_wire::Errno;
 pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle};
 pub use message::Message;
 pub use portal::{InsertPosition, MatchId};
-pub use topology::{Ni, NiTunables};
+pub use settings::Settings;
+pub use topology::{Ni, NiConfig, NiTunables};

@@ -55,6 +55,16 @@ pub trait LndNi: Send + Sync {
     /// Lets peers in. Called once, when messages can be sent by the interface; until then callers wait.
     fn open(&self) {}
 
+    /// How many connections each peer NI gets, if the driver has such a thing.
+    fn conns_per_peer(&self) -> Option<u16> {
+        None
+    }
+
+    /// Sets that for connections made from now on; 0: as many as the driver thinks right.
+    fn set_conns_per_peer(&self, connections: u16) {
+        let _ = connections;
+    }
+
     /// Takes the interface down: no upcall for it follows the return, and every message it had is back
     /// (with [`Errno::Shutdown`]).
     fn shutdown(&self);

@@ -97,7 +97,9 @@ fn rig(credits: u32, peer_credits: u32) -> Rig {
     let cpts = std::num::NonZeroUsize::MIN;
     let core = Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: COOKIE, cpts });
     let driver = Played::default();
-    let ni = core.add_ni(nid(0, 1), NiTunables { credits, peer_credits }, &driver).unwrap();
+    let ni = core
+        .add_ni(nid(0, 1), NiTunables { credits, peer_credits, ..NiTunables::default() }, &driver)
+        .unwrap();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let tell = Arc::clone(&heard);
     let eq = core.eq_alloc(0, Some(Box::new(move |event| tell.lock().unwrap().push(*event)))).unwrap();

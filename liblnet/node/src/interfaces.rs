@@ -19,6 +19,25 @@ pub(crate) fn nid_of(net: NetId, interface: Option<&str>) -> Result<Nid, Errno> 
     }
 }
 
+/// An interface, found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Its NID on the net in question.
+    pub(crate) nid: Nid,
+    /// The name or address by which it is found again.
+    pub(crate) name: Option<String>,
+}
+
+/// As [`nid_of`]; also an interface that is down is [`Errno::AddressNotAvailable`], for to those who ask
+/// over the control socket [`Errno::NetworkDown`] says that LNet is.
+pub(crate) fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
+    let nid = nid_of(net, interface).map_err(|errno| match errno {
+        Errno::NetworkDown => Errno::AddressNotAvailable,
+        other => other,
+    })?;
+    Ok(Found { nid, name: interface.map(str::to_owned) })
+}
+
 /// The NID with an IP address.
 pub(crate) fn nid(net: NetId, address: IpAddr) -> Nid {
     match address {

@@ -5,7 +5,7 @@ use crate::networks::Network;
 use crate::spin::Spin;
 use crate::start_config::StartConfig;
 use lnet_core::lnd::Driver;
-use lnet_core::{Core, CoreConfig, Errno, NiTunables};
+use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
 use socklnd::Socklnd;
@@ -19,6 +19,7 @@ pub struct Node {
     pub(crate) tcp: Arc<Socklnd>,
     pub(crate) spin: Spin,
     ni: NiTunables,
+    name: String,
 }
 
 impl Node {
@@ -28,7 +29,7 @@ impl Node {
         let core = Core::new(CoreConfig { pid, interface_cookie: wall_clock_ns(), cpts: config.cpts });
         let tcp = Socklnd::new(config.socklnd);
         let spin = Spin::new(config.wait_spin);
-        let node = Arc::new(Self { core, tcp, spin, ni: config.ni });
+        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         for network in &config.networks {
             node.add_network(network)?;
@@ -41,15 +42,32 @@ impl Node {
         &self.core
     }
 
+    /// What the node is called where several run on one machine (`LNET_NODE`).
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What interfaces get for which nothing else is said.
+    pub const fn ni_tunables(&self) -> NiTunables {
+        self.ni
+    }
+
     /// Puts the node on `net` by `interface`: a name, an address, or the machine's first. The log says what
     /// is wrong with it; [`Errno::ProtocolNotSupported`] for a kind of net without a driver,
     /// [`Errno::Exists`] when it is there already.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
-        self.add_nid(interfaces::nid_of(net, interface)?)
+        let nid = interfaces::nid_of(net, interface)?;
+        let config = NiConfig { interface: interface.map(str::to_owned), ..self.ni.into() };
+        self.start_ni(nid, config)
     }
 
     /// As [`Node::add_ni`], by NID: its address must be one of this machine's.
     pub fn add_nid(&self, nid: Nid) -> Result<Nid, Errno> {
+        self.start_ni(nid, self.ni.into())
+    }
+
+    /// Adds an interface that has been found, as `config` has it.
+    pub(crate) fn start_ni(&self, nid: Nid, config: NiConfig) -> Result<Nid, Errno> {
         let driver: &dyn Driver = match nid.net().kind() {
             NetType::TCP => &*self.tcp,
             _ => {
@@ -58,7 +76,7 @@ impl Node {
             }
         };
         self.core
-            .add_ni(nid, self.ni, driver)
+            .add_ni(nid, config, driver)
             .inspect_err(|errno| log::error!("cannot start {nid}: {errno}"))
             .map(|ni| ni.nid())
     }

@@ -10,6 +10,8 @@ use std::time::Duration;
 /// What a node is started with.
 #[derive(Clone, Debug)]
 pub struct StartConfig {
+    /// What the node is called where several run on one machine (`LNET_NODE`); the process id otherwise.
+    pub name: String,
     /// The nets it is on, besides the loopback.
     pub networks: Vec<Network>,
     /// For every interface.
@@ -25,6 +27,7 @@ pub struct StartConfig {
 impl Default for StartConfig {
     fn default() -> Self {
         Self {
+            name: std::process::id().to_string(),
             networks: Vec::new(),
             ni: NiTunables::default(),
             socklnd: SocklndConfig::default(),

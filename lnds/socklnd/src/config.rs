@@ -59,11 +59,10 @@ pub struct SocklndConfig {
     pub clock: fn() -> u64,
 }
 
-impl SocklndConfig {
-    /// `conns_per_peer` with 0 and too many put right.
-    pub(crate) fn bulk_conns(&self) -> usize {
-        self.conns_per_peer.clamp(1, MAX_CONNS_PER_PEER) as usize
-    }
+/// How many connections of each bulk type there are when so many are asked for: 0 is as many as the link
+/// deserves, which without knowing it is 1.
+pub(crate) fn bulk_conns(asked: u32) -> u16 {
+    asked.clamp(1, MAX_CONNS_PER_PEER) as u16
 }
 
 impl Default for SocklndConfig {

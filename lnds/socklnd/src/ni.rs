@@ -1,5 +1,6 @@
 //! One interface that the driver serves: its peers and connections, and its end.
 
+use crate::config::bulk_conns;
 use crate::connection::Connection;
 use crate::counters::Counts;
 use crate::decide::identity::Identity;
@@ -13,7 +14,7 @@ use lnet_core::{Errno, Message};
 use lnet_wire::ProcessId;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -34,6 +35,7 @@ pub(crate) struct SockNi {
     hasher: foldhash::fast::RandomState,
     peers: Box<[Mutex<PeerMap>]>,
     connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
+    conns_per_peer: AtomicU16,
     ending: AtomicBool,
     quiet: (Mutex<()>, Condvar),
 }
@@ -45,6 +47,8 @@ impl SockNi {
         upcalls: Arc<dyn Upcalls>,
         shared: &Arc<Shared>,
     ) -> Arc<Self> {
+        let conns_per_peer =
+            lnet_ni.tunables().conns_per_peer.map_or(shared.config.conns_per_peer, u32::from);
         Arc::new(Self {
             own,
             lnet_ni: Arc::downgrade(lnet_ni),
@@ -54,6 +58,7 @@ impl SockNi {
             hasher: foldhash::fast::RandomState::default(),
             peers: (0..SHARDS).map(|_| Mutex::default()).collect(),
             connections: Mutex::default(),
+            conns_per_peer: AtomicU16::new(bulk_conns(conns_per_peer)),
             ending: AtomicBool::new(false),
             quiet: (Mutex::new(()), Condvar::new()),
         })
@@ -61,6 +66,11 @@ impl SockNi {
 
     pub(crate) fn lnet_ni(&self) -> Option<Arc<Ni>> {
         self.lnet_ni.upgrade()
+    }
+
+    /// Connections of each bulk type to one peer.
+    pub(crate) fn bulk_conns(&self) -> usize {
+        self.conns_per_peer.load(Ordering::Relaxed).into()
     }
 
     pub(crate) fn is_ending(&self) -> bool {
@@ -184,6 +194,14 @@ impl LndNi for Face {
 
     fn send(&self, message: Box<Message>) -> SendOutcome {
         self.0.send(message)
+    }
+
+    fn conns_per_peer(&self) -> Option<u16> {
+        Some(self.0.conns_per_peer.load(Ordering::Relaxed))
+    }
+
+    fn set_conns_per_peer(&self, connections: u16) {
+        self.0.conns_per_peer.store(bulk_conns(connections.into()), Ordering::Relaxed);
     }
 
     fn shutdown(&self) {

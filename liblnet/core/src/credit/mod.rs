@@ -50,6 +50,11 @@ impl<T> CreditPool<T> {
         std::mem::take(&mut self.waiting)
     }
 
+    /// Those that wait, in their order.
+    pub fn waiting(&self) -> impl Iterator<Item = &T> {
+        self.waiting.iter()
+    }
+
     /// Credits now.
     pub const fn credits(&self) -> Credits {
         self.credits

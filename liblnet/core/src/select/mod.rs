@@ -44,8 +44,10 @@ mod tests {
         let tcp = |net, address| Nid::new(NetId::new(NetType::TCP, net), address);
         let mine = [Nid::LOOPBACK, tcp(0, 1), tcp(0, 2), tcp(1, 1)];
         let nets = mine.iter().fold(Nets::default(), |nets, nid| {
-            nets.with(Arc::new(Ni::new(*nid, NiTunables::default(), std::num::NonZeroUsize::MIN).unwrap()))
-                .unwrap()
+            nets.with(Arc::new(
+                Ni::new(*nid, NiTunables::default().into(), std::num::NonZeroUsize::MIN).unwrap(),
+            ))
+            .unwrap()
         });
         let table = [
             (None, Nid::LOOPBACK, Ok(Nid::LOOPBACK)),

@@ -67,6 +67,20 @@ impl Counters {
             std::array::from_fn(|kind| self.messages[fate as usize][kind].load(Ordering::Relaxed));
         Tally { ack, put, get, reply, bytes: self.bytes[fate as usize].load(Ordering::Relaxed) }
     }
+
+    /// The numbers of all fates, as they are at this moment.
+    pub fn read_all(&self) -> NodeCounters {
+        NodeCounters {
+            sent: self.read(Fate::Sent),
+            received: self.read(Fate::Received),
+            dropped: self.read(Fate::Dropped),
+        }
+    }
+
+    /// Sets them to 0.
+    pub(crate) fn reset(&self) {
+        self.messages.iter().flatten().chain(&self.bytes).for_each(|count| count.store(0, Ordering::Relaxed));
+    }
 }
 
 /// The whole node's numbers (`struct lnet_counters`).
@@ -78,4 +92,12 @@ pub struct NodeCounters {
     pub received: Tally,
     /// Dropped.
     pub dropped: Tally,
+}
+
+impl std::ops::AddAssign for NodeCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.dropped += other.dropped;
+    }
 }

@@ -1,10 +1,14 @@
-//! Who is where: this node's nets and NIs, other nodes' peers and peer NIs.
+//! Who is where: this node's nets and NIs, other nodes' peers and peer NIs, routes.
 
 mod net;
 mod ni;
 mod peer;
+pub(crate) mod peer_config;
+mod peer_table;
+mod route;
 
 pub use net::{Distance, Net, Nets};
-pub use ni::{Ni, NiTunables};
-pub(crate) use peer::PeerTable;
-pub use peer::{Peer, PeerNi};
+pub use ni::{Ni, NiConfig, NiTunables};
+pub use peer::{Peer, PeerNi, PeerState};
+pub(crate) use peer_table::PeerTable;
+pub use route::{Route, Routes};

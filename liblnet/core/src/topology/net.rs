@@ -75,9 +75,15 @@ impl Nets {
             .ok_or(Errno::HostUnreachable)
     }
 
-    /// With `ni` added at the end of its net. [`Errno::Exists`] if the NID is there already.
+    /// With `ni` added at the end of its net. [`Errno::Exists`] if the NID is there already, or the
+    /// interface is on that net (cfg-040, OM-13).
     pub(crate) fn with(&self, ni: Arc<Ni>) -> Result<Self, Errno> {
-        if self.ni(ni.nid()).is_some() {
+        let same = |its: &Arc<Ni>| {
+            let (its, new) = (&its.config().interface, &ni.config().interface);
+            new.is_some() && its == new
+        };
+        if self.ni(ni.nid()).is_some() || self.net(ni.nid().net()).is_some_and(|net| net.nis.iter().any(same))
+        {
             return Err(Errno::Exists);
         }
         let mut nets = self.0.clone();
@@ -111,8 +117,10 @@ mod tests {
 
     fn nets(nids: &[Nid]) -> Nets {
         nids.iter().fold(Nets::default(), |nets, nid| {
-            nets.with(Arc::new(Ni::new(*nid, NiTunables::default(), std::num::NonZeroUsize::MIN).unwrap()))
-                .unwrap()
+            nets.with(Arc::new(
+                Ni::new(*nid, NiTunables::default().into(), std::num::NonZeroUsize::MIN).unwrap(),
+            ))
+            .unwrap()
         })
     }
 
@@ -136,8 +144,9 @@ mod tests {
 
     #[test]
     fn a_nid_is_on_a_node_once() {
-        let twice = nets(&[nid(0, 1)])
-            .with(Arc::new(Ni::new(nid(0, 1), NiTunables::default(), std::num::NonZeroUsize::MIN).unwrap()));
+        let twice = nets(&[nid(0, 1)]).with(Arc::new(
+            Ni::new(nid(0, 1), NiTunables::default().into(), std::num::NonZeroUsize::MIN).unwrap(),
+        ));
         assert_eq!(twice.err(), Some(Errno::Exists));
     }
 

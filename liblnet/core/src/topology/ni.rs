@@ -3,12 +3,13 @@
 use crate::credit::{CreditPool, Credits, ni_credits_per_cpt};
 use crate::lnd::LndNi;
 use crate::message::Message;
+use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
 use crate::sync::{Mutex, lock};
-use lnet_wire::Nid;
+use lnet_wire::{Errno, Nid};
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What can be set for a net's interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,18 +18,50 @@ pub struct NiTunables {
     pub credits: u32,
     /// Messages with the driver at once, per peer NI (`peer_credits`).
     pub peer_credits: u32,
+    /// Router buffers that one peer may occupy; 0: as many as `peer_credits` (`peer_buffer_credits`).
+    pub peer_buffer_credits: u32,
+    /// Seconds of silence after which a router takes a peer for dead; 0: never (`peer_timeout`).
+    pub peer_timeout: u32,
+    /// For drivers with connections: how many to each peer NI; `None`: the driver's own setting.
+    pub conns_per_peer: Option<u16>,
 }
 
 impl Default for NiTunables {
     fn default() -> Self {
-        Self { credits: 256, peer_credits: 8 }
+        Self {
+            credits: 256,
+            peer_credits: 8,
+            peer_buffer_credits: 0,
+            peer_timeout: 180,
+            conns_per_peer: None,
+        }
+    }
+}
+
+/// How an interface is to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NiConfig {
+    /// What can be set for it.
+    pub tunables: NiTunables,
+    /// The name of the machine's interface that it is on, if it is on one.
+    pub interface: Option<String>,
+    /// The CPU partitions that it is bound to; none: all (cfg-025, cfg-035).
+    pub cpts: Vec<u32>,
+    /// The CPU partition of its device, if that is known.
+    pub device_cpt: Option<u32>,
+}
+
+impl From<NiTunables> for NiConfig {
+    fn from(tunables: NiTunables) -> Self {
+        Self { tunables, ..Self::default() }
     }
 }
 
 /// One network interface of this node.
 pub struct Ni {
     nid: Nid,
-    tunables: NiTunables,
+    config: NiConfig,
+    health: AtomicU32,
     lnd: OnceLock<std::sync::Arc<dyn LndNi>>,
     down: AtomicBool,
     tx: Box<[Mutex<CreditPool<Box<Message>>>]>,
@@ -36,16 +69,23 @@ pub struct Ni {
 }
 
 impl Ni {
-    /// An interface that no driver serves yet. [`crate::Errno::Invalid`] for no credits at all (CR-2).
-    pub(crate) fn new(nid: Nid, tunables: NiTunables, cpts: NonZeroUsize) -> Result<Self, crate::Errno> {
+    /// An interface that no driver serves yet, on a node with so many CPU partitions. [`Errno::Invalid`]
+    /// for no credits at all (CR-2) and for a partition that the node does not have.
+    pub(crate) fn new(nid: Nid, config: NiConfig, cpts: NonZeroUsize) -> Result<Self, Errno> {
+        let tunables = config.tunables;
         if tunables.credits == 0 || tunables.peer_credits == 0 {
-            return Err(crate::Errno::Invalid);
+            return Err(Errno::Invalid);
         }
-        let per_cpt = ni_credits_per_cpt(tunables.credits, tunables.peer_credits, cpts);
-        let tx = (0..cpts.get()).map(|_| Mutex::new(CreditPool::new(per_cpt))).collect();
+        if config.cpts.iter().any(|cpt| *cpt as usize >= cpts.get()) {
+            return Err(Errno::Invalid);
+        }
+        let bound_to = NonZeroUsize::new(config.cpts.len()).unwrap_or(cpts);
+        let per_cpt = ni_credits_per_cpt(tunables.credits, tunables.peer_credits, bound_to);
+        let tx = (0..bound_to.get()).map(|_| Mutex::new(CreditPool::new(per_cpt))).collect();
         Ok(Self {
             nid,
-            tunables,
+            config,
+            health: AtomicU32::new(MAX_HEALTH),
             lnd: OnceLock::new(),
             down: AtomicBool::new(false),
             tx,
@@ -60,7 +100,26 @@ impl Ni {
 
     /// What was set for it.
     pub const fn tunables(&self) -> NiTunables {
-        self.tunables
+        self.config.tunables
+    }
+
+    /// How it was asked to be.
+    pub const fn config(&self) -> &NiConfig {
+        &self.config
+    }
+
+    /// How well it is: 0 to [`MAX_HEALTH`].
+    pub fn health(&self) -> u32 {
+        self.health.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_health(&self, value: u32) {
+        self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
+    }
+
+    /// Connections to each peer NI, where the driver has such.
+    pub fn conns_per_peer(&self) -> Option<u16> {
+        self.lnd().and_then(LndNi::conns_per_peer)
     }
 
     /// What went through it.
@@ -73,9 +132,22 @@ impl Ni {
         Credits(self.tx.iter().map(|pool| lock(pool).credits().0).sum())
     }
 
+    /// The fewest there ever were on all partitions together, each at its own lowest.
+    pub fn min_credits(&self) -> Credits {
+        Credits(self.tx.iter().map(|pool| lock(pool).low_water().0).sum())
+    }
+
     /// Its driver, once that has been started and until it is shut down.
     pub(crate) fn lnd(&self) -> Option<&dyn LndNi> {
         if self.down.load(Ordering::Acquire) { None } else { self.lnd.get().map(|lnd| &**lnd) }
+    }
+
+    /// Sets the number of connections to each peer NI, where the driver has such: see
+    /// [`LndNi::set_conns_per_peer`].
+    pub fn set_conns_per_peer(&self, connections: u16) {
+        if let Some(lnd) = self.lnd() {
+            lnd.set_conns_per_peer(connections);
+        }
     }
 
     pub(crate) fn set_lnd(&self, lnd: std::sync::Arc<dyn LndNi>) {

@@ -2,15 +2,40 @@
 
 use crate::credit::{CreditPool, Credits};
 use crate::message::{Message, MessagePool};
+use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
 use crate::sync::{Mutex, lock};
 use arc_swap::ArcSwap;
-use foldhash::HashMap;
 use lnet_wire::{NetId, Nid};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Tables that peer NIs are spread over, so that threads seldom meet at a lock.
-const SHARDS: usize = 16;
+/// What is known of a peer, in the bits that the kernel's tools show (DLC sheet, appendix C).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerState(pub u32);
+
+impl PeerState {
+    /// Any of its NIDs may be used in place of another.
+    pub const MULTI_RAIL: Self = Self(1 << 0);
+    /// An operator made it.
+    pub const CONFIGURED: Self = Self(1 << 3);
+    /// Its primary NID stays what it is (OM-24).
+    pub const LOCK_PRIMARY: Self = Self(1 << 20);
+
+    /// Whether all bits of `other` are set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// With the bits of `other` if `set`.
+    #[must_use]
+    pub const fn with(self, other: Self, set: bool) -> Self {
+        if set { Self(self.0 | other.0) } else { self }
+    }
+}
+
+/// Bytes of a header on the wire.
+const HEADER_LEN: usize = 72;
 
 /// Another node. Never changes: a node that gains or loses a NID gets a new `Peer`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,14 +44,21 @@ pub struct Peer {
     pub primary: Nid,
     /// All its NIDs, the primary first.
     pub nids: Vec<Nid>,
-    /// Whether any of its NIDs may be used in place of another.
-    pub multi_rail: bool,
+    /// What is known of it.
+    pub state: PeerState,
+    /// Peers are listed in the order in which they came: this is its place.
+    pub(crate) order: u64,
 }
 
 impl Peer {
-    /// What traffic makes of an unknown NID: a peer with just that one (OM-21).
-    fn of_one(nid: Nid) -> Self {
-        Self { primary: nid, nids: vec![nid], multi_rail: false }
+    /// Whether any of its NIDs may be used in place of another.
+    pub const fn is_multi_rail(&self) -> bool {
+        self.state.contains(PeerState::MULTI_RAIL)
+    }
+
+    /// Whether an operator made it.
+    pub const fn is_configured(&self) -> bool {
+        self.state.contains(PeerState::CONFIGURED)
     }
 
     /// Its NIDs on one net, in order.
@@ -38,13 +70,27 @@ impl Peer {
 /// One interface of another node.
 pub struct PeerNi {
     nid: Nid,
-    peer: ArcSwap<Peer>,
+    pub(super) peer: ArcSwap<Peer>,
+    max_credits: u32,
     tx: Mutex<CreditPool<Box<Message>>>,
+    health: AtomicU32,
     spare: MessagePool,
     counters: Counters,
 }
 
 impl PeerNi {
+    pub(super) fn new(nid: Nid, peer: Arc<Peer>, credits: u32) -> Self {
+        Self {
+            nid,
+            peer: ArcSwap::new(peer),
+            max_credits: credits,
+            tx: Mutex::new(CreditPool::new(credits)),
+            health: AtomicU32::new(MAX_HEALTH),
+            spare: MessagePool::default(),
+            counters: Counters::default(),
+        }
+    }
+
     /// Its identity.
     pub const fn nid(&self) -> Nid {
         self.nid
@@ -65,6 +111,30 @@ impl PeerNi {
         lock(&self.tx).credits()
     }
 
+    /// Messages that may be under way to it at once.
+    pub const fn max_credits(&self) -> u32 {
+        self.max_credits
+    }
+
+    /// The fewest send credits there ever were.
+    pub fn min_credits(&self) -> Credits {
+        lock(&self.tx).low_water()
+    }
+
+    /// Bytes that wait for a credit, headers included.
+    pub fn waiting_bytes(&self) -> usize {
+        lock(&self.tx).waiting().map(|message| message.payload_len() + HEADER_LEN).sum()
+    }
+
+    /// How well it is: 0 to [`MAX_HEALTH`].
+    pub fn health(&self) -> u32 {
+        self.health.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_health(&self, value: u32) {
+        self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
+    }
+
     /// What went to it and came from it.
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -83,67 +153,5 @@ impl PeerNi {
 impl std::fmt::Debug for PeerNi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PeerNi").field("nid", &self.nid).finish_non_exhaustive()
-    }
-}
-
-/// Every peer NI by its NID (OM-1).
-pub(crate) struct PeerTable {
-    shards: [RwLock<HashMap<Nid, Arc<PeerNi>>>; SHARDS],
-}
-
-impl PeerTable {
-    pub(crate) fn new() -> Self {
-        Self { shards: std::array::from_fn(|_| RwLock::new(HashMap::default())) }
-    }
-
-    /// The peer NI with this NID, if it is known.
-    pub(crate) fn get(&self, nid: Nid) -> Option<Arc<PeerNi>> {
-        self.shard(nid).read().unwrap_or_else(PoisonError::into_inner).get(&nid).cloned()
-    }
-
-    /// The peer NI with this NID; made, with `credits`, if it is not known.
-    pub(crate) fn get_or_add(&self, nid: Nid, credits: u32) -> Arc<PeerNi> {
-        self.get(nid).unwrap_or_else(|| {
-            let mut shard = self.shard(nid).write().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(shard.entry(nid).or_insert_with(|| {
-                Arc::new(PeerNi {
-                    nid,
-                    peer: ArcSwap::from_pointee(Peer::of_one(nid)),
-                    tx: Mutex::new(CreditPool::new(credits)),
-                    spare: MessagePool::default(),
-                    counters: Counters::default(),
-                })
-            }))
-        })
-    }
-
-    /// The primary NID of the node with this NID: itself, for a node that is not known (trap T13).
-    pub(crate) fn primary(&self, nid: Nid) -> Nid {
-        let shard = self.shard(nid).read().unwrap_or_else(PoisonError::into_inner);
-        shard.get(&nid).map_or(nid, |peer_ni| peer_ni.primary())
-    }
-
-    /// Makes `nids` one multi-rail peer, the first its primary.
-    pub(crate) fn configure(&self, nids: &[Nid], credits: impl Fn(Nid) -> u32) {
-        let Some(primary) = nids.first() else { return };
-        let peer = Arc::new(Peer { primary: *primary, nids: nids.to_vec(), multi_rail: true });
-        for nid in nids {
-            self.get_or_add(*nid, credits(*nid)).peer.store(Arc::clone(&peer));
-        }
-    }
-
-    /// All peer NIs, in no order.
-    pub(crate) fn all(&self) -> Vec<Arc<PeerNi>> {
-        let read = |shard: &RwLock<HashMap<Nid, Arc<PeerNi>>>| {
-            shard.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect::<Vec<_>>()
-        };
-        self.shards.iter().flat_map(read).collect()
-    }
-
-    fn shard(&self, nid: Nid) -> &RwLock<HashMap<Nid, Arc<PeerNi>>> {
-        let bytes = nid.to_wire20();
-        let sum =
-            bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
-        &self.shards[sum % SHARDS]
     }
 }

@@ -171,7 +171,7 @@ impl Work<'_> {
             .is_some_and(|local| local.ip().to_canonical() == remote);
         let mine = hello.connection_type.map_or(ConnectionType::Any, ConnectionType::mirror);
         let known = peer.known(mine, remote);
-        let limit = self.shared.config.bulk_conns();
+        let limit = ni.bulk_conns();
         match admit(hello, identity.id.nid, ni.own.nid, known, limit, to_itself) {
             Admission::Close => ni.counts.unwelcome.add(),
             Admission::Refuse(refusal) => {

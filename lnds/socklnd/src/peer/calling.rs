@@ -195,7 +195,7 @@ impl Peer {
 
     pub(super) fn recount(&self, state: &mut State) {
         let config = &self.ni.shared.config;
-        state.wanted = next_type(self.count(state), config.typed_conns, config.bulk_conns());
+        state.wanted = next_type(self.count(state), config.typed_conns, self.ni.bulk_conns());
     }
 
     pub(crate) fn ip(&self) -> IpAddr {

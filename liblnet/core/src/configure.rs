@@ -1,0 +1,230 @@
+//! What operators change while the node runs: settings, peers, routes, forwarding, selection rules, health
+//! values.
+//!
+//! One change at a time, under the lock of the configuration; what is read on the way of a message is a
+//! value that is replaced as a whole.
+
+use crate::core::Core;
+use crate::policy::{Applied, Rule, Rules};
+use crate::router::Router;
+use crate::settings::Settings;
+use crate::sync::lock;
+use crate::topology::peer_config::{self, Adding, Deleting, Making};
+use crate::topology::{Peer, PeerNi, PeerState, Route, Routes};
+use arc_swap::ArcSwap;
+use lnet_wire::{Errno, NetId, Nid};
+use std::sync::Arc;
+
+/// What is configured besides interfaces and peers.
+#[derive(Debug, Default)]
+pub(crate) struct Configured {
+    settings: ArcSwap<Settings>,
+    pub(crate) routes: ArcSwap<Routes>,
+    router: ArcSwap<Router>,
+    rules: ArcSwap<Rules>,
+}
+
+/// Settings.
+impl Core {
+    /// The settings as they are.
+    pub fn settings(&self) -> Settings {
+        **self.configured.settings.load()
+    }
+
+    /// Changes settings: all that `change` does, or nothing if it fails.
+    pub fn change_settings(
+        &self,
+        change: impl FnOnce(&mut Settings) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let _one_at_a_time = lock(&self.configuration);
+        let mut settings = self.settings();
+        change(&mut settings)?;
+        self.configured.settings.store(Arc::new(settings));
+        Ok(())
+    }
+
+    /// Sets the health value of one interface, or of all but the loopback. An unknown NID changes nothing.
+    pub fn set_ni_health(&self, nid: Option<Nid>, value: u32) {
+        self.with_nets(|nets| {
+            let concerned =
+                nets.nis().filter(|ni| nid.map_or(!ni.nid().is_loopback(), |nid| ni.nid() == nid));
+            concerned.for_each(|ni| ni.set_health(value));
+        });
+    }
+
+    /// Sets the health value of one peer NI, or of all. An unknown NID changes nothing.
+    pub fn set_peer_ni_health(&self, nid: Option<Nid>, value: u32) {
+        match nid {
+            Some(nid) => self.peers.get(nid).into_iter().for_each(|peer_ni| peer_ni.set_health(value)),
+            None => self.peers.all().iter().for_each(|peer_ni| peer_ni.set_health(value)),
+        }
+    }
+}
+
+/// Peers (cfg-070 to cfg-080).
+impl Core {
+    /// All peers, in the order in which they came.
+    pub fn peers(&self) -> Vec<Arc<Peer>> {
+        self.peers.peers()
+    }
+
+    /// The peer with this NID, and its peer NIs in their order.
+    pub fn peer(&self, nid: Nid) -> Option<(Arc<Peer>, Vec<Arc<PeerNi>>)> {
+        let peer = self.peers.get(nid)?.peer();
+        let nis = peer.nids.iter().filter_map(|nid| self.peers.get(*nid)).collect();
+        Some((peer, nis))
+    }
+
+    /// Makes a peer as an operator wants it; one that is there so is left alone (OM-27).
+    pub fn make_peer(&self, primary: Nid, multi_rail: bool, lock_primary: bool) -> Result<(), Errno> {
+        let _one_at_a_time = lock(&self.configuration);
+        let known = self.peers.get(primary).map(|peer_ni| peer_ni.peer());
+        let is_gateway = known.as_ref().is_some_and(|peer| self.is_gateway(peer));
+        match peer_config::make(known.as_deref(), primary, multi_rail, is_gateway)? {
+            Making::Unchanged => {}
+            Making::Make => {
+                let state = PeerState::CONFIGURED
+                    .with(PeerState::MULTI_RAIL, multi_rail)
+                    .with(PeerState::LOCK_PRIMARY, lock_primary);
+                self.peers.make(primary, state, self.peer_credits(primary));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the configured peer `primary` another NID (OM-28, OM-29).
+    pub fn add_peer_nid(&self, primary: Nid, nid: Nid, multi_rail: bool) -> Result<(), Errno> {
+        let _one_at_a_time = lock(&self.configuration);
+        let peer = self.peers.get(primary).map(|peer_ni| peer_ni.peer());
+        let owner = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
+        let owner_is_gateway = owner.as_ref().is_some_and(|owner| self.is_gateway(owner));
+        let adding =
+            peer_config::add(peer.as_deref(), primary, nid, multi_rail, owner.as_deref(), owner_is_gateway)?;
+        match (adding, peer) {
+            (Adding::Attach | Adding::Replace, Some(peer)) => {
+                self.peers.attach(&peer, nid, self.peer_credits(nid));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes a NID from a peer; without one, or with the primary NID, forgets the peer (OM-30).
+    pub fn delete_peer(&self, primary: Nid, nid: Option<Nid>, force: bool) -> Result<(), Errno> {
+        let _one_at_a_time = lock(&self.configuration);
+        let Some(peer) = self.peers.get(primary).map(|peer_ni| peer_ni.peer()) else {
+            return Err(Errno::NotFound);
+        };
+        let known = nid.is_some_and(|nid| self.peers.get(nid).is_some());
+        let is_gateway = self.is_gateway(&peer);
+        match peer_config::delete(Some(&peer), primary, nid, known, force, is_gateway)? {
+            Deleting::Peer => self.peers.detach(&peer, |_| true),
+            Deleting::Secondaries => self.peers.detach(&peer, |nid| nid != primary),
+            Deleting::Nid(gone) => self.peers.detach(&peer, |nid| nid == gone),
+        }
+        Ok(())
+    }
+
+    /// Overwrites what is known of a peer: for debugging.
+    pub fn set_peer_state(&self, nid: Nid, state: PeerState) -> Result<(), Errno> {
+        let _one_at_a_time = lock(&self.configuration);
+        let peer = self.peers.get(nid).ok_or(Errno::NotFound)?.peer();
+        self.peers.set_state(&peer, state);
+        Ok(())
+    }
+
+    /// Whether routes go by this peer.
+    pub fn is_gateway(&self, peer: &Peer) -> bool {
+        self.configured.routes.load().iter().any(|route| peer.nids.contains(&route.gateway))
+    }
+}
+
+/// Routes and forwarding.
+impl Core {
+    /// The routes as they are.
+    pub fn routes(&self) -> Arc<Routes> {
+        self.configured.routes.load_full()
+    }
+
+    /// Adds a route, and the gateway as a peer if it is not known (RT-1).
+    pub fn add_route(&self, route: Route) -> Result<(), Errno> {
+        let _one_at_a_time = lock(&self.configuration);
+        let routes = self.with_nets(|nets| self.configured.routes.load().with(route, nets))?;
+        self.peer_ni(route.gateway);
+        self.configured.routes.store(Arc::new(routes));
+        Ok(())
+    }
+
+    /// Deletes routes; the gateway may be given by any of its NIDs (RT-3).
+    pub fn delete_routes(&self, net: Option<NetId>, gateway: Option<Nid>) -> Result<(), Errno> {
+        let _one_at_a_time = lock(&self.configuration);
+        let same_peer =
+            |its: Nid| gateway.is_none_or(|nid| self.peers.primary(nid) == self.peers.primary(its));
+        let routes = self.configured.routes.load().without(net, same_peer)?;
+        self.configured.routes.store(Arc::new(routes));
+        Ok(())
+    }
+
+    /// Whether and how the node forwards.
+    pub fn router(&self) -> Router {
+        **self.configured.router.load()
+    }
+
+    /// Changes that.
+    pub fn change_router(&self, change: impl FnOnce(Router) -> Router) {
+        let _one_at_a_time = lock(&self.configuration);
+        self.configured.router.store(Arc::new(change(self.router())));
+    }
+
+    /// Forgets what goes with a net that the node has left; called under the lock of the configuration.
+    pub(crate) fn forget_net(&self, net: NetId) {
+        let routes = self.configured.routes.load();
+        if let Ok(routes) = routes.without(None, |gateway| gateway.net() == net) {
+            self.configured.routes.store(Arc::new(routes));
+        }
+        self.peers.forget_net(net);
+    }
+}
+
+/// Selection rules (cfg-095 to cfg-165).
+impl Core {
+    /// The rules as they are.
+    pub fn rules(&self) -> Arc<Rules> {
+        self.configured.rules.load_full()
+    }
+
+    /// Adds a rule: see [`Rules::add`].
+    pub fn add_rule(&self, rule: Rule, index: Option<usize>) -> Result<(), Errno> {
+        let _one_at_a_time = lock(&self.configuration);
+        let mut rules = Rules::clone(&self.rules());
+        rules.add(rule, index)?;
+        self.configured.rules.store(Arc::new(rules));
+        Ok(())
+    }
+
+    /// Deletes one rule or all: see [`Rules::delete`].
+    pub fn delete_rule(&self, index: Option<usize>) {
+        let _one_at_a_time = lock(&self.configuration);
+        let mut rules = Rules::clone(&self.rules());
+        rules.delete(index);
+        self.configured.rules.store(Arc::new(rules));
+    }
+
+    /// What the rules come to for one of this node's interfaces.
+    pub fn applied_to_ni(&self, nid: Nid) -> Applied {
+        self.rules().applied_to_ni(nid)
+    }
+
+    /// What the rules come to for another node's interface.
+    pub fn applied_to_peer_ni(&self, nid: Nid) -> Applied {
+        let own: Vec<Nid> = self.with_nets(|nets| nets.nis().map(|ni| ni.nid()).collect());
+        let mut gateways: Vec<Nid> = Vec::new();
+        for route in self.configured.routes.load().iter() {
+            let primary = self.peers.primary(route.gateway);
+            if !gateways.contains(&primary) {
+                gateways.push(primary);
+            }
+        }
+        self.rules().applied_to_peer_ni(nid, &own, &gateways)
+    }
+}

@@ -1,0 +1,91 @@
+//! Forwarding for others: its switch and its buffers. Stored and shown; nothing is forwarded yet.
+
+use std::num::NonZeroUsize;
+
+/// Buffers of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferSize {
+    /// Pages of each buffer.
+    pub pages: u32,
+    /// How many there are over all CPTs when nothing was said.
+    pub default_count: u32,
+}
+
+/// Tiny, small and large buffers (behaviour sheet 7.5).
+pub const BUFFER_SIZES: [BufferSize; 3] = [
+    BufferSize { pages: 0, default_count: 2048 },
+    BufferSize { pages: 1, default_count: 16384 },
+    BufferSize { pages: 256, default_count: 1024 },
+];
+
+/// Whether the node forwards, and with how many buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Router {
+    /// It never did in this life.
+    #[default]
+    Never,
+    /// It does no longer; its buffers are gone.
+    Disabled,
+    /// It does, with so many tiny, small and large buffers over all CPTs; 0 is the default number.
+    Enabled([u32; 3]),
+}
+
+impl Router {
+    /// Switched on (which changes nothing if it is) or off (which forgets the counts, RT-43).
+    #[must_use]
+    pub const fn switched(self, on: bool) -> Self {
+        match (self, on) {
+            (Self::Enabled(counts), true) => Self::Enabled(counts),
+            (_, true) => Self::Enabled([0; 3]),
+            (Self::Never, false) => Self::Never,
+            (_, false) => Self::Disabled,
+        }
+    }
+
+    /// With other numbers of buffers; `None` leaves one as it is. Without effect while it does not forward.
+    #[must_use]
+    pub fn with_buffers(self, counts: [Option<u32>; 3]) -> Self {
+        match self {
+            Self::Enabled(now) => Self::Enabled(std::array::from_fn(|i| counts[i].unwrap_or(now[i]))),
+            other => other,
+        }
+    }
+
+    /// How many buffers of each size one CPT has (RT-40); `None` if it never forwarded.
+    pub fn buffers_per_cpt(self, cpts: NonZeroUsize) -> Option<[u32; 3]> {
+        let cpts = u32::try_from(cpts.get()).unwrap_or(u32::MAX);
+        let share = |total: u32, default: u32| (if total == 0 { default } else { total } / cpts).max(1);
+        match self {
+            Self::Never => None,
+            Self::Disabled => Some([0; 3]),
+            Self::Enabled(totals) => {
+                Some(std::array::from_fn(|i| share(totals[i], BUFFER_SIZES[i].default_count)))
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_spread_over_partitions_and_forgotten_with_the_switch() {
+        let cpts = |n| NonZeroUsize::new(n).unwrap();
+        assert_eq!(Router::Never.buffers_per_cpt(cpts(1)), None);
+        assert_eq!(Router::Never.switched(false), Router::Never);
+        let on = Router::Never.switched(true);
+        assert_eq!(on.buffers_per_cpt(cpts(1)), Some([2048, 16384, 1024]));
+        assert_eq!(on.buffers_per_cpt(cpts(4)), Some([512, 4096, 256]));
+        let fewer = on.with_buffers([Some(1), None, Some(128)]);
+        assert_eq!(fewer.buffers_per_cpt(cpts(2)), Some([1, 8192, 64]));
+        assert_eq!(fewer.switched(true), fewer);
+        assert_eq!(
+            fewer.with_buffers([Some(0), None, None]).buffers_per_cpt(cpts(1)),
+            Some([2048, 16384, 128])
+        );
+        assert_eq!(fewer.switched(false).buffers_per_cpt(cpts(1)), Some([0; 3]));
+        assert_eq!(fewer.switched(false).with_buffers([Some(9); 3]), Router::Disabled);
+        assert_eq!(fewer.switched(false).switched(true), on);
+    }
+}

@@ -1,0 +1,176 @@
+//! Settings of the whole node (behaviour sheet 11), and what each accepts.
+
+use lnet_wire::Errno;
+
+/// Health values, and the sensitivity to failures, lie in 0..=this; this is well.
+pub const MAX_HEALTH: u32 = 1000;
+/// Fewer interfaces than this become [`DEFAULT_MAX_INTERFACES`].
+const MIN_INTERFACES: i64 = 16;
+/// The most interfaces that a peer may have, unless set.
+const DEFAULT_MAX_INTERFACES: u32 = 200;
+
+/// The settings. Fields are read; setters check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// NUMA distances that differ by no more than this count as equal (cfg-090).
+    pub numa_range: u32,
+    /// The most interfaces that a peer may have.
+    pub max_interfaces: u32,
+    /// Whether peers are discovered.
+    pub discovery: bool,
+    /// Whether a message is dropped that came by another way than the answer would go.
+    pub drop_asym_route: bool,
+    /// How often a message is sent again.
+    pub retry_count: u32,
+    /// Seconds that a message and its answer may take; never 0.
+    pub transaction_timeout: u32,
+    /// By how much a failure lowers a health value.
+    pub health_sensitivity: u32,
+    /// Percent of its health that a router's interface must have to be used.
+    pub router_sensitivity: u32,
+    /// For which messages answers are tracked: 0 LNet's own, 1 GETs, 2 PUTs, 3 both.
+    pub response_tracking: u32,
+    /// Seconds for which a sick interface is tried; 0: for ever.
+    pub recovery_limit: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            numa_range: 0,
+            max_interfaces: DEFAULT_MAX_INTERFACES,
+            discovery: true,
+            drop_asym_route: false,
+            retry_count: 2,
+            transaction_timeout: 50,
+            health_sensitivity: 100,
+            router_sensitivity: 100,
+            response_tracking: 3,
+            recovery_limit: 0,
+        }
+    }
+}
+
+impl Settings {
+    /// Too few become the default, as in the kernel.
+    pub fn set_max_interfaces(&mut self, value: i64) -> Result<(), Errno> {
+        let enough = if value < MIN_INTERFACES { DEFAULT_MAX_INTERFACES.into() } else { value };
+        self.max_interfaces = within(enough, 0, u32::MAX)?;
+        Ok(())
+    }
+
+    /// At most the transaction time-out; without sensitivity to failures only 0.
+    pub fn set_retry_count(&mut self, value: i64) -> Result<(), Errno> {
+        let count = within(value, 0, self.transaction_timeout)?;
+        if count > 0 && self.health_sensitivity == 0 {
+            return Err(Errno::Invalid);
+        }
+        self.retry_count = count;
+        Ok(())
+    }
+
+    /// More than the retry count.
+    pub fn set_transaction_timeout(&mut self, value: i64) -> Result<(), Errno> {
+        let least = self.retry_count.checked_add(1).ok_or(Errno::Invalid)?;
+        self.transaction_timeout = within(value, least, u32::MAX)?;
+        Ok(())
+    }
+
+    /// 0 switches health off, and retries with it.
+    pub fn set_health_sensitivity(&mut self, value: i64) -> Result<(), Errno> {
+        self.health_sensitivity = within(value, 0, MAX_HEALTH)?;
+        if self.health_sensitivity == 0 {
+            self.retry_count = 0;
+        }
+        Ok(())
+    }
+
+    /// A percentage.
+    pub fn set_router_sensitivity(&mut self, value: i64) -> Result<(), Errno> {
+        self.router_sensitivity = within(value, 0, 100)?;
+        Ok(())
+    }
+
+    /// 0 to 3.
+    pub fn set_response_tracking(&mut self, value: i64) -> Result<(), Errno> {
+        self.response_tracking = within(value, 0, 3)?;
+        Ok(())
+    }
+
+    /// Any number of seconds.
+    pub fn set_recovery_limit(&mut self, value: i64) -> Result<(), Errno> {
+        self.recovery_limit = within(value, 0, i32::MAX as u32)?;
+        Ok(())
+    }
+
+    /// Seconds that a driver has for one message, so that all attempts fit into the transaction time-out
+    /// (HE-30).
+    pub const fn lnd_timeout(&self) -> u32 {
+        self.transaction_timeout.saturating_sub(1) / self.retry_count.saturating_add(1)
+    }
+}
+
+fn within(value: i64, least: u32, most: u32) -> Result<u32, Errno> {
+    u32::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or(Errno::Invalid)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    type Set = fn(&mut Settings, i64) -> Result<(), Errno>;
+
+    #[test]
+    fn settings_accept_what_the_kernel_accepts() {
+        let table: [(&str, Set, &[i64], &[i64]); 6] = [
+            ("retry_count", Settings::set_retry_count, &[0, 5, 50], &[-1, 51, 1000]),
+            (
+                "transaction_timeout",
+                Settings::set_transaction_timeout,
+                &[3, 50, 100_000],
+                &[0, 1, 2, -1, 1 << 32],
+            ),
+            ("health_sensitivity", Settings::set_health_sensitivity, &[0, 100, 1000], &[-1, 1001]),
+            ("router_sensitivity", Settings::set_router_sensitivity, &[0, 100], &[-1, 101]),
+            ("response_tracking", Settings::set_response_tracking, &[0, 3], &[-1, 4]),
+            ("recovery_limit", Settings::set_recovery_limit, &[0, 10], &[-1]),
+        ];
+        for (name, set, good, bad) in table {
+            for value in good {
+                assert_eq!(set(&mut Settings::default(), *value), Ok(()), "{name} {value}");
+            }
+            for value in bad {
+                let mut settings = Settings::default();
+                assert_eq!(set(&mut settings, *value), Err(Errno::Invalid), "{name} {value}");
+                assert_eq!(settings, Settings::default(), "{name} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn too_few_interfaces_become_the_default() {
+        let mut settings = Settings::default();
+        for (value, expected) in [(100, 100), (2, 200), (-1, 200), (16, 16)] {
+            assert_eq!(settings.set_max_interfaces(value), Ok(()));
+            assert_eq!(settings.max_interfaces, expected);
+        }
+    }
+
+    #[test]
+    fn the_drivers_time_follows_time_out_and_retries() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.lnd_timeout(), 16);
+        settings.set_retry_count(0).unwrap();
+        assert_eq!(settings.lnd_timeout(), 49);
+        settings.set_retry_count(3).unwrap();
+        assert_eq!(settings.lnd_timeout(), 12);
+    }
+
+    #[test]
+    fn without_sensitivity_there_are_no_retries() {
+        let mut settings = Settings::default();
+        settings.set_health_sensitivity(0).unwrap();
+        assert_eq!(settings.retry_count, 0);
+        assert_eq!(settings.set_retry_count(1), Err(Errno::Invalid));
+    }
+}

@@ -1,0 +1,142 @@
+//! Every peer NI by its NID, and the peers that they make up (OM-1).
+
+use super::peer::{Peer, PeerNi, PeerState};
+use foldhash::HashMap;
+use lnet_wire::{NetId, Nid};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Tables that peer NIs are spread over, so that threads seldom meet at a lock.
+const SHARDS: usize = 16;
+
+type Shard = HashMap<Nid, Arc<PeerNi>>;
+
+/// The peers. Look-ups and first contacts come from any thread; what else changes a peer is done by one
+/// thread at a time, which holds the lock of the configuration.
+pub(crate) struct PeerTable {
+    shards: [RwLock<Shard>; SHARDS],
+    born: AtomicU64,
+}
+
+impl PeerTable {
+    pub(crate) fn new() -> Self {
+        Self { shards: std::array::from_fn(|_| RwLock::new(HashMap::default())), born: AtomicU64::new(0) }
+    }
+
+    /// The peer NI with this NID, if it is known.
+    pub(crate) fn get(&self, nid: Nid) -> Option<Arc<PeerNi>> {
+        self.read(nid).get(&nid).cloned()
+    }
+
+    /// The peer NI with this NID; made, with `credits`, if it is not known: what traffic makes of an unknown
+    /// NID is a peer with just that one (OM-21).
+    pub(crate) fn get_or_add(&self, nid: Nid, credits: u32) -> Arc<PeerNi> {
+        self.get(nid).unwrap_or_else(|| {
+            Arc::clone(
+                self.write(nid).entry(nid).or_insert_with(|| {
+                    Arc::new(PeerNi::new(nid, self.peer(nid, PeerState::default()), credits))
+                }),
+            )
+        })
+    }
+
+    /// The primary NID of the node with this NID: itself, for a node that is not known (trap T13).
+    pub(crate) fn primary(&self, nid: Nid) -> Nid {
+        self.read(nid).get(&nid).map_or(nid, |peer_ni| peer_ni.primary())
+    }
+
+    /// Puts a new peer with just this NID in the place of the one that was known by it, which is forgotten.
+    /// Credits in use stay in use.
+    pub(crate) fn make(&self, nid: Nid, state: PeerState, credits: u32) {
+        let peer_ni = self.get_or_add(nid, credits);
+        self.forget(peer_ni.peer().nids.iter().copied().filter(|its| *its != nid));
+        peer_ni.peer.store(self.peer(nid, state));
+    }
+
+    /// Gives `peer` the NID `nid`, taking it from whoever has it; who had it as the primary NID is forgotten.
+    pub(crate) fn attach(&self, peer: &Peer, nid: Nid, credits: u32) {
+        let previous = self.get_or_add(nid, credits).peer();
+        let others = previous.nids.iter().copied().filter(|its| *its != nid);
+        if previous.primary == nid {
+            self.forget(others);
+        } else {
+            self.store(&previous, others.collect());
+        }
+        self.store(peer, peer.nids.iter().copied().chain([nid]).collect());
+    }
+
+    /// Takes from `peer` the NIDs that `go` picks, and forgets them. Without its primary NID nothing of it
+    /// stays.
+    pub(crate) fn detach(&self, peer: &Peer, go: impl Fn(Nid) -> bool) {
+        let all = go(peer.primary);
+        let (gone, stay): (Vec<Nid>, Vec<Nid>) = peer.nids.iter().partition(|nid| all || go(**nid));
+        self.forget(gone.into_iter());
+        self.store(peer, stay);
+    }
+
+    /// Overwrites what is known of `peer`.
+    pub(crate) fn set_state(&self, peer: &Peer, state: PeerState) {
+        self.store(&Peer { state, ..peer.clone() }, peer.nids.clone());
+    }
+
+    /// Forgets every NID on `net`, and the peers whose primary NID is there (OM-33).
+    pub(crate) fn forget_net(&self, net: NetId) {
+        for peer in self.peers() {
+            if peer.nids.iter().any(|nid| nid.net() == net) {
+                self.detach(&peer, |nid| nid.net() == net);
+            }
+        }
+    }
+
+    /// All peer NIs, in no order.
+    pub(crate) fn all(&self) -> Vec<Arc<PeerNi>> {
+        let read = |shard: &RwLock<Shard>| {
+            shard.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect::<Vec<_>>()
+        };
+        self.shards.iter().flat_map(read).collect()
+    }
+
+    /// All peers, in the order in which they came.
+    pub(crate) fn peers(&self) -> Vec<Arc<Peer>> {
+        let primaries = self.all().into_iter().filter(|peer_ni| peer_ni.primary() == peer_ni.nid());
+        let mut peers: Vec<_> = primaries.map(|peer_ni| peer_ni.peer()).collect();
+        peers.sort_unstable_by_key(|peer| peer.order);
+        peers
+    }
+
+    fn forget(&self, nids: impl Iterator<Item = Nid>) {
+        for nid in nids {
+            self.write(nid).remove(&nid);
+        }
+    }
+
+    fn peer(&self, primary: Nid, state: PeerState) -> Arc<Peer> {
+        let order = self.born.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Peer { primary, nids: vec![primary], state, order })
+    }
+
+    /// Gives `peer` just the NIDs `nids`, all of which are known.
+    fn store(&self, peer: &Peer, nids: Vec<Nid>) {
+        let peer = Arc::new(Peer { nids, ..peer.clone() });
+        for nid in &peer.nids {
+            if let Some(peer_ni) = self.get(*nid) {
+                peer_ni.peer.store(Arc::clone(&peer));
+            }
+        }
+    }
+
+    fn read(&self, nid: Nid) -> RwLockReadGuard<'_, Shard> {
+        self.shard(nid).read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, nid: Nid) -> RwLockWriteGuard<'_, Shard> {
+        self.shard(nid).write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shard(&self, nid: Nid) -> &RwLock<Shard> {
+        let bytes = nid.to_wire20();
+        let sum =
+            bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
+        &self.shards[sum % SHARDS]
+    }
+}

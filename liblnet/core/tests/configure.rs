@@ -1,0 +1,178 @@
+//! What operators change while a node runs.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+use lnet_core::topology::{PeerState, Route};
+use lnet_core::{Core, CoreConfig, Errno, Message, Ni, NiConfig, NiTunables};
+use lnet_wire::{NetType, Nid, Pid};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// A driver that sends nothing.
+struct Idle;
+
+impl Driver for Idle {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        Ok(Arc::new(Self))
+    }
+}
+
+impl LndNi for Idle {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        SendOutcome::Done(message, Err(Errno::HostUnreachable))
+    }
+
+    fn shutdown(&self) {}
+}
+
+fn nid(text: &str) -> Nid {
+    text.parse().unwrap()
+}
+
+fn node(nids: &[&str]) -> Arc<Core> {
+    let config = CoreConfig { pid: Pid::LUSTRE, interface_cookie: 1, cpts: NonZeroUsize::new(2).unwrap() };
+    let core = Core::new(config);
+    for own in nids {
+        core.add_ni(nid(own), NiTunables::default(), &Idle).unwrap();
+    }
+    core
+}
+
+fn route(net: &str, gateway: &str) -> Route {
+    Route { net: net.parse().unwrap(), gateway: nid(gateway), hops: None, priority: 0, health_sensitivity: 1 }
+}
+
+fn nids_of(core: &Core, peer: &str) -> Option<Vec<String>> {
+    core.peer(nid(peer)).map(|(peer, _)| peer.nids.iter().map(Nid::to_string).collect())
+}
+
+/// cfg-070, cfg-075.
+#[test]
+fn a_peer_gains_and_loses_nids_on_several_nets() {
+    let core = node(&["10.0.0.1@tcp"]);
+    core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
+    core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.1.2@tcp1"), true).unwrap();
+    core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.1.2@tcp1"), true).unwrap();
+    let both = Some(vec!["10.0.0.2@tcp".to_owned(), "10.0.1.2@tcp1".to_owned()]);
+    assert_eq!(nids_of(&core, "10.0.1.2@tcp1"), both);
+    assert_eq!(core.primary_nid(nid("10.0.1.2@tcp1")), nid("10.0.0.2@tcp"));
+    core.delete_peer(nid("10.0.0.2@tcp"), Some(nid("10.0.1.2@tcp1")), false).unwrap();
+    assert_eq!(nids_of(&core, "10.0.0.2@tcp"), Some(vec!["10.0.0.2@tcp".to_owned()]));
+    assert_eq!(nids_of(&core, "10.0.1.2@tcp1"), None);
+    core.delete_peer(nid("10.0.0.2@tcp"), None, false).unwrap();
+    assert_eq!(core.peers().len(), 0);
+}
+
+/// cfg-080, snd-065.
+#[test]
+fn a_nid_of_a_configured_peer_is_refused_to_another() {
+    let core = node(&["10.0.0.1@tcp"]);
+    core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
+    core.make_peer(nid("10.0.0.3@tcp"), true, false).unwrap();
+    let again = core.add_peer_nid(nid("10.0.0.3@tcp"), nid("10.0.0.2@tcp"), true);
+    assert_eq!(again, Err(Errno::Exists));
+}
+
+#[test]
+fn what_traffic_made_gives_way_to_what_is_configured() {
+    let core = node(&["10.0.0.1@tcp"]);
+    assert_eq!(core.primary_nid(nid("10.0.0.3@tcp")), nid("10.0.0.3@tcp"));
+    core.make_peer(nid("10.0.0.2@tcp"), true, true).unwrap();
+    core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.0.3@tcp"), true).unwrap();
+    assert_eq!(core.primary_nid(nid("10.0.0.3@tcp")), nid("10.0.0.2@tcp"));
+    assert_eq!(core.peers().len(), 1);
+    // Its primary NID is locked: it stays, with that NID alone.
+    core.delete_peer(nid("10.0.0.2@tcp"), None, false).unwrap();
+    assert_eq!(nids_of(&core, "10.0.0.2@tcp"), Some(vec!["10.0.0.2@tcp".to_owned()]));
+    core.delete_peer(nid("10.0.0.2@tcp"), None, true).unwrap();
+    assert_eq!(core.peers().len(), 0);
+}
+
+#[test]
+fn peers_are_listed_in_the_order_in_which_they_came() {
+    let core = node(&["10.0.0.1@tcp"]);
+    let order = ["10.0.0.9@tcp", "10.0.0.2@tcp", "10.0.0.7@tcp1", "10.0.0.5@tcp"];
+    for peer in order {
+        core.make_peer(nid(peer), false, false).unwrap();
+    }
+    assert_eq!(core.peers().iter().map(|peer| peer.primary.to_string()).collect::<Vec<_>>(), order);
+}
+
+#[test]
+fn a_gateway_can_neither_be_made_nor_deleted_while_routes_go_by_it() {
+    let core = node(&["10.0.0.1@tcp"]);
+    core.add_route(route("tcp1", "10.0.0.2@tcp")).unwrap();
+    assert_eq!(core.make_peer(nid("10.0.0.2@tcp"), true, false), Err(Errno::Busy));
+    assert_eq!(core.delete_peer(nid("10.0.0.2@tcp"), None, true), Err(Errno::Busy));
+    core.delete_routes(None, Some(nid("10.0.0.2@tcp"))).unwrap();
+    core.delete_peer(nid("10.0.0.2@tcp"), None, false).unwrap();
+}
+
+#[test]
+fn a_net_takes_its_peer_nis_and_routes_along() {
+    let core = node(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
+    core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
+    core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.1.2@tcp1"), true).unwrap();
+    core.make_peer(nid("10.0.1.3@tcp1"), true, false).unwrap();
+    core.add_peer_nid(nid("10.0.1.3@tcp1"), nid("10.0.0.3@tcp"), true).unwrap();
+    core.add_route(route("tcp5", "10.0.1.9@tcp1")).unwrap();
+    core.remove_ni(nid("10.0.1.1@tcp1")).unwrap();
+    assert_eq!(nids_of(&core, "10.0.0.2@tcp"), Some(vec!["10.0.0.2@tcp".to_owned()]));
+    assert_eq!(nids_of(&core, "10.0.0.3@tcp"), None);
+    assert_eq!(core.routes().iter().count(), 0);
+}
+
+#[test]
+fn a_net_that_routes_lead_to_cannot_be_joined() {
+    let core = node(&["10.0.0.1@tcp"]);
+    core.add_route(route("tcp1", "10.0.0.2@tcp")).unwrap();
+    let joined = core.add_ni(nid("10.0.1.1@tcp1"), NiTunables::default(), &Idle);
+    assert_eq!(joined.err(), Some(Errno::TooManyUsers));
+}
+
+/// cfg-025, cfg-040.
+#[test]
+fn an_interface_is_on_a_net_once_and_bound_to_partitions_that_there_are() {
+    let core = node(&[]);
+    let on = |interface: &str, cpts: &[u32]| NiConfig {
+        interface: Some(interface.to_owned()),
+        cpts: cpts.to_vec(),
+        ..NiConfig::default()
+    };
+    let table = [
+        ("10.0.0.1@tcp", on("eth0", &[1]), None),
+        ("10.0.0.2@tcp", on("eth0", &[]), Some(Errno::Exists)),
+        ("10.0.0.1@tcp1", on("eth0", &[]), None),
+        ("10.0.0.2@tcp", on("eth1", &[2]), Some(Errno::Invalid)),
+        ("10.0.0.2@tcp", on("eth1", &[0, 1]), None),
+    ];
+    for (own, config, expected) in table {
+        assert_eq!(core.add_ni(nid(own), config, &Idle).err(), expected, "{own}");
+    }
+}
+
+#[test]
+fn an_overwritten_state_is_kept_with_the_peer() {
+    let core = node(&["10.0.0.1@tcp"]);
+    core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
+    core.set_peer_state(nid("10.0.0.2@tcp"), PeerState(5)).unwrap();
+    assert_eq!(core.peer(nid("10.0.0.2@tcp")).unwrap().0.state, PeerState(5));
+    assert_eq!(core.set_peer_state(nid("10.0.0.3@tcp"), PeerState(5)), Err(Errno::NotFound));
+}
+
+#[test]
+fn a_change_of_settings_happens_whole_or_not_at_all() {
+    let core = node(&[]);
+    let before = core.settings();
+    let failed = core.change_settings(|settings| {
+        settings.numa_range = 7;
+        settings.set_retry_count(-1)
+    });
+    assert_eq!(failed, Err(Errno::Invalid));
+    assert_eq!(core.settings(), before);
+}

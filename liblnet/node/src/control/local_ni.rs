@@ -1,0 +1,110 @@
+//! Interfaces of this node.
+
+use super::stats;
+use crate::interfaces;
+use crate::node::Node;
+use lnet_core::settings::MAX_HEALTH;
+use lnet_core::{Core, Errno, Ni, NiConfig};
+use lnet_dlc::CptList;
+use lnet_dlc::request::{
+    AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
+};
+use lnet_wire::{NetId, Nid};
+use std::sync::Arc;
+
+/// Adds an interface; what is not said is as the node was started with (cfg-020, cfg-025, cfg-035).
+pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
+    let found = interfaces::find(add.net, add.interface.as_deref())?;
+    let mut tunables = node.ni_tunables();
+    let asked = add.tunables;
+    for (place, value) in [
+        (&mut tunables.peer_timeout, asked.peer_timeout),
+        (&mut tunables.peer_credits, asked.peer_credits),
+        (&mut tunables.peer_buffer_credits, asked.peer_buffer_credits),
+        (&mut tunables.credits, asked.credits),
+    ] {
+        *place = value.unwrap_or(*place);
+    }
+    tunables.conns_per_peer = add.lnd.conns_per_peer.or(tunables.conns_per_peer);
+    let cpts = add.cpts.map_or_else(Vec::new, |cpts| cpts.as_slice().to_vec());
+    node.start_ni(found.nid, NiConfig { tunables, interface: found.name, cpts, device_cpt: None })
+}
+
+/// Takes an interface away, or a net. An interface is found by the name under which it was added, whatever
+/// its state, or else by the address that it has now.
+pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
+    let nets = node.core().nets();
+    let on_net = |net: NetId| nets.net(net).map_or(&[][..], |net| net.nis());
+    let nids: Vec<Nid> = match &del.interface {
+        None => on_net(del.net).iter().map(|ni| ni.nid()).collect(),
+        Some(name) => {
+            let recorded = on_net(del.net).iter().find(|ni| ni.config().interface.as_ref() == Some(name));
+            vec![match recorded {
+                Some(ni) => ni.nid(),
+                None => interfaces::find(del.net, Some(name))?.nid,
+            }]
+        }
+    };
+    if nids.is_empty() {
+        return Err(Errno::NotFound);
+    }
+    nids.into_iter().try_for_each(|nid| node.remove_ni(nid))
+}
+
+/// The `index`th interface as it is (dbg-035, dbg-040).
+pub(super) fn get(core: &Core, index: u32) -> Result<LocalNi, Errno> {
+    let nets = core.nets();
+    let ni = nets.nis().nth(index as usize).ok_or(Errno::NotFound)?;
+    Ok(LocalNi {
+        nid: ni.nid(),
+        status: NiStatus::Up,
+        interface: ni.config().interface.clone(),
+        tunables: tunables(ni),
+        lnd: LndTunables { conns_per_peer: ni.conns_per_peer() },
+        device_cpt: device_cpt(ni),
+        cpts: cpts(core, ni),
+        stats: stats::element(ni.counters()),
+        messages: stats::messages(ni.counters()),
+        health: LocalHealth { value: health(ni), ..LocalHealth::default() },
+        tx_credits: ni.credits().0.into(),
+        min_tx_credits: ni.min_credits().0.into(),
+    })
+}
+
+/// The loopback has none of what is shown for others; the kernel shows zeros.
+fn tunables(ni: &Ni) -> NiTunables {
+    let its = ni.tunables();
+    let shown = |value: u32| Some(if ni.nid().is_loopback() { 0 } else { value });
+    NiTunables {
+        peer_timeout: shown(its.peer_timeout),
+        peer_credits: shown(its.peer_credits),
+        peer_buffer_credits: shown(its.peer_buffer_credits),
+        credits: shown(its.credits),
+    }
+}
+
+fn health(ni: &Ni) -> u32 {
+    if ni.nid().is_loopback() { 0 } else { ni.health().min(MAX_HEALTH) }
+}
+
+fn device_cpt(ni: &Ni) -> i32 {
+    match ni.config().device_cpt {
+        Some(cpt) => i32::try_from(cpt).unwrap_or(-1),
+        None if ni.nid().is_loopback() => 0,
+        None => -1,
+    }
+}
+
+fn cpts(core: &Core, ni: &Ni) -> CptList {
+    match &ni.config().cpts[..] {
+        [] => CptList::new((0..core.cpts() as u32).collect()),
+        bound => CptList::new(bound.to_vec()),
+    }
+}
+
+/// Of one interface or of all that have connections.
+pub(super) fn set_conns_per_peer(core: &Core, set: SetConnsPerPeer) {
+    let nets = core.nets();
+    let concerned = |ni: &&Arc<Ni>| set.nid.is_none_or(|nid| ni.nid() == nid);
+    nets.nis().filter(concerned).for_each(|ni| ni.set_conns_per_peer(set.value));
+}

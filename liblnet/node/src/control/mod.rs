@@ -1,0 +1,99 @@
+//! A node as the one that carries out control requests: what `lnetctl`, the DLC calls and `LNetCtl` come to.
+
+mod local_ni;
+mod peer;
+mod policy;
+mod route;
+mod settings;
+mod stats;
+
+use crate::node::Node;
+use lnet_core::Errno;
+use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
+use lnet_dlc::{Backend, Reply, Request, request};
+use std::time::Duration;
+
+impl Backend for Node {
+    fn call(&self, request: Request) -> Result<Reply, Errno> {
+        let core = self.core();
+        match request {
+            Request::GetNode => Ok(Reply::Node(NodeInfo {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                name: self.name().to_owned(),
+                process: std::process::id(),
+            })),
+            Request::GetNi(index) => core.ni_by_index(index).map(Reply::Id).ok_or(Errno::NotFound),
+            Request::FailNid(nid, count) => done(core.fail_nid(nid, count)),
+            // A node that answers is up, and taking it down is for whoever started it.
+            Request::Configure(_) => Ok(Reply::Done),
+            Request::Unconfigure => Err(Errno::Busy),
+            Request::LnetDist(nid) => core.dist(nid).map(|far| {
+                Reply::Distance(DistanceAnswer { hops: far.hops, source: far.source, order: far.order })
+            }),
+            Request::PingPeer(ping) => self.control_ping(ping),
+            // Both come with discovery and with routing.
+            Request::Discover(_) | Request::NotifyRouter(_) => Err(Errno::NotSupported),
+            Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
+            Request::DelRoute(which) => core.delete_routes(which.net, which.gateway).map(|()| Reply::Done),
+            Request::GetRoute(index) => route::get(core, index).map(Reply::Route),
+            Request::ConfigRouter(on) => done(route::switch(core, on)),
+            Request::AddBuffers(counts) => done(route::set_buffers(core, counts)),
+            Request::GetBuffers(cpt) => route::buffers(core, cpt).map(Reply::Buffers),
+            Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(&core.counters())))),
+            Request::ResetLnetStats => done(core.reset_counters()),
+            Request::AddPeerNi(add) => peer::add(core, add).map(|()| Reply::Done),
+            Request::DelPeerNi(del) => {
+                core.delete_peer(del.primary, del.nid, del.force).map(|()| Reply::Done)
+            }
+            Request::GetPeerNi(nid) => peer::get(core, nid).map(|peer| Reply::Peer(Box::new(peer))),
+            Request::GetPeerList => Ok(Reply::Nids(core.peers().iter().map(|peer| peer.primary).collect())),
+            Request::SetPeer(set) => peer::set_state(core, set).map(|()| Reply::Done),
+            Request::AddLocalNi(add) => local_ni::add(self, add).map(Reply::Nid),
+            Request::DelLocalNi(del) => local_ni::delete(self, &del).map(|()| Reply::Done),
+            Request::GetLocalNi(index) => local_ni::get(core, index).map(|ni| Reply::LocalNi(Box::new(ni))),
+            Request::SetNumaRange(range) => settings::set_numa_range(core, range).map(|()| Reply::Done),
+            Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),
+            Request::SetTunable(tunable, value) => settings::set(core, tunable, value).map(|()| Reply::Done),
+            Request::GetTunables => Ok(Reply::Tunables(settings::all(&core.settings()))),
+            Request::SetHealth(set) => done(settings::set_health(core, set)),
+            // Nothing is being recovered: health only is what an operator sets.
+            Request::GetRecoveryQueue(_) => Ok(Reply::Nids(Vec::new())),
+            Request::AddUdsp(add) => policy::add(core, add).map(|()| Reply::Done),
+            Request::DelUdsp(index) => done(core.delete_rule(index.map(|index| index as usize))),
+            Request::GetUdsp(index) => policy::get(core, index).map(|rule| Reply::Udsp(Box::new(rule))),
+            Request::GetAppliedUdsp(nid, own) => policy::applied(core, nid, own).map(Reply::AppliedUdsp),
+            Request::SetConnsPerPeer(set) => done(local_ni::set_conns_per_peer(core, set)),
+        }
+    }
+}
+
+/// What cannot fail is done.
+const fn done(_: ()) -> Result<Reply, Errno> {
+    Ok(Reply::Done)
+}
+
+impl Node {
+    /// Primary NID and multi-rail are what this node knows of the other, as in the kernel; the NIDs are what
+    /// the other says.
+    fn control_ping(&self, ping: request::Ping) -> Result<Reply, Errno> {
+        let answer = self.ping(crate::PingRequest {
+            target: ping.target,
+            source: ping.source,
+            max_entries: ping.max_nids,
+            timeout: ping.timeout_ms.map(|ms| Duration::from_millis(ms.into())),
+        })?;
+        let nid = ping.target.nid;
+        Ok(Reply::Ping(PingAnswer {
+            primary: self.core().primary_nid(nid),
+            pid: answer.info.pid.0,
+            multi_rail: self.core().peer(nid).is_some_and(|(peer, _)| peer.is_multi_rail()),
+            nids: answer
+                .info
+                .entries
+                .iter()
+                .map(|entry| entry.nid)
+                .filter(|nid| !nid.is_loopback())
+                .collect(),
+        }))
+    }
+}

@@ -1,0 +1,52 @@
+//! Other nodes.
+
+use super::stats;
+use lnet_core::topology::{PeerNi, PeerState};
+use lnet_core::{Core, Errno};
+use lnet_dlc::request::{self, AddPeerNi, PeerHealth, SetPeerState};
+use lnet_wire::Nid;
+use std::sync::Arc;
+
+/// Makes a peer or gives it a NID (cfg-070).
+pub(super) fn add(core: &Core, add: AddPeerNi) -> Result<(), Errno> {
+    match add.nid {
+        None => core.make_peer(add.primary, add.multi_rail, add.lock_primary),
+        Some(nid) => core.add_peer_nid(add.primary, nid, add.multi_rail),
+    }
+}
+
+pub(super) fn set_state(core: &Core, set: SetPeerState) -> Result<(), Errno> {
+    core.set_peer_state(set.nid, PeerState(set.state))
+}
+
+/// The peer with this NID as it is (dbg-050 to dbg-065).
+pub(super) fn get(core: &Core, nid: Nid) -> Result<request::Peer, Errno> {
+    let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
+    // Whether a gateway lives is not watched yet; until it is known to be dead it counts as alive.
+    let alive = core.is_gateway(&peer).then_some(true);
+    Ok(request::Peer {
+        primary: peer.primary,
+        multi_rail: peer.is_multi_rail(),
+        state: peer.state.0,
+        nis: nis.iter().map(|ni| peer_ni(ni, alive)).collect(),
+    })
+}
+
+fn peer_ni(ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerNi {
+    let max = i32::try_from(ni.max_credits()).unwrap_or(i32::MAX);
+    request::PeerNi {
+        nid: ni.nid(),
+        alive,
+        max_tx_credits: max,
+        tx_credits: ni.credits().0,
+        min_tx_credits: ni.min_credits().0,
+        tx_queued_bytes: u32::try_from(ni.waiting_bytes()).unwrap_or(u32::MAX),
+        rtr_credits: max,
+        min_rtr_credits: max,
+        // This look at it is one that does not count.
+        refcount: u32::try_from(Arc::strong_count(ni).saturating_sub(1)).unwrap_or(u32::MAX),
+        stats: stats::element(ni.counters()),
+        messages: stats::messages(ni.counters()),
+        health: PeerHealth { value: ni.health(), ..PeerHealth::default() },
+    }
+}

@@ -1,0 +1,61 @@
+//! Settings of the whole node, and health values.
+
+use lnet_core::settings::{MAX_HEALTH, Settings};
+use lnet_core::{Core, Errno};
+use lnet_dlc::request::{SetHealth, SetHealthKind, Tunable, Tunables};
+
+/// The kernel's deprecated tunable: accepted, without effect, and always shown as this.
+const RECOVERY_INTERVAL: u32 = 1;
+
+pub(super) fn set_numa_range(core: &Core, range: u32) -> Result<(), Errno> {
+    core.change_settings(|settings| {
+        settings.numa_range = range;
+        Ok(())
+    })
+}
+
+pub(super) fn set(core: &Core, tunable: Tunable, value: i64) -> Result<(), Errno> {
+    core.change_settings(|settings| match tunable {
+        Tunable::MaxInterfaces => settings.set_max_interfaces(value),
+        Tunable::Discovery => {
+            settings.discovery = value != 0;
+            Ok(())
+        }
+        Tunable::DropAsymRoute => {
+            settings.drop_asym_route = value != 0;
+            Ok(())
+        }
+        Tunable::RetryCount => settings.set_retry_count(value),
+        Tunable::TransactionTimeout => settings.set_transaction_timeout(value),
+        Tunable::HealthSensitivity => settings.set_health_sensitivity(value),
+        Tunable::RecoveryInterval => Ok(()),
+        Tunable::RouterSensitivity => settings.set_router_sensitivity(value),
+        Tunable::ResponseTracking => settings.set_response_tracking(value),
+        Tunable::RecoveryLimit => settings.set_recovery_limit(value),
+    })
+}
+
+pub(super) fn all(settings: &Settings) -> Tunables {
+    Tunables {
+        max_interfaces: settings.max_interfaces,
+        discovery: settings.discovery.into(),
+        drop_asym_route: settings.drop_asym_route.into(),
+        retry_count: settings.retry_count,
+        transaction_timeout: settings.transaction_timeout,
+        health_sensitivity: settings.health_sensitivity,
+        recovery_interval: RECOVERY_INTERVAL,
+        router_sensitivity: settings.router_sensitivity,
+        response_tracking: settings.response_tracking,
+        recovery_limit: settings.recovery_limit,
+        lnd_timeout: settings.lnd_timeout(),
+    }
+}
+
+/// What is no health value becomes the best one, as in the kernel.
+pub(super) fn set_health(core: &Core, set: SetHealth) {
+    let value = u32::try_from(set.value).ok().filter(|value| *value <= MAX_HEALTH).unwrap_or(MAX_HEALTH);
+    match set.kind {
+        SetHealthKind::LocalNi => core.set_ni_health(set.nid, value),
+        SetHealthKind::PeerNi => core.set_peer_ni_health(set.nid, value),
+    }
+}

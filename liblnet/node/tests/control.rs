@@ -1,0 +1,206 @@
+//! Requests to a running node, and what it answers.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use lnet_core::Errno;
+use lnet_dlc::request::{
+    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, LndTunables,
+    LocalNi, NiTunables, Peer, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable,
+    Tunables, Udsp, UdspAction,
+};
+use lnet_dlc::{Backend, CptList, Request};
+use lnet_node::{Node, StartConfig};
+use lnet_wire::{Nid, Pid, ProcessId};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// A node on the loopback alone; nobody listens, so several may run at once.
+fn node() -> Arc<Node> {
+    let mut config = StartConfig { cpts: NonZeroUsize::new(2).unwrap(), ..StartConfig::default() };
+    config.socklnd.accept = socklnd::AcceptFrom::None;
+    Node::start(Pid::LUSTRE, config).unwrap()
+}
+
+fn nid(text: &str) -> Nid {
+    text.parse().unwrap()
+}
+
+fn add(net: &str, interface: &str) -> AddLocalNi {
+    AddLocalNi {
+        net: net.parse().unwrap(),
+        interface: Some(interface.to_owned()),
+        tunables: NiTunables::default(),
+        lnd: LndTunables::default(),
+        cpts: None,
+    }
+}
+
+fn nis(node: &dyn Backend) -> Vec<Box<LocalNi>> {
+    node.list(Request::GetLocalNi).unwrap()
+}
+
+/// cfg-020, cfg-045, dbg-040.
+#[test]
+fn interfaces_come_and_go_and_are_told_with_all_that_was_set() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    let mut wanted = add("tcp1", "127.0.1.1");
+    wanted.tunables = NiTunables { peer_timeout: Some(100), credits: Some(512), ..NiTunables::default() };
+    wanted.lnd.conns_per_peer = Some(3);
+    wanted.cpts = Some(CptList::new(vec![1]));
+    assert_eq!(backend.ask::<Nid>(Request::AddLocalNi(wanted.clone())), Ok(nid("127.0.1.1@tcp1")));
+    assert_eq!(backend.tell(Request::AddLocalNi(wanted)), Err(Errno::Exists));
+    assert_eq!(backend.tell(Request::AddLocalNi(add("tcp", "no-such-if"))), Err(Errno::NoDevice));
+    assert_eq!(backend.tell(Request::AddLocalNi(add("tcp", "192.0.2.1"))), Err(Errno::AddressNotAvailable));
+    assert_eq!(backend.tell(Request::AddLocalNi(add("o2ib", "lo"))), Err(Errno::ProtocolNotSupported));
+
+    let all = nis(backend);
+    assert_eq!(all.iter().map(|ni| ni.nid).collect::<Vec<_>>(), [Nid::LOOPBACK, nid("127.0.1.1@tcp1")]);
+    assert_eq!(all[0].tunables.credits, Some(0));
+    assert_eq!(all[0].cpts, CptList::new(vec![0, 1]));
+    let its = &all[1];
+    assert_eq!(its.interface.as_deref(), Some("127.0.1.1"));
+    let tunables = NiTunables {
+        peer_timeout: Some(100),
+        peer_credits: Some(8),
+        peer_buffer_credits: Some(0),
+        credits: Some(512),
+    };
+    assert_eq!((its.tunables, its.lnd.conns_per_peer), (tunables, Some(3)));
+    assert_eq!((its.cpts.as_slice(), its.device_cpt, its.health.value), (&[1][..], -1, 1000));
+
+    let del = |net: &str, interface: Option<&str>| {
+        let interface = interface.map(str::to_owned);
+        backend.tell(Request::DelLocalNi(DelLocalNi { net: net.parse().unwrap(), interface }))
+    };
+    assert_eq!(del("tcp9", None), Err(Errno::NotFound));
+    assert_eq!(del("tcp9", Some("lo")), Err(Errno::NotFound));
+    assert_eq!(del("tcp1", Some("no-such-if")), Err(Errno::NoDevice));
+    assert_eq!(del("tcp1", Some("127.0.1.1")), Ok(()));
+    assert_eq!(nis(backend).len(), 1);
+}
+
+#[test]
+fn health_and_connections_are_set_for_one_or_for_all() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    for interface in ["127.0.1.1", "127.0.1.2"] {
+        backend.tell(Request::AddLocalNi(add("tcp", interface))).unwrap();
+    }
+    let health = |which: Option<&str>, value| {
+        let set = SetHealth { kind: SetHealthKind::LocalNi, nid: which.map(nid), value };
+        backend.tell(Request::SetHealth(set)).unwrap();
+        nis(backend).iter().map(|ni| ni.health.value).collect::<Vec<_>>()
+    };
+    assert_eq!(health(Some("127.0.1.1@tcp"), 500), [0, 500, 1000]);
+    assert_eq!(health(Some("127.0.1.9@tcp"), 1), [0, 500, 1000]);
+    assert_eq!(health(None, 7), [0, 7, 7]);
+    assert_eq!(health(None, 5000), [0, 1000, 1000]);
+    let set = SetConnsPerPeer { nid: Some(nid("127.0.1.2@tcp")), value: 4 };
+    backend.tell(Request::SetConnsPerPeer(set)).unwrap();
+    let conns: Vec<_> = nis(backend).iter().map(|ni| ni.lnd.conns_per_peer).collect();
+    assert_eq!(conns, [None, Some(1), Some(4)]);
+}
+
+/// cfg-070, cfg-080.
+#[test]
+fn peers_are_made_told_and_refused() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    let add = |primary: &str, other: Option<&str>, multi_rail| {
+        let (primary, nid) = (nid(primary), other.map(nid));
+        backend.tell(Request::AddPeerNi(AddPeerNi { primary, nid, multi_rail, lock_primary: false }))
+    };
+    assert_eq!(add("10.0.0.5@tcp", None, true), Ok(()));
+    assert_eq!(add("10.0.0.5@tcp", Some("10.0.1.5@tcp1"), true), Ok(()));
+    assert_eq!(add("10.0.0.6@tcp", None, false), Ok(()));
+    assert_eq!(add("10.0.0.6@tcp", Some("10.0.1.5@tcp1"), false), Err(Errno::Exists));
+    assert_eq!(
+        backend.ask::<Vec<Nid>>(Request::GetPeerList),
+        Ok(vec![nid("10.0.0.5@tcp"), nid("10.0.0.6@tcp")])
+    );
+    let peer: Box<Peer> = backend.ask(Request::GetPeerNi(nid("10.0.1.5@tcp1"))).unwrap();
+    assert_eq!((peer.primary, peer.multi_rail), (nid("10.0.0.5@tcp"), true));
+    assert_eq!(
+        peer.nis.iter().map(|ni| ni.nid).collect::<Vec<_>>(),
+        [nid("10.0.0.5@tcp"), nid("10.0.1.5@tcp1")]
+    );
+    assert_eq!((peer.nis[0].tx_credits, peer.nis[0].refcount, peer.nis[0].alive), (8, 1, None));
+    assert_eq!(backend.tell(Request::GetPeerNi(nid("10.0.0.7@tcp"))), Err(Errno::NotFound));
+}
+
+#[test]
+fn routes_and_forwarding_are_stored_and_told() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
+    let net = "tcp5".parse().unwrap();
+    let route =
+        AddRoute { net, gateway: nid("127.0.1.9@tcp"), hops: Some(2), priority: 3, health_sensitivity: 1 };
+    backend.tell(Request::AddRoute(route)).unwrap();
+    assert_eq!(backend.tell(Request::AddRoute(route)), Err(Errno::Exists));
+    let routes: Vec<Route> = backend.list(Request::GetRoute).unwrap();
+    assert_eq!((routes.len(), routes[0].hops, routes[0].priority), (1, Some(2), 3));
+    backend.tell(Request::DelRoute(DelRoute { net: Some(net), gateway: None })).unwrap();
+    assert_eq!(backend.list::<Route>(Request::GetRoute), Ok(vec![]));
+
+    let buffers = || backend.list::<CptBuffers>(Request::GetBuffers).unwrap();
+    assert_eq!(buffers(), []);
+    backend.tell(Request::ConfigRouter(true)).unwrap();
+    backend.tell(Request::AddBuffers(BufferCounts { tiny: Some(100), ..BufferCounts::default() })).unwrap();
+    let counts: Vec<_> = buffers().iter().map(|b| (b.tiny.buffers, b.small.buffers, b.enabled)).collect();
+    assert_eq!(counts, [(50, 8192, true); 2]);
+}
+
+/// cfg-090.
+#[test]
+fn settings_are_checked_and_told() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::SetNumaRange(5)).unwrap();
+    assert_eq!(backend.ask::<u32>(Request::GetNumaRange), Ok(5));
+    for (tunable, value, expected) in [
+        (Tunable::RetryCount, 3, Ok(())),
+        (Tunable::RetryCount, 1000, Err(Errno::Invalid)),
+        (Tunable::Discovery, -1, Ok(())),
+        (Tunable::RecoveryInterval, 9, Ok(())),
+        (Tunable::MaxInterfaces, 2, Ok(())),
+    ] {
+        assert_eq!(backend.tell(Request::SetTunable(tunable, value)), expected, "{tunable:?} {value}");
+    }
+    let all: Tunables = backend.ask(Request::GetTunables).unwrap();
+    assert_eq!((all.retry_count, all.lnd_timeout, all.discovery, all.recovery_interval), (3, 12, 1, 1));
+    assert_eq!(all.max_interfaces, 200);
+}
+
+/// cfg-050, cfg-095.
+#[test]
+fn selection_rules_are_kept_in_order() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    let add = |src: &str, priority, index| {
+        let src = Some(src.parse().unwrap());
+        let action = UdspAction::Priority(priority);
+        backend.tell(Request::AddUdsp(AddUdsp { src, dst: None, rte: None, action, index }))
+    };
+    assert_eq!(add("tcp", 0, None), Ok(()));
+    assert_eq!(add("tcp1", 1, Some(0)), Ok(()));
+    assert_eq!(add("tcp1", 1, None), Err(Errno::Already));
+    let rules: Vec<Box<Udsp>> = backend.list(Request::GetUdsp).unwrap();
+    let told: Vec<_> =
+        rules.iter().map(|rule| (rule.index, rule.src.as_ref().unwrap().to_string())).collect();
+    assert_eq!(told, [(0, "tcp1".to_owned()), (1, "tcp".to_owned())]);
+    backend.tell(Request::DelUdsp(None)).unwrap();
+    assert_eq!(backend.list::<Box<Udsp>>(Request::GetUdsp), Ok(vec![]));
+}
+
+#[test]
+fn a_ping_tells_what_the_other_says_and_what_is_known_of_it_here() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
+    let target = ProcessId { nid: Nid::LOOPBACK, pid: Pid::LUSTRE };
+    let ping = Ping { target, source: None, timeout_ms: Some(10_000), max_nids: 200 };
+    let answer: PingAnswer = backend.ask(Request::PingPeer(ping)).unwrap();
+    assert_eq!((answer.primary, answer.multi_rail), (Nid::LOOPBACK, false));
+    assert_eq!(answer.nids, [nid("127.0.1.1@tcp")]);
+}
