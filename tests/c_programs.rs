@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const STRICT: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
+/// What is also run with the tools that watch the memory.
+const PROGRAMS: [&str; 6] = ["nidstr", "api_errors", "loopback", "threads", "two_nodes", "cyaml"];
 
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
@@ -70,6 +72,11 @@ fn two_processes_move_every_size_both_ways() {
 }
 
 #[test]
+fn yaml_trees_are_made_read_printed_and_freed() {
+    run("cyaml", &[], &[]);
+}
+
+#[test]
 fn valgrind_finds_nothing() {
     if !installed("valgrind") {
         println!("skipped: no valgrind");
@@ -87,7 +94,7 @@ fn valgrind_finds_nothing() {
         "--errors-for-leak-kinds=definite",
         &suppressions,
     ];
-    for program in ["nidstr", "api_errors", "loopback", "threads", "two_nodes"] {
+    for program in PROGRAMS {
         run(program, &["-DUNDER_VALGRIND"], &valgrind);
     }
 }
@@ -104,7 +111,7 @@ fn the_address_sanitizer_finds_nothing() {
         println!("skipped: the address sanitizer does not work here");
         return;
     }
-    for program in ["nidstr", "api_errors", "loopback", "threads", "two_nodes"] {
+    for program in PROGRAMS {
         run(program, &flags, &[]);
     }
 }

@@ -53,8 +53,10 @@ pub(crate) fn node() -> Result<Arc<Node>, Errno> {
 
 /// Whom the configuration is about: the node of this process or, without one, that behind the control socket.
 pub(crate) fn dlc_backend() -> Arc<dyn Backend + Send + Sync> {
-    // Neither is one yet.
-    Arc::new(Nowhere)
+    match NODE.load_full() {
+        Some(node) => node,
+        None => Arc::new(Nowhere),
+    }
 }
 
 /// Where nobody answers.

@@ -29,11 +29,11 @@ pub(crate) const OBJECT: EnumCyamlType = 6;
 #[derive(Debug)]
 pub struct cYAML {
     /// The next among the children of the same parent.
-    pub cy_next: *mut cYAML,
+    pub cy_next: *mut Self,
     /// The one before.
-    pub cy_prev: *mut cYAML,
+    pub cy_prev: *mut Self,
     /// The first child of an array or object.
-    pub cy_child: *mut cYAML,
+    pub cy_child: *mut Self,
     /// What it is.
     pub cy_type: EnumCyamlType,
     /// The text of a string. In a tree that was read also that of a number or truth value, as it stood.
