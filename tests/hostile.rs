@@ -274,7 +274,7 @@ fn in_secure_mode_nonsense_from_privileged_ports_is_treated_the_same_and_others_
         for _ in 0..20 {
             let mut raw = scene.call();
             try_to_say(&mut raw, &acceptor::encode_request(scene.node.nid));
-            assert_eq!(raw.read_to_end(), []);
+            assert_eq!(raw.read_to_end(), [0_u8; 0]);
         }
         assert_eq!(scene.node.counters().unwelcome, before.unwelcome + 20);
     });
@@ -307,7 +307,7 @@ fn an_opening_cut_anywhere_leaves_nothing_behind() {
             try_to_say(raw, &opening[..cut]);
         }
         for raw in &mut silent {
-            assert_eq!(raw.read_to_end(), []);
+            assert_eq!(raw.read_to_end(), [0_u8; 0]);
         }
         wait_for("all to be counted", || {
             let counters = scene.node.counters();

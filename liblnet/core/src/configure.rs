@@ -47,7 +47,7 @@ impl Core {
     pub fn set_ni_health(&self, nid: Option<Nid>, value: u32) {
         self.with_nets(|nets| {
             let concerned =
-                nets.nis().filter(|ni| nid.map_or(!ni.nid().is_loopback(), |nid| ni.nid() == nid));
+                nets.nis().filter(|ni| nid.map_or_else(|| !ni.nid().is_loopback(), |nid| ni.nid() == nid));
             concerned.for_each(|ni| ni.set_health(value));
         });
     }
@@ -100,11 +100,8 @@ impl Core {
         let owner_is_gateway = owner.as_ref().is_some_and(|owner| self.is_gateway(owner));
         let adding =
             peer_config::add(peer.as_deref(), primary, nid, multi_rail, owner.as_deref(), owner_is_gateway)?;
-        match (adding, peer) {
-            (Adding::Attach | Adding::Replace, Some(peer)) => {
-                self.peers.attach(&peer, nid, self.peer_credits(nid));
-            }
-            _ => {}
+        if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
+            self.peers.attach(&peer, nid, self.peer_credits(nid));
         }
         Ok(())
     }

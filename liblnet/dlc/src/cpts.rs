@@ -32,11 +32,14 @@ impl CptList {
 impl FromStr for CptList {
     type Err = TextError;
 
-    /// Reads a number or a bracketed list of at most 128 numbers.
+    /// Reads a number or a bracketed list of at most 128 numbers, and at least one: `[3-1]` is an error.
     fn from_str(text: &str) -> Result<Self, TextError> {
         let expression = Expression::parse(text, 0..=u32::MAX)?;
         let too_many = |_| TextError { problem: Problem::OutOfBounds(0, MAX_CPTS as u32 - 1), at: 0 };
-        expression.values(MAX_CPTS).map(Self).map_err(too_many)
+        match expression.values(MAX_CPTS).map_err(too_many)? {
+            none if none.is_empty() => Err(TextError { problem: Problem::Empty, at: 0 }),
+            cpts => Ok(Self(cpts)),
+        }
     }
 }
 

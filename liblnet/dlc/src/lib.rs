@@ -4,6 +4,7 @@
 //!   [`Backend`] that answers: a node in this process or the control socket of another.
 //! - [`ops`]: the operations of the DLC API (`lustre_lnet_*`), over a backend.
 //! - [`model`] and [`yaml`]: the configuration as a value, and the YAML that it is written in.
+//! - [`networks`], [`ip2nets`], [`routes`]: the strings that the kernel's module parameters of these names have.
 //! - [`value`]: what is shown, and how it is written.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -15,10 +16,13 @@ pub mod interface_spec;
 pub mod interfaces;
 pub mod ip2nets;
 pub mod model;
+pub mod networks;
 pub mod ops;
 mod rc;
 pub mod report;
 pub mod request;
+pub mod routes;
+mod separated;
 pub mod value;
 pub mod yaml;
 

@@ -17,9 +17,9 @@ pub enum Value {
     /// Text between double quotes (CPT lists, descriptions of errors); without them in JSON.
     Quoted(String),
     /// Items in order.
-    Seq(Vec<Value>),
+    Seq(Vec<Self>),
     /// Keys in the order of output. A key may come twice.
-    Map(Vec<(String, Value)>),
+    Map(Vec<(String, Self)>),
 }
 
 impl Value {

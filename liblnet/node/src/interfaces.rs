@@ -1,23 +1,9 @@
 //! From the name of an interface to the address that is its NID's.
 
-use getifaddrs::{InterfaceFlags, getifaddrs};
 use lnet_core::Errno;
+use lnet_dlc::interfaces::{HostInterface, Unusable, addresses_of, first_usable, host_interfaces};
 use lnet_wire::{NetId, Nid};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
-
-/// The NID on `net` of the interface with this name or address; of the machine's first interface that is
-/// up, not the loopback and has an IPv4 address, for `None`. The log says what is wrong with it:
-/// [`Errno::NoDevice`] when there is no such interface, [`Errno::AddressNotAvailable`] when it has no
-/// address, [`Errno::NetworkDown`] when it is down.
-pub(crate) fn nid_of(net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
-    match interface {
-        None => first_interface().map(|address| nid(net, address)),
-        Some(text) => match text.parse::<IpAddr>() {
-            Ok(address) => local_address(address).map(|address| nid(net, address)),
-            Err(_) => named_interface(text).map(|address| nid(net, address)),
-        },
-    }
-}
 
 /// An interface, found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,17 +11,25 @@ pub(crate) struct Found {
     /// Its NID on the net in question.
     pub(crate) nid: Nid,
     /// The name or address by which it is found again.
-    pub(crate) name: Option<String>,
+    pub(crate) name: String,
 }
 
-/// As [`nid_of`]; also an interface that is down is [`Errno::AddressNotAvailable`], for to those who ask
-/// over the control socket [`Errno::NetworkDown`] says that LNet is.
+/// The interface with this name or address; the machine's first interface that is up, not the loopback and
+/// has an IPv4 address, for `None`. The log says what is wrong with it: [`Errno::NoDevice`] when there is no
+/// such interface, [`Errno::AddressNotAvailable`] when it has no address, [`Errno::NetworkDown`] when it is
+/// down.
 pub(crate) fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
-    let nid = nid_of(net, interface).map_err(|errno| match errno {
-        Errno::NetworkDown => Errno::AddressNotAvailable,
-        other => other,
-    })?;
-    Ok(Found { nid, name: interface.map(str::to_owned) })
+    let (name, address) = match interface {
+        None => first_interface()?,
+        Some(text) => {
+            let address = match text.parse::<IpAddr>() {
+                Ok(address) => local_address(address)?,
+                Err(_) => named_interface(text)?,
+            };
+            (text.to_owned(), address)
+        }
+    };
+    Ok(Found { nid: nid(net, address), name })
 }
 
 /// The NID with an IP address.
@@ -44,6 +38,14 @@ pub(crate) fn nid(net: NetId, address: IpAddr) -> Nid {
         IpAddr::V4(v4) => Nid::new(net, v4.into()),
         IpAddr::V6(v6) => Nid::new_long(net, v6.octets()),
     }
+}
+
+/// This machine's interfaces. The log says why they cannot be listed.
+pub(crate) fn interfaces() -> Result<Vec<HostInterface>, Errno> {
+    host_interfaces().map_err(|error| {
+        log::error!("cannot list the interfaces: {error}");
+        Errno::from(error)
+    })
 }
 
 fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
@@ -61,55 +63,34 @@ fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
 }
 
 fn named_interface(name: &str) -> Result<IpAddr, Errno> {
-    let all: Vec<_> = interfaces()?.into_iter().filter(|it| it.name == name).collect();
-    let Some(any) = all.first() else {
-        log::error!("there is no interface {name}");
-        return Err(Errno::NoDevice);
-    };
-    if !any.up {
-        log::error!("interface {name} is down");
-        return Err(Errno::NetworkDown);
-    }
-    all.iter().find_map(|it| it.v4).ok_or_else(|| {
-        log::error!("interface {name} has no IPv4 address");
-        Errno::AddressNotAvailable
+    let host = interfaces()?;
+    let first = addresses_of(&host, name).and_then(|all| all.first().copied().ok_or(Unusable::NoAddress));
+    first.map(IpAddr::V4).map_err(|unusable| {
+        log::error!("interface {name}: {unusable}");
+        match unusable {
+            Unusable::Missing => Errno::NoDevice,
+            Unusable::Down => Errno::NetworkDown,
+            Unusable::NoAddress => Errno::AddressNotAvailable,
+        }
     })
 }
 
-fn first_interface() -> Result<IpAddr, Errno> {
-    let usable = interfaces()?.into_iter().find(|it| it.up && !it.loopback && it.v4.is_some());
-    usable.and_then(|it| it.v4).ok_or_else(|| {
+fn first_interface() -> Result<(String, IpAddr), Errno> {
+    let host = interfaces()?;
+    first_usable(&host).map(|(name, address)| (name.to_owned(), IpAddr::V4(address))).ok_or_else(|| {
         log::error!("no interface is up and has an IPv4 address; name one, as in tcp(eth0)");
         Errno::NoDevice
     })
-}
-
-struct Interface {
-    name: String,
-    up: bool,
-    loopback: bool,
-    v4: Option<IpAddr>,
-}
-
-fn interfaces() -> Result<Vec<Interface>, Errno> {
-    let list = getifaddrs().map_err(|error| {
-        log::error!("cannot list the interfaces: {error}");
-        Errno::from(error)
-    })?;
-    Ok(list
-        .map(|it| Interface {
-            up: it.flags.contains(InterfaceFlags::UP),
-            loopback: it.flags.contains(InterfaceFlags::LOOPBACK),
-            v4: it.address.ip_addr().filter(IpAddr::is_ipv4),
-            name: it.name,
-        })
-        .collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use lnet_wire::NetType;
+
+    fn nid_of(net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
+        find(net, interface).map(|found| found.nid)
+    }
 
     #[test]
     fn interfaces_are_found_by_name_and_by_address() {

@@ -4,15 +4,15 @@
 
 mod control;
 mod interfaces;
-pub mod networks;
 mod node;
 mod ping;
 mod spin;
+mod start;
 mod start_config;
 mod tunables;
 mod wait;
 
 pub use node::Node;
 pub use ping::PingRequest;
-pub use start_config::StartConfig;
+pub use start_config::{CONFIGURATION, StartConfig};
 pub use tunables::{TUNABLES, Tunable};

@@ -1,8 +1,8 @@
 //! One running node.
 
 use crate::interfaces;
-use crate::networks::Network;
 use crate::spin::Spin;
+use crate::start;
 use crate::start_config::StartConfig;
 use lnet_core::lnd::Driver;
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
@@ -23,17 +23,15 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node: the loopback first, then the nets of `config` in their order. If anything cannot be
-    /// started all is taken down again; the log names what was in the way.
+    /// Starts a node: the loopback first, then the nets of `config` in their order, its routes and its file.
+    /// If anything cannot be started all is taken down again; the log names what was in the way.
     pub fn start(pid: Pid, config: StartConfig) -> Result<Arc<Self>, Errno> {
         let core = Core::new(CoreConfig { pid, interface_cookie: wall_clock_ns(), cpts: config.cpts });
-        let tcp = Socklnd::new(config.socklnd);
+        let tcp = Socklnd::new(config.socklnd.clone());
         let spin = Spin::new(config.wait_spin);
-        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name });
+        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name.clone() });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
-        for network in &config.networks {
-            node.add_network(network)?;
-        }
+        start::apply(&node, &config)?;
         Ok(node)
     }
 
@@ -56,9 +54,8 @@ impl Node {
     /// is wrong with it; [`Errno::ProtocolNotSupported`] for a kind of net without a driver,
     /// [`Errno::Exists`] when it is there already.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
-        let nid = interfaces::nid_of(net, interface)?;
-        let config = NiConfig { interface: interface.map(str::to_owned), ..self.ni.into() };
-        self.start_ni(nid, config)
+        let found = interfaces::find(net, interface)?;
+        self.start_ni(found.nid, NiConfig { interface: Some(found.name), ..self.ni.into() })
     }
 
     /// As [`Node::add_ni`], by NID: its address must be one of this machine's.
@@ -90,13 +87,6 @@ impl Node {
     pub fn shutdown(&self) {
         self.core.shutdown();
         self.tcp.shutdown();
-    }
-
-    fn add_network(&self, network: &Network) -> Result<(), Errno> {
-        if network.interfaces.is_empty() {
-            return self.add_ni(network.net, None).map(drop);
-        }
-        network.interfaces.iter().try_for_each(|it| self.add_ni(network.net, Some(it)).map(drop))
     }
 }
 

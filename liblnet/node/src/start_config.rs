@@ -1,19 +1,34 @@
 //! What a node is started with, from the environment.
 
-use crate::networks::{self, Network};
 use crate::tunables::TUNABLES;
 use lnet_core::{Errno, NiTunables};
+use lnet_dlc::ip2nets::{self, Rule};
+use lnet_dlc::networks::{self, Network};
+use lnet_dlc::request::AddRoute;
+use lnet_dlc::routes;
 use socklnd::SocklndConfig;
+use std::fmt::Display;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a node is started with.
+/// What a node is started with. Of the nets, rules, routes and the file, all that there are apply, in this
+/// order; [`StartConfig::from_env`] fills in the file or the others.
 #[derive(Clone, Debug)]
 pub struct StartConfig {
     /// What the node is called where several run on one machine (`LNET_NODE`); the process id otherwise.
     pub name: String,
     /// The nets it is on, besides the loopback.
     pub networks: Vec<Network>,
+    /// By which of the machine's addresses it is on which nets; with rules, at least one must match.
+    pub ip2nets: Vec<Rule>,
+    /// Whether an interface that a rule names and this machine does not have so ends the start, or only
+    /// brings a warning.
+    pub ip2nets_strict: bool,
+    /// By whom other nets are reached. Those by nodes that this one cannot reach are passed over.
+    pub routes: Vec<AddRoute>,
+    /// A YAML file to import.
+    pub config_file: Option<PathBuf>,
     /// For every interface.
     pub ni: NiTunables,
     /// For the TCP driver.
@@ -29,6 +44,10 @@ impl Default for StartConfig {
         Self {
             name: std::process::id().to_string(),
             networks: Vec::new(),
+            ip2nets: Vec::new(),
+            ip2nets_strict: true,
+            routes: Vec::new(),
+            config_file: None,
             ni: NiTunables::default(),
             socklnd: SocklndConfig::default(),
             wait_spin: default_spin(),
@@ -43,14 +62,38 @@ fn default_spin() -> Duration {
     if alone { Duration::ZERO } else { Duration::from_micros(50) }
 }
 
-/// Ways to configure a node that come with later work. Ignoring one would start a node that is not what
-/// its owner asked for.
-const NOT_YET: [&str; 3] = ["LNET_CONFIG", "LNET_IP2NETS", "LNET_ROUTES"];
+const CONFIG: &str = "LNET_CONFIG";
+const NETWORKS: &str = "LNET_NETWORKS";
+const IP2NETS: &str = "LNET_IP2NETS";
+const ROUTES: &str = "LNET_ROUTES";
+
+/// The variables that say where a node is, and what each has, in a few words.
+pub const CONFIGURATION: &[(&str, &str)] = &[
+    (
+        CONFIG,
+        "a YAML file that is imported at the start, such as `lnetctl export --backup` writes; with it, the other \
+         three are not used",
+    ),
+    (
+        NETWORKS,
+        "the node's nets and interfaces: `tcp(eth0,eth1[0,1]),tcp1(eth2)`; an interface may be given by one of its \
+         addresses; without any, the machine's first is taken; CPU partitions stand in brackets",
+    ),
+    (
+        IP2NETS,
+        "the same by the machine's addresses: `tcp(eth0) 192.0.2.*; tcp1 198.51.100.[1-9/2]`; not together with \
+         LNET_NETWORKS; at least one rule must match",
+    ),
+    (
+        ROUTES,
+        "by which nodes other nets are reached: `tcp1 192.0.2.[1-2]@tcp; tcp2 2 192.0.2.3@tcp:1` (net, hops, gateways \
+         with their priorities)",
+    ),
+];
 
 impl StartConfig {
-    /// From the environment: `LNET_NETWORKS` and the variables of [`TUNABLES`]. Without any, a node that is
-    /// only on the loopback. The log says what is wrong: [`Errno::Invalid`], or [`Errno::NotSupported`] for
-    /// a variable that has no effect yet.
+    /// From the environment: the variables of [`CONFIGURATION`] and [`TUNABLES`]. Without any, a node that is
+    /// only on the loopback. The log says what is wrong: [`Errno::Invalid`].
     pub fn from_env() -> Result<Self, Errno> {
         Self::from_lookup(|name| std::env::var(name).ok())
     }
@@ -58,20 +101,15 @@ impl StartConfig {
     /// The same from any source of variables.
     pub fn from_lookup(look_up: impl Fn(&str) -> Option<String>) -> Result<Self, Errno> {
         let look_up = |name: &str| look_up(name).filter(|value| !value.trim().is_empty());
-        if let Some(name) = NOT_YET.iter().find(|name| look_up(name).is_some()) {
-            log::error!("{name} is set, but not supported yet; use LNET_NETWORKS");
-            return Err(Errno::NotSupported);
-        }
         let mut config = Self::default();
-        if let Some(text) = look_up("LNET_NETWORKS") {
-            config.networks = networks::parse(&text).map_err(|error| {
-                log::error!("LNET_NETWORKS=\"{text}\": {error}");
-                match error.what {
-                    networks::Wrong::NoDriver(_) => Errno::ProtocolNotSupported,
-                    networks::Wrong::CptsNotSupported => Errno::NotSupported,
-                    _ => Errno::Invalid,
+        match look_up(CONFIG) {
+            Some(file) => {
+                config.config_file = Some(file.trim().into());
+                for name in [NETWORKS, IP2NETS, ROUTES].into_iter().filter(|name| look_up(name).is_some()) {
+                    log::warn!("{name} is not used, because {CONFIG} is set; unset one of them");
                 }
-            })?;
+            }
+            None => config.read_strings(look_up)?,
         }
         for tunable in TUNABLES {
             if let Some(text) = look_up(tunable.variable) {
@@ -82,5 +120,67 @@ impl StartConfig {
             }
         }
         Ok(config)
+    }
+
+    fn read_strings(&mut self, look_up: impl Fn(&str) -> Option<String>) -> Result<(), Errno> {
+        if look_up(NETWORKS).is_some() && look_up(IP2NETS).is_some() {
+            log::error!("{NETWORKS} and {IP2NETS} are both set; unset one of them");
+            return Err(Errno::Invalid);
+        }
+        self.networks = read(NETWORKS, look_up(NETWORKS), networks::parse)?;
+        self.ip2nets = read(IP2NETS, look_up(IP2NETS), ip2nets::parse_string)?;
+        self.routes = read(ROUTES, look_up(ROUTES), routes::parse)?;
+        Ok(())
+    }
+}
+
+/// What a variable says; nothing for one that is not set.
+fn read<T: Default, E: Display>(
+    name: &str,
+    text: Option<String>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, Errno> {
+    let Some(text) = text else { return Ok(T::default()) };
+    parse(&text).map_err(|error| {
+        log::error!("{name}=\"{text}\": {error}");
+        Errno::Invalid
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(variables: &[(&str, &str)]) -> Result<StartConfig, Errno> {
+        StartConfig::from_lookup(|name| {
+            variables.iter().find(|(its, _)| *its == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_strings_are_read_unless_there_is_a_file() {
+        let strings = [(NETWORKS, "tcp(127.0.1.1)"), (ROUTES, "tcp1 127.0.1.[2-3]@tcp")];
+        let config = start(&strings).unwrap();
+        assert_eq!((config.networks.len(), config.ip2nets.len(), config.routes.len()), (1, 0, 2));
+        let config = start(&[(IP2NETS, "tcp(eth0) 10.0.0.*; tcp1 10.0.1.*"), (NETWORKS, " ")]).unwrap();
+        assert_eq!((config.networks.len(), config.ip2nets.len(), config.routes.len()), (0, 2, 0));
+        assert_eq!(config.config_file, None);
+        let config = start(&[strings[0], strings[1], (IP2NETS, "?"), (CONFIG, " lnet.conf\n")]).unwrap();
+        assert_eq!((config.networks.len(), config.ip2nets.len(), config.routes.len()), (0, 0, 0));
+        assert_eq!(config.config_file, Some("lnet.conf".into()));
+    }
+
+    #[test]
+    fn strings_that_cannot_be_read_and_two_ways_to_say_the_nets_are_refused() {
+        let table: [&[(&str, &str)]; 5] = [
+            &[(NETWORKS, "tcp(")],
+            &[(IP2NETS, "tcp(eth0)")],
+            &[(ROUTES, "tcp1")],
+            &[(NETWORKS, "tcp"), (IP2NETS, "tcp 10.0.0.*")],
+            &[(IP2NETS, "tcp 10.0.0.*"), ("LNET_IP2NETS_STRICT", "yes")],
+        ];
+        for variables in table {
+            assert_eq!(start(variables).err(), Some(Errno::Invalid), "{variables:?}");
+        }
     }
 }

@@ -52,6 +52,12 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| put(&mut config.socklnd.accept_timeout, text, seconds),
     },
     Tunable {
+        variable: "LNET_IP2NETS_STRICT",
+        help: "1: an interface that LNET_IP2NETS names, and that is missing or has another address, ends the start \
+               (default); 0: it is passed over",
+        set: |config, text| put(&mut config.ip2nets_strict, text, switch),
+    },
+    Tunable {
         variable: "LNET_WAIT_SPIN",
         help: "microseconds that a thread waiting for an event asks again and again before it sleeps, where that \
                pays; 0: never (50, or 0 on one CPU)",
@@ -191,17 +197,16 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_and_variables_without_effect_are_refused() {
+    fn wrong_values_are_refused() {
         let table = [
             ("LNET_NETWORKS", "tcp(", Errno::Invalid),
-            ("LNET_NETWORKS", "o2ib", Errno::ProtocolNotSupported),
+            ("LNET_ROUTES", "tcp1", Errno::Invalid),
             ("LNET_ACCEPT", "some", Errno::Invalid),
             ("LNET_ACCEPT_PORT", "0", Errno::Invalid),
             ("LNET_ACCEPT_PORT", "65536", Errno::Invalid),
             ("SOCKLND_CREDITS", "-1", Errno::Invalid),
             ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
-            ("LNET_CONFIG", "x.yaml", Errno::NotSupported),
-            ("LNET_ROUTES", "tcp1 1.2.3.4@tcp", Errno::NotSupported),
+            ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
         ];
         for (name, value, errno) in table {
             assert_eq!(start(&[(name, value)]).err(), Some(errno), "{name}={value}");
@@ -214,5 +219,18 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), TUNABLES.len());
+    }
+
+    #[test]
+    fn the_documents_tables_are_those_of_the_code() {
+        let document = include_str!("../../../docs/environment.md");
+        let table = |rows: Vec<(&str, &str)>| {
+            let rows = rows.iter().map(|(name, help)| format!("| `{name}` | {help} |\n")).collect::<String>();
+            format!("\n| variable | what it says |\n|---|---|\n{rows}\n")
+        };
+        let tunables = TUNABLES.iter().map(|tunable| (tunable.variable, tunable.help)).collect();
+        for want in [table(crate::CONFIGURATION.to_vec()), table(tunables)] {
+            assert!(document.contains(&want), "docs/environment.md wants this table:\n{want}");
+        }
     }
 }

@@ -34,6 +34,7 @@ fn add(net: &str, interface: &str) -> AddLocalNi {
     }
 }
 
+#[allow(clippy::vec_box, reason = "as answered")]
 fn nis(node: &dyn Backend) -> Vec<Box<LocalNi>> {
     node.list(Request::GetLocalNi).unwrap()
 }

@@ -68,7 +68,7 @@ impl FromStr for Selector {
         };
         let net_at = text.len() - net.len();
         let wrong = |problem, at| TextError::new(problem, at);
-        let (lnd, digits) = Lnd::leading(net).ok_or(wrong(Problem::UnknownNetwork, net_at))?;
+        let (lnd, digits) = Lnd::leading(net).ok_or_else(|| wrong(Problem::UnknownNetwork, net_at))?;
         let digits_at = net_at + lnd.name.len();
         let numbers = match digits {
             "" => None,

@@ -1,8 +1,10 @@
 //! Bringing LNet up and down.
 
+use super::refusal::reason;
 use crate::Rc;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request};
+use lnet_wire::Errno;
 
 /// Brings LNet up, with the nets configured for its start if `load_networks`; or takes it down.
 /// Nothing to do is success. `lustre_lnet_config_ni_system`.
@@ -20,8 +22,35 @@ pub fn config_ni_system(
     match backend.tell(request) {
         Ok(()) => report.success(operation, "lnet", seq_no),
         Err(errno) => {
-            let text = format!("cannot {} LNet: {}", operation.word(), errno.text());
+            let remedy = match errno {
+                Errno::Busy => "; end the programs that use it first",
+                _ => "",
+            };
+            let text = format!("cannot {} LNet: {}{remedy}", operation.word(), reason(errno));
             report.end(operation, "lnet", seq_no, errno.into(), text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Fake;
+    use super::*;
+    use crate::request::Reply;
+
+    #[test]
+    fn the_node_is_told_and_its_refusal_is_returned() {
+        let table = [
+            (true, true, Request::Configure(true), Ok(Reply::Done), 0),
+            (true, false, Request::Configure(false), Ok(Reply::Done), 0),
+            (false, false, Request::Unconfigure, Err(Errno::Busy), -16),
+        ];
+        for (up, load, request, reply, rc) in table {
+            let fake = Fake::new([(request, reply)]);
+            let mut report = Report::new();
+            assert_eq!(config_ni_system(&fake, up, load, SeqNo::NONE, &mut report), Rc(rc));
+            let word = if up { "configure" } else { "unconfigure" };
+            assert!(report.errors_to_yaml().starts_with(&format!("{word}:\n    - lnet:\n")));
         }
     }
 }

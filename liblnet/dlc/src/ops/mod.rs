@@ -1,17 +1,24 @@
 //! The operations of the DLC API (DLC sheet 6.4), in Rust: what `lnetctl` and the C functions
-//! `lustre_lnet_*` call.
+//! `lustre_lnet_*` call. There is one for each query that LNet answers (dbg-080).
 //!
 //! Every operation takes the node that it is about, records in the [`Report`](crate::Report) how it went and
 //! what is shown, and returns what the C function returns. Arguments are texts where C has texts, so that
-//! what is missing or cannot be read is judged, and worded, in one place.
+//! what is missing or cannot be read is judged, and worded, in one place. Nothing is shown by an operation
+//! that fails.
 
+pub mod counters;
+#[cfg(test)]
+mod fake;
 pub mod global;
+mod health;
 pub mod lnet;
 pub mod net;
 pub mod peer;
 pub mod ping;
 pub mod policy;
 pub mod recovery;
+mod refusal;
 pub mod route;
 pub mod routing;
 pub mod stats;
+mod udsp_info;

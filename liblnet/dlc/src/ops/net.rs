@@ -1,8 +1,17 @@
 //! Interfaces of this node.
 
-use crate::report::{Report, SeqNo};
-use crate::request::{Backend, LndTunables, NiTunables};
+mod add;
+mod show;
+
+pub use add::{add, add_rule};
+pub use show::show;
+
+use super::health;
+use super::refusal::{parse_net, reason};
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{Backend, DelLocalNi, LndTunables, NiTunables, Request, SetConnsPerPeer, SetHealthKind};
 use crate::{CptList, InterfaceSpec, Rc};
+use lnet_wire::{Errno, NetId};
 
 /// What [`add`] is told.
 #[derive(Clone, Debug, Default)]
@@ -21,14 +30,11 @@ pub struct NetConfig<'a> {
     pub cpts: Option<CptList>,
 }
 
-/// Adds interfaces in their order; the first that is refused ends it, those before stay.
-/// `lustre_lnet_config_ni`.
-pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report: &mut Report) -> Rc {
-    todo!("{config:?} {seq_no:?} {report:?} {}", size_of_val(backend))
-}
-
 /// Takes away the interfaces of a net; all of it where none is named. All are tried; the last failure is
-/// what is returned. `lustre_lnet_del_ni`.
+/// what is returned. `lustre_lnet_del_ni` (cfg-020).
+///
+/// [`Rc::MISSING_PARAM`] without a net, [`Rc::BAD_PARAM`] for one that cannot be read and for an interface
+/// that the machine does not have; -2 for what the node does not have. `lo` stays, without a word.
 pub fn del(
     backend: &dyn Backend,
     net: Option<&str>,
@@ -36,23 +42,38 @@ pub fn del(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> Rc {
-    todo!("{net:?} {interfaces:?} {seq_no:?} {report:?} {}", size_of_val(backend))
-}
-
-/// Shows the interfaces of one net or of all, at level `detail` of verbosity (DLC sheet 2.3); `backup`:
-/// only what can be imported again. `lustre_lnet_show_net`.
-pub fn show(
-    backend: &dyn Backend,
-    net: Option<&str>,
-    detail: u32,
-    seq_no: SeqNo,
-    report: &mut Report,
-    backup: bool,
-) -> Rc {
-    todo!("{net:?} {detail} {seq_no:?} {report:?} {backup} {}", size_of_val(backend))
+    let Some(net) = net else {
+        let text = "the net is missing; give --net";
+        return report.end(Operation::Del, NET, seq_no, Rc::MISSING_PARAM, text);
+    };
+    let net = match parse_net(net) {
+        Ok(net) => net,
+        Err((rc, text)) => return report.end(Operation::Del, NET, seq_no, rc, text),
+    };
+    let named = interfaces.iter().map(|spec| Some(spec.name.as_str()));
+    let asked: Vec<Option<&str>> = match interfaces {
+        _ if net == NetId::LOOPBACK => Vec::new(),
+        [] => vec![None],
+        _ => named.collect(),
+    };
+    let mut rc = Rc::OK;
+    for interface in asked {
+        let request = DelLocalNi { net, interface: interface.map(str::to_owned) };
+        if let Err(errno) = backend.tell(Request::DelLocalNi(request)) {
+            let code = match errno {
+                Errno::NoDevice | Errno::AddressNotAvailable => Rc::BAD_PARAM,
+                errno => errno.into(),
+            };
+            let what = interface.map_or_else(|| net.to_string(), |name| format!("{name} of {net}"));
+            let text = format!("cannot delete {what}: {}", reason(errno));
+            rc = report.end(Operation::Del, NET, seq_no, code, text);
+        }
+    }
+    if rc.is_ok() { report.success(Operation::Del, NET, seq_no) } else { rc }
 }
 
 /// Sets the health value of one interface or, without a NID, of all. `lustre_lnet_config_ni_healthv`.
+/// The node makes 1000 of what is outside 0..=1000; an unknown NID changes nothing and is no failure.
 pub fn set_health(
     backend: &dyn Backend,
     value: i32,
@@ -60,11 +81,12 @@ pub fn set_health(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> Rc {
-    todo!("{value} {nid:?} {seq_no:?} {report:?} {}", size_of_val(backend))
+    health::set(backend, SetHealthKind::LocalNi, value, nid, seq_no, report)
 }
 
 /// Sets the number of connections to each peer, of one interface or, without a NID, of all; -1 changes
-/// nothing. `lustre_lnet_config_ni_conns_per_peer`.
+/// nothing. `lustre_lnet_config_ni_conns_per_peer`. [`Rc::BAD_PARAM`] for what is outside 0..=127; an unknown
+/// NID changes nothing and is no failure.
 pub fn set_conns_per_peer(
     backend: &dyn Backend,
     value: i32,
@@ -72,5 +94,30 @@ pub fn set_conns_per_peer(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> Rc {
-    todo!("{value} {nid:?} {seq_no:?} {report:?} {}", size_of_val(backend))
+    const ENTITY: &str = "ni conns_per_peer";
+    if value == -1 {
+        return report.success(Operation::Add, ENTITY, seq_no);
+    }
+    let Some(value) = u16::try_from(value).ok().filter(|value| *value <= MAX_CONNS_PER_PEER) else {
+        let text = format!("conns-per-peer {value} is not within 0 to {MAX_CONNS_PER_PEER}");
+        return report.end(Operation::Add, ENTITY, seq_no, Rc::BAD_PARAM, text);
+    };
+    let Ok(nid) = nid.map(str::parse).transpose() else {
+        return report.end(Operation::Add, ENTITY, seq_no, Rc::OK, "not a NID: nothing was changed");
+    };
+    match backend.tell(Request::SetConnsPerPeer(SetConnsPerPeer { nid, value })) {
+        Ok(()) => report.success(Operation::Add, ENTITY, seq_no),
+        Err(errno) => {
+            let text = format!("cannot set conns-per-peer to {value}: {}", reason(errno));
+            report.end(Operation::Add, ENTITY, seq_no, errno.into(), text)
+        }
+    }
 }
+
+const NET: &str = "net";
+
+const MAX_CONNS_PER_PEER: u16 = 127;
+
+#[cfg(test)]
+#[path = "net/tests.rs"]
+mod tests;

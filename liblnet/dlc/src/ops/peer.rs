@@ -1,9 +1,17 @@
 //! Other nodes.
 
+mod show;
+
+pub use show::{list, page, show};
+
+use super::health;
+use super::refusal::reason;
 use crate::Rc;
-use crate::report::{Report, SeqNo};
-use crate::request::Backend;
-use lnet_wire::{Nid, TextError};
+use crate::interface_spec::split_outside_brackets;
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{AddPeerNi, Backend, DelPeerNi, Request, SetHealthKind, SetPeerState};
+use lnet_wire::text::Problem;
+use lnet_wire::{Errno, Nid, NidList, TextError};
 
 /// What to do with a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +34,23 @@ pub enum Modify {
 pub const MAX_NIDS: usize = 128;
 
 /// Every NID of a list of ranges, with blanks or commas between; at least one, at most `max`, and no `*`.
-/// `lustre_lnet_parse_nidstr`.
+/// `lustre_lnet_parse_nidstr`. NIDs come in the order of the list, those of one net together.
 pub fn parse_nids(text: &str, max: usize) -> Result<Vec<Nid>, TextError> {
-    todo!("{text} {max}")
+    let list: NidList =
+        split_outside_brackets(text.trim()).map(str::trim).collect::<Vec<_>>().join(" ").parse()?;
+    let too_many =
+        |_| TextError { problem: Problem::OutOfBounds(1, u32::try_from(max).unwrap_or(u32::MAX)), at: 0 };
+    match list.nids(max).map_err(too_many)? {
+        nids if nids.is_empty() => Err(TextError { problem: Problem::Empty, at: 0 }),
+        nids => Ok(nids),
+    }
 }
 
-/// Makes, changes or forgets a peer. `nids` is a list of ranges for [`parse_nids`]. A refused NID ends it;
-/// those before stay. `lustre_lnet_modify_peer`.
+/// Makes, changes or forgets a peer (cfg-070, cfg-075, cfg-080). `nids` is a list of ranges for
+/// [`parse_nids`]. A refused NID ends it; those before stay. `lustre_lnet_modify_peer`.
+///
+/// Adding makes the peer first and then gives it each NID but the primary; NIDs that it has and the list has
+/// not stay. Deleting without a list, or with the primary NID in it, forgets the peer.
 pub fn modify(
     backend: &dyn Backend,
     primary: Option<&str>,
@@ -41,24 +59,23 @@ pub fn modify(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> Rc {
-    todo!("{primary:?} {nids:?} {what:?} {seq_no:?} {report:?} {}", size_of_val(backend))
-}
-
-/// Shows the peer with this NID, or all (DLC sheet 2.5). `lustre_lnet_show_peer`.
-pub fn show(
-    backend: &dyn Backend,
-    nid: Option<&str>,
-    detail: u32,
-    seq_no: SeqNo,
-    report: &mut Report,
-    backup: bool,
-) -> Rc {
-    todo!("{nid:?} {detail} {seq_no:?} {report:?} {backup} {}", size_of_val(backend))
-}
-
-/// Shows the primary NIDs of all peers. `lustre_lnet_list_peer`.
-pub fn list(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
-    todo!("{seq_no:?} {report:?} {}", size_of_val(backend))
+    let (operation, word) = match what {
+        Modify::Add { .. } => (Operation::Add, "add"),
+        Modify::Del { .. } => (Operation::Del, "del"),
+    };
+    let requests = match requests(primary, nids, what) {
+        Ok(requests) => requests,
+        Err(text) => return report.end(Operation::Peer, word, seq_no, Rc::BAD_PARAM, text),
+    };
+    for (nid, request) in requests {
+        if let Err(errno) = backend.tell(request) {
+            let text = format!("cannot {word} {nid}: {}{}", reason(errno), remedy(what, errno));
+            let rc = report.end(operation, PEER_NI, seq_no, errno.into(), text);
+            // The second item, under swapped words, is what C callers find there (DLC sheet 1.5).
+            return report.end(Operation::Peer, word, seq_no, rc, format!("the operation ended at {nid}"));
+        }
+    }
+    report.success(operation, PEER_NI, seq_no)
 }
 
 /// Sets the health value of one peer NI or, without a NID, of all; -1 is 1000.
@@ -70,10 +87,10 @@ pub fn set_health(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> Rc {
-    todo!("{value} {nid:?} {seq_no:?} {report:?} {}", size_of_val(backend))
+    health::set(backend, SetHealthKind::PeerNi, value, nid, seq_no, report)
 }
 
-/// Overwrites a peer's state word, for debugging. `lustre_lnet_set_peer_state`.
+/// Overwrites a peer's state word, for debugging. -2 for a NID of no peer. `lustre_lnet_set_peer_state`.
 pub fn set_state(
     backend: &dyn Backend,
     state: u32,
@@ -81,5 +98,65 @@ pub fn set_state(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> Rc {
-    todo!("{state} {nid:?} {seq_no:?} {report:?} {}", size_of_val(backend))
+    const ENTITY: &str = "peer state";
+    let Some(text) = nid else {
+        let text = "the peer is missing; give --nid";
+        return report.end(Operation::Add, ENTITY, seq_no, Rc::MISSING_PARAM, text);
+    };
+    // What is no NID is no peer's NID.
+    let told = text.parse().map_err(|_| Errno::NotFound);
+    match told.and_then(|nid| backend.tell(Request::SetPeer(SetPeerState { nid, state }))) {
+        Ok(()) => report.success(Operation::Add, ENTITY, seq_no),
+        Err(errno) => {
+            let text = format!("cannot set the state of peer '{text}': {}", reason(errno));
+            report.end(Operation::Add, ENTITY, seq_no, errno.into(), text)
+        }
+    }
 }
+
+const PEER_NI: &str = "peer_ni";
+
+/// What to ask of the node, each with the NID that it is about; or what to say.
+fn requests(primary: Option<&str>, nids: Option<&str>, what: Modify) -> Result<Vec<(Nid, Request)>, String> {
+    let primary = primary.ok_or("the primary NID is missing; give --prim_nid")?;
+    let primary: Nid = primary.parse().map_err(|error| {
+        format!("primary NID '{primary}': {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp")
+    })?;
+    let nids = nids
+        .map(|text| parse_nids(text, MAX_NIDS).map_err(|error| format!("NIDs '{text}': {error}")))
+        .transpose()?;
+    let others = nids.iter().flatten().copied().filter(|nid| *nid != primary);
+    Ok(match what {
+        Modify::Add { multi_rail, lock_primary } => {
+            let add = |nid| Request::AddPeerNi(AddPeerNi { primary, nid, multi_rail, lock_primary });
+            let make = (primary, add(None));
+            std::iter::once(make).chain(others.map(|nid| (nid, add(Some(nid))))).collect()
+        }
+        Modify::Del { force } => {
+            let del = |nid| Request::DelPeerNi(DelPeerNi { primary, nid, force });
+            match nids.as_deref() {
+                Some(nids) if !nids.contains(&primary) => others.map(|nid| (nid, del(Some(nid)))).collect(),
+                _ => vec![(primary, del(None))],
+            }
+        }
+    })
+}
+
+/// What can be done about a refusal (DLC sheet, appendix A).
+const fn remedy(what: Modify, errno: Errno) -> &'static str {
+    match (what, errno) {
+        (_, Errno::NoDevice) => "; --prim_nid must be the peer's primary NID, see 'lnetctl peer show'",
+        (Modify::Add { .. }, Errno::Exists) => "; another peer has this NID, see 'lnetctl peer show'",
+        (Modify::Add { .. }, Errno::Already) => "; it belongs to a peer whose primary NID is locked",
+        (Modify::Add { .. }, Errno::NotPermitted) => "; the peer is there with the other setting of --non_mr",
+        (Modify::Add { .. }, Errno::NotUnique) => "; a peer that is not multi-rail has one NID on a net",
+        (Modify::Del { .. }, Errno::Busy) => "; routes lead by this peer, delete them first",
+        (Modify::Del { .. }, Errno::NoChild) => "; the peer does not have this NID",
+        (Modify::Del { .. }, Errno::NotPermitted) => "; its primary NID is locked, use --force",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+#[path = "peer/tests.rs"]
+mod tests;

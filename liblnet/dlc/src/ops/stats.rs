@@ -1,15 +1,110 @@
 //! The node's counters.
 
-use crate::Rc;
-use crate::report::{Report, SeqNo};
-use crate::request::Backend;
+use super::refusal::reason;
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{Backend, LnetStats, Request};
+use crate::{Rc, Value};
+use lnet_wire::Errno;
 
-/// Shows them (DLC sheet 2.8). `lustre_lnet_show_stats`.
+/// Shows them (DLC sheet 2.8; dbg-005, dbg-045). `lustre_lnet_show_stats`.
 pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
-    todo!("{seq_no:?} {report:?} {}", size_of_val(backend))
+    match backend.ask::<Box<LnetStats>>(Request::GetLnetStats) {
+        Ok(stats) => {
+            report.show("statistics", to_value(&stats));
+            report.success(Operation::Show, ENTITY, seq_no)
+        }
+        Err(errno) => refused(report, "read", seq_no, errno),
+    }
 }
 
-/// Sets them to 0. `lustre_lnet_reset_stats`.
+/// Sets them to 0 (dbg-120). `lustre_lnet_reset_stats`.
 pub fn reset(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
-    todo!("{seq_no:?} {report:?} {}", size_of_val(backend))
+    match backend.tell(Request::ResetLnetStats) {
+        Ok(()) => report.success(Operation::Show, ENTITY, seq_no),
+        Err(errno) => refused(report, "reset", seq_no, errno),
+    }
+}
+
+const ENTITY: &str = "statistics";
+
+fn refused(report: &mut Report, what: &str, seq_no: SeqNo, errno: Errno) -> Rc {
+    let text = format!("cannot {what} the node's counters: {}", reason(errno));
+    report.end(Operation::Show, ENTITY, seq_no, errno.into(), text)
+}
+
+macro_rules! in_order {
+    ($stats:ident: $($name:ident)*) => {
+        Value::Map(vec![$((stringify!($name).to_owned(), $stats.$name.into())),*])
+    };
+}
+
+fn to_value(stats: &LnetStats) -> Value {
+    in_order!(stats:
+        msgs_alloc msgs_max rst_alloc errors send_count resend_count response_timeout_count
+        local_interrupt_count local_dropped_count local_aborted_count local_no_route_count
+        local_timeout_count local_error_count remote_dropped_count remote_error_count
+        remote_timeout_count network_timeout_count recv_count route_count drop_count
+        send_length recv_length route_length drop_length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Fake;
+    use super::*;
+    use crate::request::Reply;
+
+    #[test]
+    fn counters_are_shown_in_the_kernels_order() {
+        let stats = LnetStats {
+            msgs_max: 3,
+            send_count: 44,
+            remote_dropped_count: 7,
+            remote_error_count: 3,
+            recv_count: 44,
+            send_length: 1360,
+            recv_length: 1904,
+            ..LnetStats::default()
+        };
+        let fake = Fake::new([(Request::GetLnetStats, Ok(Reply::Stats(Box::new(stats))))]);
+        let mut report = Report::new();
+        assert_eq!(show(&fake, SeqNo::NONE, &mut report), Rc::OK);
+        let expected = "\
+statistics:
+    msgs_alloc: 0
+    msgs_max: 3
+    rst_alloc: 0
+    errors: 0
+    send_count: 44
+    resend_count: 0
+    response_timeout_count: 0
+    local_interrupt_count: 0
+    local_dropped_count: 0
+    local_aborted_count: 0
+    local_no_route_count: 0
+    local_timeout_count: 0
+    local_error_count: 0
+    remote_dropped_count: 7
+    remote_error_count: 3
+    remote_timeout_count: 0
+    network_timeout_count: 0
+    recv_count: 44
+    route_count: 0
+    drop_count: 0
+    send_length: 1360
+    recv_length: 1904
+    route_length: 0
+    drop_length: 0
+";
+        assert_eq!(report.shown.to_yaml(), expected);
+    }
+
+    #[test]
+    fn without_a_node_nothing_is_shown_and_the_remedy_is_named() {
+        let mut report = Report::new();
+        assert_eq!(show(&Fake::down(Request::GetLnetStats), SeqNo::NONE, &mut report), Rc(-100));
+        assert_eq!(reset(&Fake::down(Request::ResetLnetStats), SeqNo::NONE, &mut report), Rc(-100));
+        assert!(report.shown.is_empty());
+        let errors = report.errors_to_yaml();
+        assert!(errors.contains("Network is down") && errors.contains("lnetctl lnet configure"), "{errors}");
+    }
 }

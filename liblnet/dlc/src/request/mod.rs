@@ -36,6 +36,7 @@ pub trait Backend {
 /// Something to be done or told. The number in brackets is the IOCTL's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "requests are made, carried out and gone; none is kept")]
 pub enum Request {
     /// Who is there? No IOCTL has this.
     GetNode,

@@ -1,7 +1,7 @@
 //! Interfaces of this node.
 
 use super::stats;
-use crate::interfaces;
+use crate::interfaces::{self, Found};
 use crate::node::Node;
 use lnet_core::settings::MAX_HEALTH;
 use lnet_core::{Core, Errno, Ni, NiConfig};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Adds an interface; what is not said is as the node was started with (cfg-020, cfg-025, cfg-035).
 pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
-    let found = interfaces::find(add.net, add.interface.as_deref())?;
+    let found = find(add.net, add.interface.as_deref())?;
     let mut tunables = node.ni_tunables();
     let asked = add.tunables;
     for (place, value) in [
@@ -27,7 +27,16 @@ pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
     }
     tunables.conns_per_peer = add.lnd.conns_per_peer.or(tunables.conns_per_peer);
     let cpts = add.cpts.map_or_else(Vec::new, |cpts| cpts.as_slice().to_vec());
-    node.start_ni(found.nid, NiConfig { tunables, interface: found.name, cpts, device_cpt: None })
+    node.start_ni(found.nid, NiConfig { tunables, interface: Some(found.name), cpts, device_cpt: None })
+}
+
+/// An interface that is down is [`Errno::AddressNotAvailable`]: to those who ask over the control socket
+/// [`Errno::NetworkDown`] says that LNet is.
+fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
+    interfaces::find(net, interface).map_err(|errno| match errno {
+        Errno::NetworkDown => Errno::AddressNotAvailable,
+        other => other,
+    })
 }
 
 /// Takes an interface away, or a net. An interface is found by the name under which it was added, whatever
@@ -41,7 +50,7 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
             let recorded = on_net(del.net).iter().find(|ni| ni.config().interface.as_ref() == Some(name));
             vec![match recorded {
                 Some(ni) => ni.nid(),
-                None => interfaces::find(del.net, Some(name))?.nid,
+                None => find(del.net, Some(name))?.nid,
             }]
         }
     };

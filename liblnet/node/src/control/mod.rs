@@ -23,7 +23,10 @@ impl Backend for Node {
                 process: std::process::id(),
             })),
             Request::GetNi(index) => core.ni_by_index(index).map(Reply::Id).ok_or(Errno::NotFound),
-            Request::FailNid(nid, count) => done(core.fail_nid(nid, count)),
+            Request::FailNid(nid, count) => {
+                core.fail_nid(nid, count);
+                Ok(Reply::Done)
+            }
             // A node that answers is up, and taking it down is for whoever started it.
             Request::Configure(_) => Ok(Reply::Done),
             Request::Unconfigure => Err(Errno::Busy),
@@ -36,11 +39,20 @@ impl Backend for Node {
             Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
             Request::DelRoute(which) => core.delete_routes(which.net, which.gateway).map(|()| Reply::Done),
             Request::GetRoute(index) => route::get(core, index).map(Reply::Route),
-            Request::ConfigRouter(on) => done(route::switch(core, on)),
-            Request::AddBuffers(counts) => done(route::set_buffers(core, counts)),
+            Request::ConfigRouter(on) => {
+                route::switch(core, on);
+                Ok(Reply::Done)
+            }
+            Request::AddBuffers(counts) => {
+                route::set_buffers(core, counts);
+                Ok(Reply::Done)
+            }
             Request::GetBuffers(cpt) => route::buffers(core, cpt).map(Reply::Buffers),
             Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(&core.counters())))),
-            Request::ResetLnetStats => done(core.reset_counters()),
+            Request::ResetLnetStats => {
+                core.reset_counters();
+                Ok(Reply::Done)
+            }
             Request::AddPeerNi(add) => peer::add(core, add).map(|()| Reply::Done),
             Request::DelPeerNi(del) => {
                 core.delete_peer(del.primary, del.nid, del.force).map(|()| Reply::Done)
@@ -55,21 +67,25 @@ impl Backend for Node {
             Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),
             Request::SetTunable(tunable, value) => settings::set(core, tunable, value).map(|()| Reply::Done),
             Request::GetTunables => Ok(Reply::Tunables(settings::all(&core.settings()))),
-            Request::SetHealth(set) => done(settings::set_health(core, set)),
+            Request::SetHealth(set) => {
+                settings::set_health(core, set);
+                Ok(Reply::Done)
+            }
             // Nothing is being recovered: health only is what an operator sets.
             Request::GetRecoveryQueue(_) => Ok(Reply::Nids(Vec::new())),
             Request::AddUdsp(add) => policy::add(core, add).map(|()| Reply::Done),
-            Request::DelUdsp(index) => done(core.delete_rule(index.map(|index| index as usize))),
+            Request::DelUdsp(index) => {
+                core.delete_rule(index.map(|index| index as usize));
+                Ok(Reply::Done)
+            }
             Request::GetUdsp(index) => policy::get(core, index).map(|rule| Reply::Udsp(Box::new(rule))),
             Request::GetAppliedUdsp(nid, own) => policy::applied(core, nid, own).map(Reply::AppliedUdsp),
-            Request::SetConnsPerPeer(set) => done(local_ni::set_conns_per_peer(core, set)),
+            Request::SetConnsPerPeer(set) => {
+                local_ni::set_conns_per_peer(core, set);
+                Ok(Reply::Done)
+            }
         }
     }
-}
-
-/// What cannot fail is done.
-const fn done(_: ()) -> Result<Reply, Errno> {
-    Ok(Reply::Done)
 }
 
 impl Node {

@@ -1,11 +1,19 @@
 //! `LNetCtl`: commands with numbers, as the kernel's `ioctl` has them (C API sheet 5).
+//!
+//! What the control socket takes too goes the same way as from there: [`dlc`] makes a request of the
+//! structure, and puts the answer into it.
 
+mod argument;
+mod dlc;
+mod udsp;
+
+use self::argument::Argument;
 use crate::backend;
 use crate::entry::{entry, not_null};
 use crate::ni::nid_to_c;
 use crate::types::{
-    libcfs_ioctl_data, libcfs_ioctl_hdr, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_numa_range,
-    lnet_ioctl_ping_data, lnet_ni, lnet_nid_t, lnet_process_id,
+    libcfs_ioctl_data, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data, lnet_ni, lnet_nid_t,
+    lnet_process_id,
 };
 use lnet_core::Errno;
 use lnet_core::stats::NodeCounters;
@@ -13,21 +21,14 @@ use lnet_node::PingRequest;
 use lnet_wire::{Features, Nid, Pid, ProcessId};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-const VERSION_1: u32 = 0x0001_000a;
-const VERSION_2: u32 = 0x0001_000b;
-const LARGEST_ARGUMENT: u32 = 128 * 1024;
 /// `/dev/lnet` among the devices of `l_ioctl`.
 const LNET_DEV_ID: c_int = 0;
 /// Longest wait and most answers of `IOC_LIBCFS_PING`.
 const PING_MAX: Duration = Duration::from_secs(120);
 const PING_MAX_IDS: u32 = 20;
 const PROCESS_ID_SIZE: u32 = size_of::<lnet_process_id>() as u32;
-
-/// Stored for whoever asks; nothing depends on it yet.
-static NUMA_RANGE: AtomicU32 = AtomicU32::new(0);
 
 /// Gives a command to the node or asks it something. cmd is an IOC_LIBCFS_* number, arg its argument,
 /// which starts with a struct libcfs_ioctl_hdr; answers are stored in it.
@@ -101,7 +102,7 @@ pub unsafe extern "C" fn _lnet_cpt_of_nid(nid: lnet_nid_t, ni: *mut lnet_ni) -> 
     0
 }
 
-/// The commands that do something here.
+/// What is done with a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Command {
     GetNi,
@@ -110,8 +111,7 @@ enum Command {
     Ping,
     PingPeer,
     GetStats,
-    SetNumaRange,
-    GetNumaRange,
+    Dlc(dlc::Command),
 }
 
 impl Command {
@@ -129,10 +129,15 @@ impl Command {
             61 => Self::Ping,
             62 => Self::PingPeer,
             91 => Self::GetStats,
-            98 => Self::SetNumaRange,
-            99 => Self::GetNumaRange,
-            55 | 56 | 59 | 60 | 63 | 64 | 70..=90 | 92..=97 | 100..=112 => return Err(Errno::NotSupported),
-            _ => return Err(Errno::Invalid),
+            _ => match dlc::Command::numbered(number) {
+                Some(command) => Self::Dlc(command),
+                None => {
+                    return Err(match number {
+                        55 | 60 | 63 | 64 | 70..=112 => Errno::NotSupported,
+                        _ => Errno::Invalid,
+                    });
+                }
+            },
         })
     }
 
@@ -148,82 +153,10 @@ impl Command {
                 stats.st_cntrs = backend::core(|core| Ok(counters_to_c(&core.counters())))?;
                 Ok(())
             }
-            Self::SetNumaRange => {
-                NUMA_RANGE.store(argument.exactly::<lnet_ioctl_numa_range>()?.nr_range, Ordering::Relaxed);
-                Ok(())
-            }
-            Self::GetNumaRange => {
-                argument.exactly::<lnet_ioctl_numa_range>()?.nr_range = NUMA_RANGE.load(Ordering::Relaxed);
-                Ok(())
-            }
+            Self::Dlc(command) => command.run(&*backend::node()?, argument),
         }
     }
 }
-
-/// An argument whose header is right: so many bytes of the caller's.
-struct Argument {
-    start: NonNull<c_void>,
-    len: u32,
-    version: u32,
-}
-
-impl Argument {
-    /// # Safety
-    /// `start` has the header and as many bytes as it says, which are the caller's to read and write while
-    /// this lives.
-    unsafe fn parse(start: NonNull<c_void>) -> Result<Self, Errno> {
-        // SAFETY: this function's contract.
-        let header = unsafe { start.cast::<libcfs_ioctl_hdr>().read_unaligned() };
-        let version_is_known = matches!(header.ioc_version, VERSION_1 | VERSION_2);
-        if !version_is_known || !(8..=LARGEST_ARGUMENT).contains(&header.ioc_len) {
-            return Err(Errno::Invalid);
-        }
-        Ok(Self { start, len: header.ioc_len, version: header.ioc_version })
-    }
-
-    /// The argument of an old command; its length must account for the inline buffers.
-    fn data<'a>(self) -> Result<&'a mut libcfs_ioctl_data, Errno> {
-        let (len, version) = (self.len, self.version);
-        let data: &mut libcfs_ioctl_data = self.at_least()?;
-        let padded = |len: u32| (u64::from(len) + 7) & !7;
-        let expected = 128 + padded(data.ioc_inllen1) + padded(data.ioc_inllen2);
-        if version == VERSION_1 && u64::from(len) != expected {
-            return Err(Errno::Invalid);
-        }
-        Ok(data)
-    }
-
-    /// The argument as a `T` at its start.
-    fn at_least<'a, T: Plain>(self) -> Result<&'a mut T, Errno> {
-        let start = self.start.cast::<T>();
-        if (self.len as usize) < size_of::<T>() || !start.is_aligned() {
-            return Err(Errno::Invalid);
-        }
-        // SAFETY: aligned, and by the contract of `parse` long enough and the caller's to read and write;
-        // any bytes are a `T`.
-        Ok(unsafe { &mut *start.as_ptr() })
-    }
-
-    /// The argument as a `T` and nothing else.
-    fn exactly<'a, T: Plain>(self) -> Result<&'a mut T, Errno> {
-        if self.len as usize == size_of::<T>() { self.at_least() } else { Err(Errno::Invalid) }
-    }
-}
-
-/// Structures that any bytes make up.
-///
-/// # Safety
-/// Every field must be a number or a pointer.
-unsafe trait Plain {}
-
-// SAFETY: numbers and pointers only.
-unsafe impl Plain for libcfs_ioctl_data {}
-// SAFETY: numbers only.
-unsafe impl Plain for lnet_ioctl_lnet_stats {}
-// SAFETY: numbers only.
-unsafe impl Plain for lnet_ioctl_numa_range {}
-// SAFETY: numbers and a pointer only.
-unsafe impl Plain for lnet_ioctl_ping_data {}
 
 fn get_ni(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     let own = backend::core(|core| core.ni_by_index(data.ioc_count).ok_or(Errno::NotFound))?;
@@ -326,8 +259,9 @@ mod tests {
             (0xc008_6532, Ok(Command::GetNi)),
             (0xc008_653d, Ok(Command::Ping)),
             (0xc0b8_655b, Ok(Command::GetStats)),
-            (0xc0b8_6563, Ok(Command::GetNumaRange)),
-            (0xc0b8_6551, Err(Errno::NotSupported)),
+            (0xc0b8_6563, Ok(Command::Dlc(dlc::Command::GetNumaRange))),
+            (0xc0b8_6551, Ok(Command::Dlc(dlc::Command::AddRoute))),
+            (0xc0b8_6567, Err(Errno::NotSupported)),
             (0xc0b8_6532, Err(Errno::Invalid)),
             (0xc008_6632, Err(Errno::Invalid)),
             (0xc0b8_6571, Err(Errno::Invalid)),

@@ -1,0 +1,147 @@
+//! The argument of a control command: bytes of the caller's, whose length its header tells.
+
+use crate::types::{libcfs_ioctl_data, libcfs_ioctl_hdr, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data};
+use lnet_core::Errno;
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+const VERSION_1: u32 = 0x0001_000a;
+const VERSION_2: u32 = 0x0001_000b;
+const LARGEST_ARGUMENT: u32 = 128 * 1024;
+
+/// An argument whose header is right: so many bytes of the caller's.
+pub(super) struct Argument {
+    start: NonNull<c_void>,
+    len: u32,
+    version: u32,
+}
+
+impl Argument {
+    /// # Safety
+    /// `start` has the header and as many bytes as it says, which are the caller's to read and write while
+    /// this lives.
+    pub(super) unsafe fn parse(start: NonNull<c_void>) -> Result<Self, Errno> {
+        // SAFETY: this function's contract.
+        let header = unsafe { start.cast::<libcfs_ioctl_hdr>().read_unaligned() };
+        let version_is_known = matches!(header.ioc_version, VERSION_1 | VERSION_2);
+        if !version_is_known || !(8..=LARGEST_ARGUMENT).contains(&header.ioc_len) {
+            return Err(Errno::Invalid);
+        }
+        Ok(Self { start, len: header.ioc_len, version: header.ioc_version })
+    }
+
+    /// The argument of an old command; its length must account for the inline buffers.
+    pub(super) fn data<'a>(self) -> Result<&'a mut libcfs_ioctl_data, Errno> {
+        let (len, version) = (self.len, self.version);
+        let data: &mut libcfs_ioctl_data = self.at_least()?;
+        let padded = |len: u32| (u64::from(len) + 7) & !7;
+        let expected = 128 + padded(data.ioc_inllen1) + padded(data.ioc_inllen2);
+        if version == VERSION_1 && u64::from(len) != expected {
+            return Err(Errno::Invalid);
+        }
+        Ok(data)
+    }
+
+    /// The argument as a `T` at its start.
+    pub(super) fn at_least<'a, T: Plain>(self) -> Result<&'a mut T, Errno> {
+        let start = self.start.cast::<T>();
+        if (self.len as usize) < size_of::<T>() || !start.is_aligned() {
+            return Err(Errno::Invalid);
+        }
+        // SAFETY: aligned, and by the contract of `parse` long enough and the caller's to read and write;
+        // any bytes are a `T`.
+        Ok(unsafe { &mut *start.as_ptr() })
+    }
+
+    /// The argument as bytes, at least `least` of them.
+    pub(super) fn bytes<'a>(self, least: usize) -> Result<Bytes<'a>, Errno> {
+        if (self.len as usize) < least {
+            return Err(Errno::Invalid);
+        }
+        // SAFETY: by the contract of `parse` so many bytes are the caller's to read and write.
+        Ok(Bytes(unsafe { std::slice::from_raw_parts_mut(self.start.cast().as_ptr(), self.len as usize) }))
+    }
+
+    /// The argument as bytes, exactly `len` of them.
+    pub(super) fn exactly<'a>(self, len: usize) -> Result<Bytes<'a>, Errno> {
+        if self.len as usize == len { self.bytes(len) } else { Err(Errno::Invalid) }
+    }
+}
+
+/// The bytes of a structure, read and written by offset in this machine's byte order (C ABI sheet 5.4).
+/// What lies beyond the end reads as 0 and is not written: commands check the length that they need first.
+pub(super) struct Bytes<'a>(pub(super) &'a mut [u8]);
+
+impl Bytes<'_> {
+    /// How many there are.
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn u32(&self, offset: usize) -> u32 {
+        self.array(offset).map_or(0, u32::from_ne_bytes)
+    }
+
+    pub(super) fn i32(&self, offset: usize) -> i32 {
+        self.u32(offset) as i32
+    }
+
+    pub(super) fn u16(&self, offset: usize) -> u16 {
+        self.array(offset).map_or(0, u16::from_ne_bytes)
+    }
+
+    pub(super) fn u64(&self, offset: usize) -> u64 {
+        self.array(offset).map_or(0, u64::from_ne_bytes)
+    }
+
+    /// A text of at most `room` bytes that ends in a zero; `None` for an empty one and for none in UTF-8.
+    pub(super) fn text(&self, offset: usize, room: usize) -> Option<&str> {
+        let field = self.0.get(offset..offset.checked_add(room)?)?;
+        let text = field.split(|byte| *byte == 0).next()?;
+        std::str::from_utf8(text).ok().filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn put_u32(&mut self, offset: usize, value: u32) {
+        self.put(offset, &value.to_ne_bytes());
+    }
+
+    pub(super) fn put_i32(&mut self, offset: usize, value: i32) {
+        self.put(offset, &value.to_ne_bytes());
+    }
+
+    pub(super) fn put_u64(&mut self, offset: usize, value: u64) {
+        self.put(offset, &value.to_ne_bytes());
+    }
+
+    /// Stores a text in `room` bytes, cut where it must be, zeros after it.
+    pub(super) fn put_text(&mut self, offset: usize, room: usize, text: &str) {
+        if let Some(field) = self.0.get_mut(offset..offset + room) {
+            field.fill(0);
+            let len = text.len().min(room.saturating_sub(1));
+            field[..len].copy_from_slice(&text.as_bytes()[..len]);
+        }
+    }
+
+    pub(super) fn put(&mut self, offset: usize, bytes: &[u8]) {
+        if let Some(field) = self.0.get_mut(offset..offset + bytes.len()) {
+            field.copy_from_slice(bytes);
+        }
+    }
+
+    fn array<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
+        self.0.get(offset..offset + N)?.try_into().ok()
+    }
+}
+
+/// Structures that any bytes make up.
+///
+/// # Safety
+/// Every field must be a number or a pointer.
+pub(super) unsafe trait Plain {}
+
+// SAFETY: numbers and pointers only.
+unsafe impl Plain for libcfs_ioctl_data {}
+// SAFETY: numbers only.
+unsafe impl Plain for lnet_ioctl_lnet_stats {}
+// SAFETY: numbers and a pointer only.
+unsafe impl Plain for lnet_ioctl_ping_data {}

@@ -1,0 +1,271 @@
+//! `ip2nets`: rules that put a machine on nets by its addresses (DLC sheet 4).
+//!
+//! One set of rules serves many machines: each takes what fits its own addresses.
+
+mod text;
+
+pub use text::{Ip2netsError, Wrong, parse_string};
+
+use crate::InterfaceSpec;
+use crate::interfaces::{HostInterface, Unusable, addresses_of, first_usable, has_address};
+use lnet_wire::{Errno, IpRange, NetId};
+use std::net::Ipv4Addr;
+use thiserror::Error;
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Which net.
+    pub net: NetId,
+    /// By which interfaces; none: by those with a matching address.
+    pub interfaces: Vec<InterfaceSpec>,
+    /// Which addresses; none: any.
+    pub ranges: Vec<IpRange>,
+}
+
+/// An interface that a rule names, but whose address the rule excludes or that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum Mismatch {
+    #[error("interface {interface} has address {address}, which is not in {ranges}")]
+    Contradiction { interface: String, address: Ipv4Addr, ranges: String },
+    #[error("there is no interface {0}")]
+    Missing(String),
+    #[error("interface {0} is down")]
+    Down(String),
+    #[error("interface {0} has no IPv4 address")]
+    NoAddress(String),
+}
+
+/// What a rule comes to on one machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matched {
+    /// One NI is to be made of each. An interface that the rule takes by another address than its first is
+    /// named by that address, since its name would mean the first.
+    pub interfaces: Vec<InterfaceSpec>,
+    /// What the rule names and this machine does not have so.
+    pub mismatches: Vec<Mismatch>,
+}
+
+/// What `rule` comes to on a machine with the interfaces `host`.
+///
+/// | interfaces | ranges | what is taken |
+/// |---|---|---|
+/// | none | none | the first interface that is up, not the loopback, and has an IPv4 address |
+/// | none | some | every interface that is up and has an address in a range |
+/// | some | none | each of them that is up and has an IPv4 address |
+/// | some | some | each of them that is up and has an address in a range |
+///
+/// Each is taken once, by its first matching address. A named interface that is not taken is a mismatch;
+/// where none is named, nothing can be. The loopback is taken when it is named, or when a range says 127
+/// for the first octet: `*` means the machine's addresses in the network.
+pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
+    let mut matched = Matched::default();
+    match (&rule.interfaces[..], &rule.ranges[..]) {
+        ([], []) => matched.interfaces.extend(first_usable(host).map(|(name, _)| InterfaceSpec::named(name))),
+        ([], ranges) => {
+            for it in host.iter().filter(|it| it.up) {
+                if let Some(address) = it.v4
+                    && ranges.iter().any(|range| admits(range, address, it.loopback))
+                {
+                    let first = addresses_of(host, &it.name).is_ok_and(|all| all.first() == Some(&address));
+                    matched.take(&it.name, InterfaceSpec::named(name_for(&it.name, address, first)), host);
+                }
+            }
+        }
+        (named, ranges) => {
+            for spec in named {
+                match address_for(&spec.name, ranges, host) {
+                    Ok((address, first)) => {
+                        let name = name_for(&spec.name, address, first);
+                        matched.take(&spec.name, InterfaceSpec { name, cpts: spec.cpts.clone() }, host);
+                    }
+                    Err(mismatch) => matched.mismatches.push(mismatch),
+                }
+            }
+        }
+    }
+    matched
+}
+
+impl Matched {
+    /// The mismatch that makes the rule a failure (conflict C15): a contradiction, or any where the rule came
+    /// to nothing else. The others are to be warned of.
+    pub fn failure(&self) -> Option<&Mismatch> {
+        let is_contradiction = |it: &&Mismatch| matches!(it, Mismatch::Contradiction { .. });
+        let other = if self.interfaces.is_empty() { self.mismatches.first() } else { None };
+        self.mismatches.iter().find(is_contradiction).or(other)
+    }
+
+    /// Takes an interface unless it is taken already, by whatever address.
+    fn take(&mut self, interface: &str, spec: InterfaceSpec, host: &[HostInterface]) {
+        let owner = owner_of(interface, host);
+        if !self.interfaces.iter().any(|taken| owner_of(&taken.name, host) == owner) {
+            self.interfaces.push(spec);
+        }
+    }
+}
+
+impl Mismatch {
+    /// The error that it is.
+    pub const fn errno(&self) -> Errno {
+        match self {
+            Self::Contradiction { .. } => Errno::Invalid,
+            Self::Missing(_) => Errno::NoDevice,
+            Self::Down(_) => Errno::NetworkDown,
+            Self::NoAddress(_) => Errno::AddressNotAvailable,
+        }
+    }
+}
+
+/// The first address of a named interface that is in a range, and whether it is the interface's first.
+fn address_for(name: &str, ranges: &[IpRange], host: &[HostInterface]) -> Result<(Ipv4Addr, bool), Mismatch> {
+    let addresses = match name.parse::<Ipv4Addr>() {
+        Ok(address) => has_address(host, address).map(|()| vec![address]),
+        Err(_) => addresses_of(host, name),
+    }
+    .map_err(|unusable| match unusable {
+        Unusable::Missing => Mismatch::Missing(name.to_owned()),
+        Unusable::Down => Mismatch::Down(name.to_owned()),
+        Unusable::NoAddress => Mismatch::NoAddress(name.to_owned()),
+    })?;
+    let fits =
+        |address: &Ipv4Addr| ranges.is_empty() || ranges.iter().any(|it| it.matches((*address).into()));
+    match (addresses.iter().position(fits), addresses.first()) {
+        (Some(at), _) => Ok((addresses[at], at == 0)),
+        (None, Some(&address)) => Err(Mismatch::Contradiction {
+            interface: name.to_owned(),
+            address,
+            ranges: ranges.iter().map(IpRange::to_string).collect::<Vec<_>>().join(" "),
+        }),
+        (None, None) => Err(Mismatch::NoAddress(name.to_owned())),
+    }
+}
+
+/// The interface itself while that means `address`, else the address.
+fn name_for(interface: &str, address: Ipv4Addr, first: bool) -> String {
+    if first { interface.to_owned() } else { address.to_string() }
+}
+
+/// The name of the interface with this name or address. Addresses of the loopback range are each on their
+/// own: several nodes, and several rails of one, share it.
+fn owner_of<'a>(interface: &'a str, host: &'a [HostInterface]) -> &'a str {
+    let Ok(address) = interface.parse::<Ipv4Addr>() else { return interface };
+    if address.is_loopback() {
+        return interface;
+    }
+    host.iter().find(|it| it.v4 == Some(address)).map_or(interface, |it| &it.name)
+}
+
+/// Whether a rule without interfaces means an interface with this address.
+fn admits(range: &IpRange, address: Ipv4Addr, loopback: bool) -> bool {
+    let [first, ..] = range.octets();
+    range.matches(address.into()) && (!loopback || first.count() == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lnet_wire::NetType;
+
+    fn host() -> Vec<HostInterface> {
+        let entry = |name: &str, up, v4: Option<&str>| HostInterface {
+            name: name.into(),
+            up,
+            loopback: name == "lo",
+            v4: v4.map(|text| text.parse().unwrap()),
+        };
+        vec![
+            entry("lo", true, None),
+            entry("lo", true, Some("127.0.0.1")),
+            entry("eth3", true, None),
+            entry("eth2", false, Some("10.0.2.1")),
+            entry("eth0", true, Some("10.0.0.1")),
+            entry("eth0", true, Some("192.0.2.1")),
+            entry("eth0", true, Some("192.0.2.2")),
+            entry("eth0:1", true, Some("10.0.0.9")),
+            entry("eth1", true, Some("10.0.1.1")),
+        ]
+    }
+
+    fn rule(interfaces: &str, ranges: &str) -> Rule {
+        Rule {
+            net: NetId::new(NetType::TCP, 0),
+            interfaces: match interfaces {
+                "" => vec![],
+                list => InterfaceSpec::parse_list(list).unwrap(),
+            },
+            ranges: ranges.split_whitespace().map(|range| range.parse().unwrap()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_rule_comes_to_the_interfaces_that_fit_it() {
+        let contradiction = |interface: &str, address: &str, ranges: &str| Mismatch::Contradiction {
+            interface: interface.into(),
+            address: address.parse().unwrap(),
+            ranges: ranges.into(),
+        };
+        let missing = |name: &str| Mismatch::Missing(name.into());
+        let table: &[(&str, &str, &[&str], &[Mismatch])] = &[
+            // No interfaces, no ranges: the first usable.
+            ("", "", &["eth0"], &[]),
+            // Only ranges: all that match, each once, by the first address that matches.
+            ("", "*.*.*.*", &["eth0", "eth0:1", "eth1"], &[]),
+            ("", "10.0.[0-2].1", &["eth0", "eth1"], &[]),
+            ("", "10.0.1.* 10.0.0.1", &["eth0", "eth1"], &[]),
+            ("", "192.0.2.*", &["192.0.2.1"], &[]),
+            ("", "192.0.2.[2-8/2]", &["192.0.2.2"], &[]),
+            ("", "10.0.0.9", &["eth0:1"], &[]),
+            ("", "198.51.100.*", &[], &[]),
+            ("", "10.0.2.1", &[], &[]),
+            // The loopback only when it is meant.
+            ("", "127.0.0.1", &["lo"], &[]),
+            ("", "127.*.*.*", &["lo"], &[]),
+            ("", "[11-255].0.0.1", &[], &[]),
+            ("lo", "", &["lo"], &[]),
+            ("lo", "*.*.*.*", &["lo"], &[]),
+            // Only interfaces: those that can be used.
+            ("eth1[0],eth0", "", &["eth1[0]", "eth0"], &[]),
+            ("eth0,eth0", "", &["eth0"], &[]),
+            ("eth0,10.0.0.1,192.0.2.1", "", &["eth0"], &[]),
+            ("192.0.2.1", "", &["192.0.2.1"], &[]),
+            ("127.0.1.1,127.0.2.1", "", &["127.0.1.1", "127.0.2.1"], &[]),
+            ("eth0,eth9", "", &["eth0"], &[missing("eth9")]),
+            ("203.0.113.1", "", &[], &[missing("203.0.113.1")]),
+            ("eth2", "", &[], &[Mismatch::Down("eth2".into())]),
+            ("10.0.2.1", "", &[], &[Mismatch::Down("10.0.2.1".into())]),
+            ("eth3", "", &[], &[Mismatch::NoAddress("eth3".into())]),
+            // Both: those that fit; the others contradict the ranges.
+            ("eth0,eth1", "10.0.0.*", &["eth0"], &[contradiction("eth1", "10.0.1.1", "10.0.0.[0-255]")]),
+            ("eth0[1]", "192.0.2.2 192.0.2.3", &["192.0.2.2[1]"], &[]),
+            ("127.0.1.1", "127.0.[1-2].1", &["127.0.1.1"], &[]),
+            ("127.0.1.1", "10.0.0.1", &[], &[contradiction("127.0.1.1", "127.0.1.1", "10.0.0.1")]),
+            ("eth9,eth2", "*.*.*.*", &[], &[missing("eth9"), Mismatch::Down("eth2".into())]),
+        ];
+        for (interfaces, ranges, taken, mismatches) in table {
+            let matched = matched(&rule(interfaces, ranges), &host());
+            let names: Vec<_> = matched.interfaces.iter().map(InterfaceSpec::to_string).collect();
+            assert_eq!(names, *taken, "({interfaces}) {ranges}");
+            assert_eq!(matched.mismatches, *mismatches, "({interfaces}) {ranges}");
+        }
+        assert_eq!(matched(&rule("", ""), &host()[..3]), Matched::default());
+    }
+
+    #[test]
+    fn a_contradiction_always_fails_and_others_only_where_nothing_is_left() {
+        for (interfaces, ranges, errno) in [
+            ("eth0", "10.0.0.*", None),
+            ("", "198.51.100.*", None),
+            ("eth0,eth1", "10.0.0.*", Some(Errno::Invalid)),
+            ("eth9,eth1", "10.0.0.*", Some(Errno::Invalid)),
+            ("eth0,eth9", "10.0.0.*", None),
+            ("eth9", "10.0.0.*", Some(Errno::NoDevice)),
+            ("eth2,eth9", "", Some(Errno::NetworkDown)),
+            ("eth3", "", Some(Errno::AddressNotAvailable)),
+        ] {
+            let matched = matched(&rule(interfaces, ranges), &host());
+            assert_eq!(matched.failure().map(Mismatch::errno), errno, "({interfaces}) {ranges}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The legacy `ip2nets` string: `tcp1(eth0,eth1[0]) 192.0.2.[2-8/2] 198.51.100.*; o2ib 203.0.113.*`
+//! (DLC sheet 4.2).
+
+use super::Rule;
+use crate::networks::{self, Network, NetworksError, Scanner, write_net_spec};
+use crate::separated::{Piece, entries};
+use lnet_wire::IpRange;
+use lnet_wire::text::Problem;
+use std::fmt;
+use thiserror::Error;
+
+/// What is wrong with an `ip2nets` string, and at which byte.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what}, at byte {at}")]
+pub struct Ip2netsError {
+    /// What is wrong.
+    pub what: Wrong,
+    /// Where, from 0.
+    pub at: usize,
+}
+
+/// The ways in which an `ip2nets` string can be wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Wrong {
+    /// A net specification that cannot be read.
+    #[error("{0}")]
+    Network(networks::Wrong),
+    /// Something that touches a net specification.
+    #[error("a blank and an IP range should be here")]
+    BlankExpected,
+    /// CPU partitions behind a net without interfaces: nothing could be bound to them.
+    #[error("CPU partitions without an interface; write them behind one, as in tcp(eth0[0])")]
+    CptsWithoutInterface,
+    /// Nets, but not for whom.
+    #[error("an IP range should be here, such as 192.0.2.* or *.*.*.*")]
+    NoRange,
+    /// An IP range that cannot be read.
+    #[error("IP range: {0}")]
+    Range(Problem),
+}
+
+/// Reads an `ip2nets` string: rules between `;` or line ends, each of nets (as in a `networks` string) and the
+/// IP ranges that they are for; `#` and what follows it is comment. Several nets before the same ranges
+/// become a [`Rule`] each. The empty string has no rules; `lo` is passed over, for every node is on it.
+pub fn parse_string(text: &str) -> Result<Vec<Rule>, Ip2netsError> {
+    let mut rules = Vec::new();
+    for entry in entries(text) {
+        let mut scanner = Scanner::new(entry);
+        let networks = networks_of(&mut scanner)?;
+        let ranges = ranges_of(scanner.rest())?;
+        rules.extend(networks.into_iter().map(|Network { net, interfaces, .. }| Rule {
+            net,
+            interfaces,
+            ranges: ranges.clone(),
+        }));
+    }
+    Ok(rules)
+}
+
+/// The nets before the ranges, in which every interface has been given its CPTs.
+fn networks_of(scanner: &mut Scanner<'_>) -> Result<Vec<Network>, Ip2netsError> {
+    let mut networks = Vec::new();
+    loop {
+        let start = scanner.rest();
+        scanner.network_into(&mut networks)?;
+        if let Some(network) = networks.last_mut()
+            && let Some(cpts) = network.cpts.take()
+        {
+            if network.interfaces.is_empty() {
+                return Err(error(start, Wrong::CptsWithoutInterface));
+            }
+            for interface in &mut network.interfaces {
+                interface.cpts.get_or_insert_with(|| cpts.clone());
+            }
+        }
+        let end = scanner.rest();
+        scanner.skip_blanks();
+        match scanner.peek() {
+            Some(',') => scanner.step(),
+            Some(_) if scanner.rest() == end => return Err(error(end, Wrong::BlankExpected)),
+            _ => return Ok(networks),
+        }
+        scanner.skip_blanks();
+    }
+}
+
+fn ranges_of(rest: Piece<'_>) -> Result<Vec<IpRange>, Ip2netsError> {
+    let ranges = rest.words().map(|word| {
+        let wrong = |e: lnet_wire::TextError| error(word.from(e.at), Wrong::Range(e.problem));
+        word.text.parse().map_err(wrong)
+    });
+    let ranges = ranges.collect::<Result<Vec<_>, _>>()?;
+    if ranges.is_empty() { Err(error(rest, Wrong::NoRange)) } else { Ok(ranges) }
+}
+
+const fn error(place: Piece<'_>, what: Wrong) -> Ip2netsError {
+    Ip2netsError { what, at: place.at }
+}
+
+impl From<NetworksError> for Ip2netsError {
+    fn from(NetworksError { what, at }: NetworksError) -> Self {
+        Self { what: Wrong::Network(what), at }
+    }
+}
+
+/// `tcp1(eth0,eth1[0]) 192.0.2.[2-8/2]`: what [`parse_string`] reads, as long as there is a range.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_net_spec(f, self.net, &self.interfaces)?;
+        self.ranges.iter().try_for_each(|range| write!(f, " {range}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interface_spec::InterfaceError;
+    use proptest::prelude::*;
+
+    fn written(text: &str) -> Result<Vec<String>, Ip2netsError> {
+        parse_string(text).map(|rules| rules.iter().map(Rule::to_string).collect())
+    }
+
+    #[test]
+    fn rules_are_read_as_the_kernel_writes_them() {
+        let table: &[(&str, &[&str])] = &[
+            ("", &[]),
+            (" ;;\n# nothing here; ", &[]),
+            (
+                "tcp1(eth0,eth1[0]) 192.0.2.[2-8/2] 198.51.100.*; o2ib 203.0.113.*",
+                &["tcp1(eth0,eth1[0]) 192.0.2.[2-8/2] 198.51.100.[0-255]", "o2ib 203.0.113.[0-255]"],
+            ),
+            (
+                "tcp(eth0), tcp1(eth1) ,o2ib 10.0.0.1 # all; tcp2 10.0.0.2\n\ttcp3 10.0.0.3",
+                &[
+                    "tcp(eth0) 10.0.0.1",
+                    "tcp1(eth1) 10.0.0.1",
+                    "o2ib 10.0.0.1",
+                    "tcp2 10.0.0.2",
+                    "tcp3 10.0.0.3",
+                ],
+            ),
+            ("tcp 10.0.0.[1, 3]", &["tcp 10.0.0.[1,3]"]),
+            ("tcp(eth0[1],eth1)[0,2] 10.0.0.1", &["tcp(eth0[1],eth1[0,2]) 10.0.0.1"]),
+            ("lo 127.0.0.1; tcp(127.0.1.1) 127.0.1.*", &["tcp(127.0.1.1) 127.0.1.[0-255]"]),
+            ("tcp 10.0.0.1; tcp 10.0.0.2", &["tcp 10.0.0.1", "tcp 10.0.0.2"]),
+        ];
+        for (text, rules) in table {
+            assert_eq!(written(text).unwrap(), *rules, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        use networks::Wrong as Net;
+        let table = [
+            ("tcp", 3, Wrong::NoRange),
+            ("tcp(eth0) ", 9, Wrong::NoRange),
+            ("tcp 10.0.0.1; tcp1 # 10.0.0.2", 18, Wrong::NoRange),
+            ("tcp 10.0.0.*;tpc 10.0.0.*", 13, Wrong::Network(Net::NotANet("tpc".into()))),
+            ("10.0.0.*", 0, Wrong::Network(Net::NotANet("10.0.0.*".into()))),
+            ("tcp,tcp0 10.0.0.*", 4, Wrong::Network(Net::Twice("tcp".into()))),
+            ("tcp(eth0 10.0.0.*", 3, Wrong::Network(Net::Unclosed)),
+            ("tcp() 10.0.0.*", 4, Wrong::Network(Net::Interface(InterfaceError::Nameless))),
+            ("tcp(eth0)10.0.0.*", 9, Wrong::BlankExpected),
+            ("o2ib,tcp[0] 10.0.0.*", 5, Wrong::CptsWithoutInterface),
+            ("tcp 10.0.0", 4, Wrong::Range(Problem::NotIpv4)),
+            ("tcp 10.0.0.1 10.0.0.256", 20, Wrong::Range(Problem::OutOfBounds(0, 255))),
+            ("tcp 10.0.0.[1-3/0]", 16, Wrong::Range(Problem::ZeroStride)),
+            ("tcp 10.0.0.[1", 11, Wrong::Range(Problem::Bracket)),
+        ];
+        for (text, at, what) in table {
+            assert_eq!(parse_string(text), Err(Ip2netsError { what, at }), "{text}");
+        }
+    }
+
+    const NET: &str =
+        "(tcp|o2ib)[0-3]?(\\((eth[0-3](\\[[0-9](,1-[2-9](/2)?)?\\])?)(, ?ib0)?\\)(\\[[0-3]\\])?)?";
+    const RANGE: &str = "(\\*|1?[0-9]|\\[[0-4](,[5-9]-20(/3)?)?\\])";
+
+    fn rules() -> impl Strategy<Value = String> {
+        let rule = format!("{NET}(, {NET})?( {RANGE}\\.{RANGE}\\.{RANGE}\\.{RANGE}){{1,2}}[;\n]");
+        proptest::string::string_regex(&format!("({rule}){{0,3}}")).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_it_panic(text in ".*|[tcpo2ib0-9(),;#\\[\\]*./\\- eh\n]*") {
+            if let Err(error) = parse_string(&text) {
+                prop_assert!(error.at <= text.len() && text.is_char_boundary(error.at));
+            }
+        }
+
+        #[test]
+        fn what_is_written_is_read_again(text in rules()) {
+            if let Ok(rules) = parse_string(&text) {
+                let written = rules.iter().map(Rule::to_string).collect::<Vec<_>>().join("; ");
+                prop_assert_eq!(parse_string(&written), Ok(rules));
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The `networks` string: which nets a node is on, by which interfaces.
+//!
+//! As the kernel's module parameter: `tcp(eth0[0,1],eth1),tcp1(eth2)`. An interface may also be given by one
+//! of its addresses, `tcp(127.0.1.1)`, which needs no privilege and lets several nodes share a machine. A net
+//! without interfaces takes the machine's first. CPU partitions behind a net, `tcp(eth0,eth1)[0,1]`, are
+//! those of the interfaces that bring none of their own.
+
+use crate::interface_spec::InterfaceError;
+use crate::separated::Piece;
+use crate::{CptList, InterfaceSpec};
+use lnet_wire::NetId;
+use lnet_wire::text::Problem;
+use std::fmt;
+use thiserror::Error;
+
+/// One net and the interfaces by which the node is on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// Which net; never the loopback's.
+    pub net: NetId,
+    /// Names or addresses; none for the machine's first interface.
+    pub interfaces: Vec<InterfaceSpec>,
+    /// For interfaces that bring no CPTs of their own.
+    pub cpts: Option<CptList>,
+}
+
+/// What is wrong with a `networks` string, and at which byte.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what}, at byte {at}")]
+pub struct NetworksError {
+    /// What is wrong.
+    pub what: Wrong,
+    /// Where, from 0.
+    pub at: usize,
+}
+
+/// The ways in which a `networks` string can be wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Wrong {
+    /// Not the name of a net.
+    #[error("`{0}` is no net")]
+    NotANet(String),
+    /// The same net twice.
+    #[error("`{0}` is named twice")]
+    Twice(String),
+    /// An interface that cannot be read.
+    #[error("{0}")]
+    Interface(InterfaceError),
+    /// CPU partitions that cannot be read.
+    #[error("CPU partitions: {0}")]
+    Cpts(Problem),
+    /// A parenthesis that is not closed.
+    #[error("a `(` without its `)`")]
+    Unclosed,
+    /// Something else where a comma should be.
+    #[error("a `,` should be here")]
+    CommaExpected,
+}
+
+/// Reads a `networks` string. The empty string names no nets; `lo` is passed over, for every node is on it.
+pub fn parse(text: &str) -> Result<Vec<Network>, NetworksError> {
+    let mut networks = Vec::new();
+    let mut scanner = Scanner::new(Piece { at: 0, text });
+    scanner.skip_blanks();
+    while scanner.peek().is_some() {
+        scanner.network_into(&mut networks)?;
+        scanner.skip_blanks();
+        match scanner.peek() {
+            Some(',') => scanner.step(),
+            None => break,
+            Some(_) => return Err(scanner.error(Wrong::CommaExpected)),
+        }
+        scanner.skip_blanks();
+    }
+    Ok(networks)
+}
+
+/// Reads net specifications from the front of a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Scanner<'a> {
+    rest: Piece<'a>,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) const fn new(rest: Piece<'a>) -> Self {
+        Self { rest }
+    }
+
+    /// What has not been read yet.
+    pub(crate) const fn rest(&self) -> Piece<'a> {
+        self.rest
+    }
+
+    /// Reads one specification and adds it to those that stand before it.
+    pub(crate) fn network_into(&mut self, networks: &mut Vec<Network>) -> Result<(), NetworksError> {
+        let start = *self;
+        let network = self.network()?;
+        if networks.iter().any(|known| known.net == network.net) {
+            return Err(start.error(Wrong::Twice(network.net.to_string())));
+        }
+        if network.net != NetId::LOOPBACK {
+            networks.push(network);
+        }
+        Ok(())
+    }
+
+    fn network(&mut self) -> Result<Network, NetworksError> {
+        let start = *self;
+        let name = self.take(self.find(|letter| "(,[".contains(letter) || letter.is_whitespace()));
+        let net = name.parse().map_err(|_| start.error(Wrong::NotANet(name.to_owned())))?;
+        let mut interfaces = Vec::new();
+        if self.peek() == Some('(') {
+            let open = *self;
+            loop {
+                self.step();
+                self.skip_blanks();
+                interfaces.push(self.interface()?);
+                match self.peek() {
+                    Some(',') => {}
+                    Some(')') => break,
+                    _ => return Err(open.error(Wrong::Unclosed)),
+                }
+            }
+            self.step();
+        }
+        let cpts = if self.peek() == Some('[') { Some(self.cpts()?) } else { None };
+        Ok(Network { net, interfaces, cpts })
+    }
+
+    fn interface(&mut self) -> Result<InterfaceSpec, NetworksError> {
+        let start = *self;
+        let mut depth = 0_u32;
+        let text = self.take(self.find(|letter| {
+            match letter {
+                '[' => depth += 1,
+                ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && "(),".contains(letter)
+        }));
+        InterfaceSpec::parse(text).map_err(|error| match error {
+            InterfaceError::Cpts(_, error) => {
+                let bracket = text.find('[').unwrap_or_default();
+                Self::new(start.rest.from(bracket + error.at)).error(Wrong::Cpts(error.problem))
+            }
+            error => start.error(Wrong::Interface(error)),
+        })
+    }
+
+    fn cpts(&mut self) -> Result<CptList, NetworksError> {
+        let start = *self;
+        let end = self.rest.text.find(']').map(|close| close + 1);
+        let text = self.take(end.ok_or_else(|| start.error(Wrong::Cpts(Problem::Bracket)))?);
+        text.parse().map_err(|error: lnet_wire::TextError| {
+            Self::new(start.rest.from(error.at)).error(Wrong::Cpts(error.problem))
+        })
+    }
+
+    /// How many bytes there are before the first letter that `stops`, or to the end.
+    fn find(&self, stops: impl FnMut(char) -> bool) -> usize {
+        self.rest.text.find(stops).unwrap_or(self.rest.text.len())
+    }
+
+    fn take(&mut self, bytes: usize) -> &'a str {
+        let taken = self.rest.text.get(..bytes).unwrap_or_default();
+        self.rest = self.rest.from(taken.len());
+        taken
+    }
+
+    /// Passes over one letter.
+    pub(crate) fn step(&mut self) {
+        self.rest = self.rest.from(self.peek().map_or(0, char::len_utf8));
+    }
+
+    pub(crate) fn skip_blanks(&mut self) {
+        self.rest = self.rest.from(self.rest.text.len() - self.rest.text.trim_start().len());
+    }
+
+    pub(crate) fn peek(&self) -> Option<char> {
+        self.rest.text.chars().next()
+    }
+
+    pub(crate) const fn error(&self, what: Wrong) -> NetworksError {
+        NetworksError { what, at: self.rest.at }
+    }
+}
+
+/// `tcp(eth0,eth1[0])[0,1]`: what [`parse`] reads.
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_net_spec(f, self.net, &self.interfaces)?;
+        self.cpts.as_ref().map_or(Ok(()), |cpts| write!(f, "{cpts}"))
+    }
+}
+
+/// `tcp`, `tcp(eth0,eth1[0])`.
+pub(crate) fn write_net_spec(
+    f: &mut fmt::Formatter<'_>,
+    net: NetId,
+    interfaces: &[InterfaceSpec],
+) -> fmt::Result {
+    write!(f, "{net}")?;
+    for (i, interface) in interfaces.iter().enumerate() {
+        write!(f, "{}{interface}", if i == 0 { '(' } else { ',' })?;
+    }
+    f.write_str(if interfaces.is_empty() { "" } else { ")" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lnet_wire::NetType;
+    use proptest::prelude::*;
+
+    fn cpts(numbers: &[u32]) -> CptList {
+        CptList::new(numbers.to_vec())
+    }
+
+    #[test]
+    fn networks_strings_that_are_right() {
+        let tcp = |number, interfaces: &[&str]| Network {
+            net: NetId::new(NetType::TCP, number),
+            interfaces: interfaces.iter().map(|s| InterfaceSpec::named(*s)).collect(),
+            cpts: None,
+        };
+        let with = |name: &str, cpts| InterfaceSpec { name: name.into(), cpts };
+        let table = [
+            ("", vec![]),
+            ("tcp", vec![tcp(0, &[])]),
+            ("tcp0(eth0)", vec![tcp(0, &["eth0"])]),
+            (
+                " tcp( eth0 , eth1:1 ), tcp1(127.0.1.1) ",
+                vec![tcp(0, &["eth0", "eth1:1"]), tcp(1, &["127.0.1.1"])],
+            ),
+            ("lo,tcp7", vec![tcp(7, &[])]),
+            ("tcp,", vec![tcp(0, &[])]),
+            (
+                "tcp(eth0[0,1], eth1),o2ib2(ib0)",
+                vec![
+                    Network {
+                        interfaces: vec![with("eth0", Some(cpts(&[0, 1]))), with("eth1", None)],
+                        ..tcp(0, &[])
+                    },
+                    Network { net: NetId::new(NetType::O2IB, 2), ..tcp(0, &["ib0"]) },
+                ],
+            ),
+            ("tcp(eth0)[2-3]", vec![Network { cpts: Some(cpts(&[2, 3])), ..tcp(0, &["eth0"]) }]),
+            ("tcp[0],tcp1", vec![Network { cpts: Some(cpts(&[0])), ..tcp(0, &[]) }, tcp(1, &[])]),
+        ];
+        for (text, want) in table {
+            assert_eq!(parse(text), Ok(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn networks_strings_that_are_wrong_say_where() {
+        let nameless = || Wrong::Interface(InterfaceError::Nameless);
+        let table = [
+            ("tpc(eth0)", 0, Wrong::NotANet("tpc".into())),
+            (",tcp", 0, Wrong::NotANet(String::new())),
+            ("tcp(eth0", 3, Wrong::Unclosed),
+            ("tcp(eth0(x))", 3, Wrong::Unclosed),
+            ("tcp()", 4, nameless()),
+            ("tcp(eth0,)", 9, nameless()),
+            ("tcp([0])", 4, nameless()),
+            ("tcp(eth0) tcp1", 10, Wrong::CommaExpected),
+            ("tcp(eth0)[0]1", 12, Wrong::CommaExpected),
+            ("tcp(eth0[0", 4, Wrong::Interface(InterfaceError::Bracket("eth0[0".into()))),
+            ("tcp(eth0[0]x)", 4, Wrong::Interface(InterfaceError::Bracket("eth0[0]x".into()))),
+            ("tcp(eth0[0,x])", 11, Wrong::Cpts(Problem::NotANumber)),
+            ("tcp(eth0)[0", 9, Wrong::Cpts(Problem::Bracket)),
+            ("tcp(eth0)[0,]", 12, Wrong::Cpts(Problem::NotANumber)),
+            ("tcp,tcp0(eth0)", 4, Wrong::Twice("tcp".into())),
+        ];
+        for (text, at, what) in table {
+            assert_eq!(parse(text), Err(NetworksError { what, at }), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_it_panic(text in ".*|[tcpo2ib0-9(),\\[\\]\\- eh]*") {
+            if let Err(error) = parse(&text) {
+                prop_assert!(error.at <= text.len() && text.is_char_boundary(error.at));
+            }
+        }
+
+        #[test]
+        fn what_is_written_is_read_again(
+            text in "(tcp[1-3]?(\\((eth[0-3](\\[[0-9](,[0-3]-[4-9])?\\])?)(,lo){0,2}\\))?(\\[1,2\\])?,){0,3}"
+        ) {
+            if let Ok(networks) = parse(&text) {
+                let written = networks.iter().map(Network::to_string).collect::<Vec<_>>().join(",");
+                prop_assert_eq!(parse(&written), Ok(networks));
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Adding interfaces: by net and interface, or by `ip2nets` rules.
+
+use super::{NET, NetConfig};
+use crate::interfaces::{HostInterface, host_interfaces};
+use crate::ip2nets::{self, Rule};
+use crate::ops::refusal::{is_down, parse_net, reason};
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{AddLocalNi, Backend, LocalNi, Request};
+use crate::{InterfaceSpec, Rc};
+use lnet_wire::{Errno, NetId, NetType};
+
+/// Adds interfaces in their order; the first that is refused ends it, those before stay (cfg-020 to cfg-040,
+/// cfg-060). `lustre_lnet_config_ni`.
+///
+/// [`Rc::MISSING_PARAM`] without net or interface, [`Rc::BAD_PARAM`] for a net that cannot be read and an
+/// interface that the machine does not have. `lo` is there already: naming it is success. With `ip2net`, the
+/// rules are matched with this machine's addresses; -2 if there is none that does.
+pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report: &mut Report) -> Rc {
+    let added = match config.ip2net {
+        Some(text) => match rules_of(text) {
+            Ok((rules, host)) => return add_rules(backend, &rules, &host, config, seq_no, report),
+            Err(refusal) => Err(refusal),
+        },
+        None => requests(config).and_then(|requests| {
+            requests.into_iter().try_for_each(|request| {
+                let told = backend.tell(Request::AddLocalNi(request.clone()));
+                told.map_err(|errno| refusal(backend, &request, errno))
+            })
+        }),
+    };
+    match added {
+        Ok(()) => report.success(Operation::Add, NET, seq_no),
+        Err((rc, text)) => report.end(Operation::Add, NET, seq_no, rc, text),
+    }
+}
+
+/// Adds what `rule` comes to on a machine with the interfaces `host`, with the tunables and CPTs of `config`
+/// (DLC sheet 4.1; cfg-065).
+///
+/// What the rule names and the machine does not have so is reported under `ip2nets`; it fails the rule if an
+/// address contradicts the rule, or if nothing else is left of the rule. A rule without interfaces that
+/// nothing matches is success: one file serves many nodes. So is an NI that is there already, as asked for.
+pub fn add_rule(
+    backend: &dyn Backend,
+    rule: &Rule,
+    host: &[HostInterface],
+    config: &NetConfig<'_>,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> Rc {
+    add_matched(backend, rule, host, config, seq_no, report).1
+}
+
+/// What to return and to say.
+type Refusal = (Rc, String);
+
+/// The longest `ip2net` text; one more is C's terminating zero.
+const MAX_IP2NET: usize = 127;
+
+fn requests(config: &NetConfig<'_>) -> Result<Vec<AddLocalNi>, Refusal> {
+    let missing =
+        |what| (Rc::MISSING_PARAM, format!("the {what} is missing; give --net and --if, or --ip2net"));
+    let net = parse_net(config.net.ok_or_else(|| missing("net"))?)?;
+    match &config.interfaces[..] {
+        [] if net.kind() == NetType::GNI => Ok(vec![request(net, None, config)]),
+        [] => Err(missing("interface")),
+        _ if net == NetId::LOOPBACK => Ok(Vec::new()),
+        some => Ok(some.iter().map(|spec| request(net, Some(spec), config)).collect()),
+    }
+}
+
+fn request(net: NetId, spec: Option<&InterfaceSpec>, config: &NetConfig<'_>) -> AddLocalNi {
+    AddLocalNi {
+        net,
+        interface: spec.map(|spec| spec.name.clone()),
+        tunables: config.tunables,
+        lnd: config.lnd,
+        cpts: spec.and_then(|spec| spec.cpts.clone()).or_else(|| config.cpts.clone()),
+    }
+}
+
+/// The code and the text for what the node refused.
+fn refusal(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Refusal {
+    let net = request.net;
+    let interface = request.interface.as_deref().unwrap_or("the first interface");
+    let (rc, said) = match errno {
+        Errno::NoDevice | Errno::AddressNotAvailable => (
+            Rc::BAD_PARAM,
+            format!("{}; the interface must exist, be up and have an IPv4 address", errno.text()),
+        ),
+        // LNet that is down has no net to add to, which is another code than that of an interface that is.
+        Errno::NetworkDown if is_down(backend) => (Errno::Invalid.into(), reason(errno)),
+        Errno::NetworkDown => (errno.into(), format!("{}; the interface is down", errno.text())),
+        Errno::ProtocolNotSupported | Errno::NotSupported => {
+            (Errno::Invalid.into(), format!("{}; there is no driver for such a net", errno.text()))
+        }
+        Errno::Exists => (errno.into(), format!("{}; the net has this interface already", errno.text())),
+        Errno::Invalid => {
+            (errno.into(), format!("{}; check the net's kind, the CPTs and the tunables", errno.text()))
+        }
+        errno => (errno.into(), reason(errno)),
+    };
+    (rc, format!("cannot add {interface} to {net}: {said}"))
+}
+
+fn rules_of(text: &str) -> Result<(Vec<Rule>, Vec<HostInterface>), Refusal> {
+    if text.len() > MAX_IP2NET {
+        let text = format!("--ip2net takes {MAX_IP2NET} characters; a file with an ip2nets block takes more");
+        return Err((Rc::BAD_PARAM, text));
+    }
+    let rules = ip2nets::parse_string(text)
+        .map_err(|error| (Errno::Invalid.into(), format!("ip2net '{text}': {error}")))?;
+    let host = host_interfaces()
+        .map_err(|error| (Errno::from(&error).into(), format!("cannot read the interfaces: {error}")))?;
+    Ok((rules, host))
+}
+
+/// Adds what each rule comes to; -2 if that is nothing.
+pub(super) fn add_rules(
+    backend: &dyn Backend,
+    rules: &[Rule],
+    host: &[HostInterface],
+    config: &NetConfig<'_>,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> Rc {
+    let mut rc = Rc::OK;
+    let mut taken = 0;
+    for rule in rules {
+        let (interfaces, end) = add_matched(backend, rule, host, config, seq_no, report);
+        taken += interfaces;
+        rc = rc.or(end);
+    }
+    match taken {
+        0 => {
+            let text = "cannot add a net: no rule matches this machine's interfaces and their addresses";
+            report.end(Operation::Add, NET, seq_no, Errno::NotFound.into(), text)
+        }
+        _ => rc,
+    }
+}
+
+/// How many interfaces the rule came to, and how it ended.
+fn add_matched(
+    backend: &dyn Backend,
+    rule: &Rule,
+    host: &[HostInterface],
+    config: &NetConfig<'_>,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> (usize, Rc) {
+    let matched = ip2nets::matched(rule, host);
+    let mut rc = matched.failure().map_or(Rc::OK, |mismatch| mismatch.errno().into());
+    for mismatch in &matched.mismatches {
+        log::warn!("ip2nets: {}: {mismatch}", rule.net);
+        let text = format!("{}: {mismatch}", rule.net);
+        let _ = report.end(Operation::Add, "ip2nets", seq_no, mismatch.errno().into(), text);
+    }
+    for spec in &matched.interfaces {
+        let request = request(rule.net, Some(spec), config);
+        match backend.tell(Request::AddLocalNi(request.clone())) {
+            Ok(()) => {}
+            Err(Errno::Exists) if is_there(backend, &request) => {}
+            Err(errno) => {
+                let (code, text) = refusal(backend, &request, errno);
+                rc = rc.or(report.end(Operation::Add, NET, seq_no, code, text));
+                break;
+            }
+        }
+    }
+    let end = if rc.is_ok() { report.success(Operation::Add, NET, seq_no) } else { rc };
+    (matched.interfaces.len(), end)
+}
+
+/// Whether the node has just what is asked for.
+fn is_there(backend: &dyn Backend, asked: &AddLocalNi) -> bool {
+    let Some(name) = asked.interface.as_deref() else { return false };
+    let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).unwrap_or_default();
+    nis.iter().any(|ni| {
+        ni.nid.net() == asked.net
+            && (ni.interface.as_deref() == Some(name) || is_address_of(name, ni))
+            && agrees(asked.tunables.peer_timeout, ni.tunables.peer_timeout)
+            && agrees(asked.tunables.peer_credits, ni.tunables.peer_credits)
+            && agrees(asked.tunables.peer_buffer_credits, ni.tunables.peer_buffer_credits)
+            && agrees(asked.tunables.credits, ni.tunables.credits)
+            && agrees(asked.lnd.conns_per_peer, ni.lnd.conns_per_peer)
+            && asked.cpts.as_ref().is_none_or(|cpts| *cpts == ni.cpts)
+    })
+}
+
+fn is_address_of(name: &str, ni: &LocalNi) -> bool {
+    ni.nid.to_string().split('@').next() == Some(name)
+}
+
+/// What was not asked for may be anything.
+fn agrees<T: PartialEq>(asked: Option<T>, is: Option<T>) -> bool {
+    asked.is_none() || asked == is
+}

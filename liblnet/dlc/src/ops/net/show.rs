@@ -1,0 +1,128 @@
+//! The node's interfaces as they are shown (DLC sheet 2.3).
+
+use super::NET;
+use crate::ops::counters::{self, EXTRA_DETAIL};
+use crate::ops::refusal::{parse_net, reason};
+use crate::ops::udsp_info::{self, udsp_info};
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{Backend, LocalHealth, LocalNi, NiStatus, Request};
+use crate::{Rc, Value};
+use lnet_wire::{Errno, NetId};
+
+/// Shows the interfaces of one net or of all, net by net (DLC sheet 2.3; cfg-045, cfg-055, dbg-005 to
+/// dbg-035, dbg-085, dbg-095). A net that the node is not on shows nothing. `lustre_lnet_show_net`.
+///
+/// | from level | is shown |
+/// |---|---|
+/// | 0 | NID, status, interface |
+/// | 1 | message counts, tunables, CPTs |
+/// | 2 | messages by kind, health |
+/// | 4 | what selection rules made of it |
+/// | 5 | send credits, and the net's sums |
+///
+/// `backup`: only what can be imported again.
+pub fn show(
+    backend: &dyn Backend,
+    net: Option<&str>,
+    detail: u32,
+    seq_no: SeqNo,
+    report: &mut Report,
+    backup: bool,
+) -> Rc {
+    let net = match net.map(parse_net).transpose() {
+        Ok(net) => net,
+        Err((rc, text)) => return report.end(Operation::Show, NET, seq_no, rc, text),
+    };
+    match nets(backend, net, detail, backup) {
+        Ok(items) => {
+            if !items.is_empty() {
+                report.show(NET, items);
+            }
+            report.success(Operation::Show, NET, seq_no)
+        }
+        Err(errno) => {
+            let text = format!("cannot read the nets: {}", reason(errno));
+            report.end(Operation::Show, NET, seq_no, errno.into(), text)
+        }
+    }
+}
+
+/// One item for each net, of its adjacent interfaces.
+fn nets(backend: &dyn Backend, only: Option<NetId>, detail: u32, backup: bool) -> Result<Vec<Value>, Errno> {
+    let mut nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi)?;
+    nis.retain(|ni| {
+        let net = ni.nid.net();
+        only.is_none_or(|only| net == only) && !(backup && net == NetId::LOOPBACK)
+    });
+    let of_net = |nis: &[Box<LocalNi>]| {
+        let net = nis.first().map(|ni| ni.nid.net().to_string()).unwrap_or_default();
+        let items = nis.iter().map(|ni| ni_to_value(backend, ni, detail, backup));
+        let mut shown =
+            Value::map().with("net type", net).with("local NI(s)", items.collect::<Result<Vec<_>, _>>()?);
+        if detail >= EXTRA_DETAIL && !backup {
+            let sum = counters::total(nis.iter().map(|ni| ni.stats));
+            shown.push("net statistics", counters::statistics(sum));
+        }
+        Ok(shown)
+    };
+    nis.chunk_by(|one, next| one.nid.net() == next.nid.net()).map(of_net).collect()
+}
+
+fn ni_to_value(backend: &dyn Backend, ni: &LocalNi, detail: u32, backup: bool) -> Result<Value, Errno> {
+    let live = !backup;
+    let mut shown = Value::map();
+    if live {
+        shown.push("nid", ni.nid.to_string());
+        let status = match ni.status {
+            NiStatus::Up => "up",
+            NiStatus::Down => "down",
+        };
+        shown.push("status", status);
+    }
+    if let Some(name) = &ni.interface {
+        shown.push("interfaces", Value::map().with("0", name.as_str()));
+    }
+    if live && detail >= 1 {
+        shown.push("statistics", counters::statistics(ni.stats));
+    }
+    if live && detail >= udsp_info::DETAIL {
+        shown.push("udsp info", udsp_info(backend, ni.nid, true)?);
+    }
+    if live && detail >= 2 {
+        counters::push_messages(&mut shown, &ni.messages);
+        shown.push("health stats", health(&ni.health));
+    }
+    if detail >= 1 {
+        shown.push("tunables", counters::tunables(&ni.tunables));
+        let mut lnd = Value::map();
+        if let Some(connections) = ni.lnd.conns_per_peer {
+            lnd.push("conns_per_peer", connections);
+        }
+        shown.push("lnd tunables", lnd);
+        if live {
+            shown.push("dev cpt", ni.device_cpt);
+        }
+        if !ni.cpts.is_empty() {
+            shown.push("CPT", Value::Quoted(ni.cpts.to_string()));
+        }
+    }
+    if live && detail >= EXTRA_DETAIL {
+        shown.push("available_tx_credits", ni.tx_credits);
+        shown.push("min_tx_credits", ni.min_tx_credits);
+    }
+    Ok(shown)
+}
+
+fn health(health: &LocalHealth) -> Value {
+    Value::map()
+        .with("fatal_error", u32::from(health.fatal_error))
+        .with("health value", health.value)
+        .with("interrupts", health.interrupts)
+        .with("dropped", health.dropped)
+        .with("aborted", health.aborted)
+        .with("no route", health.no_route)
+        .with("timeouts", health.timeouts)
+        .with("error", health.error)
+        .with("ping_count", health.ping_count)
+        .with("next_ping", health.next_ping)
+}

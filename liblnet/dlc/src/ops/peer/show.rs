@@ -1,0 +1,157 @@
+//! Peers as they are shown (DLC sheet 2.5).
+
+use crate::ops::counters::{self, EXTRA_DETAIL};
+use crate::ops::refusal::reason;
+use crate::ops::udsp_info::{self, udsp_info};
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{Backend, Peer, PeerHealth, PeerNi, Request};
+use crate::{Rc, Value};
+use lnet_wire::{Errno, Nid};
+
+/// Shows the peer with this NID, or all (DLC sheet 2.5; dbg-050 to dbg-065, dbg-090, dbg-100). -2 for a NID
+/// of no peer. `lustre_lnet_show_peer`.
+///
+/// | from level | is shown |
+/// |---|---|
+/// | 0 | NIDs, whether multi-rail, and states; not the states with `backup` |
+/// | 1 | credits and message counts |
+/// | 2 | messages by kind, health |
+/// | 3 | the state word |
+/// | 4 | what selection rules made of it |
+/// | 5 | the sum over its NIDs |
+///
+/// With `backup` nothing of levels 1 to 5 is.
+pub fn show(
+    backend: &dyn Backend,
+    nid: Option<&str>,
+    detail: u32,
+    seq_no: SeqNo,
+    report: &mut Report,
+    backup: bool,
+) -> Rc {
+    let found = match nid.map(str::parse::<Nid>) {
+        None => page(backend, 0, usize::MAX, detail, backup),
+        Some(Ok(nid)) => {
+            peer_of(backend, nid).and_then(|peer| to_value(backend, &peer, detail, backup)).map(|it| vec![it])
+        }
+        // What is no NID is no peer's NID.
+        Some(Err(_)) => Err(Errno::NotFound),
+    };
+    match found {
+        Ok(items) => {
+            if !items.is_empty() {
+                report.show(PEER, items);
+            }
+            report.success(Operation::Show, PEER, seq_no)
+        }
+        Err(errno) => {
+            let text = match nid {
+                Some(nid) => format!("cannot read peer '{nid}': {}", reason(errno)),
+                None => format!("cannot read the peers: {}", reason(errno)),
+            };
+            report.end(Operation::Show, PEER, seq_no, errno.into(), text)
+        }
+    }
+}
+
+/// The items that [`show`] shows for at most `max` peers, from the `first`th on (dbg-100).
+pub fn page(
+    backend: &dyn Backend,
+    first: usize,
+    max: usize,
+    detail: u32,
+    backup: bool,
+) -> Result<Vec<Value>, Errno> {
+    let primaries: Vec<Nid> = backend.ask(Request::GetPeerList)?;
+    let mut items = Vec::with_capacity(primaries.len().min(max));
+    for nid in primaries.into_iter().skip(first).take(max) {
+        match peer_of(backend, nid).and_then(|peer| to_value(backend, &peer, detail, backup)) {
+            Ok(item) => items.push(item),
+            // It went since the list was made.
+            Err(Errno::NotFound) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(items)
+}
+
+/// Shows the primary NIDs of all peers. `lustre_lnet_list_peer`.
+pub fn list(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
+    match backend.ask::<Vec<Nid>>(Request::GetPeerList) {
+        Ok(nids) => {
+            let items: Vec<_> = nids.iter().map(|nid| Value::map().with("nid", nid.to_string())).collect();
+            if !items.is_empty() {
+                report.show("peer list", items);
+            }
+            report.success(Operation::Show, PEER, seq_no)
+        }
+        Err(errno) => {
+            let text = format!("cannot read the peers: {}", reason(errno));
+            report.end(Operation::Show, PEER, seq_no, errno.into(), text)
+        }
+    }
+}
+
+const PEER: &str = "peer";
+
+fn peer_of(backend: &dyn Backend, nid: Nid) -> Result<Box<Peer>, Errno> {
+    backend.ask(Request::GetPeerNi(nid))
+}
+
+fn to_value(backend: &dyn Backend, peer: &Peer, detail: u32, backup: bool) -> Result<Value, Errno> {
+    let mut shown = Value::map()
+        .with("primary nid", peer.primary.to_string())
+        .with("Multi-Rail", if peer.multi_rail { "True" } else { "False" });
+    if detail >= 3 && !backup {
+        shown.push("peer state", peer.state);
+    }
+    let nis = peer.nis.iter().map(|ni| match backup {
+        true => Ok(Value::map().with("nid", ni.nid.to_string())),
+        false => ni_to_value(backend, ni, detail),
+    });
+    shown.push("peer ni", nis.collect::<Result<Vec<_>, _>>()?);
+    if detail >= EXTRA_DETAIL && !backup {
+        let sum = counters::total(peer.nis.iter().map(|ni| ni.stats));
+        shown.push("peer statistics", counters::statistics(sum));
+    }
+    Ok(shown)
+}
+
+fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value, Errno> {
+    let mut shown = Value::map().with("nid", ni.nid.to_string());
+    if detail >= udsp_info::DETAIL {
+        shown.push("udsp info", udsp_info(backend, ni.nid, false)?);
+    }
+    let state = match ni.alive {
+        None => "NA",
+        Some(true) => "up",
+        Some(false) => "down",
+    };
+    shown.push("state", state);
+    if detail >= 1 {
+        shown.push("max_ni_tx_credits", ni.max_tx_credits);
+        shown.push("available_tx_credits", ni.tx_credits);
+        shown.push("min_tx_credits", ni.min_tx_credits);
+        shown.push("tx_q_num_of_buf", ni.tx_queued_bytes);
+        shown.push("available_rtr_credits", ni.rtr_credits);
+        shown.push("min_rtr_credits", ni.min_rtr_credits);
+        shown.push("refcount", ni.refcount);
+        shown.push("statistics", counters::statistics(ni.stats));
+    }
+    if detail >= 2 {
+        counters::push_messages(&mut shown, &ni.messages);
+        shown.push("health stats", health(&ni.health));
+    }
+    Ok(shown)
+}
+
+fn health(health: &PeerHealth) -> Value {
+    Value::map()
+        .with("health value", health.value)
+        .with("dropped", health.dropped)
+        .with("timeout", health.timeout)
+        .with("error", health.error)
+        .with("network timeout", health.network_timeout)
+        .with("ping_count", health.ping_count)
+        .with("next_ping", health.next_ping)
+}

@@ -1,0 +1,294 @@
+use super::*;
+use crate::ops::fake::Fake;
+use crate::request::{
+    AppliedUdsp, CommCount, ElementStats, MessageStats, Peer, PeerHealth, PeerNi, Reply, SetHealth,
+};
+use std::cell::Cell;
+
+fn nid(text: &str) -> Nid {
+    text.parse().unwrap()
+}
+
+const ADD: Modify = Modify::Add { multi_rail: true, lock_primary: false };
+const DEL: Modify = Modify::Del { force: false };
+const PRIMARY: &str = "10.99.0.50@tcp";
+
+fn add(text: Option<&str>) -> Request {
+    let (primary, nid) = (nid(PRIMARY), text.map(nid));
+    Request::AddPeerNi(AddPeerNi { primary, nid, multi_rail: true, lock_primary: false })
+}
+
+fn del(text: Option<&str>) -> Request {
+    Request::DelPeerNi(DelPeerNi { primary: nid(PRIMARY), nid: text.map(nid), force: false })
+}
+
+#[test]
+fn lists_of_ranges_come_out_nid_by_nid() {
+    let table: [(&str, Result<&[&str], ()>); 15] = [
+        ("10.0.0.1@tcp", Ok(&["10.0.0.1@tcp"])),
+        (" 10.0.0.[1,3]@tcp, 10.0.1.1@tcp1 ", Ok(&["10.0.0.1@tcp", "10.0.0.3@tcp", "10.0.1.1@tcp1"])),
+        ("10.0.0.1@tcp 10.0.0.2@tcp", Ok(&["10.0.0.1@tcp", "10.0.0.2@tcp"])),
+        ("10.0.[0-1].[1-3/2]@tcp", Ok(&["10.0.0.1@tcp", "10.0.0.3@tcp", "10.0.1.1@tcp", "10.0.1.3@tcp"])),
+        ("10.0.0.1@tcp,10.0.0.1@o2ib,10.0.0.2@tcp", Ok(&["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.1@o2ib"])),
+        ("", Err(())),
+        ("bogus", Err(())),
+        ("*@tcp", Err(())),
+        ("10.0.0.[3-1]@tcp", Err(())),
+        ("10.0.0.[1-129]@tcp", Err(())),
+        ("10.0.0.*@tcp", Err(())),
+        ("10.0.0.1@tcp,", Err(())),
+        ("10.0.0.300@tcp", Err(())),
+        ("10.0.0@tcp", Err(())),
+        ("10.0.0.[1-2@tcp", Err(())),
+    ];
+    for (text, expected) in table {
+        let expected = expected.map(|nids| nids.iter().copied().map(nid).collect::<Vec<_>>());
+        assert_eq!(parse_nids(text, MAX_NIDS).map_err(drop), expected, "{text}");
+    }
+    assert_eq!(parse_nids("10.0.0.[1-128]@tcp", MAX_NIDS).unwrap().len(), 128);
+}
+
+#[test]
+fn adding_makes_the_peer_first_and_ends_at_the_first_refusal() {
+    let fake = Fake::new([
+        (add(None), Ok(Reply::Done)),
+        (add(Some("10.99.1.50@tcp")), Ok(Reply::Done)),
+        (add(Some("10.99.1.51@tcp")), Err(Errno::Exists)),
+    ]);
+    let mut report = Report::new();
+    let nids = Some("10.99.0.50@tcp,10.99.1.[50-52]@tcp");
+    assert_eq!(modify(&fake, Some(PRIMARY), nids, ADD, SeqNo::NONE, &mut report), Rc(-17));
+    let expected = "\
+add:
+    - peer_ni:
+          errno: -17
+          descr: \"cannot add 10.99.1.51@tcp: File exists; another peer has this NID, see 'lnetctl peer show'\"
+peer:
+    - add:
+          errno: -17
+          descr: \"the operation ended at 10.99.1.51@tcp\"
+";
+    assert_eq!(report.errors_to_yaml(), expected);
+}
+
+#[test]
+fn deleting_without_nids_or_with_the_primary_forgets_the_peer() {
+    let secondary = "10.99.1.50@tcp";
+    let table: [(Option<&str>, &[Option<&str>]); 4] = [
+        (None, &[None]),
+        (Some(PRIMARY), &[None]),
+        (Some("10.99.1.50@tcp,10.99.0.50@tcp"), &[None]),
+        (Some("10.99.1.50@tcp,10.99.1.51@tcp"), &[Some(secondary), Some("10.99.1.51@tcp")]),
+    ];
+    for (nids, asked) in table {
+        let fake = Fake::new(asked.iter().map(|nid| (del(*nid), Ok(Reply::Done))));
+        let mut report = Report::new();
+        assert_eq!(modify(&fake, Some(PRIMARY), nids, DEL, SeqNo::NONE, &mut report), Rc::OK);
+        assert!(report.errors_to_yaml().starts_with("del:\n    - peer_ni:\n          errno: 0\n"));
+    }
+    let fake = Fake::new([(del(Some(secondary)), Err(Errno::NotFound))]);
+    let mut report = Report::new();
+    assert_eq!(modify(&fake, Some(PRIMARY), Some(secondary), DEL, SeqNo::NONE, &mut report), Rc(-2));
+    assert!(report.errors_to_yaml().contains("peer:\n    - del:\n          errno: -2\n"));
+}
+
+#[test]
+fn arguments_that_cannot_be_read_are_reported_under_peer() {
+    let bogus = Some("bogus");
+    for (what, word) in [(ADD, "add"), (DEL, "del")] {
+        for (primary, nids) in [(None, Some(PRIMARY)), (None, None), (bogus, None), (Some(PRIMARY), bogus)] {
+            let mut report = Report::new();
+            let rc = modify(&Fake::unasked(), primary, nids, what, SeqNo::NONE, &mut report);
+            assert_eq!(rc, Rc::BAD_PARAM);
+            let head = format!("peer:\n    - {word}:\n          errno: -1\n");
+            assert!(report.errors_to_yaml().starts_with(&head));
+        }
+    }
+}
+
+#[test]
+fn states_and_health_values_are_set_where_there_is_a_nid() {
+    let mut report = Report::new();
+    let state = Request::SetPeer(SetPeerState { nid: nid(PRIMARY), state: 5 });
+    let fake = Fake::new([(state.clone(), Ok(Reply::Done)), (state, Err(Errno::NotFound))]);
+    assert_eq!(set_state(&fake, 5, Some(PRIMARY), SeqNo::NONE, &mut report), Rc::OK);
+    assert_eq!(set_state(&fake, 5, Some(PRIMARY), SeqNo::NONE, &mut report), Rc(-2));
+    assert_eq!(set_state(&fake, 5, Some("bogus"), SeqNo::NONE, &mut report), Rc(-2));
+    let health = |nid, value| Request::SetHealth(SetHealth { kind: SetHealthKind::PeerNi, nid, value });
+    let fake =
+        Fake::new([(health(Some(nid(PRIMARY)), 2000), Ok(Reply::Done)), (health(None, -1), Ok(Reply::Done))]);
+    assert_eq!(set_health(&fake, 2000, Some(PRIMARY), SeqNo::NONE, &mut report), Rc::OK);
+    assert_eq!(set_health(&fake, -1, None, SeqNo::NONE, &mut report), Rc::OK);
+    assert_eq!(set_health(&fake, 900, Some("bogus"), SeqNo::NONE, &mut report), Rc::OK);
+}
+
+fn peer_ni(text: &str) -> PeerNi {
+    PeerNi {
+        nid: nid(text),
+        alive: None,
+        max_tx_credits: 8,
+        tx_credits: 8,
+        min_tx_credits: 7,
+        tx_queued_bytes: 0,
+        rtr_credits: 8,
+        min_rtr_credits: 8,
+        refcount: 1,
+        stats: ElementStats { sent: 10, received: 10, dropped: 0 },
+        messages: MessageStats {
+            sent: CommCount { put: 2, get: 8, ..CommCount::default() },
+            received: CommCount { reply: 8, ack: 2, ..CommCount::default() },
+            dropped: CommCount::default(),
+        },
+        health: PeerHealth { value: 1000, ..PeerHealth::default() },
+    }
+}
+
+fn peer() -> Peer {
+    let nis = vec![peer_ni("10.99.0.12@tcp"), peer_ni("10.99.1.12@tcp")];
+    Peer { primary: nid("10.99.0.12@tcp"), multi_rail: true, state: 273, nis }
+}
+
+fn shown(detail: u32, backup: bool) -> String {
+    let mut script = vec![
+        (Request::GetPeerList, Ok(Reply::Nids(vec![nid("10.99.0.12@tcp")]))),
+        (Request::GetPeerNi(nid("10.99.0.12@tcp")), Ok(Reply::Peer(Box::new(peer())))),
+    ];
+    if detail >= 4 && !backup {
+        for ni in peer().nis {
+            let none = AppliedUdsp {
+                nid_priority: u32::MAX,
+                net_priority: 0,
+                preferred_nids: vec![nid("10.99.0.11@tcp")],
+                preferred_routers: vec![nid("10.99.0.1@tcp")],
+            };
+            script.push((Request::GetAppliedUdsp(ni.nid, false), Ok(Reply::AppliedUdsp(none))));
+        }
+    }
+    let mut report = Report::new();
+    assert_eq!(show(&Fake::new(script), None, detail, SeqNo::NONE, &mut report, backup), Rc::OK);
+    report.shown.to_yaml()
+}
+
+/// What is shown, made of the lines of each level.
+fn expected(detail: u32) -> String {
+    const NI: &[(u32, &str)] = &[
+        (4, "          udsp info:\n              net priority: 0\n              nid priority: -1\n"),
+        (4, "              Preferred gateway NIDs:\n                  NID-0: 10.99.0.1@tcp\n"),
+        (4, "              Preferred source NIDs:\n                  NID-0: 10.99.0.11@tcp\n"),
+        (0, "          state: NA\n"),
+        (
+            1,
+            "          max_ni_tx_credits: 8\n          available_tx_credits: 8\n          min_tx_credits: 7\n",
+        ),
+        (
+            1,
+            "          tx_q_num_of_buf: 0\n          available_rtr_credits: 8\n          min_rtr_credits: 8\n",
+        ),
+        (1, "          refcount: 1\n          statistics:\n              send_count: 10\n"),
+        (1, "              recv_count: 10\n              drop_count: 0\n"),
+        (2, "          sent_stats:\n              put: 2\n              get: 8\n"),
+        (2, "              reply: 0\n              ack: 0\n              hello: 0\n"),
+        (2, "          received_stats:\n              put: 0\n              get: 0\n"),
+        (2, "              reply: 8\n              ack: 2\n              hello: 0\n"),
+        (2, "          dropped_stats:\n              put: 0\n              get: 0\n"),
+        (2, "              reply: 0\n              ack: 0\n              hello: 0\n"),
+        (2, "          health stats:\n              health value: 1000\n              dropped: 0\n"),
+        (2, "              timeout: 0\n              error: 0\n              network timeout: 0\n"),
+        (2, "              ping_count: 0\n              next_ping: 0\n"),
+    ];
+    let lines: String = NI.iter().filter(|(level, _)| *level <= detail).map(|(_, text)| *text).collect();
+    let state = if detail >= 3 { "      peer state: 273\n" } else { "" };
+    let sums = "      peer statistics:\n          send_count: 20\n          recv_count: 20\n          drop_count: 0\n";
+    format!(
+        "peer:\n    - primary nid: 10.99.0.12@tcp\n      Multi-Rail: True\n{state}      peer ni:\n        \
+         - nid: 10.99.0.12@tcp\n{lines}        - nid: 10.99.1.12@tcp\n{lines}{}",
+        if detail >= 5 { sums } else { "" }
+    )
+}
+
+#[test]
+fn each_level_of_verbosity_adds_its_lines() {
+    for detail in 0..=5 {
+        assert_eq!(shown(detail, false), expected(detail), "level {detail}");
+    }
+    let backup = "\
+peer:
+    - primary nid: 10.99.0.12@tcp
+      Multi-Rail: True
+      peer ni:
+        - nid: 10.99.0.12@tcp
+        - nid: 10.99.1.12@tcp
+";
+    assert_eq!(shown(5, true), backup);
+}
+
+#[test]
+fn one_peer_is_found_by_any_nid_and_an_unknown_one_is_an_error() {
+    let fake = Fake::new([
+        (Request::GetPeerNi(nid("10.99.1.12@tcp")), Ok(Reply::Peer(Box::new(peer())))),
+        (Request::GetPeerNi(nid("10.99.0.99@tcp")), Err(Errno::NotFound)),
+    ]);
+    let mut report = Report::new();
+    assert_eq!(show(&fake, Some("10.99.1.12@tcp"), 0, SeqNo::NONE, &mut report, false), Rc::OK);
+    assert_eq!(report.shown.to_yaml(), expected(0));
+    assert_eq!(show(&fake, Some("10.99.0.99@tcp"), 0, SeqNo::NONE, &mut report, false), Rc(-2));
+    assert_eq!(show(&fake, Some("bogus"), 0, SeqNo::NONE, &mut report, false), Rc(-2));
+}
+
+#[test]
+fn no_peers_show_nothing_and_a_vanished_one_is_passed_over() {
+    let gone = nid("10.99.0.99@tcp");
+    let fake = Fake::new([
+        (Request::GetPeerList, Ok(Reply::Nids(Vec::new()))),
+        (Request::GetPeerList, Ok(Reply::Nids(Vec::new()))),
+        (Request::GetPeerList, Ok(Reply::Nids(vec![gone]))),
+        (Request::GetPeerNi(gone), Err(Errno::NotFound)),
+        (Request::GetPeerList, Err(Errno::NetworkDown)),
+    ]);
+    let mut report = Report::new();
+    assert_eq!(show(&fake, None, 0, SeqNo::NONE, &mut report, false), Rc::OK);
+    assert_eq!(list(&fake, SeqNo::NONE, &mut report), Rc::OK);
+    assert_eq!(show(&fake, None, 0, SeqNo::NONE, &mut report, false), Rc::OK);
+    assert_eq!(list(&fake, SeqNo::NONE, &mut report), Rc(-100));
+    assert!(report.shown.is_empty());
+}
+
+#[test]
+fn primary_nids_are_listed() {
+    let nids = vec![nid("10.99.0.12@tcp"), nid("10.99.0.77@tcp")];
+    let mut report = Report::new();
+    let fake = Fake::new([(Request::GetPeerList, Ok(Reply::Nids(nids)))]);
+    assert_eq!(list(&fake, SeqNo::NONE, &mut report), Rc::OK);
+    let expected = "peer list:\n    - nid: 10.99.0.12@tcp\n    - nid: 10.99.0.77@tcp\n";
+    assert_eq!(report.shown.to_yaml(), expected);
+}
+
+/// Counts what it is asked, and has a thousand peers.
+struct Thousand(Cell<usize>);
+
+impl Backend for Thousand {
+    fn call(&self, request: Request) -> Result<Reply, Errno> {
+        self.0.set(self.0.get() + 1);
+        match request {
+            Request::GetPeerList => {
+                let net = nid(PRIMARY).net();
+                Ok(Reply::Nids((1..=1000).map(|address| Nid::new(net, address)).collect()))
+            }
+            Request::GetPeerNi(primary) => Ok(Reply::Peer(Box::new(Peer { primary, ..peer() }))),
+            _ => Err(Errno::Invalid),
+        }
+    }
+}
+
+#[test]
+fn a_thousand_peers_take_a_thousand_and_one_requests_and_pages_take_their_part() {
+    let backend = Thousand(Cell::new(0));
+    let mut report = Report::new();
+    assert_eq!(show(&backend, None, 2, SeqNo::NONE, &mut report, false), Rc::OK);
+    assert_eq!(backend.0.get(), 1001);
+    assert_eq!(report.shown.to_yaml().matches("primary nid").count(), 1000);
+    backend.0.set(0);
+    assert_eq!(page(&backend, 990, 100, 0, false).unwrap().len(), 10);
+    assert_eq!(page(&backend, 0, 3, 0, false).unwrap().len(), 3);
+    assert_eq!(backend.0.get(), 15);
+}

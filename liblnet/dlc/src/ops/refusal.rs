@@ -1,0 +1,34 @@
+//! What is said of something that was refused: the cause and, where there is one, the remedy.
+
+use crate::Rc;
+use crate::request::{Backend, LocalNi, Request};
+use lnet_wire::text::Problem;
+use lnet_wire::{Errno, NetId, TextError};
+
+/// What the system says of `errno`, and what can be done about it where that does not depend on the request.
+pub(super) fn reason(errno: Errno) -> String {
+    let remedy = match errno {
+        Errno::NetworkDown => "; bring LNet up with 'lnetctl lnet configure', or name a node with --node",
+        Errno::Access => "; only the node's owner and root may do this",
+        _ => "",
+    };
+    format!("{}{remedy}", errno.text())
+}
+
+/// Whether there is no node to ask. [`Errno::NetworkDown`] alone does not say it where an interface may be
+/// down as well.
+pub(super) fn is_down(backend: &dyn Backend) -> bool {
+    matches!(backend.ask::<Box<LocalNi>>(Request::GetLocalNi(0)), Err(Errno::NetworkDown))
+}
+
+/// The net with this name, or what to return and to say. A number beyond 65535 gets as far as the kernel
+/// and is refused there, so that its code is another.
+pub(super) fn parse_net(text: &str) -> Result<NetId, (Rc, String)> {
+    text.parse().map_err(|error: TextError| {
+        let rc = match error.problem {
+            Problem::OutOfBounds(..) => Errno::Invalid.into(),
+            _ => Rc::BAD_PARAM,
+        };
+        (rc, format!("'{text}' is not a net: {error}; one is a kind and a number, such as tcp1"))
+    })
+}

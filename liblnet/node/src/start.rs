@@ -1,0 +1,309 @@
+//! A node's configuration at its start: nets, then routes, then the file.
+
+use crate::interfaces;
+use crate::node::Node;
+use crate::start_config::StartConfig;
+use lnet_core::Errno;
+use lnet_dlc::import::{Source, import};
+use lnet_dlc::interfaces::HostInterface;
+use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
+use lnet_dlc::networks::Network;
+use lnet_dlc::request::{AddLocalNi, AddRoute, LndTunables, NiTunables};
+use lnet_dlc::yaml::Purpose;
+use lnet_dlc::{Backend, InterfaceSpec, Rc, Report, Request};
+use lnet_wire::{NetId, NetType};
+use std::fs;
+use std::path::Path;
+
+/// Carries out what `config` says beyond the loopback. The first failure ends it; the log says which part of
+/// the configuration it was and what to do about it. Nothing is taken back.
+///
+/// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::NotFound`] when no `ip2nets`
+/// rule matches, [`Errno::Invalid`] and [`Errno::NoDevice`] for rules that do not fit the machine's
+/// interfaces, [`Errno::Invalid`] for a file that cannot be imported; otherwise as the node answers.
+pub(crate) fn apply(node: &Node, config: &StartConfig) -> Result<(), Errno> {
+    let host = if config.ip2nets.is_empty() { Vec::new() } else { interfaces::interfaces()? };
+    carry_out(node, config, &host)
+}
+
+fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -> Result<(), Errno> {
+    let mut nis: Vec<AddLocalNi> = config.networks.iter().flat_map(nis_of_network).collect();
+    if !config.ip2nets.is_empty() {
+        nis.extend(nis_of_rules(&config.ip2nets, host, config.ip2nets_strict)?);
+    }
+    nis.into_iter().try_for_each(|ni| add_ni(node, ni))?;
+    config.routes.iter().try_for_each(|route| add_route(node, *route))?;
+    config.config_file.as_deref().map_or(Ok(()), |file| import_file(node, file))
+}
+
+fn nis_of_network(network: &Network) -> Vec<AddLocalNi> {
+    let Network { net, interfaces, cpts } = network;
+    match &interfaces[..] {
+        [] => vec![AddLocalNi { interface: None, cpts: cpts.clone(), ..ni_on(*net) }],
+        all => all
+            .iter()
+            .map(|InterfaceSpec { name, cpts: own }| AddLocalNi {
+                interface: Some(name.clone()),
+                cpts: own.as_ref().or(cpts.as_ref()).cloned(),
+                ..ni_on(*net)
+            })
+            .collect(),
+    }
+}
+
+/// What the rules come to on this machine: each interface of a net once.
+fn nis_of_rules(rules: &[Rule], host: &[HostInterface], strict: bool) -> Result<Vec<AddLocalNi>, Errno> {
+    let mut nis: Vec<AddLocalNi> = Vec::new();
+    for rule in rules {
+        let matched = matched(rule, host);
+        if let Some(mismatch) = fatal(&matched).filter(|_| strict) {
+            log::error!(
+                "LNET_IP2NETS: rule `{rule}`: {mismatch}; correct the rule, or let LNET_IP2NETS_STRICT=0 pass over it"
+            );
+            return Err(mismatch.errno());
+        }
+        for mismatch in &matched.mismatches {
+            log::warn!("LNET_IP2NETS: rule `{rule}`: {mismatch}; it is passed over");
+        }
+        for InterfaceSpec { name, cpts } in matched.interfaces {
+            let ni = AddLocalNi { interface: Some(name), cpts, ..ni_on(rule.net) };
+            if !nis.iter().any(|known| (known.net, &known.interface) == (ni.net, &ni.interface)) {
+                nis.push(ni);
+            }
+        }
+    }
+    if nis.is_empty() {
+        log::error!("LNET_IP2NETS: no rule matches an address of this machine; see `ip address`");
+        return Err(Errno::NotFound);
+    }
+    Ok(nis)
+}
+
+/// The mismatch for which a strict start ends. A rule that names what is not there does so even when it
+/// comes to something else.
+fn fatal(matched: &Matched) -> Option<&Mismatch> {
+    let is_missing = |it: &&Mismatch| matches!(it, Mismatch::Missing(_));
+    matched.failure().or_else(|| matched.mismatches.iter().find(is_missing))
+}
+
+fn ni_on(net: NetId) -> AddLocalNi {
+    let (tunables, lnd) = (NiTunables::default(), LndTunables::default());
+    AddLocalNi { net, interface: None, tunables, lnd, cpts: None }
+}
+
+fn add_ni(node: &dyn Backend, ni: AddLocalNi) -> Result<(), Errno> {
+    // Asked before the interface is looked for, which may be missing for the same reason.
+    if ni.net.kind() != NetType::TCP {
+        log::error!("there is no driver for net {}; take it out of the configuration", ni.net);
+        return Err(Errno::ProtocolNotSupported);
+    }
+    let interface = ni.interface.clone().unwrap_or_else(|| "its first interface".to_owned());
+    let net = ni.net;
+    node.tell(Request::AddLocalNi(ni))
+        .inspect_err(|errno| log::error!("cannot put the node on {net} by {interface}: {errno}"))
+}
+
+/// One string of routes serves many nodes: a route that this one has already, or does not need since it is on
+/// the net itself, or whose gateway is on none of its nets, is for others.
+fn add_route(node: &dyn Backend, route: AddRoute) -> Result<(), Errno> {
+    let AddRoute { net, gateway, .. } = route;
+    match node.tell(Request::AddRoute(route)) {
+        Ok(()) | Err(Errno::Exists) => Ok(()),
+        Err(Errno::HostUnreachable) => {
+            log::warn!(
+                "LNET_ROUTES: the route to {net} by {gateway} is passed over: no own net is {}",
+                gateway.net()
+            );
+            Ok(())
+        }
+        Err(errno) => {
+            log::error!("LNET_ROUTES: cannot add the route to {net} by {gateway}: {errno}");
+            Err(errno)
+        }
+    }
+}
+
+fn import_file(node: &dyn Backend, file: &Path) -> Result<(), Errno> {
+    let name = file.to_string_lossy();
+    let text = fs::read_to_string(file).map_err(|error| {
+        log::error!("cannot read {name} (LNET_CONFIG): {error}");
+        Errno::from(error)
+    })?;
+    let mut report = Report::new();
+    let rc = import(node, Source { name: &name, text: &text }, Purpose::Add, &mut report);
+    if rc.is_ok() {
+        return Ok(());
+    }
+    log::error!("{name} (LNET_CONFIG) cannot be imported: {rc}\n{}", report.errors_to_yaml());
+    Err(errno_of(rc))
+}
+
+/// The library's own codes and errnos overlap; in the range of the former it is [`Errno::Invalid`].
+fn errno_of(rc: Rc) -> Errno {
+    if rc.0 < Rc::NO_MATCH.0 { Errno::from_c(rc.0) } else { Errno::Invalid }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lnet_dlc::Reply;
+    use std::sync::Mutex;
+
+    /// Writes down what it is asked; refuses what contains `refuse`.
+    struct Fake {
+        asked: Mutex<Vec<String>>,
+        refuse: Option<(&'static str, Errno)>,
+    }
+
+    impl Backend for Fake {
+        fn call(&self, request: Request) -> Result<Reply, Errno> {
+            let text = match request {
+                Request::AddLocalNi(ni) => {
+                    let interface = ni.interface.unwrap_or_default();
+                    format!("{}({interface}){}", ni.net, ni.cpts.map(|it| it.to_string()).unwrap_or_default())
+                }
+                Request::AddRoute(route) => format!("{} by {}", route.net, route.gateway),
+                other => format!("{other:?}"),
+            };
+            match self.refuse {
+                Some((part, errno)) if text.contains(part) => Err(errno),
+                _ => {
+                    self.asked.lock().unwrap().push(text);
+                    Ok(Reply::Done)
+                }
+            }
+        }
+    }
+
+    fn host() -> Vec<HostInterface> {
+        [
+            ("lo", true, "127.0.0.1"),
+            ("eth0", true, "10.0.0.1"),
+            ("eth1", true, "10.0.1.1"),
+            ("eth2", false, "10.0.2.1"),
+        ]
+        .map(|(name, up, address)| HostInterface {
+            name: name.into(),
+            up,
+            loopback: name == "lo",
+            v4: address.parse().ok(),
+        })
+        .to_vec()
+    }
+
+    fn started(
+        variables: &[(&str, &str)],
+        refuse: Option<(&'static str, Errno)>,
+    ) -> (Result<(), Errno>, Vec<String>) {
+        let config = StartConfig::from_lookup(|name| {
+            variables.iter().find(|(its, _)| *its == name).map(|(_, value)| (*value).to_owned())
+        })
+        .unwrap();
+        let fake = Fake { asked: Mutex::default(), refuse };
+        let result = carry_out(&fake, &config, &host());
+        (result, fake.asked.into_inner().unwrap())
+    }
+
+    fn wanted<'a>(requests: &[&'a str]) -> (Result<(), Errno>, Vec<&'a str>) {
+        (Ok(()), requests.to_vec())
+    }
+
+    #[test]
+    fn nets_come_before_routes() {
+        let variables = [
+            ("LNET_ROUTES", "tcp5 10.0.0.[8-9]@tcp"),
+            ("LNET_NETWORKS", "tcp(eth0[1],127.0.1.1)[0],tcp1[2],tcp2"),
+        ];
+        let (result, asked) = started(&variables, None);
+        let asked: Vec<_> = asked.iter().map(String::as_str).collect();
+        let want = [
+            "tcp(eth0)[1]",
+            "tcp(127.0.1.1)[0]",
+            "tcp1()[2]",
+            "tcp2()",
+            "tcp5 by 10.0.0.8@tcp",
+            "tcp5 by 10.0.0.9@tcp",
+        ];
+        assert_eq!((result, asked), wanted(&want));
+    }
+
+    type Row = (&'static str, &'static str, Result<(), Errno>, &'static [&'static str]);
+
+    #[test]
+    fn rules_put_the_node_where_its_addresses_are() {
+        let table: [Row; 13] = [
+            ("tcp 10.0.0.*; tcp1 10.0.1.*; tcp2 10.9.*.*", "", Ok(()), &["tcp(eth0)", "tcp1(eth1)"]),
+            ("tcp 10.0.*.*; tcp(eth1) 10.0.1.1", "", Ok(()), &["tcp(eth0)", "tcp(eth1)"]),
+            ("tcp(eth1[3]) *.*.*.*", "", Ok(()), &["tcp(eth1)[3]"]),
+            ("tcp(eth0,eth2) *.*.*.*", "", Ok(()), &["tcp(eth0)"]),
+            ("tcp 10.9.*.*", "", Err(Errno::NotFound), &[]),
+            ("tcp 10.0.0.*; tcp1(eth9) *.*.*.*", "1", Err(Errno::NoDevice), &[]),
+            ("tcp(eth0,eth9) *.*.*.*", "", Err(Errno::NoDevice), &[]),
+            ("tcp(eth0,eth1) 10.0.0.*", "", Err(Errno::Invalid), &[]),
+            ("tcp(eth2) *.*.*.*", "", Err(Errno::NetworkDown), &[]),
+            ("tcp(eth0,eth1,eth9) 10.0.0.*", "0", Ok(()), &["tcp(eth0)"]),
+            ("tcp(eth9) 10.0.0.*", "0", Err(Errno::NotFound), &[]),
+            ("o2ib 10.9.*.*; tcp 10.0.0.*", "", Ok(()), &["tcp(eth0)"]),
+            ("o2ib 10.0.0.*", "", Err(Errno::ProtocolNotSupported), &[]),
+        ];
+        for (rules, strict, result, requests) in table {
+            let started = started(&[("LNET_IP2NETS", rules), ("LNET_IP2NETS_STRICT", strict)], None);
+            assert_eq!(started, (result, requests.iter().map(|it| (*it).to_owned()).collect()), "{rules}");
+        }
+    }
+
+    #[test]
+    fn the_first_net_that_is_refused_ends_the_start() {
+        let networks = [("LNET_NETWORKS", "tcp(eth0),tcp1(eth1),tcp2(eth0)")];
+        let (result, asked) = started(&networks, Some(("tcp1", Errno::AddressInUse)));
+        assert_eq!((result, asked.len()), (Err(Errno::AddressInUse), 1));
+        let (result, asked) = started(&[("LNET_NETWORKS", "o2ib(ib0)")], None);
+        assert_eq!((result, asked.len()), (Err(Errno::ProtocolNotSupported), 0));
+    }
+
+    #[test]
+    fn routes_that_are_for_other_nodes_are_passed_over() {
+        for (errno, result, count) in [
+            (Errno::Exists, Ok(()), 1),
+            (Errno::HostUnreachable, Ok(()), 1),
+            (Errno::Invalid, Err(Errno::Invalid), 0),
+        ] {
+            let routes = [("LNET_ROUTES", "tcp1 10.0.0.8@tcp3; tcp2 10.0.0.8@tcp")];
+            let (ended, asked) = started(&routes, Some(("tcp3", errno)));
+            assert_eq!((ended, asked.len()), (result, count), "{errno}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_ends_the_start() {
+        let (result, asked) = started(&[("LNET_CONFIG", "/no/such/file")], None);
+        assert_eq!((result, asked.len()), (Err(Errno::NotFound), 0));
+    }
+
+    #[test]
+    fn codes_of_the_library_are_no_errnos() {
+        for (rc, errno) in
+            [(-1, Errno::Invalid), (-6, Errno::Invalid), (-17, Errno::Exists), (-98, Errno::AddressInUse)]
+        {
+            assert_eq!(errno_of(Rc(rc)), errno, "{rc}");
+        }
+    }
+
+    #[test]
+    fn a_node_is_where_the_rules_put_it_and_one_that_cannot_start_is_not() {
+        let start = |rules: &'static str| {
+            let variables = [("LNET_IP2NETS", rules), ("LNET_ACCEPT", "none")];
+            let config = StartConfig::from_lookup(|name| {
+                variables.iter().find(|(its, _)| *its == name).map(|(_, value)| (*value).to_owned())
+            });
+            let node = Node::start(lnet_wire::Pid::LUSTRE, config?)?;
+            let nids: Vec<_> = node.core().nets().nis().map(|ni| ni.nid().to_string()).collect();
+            Ok(nids)
+        };
+        let nids = ["0@lo", "127.0.1.1@tcp3", "127.0.0.1@tcp4"].map(str::to_owned).to_vec();
+        assert_eq!(start("tcp3(127.0.1.1) 127.0.[1-2].*; tcp4 127.*.*.*; tcp5 192.0.2.77"), Ok(nids));
+        assert_eq!(start("tcp(no-such-if) *.*.*.*"), Err(Errno::NoDevice));
+        assert_eq!(start("tcp(lo) 192.0.2.77"), Err(Errno::Invalid));
+        assert_eq!(start("tcp 192.0.2.77"), Err(Errno::NotFound));
+    }
+}
