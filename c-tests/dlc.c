@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Every function of the DLC API: without a node, and on the node of this process. */
 #include "check.h"
+#include <arpa/inet.h>
 #include <lnet/lnetconfig/liblnd.h>
 #include <lnet/lnetconfig/lnetconfig_hld.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define OWN "127.0.0.1@tcp"
@@ -66,6 +68,14 @@ static void check_shown(const char *text, const char *call)
 		failures++;
 	}
 	free(got);
+}
+
+/* The string under a key of what was shown. */
+static const char *string(const char *key)
+{
+	struct cYAML *node = cYAML_find_object(shown, key);
+
+	return node && node->cy_valuestring ? node->cy_valuestring : "";
 }
 
 /* The number under a key of what was shown. */
@@ -243,7 +253,7 @@ static void interfaces(void)
 
 	shown = NULL;
 	CALL(lustre_lnet_show_net(c("tcp1"), 1, NONE, &shown, &err, false), 0);
-	CHECK_STR(cYAML_find_object(shown, "nid")->cy_valuestring, "127.0.0.1@tcp1");
+	CHECK_STR(string("nid"), "127.0.0.1@tcp1");
 	CHECK_EQ(number("peer_credits"), 16);
 	CHECK_EQ(number("credits"), 64);
 	CHECK_EQ(number("conns_per_peer"), 2);
@@ -278,8 +288,8 @@ static void peers(void)
 	     LUSTRE_CFG_RC_BAD_PARAM);
 	shown = NULL;
 	CALL(lustre_lnet_show_peer(c("10.0.0.2@tcp"), 2, NONE, &shown, &err, false), 0);
-	CHECK_STR(cYAML_find_object(shown, "primary nid")->cy_valuestring, "10.0.0.1@tcp");
-	CHECK_STR(cYAML_find_object(shown, "Multi-Rail")->cy_valuestring, "True");
+	CHECK_STR(string("primary nid"), "10.0.0.1@tcp");
+	CHECK_STR(string("Multi-Rail"), "True");
 	cYAML_free_tree(shown);
 	SHOW(lustre_lnet_list_peer(NONE, &shown, &err), "peer list:\n    - nid: 10.0.0.1@tcp\n");
 	CALL(lustre_lnet_config_peer_ni_healthv(700, false, c("10.0.0.2@tcp"), NONE, &err), 0);
@@ -292,7 +302,7 @@ static void peers(void)
 
 	shown = NULL;
 	CALL(lustre_lnet_ping_nid(c(OWN), NULL, 5000, NONE, &shown, &err), 0);
-	CHECK_STR(cYAML_find_object(shown, "primary nid")->cy_valuestring, OWN);
+	CHECK_STR(string("primary nid"), OWN);
 	cYAML_free_tree(shown);
 	shown = NULL;
 	CHECK(lustre_lnet_ping_nid(c("bogus"), NULL, 1, NONE, &shown, &err) < 0);
@@ -499,6 +509,20 @@ static void several_threads(void)
 	}
 }
 
+static const char *free_port(void)
+{
+	static char text[8];
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	CHECK_EQ(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	CHECK_EQ(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+	close(listener);
+	snprintf(text, sizeof(text), "%d", ntohs(at.sin_port));
+	return text;
+}
+
 int main(void)
 {
 	char directory[] = "/tmp/dlc-run-XXXXXX";
@@ -506,8 +530,8 @@ int main(void)
 	/* Where no node listens, so that none is found but that of this process. */
 	CHECK(mkdtemp(directory) != NULL);
 	setenv("LNET_RUNTIME_DIR", directory, 1);
-	/* Nobody calls, so that no port is taken. */
-	setenv("LNET_ACCEPT", "none", 1);
+	setenv("LNET_ACCEPT", "all", 1);
+	setenv("LNET_ACCEPT_PORT", free_port(), 1);
 	setenv("LNET_NETWORKS", "tcp(127.0.0.1)", 1);
 
 	descriptors();
@@ -515,16 +539,14 @@ int main(void)
 	tunables_in_trees();
 	without_a_node();
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
-	if (failures == 0) {
-		interfaces();
-		peers();
-		routes();
-		settings();
-		policy();
-		files();
-		names_of_the_design_documents();
-		several_threads();
-	}
+	interfaces();
+	peers();
+	routes();
+	settings();
+	policy();
+	files();
+	names_of_the_design_documents();
+	several_threads();
 	CHECK_EQ(LNetNIFini(), 0);
 	without_a_node();
 	rmdir(directory);

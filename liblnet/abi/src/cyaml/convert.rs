@@ -162,19 +162,20 @@ unsafe fn items(node: *mut cYAML, levels: usize) -> Vec<Value> {
     // SAFETY: this function's contract.
     unsafe {
         for child in node::children(node) {
-            if node::key(child).is_none() {
-                items.extend((!open.is_empty()).then(|| Value::Map(std::mem::take(&mut open))));
-                items.push(value(child, levels));
-                continue;
-            }
-            let (key, value) = entry(child, levels);
-            if open.iter().any(|(known, _)| *known == key) {
+            let keyed = node::key(child).is_some().then(|| entry(child, levels));
+            let goes_on = keyed.as_ref().is_some_and(|(key, _)| open.iter().all(|(known, _)| known != key));
+            if !goes_on && !open.is_empty() {
                 items.push(Value::Map(std::mem::take(&mut open)));
             }
-            open.push((key, value));
+            match keyed {
+                Some(entry) => open.push(entry),
+                None => items.push(value(child, levels)),
+            }
         }
     }
-    items.extend((!open.is_empty()).then(|| Value::Map(open)));
+    if !open.is_empty() {
+        items.push(Value::Map(open));
+    }
     items
 }
 
@@ -191,4 +192,52 @@ fn number(int: i64, double: f64) -> Value {
 
 fn text(bytes: Option<&[u8]>) -> String {
     String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cyaml::node::_cYAML_free_tree;
+
+    fn shown() -> Value {
+        let ni = Value::map()
+            .with("nid", "192.0.2.10@tcp")
+            .with("interfaces", Value::map().with("0", "eth0"))
+            .with("lnd tunables", Value::map())
+            .with("share", Value::Float(0.25))
+            .with("CPT", Value::Quoted("[0,1]".into()));
+        Value::map()
+            .with("net", vec![Value::map().with("net type", "tcp").with("local NI(s)", vec![ni.clone(), ni])])
+            .with("nids", vec![Value::from("a"), Value::from(-7_i64)])
+            .with("global", Value::map().with("numa_range", i64::MAX))
+    }
+
+    #[test]
+    fn a_tree_has_the_text_of_the_value_that_it_was_made_from() {
+        let mut tree = ptr::null_mut();
+        // SAFETY: the tree is NULL or made here, and freed once.
+        unsafe {
+            merge(&mut tree, &shown());
+            assert_eq!(to_value(tree).to_yaml(), shown().to_yaml());
+            _cYAML_free_tree(tree);
+        }
+    }
+
+    #[test]
+    fn trees_are_merged_as_values_are() {
+        let mut tree = ptr::null_mut();
+        let mut value = Value::map();
+        // SAFETY: as above.
+        unsafe {
+            merge(&mut tree, &value);
+            assert!(tree.is_null());
+            let more = Value::map().with("global", Value::map().with("discovery", 1)).with("new", "x");
+            for part in [&shown(), &more, &shown()] {
+                merge(&mut tree, part);
+                value.merge(part.clone());
+            }
+            assert_eq!(to_value(tree).to_yaml(), value.to_yaml());
+            _cYAML_free_tree(tree);
+        }
+    }
 }
