@@ -262,6 +262,7 @@ static void interfaces(void)
 	CHECK(shown->cy_child->cy_next == NULL && shown->cy_child->cy_child->cy_next != NULL);
 	cYAML_free_tree(shown);
 	SHOW(lustre_lnet_show_net(c("tcp77"), 0, NONE, &shown, &err, false), "");
+	CALL(lustre_lnet_show_net(c("\xfftcp"), 0, NONE, &shown, &err, false), LUSTRE_CFG_RC_BAD_PARAM);
 	/* Without a tree, to standard output. */
 	CALL(lustre_lnet_show_net(NULL, 4, NONE, NULL, &err, false), 0);
 
