@@ -5,6 +5,7 @@
 
 use arc_swap::ArcSwapOption;
 use lnet_core::{Core, Errno};
+use lnet_dlc::{Backend, Reply, Request};
 use lnet_node::{Node, StartConfig};
 use lnet_wire::Pid;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,6 +49,23 @@ pub(crate) fn core<T>(f: impl FnOnce(&Arc<Core>) -> Result<T, Errno>) -> Result<
 /// The node, for calls that may wait; [`Errno::NetworkDown`] without one.
 pub(crate) fn node() -> Result<Arc<Node>, Errno> {
     NODE.load_full().ok_or(Errno::NetworkDown)
+}
+
+/// Whom the configuration is about: the node of this process or, without one, that behind the control socket.
+pub(crate) fn dlc_backend() -> Arc<dyn Backend + Send + Sync> {
+    match NODE.load_full() {
+        Some(node) => node,
+        None => Arc::new(Nowhere),
+    }
+}
+
+/// Where nobody answers.
+struct Nowhere;
+
+impl Backend for Nowhere {
+    fn call(&self, _: Request) -> Result<Reply, Errno> {
+        Err(Errno::NetworkDown)
+    }
 }
 
 fn users() -> MutexGuard<'static, u32> {
