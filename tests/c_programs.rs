@@ -18,7 +18,8 @@ use std::process::{Command, Output};
 
 const STRICT: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
 /// What is also run with the tools that watch the memory.
-const PROGRAMS: [&str; 7] = ["nidstr", "api_errors", "loopback", "threads", "two_nodes", "cyaml", "dlc"];
+const PROGRAMS: [&str; 8] =
+    ["nidstr", "api_errors", "loopback", "threads", "two_nodes", "cyaml", "dlc", "control"];
 
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
@@ -75,6 +76,11 @@ fn threads_get_exactly_one_end_for_each_md() {
 #[test]
 fn two_processes_move_every_size_both_ways() {
     run("two_nodes", &[], &[]);
+}
+
+#[test]
+fn control_commands_change_and_tell_the_configuration() {
+    run("control", &[], &[]);
 }
 
 #[test]
