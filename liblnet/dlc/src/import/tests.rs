@@ -182,6 +182,44 @@ fn problems_stand_under_the_words_of_lnetctl() {
 }
 
 #[test]
+fn files_end_as_they_did_with_lnetctl_2_15() {
+    let node = Memory::new();
+    let net =
+        "net:\n    - net type: tcp9\n      local NI(s):\n        - interfaces:\n              0: eth0\n";
+    let table = [
+        (Purpose::Add, "", 0),
+        (Purpose::Add, "garbage\n", 255),
+        (Purpose::Add, "net:\n  - net type: tcp\n  local: [\n", 255),
+        (Purpose::Add, net, 0),
+        (Purpose::Add, &net.replace("eth0", "nosuch0"), 255),
+        (Purpose::Add, &net.replace("tcp9", "bogus"), 255),
+        (
+            Purpose::Add,
+            "route:\n    - net: tcp1\n      gateway: 10.99.0.12@tcp\n      hop: 2\n      priority: 1\n",
+            0,
+        ),
+        (
+            Purpose::Add,
+            "peer:\n    - primary nid: 10.99.0.90@tcp\n      Multi-Rail: True\n      peer ni:\n        - nid: \
+             10.99.0.90@tcp\n        - nid: 10.99.1.90@tcp\n",
+            0,
+        ),
+        (Purpose::Add, "global:\n    discovery: 0\n    retry_count: 3\n", 0),
+        (Purpose::Add, "global:\n    health_sensitivity: 9999\n", 251),
+        (Purpose::Add, "udsp:\n    - src: tcp\n      action:\n          priority: 0\n", 0),
+        (Purpose::Show, net, 0),
+        (Purpose::Exec, net, 0),
+        (Purpose::Add, net, 239),
+        (Purpose::Del, net, 0),
+        (Purpose::Del, net, 254),
+    ];
+    for (purpose, text, code) in table {
+        let (rc, report) = imported(&node, purpose, text);
+        assert_eq!(rc.exit_code(), code, "{text}\n{}", report.errors_to_yaml());
+    }
+}
+
+#[test]
 fn deleting_what_was_added_leaves_the_rest() {
     let node = Memory::new();
     add(&node, EVERYTHING);
