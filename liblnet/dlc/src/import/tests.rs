@@ -120,6 +120,22 @@ fn what_was_exported_makes_the_same_node_again() {
 }
 
 #[test]
+fn what_is_shown_at_any_level_can_be_read() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    for detail in 0..=6 {
+        let mut report = Report::new();
+        assert!(ops::net::show(&node, None, detail, SeqNo::NONE, &mut report, false).is_ok());
+        assert!(ops::peer::show(&node, None, detail, SeqNo::NONE, &mut report, false).is_ok());
+        assert!(ops::stats::show(&node, SeqNo::NONE, &mut report).is_ok());
+        let shown = report.shown.to_yaml();
+        for purpose in [Purpose::Add, Purpose::Del, Purpose::Show] {
+            assert_eq!(read(&shown, purpose).map(drop), Ok(()), "at {detail}\n{shown}");
+        }
+    }
+}
+
+#[test]
 fn interfaces_that_are_there_fail_and_the_rest_is_done() {
     let node = Memory::new();
     add(&node, EVERYTHING);
