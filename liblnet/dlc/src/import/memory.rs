@@ -2,8 +2,8 @@
 
 use crate::CptList;
 use crate::request::{
-    AddLocalNi, AddPeerNi, Backend, CptBuffers, DelLocalNi, LocalHealth, LocalNi, NiStatus, Peer, PeerHealth,
-    PeerNi, Reply, Request, Route, Tunable, Tunables, Udsp,
+    AddLocalNi, AddPeerNi, AppliedUdsp, Backend, CptBuffers, DelLocalNi, LocalHealth, LocalNi, NiStatus,
+    Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunable, Tunables, Udsp,
 };
 use lnet_wire::{Errno, Nid};
 use std::cell::RefCell;
@@ -198,6 +198,13 @@ impl Backend for Memory {
             Request::GetPeerNi(nid) => {
                 state.owner(nid).map(|peer| Reply::Peer(Box::new(peer.clone()))).ok_or(Errno::NotFound)
             }
+            Request::GetAppliedUdsp(nid, _) => Ok(Reply::AppliedUdsp(AppliedUdsp {
+                nid_priority: 1,
+                net_priority: u32::MAX,
+                preferred_nids: vec![nid],
+                preferred_routers: vec![nid],
+            })),
+            Request::GetLnetStats => Ok(Reply::Stats(Box::default())),
             Request::GetNumaRange => Ok(Reply::Number(state.numa_range)),
             Request::GetTunables => Ok(Reply::Tunables(state.tunables)),
             Request::AddLocalNi(request) => state.add_ni(request),

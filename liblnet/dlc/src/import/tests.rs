@@ -120,6 +120,22 @@ fn what_was_exported_makes_the_same_node_again() {
 }
 
 #[test]
+fn what_is_shown_at_any_level_can_be_read() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    for detail in 0..=6 {
+        let mut report = Report::new();
+        assert!(ops::net::show(&node, None, detail, SeqNo::NONE, &mut report, false).is_ok());
+        assert!(ops::peer::show(&node, None, detail, SeqNo::NONE, &mut report, false).is_ok());
+        assert!(ops::stats::show(&node, SeqNo::NONE, &mut report).is_ok());
+        let shown = report.shown.to_yaml();
+        for purpose in [Purpose::Add, Purpose::Del, Purpose::Show] {
+            assert_eq!(read(&shown, purpose).map(drop), Ok(()), "at {detail}\n{shown}");
+        }
+    }
+}
+
+#[test]
 fn interfaces_that_are_there_fail_and_the_rest_is_done() {
     let node = Memory::new();
     add(&node, EVERYTHING);
@@ -178,6 +194,44 @@ fn problems_stand_under_the_words_of_lnetctl() {
         let (rc, report) = imported(&Memory::new(), purpose, text);
         assert!(!rc.is_ok(), "{text}");
         assert!(report.errors_to_yaml().starts_with(expected), "{text}\n{}", report.errors_to_yaml());
+    }
+}
+
+#[test]
+fn files_end_as_they_did_with_lnetctl_2_15() {
+    let node = Memory::new();
+    let net =
+        "net:\n    - net type: tcp9\n      local NI(s):\n        - interfaces:\n              0: eth0\n";
+    let table = [
+        (Purpose::Add, "", 0),
+        (Purpose::Add, "garbage\n", 255),
+        (Purpose::Add, "net:\n  - net type: tcp\n  local: [\n", 255),
+        (Purpose::Add, net, 0),
+        (Purpose::Add, &net.replace("eth0", "nosuch0"), 255),
+        (Purpose::Add, &net.replace("tcp9", "bogus"), 255),
+        (
+            Purpose::Add,
+            "route:\n    - net: tcp1\n      gateway: 10.99.0.12@tcp\n      hop: 2\n      priority: 1\n",
+            0,
+        ),
+        (
+            Purpose::Add,
+            "peer:\n    - primary nid: 10.99.0.90@tcp\n      Multi-Rail: True\n      peer ni:\n        - nid: \
+             10.99.0.90@tcp\n        - nid: 10.99.1.90@tcp\n",
+            0,
+        ),
+        (Purpose::Add, "global:\n    discovery: 0\n    retry_count: 3\n", 0),
+        (Purpose::Add, "global:\n    health_sensitivity: 9999\n", 251),
+        (Purpose::Add, "udsp:\n    - src: tcp\n      action:\n          priority: 0\n", 0),
+        (Purpose::Show, net, 0),
+        (Purpose::Exec, net, 0),
+        (Purpose::Add, net, 239),
+        (Purpose::Del, net, 0),
+        (Purpose::Del, net, 254),
+    ];
+    for (purpose, text, code) in table {
+        let (rc, report) = imported(&node, purpose, text);
+        assert_eq!(rc.exit_code(), code, "{text}\n{}", report.errors_to_yaml());
     }
 }
 

@@ -256,6 +256,21 @@ fn same(ours: &Value, theirs: &serde_yaml::Value) -> bool {
     }
 }
 
+#[test]
+fn exports_of_lnetctl_2_15_are_read_and_written_alike() {
+    let backup = include_str!("../../testdata/export-backup-2.15.8.yaml");
+    let document = read(backup, Purpose::Add).unwrap();
+    assert_eq!(to_value(&document).to_yaml(), backup);
+    let whole = include_str!("../../testdata/export-2.15.8.yaml");
+    let document = read(whole, Purpose::Add).unwrap();
+    let written = to_value(&document).to_yaml();
+    assert!(!written.contains("net type: lo"), "{written}");
+    assert_eq!(read(&written, Purpose::Add).map(|again| to_value(&again).to_yaml()), Ok(written));
+    for purpose in [Purpose::Del, Purpose::Show, Purpose::Exec] {
+        assert!(read(whole, purpose).is_ok(), "{purpose:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn what_is_written_reads_as_what_it_was(document in document()) {

@@ -29,6 +29,7 @@ const NI_OUTPUT: &[&str] = &[
     "min_tx_credits",
     "available_tx_credits",
     "hwaddr",
+    "net statistics",
 ];
 
 enum NetOrRule {
