@@ -41,4 +41,3 @@ mod backend;
 mod entry;
 mod event;
 mod list;
-mod log;

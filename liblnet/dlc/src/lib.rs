@@ -9,8 +9,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod client;
 pub mod cpts;
+pub mod daemon;
 pub mod export;
+pub mod frame;
 pub mod import;
 pub mod interface_spec;
 pub mod interfaces;
@@ -22,10 +25,12 @@ mod rc;
 pub mod report;
 pub mod request;
 pub mod routes;
+pub mod runtime_dir;
 mod separated;
 pub mod value;
 pub mod yaml;
 
+pub use client::Client;
 pub use cpts::CptList;
 pub use interface_spec::InterfaceSpec;
 pub use rc::Rc;

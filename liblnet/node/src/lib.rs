@@ -3,15 +3,18 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod control;
+pub mod control_server;
 mod interfaces;
 mod node;
 mod ping;
 mod spin;
 mod start;
 mod start_config;
+pub mod stderr_log;
 mod tunables;
 mod wait;
 
+pub use control_server::{ControlConfig, ControlServer};
 pub use node::Node;
 pub use ping::PingRequest;
 pub use start_config::{CONFIGURATION, StartConfig};

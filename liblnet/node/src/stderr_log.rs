@@ -1,28 +1,50 @@
 //! The library's messages on standard error, where the program brings no logger of its own.
 //!
-//! `LNET_DEBUG` (off, error, warn, info, debug, trace) says how much; warnings and worse by default.
+//! `LNET_DEBUG` (off, error, warn, info, debug, trace) says how much. Where standard error is the journal's
+//! (`JOURNAL_STREAM`), each line has its priority before it, as journald reads it: `<3>`.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// One place in the code prints so many lines in a period; the others are counted.
 const LINES_PER_PERIOD: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Installs the logger, unless the program has installed one. Harmless when called again.
-pub(crate) fn install() {
-    static LOGGER: Stderr = Stderr { recent: Mutex::new(Recent(Vec::new())) };
-    if log::set_logger(&LOGGER).is_ok() {
+/// Installs the logger, unless the program has installed one; `default` applies where `LNET_DEBUG` says
+/// nothing. Harmless when called again.
+pub fn install(default: LevelFilter) {
+    static LOGGER: OnceLock<Stderr> = OnceLock::new();
+    let logger = LOGGER.get_or_init(|| Stderr {
+        recent: Mutex::new(Recent(Vec::new())),
+        style: if is_journal() { Style::Journal } else { Style::Plain },
+    });
+    if log::set_logger(logger).is_ok() {
         let level = std::env::var("LNET_DEBUG").ok().and_then(|level| level.parse().ok());
-        log::set_max_level(level.unwrap_or(LevelFilter::Warn));
+        log::set_max_level(level.unwrap_or(default));
     }
+}
+
+/// Whether standard error is the stream that systemd says goes to the journal: a child may have inherited
+/// the variable and have its standard error elsewhere.
+fn is_journal() -> bool {
+    let named = std::env::var("JOURNAL_STREAM").unwrap_or_default();
+    rustix::fs::fstat(std::io::stderr())
+        .is_ok_and(|found| named == format!("{}:{}", found.st_dev, found.st_ino))
+}
+
+/// How a line begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Plain,
+    Journal,
 }
 
 struct Stderr {
     recent: Mutex<Recent>,
+    style: Style,
 }
 
 impl Log for Stderr {
@@ -48,21 +70,26 @@ impl Log for Stderr {
         let mut out = std::io::stderr().lock();
         // Nobody can be told that standard error is closed.
         if suppressed > 0 {
-            let _ = writeln!(out, "LNet: {suppressed} similar lines suppressed");
+            let _ = writeln!(out, "{}{suppressed} similar lines suppressed", prefix(Level::Info, self.style));
         }
-        let _ = writeln!(out, "{}{}", prefix(record.level()), record.args());
+        let _ = writeln!(out, "{}{}", prefix(record.level(), self.style), record.args());
     }
 
     fn flush(&self) {}
 }
 
-fn prefix(level: Level) -> &'static str {
-    match level {
-        Level::Error => "LNetError: ",
-        Level::Warn => "LNet: warning: ",
-        Level::Info => "LNet: ",
-        Level::Debug => "LNet: debug: ",
-        Level::Trace => "LNet: trace: ",
+const fn prefix(level: Level, style: Style) -> &'static str {
+    match (style, level) {
+        (Style::Plain, Level::Error) => "LNetError: ",
+        (Style::Plain, Level::Warn) => "LNet: warning: ",
+        (Style::Plain, Level::Info) => "LNet: ",
+        (Style::Plain, Level::Debug) => "LNet: debug: ",
+        (Style::Plain, Level::Trace) => "LNet: trace: ",
+        // syslog's numbers; the journal shows who writes.
+        (Style::Journal, Level::Error) => "<3>",
+        (Style::Journal, Level::Warn) => "<4>",
+        (Style::Journal, Level::Info) => "<6>",
+        (Style::Journal, Level::Debug | Level::Trace) => "<7>",
     }
 }
 
@@ -133,7 +160,8 @@ mod tests {
 
     #[test]
     fn every_level_has_its_prefix() {
-        assert_eq!(prefix(Level::Error), "LNetError: ");
-        assert_eq!(prefix(Level::Warn), "LNet: warning: ");
+        assert_eq!(prefix(Level::Error, Style::Plain), "LNetError: ");
+        assert_eq!(prefix(Level::Warn, Style::Plain), "LNet: warning: ");
+        assert_eq!(prefix(Level::Warn, Style::Journal), "<4>");
     }
 }

@@ -1,0 +1,379 @@
+//! A node elsewhere on this machine, reached by its control socket.
+
+use crate::daemon::{self, Nets};
+use crate::frame::{self, FrameError};
+use crate::request::{Backend, Reply, Request};
+use crate::runtime_dir::{NodeName, RuntimeDir};
+use lnet_wire::Errno;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A node behind a control socket. Connects at the first request and again when the connection was lost.
+/// Threads may share it: each request that finds the connection in use makes one of its own.
+///
+/// Without a node, [`Request::Configure`] starts the daemon and [`Request::Unconfigure`] has nothing to do;
+/// everything else is [`Errno::NetworkDown`]. [`Errno::Access`] without permission, [`Errno::NotUnique`]
+/// where several nodes run and none was chosen, [`Errno::ConnectionReset`] where the node went away and
+/// nobody knows whether it carried out the request. [`Client::explain`] has the words.
+#[derive(Debug)]
+pub struct Client {
+    directory: RuntimeDir,
+    node: Option<String>,
+    program: Option<PathBuf>,
+    idle: Mutex<Option<Link>>,
+    why: Mutex<Option<String>>,
+}
+
+impl Client {
+    /// The node of this name in the directory that the environment names; without one, the only node there
+    /// is, or `lnetd`'s.
+    pub fn new(node: Option<String>) -> Self {
+        Self::at(RuntimeDir::from_env(), node)
+    }
+
+    /// The same in another directory.
+    pub fn at(directory: RuntimeDir, node: Option<String>) -> Self {
+        Self { directory, node, program: None, idle: Mutex::default(), why: Mutex::default() }
+    }
+
+    /// With this daemon instead of the one that [`daemon::find`] finds.
+    #[must_use]
+    pub fn with_daemon(self, program: &Path) -> Self {
+        Self { program: Some(program.to_owned()), ..self }
+    }
+
+    /// Why the last request did not get to a node, and what helps; `None` if it did.
+    pub fn explain(&self) -> Option<String> {
+        lock(&self.why).clone()
+    }
+
+    fn carry_out(&self, request: &Request) -> Result<Result<Reply, Errno>, Failure> {
+        let bytes = frame::encode_request(request).map_err(|error| Failure::new(error.errno(), error))?;
+        let old = lock(&self.idle).take();
+        if let Some(link) = old.filter(|link| link.serves(request)) {
+            match link.exchange(&bytes) {
+                Ok(answer) => return Ok(self.keep(link, request, answer)),
+                Err(lost) if lost.nothing_happened(request) => {}
+                Err(lost) => return Err(lost.into()),
+            }
+        }
+        let link = match (self.connect(), request) {
+            (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
+                self.start(*all)?;
+                return Ok(Ok(Reply::Done));
+            }
+            (Err(failure), Request::Unconfigure) if failure.errno == Errno::NetworkDown => {
+                return Ok(Ok(Reply::Done));
+            }
+            (link, _) => link?,
+        };
+        if !link.serves(request) {
+            let text = format!("node {} lets you see its status only; ask its owner or root", link.name);
+            return Err(Failure::new(Errno::Access, text));
+        }
+        let answer = link.exchange(&bytes)?;
+        Ok(self.keep(link, request, answer))
+    }
+
+    /// Keeps the connection for the next request. A node that was taken down is not worth it.
+    fn keep(&self, link: Link, request: &Request, answer: Result<Reply, Errno>) -> Result<Reply, Errno> {
+        if *request != Request::Unconfigure || answer.is_err() {
+            *lock(&self.idle) = Some(link);
+        }
+        answer
+    }
+
+    fn start(&self, all: bool) -> Result<(), Failure> {
+        let name = self.name()?.unwrap_or_else(NodeName::lnetd);
+        let nets = if all { Nets::OfEnvironment } else { Nets::LoopbackOnly };
+        match daemon::start(self.program.as_deref(), &self.directory, &name, nets) {
+            Ok(()) => Ok(()),
+            // Somebody else may have started one at the same time.
+            Err(error) if error.errno == Errno::Exists && self.connect().is_ok() => Ok(()),
+            Err(error) => Err(Failure::new(error.errno, error)),
+        }
+    }
+
+    fn name(&self) -> Result<Option<NodeName>, Failure> {
+        let parsed = self.node.as_deref().map(str::parse::<NodeName>).transpose();
+        parsed.map_err(|error| Failure::new(Errno::Invalid, error))
+    }
+
+    fn connect(&self) -> Result<Link, Failure> {
+        if let Some(name) = self.name()? {
+            return match self.open(name.clone()) {
+                Ok(link) => Ok(link),
+                Err(Closed::Forbidden) => Err(forbidden(&[name])),
+                Err(Closed::Gone) => Err(self.nobody(Some(&name))),
+                Err(Closed::Failed(error)) => Err(failed(&name, &error)),
+            };
+        }
+        let names = self.directory.nodes().map_err(|error| {
+            let text = format!("{}: {error}", self.directory.path().display());
+            Failure::new((&error).into(), text)
+        })?;
+        let (mut open, mut closed, mut broken) = (Vec::new(), Vec::new(), None);
+        for name in names {
+            match self.open(name.clone()) {
+                Ok(link) => open.push(link),
+                Err(Closed::Forbidden) => closed.push(name),
+                Err(Closed::Gone) => {}
+                Err(Closed::Failed(error)) => broken = Some(failed(&name, &error)),
+            }
+        }
+        let names: Vec<NodeName> = open.iter().map(|link| link.name.clone()).collect();
+        match choose(&names) {
+            Choice::Take(index) => Ok(open.swap_remove(index)),
+            Choice::Several(text) => Err(Failure::new(Errno::NotUnique, text)),
+            Choice::Nobody => Err(match (closed.as_slice(), broken) {
+                (_, Some(failure)) => failure,
+                ([], None) => self.nobody(None),
+                (names, None) => forbidden(names),
+            }),
+        }
+    }
+
+    fn open(&self, name: NodeName) -> Result<Link, Closed> {
+        match open_socket(&self.directory.socket(&name)) {
+            Ok(stream) => Ok(Link { stream, name, read_only: false }),
+            Err(Closed::Forbidden) => match open_socket(&self.directory.status_socket(&name)) {
+                Ok(stream) => Ok(Link { stream, name, read_only: true }),
+                Err(_) => Err(Closed::Forbidden),
+            },
+            Err(closed) => Err(closed),
+        }
+    }
+
+    fn nobody(&self, name: Option<&NodeName>) -> Failure {
+        let place = self.directory.path().display();
+        let text = match name {
+            None => format!("no LNet node runs here: {place} has none; `lnetctl lnet configure` starts one"),
+            Some(name) => format!("no LNet node {name} runs here: {place} has none of this name"),
+        };
+        Failure::new(Errno::NetworkDown, text)
+    }
+}
+
+impl Backend for Client {
+    fn call(&self, request: Request) -> Result<Reply, Errno> {
+        let outcome = self.carry_out(&request);
+        let (why, result) = match outcome {
+            Ok(result) => (None, result),
+            Err(failure) => (Some(failure.text), Err(failure.errno)),
+        };
+        *lock(&self.why) = why;
+        result
+    }
+}
+
+/// Which of the nodes that run is meant where none was named.
+#[derive(Debug, PartialEq, Eq)]
+enum Choice {
+    Take(usize),
+    Nobody,
+    /// What to say.
+    Several(String),
+}
+
+fn choose(names: &[NodeName]) -> Choice {
+    let daemon = NodeName::lnetd();
+    match names {
+        [] => Choice::Nobody,
+        [_] => Choice::Take(0),
+        _ => match names.iter().position(|name| *name == daemon) {
+            Some(index) => Choice::Take(index),
+            None => Choice::Several(format!("several nodes: {}; choose with --node", list(names))),
+        },
+    }
+}
+
+fn list(names: &[NodeName]) -> String {
+    names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn forbidden(names: &[NodeName]) -> Failure {
+    let text = format!("only the owner and root may configure: {}; become one of them", list(names));
+    Failure::new(Errno::Access, text)
+}
+
+fn failed(name: &NodeName, error: &io::Error) -> Failure {
+    Failure::new(error.into(), format!("node {name}: {error}"))
+}
+
+/// Why a request did not get to a node.
+#[derive(Debug)]
+struct Failure {
+    errno: Errno,
+    text: String,
+}
+
+impl Failure {
+    fn new(errno: Errno, text: impl ToString) -> Self {
+        Self { errno, text: text.to_string() }
+    }
+}
+
+/// Why there is no connection by a socket.
+enum Closed {
+    /// Nobody listens.
+    Gone,
+    Forbidden,
+    Failed(io::Error),
+}
+
+fn open_socket(path: &Path) -> Result<UnixStream, Closed> {
+    UnixStream::connect(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Closed::Gone,
+        io::ErrorKind::PermissionDenied => Closed::Forbidden,
+        _ => Closed::Failed(error),
+    })
+}
+
+/// A connection.
+#[derive(Debug)]
+struct Link {
+    stream: UnixStream,
+    name: NodeName,
+    read_only: bool,
+}
+
+/// A connection that failed.
+enum Lost {
+    /// Before the request was with the node.
+    NotSent(io::Error),
+    /// When it may have been carried out.
+    NoAnswer(FrameError),
+}
+
+impl Lost {
+    /// Whether the request may be made again.
+    fn nothing_happened(&self, request: &Request) -> bool {
+        matches!(self, Self::NotSent(_)) || request.only_reads()
+    }
+}
+
+impl From<Lost> for Failure {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::NotSent(error) => Self::new((&error).into(), format!("the node does not listen: {error}")),
+            Lost::NoAnswer(FrameError::Io(error)) => {
+                let text = format!("the node gave no answer; it may have ended: {error}");
+                Self::new(Errno::ConnectionReset, text)
+            }
+            Lost::NoAnswer(error) => {
+                Self::new(error.errno(), format!("the node's answer cannot be read: {error}"))
+            }
+        }
+    }
+}
+
+impl Link {
+    fn serves(&self, request: &Request) -> bool {
+        !self.read_only || request.only_reads()
+    }
+
+    fn exchange(&self, request: &[u8]) -> Result<Result<Reply, Errno>, Lost> {
+        let sent = frame::write(&self.stream, request, None);
+        // Whoever is turned away finds the reason in what the node wrote before it closed.
+        let body = match (frame::read(&mut &self.stream, frame::MAX_REPLY), sent) {
+            (Ok(Some(body)), _) => body,
+            (_, Err(error)) => return Err(Lost::NotSent(error)),
+            (Ok(None), Ok(())) => {
+                return Err(Lost::NoAnswer(FrameError::Io(io::ErrorKind::UnexpectedEof.into())));
+            }
+            (Err(error), Ok(())) => return Err(Lost::NoAnswer(error)),
+        };
+        frame::decode_reply(&body).map_err(Lost::NoAnswer)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    fn names(names: &[&str]) -> Vec<NodeName> {
+        names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn with_none_named_the_only_node_or_lnetd_is_meant() {
+        assert_eq!(choose(&[]), Choice::Nobody);
+        assert_eq!(choose(&names(&["7"])), Choice::Take(0));
+        assert_eq!(choose(&names(&["7", "lnetd", "z"])), Choice::Take(1));
+        let text = "several nodes: 7, 8; choose with --node".to_owned();
+        assert_eq!(choose(&names(&["7", "8"])), Choice::Several(text));
+    }
+
+    #[test]
+    fn without_a_node_the_network_is_down_and_the_remedy_is_said() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = RuntimeDir::at(temporary.path().join("none"));
+        let client = Client::at(directory.clone(), None);
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+        assert!(client.explain().unwrap().contains("lnetctl lnet configure"));
+        assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
+        assert_eq!(client.explain(), None);
+
+        let client = Client::at(directory.clone(), Some("a".into()));
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+        let client = Client::at(directory, Some("../a".into()));
+        assert_eq!(client.call(Request::GetNode), Err(Errno::Invalid));
+    }
+
+    #[test]
+    fn a_socket_that_nobody_listens_on_is_no_node() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = RuntimeDir::at(temporary.path());
+        let [dead, a, b] = ["dead", "a", "b"].map(|name| name.parse::<NodeName>().unwrap());
+        drop(UnixListener::bind(directory.socket(&dead)).unwrap());
+        let client = Client::at(directory.clone(), None);
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+
+        let _a = UnixListener::bind(directory.socket(&a)).unwrap();
+        let _b = UnixListener::bind(directory.socket(&b)).unwrap();
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NotUnique));
+        assert_eq!(client.explain().unwrap(), "several nodes: a, b; choose with --node");
+        assert_eq!(client.call(Request::Unconfigure), Err(Errno::NotUnique));
+    }
+
+    /// A node that reads `requests` requests a connection and answers all but the last.
+    fn serve(listener: UnixListener, connections: u32, requests: u32) -> thread::JoinHandle<()> {
+        thread::spawn(move || {
+            for _ in 0..connections {
+                let (stream, _) = listener.accept().unwrap();
+                for left in (0..requests).rev() {
+                    if frame::read(&mut &stream, frame::MAX_REQUEST).unwrap().is_none() {
+                        break;
+                    }
+                    if left > 0 {
+                        frame::write(&stream, &frame::encode_reply(&Ok(Reply::Done)), None).unwrap();
+                    }
+                }
+            }
+        })
+    }
+
+    #[test]
+    fn a_question_is_asked_again_when_the_connection_was_lost_but_a_change_is_not_made_twice() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = RuntimeDir::at(temporary.path());
+        let listener = UnixListener::bind(temporary.path().join("a.sock")).unwrap();
+        let node = serve(listener, 2, 2);
+        let client = Client::at(directory, None);
+        assert_eq!(client.call(Request::GetNode), Ok(Reply::Done));
+        // The node takes this one and closes; the same question is answered by the next connection.
+        assert_eq!(client.call(Request::GetNode), Ok(Reply::Done));
+        // Again; but whether this one was done nobody knows.
+        assert_eq!(client.call(Request::ConfigRouter(true)), Err(Errno::ConnectionReset));
+        assert!(client.explain().is_some());
+        node.join().unwrap();
+    }
+}

@@ -1,0 +1,291 @@
+//! The control socket's messages: four bytes of length, little-endian, and so many bytes of JSON.
+//!
+//! A client sends `{"version":1,"request":...}` and gets, in the order of its requests,
+//! `{"version":1,"reply":...}` or `{"version":1,"errno":-17}`.
+
+use crate::request::{Reply, Request};
+use lnet_wire::Errno;
+use rustix::net::{SendFlags, send};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// The protocol's version. Another one is refused with [`Errno::ProtocolNotSupported`].
+pub const VERSION: u32 = 1;
+/// The most bytes of JSON that a request may have.
+pub const MAX_REQUEST: u32 = 1 << 20;
+/// The most bytes of JSON that a reply may have.
+pub const MAX_REPLY: u32 = 64 << 20;
+
+/// Why there is no message.
+#[derive(Debug, Error)]
+pub enum FrameError {
+    /// The connection failed; [`io::ErrorKind::UnexpectedEof`] where it ended within a message.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It says that it is longer than allowed.
+    #[error("a message of {length} bytes; {limit} are allowed")]
+    TooLong {
+        /// What it says.
+        length: u64,
+        /// What is allowed.
+        limit: u32,
+    },
+    /// Not a message of this protocol.
+    #[error("no message of the control protocol: {0}")]
+    Garbage(serde_json::Error),
+    /// A message of another version of the protocol.
+    #[error("version {0} of the control protocol; this is version {VERSION}")]
+    Version(u32),
+    /// A message that is well formed and says nothing that is known here.
+    #[error("not understood: {0}")]
+    Unknown(serde_json::Error),
+}
+
+impl FrameError {
+    /// What the other side is told.
+    pub fn errno(&self) -> Errno {
+        match self {
+            Self::Io(error) => error.into(),
+            Self::TooLong { .. } => Errno::MessageSize,
+            Self::Garbage(_) => Errno::Protocol,
+            Self::Version(_) => Errno::ProtocolNotSupported,
+            Self::Unknown(_) => Errno::NotSupported,
+        }
+    }
+}
+
+/// A request as the bytes to be sent.
+pub fn encode_request(request: &Request) -> Result<Vec<u8>, FrameError> {
+    encode(&RequestOut { version: VERSION, request }, MAX_REQUEST)
+}
+
+/// What was carried out, as the bytes to be sent. A reply too long for a message goes as
+/// [`Errno::Overflow`].
+pub fn encode_reply(result: &Result<Reply, Errno>) -> Vec<u8> {
+    let encoded = match result {
+        Ok(reply) => encode(&ReplyOut { version: VERSION, outcome: OutcomeOut::Reply(reply) }, MAX_REPLY),
+        Err(errno) => return encode_errno(*errno),
+    };
+    encoded.unwrap_or_else(|_| encode_errno(Errno::Overflow))
+}
+
+/// The request in the JSON of one message.
+pub fn decode_request(body: &[u8]) -> Result<Request, FrameError> {
+    check_version(body)?;
+    serde_json::from_slice(body).map(|it: RequestIn| it.request).map_err(FrameError::Unknown)
+}
+
+/// The reply in the JSON of one message. An error number that LNet has no name for is [`Errno::Io`].
+pub fn decode_reply(body: &[u8]) -> Result<Result<Reply, Errno>, FrameError> {
+    check_version(body)?;
+    let message: ReplyIn = serde_json::from_slice(body).map_err(FrameError::Unknown)?;
+    Ok(match message.outcome {
+        OutcomeIn::Reply(reply) => Ok(reply),
+        OutcomeIn::Errno(number) => Err(Errno::from_c(number)),
+    })
+}
+
+/// Reads the JSON of the next message, of at most `limit` bytes; `None` where the connection ended before it.
+/// What comes is kept, so memory grows with what was sent, not with what a length promises.
+pub fn read(reader: &mut impl Read, limit: u32) -> Result<Option<Vec<u8>>, FrameError> {
+    let mut length = [0; 4];
+    let first = loop {
+        match reader.read(&mut length) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => break other?,
+        }
+    };
+    if first == 0 {
+        return Ok(None);
+    }
+    let missing = length.get_mut(first..).unwrap_or_default();
+    reader.read_exact(missing)?;
+    let length = u32::from_le_bytes(length);
+    if length > limit {
+        return Err(FrameError::TooLong { length: length.into(), limit });
+    }
+    let mut body = Vec::new();
+    reader.by_ref().take(length.into()).read_to_end(&mut body)?;
+    if body.len() < length as usize {
+        return Err(FrameError::Io(io::ErrorKind::UnexpectedEof.into()));
+    }
+    Ok(Some(body))
+}
+
+/// Writes a message. By `deadline`, if there is one, it must be with the other side:
+/// [`io::ErrorKind::TimedOut`]. A connection that the other side has closed is an error and no signal, which
+/// would end a C program.
+pub fn write(stream: &UnixStream, mut message: &[u8], deadline: Option<Instant>) -> io::Result<()> {
+    while !message.is_empty() {
+        if let Some(deadline) = deadline {
+            stream.set_write_timeout(Some(time_left(deadline)?))?;
+        }
+        match send(stream, message, SendFlags::NOSIGNAL) {
+            Ok(sent) => message = message.get(sent..).unwrap_or_default(),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+/// How long it is until `deadline`; [`io::ErrorKind::TimedOut`] from then on.
+pub fn time_left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+#[derive(Serialize)]
+struct RequestOut<'a> {
+    version: u32,
+    request: &'a Request,
+}
+
+#[derive(Deserialize)]
+struct RequestIn {
+    request: Request,
+}
+
+#[derive(Serialize)]
+struct ReplyOut<'a> {
+    version: u32,
+    #[serde(flatten)]
+    outcome: OutcomeOut<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum OutcomeOut<'a> {
+    Reply(&'a Reply),
+}
+
+#[derive(Deserialize)]
+struct ReplyIn {
+    #[serde(flatten)]
+    outcome: OutcomeIn,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum OutcomeIn {
+    Reply(Reply),
+    Errno(i32),
+}
+
+/// What every version of the protocol has.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+fn check_version(body: &[u8]) -> Result<(), FrameError> {
+    match serde_json::from_slice::<Versioned>(body) {
+        Ok(message) if message.version == VERSION => Ok(()),
+        Ok(message) => Err(FrameError::Version(message.version)),
+        Err(error) => Err(FrameError::Garbage(error)),
+    }
+}
+
+fn encode(message: &impl Serialize, limit: u32) -> Result<Vec<u8>, FrameError> {
+    let body = serde_json::to_vec(message).map_err(FrameError::Garbage)?;
+    match u32::try_from(body.len()) {
+        Ok(length) if length <= limit => Ok([&length.to_le_bytes(), body.as_slice()].concat()),
+        _ => Err(FrameError::TooLong { length: body.len() as u64, limit }),
+    }
+}
+
+fn encode_errno(errno: Errno) -> Vec<u8> {
+    let body = format!("{{\"version\":{VERSION},\"errno\":{}}}", errno.to_c());
+    [&(body.len() as u32).to_le_bytes(), body.as_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{NodeInfo, Tunable};
+    use lnet_wire::Nid;
+    use proptest::prelude::*;
+
+    /// Gives one byte at a time.
+    struct Drop(io::Cursor<Vec<u8>>);
+
+    impl Read for Drop {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let one = buffer.len().min(1);
+            self.0.read(&mut buffer[..one])
+        }
+    }
+
+    #[test]
+    fn requests_and_replies_go_there_and_back_even_byte_by_byte() {
+        let requests = [
+            Request::GetNode,
+            Request::FailNid(Some(Nid::LOOPBACK), u32::MAX),
+            Request::SetTunable(Tunable::Discovery, -1),
+        ];
+        for request in requests {
+            let mut reader = Drop(io::Cursor::new(encode_request(&request).unwrap()));
+            let body = read(&mut reader, MAX_REQUEST).unwrap().unwrap();
+            assert_eq!(decode_request(&body).unwrap(), request);
+            assert!(read(&mut reader, MAX_REQUEST).unwrap().is_none(), "nothing is behind it");
+        }
+        let node = NodeInfo { version: "1".into(), name: "a".into(), process: 7 };
+        for result in [Ok(Reply::Done), Ok(Reply::Node(node)), Err(Errno::Exists)] {
+            let mut reader = Drop(io::Cursor::new(encode_reply(&result)));
+            let body = read(&mut reader, MAX_REPLY).unwrap().unwrap();
+            assert_eq!(decode_reply(&body).unwrap(), result);
+        }
+    }
+
+    #[test]
+    fn the_bytes_are_as_documented() {
+        assert_eq!(
+            encode_request(&Request::GetNode).unwrap(),
+            [&34_u32.to_le_bytes()[..], br#"{"version":1,"request":"get_node"}"#].concat()
+        );
+        let body = br#"{"version":1,"errno":-17}"#;
+        let mut expected = (body.len() as u32).to_le_bytes().to_vec();
+        expected.extend_from_slice(body);
+        assert_eq!(encode_reply(&Err(Errno::Exists)), expected);
+    }
+
+    #[test]
+    fn what_is_no_request_says_how() {
+        let table: [(&[u8], Errno); 6] = [
+            (b"", Errno::Protocol),
+            (b"\xff\xff", Errno::Protocol),
+            (b"[]", Errno::Protocol),
+            (br#"{"version":2,"request":"get_node"}"#, Errno::ProtocolNotSupported),
+            (br#"{"version":1,"request":"fly"}"#, Errno::NotSupported),
+            (br#"{"version":1}"#, Errno::NotSupported),
+        ];
+        for (body, errno) in table {
+            assert_eq!(decode_request(body).unwrap_err().errno(), errno, "{}", body.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_or_ends_early_is_refused() {
+        let mut long = io::Cursor::new(11_u32.to_le_bytes().to_vec());
+        assert!(matches!(read(&mut long, 10), Err(FrameError::TooLong { length: 11, limit: 10 })));
+        for bytes in [&[3][..], &[3, 0, 0, 0], &[3, 0, 0, 0, b'a', b'b']] {
+            let error = read(&mut io::Cursor::new(bytes), 10).unwrap_err();
+            let FrameError::Io(error) = error else { panic!("{error}") };
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{bytes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_a_reader_panic(bytes: Vec<u8>) {
+            if let Ok(Some(body)) = read(&mut io::Cursor::new(&bytes), 64) {
+                let _ = (decode_request(&body), decode_reply(&body));
+            }
+            let _ = (decode_request(&bytes), decode_reply(&bytes));
+        }
+    }
+}

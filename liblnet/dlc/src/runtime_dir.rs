@@ -1,0 +1,222 @@
+//! Where nodes have their control sockets, and how these are called.
+//!
+//! `LNET_RUNTIME_DIR` names the directory; without it that is `$XDG_RUNTIME_DIR/lnet`, `/run/lnet` for root,
+//! and `/tmp/lnet-UID` where there is neither. A node called `NAME` has there `NAME.sock` and, if its
+//! operator wants it, `NAME.status.sock`.
+
+use rustix::process::geteuid;
+use std::fmt;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use thiserror::Error;
+
+const SOCKET: &str = ".sock";
+const STATUS: &str = ".status";
+/// Leaves room for the directory in a socket's address, which has 107 bytes.
+const LONGEST_NAME: usize = 64;
+
+/// What a node is called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeName(String);
+
+/// A text that no node can be called.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` is no name for a node: 1 to {LONGEST_NAME} of A-Z a-z 0-9 . _ - are, \
+     not with a dot first nor with `.status` last"
+)]
+pub struct NotANodeName(String);
+
+impl NodeName {
+    /// The daemon's, unless it is told another.
+    pub fn lnetd() -> Self {
+        Self("lnetd".to_owned())
+    }
+
+    /// `LNET_NODE`, or the number of this process.
+    pub fn from_env() -> Result<Self, NotANodeName> {
+        match std::env::var("LNET_NODE").unwrap_or_default().trim() {
+            "" => Ok(Self(std::process::id().to_string())),
+            name => name.parse(),
+        }
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for NodeName {
+    type Err = NotANodeName;
+
+    fn from_str(text: &str) -> Result<Self, NotANodeName> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let fine = (1..=LONGEST_NAME).contains(&text.len())
+            && text.bytes().all(allowed)
+            && !text.starts_with('.')
+            && !text.ends_with(STATUS);
+        if fine { Ok(Self(text.to_owned())) } else { Err(NotANodeName(text.to_owned())) }
+    }
+}
+
+impl fmt::Display for NodeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The directory with the sockets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeDir {
+    path: PathBuf,
+    /// In a directory that everybody writes to: somebody else may have made it.
+    shared: bool,
+}
+
+impl RuntimeDir {
+    /// The one that the environment names.
+    pub fn from_env() -> Self {
+        Self::from_lookup(|name| std::env::var(name).ok(), geteuid().as_raw())
+    }
+
+    /// The same for any user and source of variables.
+    pub fn from_lookup(look_up: impl Fn(&str) -> Option<String>, user: u32) -> Self {
+        let look_up = |name| look_up(name).filter(|value| !value.is_empty());
+        match (look_up("LNET_RUNTIME_DIR"), look_up("XDG_RUNTIME_DIR")) {
+            (Some(path), _) => Self::at(path),
+            (None, Some(path)) if user != 0 => Self::at(Path::new(&path).join("lnet")),
+            (None, _) if user == 0 => Self::at("/run/lnet"),
+            _ => Self { path: format!("/tmp/lnet-{user}").into(), shared: true },
+        }
+    }
+
+    /// Any other. The process may change its working directory later.
+    pub fn at(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref();
+        Self { path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()), shared: false }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The socket by which the node is configured.
+    pub fn socket(&self, name: &NodeName) -> PathBuf {
+        self.path.join(format!("{name}{SOCKET}"))
+    }
+
+    /// The socket that only tells.
+    pub fn status_socket(&self, name: &NodeName) -> PathBuf {
+        self.path.join(format!("{name}{STATUS}{SOCKET}"))
+    }
+
+    /// Makes it if it is not there. Others may look into it, since every socket has a mode of its own, but
+    /// not into the one in `/tmp`.
+    pub fn make(&self) -> io::Result<()> {
+        let mode = if self.shared { 0o700 } else { 0o755 };
+        if let Some(parent) = self.path.parent().filter(|_| !self.shared) {
+            fs::create_dir_all(parent)?;
+        }
+        match DirBuilder::new().mode(mode).create(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        self.check()
+    }
+
+    /// Whether what it holds can be believed: in `/tmp` somebody else may have put a directory or a link
+    /// there first. [`io::ErrorKind::PermissionDenied`] if not.
+    pub fn check(&self) -> io::Result<()> {
+        let found = match self.shared {
+            true => fs::symlink_metadata(&self.path)?,
+            false => fs::metadata(&self.path)?,
+        };
+        if !found.is_dir() {
+            return Err(io::Error::other(format!("{} is not a directory", self.path.display())));
+        }
+        let open_to_others = found.permissions().mode() & 0o022 != 0;
+        if self.shared && (found.uid() != geteuid().as_raw() || open_to_others) {
+            let text = format!("{} belongs to somebody else; set LNET_RUNTIME_DIR", self.path.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        Ok(())
+    }
+
+    /// The nodes that have a socket of either kind here, dead ones too, by name. None without the directory.
+    pub fn nodes(&self) -> io::Result<Vec<NodeName>> {
+        let entries = match self.check().and_then(|()| fs::read_dir(&self.path)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(SOCKET));
+            let Some(stem) = stem.map(|stem| stem.strip_suffix(STATUS).unwrap_or(stem)) else { continue };
+            if entry.file_type().is_ok_and(|kind| kind.is_socket())
+                && let Ok(name) = stem.parse()
+            {
+                names.push(name);
+            }
+        }
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_is_the_first_that_is_named() {
+        type Row = (&'static [(&'static str, &'static str)], u32, &'static str);
+        let table: [Row; 6] = [
+            (&[("LNET_RUNTIME_DIR", "/a"), ("XDG_RUNTIME_DIR", "/x")], 7, "/a"),
+            (&[("LNET_RUNTIME_DIR", "/a")], 0, "/a"),
+            (&[("LNET_RUNTIME_DIR", ""), ("XDG_RUNTIME_DIR", "/x")], 7, "/x/lnet"),
+            (&[("XDG_RUNTIME_DIR", "/x")], 0, "/run/lnet"),
+            (&[], 0, "/run/lnet"),
+            (&[], 7, "/tmp/lnet-7"),
+        ];
+        for (variables, user, expected) in table {
+            let look_up =
+                |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
+            let directory = RuntimeDir::from_lookup(look_up, user);
+            assert_eq!(directory.path(), Path::new(expected), "{variables:?} {user}");
+        }
+    }
+
+    #[test]
+    fn names_that_could_leave_the_directory_or_be_mistaken_are_none() {
+        for name in ["lnetd", "4711", "host.example_7-a", "status"] {
+            assert_eq!(name.parse::<NodeName>().unwrap().as_str(), name);
+        }
+        for name in ["", ".", "..", ".a", "a/b", "a b", "a\0", "ä", "a.status", &"a".repeat(65)] {
+            assert!(name.parse::<NodeName>().is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn in_tmp_only_a_directory_of_ones_own_that_others_cannot_write_to_will_do() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = RuntimeDir { path: temporary.path().join("lnet"), shared: true };
+        directory.make().unwrap();
+        directory.make().unwrap();
+        assert_eq!(fs::metadata(directory.path()).unwrap().mode() & 0o777, 0o700);
+
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(directory.check().unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+
+        let link = RuntimeDir { path: temporary.path().join("link"), shared: true };
+        std::os::unix::fs::symlink(temporary.path(), link.path()).unwrap();
+        assert!(link.make().is_err());
+    }
+}

@@ -1,0 +1,161 @@
+//! A listening socket and its file.
+
+use lnet_dlc::Request;
+use lnet_dlc::runtime_dir::RuntimeDir;
+use lnet_wire::Errno;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// What may be asked through a door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Everything, by the owner and root.
+    Configure,
+    /// What only reads, by whom the file's mode lets in.
+    Read,
+}
+
+impl Access {
+    /// Whether this client may ask anything here.
+    pub(super) fn admits(self, client: &UnixStream) -> bool {
+        match self {
+            Self::Read => true,
+            Self::Configure => {
+                socket_peercred(client).is_ok_and(|it| may_configure(it.uid.as_raw(), geteuid().as_raw()))
+            }
+        }
+    }
+
+    /// Whether this may be asked here: [`Errno::Access`] if not.
+    pub(super) const fn allows(self, request: &Request) -> Result<(), Errno> {
+        match self {
+            Self::Read if !request.only_reads() => Err(Errno::Access),
+            _ => Ok(()),
+        }
+    }
+}
+
+const fn may_configure(client: u32, owner: u32) -> bool {
+    client == owner || client == 0
+}
+
+/// A listening socket.
+#[derive(Debug)]
+pub(super) struct Door {
+    pub(super) listener: UnixListener,
+    pub(super) access: Access,
+    /// Removed at the end.
+    _file: Option<SocketFile>,
+}
+
+impl Door {
+    /// One that somebody else has made, and removes.
+    pub(super) fn given(listener: UnixListener, access: Access) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, access, _file: None })
+    }
+
+    /// Makes one with this mode at `path`. It appears there as a whole: nobody connects to it before it
+    /// listens and has its mode, and a dead one is replaced in the same step.
+    pub(super) fn make(directory: &RuntimeDir, path: &Path, mode: u32, access: Access) -> io::Result<Self> {
+        let named = |error: io::Error, path: &Path| {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        };
+        directory.make().map_err(|error| named(error, directory.path()))?;
+        let _only_one = lock_directory(directory.path()).map_err(|error| named(error, directory.path()))?;
+        if UnixStream::connect(path).is_ok() {
+            return Err(named(io::ErrorKind::AddrInUse.into(), path));
+        }
+        let new = path.with_extension(format!("new{}", std::process::id()));
+        // Left over from a process that had this number and was killed.
+        let _ = fs::remove_file(&new);
+        let make = || {
+            let listener = UnixListener::bind(&new)?;
+            listener.set_nonblocking(true)?;
+            fs::set_permissions(&new, fs::Permissions::from_mode(mode))?;
+            let identity = identity(&new)?;
+            fs::rename(&new, path)?;
+            Ok((listener, SocketFile { directory: directory.path().into(), path: path.into(), identity }))
+        };
+        let (listener, file) = make().map_err(|error: io::Error| {
+            let _ = fs::remove_file(&new);
+            named(error, path)
+        })?;
+        Ok(Self { listener, access, _file: Some(file) })
+    }
+}
+
+/// The file of a socket made here.
+#[derive(Debug)]
+struct SocketFile {
+    directory: PathBuf,
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _only_one = lock_directory(&self.directory);
+        // Somebody may have removed it, and another node may have made its own in its place.
+        if identity(&self.path).is_ok_and(|found| found == self.identity) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let found = fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
+/// Nobody else makes or removes sockets here until the lock is dropped.
+fn lock_directory(directory: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = open(directory.join(".lock"), flags, Mode::RUSR | Mode::WUSR)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_owner_and_root_configure() {
+        for (client, owner, may) in [(0, 0, true), (7, 7, true), (0, 7, true), (7, 0, false), (8, 7, false)] {
+            assert_eq!(may_configure(client, owner), may, "{client} {owner}");
+        }
+        assert_eq!(Access::Configure.allows(&Request::ResetLnetStats), Ok(()));
+        assert_eq!(Access::Read.allows(&Request::ResetLnetStats), Err(Errno::Access));
+        assert_eq!(Access::Read.allows(&Request::GetLnetStats), Ok(()));
+    }
+
+    #[test]
+    fn a_dead_socket_is_replaced_a_live_one_is_not_and_only_ones_own_is_removed() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = RuntimeDir::at(temporary.path());
+        let path = temporary.path().join("a.sock");
+        let make = || Door::make(&directory, &path, 0o600, Access::Configure);
+
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        let door = make().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        UnixStream::connect(&path).unwrap();
+        assert_eq!(make().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+
+        fs::remove_file(&path).unwrap();
+        let second = make().unwrap();
+        drop(door);
+        UnixStream::connect(&path).unwrap();
+        drop(second);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,354 @@
+//! The control socket as its clients see it: good ones, slow ones, bad ones.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use lnet_dlc::frame::{self, MAX_REPLY, MAX_REQUEST};
+use lnet_dlc::request::NodeInfo;
+use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
+use lnet_dlc::{Backend, Client, Reply, Request};
+use lnet_node::{ControlConfig, ControlServer};
+use lnet_wire::{Errno, Nid};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Says who it is; has more peers than a socket's buffer takes; panics when counters are asked for; its
+/// `ConfigRouter` takes as long as the test wants.
+struct Fake {
+    entered: Mutex<Sender<()>>,
+    leave: Mutex<Receiver<()>>,
+}
+
+/// A megabyte of them, about.
+const MANY: usize = 100_000;
+
+impl Backend for Fake {
+    fn call(&self, request: Request) -> Result<Reply, Errno> {
+        match request {
+            Request::GetNode => {
+                Ok(Reply::Node(NodeInfo { version: "1".into(), name: "fake".into(), process: 1 }))
+            }
+            Request::GetPeerList => Ok(Reply::Nids(vec![Nid::LOOPBACK; MANY])),
+            Request::GetLnetStats => panic!("on purpose"),
+            Request::ConfigRouter(_) => {
+                self.entered.lock().unwrap().send(()).unwrap();
+                // The test ends it by a word or by going away.
+                let _ = self.leave.lock().unwrap().recv();
+                Ok(Reply::Done)
+            }
+            Request::ResetLnetStats => Ok(Reply::Done),
+            _ => Err(Errno::NotFound),
+        }
+    }
+}
+
+struct Fixture {
+    server: ControlServer,
+    config_name: NodeName,
+    directory: RuntimeDir,
+    /// A slow request has begun.
+    entered: Mutex<Receiver<()>>,
+    /// It shall end.
+    leave: Sender<()>,
+    _temporary: TempDir,
+}
+
+fn start_with(change: impl FnOnce(&mut ControlConfig)) -> Fixture {
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = RuntimeDir::at(temporary.path());
+    let name: NodeName = "a".parse().unwrap();
+    let mut config = ControlConfig::new(directory.clone(), name.clone());
+    change(&mut config);
+    let (entered_sender, entered) = channel();
+    let entered = Mutex::new(entered);
+    let (leave, leave_receiver) = channel();
+    let fake = Fake { entered: Mutex::new(entered_sender), leave: Mutex::new(leave_receiver) };
+    let server = ControlServer::start(config, Arc::new(fake)).unwrap();
+    Fixture { server, config_name: name, directory, entered, leave, _temporary: temporary }
+}
+
+fn start() -> Fixture {
+    start_with(|_| {})
+}
+
+impl Fixture {
+    fn client(&self) -> Client {
+        Client::at(self.directory.clone(), None)
+    }
+
+    fn connect(&self) -> UnixStream {
+        UnixStream::connect(self.directory.socket(&self.config_name)).unwrap()
+    }
+
+    fn is_fine(&self) {
+        assert!(matches!(self.client().call(Request::GetNode), Ok(Reply::Node(_))));
+    }
+}
+
+fn send(stream: &UnixStream, request: &Request) {
+    frame::write(stream, &frame::encode_request(request).unwrap(), None).unwrap();
+}
+
+fn receive(mut stream: &UnixStream) -> Result<Reply, Errno> {
+    frame::decode_reply(&frame::read(&mut stream, MAX_REPLY).unwrap().unwrap()).unwrap()
+}
+
+fn is_at_end(mut stream: &UnixStream) -> bool {
+    match stream.read(&mut [0]) {
+        Ok(length) => length == 0,
+        // What was unread is thrown away.
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    }
+}
+
+#[test]
+fn several_clients_are_served_at_once_even_while_one_waits_for_a_slow_answer() {
+    let node = start();
+    let slow = node.connect();
+    send(&slow, &Request::ConfigRouter(true));
+    node.entered.lock().unwrap().recv().unwrap();
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let client = node.client();
+                for _ in 0..20 {
+                    assert!(matches!(client.call(Request::GetNode), Ok(Reply::Node(_))));
+                    assert_eq!(client.call(Request::GetNi(9)), Err(Errno::NotFound));
+                }
+            });
+        }
+    });
+    node.leave.send(()).unwrap();
+    assert_eq!(receive(&slow), Ok(Reply::Done));
+}
+
+#[test]
+fn requests_sent_in_one_go_are_answered_in_their_order() {
+    let node = start();
+    let stream = node.connect();
+    for _ in 0..3 {
+        send(&stream, &Request::GetNode);
+        send(&stream, &Request::ResetLnetStats);
+    }
+    for _ in 0..3 {
+        assert!(matches!(receive(&stream), Ok(Reply::Node(_))));
+        assert_eq!(receive(&stream), Ok(Reply::Done));
+    }
+}
+
+#[test]
+fn a_client_that_stops_within_a_request_loses_its_connection_and_an_idle_one_does_not() {
+    let node = start_with(|config| config.patience = Duration::from_millis(20));
+    let (idle, stalled, length_only) = (node.connect(), node.connect(), node.connect());
+    let request = frame::encode_request(&Request::GetNode).unwrap();
+    (&stalled).write_all(&request[..request.len() - 1]).unwrap();
+    (&length_only).write_all(&request[..2]).unwrap();
+    assert!(is_at_end(&stalled));
+    assert!(is_at_end(&length_only));
+    send(&idle, &Request::GetNode);
+    assert!(receive(&idle).is_ok());
+}
+
+#[test]
+fn what_is_no_request_is_refused_and_the_node_goes_on() {
+    let framed = |body: &[u8]| [&(body.len() as u32).to_le_bytes(), body].concat();
+    let deep = framed(format!("{{\"version\":1,\"request\":{}", "[".repeat(100_000)).as_bytes());
+    let table: [(&str, Vec<u8>, Errno, bool); 6] = [
+        ("too long", (MAX_REQUEST + 1).to_le_bytes().into(), Errno::MessageSize, false),
+        ("much too long", vec![0xff; 4], Errno::MessageSize, false),
+        ("bytes", framed(b"\0\x01\x02"), Errno::Protocol, false),
+        ("deep", deep, Errno::Protocol, false),
+        (
+            "another version",
+            framed(br#"{"version":9,"request":"get_node"}"#),
+            Errno::ProtocolNotSupported,
+            true,
+        ),
+        ("unknown", framed(br#"{"version":1,"request":"dance"}"#), Errno::NotSupported, true),
+    ];
+    let node = start();
+    for (what, bytes, errno, goes_on) in table {
+        let stream = node.connect();
+        (&stream).write_all(&bytes).unwrap();
+        assert_eq!(receive(&stream), Err(errno), "{what}");
+        if goes_on {
+            send(&stream, &Request::GetNode);
+            assert!(receive(&stream).is_ok(), "{what}");
+        } else {
+            assert!(is_at_end(&stream), "{what}");
+        }
+        node.is_fine();
+    }
+}
+
+#[test]
+fn a_client_that_dies_or_does_not_take_its_answer_costs_only_its_connection() {
+    let node = start_with(|config| {
+        config.patience = Duration::from_millis(20);
+        config.max_clients = 1;
+    });
+    let dying = node.connect();
+    send(&dying, &Request::GetPeerList);
+    let mut some = [0; 100];
+    (&dying).read_exact(&mut some).unwrap();
+    drop(dying);
+
+    let stuck = node.connect();
+    send(&stuck, &Request::GetPeerList);
+    (&stuck).read_exact(&mut some).unwrap();
+    // There is one place, and it is given back in the end.
+    loop {
+        match node.client().call(Request::GetPeerList) {
+            Ok(Reply::Nids(nids)) => break assert_eq!(nids.len(), MANY),
+            Err(Errno::TooManyUsers) => thread::yield_now(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_panic_while_a_request_is_carried_out_is_an_error_of_that_request() {
+    let node = start();
+    let client = node.client();
+    assert_eq!(client.call(Request::GetLnetStats), Err(Errno::Io));
+    assert!(client.call(Request::GetNode).is_ok());
+}
+
+#[test]
+fn of_a_hundred_clients_the_last_sixty_four_stay_and_all_were_served() {
+    let node = start();
+    let clients: Vec<UnixStream> = (0..100)
+        .map(|_| {
+            let stream = node.connect();
+            send(&stream, &Request::GetNode);
+            assert!(receive(&stream).is_ok());
+            stream
+        })
+        .collect();
+    for (number, client) in clients.iter().enumerate() {
+        if number < 36 {
+            assert!(is_at_end(client), "{number}");
+        } else {
+            send(client, &Request::GetNode);
+            assert!(receive(client).is_ok(), "{number}");
+        }
+    }
+}
+
+#[test]
+fn where_all_clients_are_at_work_one_more_is_told_to_come_later() {
+    let node = start_with(|config| config.max_clients = 1);
+    let slow = node.connect();
+    send(&slow, &Request::ConfigRouter(true));
+    node.entered.lock().unwrap().recv().unwrap();
+    assert_eq!(node.client().call(Request::GetNode), Err(Errno::TooManyUsers));
+    node.leave.send(()).unwrap();
+    assert_eq!(receive(&slow), Ok(Reply::Done));
+    node.is_fine();
+}
+
+#[test]
+fn the_status_socket_has_its_mode_and_only_tells() {
+    let node = start_with(|config| config.status_mode = Some(0o640));
+    let path = node.directory.status_socket(&node.config_name);
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+    let control = node.directory.socket(&node.config_name);
+    assert_eq!(fs::metadata(control).unwrap().mode() & 0o777, 0o600);
+    let stream = UnixStream::connect(&path).unwrap();
+    for (request, allowed) in [
+        (Request::GetNode, true),
+        (Request::ResetLnetStats, false),
+        (Request::Unconfigure, false),
+        (Request::GetPeerList, true),
+    ] {
+        send(&stream, &request);
+        let answer = receive(&stream);
+        assert_eq!(answer.is_ok(), allowed, "{request:?}");
+        assert!(allowed || answer == Err(Errno::Access), "{request:?}");
+    }
+    drop(node.server);
+    assert!(!path.exists());
+}
+
+#[test]
+fn who_may_not_use_the_control_socket_reads_by_the_status_socket() {
+    use std::os::unix::fs::PermissionsExt;
+    let node = start_with(|config| config.status_mode = Some(0o600));
+    let control = node.directory.socket(&node.config_name);
+    fs::set_permissions(&control, fs::Permissions::from_mode(0o0)).unwrap();
+    if UnixStream::connect(&control).is_ok() {
+        eprintln!("skipped: this user may do everything");
+        return;
+    }
+    let client = node.client();
+    assert!(client.call(Request::GetNode).is_ok());
+    assert_eq!(client.call(Request::ResetLnetStats), Err(Errno::Access));
+    assert!(client.explain().unwrap().contains("status only"));
+    fs::remove_file(node.directory.status_socket(&node.config_name)).unwrap();
+    let client = node.client();
+    assert_eq!(client.call(Request::GetNode), Err(Errno::Access));
+    assert!(client.explain().unwrap().contains("only the owner and root"));
+}
+
+#[test]
+fn the_socket_of_a_node_that_died_is_replaced_and_that_of_a_living_one_is_not() {
+    let temporary = tempfile::tempdir().unwrap();
+    drop(UnixListener::bind(temporary.path().join("a.sock")).unwrap());
+    let node = start_with(|config| config.directory = RuntimeDir::at(temporary.path()));
+    let node = Fixture { directory: RuntimeDir::at(temporary.path()), ..node };
+    node.is_fine();
+    let config = ControlConfig::new(node.directory.clone(), node.config_name.clone());
+    let (sender, receiver) = (channel().0, channel().1);
+    let other = Fake { entered: Mutex::new(sender), leave: Mutex::new(receiver) };
+    let error = ControlServer::start(config, Arc::new(other)).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
+    node.is_fine();
+    node.server.stop();
+    assert!(node.directory.nodes().unwrap().is_empty());
+}
+
+#[test]
+fn a_socket_that_somebody_else_has_made_is_used_and_left_alone() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("a.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let node = start_with(|config| config.listener = Some(listener));
+    let client = Client::at(RuntimeDir::at(temporary.path()), Some("a".into()));
+    assert!(client.call(Request::GetNode).is_ok());
+    node.server.stop();
+    assert!(path.exists());
+}
+
+#[test]
+fn stopping_ends_idle_and_stalled_clients_and_lets_a_request_have_its_answer() {
+    let node = start();
+    let (idle, stalled, slow) = (node.connect(), node.connect(), node.connect());
+    (&stalled).write_all(&[1, 2]).unwrap();
+    send(&slow, &Request::ConfigRouter(true));
+    node.entered.lock().unwrap().recv().unwrap();
+    thread::scope(|scope| {
+        let stop = scope.spawn(|| node.server.stop());
+        assert!(is_at_end(&idle));
+        assert!(is_at_end(&stalled));
+        node.leave.send(()).unwrap();
+        assert_eq!(receive(&slow), Ok(Reply::Done));
+        stop.join().unwrap();
+    });
+    assert_eq!(node.client().call(Request::GetNode), Err(Errno::NetworkDown));
+}
+
+#[test]
+fn stopping_does_not_wait_for_a_request_that_does_not_end() {
+    let node = start();
+    let slow = node.connect();
+    send(&slow, &Request::ConfigRouter(true));
+    node.entered.lock().unwrap().recv().unwrap();
+    node.server.stop();
+    node.server.stop();
+    assert!(is_at_end(&slow));
+}

@@ -1,0 +1,76 @@
+//! The command line.
+
+use clap::Parser;
+use lnet_dlc::runtime_dir::NodeName;
+use log::LevelFilter;
+use std::path::PathBuf;
+
+/// An LNet node with no program in it: a router, or a node to look at and to try things with.
+///
+/// It is configured by `lnetctl` while it runs; `lnetctl lnet unconfigure` and SIGTERM end it. What it has at
+/// its start comes from a file (--config), from LNET_NETWORKS and its like in the environment if any of them
+/// is set, or from /etc/lnet/lnet.conf if that is there. Without any it is on the loopback only.
+///
+/// Other variables: LNET_RUNTIME_DIR, the directory of the control socket; LNET_STATUS_MODE, an octal mode:
+/// makes a second socket for whom it lets in to see, and not change, the configuration; LNET_DEBUG, as
+/// --log-level; and the tunables of drivers.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub(crate) struct Options {
+    /// The YAML file with the configuration; nets in the environment are passed over
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["loopback_only", "from_environment"])]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Start with no nets but the loopback
+    #[arg(long, conflicts_with = "from_environment")]
+    pub(crate) loopback_only: bool,
+
+    /// Start with the nets that the environment names; read no file but that of LNET_CONFIG
+    #[arg(long)]
+    pub(crate) from_environment: bool,
+
+    /// What the node is called; its control socket is NAME.sock
+    #[arg(long, value_name = "NAME", env = "LNET_NODE", default_value = "lnetd")]
+    pub(crate) node: NodeName,
+
+    /// Write the process's number into this file as long as the node is up
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pid_file: Option<PathBuf>,
+
+    /// How much is logged to standard error: off, error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) log_level: Option<LevelFilter>,
+
+    /// Say what is wrong with the configuration file and end
+    #[arg(long, conflicts_with_all = ["loopback_only", "from_environment"])]
+    pub(crate) check: bool,
+
+    /// Leave the terminal's session and working directory
+    #[arg(long)]
+    pub(crate) detach: bool,
+}
+
+fn level(text: &str) -> Result<LevelFilter, &'static str> {
+    text.parse().map_err(|_| "wanted is off, error, warn, info, debug or trace")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_source_of_configuration() {
+        let parse = |arguments: &[&str]| Options::try_parse_from([&["lnetd"], arguments].concat());
+        assert!(parse(&["--config", "a", "--node", "router-1"]).is_ok());
+        for arguments in [
+            &["--config", "a", "--loopback-only"][..],
+            &["--config", "a", "--from-environment"],
+            &["--loopback-only", "--from-environment"],
+            &["--check", "--loopback-only"],
+            &["--node", "../a"],
+            &["--log-level", "loud"],
+        ] {
+            assert!(parse(arguments).is_err(), "{arguments:?}");
+        }
+    }
+}

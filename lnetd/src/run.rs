@@ -1,0 +1,198 @@
+//! The daemon's life: start, serve, stop.
+
+use crate::options::Options;
+use crate::source::Nets;
+use listenfd::ListenFd;
+use lnet_dlc::{Backend, Reply, Request};
+use lnet_node::{ControlConfig, ControlServer, Node};
+use lnet_wire::{Errno, Pid};
+use sd_notify::NotifyState;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+/// Why the daemon did not come up: the number, and the text for whoever started it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) errno: Errno,
+    text: String,
+}
+
+impl Failure {
+    fn new(errno: Errno, text: impl fmt::Display) -> Self {
+        Self { errno, text: text.to_string() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Runs a node until a signal or a client ends it.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    if options.detach {
+        // Fails where this process leads a session already.
+        let _ = rustix::process::setsid();
+    }
+    let (sender, events) = channel();
+    watch_signals(sender.clone()).map_err(|error| Failure::new((&error).into(), error))?;
+    let nets = Nets::of(options);
+    let file = nets.read().map_err(|errno| {
+        Failure::new(errno, "the configuration file cannot be used; `lnetd --check` says why")
+    })?;
+    let daemon = Arc::new(Daemon { node: OnceLock::new(), events: sender });
+    // First of all, for it says whether there is such a node already. Who asks before the node is up waits.
+    let server = listen(options, Arc::clone(&daemon))?;
+    let node = match start_node(options, &nets) {
+        Ok(node) => node,
+        Err(failure) => {
+            server.close();
+            return Err(failure);
+        }
+    };
+    let complete = file.is_none_or(|file| file.apply(&*node));
+    let pid_file = options.pid_file.clone().map(PidFile::write).transpose();
+    let pid_file = pid_file.inspect_err(|error| log::error!("{error}")).ok();
+    if options.detach {
+        let _ = std::env::set_current_dir("/");
+    }
+    let _ = daemon.node.set(Arc::clone(&node));
+    let status = match complete {
+        true => "up",
+        false => "up, but not all of the configuration file is in force",
+    };
+    log::info!("node {} is {status}", options.node);
+    notify(&[NotifyState::Status(status), NotifyState::Ready]);
+
+    let answer = wait_for_end(&events);
+    notify(&[NotifyState::Stopping, NotifyState::Status("going down")]);
+    node.shutdown();
+    server.close();
+    // From here on a new daemon finds name and ports free: so far the client that ended this one waited.
+    drop((answer, events));
+    server.stop();
+    drop(pid_file);
+    log::info!("node {} is down", options.node);
+    Ok(())
+}
+
+/// Tells whoever supervises this process, if anybody does.
+pub(crate) fn notify(news: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(false, news) {
+        log::debug!("NOTIFY_SOCKET: {error}");
+    }
+}
+
+fn listen(options: &Options, daemon: Arc<Daemon>) -> Result<ControlServer, Failure> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            Failure::new(Errno::Exists, format!("a node {} runs already", options.node))
+        }
+        _ => Failure::new((&error).into(), format!("control socket: {error}")),
+    };
+    let mut config = ControlConfig::from_env(options.node.clone()).map_err(failed)?;
+    let mut passed = ListenFd::from_env();
+    config.listener = passed.take_unix_listener(0).map_err(failed)?;
+    if passed.len() > 1 {
+        config.status_listener = passed.take_unix_listener(1).map_err(failed)?;
+    }
+    ControlServer::start(config, daemon).map_err(failed)
+}
+
+fn start_node(options: &Options, nets: &Nets) -> Result<Arc<Node>, Failure> {
+    let started = nets.start_config().and_then(|mut config| {
+        config.name = options.node.to_string();
+        Node::start(Pid::LUSTRE, config)
+    });
+    started.map_err(|errno| Failure::new(errno, format!("cannot start the node: {}", errno.text())))
+}
+
+/// What ends the daemon or is asked of it.
+enum Event {
+    Signal(i32),
+    /// A client takes the node down. Its answer goes when this is dropped.
+    Unconfigure {
+        _answer: Sender<()>,
+    },
+}
+
+/// Waits until the daemon shall end; returns what a client waits for.
+fn wait_for_end(events: &Receiver<Event>) -> Option<Event> {
+    for event in events {
+        match event {
+            Event::Signal(SIGHUP) => {
+                log::warn!("SIGHUP changes nothing: `lnetctl import FILE` brings in a changed configuration");
+            }
+            Event::Signal(number) => {
+                log::info!("signal {number}: going down");
+                return None;
+            }
+            Event::Unconfigure { .. } => {
+                log::info!("taken down by a client");
+                return Some(event);
+            }
+        }
+    }
+    None
+}
+
+fn watch_signals(events: Sender<Event>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    thread::Builder::new().name("lnet_signals".to_owned()).spawn(move || {
+        for signal in &mut signals {
+            if events.send(Event::Signal(signal)).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// The node as its clients see it: they may end it.
+struct Daemon {
+    /// Set when the node is up.
+    node: OnceLock<Arc<Node>>,
+    events: Sender<Event>,
+}
+
+impl Backend for Daemon {
+    fn call(&self, request: Request) -> Result<Reply, Errno> {
+        let node = self.node.wait();
+        if request != Request::Unconfigure {
+            return node.call(request);
+        }
+        let (answer, down) = channel();
+        let _ = self.events.send(Event::Unconfigure { _answer: answer });
+        // Nothing is ever sent: it ends when the node is down, at once if it was already.
+        let _ = down.recv();
+        Ok(Reply::Done)
+    }
+}
+
+/// A file with this process's number; removed when dropped.
+struct PidFile(PathBuf);
+
+impl PidFile {
+    fn write(path: PathBuf) -> Result<Self, String> {
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let named = |error: io::Error| format!("{}: {error}", path.display());
+        fs::write(&path, format!("{}\n", std::process::id())).map_err(named)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_file(&self.0) {
+            log::warn!("{}: {error}", self.0.display());
+        }
+    }
+}

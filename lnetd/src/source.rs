@@ -1,0 +1,90 @@
+//! Where the configuration at start comes from.
+
+use crate::options::Options;
+use lnet_dlc::import::{self, Source};
+use lnet_dlc::yaml::Purpose;
+use lnet_dlc::{Backend, Report};
+use lnet_node::{CONFIGURATION, StartConfig};
+use lnet_wire::Errno;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The file of the whole machine.
+const DEFAULT_FILE: &str = "/etc/lnet/lnet.conf";
+
+/// Where the nets come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Nets {
+    File(PathBuf),
+    Environment,
+    LoopbackOnly,
+}
+
+impl Nets {
+    /// What the options ask for; see their help.
+    pub(crate) fn of(options: &Options) -> Self {
+        let is_set = |(name, _): &(&str, _)| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        match &options.config {
+            Some(file) => Self::File(file.clone()),
+            None if options.loopback_only => Self::LoopbackOnly,
+            None if options.from_environment || CONFIGURATION.iter().any(is_set) => Self::Environment,
+            None if Path::new(DEFAULT_FILE).exists() => Self::File(DEFAULT_FILE.into()),
+            None => Self::LoopbackOnly,
+        }
+    }
+
+    /// What the node is started with, before any file is read.
+    pub(crate) fn start_config(&self) -> Result<StartConfig, Errno> {
+        StartConfig::from_lookup(|name| match self {
+            Self::Environment => std::env::var(name).ok(),
+            // All other variables are tunables, which always apply.
+            _ if CONFIGURATION.iter().any(|(its, _)| *its == name) => None,
+            _ => std::env::var(name).ok(),
+        })
+    }
+
+    /// The file's text, if there is a file, after everything in it has been found to be right as far as that
+    /// can be said without a node. The log says what is wrong: [`Errno::Invalid`].
+    pub(crate) fn read(&self) -> Result<Option<File>, Errno> {
+        let Self::File(path) = self else { return Ok(None) };
+        let name = path.display().to_string();
+        let text = fs::read_to_string(path).map_err(|error| {
+            log::error!("{name}: {error}");
+            match error.kind() {
+                std::io::ErrorKind::InvalidData => Errno::Invalid,
+                _ => Errno::from(error),
+            }
+        })?;
+        let file = File { name, text };
+        let mut report = Report::new();
+        let (rc, _) = import::check(None, file.source(), &mut report);
+        if rc.is_ok() {
+            return Ok(Some(file));
+        }
+        log::error!("{} cannot be used:\n{}", file.name, report.errors_to_yaml().trim_end());
+        Err(Errno::Invalid)
+    }
+}
+
+/// A configuration file that can be used.
+pub(crate) struct File {
+    name: String,
+    text: String,
+}
+
+impl File {
+    fn source(&self) -> Source<'_> {
+        Source { name: &self.name, text: &self.text }
+    }
+
+    /// Brings the node to what the file says. What the node refuses is logged and left out, as in the kernel:
+    /// a router with one broken interface is still a router. Returns whether all went well.
+    pub(crate) fn apply(&self, node: &dyn Backend) -> bool {
+        let mut report = Report::new();
+        let rc = import::import(node, self.source(), Purpose::Add, &mut report);
+        if !rc.is_ok() {
+            log::error!("{}: not all of it is in force:\n{}", self.name, report.errors_to_yaml().trim_end());
+        }
+        rc.is_ok()
+    }
+}

@@ -1,0 +1,196 @@
+//! The daemon as an operator and a client see it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use lnet_dlc::request::{AddLocalNi, LndTunables, LocalNi, NiTunables, NodeInfo};
+use lnet_dlc::runtime_dir::RuntimeDir;
+use lnet_dlc::{Backend, Client, Reply, Request};
+use lnet_wire::Errno;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+
+const LNETD: &str = env!("CARGO_BIN_EXE_lnetd");
+
+/// A directory for sockets and whatever else a test needs.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn client(&self, node: Option<&str>) -> Client {
+        Client::at(RuntimeDir::at(self.path()), node.map(str::to_owned)).with_daemon(LNETD.as_ref())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(LNETD);
+        command.args(arguments).env("LNET_RUNTIME_DIR", self.path());
+        for name in ["LNET_NETWORKS", "LNET_CONFIG", "LNET_IP2NETS", "LNET_ROUTES", "LNET_NODE", "LNET_DEBUG"]
+        {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Starts a daemon and waits until it says that it is ready. Returns what it said, too.
+    fn start(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> (Child, String) {
+        let news_path = self.path().join("news");
+        let _ = fs::remove_file(&news_path);
+        let news = UnixDatagram::bind(&news_path).unwrap();
+        let mut command = self.command(arguments);
+        command.env("NOTIFY_SOCKET", &news_path).stderr(Stdio::piped());
+        change(&mut command);
+        let child = command.spawn().unwrap();
+        let mut buffer = [0; 4096];
+        let length = news.recv(&mut buffer).unwrap();
+        (child, String::from_utf8_lossy(&buffer[..length]).into_owned())
+    }
+
+    fn sockets(&self) -> usize {
+        RuntimeDir::at(self.path()).nodes().unwrap().len()
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+fn node(client: &Client) -> NodeInfo {
+    let backend: &dyn Backend = client;
+    backend.ask(Request::GetNode).unwrap()
+}
+
+fn nids(client: &Client) -> Vec<String> {
+    let backend: &dyn Backend = client;
+    let all = backend.list::<Box<LocalNi>>(Request::GetLocalNi).unwrap();
+    all.iter().map(|ni| ni.nid.to_string()).collect()
+}
+
+fn ends(output: Child) -> Output {
+    output.wait_with_output().unwrap()
+}
+
+#[test]
+fn configuring_starts_a_daemon_and_unconfiguring_ends_it() {
+    let place = Place::new();
+    let client = place.client(None);
+    assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+    // Twice over: name and socket are free as soon as the first one has been taken down.
+    for _ in 0..2 {
+        assert_eq!(client.call(Request::Configure(false)), Ok(Reply::Done), "{:?}", client.explain());
+        let found = node(&client);
+        assert_eq!((found.name.as_str(), found.process == std::process::id()), ("lnetd", false));
+        assert_eq!(nids(&client), ["0@lo"]);
+        // Nothing to do is success.
+        assert_eq!(client.call(Request::Configure(false)), Ok(Reply::Done));
+        assert_eq!(node(&client).process, found.process);
+        let process = Pid::from_raw(found.process.cast_signed()).unwrap();
+        let process = pidfd_open(process, PidfdFlags::empty()).unwrap();
+        assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
+        assert_eq!(place.sockets(), 0);
+        // Readable when the process has ended.
+        poll(&mut [PollFd::new(&process, PollFlags::IN)], None).unwrap();
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+        assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
+    }
+}
+
+#[test]
+fn a_node_can_be_given_interfaces_while_it_runs() {
+    let place = Place::new();
+    let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
+    let (child, _) = place.start(&["--loopback-only", "--node", "router"], |command| {
+        command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &port);
+        // Passed over.
+        command.env("LNET_NETWORKS", "tcp(127.0.91.9)");
+    });
+    let client = place.client(None);
+    assert_eq!(node(&client).name, "router");
+    let add = AddLocalNi {
+        net: "tcp7".parse().unwrap(),
+        interface: Some("127.0.91.1".into()),
+        tunables: NiTunables::default(),
+        lnd: LndTunables::default(),
+        cpts: None,
+    };
+    assert!(client.call(Request::AddLocalNi(add.clone())).is_ok());
+    assert_eq!(nids(&client), ["0@lo", "127.0.91.1@tcp7"]);
+    // With the node, its ports become free: the next one takes the same.
+    assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
+    let (second, _) = place.start(&["--node", "router"], |command| {
+        command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &port);
+        command.env("LNET_NETWORKS", "tcp7(127.0.91.1)");
+    });
+    assert!(ends(child).status.success());
+    assert_eq!(nids(&client), ["0@lo", "127.0.91.1@tcp7"]);
+    signal(&second, Signal::INT);
+    assert!(ends(second).status.success());
+}
+
+#[test]
+fn a_signal_ends_it_and_nothing_is_left() {
+    let place = Place::new();
+    let pid_file = place.path().join("pid");
+    let arguments = ["--loopback-only", "--pid-file", pid_file.to_str().unwrap()];
+    let (child, news) = place.start(&arguments, |command| {
+        command.env("LNET_STATUS_MODE", "0666");
+    });
+    assert!(news.contains("READY=1"), "{news}");
+    assert_eq!(fs::read_to_string(&pid_file).unwrap(), format!("{}\n", child.id()));
+    assert!(place.path().join("lnetd.sock").exists());
+    assert!(place.path().join("lnetd.status.sock").exists());
+    // A client that stays and says nothing.
+    let idle = UnixStream::connect(place.path().join("lnetd.sock")).unwrap();
+    signal(&child, Signal::HUP);
+    signal(&child, Signal::TERM);
+    let output = ends(child);
+    assert!(output.status.success());
+    drop(idle);
+    assert!(!pid_file.exists());
+    assert_eq!(place.sockets(), 0);
+}
+
+#[test]
+fn a_second_one_of_the_same_name_does_not_start() {
+    let place = Place::new();
+    let (child, _) = place.start(&["--loopback-only"], |_| {});
+    let (second, news) = place.start(&["--loopback-only"], |_| {});
+    assert!(news.contains("ERRNO=17") && news.contains("runs already"), "{news}");
+    assert!(!ends(second).status.success());
+    assert_eq!(node(&place.client(None)).process, child.id());
+    let (third, _) = place.start(&["--loopback-only", "--node", "third"], |_| {});
+    assert_eq!(node(&place.client(Some("third"))).process, third.id());
+    assert_eq!(node(&place.client(None)).process, child.id(), "lnetd is meant where none is named");
+    for child in [child, third] {
+        signal(&child, Signal::TERM);
+        ends(child);
+    }
+}
+
+#[test]
+fn what_is_in_the_way_of_the_start_is_said() {
+    let place = Place::new();
+    let mut command = place.command(&[]);
+    let output = command.env("LNET_NETWORKS", "tcp(no_such_if0)").output().unwrap();
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("no_such_if0"), "{text}");
+    assert_eq!(place.sockets(), 0);
+
+    let output = place.command(&["--config", "/nowhere/lnet.conf"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere/lnet.conf"));
+
+    let output = place.command(&["--loopback-only"]).env("LNET_STATUS_MODE", "rw").output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("LNET_STATUS_MODE"));
+}
