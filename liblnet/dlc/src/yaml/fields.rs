@@ -103,9 +103,8 @@ impl<'a> Fields<'a> {
     /// What nobody has asked for yet: keys, places and values. Of a key that comes twice, the first.
     pub(super) fn others(&self) -> Vec<(&'a str, Place, &'a Node)> {
         let mut seen = HashSet::new();
-        let is_new =
-            |entry: &&Entry| !self.known.contains(&entry.key.as_str()) && seen.insert(entry.key.as_str());
-        self.entries.iter().filter(is_new).map(|it| (it.key.as_str(), it.at, &it.value)).collect()
+        let all = self.entries.iter().map(|it| (it.key.as_str(), it.at, &it.value));
+        all.filter(|(key, ..)| !self.known.contains(key) && seen.insert(*key)).collect()
     }
 
     /// Values under keys that are mere labels: every whole number.
