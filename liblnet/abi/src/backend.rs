@@ -5,14 +5,17 @@
 
 use arc_swap::ArcSwapOption;
 use lnet_core::{Core, Errno};
-use lnet_dlc::{Backend, Reply, Request};
+use lnet_dlc::Backend;
+use lnet_dlc::client::Client;
 use lnet_node::{Node, StartConfig};
 use lnet_wire::Pid;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 static NODE: ArcSwapOption<Node> = ArcSwapOption::const_empty();
 /// How many `LNetNIInit` are in force. Held while the node comes up and goes down.
 static USERS: Mutex<u32> = Mutex::new(0);
+/// The node behind the control socket, for processes without one; made when it is first needed.
+static ELSEWHERE: OnceLock<Arc<Client>> = OnceLock::new();
 
 /// Takes a reference; the first one starts the node with `pid`. Without a pid the node must be up.
 /// Returns how many references there were before.
@@ -55,16 +58,11 @@ pub(crate) fn node() -> Result<Arc<Node>, Errno> {
 pub(crate) fn dlc_backend() -> Arc<dyn Backend + Send + Sync> {
     match NODE.load_full() {
         Some(node) => node,
-        None => Arc::new(Nowhere),
-    }
-}
-
-/// Where nobody answers.
-struct Nowhere;
-
-impl Backend for Nowhere {
-    fn call(&self, _: Request) -> Result<Reply, Errno> {
-        Err(Errno::NetworkDown)
+        None => ELSEWHERE
+            .get_or_init(|| {
+                Arc::new(Client::new(std::env::var("LNET_NODE").ok().filter(|name| !name.is_empty())))
+            })
+            .clone(),
     }
 }
 
