@@ -4,8 +4,12 @@
 #include <arpa/inet.h>
 #include <lnet/lnetconfig/liblnd.h>
 #include <lnet/lnetconfig/lnetconfig_hld.h>
+#include <spawn.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
 
 #define OWN "127.0.0.1@tcp"
 #define NONE (-1)
@@ -203,6 +207,8 @@ static void tunables_in_trees(void)
 
 static void without_a_node(void)
 {
+	/* There is nothing to take down. */
+	CALL(lustre_lnet_config_ni_system(false, false, NONE, &err), 0);
 	CALL(lustre_lnet_show_net(NULL, 0, NONE, &shown, &err, false), -ENETDOWN);
 	CHECK(shown == NULL);
 	CALL(lustre_lnet_show_stats(NONE, &shown, &err), -ENETDOWN);
@@ -524,10 +530,38 @@ static const char *free_port(void)
 	return text;
 }
 
-int main(void)
+/* The same calls in a process that has no node of its own. */
+static int in_another_process(void)
+{
+	shown = NULL;
+	CALL(lustre_lnet_show_net(c("tcp"), 1, NONE, &shown, &err, false), 0);
+	CHECK_STR(string("nid"), OWN);
+	cYAML_free_tree(shown);
+	shown = NULL;
+	CALL(lustre_lnet_config_ni(net_with("tcp3", "127.0.0.1"), NULL, NULL, NULL, -1, NONE, &err), 0);
+	CALL(lustre_lnet_config_ni(net_with("tcp3", "127.0.0.1"), NULL, NULL, NULL, -1, NONE, &err), -EEXIST);
+	CALL(lustre_lnet_del_ni(net_with("tcp3", NULL), NONE, &err), 0);
+	CALL(lustre_lnet_config_ni_system(false, false, NONE, &err), -EBUSY);
+	return failures != 0;
+}
+
+static void from_another_process(char *program)
+{
+	char *arguments[] = { program, c("elsewhere"), NULL };
+	int status = -1;
+	pid_t child;
+
+	CHECK_EQ(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+int main(int argc, char **argv)
 {
 	char directory[] = "/tmp/dlc-run-XXXXXX";
 
+	if (argc > 1)
+		return in_another_process();
 	/* Where no node listens, so that none is found but that of this process. */
 	CHECK(mkdtemp(directory) != NULL);
 	setenv("LNET_RUNTIME_DIR", directory, 1);
@@ -548,6 +582,7 @@ int main(void)
 	files();
 	names_of_the_design_documents();
 	several_threads();
+	from_another_process(argv[0]);
 	CHECK_EQ(LNetNIFini(), 0);
 	without_a_node();
 	rmdir(directory);

@@ -13,8 +13,11 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 static NODE: ArcSwapOption<Node> = ArcSwapOption::const_empty();
 /// Held while the node comes up and goes down.
 static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
-/// Nodes elsewhere, for a process that has none.
-static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| Arc::new(Client::new(None)));
+/// Nodes elsewhere, for a process that has none: the one of the name `LNET_NODE`, if that is set.
+static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
+    let name = std::env::var("LNET_NODE").ok().filter(|name| !name.trim().is_empty());
+    Arc::new(Client::new(name))
+});
 
 struct Users {
     /// How many `LNetNIInit` are in force.
