@@ -2,6 +2,7 @@
 
 use crate::options::Options;
 use lnet_dlc::import::{self, Source};
+use lnet_dlc::networks;
 use lnet_dlc::yaml::Purpose;
 use lnet_dlc::{Backend, Report};
 use lnet_node::{CONFIGURATION, StartConfig};
@@ -35,12 +36,18 @@ impl Nets {
 
     /// What the node is started with, before any file is read.
     pub(crate) fn start_config(&self) -> Result<StartConfig, Errno> {
-        StartConfig::from_lookup(|name| match self {
+        let mut config = StartConfig::from_lookup(|name| match self {
             Self::Environment => std::env::var(name).ok(),
             // All other variables are tunables, which always apply.
             _ if CONFIGURATION.iter().any(|(its, _)| *its == name) => None,
             _ => std::env::var(name).ok(),
-        })
+        })?;
+        let nothing_said = config.networks.is_empty() && config.ip2nets.is_empty();
+        if *self == Self::Environment && nothing_said && config.config_file.is_none() {
+            // As the kernel's modules without parameters.
+            config.networks = networks::parse("tcp").unwrap_or_default();
+        }
+        Ok(config)
     }
 
     /// The file's text, if there is a file, after everything in it has been found to be right as far as that
