@@ -1,9 +1,16 @@
 //! Files of configuration, taken in: `lnetctl import`, `lustre_yaml_*`.
 
-use crate::report::Report;
+mod adding;
+mod checking;
+mod complete_peers;
+mod deleting;
+mod showing;
+
+use crate::model::{Block, DiscoverItem, Item, PingItem};
+use crate::report::{Operation, Report, SeqNo};
 use crate::request::Backend;
-use crate::yaml::Purpose;
-use crate::{Rc, Value};
+use crate::yaml::{Problem, Purpose, read};
+use crate::{Rc, Value, ops};
 
 /// Where the text came from, for messages, and the text.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +24,89 @@ pub struct Source<'a> {
 /// Reads the file and does with it what `purpose` says (DLC sheet 2.13). A file with a problem is not begun.
 /// After that, blocks and items are taken in their order, a failing one does not stop the rest, and what is
 /// returned is the last failure. `lustre_yaml_config`, `_del`, `_show`, `_exec`.
+///
+/// Pings and discoveries are made by [`Purpose::Exec`] only: who adds and wants them too calls twice.
 pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, report: &mut Report) -> Rc {
-    todo!("{source:?} {purpose:?} {report:?} {}", size_of_val(backend))
+    let document = match read(source.text, purpose) {
+        Ok(document) => document,
+        Err(problems) => return report_problems(source.name, purpose, &problems, report),
+    };
+    let apply = match purpose {
+        Purpose::Add => adding::add,
+        Purpose::Del => deleting::del,
+        Purpose::Show => showing::show,
+        Purpose::Exec => exec,
+    };
+    let results = document.blocks.iter().map(|block| apply(backend, block, report));
+    last_failure(results.collect::<Vec<_>>())
 }
 
 /// What importing the file would change, without changing it: against the configuration of `backend`, or
 /// against nothing. Problems of the file are reported as [`import`] reports them.
+///
+/// The value has one key, `check`, with a sequence of changes, each a word and what it is about: `add`,
+/// `set`, `remove`, `conflict` (would be refused), `run` (a ping or a discovery). What is there already is
+/// not in it; with nothing to change it is empty. A conflict is no failure: the result is
+/// [`Rc::OK`] unless the file has problems or the node cannot be asked.
 pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (Rc, Value) {
-    todo!("{source:?} {report:?} {}", backend.is_some())
+    match read(source.text, Purpose::Add) {
+        Ok(document) => checking::check(backend, &document, report),
+        Err(problems) => (report_problems(source.name, Purpose::Add, &problems, report), Value::map()),
+    }
 }
+
+/// Reports every problem, with the file's name before its place; the code of the last is the result.
+fn report_problems(name: &str, purpose: Purpose, problems: &[Problem], report: &mut Report) -> Rc {
+    let results = problems.iter().map(|problem| {
+        let (operation, entity) = reported_as(problem.block, purpose);
+        report.end(operation, entity, problem.seq_no, problem.rc, format_args!("{name}:{problem}"))
+    });
+    last_failure(results.collect::<Vec<_>>())
+}
+
+/// Under which words errors of a block stand (DLC sheet 1.5), with its oddities.
+fn reported_as(block: Option<&'static str>, purpose: Purpose) -> (Operation, &'static str) {
+    let Some(block) = block else { return (Operation::Yaml, "builder") };
+    let operation = match purpose {
+        Purpose::Add => Operation::Add,
+        Purpose::Del => Operation::Del,
+        Purpose::Show => Operation::Show,
+        Purpose::Exec => Operation::Manage,
+    };
+    match (block, purpose) {
+        ("peer", Purpose::Add) => (Operation::Peer, "add"),
+        ("peer", Purpose::Del) => (Operation::Peer, "del"),
+        ("ping" | "discover", _) => (Operation::Manage, block),
+        ("buffers", _) => (operation, "buf"),
+        ("udsp", Purpose::Del) => (Operation::Add, "udsp"),
+        ("ip2nets", _) => (Operation::Add, "ip2nets"),
+        _ => (operation, block),
+    }
+}
+
+/// The last of several results that is a failure.
+fn last_failure(results: impl IntoIterator<Item = Rc>) -> Rc {
+    results.into_iter().filter(|rc| !rc.is_ok()).last().unwrap_or(Rc::OK)
+}
+
+/// Does something with every item; the last failure is the result.
+fn each<T>(items: &[Item<T>], mut one: impl FnMut(&T, SeqNo) -> Rc) -> Rc {
+    items.iter().fold(Rc::OK, |before, item| one(&item.it, item.seq_no).or(before))
+}
+
+fn exec(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
+    match block {
+        Block::Ping(items) => each(items, |PingItem { target, timeout_ms, source }, seq_no| {
+            let timeout_ms = timeout_ms.map_or(1000, |timeout| i32::try_from(timeout).unwrap_or(i32::MAX));
+            let source = source.map(|nid| nid.to_string());
+            ops::ping::ping(backend, &target.to_string(), source.as_deref(), timeout_ms, seq_no, report)
+        }),
+        Block::Discover(items) => each(items, |DiscoverItem { target, force }, seq_no| {
+            ops::ping::discover(backend, &target.to_string(), *force, seq_no, report)
+        }),
+        _ => Rc::OK,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,11 @@ impl SeqNo {
     pub fn from_c(number: i32) -> Self {
         Self(u32::try_from(number).ok())
     }
+
+    /// The number, if there is one.
+    pub const fn number(self) -> Option<u32> {
+        self.0
+    }
 }
 
 /// What one or several DLC calls had to say.

@@ -1,8 +1,18 @@
 //! YAML to the canonical model and back.
+//!
+//! [`tree`]: text to a tree with places. [`forms`]: the tree, in any form that there has been, to the model.
+//! [`conflicts`]: what cannot be true at once. [`write`](mod@write): the model to the form of 2.15.
 
-use crate::SeqNo;
+mod conflicts;
+mod fields;
+mod forms;
+mod scalars;
+mod tree;
+mod write;
+
 use crate::model::{Document, Place};
 use crate::value::Value;
+use crate::{Rc, SeqNo};
 use std::fmt;
 
 /// What is wrong with a file, where, and what would be right.
@@ -10,12 +20,21 @@ use std::fmt;
 pub struct Problem {
     /// Where.
     pub at: Place,
-    /// The block it is in, by its canonical name; none for the file as such.
+    /// The block it is in, by its canonical name; of `global`, the setting. None for the file as such.
     pub block: Option<&'static str>,
     /// The item's `seq_no`.
     pub seq_no: SeqNo,
+    /// What the DLC calls return for it.
+    pub rc: Rc,
     /// What is wrong, and the remedy: one line.
     pub text: String,
+}
+
+impl Problem {
+    /// A problem of the file as such.
+    pub(crate) const fn of_file(at: Place, text: String) -> Self {
+        Self { at, block: None, seq_no: SeqNo::NONE, rc: Rc::BAD_PARAM, text }
+    }
 }
 
 impl fmt::Display for Problem {
@@ -39,11 +58,26 @@ pub enum Purpose {
 
 /// Reads a file of any form (DLC sheet 2 and 3). Every problem is found, in the order of the file; with one,
 /// there is no document. The empty file is an empty document.
+///
+/// To [`Purpose::Exec`] only pings and discoveries matter: other blocks are not looked into and not in the
+/// document.
 pub fn read(text: &str, purpose: Purpose) -> Result<Document, Vec<Problem>> {
-    todo!("{text} {purpose:?}")
+    let entries = tree::entries(text)?;
+    let (document, mut problems) = forms::document(&entries, purpose);
+    if purpose == Purpose::Add {
+        problems.extend(conflicts::conflicts(&document));
+    }
+    // Stable: of two problems in one place, the one that was found first.
+    problems.sort_by_key(|problem| problem.at);
+    if problems.is_empty() { Ok(document) } else { Err(problems) }
 }
 
-/// The document in the form of 2.15 `export --backup`.
+/// The document in the form of 2.15 `export --backup`. Blocks that come several times become one.
 pub fn to_value(document: &Document) -> Value {
-    todo!("{document:?}")
+    write::document(document)
 }
+
+#[cfg(test)]
+mod problem_tests;
+#[cfg(test)]
+mod round_trip_tests;

@@ -1,0 +1,168 @@
+//! `import --add`.
+
+use super::{complete_peers, each};
+use crate::model::{Block, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem};
+use crate::ops::global::Setting;
+use crate::ops::net::NetConfig;
+use crate::ops::peer::Modify;
+use crate::ops::route::RouteConfig;
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{Backend, Peer, Request, Tunable, Tunables};
+use crate::{InterfaceSpec, Rc, interfaces, ip2nets, ops};
+use lnet_wire::{Errno, Nid};
+use std::fmt::Display;
+
+/// The bit of a peer's state that says that it is a gateway (DLC sheet, appendix C).
+const ROUTER_ENABLED: u32 = 1 << 2;
+
+pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
+    match block {
+        Block::Net(items) => each(items, |item, seq_no| net(backend, item, seq_no, report)),
+        Block::Ip2nets(items) => each(items, |item, seq_no| ip2net(backend, item, seq_no, report)),
+        Block::Route(items) => each(items, |item, seq_no| route(backend, item, seq_no, report)),
+        Block::Peer(items) => each(items, |item, seq_no| match item.replace {
+            true => complete_peers::add(backend, item, seq_no, report),
+            false => peer(backend, item, seq_no, report),
+        }),
+        Block::Routing(item) => item
+            .it
+            .map_or(Rc::OK, |enable| ops::routing::enable(backend, enable, item.seq_no, report)),
+        Block::Buffers(item) => {
+            let [tiny, small, large] = item.it.map(as_c);
+            ops::routing::config_buffers(backend, tiny, small, large, item.seq_no, report)
+        }
+        Block::Global(item) => in_order(backend, &item.it).into_iter().fold(Rc::OK, |before, (setting, value)| {
+            ops::global::config(backend, setting, value, item.seq_no, report).or(before)
+        }),
+        Block::Udsp(items) => each(items, |rule, seq_no| {
+            let [src, dst, rte] = [&rule.src, &rule.dst, &rule.rte].map(text);
+            let (src, dst, rte) = (src.as_deref(), dst.as_deref(), rte.as_deref());
+            let index = as_c(rule.index);
+            ops::policy::add(backend, src, dst, rte, rule.action, index, seq_no, report)
+        }),
+        Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => Rc::OK,
+    }
+}
+
+/// As C has it: -1 for nothing.
+pub(super) fn as_c(number: Option<u32>) -> i32 {
+    number.map_or(-1, |number| i32::try_from(number).unwrap_or(i32::MAX))
+}
+
+/// As the operations take it.
+pub(super) fn text<T: Display>(it: &Option<T>) -> Option<String> {
+    it.as_ref().map(T::to_string)
+}
+
+/// Every interface by itself, so that one that is refused does not keep the others from being added.
+fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+    let net = text(&item.net);
+    let mut last = Rc::OK;
+    for NiItem { interface, tunables, lnd, cpts } in &item.nis {
+        let config = NetConfig {
+            net: net.as_deref(),
+            interfaces: interface.iter().cloned().collect(),
+            ip2net: item.ip2net.as_deref(),
+            tunables: *tunables,
+            lnd: *lnd,
+            cpts: cpts.clone(),
+        };
+        last = ops::net::add(backend, &config, seq_no, report).or(last);
+        if item.ip2net.is_some() {
+            // The rule is in place of the interfaces: once is enough.
+            break;
+        }
+    }
+    last
+}
+
+/// A rule that names what this machine does not have so fails, and makes what it does have (DLC sheet 4.1).
+fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+    let host = match interfaces::host_interfaces() {
+        Ok(host) => host,
+        Err(error) => {
+            let text = format!("cannot list this machine's interfaces: {error}");
+            return report.end(Operation::Add, "ip2nets", seq_no, Rc::from(Errno::from(&error)), text);
+        }
+    };
+    let matched = ip2nets::matched(&item.rule, &host);
+    let mut last = Rc::OK;
+    for mismatch in &matched.mismatches {
+        let text = format!("rule for net {}: {mismatch}", item.rule.net);
+        last = report.end(Operation::Add, "ip2nets", seq_no, Errno::Invalid.into(), text);
+    }
+    for InterfaceSpec { name, cpts } in matched.interfaces {
+        let nis = vec![NiItem {
+            interface: Some(InterfaceSpec::named(name)),
+            tunables: item.tunables,
+            lnd: item.lnd,
+            cpts: cpts.or_else(|| item.cpts.clone()),
+        }];
+        let item = NetItem { net: Some(item.rule.net), nis, ip2net: None, detail: None };
+        last = net(backend, &item, seq_no, report).or(last);
+    }
+    last
+}
+
+fn route(backend: &dyn Backend, item: &RouteItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+    let net = text(&item.net);
+    let config = RouteConfig {
+        net: net.as_deref(),
+        gateways: item.gateway.as_deref(),
+        hops: as_c(item.hops),
+        priority: as_c(item.priority),
+        sensitivity: as_c(item.sensitivity),
+    };
+    ops::route::add(backend, config, seq_no, report)
+}
+
+/// A gateway is made by its route and cannot be changed; what is exported has it in both places, and has to
+/// be importable.
+fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+    let primary = text(&item.primary);
+    let is_gateway = item
+        .primary
+        .and_then(|nid| backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)).ok())
+        .is_some_and(|peer| peer.state & ROUTER_ENABLED != 0);
+    if is_gateway {
+        return report.success(Operation::Add, "peer_ni", seq_no);
+    }
+    let what = Modify::Add { multi_rail: item.multi_rail, lock_primary: false };
+    let nids = item.nids.as_deref().filter(|nids| !nids.is_empty()).map(list);
+    ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
+}
+
+/// A list as [`ops::peer::parse_nids`] reads it.
+pub(super) fn list(nids: &[Nid]) -> String {
+    nids.iter().map(Nid::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The order of lnetctl (DLC sheet 2.7), but for settings that bound each other: where the new retry count
+/// does not fit what the node has now, what it depends on comes before it.
+fn in_order(backend: &dyn Backend, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
+    let new = |tunable| settings.iter().find(|(it, _)| *it == Setting::Tunable(tunable)).map(|(_, value)| *value);
+    let needs_more = match (new(Tunable::RetryCount), backend.ask::<Tunables>(Request::GetTunables)) {
+        (Some(retries), Ok(now)) => {
+            retries >= now.transaction_timeout.into() || retries > 0 && now.health_sensitivity == 0
+        }
+        _ => false,
+    };
+    let rank = |setting: Setting| match setting {
+        Setting::Tunable(Tunable::MaxInterfaces) => 0,
+        Setting::NumaRange => 1,
+        Setting::Tunable(Tunable::Discovery) => 2,
+        Setting::Tunable(Tunable::DropAsymRoute) => 3,
+        Setting::Tunable(Tunable::RetryCount) => if needs_more { 7 } else { 4 },
+        Setting::Tunable(Tunable::TransactionTimeout) => 5,
+        Setting::Tunable(Tunable::HealthSensitivity) => 6,
+        Setting::Tunable(Tunable::RecoveryInterval) => 8,
+        Setting::Tunable(Tunable::RouterSensitivity) => 9,
+        Setting::Tunable(Tunable::ResponseTracking) => 10,
+        Setting::Tunable(Tunable::RecoveryLimit) | Setting::LndTimeout => 11,
+    };
+    let mut ordered: Vec<_> =
+        settings.iter().copied().filter(|(setting, _)| *setting != Setting::LndTimeout).collect();
+    ordered.sort_by_key(|(setting, _)| rank(*setting));
+    ordered
+}
+

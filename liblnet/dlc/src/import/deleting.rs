@@ -1,0 +1,94 @@
+//! `import --del`.
+
+use super::adding::{list, text};
+use super::{complete_peers, each};
+use crate::model::{Block, NetItem, PeerItem, UdspItem};
+use crate::ops::global::Setting;
+use crate::ops::peer::Modify;
+use crate::ops::policy::RuleAction;
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{Backend, Request, Tunable, Udsp, UdspAction};
+use crate::{Rc, ops};
+
+pub(super) fn del(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
+    match block {
+        Block::Net(items) => each(items, |item, seq_no| net(backend, item, seq_no, report)),
+        Block::Route(items) => each(items, |item, seq_no| {
+            ops::route::del(backend, text(&item.net).as_deref(), item.gateway.as_deref(), seq_no, report)
+        }),
+        Block::Peer(items) => each(items, |item, seq_no| match item.replace {
+            true => complete_peers::del(backend, item, seq_no, report),
+            false => peer(backend, item, seq_no, report),
+        }),
+        Block::Routing(item) => ops::routing::enable(backend, false, item.seq_no, report),
+        Block::Global(item) => item.it.iter().fold(Rc::OK, |before, (setting, _)| {
+            default_of(*setting)
+                .map_or(Rc::OK, |value| ops::global::config(backend, *setting, value, item.seq_no, report))
+                .or(before)
+        }),
+        Block::Udsp(items) => each(items, |item, seq_no| rule(backend, item, seq_no, report)),
+        Block::Ip2nets(_)
+        | Block::Buffers(_)
+        | Block::Statistics(_)
+        | Block::Ping(_)
+        | Block::Discover(_) => Rc::OK,
+    }
+}
+
+/// The interfaces that are named; the whole net if none is.
+fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+    if item.ip2net.is_some() && item.net.is_none() {
+        // What a rule made is deleted by its net and interface.
+        return Rc::OK;
+    }
+    let specs: Vec<_> = item.nis.iter().filter_map(|ni| ni.interface.clone()).collect();
+    ops::net::del(backend, text(&item.net).as_deref(), &specs, seq_no, report)
+}
+
+/// The whole peer if its NIDs are not named or the primary one is among them.
+fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+    let primary = text(&item.primary);
+    let some = item.nids.as_ref().filter(|nids| item.primary.is_some_and(|primary| !nids.contains(&primary)));
+    let nids = some.filter(|nids| !nids.is_empty()).map(|nids| list(nids));
+    let what = Modify::Del { force: false };
+    ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
+}
+
+/// What `del` sets back, and to what (DLC sheet 2.7); other settings are left as they are.
+const fn default_of(setting: Setting) -> Option<i64> {
+    match setting {
+        Setting::NumaRange => Some(0),
+        Setting::Tunable(Tunable::MaxInterfaces) => Some(200),
+        Setting::Tunable(Tunable::Discovery) => Some(1),
+        Setting::Tunable(Tunable::DropAsymRoute) => Some(0),
+        Setting::Tunable(_) | Setting::LndTimeout => None,
+    }
+}
+
+/// The rule that is about what the item is about, wherever it stands now: deleting renumbers, and so the
+/// indices of an exported file do not hold beyond the first. An item that says nothing but an index means
+/// that; one that says nothing means all.
+fn rule(backend: &dyn Backend, item: &UdspItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+    if item.src.is_none() && item.dst.is_none() && item.rte.is_none() {
+        return ops::policy::del(backend, item.index, seq_no, report);
+    }
+    let is_it = |rule: &&Udsp| {
+        let same = rule.src == item.src && rule.dst == item.dst && rule.rte == item.rte;
+        same && match item.action {
+            RuleAction::Priority(priority) => rule.action == UdspAction::Priority(priority),
+            RuleAction::PreferredList => rule.action == UdspAction::PreferredList,
+            RuleAction::Suited => true,
+        }
+    };
+    match backend.list::<Box<Udsp>>(Request::GetUdsp) {
+        Ok(rules) => match rules.iter().map(|rule| &**rule).find(is_it) {
+            Some(rule) => ops::policy::del(backend, Some(rule.index), seq_no, report),
+            // As with an index that is not there.
+            None => report.success(Operation::Add, "udsp", seq_no),
+        },
+        Err(errno) => {
+            let text = format!("cannot list the selection rules: {}", errno.text());
+            report.end(Operation::Add, "udsp", seq_no, errno.into(), text)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What a file says that cannot be true at once.
+
+use super::Problem;
+use crate::model::{Block, Document, Place};
+use crate::{Rc, SeqNo};
+use lnet_wire::{NetId, Nid};
+use std::collections::HashMap;
+
+/// Every interface that is twice on one net, and every NID that has two peers.
+pub(super) fn conflicts(document: &Document) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut interfaces: HashMap<(NetId, &str), Place> = HashMap::new();
+    let mut nids: HashMap<Nid, (Nid, Place)> = HashMap::new();
+    let mut wrong = |block, at, seq_no: SeqNo, text| {
+        problems.push(Problem { at, block: Some(block), seq_no, rc: Rc::BAD_PARAM, text });
+    };
+    for block in &document.blocks {
+        match block {
+            Block::Net(items) => {
+                for item in items {
+                    let Some(net) = item.it.net else { continue };
+                    for spec in item.it.nis.iter().filter_map(|ni| ni.interface.as_ref()) {
+                        if let Some(first) = interfaces.insert((net, &spec.name), item.at) {
+                            let said = format!(
+                                "interface {} is twice on net {net}, first in the item at {first}; keep one",
+                                spec.name
+                            );
+                            wrong("net", item.at, item.seq_no, said);
+                        }
+                    }
+                }
+            }
+            Block::Peer(items) => {
+                for item in items {
+                    let Some(primary) = item.it.primary else { continue };
+                    for nid in std::iter::once(primary).chain(item.it.nids.iter().flatten().copied()) {
+                        let (owner, first) = *nids.entry(nid).or_insert((primary, item.at));
+                        if owner != primary {
+                            let said = format!(
+                                "NID {nid} is of peer {primary} here and of peer {owner} in the item at {first}; \
+                                 a NID has one peer"
+                            );
+                            wrong("peer", item.at, item.seq_no, said);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    problems
+}

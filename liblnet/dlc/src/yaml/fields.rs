@@ -1,0 +1,152 @@
+//! The keys of one mapping: each is asked for by name, and what nobody asked for is a problem.
+
+use super::tree::{Entry, Kind, Node};
+use super::{Problem, Purpose};
+use crate::model::Place;
+use crate::{Rc, SeqNo};
+use std::collections::HashMap;
+
+/// What is found while a file is read.
+pub(super) struct Reader {
+    /// What the file is read for.
+    pub purpose: Purpose,
+    /// What is wrong so far.
+    pub problems: Vec<Problem>,
+    /// In which block.
+    pub block: Option<&'static str>,
+    /// In which item.
+    pub seq_no: SeqNo,
+}
+
+impl Reader {
+    /// For a file that is read for `purpose`.
+    pub(super) const fn new(purpose: Purpose) -> Self {
+        Self { purpose, problems: Vec::new(), block: None, seq_no: SeqNo::NONE }
+    }
+
+    /// Notes that something at `at` is wrong.
+    pub(super) fn wrong(&mut self, at: Place, text: impl Into<String>) {
+        self.wrong_with(at, Rc::BAD_PARAM, text);
+    }
+
+    /// Notes that something that must be there is missing from what begins at `at`.
+    pub(super) fn missing(&mut self, at: Place, text: impl Into<String>) {
+        self.wrong_with(at, Rc::MISSING_PARAM, text);
+    }
+
+    /// Notes a problem with a code of its own.
+    pub(super) fn wrong_with(&mut self, at: Place, rc: Rc, text: impl Into<String>) {
+        let (block, seq_no) = (self.block, self.seq_no);
+        self.problems.push(Problem { at, block, seq_no, rc, text: text.into() });
+    }
+}
+
+/// The entries of a mapping, and which names have been asked for.
+pub(super) struct Fields<'a> {
+    /// Where the mapping begins.
+    pub at: Place,
+    entries: &'a [Entry],
+    known: Vec<&'static str>,
+    /// What these keys belong to, for messages.
+    of: &'static str,
+}
+
+impl<'a> Fields<'a> {
+    /// The keys of `node`, which is described by `of` in messages. Nothing is a mapping without keys; of
+    /// anything else a problem is noted. Keys that come twice are noted too.
+    pub(super) fn of(node: &'a Node, of: &'static str, reader: &mut Reader) -> Option<Self> {
+        let entries = match &node.kind {
+            Kind::Map(entries) => entries.as_slice(),
+            Kind::Null => &[],
+            Kind::Scalar(_) | Kind::Seq(_) => {
+                reader.wrong(node.at, format!("{of} must be a mapping of keys and values, not {}", node.what()));
+                return None;
+            }
+        };
+        let mut first: HashMap<&str, Place> = HashMap::with_capacity(entries.len());
+        for entry in entries {
+            match first.get(entry.key.as_str()) {
+                Some(at) => {
+                    let said = format!("'{}' is said twice in {of}, first at {at}; keep one", entry.key);
+                    reader.wrong(entry.at, said);
+                }
+                None => drop(first.insert(&entry.key, entry.at)),
+            }
+        }
+        Some(Self { at: node.at, entries, known: Vec::new(), of })
+    }
+
+    /// The value of `key`. A key without a value is as good as none.
+    pub(super) fn get(&mut self, key: &'static str) -> Option<&'a Node> {
+        self.entry(key).map(|entry| &entry.value).filter(|value| !value.is_null())
+    }
+
+    /// Whether `key` is there, with a value or without.
+    pub(super) fn has(&mut self, key: &'static str) -> bool {
+        self.entry(key).is_some()
+    }
+
+    /// `key` with its place and value.
+    pub(super) fn entry(&mut self, key: &'static str) -> Option<&'a Entry> {
+        self.known.push(key);
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Knows these keys and cares for none of them: they are only put out.
+    pub(super) fn ignore(&mut self, keys: &[&'static str]) {
+        self.known.extend_from_slice(keys);
+    }
+
+    /// What nobody has asked for yet: keys, places and values. Of a key that comes twice, the first.
+    pub(super) fn others(&self) -> Vec<(&'a str, Place, &'a Node)> {
+        let mut others: Vec<(&str, Place, &Node)> = Vec::new();
+        for Entry { key, at, value } in self.entries {
+            if !self.known.contains(&key.as_str()) && !others.iter().any(|(other, ..)| other == key) {
+                others.push((key, *at, value));
+            }
+        }
+        others
+    }
+
+    /// Values under keys that are mere labels: every whole number.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = &'a Node> + use<'a> {
+        self.entries.iter().filter(|entry| is_label(&entry.key)).map(|entry| &entry.value)
+    }
+
+    /// Notes keys that nobody asked for.
+    pub(super) fn finish(self, reader: &mut Reader) {
+        self.finish_but(|_| false, reader);
+    }
+
+    /// Notes keys that nobody asked for, unless `known` knows them.
+    pub(super) fn finish_but(self, known: fn(&str) -> bool, reader: &mut Reader) {
+        for entry in self.entries {
+            if self.known.contains(&entry.key.as_str()) || known(&entry.key) {
+                continue;
+            }
+            let remedy = nearest(&entry.key, self.known.iter().copied());
+            reader.wrong(entry.at, format!("{} has no key '{}'{remedy}", self.of, entry.key));
+        }
+    }
+}
+
+/// Whether a key is a whole number.
+pub(super) fn is_label(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `; did you mean '...'?` with the name most like `word`, or nothing.
+pub(super) fn nearest(word: &str, names: impl IntoIterator<Item = &'static str>) -> String {
+    // A word of a file may be of any length; comparing is quadratic.
+    if word.len() > 64 {
+        return String::new();
+    }
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-'], " ");
+    let word = plain(word);
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&word, &plain(name)), name))
+        .filter(|(distance, name)| *distance <= name.len().div_ceil(4).min(3))
+        .min()
+        .map_or_else(String::new, |(_, name)| format!("; did you mean '{name}'?"))
+}

@@ -1,0 +1,94 @@
+//! `global`, `numa` and `statistics`.
+
+use super::super::Purpose;
+use super::super::fields::{Fields, Reader};
+use super::super::scalars::{number, seq_no};
+use super::super::tree::{Entry, Node};
+use crate::model::{Block, Item};
+use crate::ops::global::Setting;
+use crate::request::Tunable;
+use crate::{Rc, SeqNo};
+use std::ops::RangeInclusive;
+
+/// Known and without effect.
+const IGNORED: &[&str] = &["max_recovery_ping_interval", "use_tcp_bonding", "tcp bonding", "tcp_bonding"];
+
+/// The block `global`.
+pub(super) fn global(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+    settings(entry, reader, |key| match key {
+        "max_intf" => Some(Setting::Tunable(Tunable::MaxInterfaces)),
+        _ => Setting::ALL.iter().copied().find(|setting| setting.name() == key),
+    })
+}
+
+/// The block `numa` of 2.10.
+pub(super) fn numa(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+    settings(entry, reader, |key| (key == "range").then_some(Setting::NumaRange))
+}
+
+/// The block `statistics`, which can only be shown.
+pub(super) fn statistics(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+    let number = match entry.value.items().first() {
+        Some(node @ Node { kind: super::Kind::Map(_), .. }) => {
+            Fields::of(node, "statistics", reader).map_or(SeqNo::NONE, |mut fields| seq_no(&mut fields, reader))
+        }
+        _ => SeqNo::NONE,
+    };
+    vec![Block::Statistics(Item { it: (), at: entry.at, seq_no: number })]
+}
+
+fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Setting>) -> Vec<Block> {
+    let block = reader.block;
+    let mut settings: Vec<(Setting, i64)> = Vec::new();
+    let mut item_number = SeqNo::NONE;
+    for node in entry.value.items() {
+        let Some(mut fields) = Fields::of(node, "global", reader) else { continue };
+        item_number = seq_no(&mut fields, reader);
+        fields.ignore(IGNORED);
+        for (key, at, value) in fields.others() {
+            let Some(setting) = named(key) else { continue };
+            reader.block = Some(setting.name());
+            let (range, refused) = range(setting);
+            let value = match reader.purpose {
+                // Only which settings are named matters.
+                Purpose::Show | Purpose::Del | Purpose::Exec => Some(0),
+                Purpose::Add if value.is_null() => None,
+                Purpose::Add => number(value, setting.name(), range, refused, reader),
+            };
+            if settings.iter().any(|(other, _)| *other == setting) {
+                reader.wrong(at, format!("{} is said twice; keep one", setting.name()));
+            }
+            settings.extend(value.map(|value| (setting, value)));
+        }
+        reader.block = block;
+        let names = Setting::ALL.iter().map(|setting| setting.name());
+        fields.ignore(&names.chain(["max_intf", "range"]).filter(|key| named(key).is_some()).collect::<Vec<_>>());
+        fields.finish(reader);
+    }
+    match settings.is_empty() {
+        true => Vec::new(),
+        false => vec![Block::Global(Item { it: settings, at: entry.at, seq_no: item_number })],
+    }
+}
+
+/// What a setting can be on any node, and what DLC returns for anything else: some are judged by the library
+/// and some by the node (DLC sheet 1.6).
+const fn range(setting: Setting) -> (RangeInclusive<i64>, Rc) {
+    let most = i32::MAX as i64;
+    match setting {
+        Setting::NumaRange => (0..=u32::MAX as i64, Rc::BAD_PARAM),
+        Setting::LndTimeout => (0..=most, Rc::BAD_PARAM),
+        Setting::Tunable(tunable) => match tunable {
+            Tunable::MaxInterfaces | Tunable::Discovery | Tunable::RecoveryInterval => {
+                (i32::MIN as i64..=most, Rc::GENERIC)
+            }
+            Tunable::DropAsymRoute => (0..=1, Rc::GENERIC),
+            Tunable::RetryCount => (0..=most, Rc::GENERIC),
+            Tunable::TransactionTimeout => (1..=most, Rc::GENERIC),
+            Tunable::HealthSensitivity => (0..=1000, Rc::GENERIC),
+            Tunable::RouterSensitivity => (0..=100, Rc::GENERIC),
+            Tunable::ResponseTracking => (0..=3, Rc::BAD_PARAM),
+            Tunable::RecoveryLimit => (0..=most, Rc::BAD_PARAM),
+        },
+    }
+}

@@ -1,0 +1,95 @@
+//! The blocks of a file, in every form that there has been (DLC sheet 2, and 3 for older and draft forms).
+//!
+//! A block's reader knows all the forms of its block, because files mix them: what an item says is taken
+//! from wherever one of the forms has it.
+
+mod actions;
+mod global;
+mod net;
+mod peer;
+mod route;
+mod tunables;
+mod udsp;
+
+use super::fields::{Reader, nearest};
+use super::tree::{Entry, Kind, Node};
+use super::{Problem, Purpose};
+use crate::SeqNo;
+use crate::model::{Block, Document, Item};
+
+/// Reads one block.
+type Form = fn(&Entry, &mut Reader) -> Vec<Block>;
+
+/// The top-level keys: each canonical one, and what else has been written for it. lnetctl 2.15 takes any word
+/// that begins with a canonical one.
+const BLOCKS: &[(&str, &[&str], Form)] = &[
+    ("net", &["nets", "networks"], net::net),
+    ("ip2nets", &[], net::ip2nets),
+    ("route", &["routes"], route::route),
+    ("routing", &[], route::routing),
+    ("buffers", &[], route::buffers),
+    ("peer", &["peers"], peer::peer),
+    ("global", &[], global::global),
+    ("numa", &[], global::numa),
+    ("udsp", &["udsps", "policy"], udsp::udsp),
+    ("selection", &[], udsp::selection),
+    ("statistics", &[], global::statistics),
+    ("ping", &[], actions::ping),
+    ("discover", &[], actions::discover),
+];
+
+/// The document that `entries` come to, and what is wrong with them.
+pub(super) fn document(entries: &[Entry], purpose: Purpose) -> (Document, Vec<Problem>) {
+    let mut reader = Reader::new(purpose);
+    let mut document = Document::default();
+    for entry in entries {
+        (reader.block, reader.seq_no) = (None, SeqNo::NONE);
+        let known = BLOCKS.iter().find(|(name, others, _)| *name == entry.key || others.contains(&&*entry.key));
+        let Some((name, _, form)) = known else {
+            let remedy = nearest(&entry.key, BLOCKS.iter().map(|(name, ..)| *name));
+            reader.wrong(entry.at, format!("there is no block '{}'{remedy}", entry.key));
+            continue;
+        };
+        if purpose == Purpose::Exec && !matches!(*name, "ping" | "discover") {
+            continue;
+        }
+        reader.block = Some(match *name {
+            "selection" => "udsp",
+            "numa" => "global",
+            name => name,
+        });
+        document.blocks.extend(form(entry, &mut reader));
+    }
+    (document, reader.problems)
+}
+
+/// Reads every item of a block: the items of a sequence, or one mapping. What `item` reads becomes part of
+/// the block; each may come to several.
+fn items<T>(
+    block: &Entry,
+    reader: &mut Reader,
+    mut item: impl FnMut(&Node, &mut Reader) -> Vec<(T, SeqNo)>,
+) -> Vec<Item<T>> {
+    let mut all = Vec::new();
+    for node in block.value.items() {
+        reader.seq_no = SeqNo::NONE;
+        all.extend(item(node, reader).into_iter().map(|(it, seq_no)| Item { it, at: node.at, seq_no }));
+    }
+    all
+}
+
+/// The blocks of one kind, none if there is nothing in it.
+fn some<T>(items: Vec<Item<T>>, block: fn(Vec<Item<T>>) -> Block) -> Vec<Block> {
+    if items.is_empty() { Vec::new() } else { vec![block(items)] }
+}
+
+/// The values of a mapping whatever its keys, the items of a sequence, or the one value.
+fn values(node: &Node) -> Vec<&Node> {
+    match &node.kind {
+        Kind::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),
+        Kind::Null | Kind::Scalar(_) | Kind::Seq(_) => node.items().iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! `net` and `ip2nets`: canonical, F1 (before multi-rail), F4 and F5 (the design document).
+
+use super::super::Purpose;
+use super::super::fields::{Fields, Reader};
+use super::super::scalars::{count, interface, net as net_of, seq_no, text};
+use super::super::tree::{Entry, Kind, Node};
+use super::tunables::{Said, lnd};
+use super::{items, some, values};
+use crate::interface_spec::split_outside_brackets;
+use crate::ip2nets::Rule;
+use crate::model::{Block, Ip2netsItem, Item, NetItem, NiItem};
+use crate::{InterfaceSpec, SeqNo};
+use lnet_wire::{IpRange, NetId, NetType};
+
+/// What is put out of an NI and not taken in.
+const NI_OUTPUT: &[&str] = &[
+    "nid",
+    "status",
+    "statistics",
+    "sent_stats",
+    "received_stats",
+    "dropped_stats",
+    "udsp info",
+    "health stats",
+    "dev cpt",
+    "tcp bonding",
+    "use_tcp_bonding",
+    "tx_credits",
+    "min_tx_credits",
+    "available_tx_credits",
+    "hwaddr",
+];
+
+enum NetOrRule {
+    Net(NetItem),
+    Rule(Ip2netsItem),
+}
+
+/// The block `net`. Items with a `pattern` are rules for `ip2nets` and become a block of their own.
+pub(super) fn net(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for Item { it, at, seq_no } in items(entry, reader, net_item) {
+        match (it, blocks.last_mut()) {
+            (NetOrRule::Net(it), Some(Block::Net(items))) => items.push(Item { it, at, seq_no }),
+            (NetOrRule::Net(it), _) => blocks.push(Block::Net(vec![Item { it, at, seq_no }])),
+            (NetOrRule::Rule(it), Some(Block::Ip2nets(items))) => items.push(Item { it, at, seq_no }),
+            (NetOrRule::Rule(it), _) => blocks.push(Block::Ip2nets(vec![Item { it, at, seq_no }])),
+        }
+    }
+    blocks
+}
+
+/// The block `ip2nets`.
+pub(super) fn ip2nets(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
+    some(items(entry, reader, ip2nets_item), Block::Ip2nets)
+}
+
+fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
+    let Some(mut fields) = Fields::of(node, "a net", reader) else { return Vec::new() };
+    let number = item_number(&mut fields, reader);
+    let problems = reader.problems.len();
+    let (name, is_canonical) = net_name(&mut fields, reader);
+    let defaults = Said::read(&mut fields, reader);
+    let mut detail = count(&mut fields, "detail", i32::MAX.into(), reader);
+    let pattern = fields.get("pattern");
+    let ip2net = fields.get("ip2net").and_then(|node| text(node, "ip2net", reader));
+    let mut nis = Vec::new();
+    let local = fields.entry("local NI(s)");
+    let is_loopback = name == Some(NetId::LOOPBACK) && reader.purpose != Purpose::Show;
+    for ni in local.map_or(&[][..], |entry| entry.value.items()) {
+        nis.extend(local_ni(ni, &defaults, !is_loopback, &mut detail, reader));
+    }
+    for key in ["interfaces", "intf"] {
+        if let Some(node) = fields.get(key) {
+            nis.extend(interfaces(node, &defaults, &mut detail, reader));
+        }
+    }
+    fields.ignore(NI_OUTPUT);
+    let at = fields.at;
+    fields.finish(reader);
+    if is_loopback {
+        return Vec::new();
+    }
+
+    if let Some(pattern) = pattern {
+        let ranges = ip_ranges(vec![pattern], reader);
+        if name.is_none() && reader.problems.len() == problems {
+            reader.missing(at, "a pattern without its net; add 'net: NAME'");
+        }
+        let interfaces = nis.into_iter().filter_map(with_its_cpts).collect();
+        let Said { tunables, lnd, cpts } = defaults;
+        return name.map_or_else(Vec::new, |net| {
+            let rule = Rule { net, interfaces, ranges };
+            vec![(NetOrRule::Rule(Ip2netsItem { rule, tunables, lnd, cpts }), number)]
+        });
+    }
+    if reader.problems.len() == problems && ip2net.is_none() {
+        complete(reader, at, name, &nis, is_canonical && local.is_none());
+    }
+    if nis.is_empty() && needs_none(name) && reader.purpose == Purpose::Add {
+        nis.push(ni_item(None, defaults.clone()));
+    }
+    if ip2net.is_some() && nis.is_empty() {
+        // The rule brings its interfaces; tunables have no other place to be.
+        nis.push(ni_item(None, defaults));
+    }
+    // With `show`, 2.15 heeds `net` alone: a file of nets shows everything.
+    let net = name.filter(|_| reader.purpose != Purpose::Show || !is_canonical);
+    vec![(NetOrRule::Net(NetItem { net, nis, ip2net: ip2net.map(str::to_owned), detail }), number)]
+}
+
+/// Notes what an item lacks for its purpose.
+fn complete(
+    reader: &mut Reader,
+    at: crate::model::Place,
+    name: Option<NetId>,
+    nis: &[NiItem],
+    lacks_nis: bool,
+) {
+    match (reader.purpose, name) {
+        (Purpose::Add | Purpose::Del, None) => {
+            reader.missing(at, "a net without its name; add 'net type: NAME', such as tcp or o2ib1");
+        }
+        (Purpose::Add, name) if nis.is_empty() && !needs_none(name) => {
+            reader.missing(at, "a net without interfaces; add 'local NI(s)' with 'interfaces' in each item");
+        }
+        (Purpose::Del, _) if lacks_nis => {
+            let said = "which interfaces? add 'local NI(s)'; to delete the whole net, say 'net:' for 'net type:'";
+            reader.missing(at, said);
+        }
+        _ => {}
+    }
+}
+
+/// Gemini has one interface, which has no name.
+fn needs_none(net: Option<NetId>) -> bool {
+    net.is_some_and(|net| net.kind() == NetType::GNI)
+}
+
+/// `net type`, or `net` as before 2.10; and whether it was the former.
+fn net_name(fields: &mut Fields<'_>, reader: &mut Reader) -> (Option<NetId>, bool) {
+    let canonical = fields.get("net type").map(|node| (node.at, net_of(node, "net type", reader)));
+    let older = fields.get("net").map(|node| net_of(node, "net", reader));
+    if let (Some((at, Some(one))), Some(Some(other))) = (canonical, older)
+        && one != other
+    {
+        reader.wrong(at, format!("'net type' says {one} and 'net' says {other}; keep one"));
+    }
+    match (canonical, older) {
+        (_, Some(name)) => (name, false),
+        (Some((_, name)), None) => (name, true),
+        (None, None) => (None, false),
+    }
+}
+
+/// The item's `seq_no`, which the first design document has among the tunables.
+fn item_number(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
+    let direct = seq_no(fields, reader);
+    let tunables = fields.get("tunables").filter(|node| matches!(node.kind, Kind::Map(_)));
+    match tunables.filter(|_| direct == SeqNo::NONE) {
+        // Duplicates are noted when the tunables themselves are read.
+        Some(Node { kind: Kind::Map(entries), at }) => {
+            let only = entries.iter().find(|entry| entry.key == "seq_no").cloned();
+            let node = Node { at: *at, kind: Kind::Map(only.into_iter().collect()) };
+            Fields::of(&node, "tunables", reader).map_or(direct, |mut fields| seq_no(&mut fields, reader))
+        }
+        _ => direct,
+    }
+}
+
+/// One item of `local NI(s)`; several if it names several interfaces.
+fn local_ni(
+    node: &Node,
+    defaults: &Said,
+    needs_interface: bool,
+    detail: &mut Option<u32>,
+    reader: &mut Reader,
+) -> Vec<NiItem> {
+    let Some(mut fields) = Fields::of(node, "an NI", reader) else { return Vec::new() };
+    let said = Said::read(&mut fields, reader).or(defaults);
+    let found = fields.get("interfaces").map(|node| interfaces(node, &said, detail, reader));
+    *detail = (*detail).max(count(&mut fields, "detail", i32::MAX.into(), reader));
+    fields.ignore(NI_OUTPUT);
+    fields.ignore(&["seq_no"]);
+    let at = fields.at;
+    fields.finish(reader);
+    if found.as_ref().is_none_or(Vec::is_empty) && needs_interface && reader.purpose == Purpose::Add {
+        reader.missing(at, "an NI without its interface; add 'interfaces' with '0: NAME' below it");
+    }
+    found.unwrap_or_default()
+}
+
+/// What stands under `interfaces`: labels with names; items with `intf`; or names.
+fn interfaces(
+    node: &Node,
+    defaults: &Said,
+    detail: &mut Option<u32>,
+    reader: &mut Reader,
+) -> Vec<NiItem> {
+    match &node.kind {
+        Kind::Null => Vec::new(),
+        Kind::Scalar(_) => named(node, defaults, reader),
+        Kind::Seq(items) => items.iter().flat_map(|item| interfaces(item, defaults, detail, reader)).collect(),
+        Kind::Map(entries) if entries.iter().any(|entry| entry.key == "intf") => {
+            let Some(mut fields) = Fields::of(node, "an interface", reader) else { return Vec::new() };
+            let said = Said::read(&mut fields, reader).or(defaults);
+            *detail = (*detail).max(count(&mut fields, "detail", i32::MAX.into(), reader));
+            let name = fields.get("intf");
+            fields.ignore(&["seq_no"]);
+            fields.finish(reader);
+            name.map_or_else(Vec::new, |name| named(name, &said, reader))
+        }
+        Kind::Map(entries) => {
+            let mut said = defaults.clone();
+            // 2.9 has the driver's tunables among the interfaces.
+            for entry in entries.iter().filter(|entry| entry.key == "lnd tunables") {
+                said.lnd = lnd(&entry.value, reader);
+            }
+            let names = entries.iter().filter(|entry| entry.key != "lnd tunables");
+            names.flat_map(|entry| named(&entry.value, &said, reader)).collect()
+        }
+    }
+}
+
+/// One NI for each name of a value: usually one name.
+fn named(node: &Node, said: &Said, reader: &mut Reader) -> Vec<NiItem> {
+    specs(node, reader).into_iter().map(|spec| ni_item(Some(spec), said.clone())).collect()
+}
+
+fn specs(node: &Node, reader: &mut Reader) -> Vec<InterfaceSpec> {
+    match &node.kind {
+        Kind::Scalar(text) if text.contains(',') => {
+            let part = |part: &str| Node { at: node.at, kind: Kind::Scalar(part.trim().to_owned()) };
+            split_outside_brackets(text).filter_map(|name| interface(&part(name), reader)).collect()
+        }
+        _ => interface(node, reader).into_iter().collect(),
+    }
+}
+
+/// CPTs at the name win over those said for the NI; here they are in one place.
+fn ni_item(interface: Option<InterfaceSpec>, said: Said) -> NiItem {
+    let Said { tunables, lnd, cpts } = said;
+    match interface {
+        Some(InterfaceSpec { name, cpts: own }) => {
+            NiItem { interface: Some(InterfaceSpec::named(name)), tunables, lnd, cpts: own.or(cpts) }
+        }
+        None => NiItem { interface, tunables, lnd, cpts },
+    }
+}
+
+fn with_its_cpts(ni: NiItem) -> Option<InterfaceSpec> {
+    ni.interface.map(|spec| InterfaceSpec { name: spec.name, cpts: ni.cpts })
+}
+
+fn ip2nets_item(node: &Node, reader: &mut Reader) -> Vec<(Ip2netsItem, SeqNo)> {
+    let Some(mut fields) = Fields::of(node, "a rule of ip2nets", reader) else { return Vec::new() };
+    let number = item_number(&mut fields, reader);
+    let name = fields.get("net-spec").or_else(|| fields.get("net"));
+    if name.is_none() {
+        reader.missing(fields.at, "a rule without its net; add 'net-spec: NAME'");
+    }
+    let net = name.and_then(|node| net_of(node, "net-spec", reader));
+    let Said { tunables, lnd, cpts } = Said::read(&mut fields, reader);
+    let interfaces = fields.get("interfaces").map_or_else(Vec::new, values);
+    let interfaces = interfaces.into_iter().flat_map(|node| specs(node, reader)).collect();
+    let ranges = fields.get("ip-range").map_or_else(Vec::new, values);
+    let ranges = ip_ranges(ranges, reader);
+    fields.finish(reader);
+    let Some(net) = net else { return Vec::new() };
+    vec![(Ip2netsItem { rule: Rule { net, interfaces, ranges }, tunables, lnd, cpts }, number)]
+}
+
+/// IP ranges, with blanks between where a value has several.
+fn ip_ranges(nodes: Vec<&Node>, reader: &mut Reader) -> Vec<IpRange> {
+    let mut ranges = Vec::new();
+    for node in nodes {
+        let Some(text) = text(node, "an IP range", reader) else { continue };
+        for word in text.split_whitespace() {
+            match word.parse() {
+                Ok(range) => ranges.push(range),
+                Err(error) => reader.wrong(node.at, format!("IP range '{word}': {error}")),
+            }
+        }
+    }
+    ranges
+}

@@ -1,0 +1,104 @@
+//! Tunables and CPTs of interfaces: said of one NI, or of an item and so of all its NIs.
+
+use super::super::fields::{Fields, Reader};
+use super::super::scalars::{count, cpts};
+use super::super::tree::Node;
+use crate::CptList;
+use crate::request::{LndTunables, NiTunables};
+
+/// What is said at one level.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said {
+    pub(super) tunables: NiTunables,
+    pub(super) lnd: LndTunables,
+    pub(super) cpts: Option<CptList>,
+}
+
+impl Said {
+    /// Reads `tunables`, `lnd tunables` and `CPT` of an NI or an item. CPTs and the driver's tunables may
+    /// also stand among the tunables.
+    pub(super) fn read(fields: &mut Fields<'_>, reader: &mut Reader) -> Self {
+        let mut said = Self::default();
+        if let Some(node) = fields.get("tunables") {
+            said.read_tunables(node, reader);
+        }
+        if let Some(node) = fields.get("lnd tunables") {
+            said.lnd = lnd(node, reader).or(said.lnd);
+        }
+        if let Some(node) = fields.get("CPT") {
+            said.cpts = cpts(node, reader).or(said.cpts);
+        }
+        said
+    }
+
+    fn read_tunables(&mut self, node: &Node, reader: &mut Reader) {
+        let Some(mut fields) = Fields::of(node, "tunables", reader) else { return };
+        let max = i64::from(i32::MAX);
+        self.tunables = NiTunables {
+            peer_timeout: count(&mut fields, "peer_timeout", max, reader),
+            peer_credits: count(&mut fields, "peer_credits", max, reader),
+            peer_buffer_credits: count(&mut fields, "peer_buffer_credits", max, reader),
+            credits: count(&mut fields, "credits", max, reader),
+        };
+        self.cpts = fields.get("CPT").and_then(|node| cpts(node, reader));
+        if let Some(node) = fields.get("lnd tunables") {
+            self.lnd = lnd(node, reader);
+        }
+        // The first design document has the number here; whoever asked for it has found it.
+        fields.ignore(&["seq_no", "tcp bonding"]);
+        fields.finish(reader);
+    }
+
+    /// This, and what it leaves open from `defaults`.
+    #[must_use]
+    pub(super) fn or(self, defaults: &Self) -> Self {
+        let (mine, theirs) = (self.tunables, defaults.tunables);
+        Self {
+            tunables: NiTunables {
+                peer_timeout: mine.peer_timeout.or(theirs.peer_timeout),
+                peer_credits: mine.peer_credits.or(theirs.peer_credits),
+                peer_buffer_credits: mine.peer_buffer_credits.or(theirs.peer_buffer_credits),
+                credits: mine.credits.or(theirs.credits),
+            },
+            lnd: self.lnd.or(defaults.lnd),
+            cpts: self.cpts.or_else(|| defaults.cpts.clone()),
+        }
+    }
+}
+
+trait Or {
+    /// This, and what it leaves open from `defaults`.
+    fn or(self, defaults: Self) -> Self;
+}
+
+impl Or for LndTunables {
+    fn or(self, defaults: Self) -> Self {
+        Self { conns_per_peer: self.conns_per_peer.or(defaults.conns_per_peer) }
+    }
+}
+
+/// A driver's tunables; those of drivers that are not here are known and passed over.
+pub(super) fn lnd(node: &Node, reader: &mut Reader) -> LndTunables {
+    let Some(mut fields) = Fields::of(node, "lnd tunables", reader) else { return LndTunables::default() };
+    let conns_per_peer = count(&mut fields, "conns_per_peer", 127, reader);
+    fields.ignore(&[
+        "peercredits_hiw",
+        "map_on_demand",
+        "concurrent_sends",
+        "fmr_pool_size",
+        "fmr_flush_trigger",
+        "fmr_cache",
+        "ntx",
+        "nqps",
+        "timeout",
+        "tos",
+        "traffic_class",
+        "traffic_class_num",
+        "auth_key",
+        "prov_major_version",
+        "prov_minor_version",
+        "lnd_timeout",
+    ]);
+    fields.finish(reader);
+    LndTunables { conns_per_peer }
+}

@@ -1,0 +1,151 @@
+//! What is wrong with a file: every kind of problem, with its place, its block and its code.
+
+use super::{Purpose, read};
+use crate::Rc;
+
+/// Line, column, block, code, and a part of the text.
+type Expected = (u32, u32, Option<&'static str>, Rc, &'static str);
+
+fn problems_are(text: &str, purpose: Purpose, expected: &[Expected]) {
+    let problems = read(text, purpose).expect_err(text);
+    let found: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), expected.len(), "{text}\n{}", found.join("\n"));
+    for (problem, (line, column, block, rc, part)) in problems.iter().zip(expected) {
+        let place = (problem.at.line, problem.at.column);
+        assert_eq!((place, problem.block, problem.rc), ((*line, *column), *block, *rc), "{text}\n{problem}");
+        assert!(problem.text.contains(part), "{text}\n{problem}\nhas no '{part}'");
+        assert!(!problem.text.contains('\n'));
+    }
+}
+
+const BAD: Rc = Rc::BAD_PARAM;
+const MISSING: Rc = Rc::MISSING_PARAM;
+
+#[test]
+fn every_kind_of_problem_has_its_place_and_remedy() {
+    let net = Some("net");
+    let peer = Some("peer");
+    let table: &[(&str, &[Expected])] = &[
+        ("bogus:\n  - x: 1\n", &[(1, 1, None, BAD, "no block 'bogus'")]),
+        ("rout:\n  - x: 1\n", &[(1, 1, None, BAD, "did you mean 'route'?")]),
+        ("net: tcp\n", &[(1, 6, net, BAD, "must be a mapping")]),
+        (
+            "net:\n  - net typ: tcp\n    local NI(s):\n      - interfaces: {0: eth0}\n",
+            &[(2, 5, net, BAD, "did you mean 'net type'?")],
+        ),
+        ("net:\n  - net type: tcp\n", &[(2, 5, net, MISSING, "'local NI(s)'")]),
+        ("net:\n  - local NI(s):\n      - interfaces: {0: eth0}\n", &[(2, 5, net, MISSING, "net type")]),
+        ("net:\n  - net type: tcp\n    local NI(s):\n      - nid: 1.2.3.4@tcp\n", &[(4, 9, net, MISSING, "interface")]),
+        (
+            "net:\n  - net type: bogus\n    local NI(s):\n      - interfaces: {0: eth0}\n",
+            &[(2, 15, net, BAD, "unknown network name")],
+        ),
+        (
+            "net:\n  - net type: tcp\n    net: tcp1\n    interfaces: {0: eth0}\n",
+            &[(2, 15, net, BAD, "keep one")],
+        ),
+        (
+            "net:\n  - net: tcp\n    interfaces: {0: eth0}\n    tunables:\n      peer_credit: 8\n      credits: many\n    lnd tunables:\n      conns_per_peer: 128\n    CPT: a\n",
+            &[
+                (5, 7, net, BAD, "did you mean 'peer_credits'?"),
+                (6, 16, net, BAD, "not a whole decimal number"),
+                (8, 23, net, BAD, "not within -1 to 127"),
+                (9, 10, net, BAD, "CPT 'a'"),
+            ],
+        ),
+        (
+            "net:\n  - net: tcp\n    net: tcp1\n    interfaces: {0: eth0}\n",
+            &[(3, 5, net, BAD, "said twice in a net, first at 2:5")],
+        ),
+        (
+            "net:\n  - net: tcp\n    interfaces: {0: eth0}\n  - net: tcp\n    interfaces: {0: eth1, 1: eth0}\n",
+            &[(4, 5, net, BAD, "eth0 is twice on net tcp, first in the item at 2:5")],
+        ),
+        ("net:\n  - net: tcp\n    interfaces: {0: 'eth0 eth1'}\n", &[(3, 21, net, BAD, "no blanks")]),
+        ("net:\n  - net: tcp\n    interfaces: {0: 'eth0[1'}\n", &[(3, 21, net, BAD, "']'")]),
+        ("net:\n  - pattern: 10.0.0.0\n", &[(2, 5, net, MISSING, "'net: NAME'")]),
+        ("net:\n  - net: tcp\n    pattern: 10.0.0.256\n", &[(3, 14, net, BAD, "'10.0.0.256'")]),
+        ("ip2nets:\n  - ip-range: {0: 10.0.0.0}\n", &[(2, 5, Some("ip2nets"), MISSING, "net-spec")]),
+        (
+            "ip2nets:\n  - net-spec: tcp\n    interface: {0: eth0}\n",
+            &[(3, 5, Some("ip2nets"), BAD, "did you mean 'interfaces'?")],
+        ),
+        ("route:\n  - net: tcp1\n", &[(2, 5, Some("route"), MISSING, "gateway")]),
+        (
+            "route:\n  - net: tcp1\n    gateway: 10.0.0.1@tcp\n    hop: 256\n    priority: -2\n    health_sensitivity: 0\n",
+            &[
+                (4, 10, Some("route"), Rc::OUT_OF_RANGE, "255"),
+                (5, 15, Some("route"), Rc::OUT_OF_RANGE, "priority"),
+                (6, 25, Some("route"), Rc::OUT_OF_RANGE, "health_sensitivity"),
+            ],
+        ),
+        (
+            "route:\n  - net: tcp1\n    gateway: 10.0.0.300@tcp\n",
+            &[(3, 14, Some("route"), BAD, "10.0.0.300")],
+        ),
+        ("peer:\n  - peer ni:\n      - nid: 10.0.0.1@tcp\n", &[(2, 5, peer, MISSING, "primary nid")]),
+        (
+            "peer:\n  - primary nid: 10.0.0.1@tcp\n    Multi-Rail: maybe\n",
+            &[(3, 17, peer, BAD, "True or False")],
+        ),
+        ("peer:\n  - primary nid: 5\n", &[(2, 18, peer, BAD, "'5'")]),
+        (
+            "peer:\n  - primary nid: 10.0.0.1@tcp\n    peer ni:\n      - nid: 10.0.0.[9-1]@tcp\n      - id: 10.0.0.1@tcp\n",
+            &[
+                (4, 14, peer, BAD, "nothing there"),
+                (5, 9, peer, MISSING, "without its NID"),
+                (5, 9, peer, BAD, "did you mean 'nid'?"),
+            ],
+        ),
+        (
+            "peer:\n  - primary nid: 10.0.0.1@tcp\n    peer ni:\n      - nid: 10.0.[0-1].[0-99]@tcp\n",
+            &[(4, 14, peer, BAD, "128")],
+        ),
+        (
+            "peer:\n  - primary nid: 10.0.0.1@tcp\n    peer ni:\n      - nid: 10.0.0.2@tcp\n  - primary nid: 10.0.0.2@tcp\n",
+            &[(5, 5, peer, BAD, "10.0.0.2@tcp is of peer 10.0.0.2@tcp here and of peer 10.0.0.1@tcp in the item at 2:5")],
+        ),
+        ("routing:\n  - tiny: 1024\n", &[(2, 5, Some("routing"), BAD, "'buffers'")]),
+        ("routing:\n  enable: 2\n", &[(2, 11, Some("routing"), BAD, "not within 0 to 1")]),
+        ("buffers:\n  tiny: -2\n", &[(2, 9, Some("buffers"), BAD, "tiny")]),
+        (
+            "global:\n    health_sensitivity: 9999\n    response_tracking: 4\n    discover: 1\n",
+            &[
+                (2, 25, Some("health_sensitivity"), Rc::GENERIC, "0 to 1000"),
+                (3, 24, Some("response_tracking"), BAD, "0 to 3"),
+                (4, 5, Some("global"), BAD, "did you mean 'discovery'?"),
+            ],
+        ),
+        ("global:\n    max_intf: 16\n    max_interfaces: 16\n", &[(3, 5, Some("max_interfaces"), BAD, "twice")]),
+        ("udsp:\n  - idx: 0\n", &[(2, 5, Some("udsp"), BAD, "about nothing")]),
+        ("udsp:\n  - src: tcp\n    rte: tcp1\n", &[(2, 5, Some("udsp"), BAD, "do not go together")]),
+        (
+            "udsp:\n  - src: 10.0.0.1.2@tcp\n    priority: 4294967296\n",
+            &[(2, 10, Some("udsp"), BAD, "src"), (3, 15, Some("udsp"), BAD, "priority")],
+        ),
+        ("selection:\n  - type: nid\n    net: tcp\n", &[(2, 5, Some("udsp"), BAD, "'type: net'")]),
+        ("ping:\n  - timeout: 4\n", &[(2, 5, Some("ping"), MISSING, "primary nid")]),
+        ("discover:\n  - primary nid: x@tcp\n    force: 2\n", &[
+            (2, 18, Some("discover"), BAD, "'x@tcp'"),
+            (3, 12, Some("discover"), BAD, "force"),
+        ]),
+    ];
+    for (text, expected) in table {
+        problems_are(text, Purpose::Add, expected);
+    }
+}
+
+#[test]
+fn what_a_deletion_lacks_is_told() {
+    problems_are("net:\n  - net type: tcp\n", Purpose::Del, &[(2, 5, Some("net"), MISSING, "whole net")]);
+    problems_are("net:\n  - status: up\n", Purpose::Del, &[(2, 5, Some("net"), MISSING, "net type")]);
+    problems_are("peer:\n  - Multi-Rail: True\n", Purpose::Del, &[(2, 5, Some("peer"), MISSING, "primary")]);
+}
+
+#[test]
+fn a_problem_has_the_number_of_its_item() {
+    let text = "route:\n  - net: tcp1\n    seq_no: 7\n  - net: tcp2\n";
+    let numbers: Vec<_> =
+        read(text, Purpose::Add).unwrap_err().into_iter().map(|problem| problem.seq_no.number()).collect();
+    assert_eq!(numbers, [Some(7), None]);
+}

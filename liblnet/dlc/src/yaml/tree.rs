@@ -1,0 +1,282 @@
+//! YAML as a tree in which everything knows its place, and every scalar is the text that was written.
+//!
+//! What configuration never needs is refused: anchors, aliases, tags, deep nesting, endless files. So a
+//! file costs time and memory in proportion to its length, whoever wrote it.
+
+use super::Problem;
+use crate::model::Place;
+use yaml_rust::parser::{Event, Parser};
+use yaml_rust::scanner::{Marker, ScanError, TScalarStyle};
+
+/// The most bytes a file may have.
+pub(crate) const MAX_SIZE: usize = 16 << 20;
+/// The most mappings and sequences within each other; a configuration has 8.
+const MAX_DEPTH: usize = 32;
+
+/// One piece of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// Where it begins.
+    pub at: Place,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a piece of a file is.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// Nothing, `~` or `null`.
+    Null,
+    /// Text or number: the text as written, without quotes.
+    Scalar(String),
+    /// Items.
+    Seq(Vec<Node>),
+    /// Keys and values in their order.
+    Map(Vec<Entry>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// The key's text.
+    pub key: String,
+    /// Where the key begins.
+    pub at: Place,
+    /// Its value.
+    pub value: Node,
+}
+
+impl Node {
+    /// The items of a sequence; anything else but nothing is one item.
+    pub(crate) fn items(&self) -> &[Self] {
+        match &self.kind {
+            Kind::Null => &[],
+            Kind::Seq(items) => items,
+            Kind::Scalar(_) | Kind::Map(_) => std::slice::from_ref(self),
+        }
+    }
+
+    /// Whether there is nothing.
+    pub(crate) const fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null)
+    }
+
+    /// What it is, for a message.
+    pub(crate) const fn what(&self) -> &'static str {
+        match self.kind {
+            Kind::Null => "nothing",
+            Kind::Scalar(_) => "a single value",
+            Kind::Seq(_) => "a sequence",
+            Kind::Map(_) => "a mapping",
+        }
+    }
+}
+
+/// Reads the top-level entries of all documents in `text`.
+pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.len() > MAX_SIZE {
+        let said = format!("the file has {} bytes; at most {MAX_SIZE} are read", text.len());
+        return Err(vec![Problem::of_file(Place { line: 1, column: 1 }, said)]);
+    }
+    let tabs = tabs(text);
+    if !tabs.is_empty() {
+        return Err(tabs);
+    }
+    let mut all = Vec::new();
+    for node in documents(text).map_err(|problem| vec![problem])? {
+        match node.kind {
+            Kind::Null => {}
+            Kind::Map(entries) if all.is_empty() => all = entries,
+            Kind::Map(entries) => all.extend(entries),
+            Kind::Scalar(_) | Kind::Seq(_) => {
+                let said = format!("here is {}, not a block such as 'net:' with its items below", node.what());
+                return Err(vec![Problem::of_file(node.at, said)]);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Every line that is indented with a tab.
+fn tabs(text: &str) -> Vec<Problem> {
+    let told = |(index, line): (usize, &str)| {
+        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+        let rest = line[blank..].trim_end_matches('\r');
+        let tab = line[..blank].find('\t').filter(|_| !rest.is_empty() && !rest.starts_with('#'))?;
+        let said = "a tab in the indentation; YAML is indented with blanks".to_owned();
+        Some(Problem::of_file(Place { line: number(index + 1), column: number(tab + 1) }, said))
+    };
+    text.split('\n').enumerate().filter_map(told).collect()
+}
+
+/// A collection that is still open, and the key that waits for its value.
+struct Open {
+    node: Node,
+    key: Option<(String, Place)>,
+}
+
+fn documents(text: &str) -> Result<Vec<Node>, Problem> {
+    let mut parser = Parser::new_from_str(text);
+    let mut roots = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    loop {
+        let (event, marker) = parser.next_token().map_err(|error| syntax(&error, text))?;
+        let at = place(&marker);
+        let (done, anchor, tag) = match event {
+            Event::StreamEnd => return Ok(roots),
+            Event::Nothing | Event::StreamStart | Event::DocumentStart | Event::DocumentEnd => continue,
+            Event::Alias(_) => return Err(Problem::of_file(at, NO_ALIAS.to_owned())),
+            Event::Scalar(text, style, anchor, tag) => (Some(scalar(text, style, at)), anchor, tag),
+            Event::SequenceStart(anchor, tag) => {
+                open.push(Open { node: Node { at, kind: Kind::Seq(Vec::new()) }, key: None });
+                (None, anchor, tag)
+            }
+            Event::MappingStart(anchor, tag) => {
+                open.push(Open { node: Node { at, kind: Kind::Map(Vec::new()) }, key: None });
+                (None, anchor, tag)
+            }
+            Event::SequenceEnd | Event::MappingEnd => (open.pop().map(|open| open.node), 0, None),
+        };
+        if anchor != 0 || tag.is_some() {
+            let said = "anchors ('&') and tags ('!') are not read; write the value itself, in quotes if it \
+                        begins so";
+            return Err(Problem::of_file(at, said.to_owned()));
+        }
+        if open.len() > MAX_DEPTH {
+            return Err(Problem::of_file(at, format!("more than {MAX_DEPTH} levels within each other")));
+        }
+        if let Some(node) = done {
+            match open.last_mut() {
+                None => roots.push(node),
+                Some(parent) => put(parent, node)?,
+            }
+        }
+    }
+}
+
+const NO_ALIAS: &str = "aliases ('*NAME') are not read; a value that begins with '*' needs quotes";
+
+/// Puts a finished node where it belongs.
+fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
+    match (&mut parent.node.kind, parent.key.take()) {
+        (Kind::Seq(items), _) => items.push(node),
+        (Kind::Map(entries), Some((key, at))) => entries.push(Entry { key, at, value: node }),
+        (_, _) => {
+            // A key's text is what it is compared by; `null:` is a key too.
+            let key = match node.kind {
+                Kind::Scalar(text) => text,
+                Kind::Null => "null".to_owned(),
+                Kind::Seq(_) | Kind::Map(_) => {
+                    let said = format!("here is {}, where a key must be", node.what());
+                    return Err(Problem::of_file(node.at, said));
+                }
+            };
+            // The parser tells of a block's mapping at the first colon.
+            parent.node.at = parent.node.at.min(node.at);
+            parent.key = Some((key, node.at));
+        }
+    }
+    Ok(())
+}
+
+fn scalar(text: String, style: TScalarStyle, at: Place) -> Node {
+    let null = style == TScalarStyle::Plain && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL");
+    Node { at, kind: if null { Kind::Null } else { Kind::Scalar(text) } }
+}
+
+/// What the scanner found wrong, with what it usually comes from.
+fn syntax(error: &ScanError, text: &str) -> Problem {
+    let at = place(error.marker());
+    let line = text.lines().nth(at.line as usize - 1).unwrap_or_default();
+    let value = line.split_once(": ").map_or(line, |(_, value)| value).trim_start_matches([' ', '-']);
+    let remedy = match value.chars().next() {
+        Some('*') => "; a value that begins with '*' needs quotes",
+        Some('[') => "; a value that begins with '[' and is no list needs quotes",
+        Some('@' | '`' | '%') => "; a value that begins so needs quotes",
+        _ => "",
+    };
+    Problem::of_file(at, format!("this is not YAML: {}{remedy}", error.info()))
+}
+
+fn place(marker: &Marker) -> Place {
+    // The library counts lines from 1 and columns from 0.
+    Place { line: number(marker.line().max(1)), column: number(marker.col() + 1) }
+}
+
+fn number(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(node: &Node) -> String {
+        match &node.kind {
+            Kind::Null => "null".into(),
+            Kind::Scalar(text) => format!("{text:?}"),
+            Kind::Seq(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
+            Kind::Map(entries) => {
+                let shown = |entry: &Entry| format!("{}@{}={}", entry.key, entry.at, shown(&entry.value));
+                format!("{{{}}}", entries.iter().map(shown).collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+
+    #[test]
+    fn every_scalar_keeps_its_text_and_every_key_its_place() {
+        let table = [
+            ("", ""),
+            ("# only this\n", ""),
+            ("---\n...\n", ""),
+            ("a: 010", "a@1:1=\"010\""),
+            ("a: 'null'\nb:\nc: ~", "a@1:1=\"null\" b@2:1=null c@3:1=null"),
+            ("a:\n- b: 1\n  c: 2\n- b: 3", "a@1:1=[{b@2:3=\"1\" c@3:3=\"2\"} {b@4:3=\"3\"}]"),
+            ("a: [1, {b: 2}]", "a@1:1=[\"1\" {b@1:9=\"2\"}]"),
+            ("a: 1\n---\na: 2\n", "a@1:1=\"1\" a@3:1=\"2\""),
+            ("\u{feff}a: 1\r\nb: 2\r\n", "a@1:1=\"1\" b@2:1=\"2\""),
+            ("local NI(s): 10.0.0.[1-3]@tcp", "local NI(s)@1:1=\"10.0.0.[1-3]@tcp\""),
+        ];
+        for (text, expected) in table {
+            let entries = entries(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+            let shown = entries.iter().map(|it| format!("{}@{}={}", it.key, it.at, shown(&it.value)));
+            assert_eq!(shown.collect::<Vec<_>>().join(" "), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_refused_with_its_place() {
+        let deep = format!("a: {}{}", "[".repeat(100), "]".repeat(100));
+        let table = [
+            ("garbage\n", 1, 1),
+            ("- a\n", 1, 1),
+            ("net:\n\t- net type: tcp\n", 2, 1),
+            ("net:\n  \tx: 1\n", 2, 3),
+            ("a: &x 1\n", 1, 7),
+            ("a: !int 1\n", 1, 9),
+            ("a: *x\n", 1, 4),
+            ("[a]: 1\n", 1, 1),
+            (deep.as_str(), 1, 35),
+        ];
+        for (text, line, column) in table {
+            let problems = entries(text).unwrap_err();
+            assert_eq!(problems[0].at, Place { line, column }, "{text:?} {problems:?}");
+            assert_eq!(problems[0].block, None);
+        }
+        assert!(entries("net:\n  - net type: tcp\n  local: [\n").is_err());
+        assert!(entries(&" ".repeat(MAX_SIZE + 1)).is_err());
+    }
+
+    #[test]
+    fn tabs_in_comments_and_behind_values_are_let_through() {
+        assert!(entries("\t# comment\n\t\na: 1\t# comment\n").is_ok());
+    }
+
+    #[test]
+    fn nesting_without_end_ends() {
+        for text in ["- ".repeat(100_000), "[".repeat(1_000_000), "{a: ".repeat(300_000), "? ".repeat(100_000)] {
+            assert!(entries(&text).is_err());
+        }
+    }
+}
