@@ -90,13 +90,21 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     if !top {
         text.extend_from_slice(b".SH \"SEE ALSO\"\nlnetctl(8)\n");
     }
-    Ok(text)
+    Ok(once(PREAMBLE, &text))
+}
+
+/// What is written before every section and is needed once.
+const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+
+fn once(preamble: &str, text: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text);
+    format!("{preamble}{}", text.replace(preamble, "")).into_bytes()
 }
 
 /// A command of a group: a section, with what would be sections as its parts.
 fn render_part(command: &clap::Command, page: &mut Vec<u8>) -> io::Result<()> {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
-    let man = Man::new(command.clone());
+    let man = Man::new(command.clone().mut_arg("help", |help| help.hide(true)));
     let mut text = Vec::new();
     man.render_description_section(&mut text)?;
     man.render_synopsis_section(&mut text)?;

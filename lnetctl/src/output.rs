@@ -39,7 +39,7 @@ pub fn write(
     }
     let failed = !outcome.rc.is_ok() || outcome.kind == Kind::Export && has_failure(&report.errors);
     if failed {
-        let mut errors = report.errors.clone();
+        let mut errors = failures(&report.errors);
         match (hint, format) {
             (Some(hint), Format::Json) => errors.push("hint", Value::Text(hint.to_owned())),
             (Some(hint), Format::Yaml) => {
@@ -52,6 +52,17 @@ pub fn write(
         err.write_all(text(&errors, format).as_bytes())?;
     }
     Ok(())
+}
+
+/// The tree without what went well.
+fn failures(errors: &Value) -> Value {
+    let Value::Map(operations) = errors else { return errors.clone() };
+    let of_operation = |value: &Value| match value {
+        Value::Seq(items) => Value::Seq(items.iter().filter(|item| has_failure(item)).cloned().collect()),
+        other => other.clone(),
+    };
+    let left = operations.iter().map(|(operation, value)| (operation.clone(), of_operation(value)));
+    Value::Map(left.filter(|(_, value)| !value.is_empty()).collect())
 }
 
 /// Whether an `errno` in the tree is not 0.

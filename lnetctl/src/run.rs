@@ -162,6 +162,13 @@ fn not_parsed(
             let rendered = error.to_string();
             let mut lines = rendered.lines();
             let mut text = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            if text.ends_with(':') {
+                let listed: Vec<&str> =
+                    lines.by_ref().map(str::trim).take_while(|it| !it.is_empty()).collect();
+                let _ = write!(text, " {}", listed.join(", "));
+            }
+            // A setting has one value, without a name of its own.
+            text = text.replace("'<VALUE>'", command.get_name());
             for tip in lines.filter_map(|line| line.trim_start().strip_prefix("tip: ")) {
                 let _ = write!(text, "; {tip}");
             }

@@ -97,6 +97,9 @@ pub struct NetSet {
     /// Connections to one peer, for connections to come: 0 to 127; -1 changes nothing
     #[arg(short = 'm', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub conns_per_peer: Option<i32>,
+    /// For --lnd-timeout [not supported yet]
+    #[arg(long, hide = true)]
+    pub net: Option<String>,
     /// Seconds that the driver has for a message [not supported yet]
     #[arg(long, value_name = "SECONDS", value_parser = number::int)]
     pub lnd_timeout: Option<i32>,

@@ -1,11 +1,12 @@
 //! `lnetctl import`, `lnetctl export`
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use std::path::PathBuf;
 
 /// What is taken in, and what for.
 #[derive(Debug, Args)]
-#[group(id = "purpose", multiple = false, args = ["add", "del", "show", "exec", "check"])]
+#[group(skip)]
+#[command(group(ArgGroup::new("purpose").args(["add", "del", "show", "exec", "check"])))]
 pub struct Import {
     /// The file; standard input without it
     pub file: Option<PathBuf>,

@@ -27,7 +27,8 @@ pub(super) fn run(command: &CptOfNid, cx: &mut Context<'_>) -> Outcome {
         (None, None) => match of_node(cx) {
             Ok(count) => count,
             Err(errno) => {
-                let text = format!("cannot ask the node for its CPU partitions: {errno}; give --ncpt");
+                let reason = errno.text();
+                let text = format!("cannot ask the node for its CPU partitions: {reason}; give --ncpt");
                 return refuse(cx, errno.into(), &text);
             }
         },

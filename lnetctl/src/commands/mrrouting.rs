@@ -25,7 +25,7 @@ fn interfaces(cx: &Context<'_>) -> Result<String, (Rc, String)> {
     let nis: Vec<Box<LocalNi>> = cx
         .node
         .list(Request::GetLocalNi)
-        .map_err(|errno| (errno.into(), format!("cannot read the interfaces: {errno}")))?;
+        .map_err(|errno| (errno.into(), format!("cannot read the interfaces: {}", errno.text())))?;
     let mut names: Vec<String> = Vec::new();
     let tcp = nis.into_iter().filter(|ni| ni.nid.net().to_string().starts_with("tcp"));
     for name in tcp.filter_map(|ni| ni.interface) {
