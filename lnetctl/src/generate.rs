@@ -65,7 +65,11 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).replace(' ', "-");
     let version = env!("CARGO_PKG_VERSION");
     // Pages are found by the name with dashes.
-    let titled = command.clone().display_name(name.clone());
+    let hide = |it: clap::Command| {
+        let hidden = it.is_hide_set() || SHELL_ONLY.contains(&it.get_name());
+        it.hide(hidden)
+    };
+    let titled = command.clone().display_name(name.clone()).mut_subcommands(hide);
     let man = Man::new(titled)
         .title(name.to_uppercase())
         .section("8")
@@ -98,7 +102,8 @@ const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 fn once(preamble: &str, text: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
-    format!("{preamble}{}", text.replace(preamble, "")).into_bytes()
+    format!("{preamble}{}", text.replace(preamble, "").replace(".SH EXTRA", ".SH \"EXIT STATUS\""))
+        .into_bytes()
 }
 
 /// A command of a group: a section, with what would be sections as its parts.

@@ -60,12 +60,15 @@ fn read(file: &Option<PathBuf>, input: &mut dyn Read) -> io::Result<String> {
 pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
     export_all(cx.node, command.backup, &mut cx.report);
     let exported = Outcome { rc: Rc::OK, kind: Kind::Export };
-    // A file that is there is better than one with nothing in it.
-    let (Some(file), false) = (&command.file, cx.report.shown.is_empty()) else { return exported };
+    let Some(file) = &command.file else { return exported };
+    if cx.report.shown.is_empty() {
+        let text = format!("nothing could be read; {} is left as it was", file.display());
+        return Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, Rc::BAD_PARAM, text));
+    }
     let text = output::text(&cx.report.shown, cx.format);
     cx.report.shown = lnet_dlc::Value::map();
     match fs::write(file, text) {
-        Ok(()) => Outcome { rc: Rc::OK, kind: Kind::Export },
+        Ok(()) => exported,
         Err(error) => {
             let text = format!("cannot write {}: {error}", file.display());
             Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, Rc::BAD_PARAM, text))

@@ -50,7 +50,7 @@ impl Backend for Up {
             Request::GetRecoveryQueue(_) => Some(Reply::Nids(vec!["10.0.0.1@tcp".parse().unwrap()])),
             Request::GetNumaRange => Some(Reply::Number(0)),
             Request::GetTunables => Some(Reply::Tunables(tunables())),
-            Request::GetLnetStats => Some(Reply::Stats(Box::new(LnetStats::default()))),
+            Request::GetLnetStats => Some(Reply::Stats(Box::<LnetStats>::default())),
             Request::PingPeer(Ping { target, .. }) => return ping(target.nid),
             Request::AddPeerNi(_) => return Err(Errno::Exists),
             _ => Some(Reply::Done),
