@@ -22,6 +22,7 @@ override CARGO_TARGET_DIR := $(abspath $(CARGO_TARGET_DIR))
 RELEASE := $(CARGO_TARGET_DIR)/release
 C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
 LIBRARY := $(RELEASE)/liblnet.so.1
+LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 .PHONY: help demo test bench bench-quick lint headers install build clean
@@ -35,19 +36,27 @@ help:
 	@echo "make bench-quick  the side-by-side only, short, printed and not written anywhere"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
+<<<<<<< HEAD
 	@echo "make generated-files  makes lnetctl's manual pages (docs/man) and completions/ anew"
 	@echo "make install    library, headers, lnetctl and its manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=)"
+=======
+	@echo "make install    libraries, headers and lnet.pc under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=)"
+>>>>>>> main
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
 
-build: $(LIBRARY)
+build: $(LIBRARY) $(LNETCONFIG)
 
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
 $(LIBRARY): FORCE
 	@scripts/setup build
 	cargo build --release --package lnet --package lnetctl
 	@ln -sf liblnet.so $@
+
+# Programs that were linked to liblnetconfig need a library of that name; what they call is in liblnet.
+$(LNETCONFIG): scripts/liblnetconfig.c $(LIBRARY)
+	$(CC) $(CFLAGS) -shared -fPIC -Wl,-soname,$(@F) -Wl,--no-as-needed $< -o $@ -L$(RELEASE) -llnet
 
 .PHONY: FORCE
 FORCE:
@@ -112,10 +121,12 @@ clean:
 
 HEADERS = $(shell cd include && find . -name '*.h')
 
-install: $(LIBRARY)
+install: $(LIBRARY) $(LNETCONFIG)
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 755 $(RELEASE)/liblnet.so $(DESTDIR)$(LIBDIR)/liblnet.so.1
 	ln -sf liblnet.so.1 $(DESTDIR)$(LIBDIR)/liblnet.so
+	install -m 755 $(LNETCONFIG) $(DESTDIR)$(LIBDIR)/liblnetconfig.so.4
+	install -m 644 scripts/liblnetconfig.so $(DESTDIR)$(LIBDIR)/liblnetconfig.so
 	cd include && for header in $(HEADERS); do \
 		install -D -m 644 $$header $(DESTDIR)$(INCLUDEDIR)/$$header || exit 1; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \

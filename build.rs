@@ -22,13 +22,16 @@ fn main() {
 }
 
 fn export_symbols() {
-    let mut script = format!("{} {{\n  global:\n", exported::SYMBOL_VERSION);
-    for export in exported::EXPORTED {
-        let name = export.name;
-        script.push_str(&format!("    {name};\n"));
-        println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym={name}=_{name}");
+    let mut script = String::new();
+    for (version, rest) in [(exported::SYMBOL_VERSION, "  local: *;\n"), (exported::LNETCONFIG_VERSION, "")] {
+        script.push_str(&format!("{version} {{\n  global:\n"));
+        for export in exported::EXPORTED.iter().filter(|export| export.version() == version) {
+            let name = export.name;
+            script.push_str(&format!("    {name};\n"));
+            println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym={name}=_{name}");
+        }
+        script.push_str(&format!("{rest}}};\n"));
     }
-    script.push_str("  local: *;\n};\n");
 
     let path = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("lnet.map");
     if let Err(error) = fs::write(&path, script) {

@@ -349,7 +349,7 @@ static void commands(void)
 	LIBCFS_IOC_INIT(data);
 	CHECK_EQ(LNetCtl(0, &data), -EINVAL);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_PEER + 1, &data), -EINVAL);
-	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_ROUTE, &data), -EOPNOTSUPP);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_NOTIFY_ROUTER, &data), -EOPNOTSUPP);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NI, &data), 0);
 	CHECK_EQ(data.ioc_nid, loopback().nid);
 	data.ioc_count = 1000;

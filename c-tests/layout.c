@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Every size, offset and constant of the C API sheet. There is nothing to run: it compiles or not. */
+#include <lnet/lnetconfig/liblnetconfig.h>
 #include <libcfs/libcfs.h>
 #include <libcfs/util/ioctl.h>
 #include <lnet/api.h>
@@ -326,6 +327,9 @@ SIZE(struct lnet_ioctl_pool_cfg, 52);
 AT(struct lnet_ioctl_pool_cfg, pl_routing, 48);
 SIZE(struct lnet_ioctl_config_lnd_cmn_tunables, 20);
 SIZE(struct lnet_ioctl_config_o2iblnd_tunables, 32);
+SIZE(struct lnet_ioctl_config_socklnd_tunables, 8);
+AT(struct lnet_ioctl_config_socklnd_tunables, lnd_conns_per_peer, 4);
+SIZE(struct lnet_lnd_tunables, 32);
 SIZE(struct lnet_ioctl_config_lnd_tunables, 52);
 AT(struct lnet_ioctl_config_lnd_tunables, lt_tun, 20);
 SIZE(struct lnet_fault_attr, 96);
@@ -335,6 +339,41 @@ AT(struct lnet_fault_attr, fa_msg_mask, 24);
 AT(struct lnet_fault_attr, u, 32);
 SIZE(struct lnet_fault_stat, 104);
 AT(struct lnet_fault_stat, u, 40);
+SIZE(struct cYAML, 72);
+AT(struct cYAML, cy_next, 0);
+AT(struct cYAML, cy_prev, 8);
+AT(struct cYAML, cy_child, 16);
+AT(struct cYAML, cy_type, 24);
+AT(struct cYAML, cy_valuestring, 32);
+AT(struct cYAML, cy_valueint, 40);
+AT(struct cYAML, cy_valuedouble, 48);
+AT(struct cYAML, cy_string, 56);
+AT(struct cYAML, cy_user_data, 64);
+SIZE(struct lnet_dlc_network_descr, 40);
+AT(struct lnet_dlc_network_descr, nw_id, 16);
+AT(struct lnet_dlc_network_descr, nw_intflist, 24);
+SIZE(struct lnet_dlc_intf_descr, 40);
+AT(struct lnet_dlc_intf_descr, intf_name, 16);
+AT(struct lnet_dlc_intf_descr, cpt_expr, 32);
+SIZE(struct lnet_ud_net_descr, 24);
+SIZE(struct lnet_ud_nid_descr, 40);
+SIZE(struct lnet_udsp, 152);
+AT(struct lnet_udsp, udsp_idx, 16);
+AT(struct lnet_udsp, udsp_src, 24);
+AT(struct lnet_udsp, udsp_rte, 104);
+AT(struct lnet_udsp, udsp_action_type, 144);
+AT(struct lnet_udsp, udsp_action, 148);
+SIZE(union lnet_udsp_action, 4);
+IS(CYAML_TYPE_FALSE, 0);
+IS(CYAML_TYPE_OBJECT, 6);
+IS(LUSTRE_CFG_RC_NO_ERR, 0);
+IS(LUSTRE_CFG_RC_BAD_PARAM, -1);
+IS(LUSTRE_CFG_RC_MARSHAL_FAIL, -10);
+IS(LNETCTL_CONFIG_CMD, 1);
+IS(LNETCTL_ADD_CMD, 3);
+IS(LNETCTL_DEL_CMD, 4);
+IS(LNETCTL_LAST_CMD, 8);
+IS(EN_LNET_UDSP_ACTION_PREFERRED_LIST, 2);
 IS(LNET_MAX_STR_LEN, 128);
 IS(LNET_MAX_SHOW_NUM_CPT, 128);
 IS(MAX_NUM_SHOW_ENTRIES, 32);

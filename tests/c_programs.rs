@@ -4,6 +4,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../liblnet/abi/exported.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod exported;
+
+use exported::EXPORTED;
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -11,6 +17,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const STRICT: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
+/// What is also run with the tools that watch the memory.
+const PROGRAMS: [&str; 8] =
+    ["nidstr", "api_errors", "loopback", "threads", "two_nodes", "cyaml", "dlc", "control"];
 
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
@@ -70,6 +79,93 @@ fn two_processes_move_every_size_both_ways() {
 }
 
 #[test]
+fn control_commands_change_and_tell_the_configuration() {
+    run("control", &[], &[]);
+}
+
+#[test]
+fn yaml_trees_are_made_read_printed_and_freed() {
+    run("cyaml", &[], &[]);
+}
+
+#[test]
+fn every_dlc_call_acts_on_the_node_of_its_process() {
+    run("dlc", &[], &[]);
+}
+
+#[test]
+fn the_c_programs_use_every_function_of_liblnetconfig() {
+    let source: String = ["cyaml.c", "dlc.c"]
+        .map(|file| fs::read_to_string(root().join("c-tests").join(file)).unwrap())
+        .concat();
+    let words: BTreeSet<&str> = source.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let unused: Vec<&str> = EXPORTED
+        .iter()
+        .filter(|export| export.is_lnetconfig())
+        .map(|export| export.name)
+        .filter(|name| !words.contains(name))
+        .collect();
+    assert!(unused.is_empty(), "{unused:?}");
+}
+
+/// As `make install` makes it: `liblnetconfig.so.4` without code, and a linker script for `-llnetconfig`.
+#[test]
+fn programs_for_liblnetconfig_find_it_in_liblnet() {
+    if !installed("gcc") {
+        println!("skipped: no gcc");
+        return;
+    }
+    let out = out_dir("lnetconfig");
+    let gcc = |args: &[&str]| {
+        let output = Command::new("gcc").current_dir(&out).args(args).output().unwrap();
+        succeeded(&output, &args.join(" "));
+    };
+    let needs = |program: &str, library: &str| {
+        let output = Command::new("readelf").arg("-d").arg(out.join(program)).output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(library))
+    };
+    let include = format!("-I{}", root().join("include").display());
+    let cyaml = root().join("c-tests/cyaml.c").display().to_string();
+    let empty = root().join("scripts/liblnetconfig.c").display().to_string();
+
+    // A program that was linked to another liblnetconfig.so.4, before.
+    let functions = EXPORTED.iter().filter(|export| export.is_lnetconfig());
+    let others: String = functions.map(|export| format!("void {}(void) {{}}\n", export.name)).collect();
+    fs::write(out.join("other.c"), others).unwrap();
+    fs::create_dir_all(out.join("other")).unwrap();
+    gcc(&[
+        "-shared",
+        "-fPIC",
+        "-w",
+        "-Wl,-soname,liblnetconfig.so.4",
+        "other.c",
+        "-o",
+        "other/liblnetconfig.so",
+    ]);
+    gcc(&["-std=gnu11", "-pthread", &include, &cyaml, "-o", "before", "-Lother", "-llnetconfig"]);
+    assert!(!needs("before", "liblnet.so.1"));
+
+    gcc(&[
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,liblnetconfig.so.4",
+        "-Wl,--no-as-needed",
+        &empty,
+        "-o",
+        "liblnetconfig.so.4",
+        "-L.",
+        "-llnet",
+    ]);
+    fs::copy(root().join("scripts/liblnetconfig.so"), out.join("liblnetconfig.so")).unwrap();
+    gcc(&["-std=gnu11", "-pthread", &include, &cyaml, "-o", "now", "-L.", "-llnetconfig"]);
+
+    for program in ["before", "now"] {
+        let output = Command::new(out.join(program)).env("LD_LIBRARY_PATH", &out).output().unwrap();
+        succeeded(&output, program);
+    }
+}
+
+#[test]
 fn valgrind_finds_nothing() {
     if !installed("valgrind") {
         println!("skipped: no valgrind");
@@ -87,7 +183,7 @@ fn valgrind_finds_nothing() {
         "--errors-for-leak-kinds=definite",
         &suppressions,
     ];
-    for program in ["nidstr", "api_errors", "loopback", "threads", "two_nodes"] {
+    for program in PROGRAMS {
         run(program, &["-DUNDER_VALGRIND"], &valgrind);
     }
 }
@@ -104,7 +200,7 @@ fn the_address_sanitizer_finds_nothing() {
         println!("skipped: the address sanitizer does not work here");
         return;
     }
-    for program in ["nidstr", "api_errors", "loopback", "threads", "two_nodes"] {
+    for program in PROGRAMS {
         run(program, &flags, &[]);
     }
 }

@@ -44,12 +44,26 @@ struct lnet_ioctl_config_o2iblnd_tunables {
 	__u16 lnd_ntx;
 };
 
+/** What can be tuned on TCP. */
+struct lnet_ioctl_config_socklnd_tunables {
+	__u32 lnd_version;
+	/** Connections to each peer; 0 leaves the default. */
+	__u16 lnd_conns_per_peer;
+	__u16 lnd_pad;
+};
+
+/** What can be tuned, by kind of network. */
+struct lnet_lnd_tunables {
+	union {
+		struct lnet_ioctl_config_o2iblnd_tunables lnd_o2ib;
+		struct lnet_ioctl_config_socklnd_tunables lnd_sock;
+	} lnd_tun_u;
+};
+
 /** What can be tuned, common and by kind of network. */
 struct lnet_ioctl_config_lnd_tunables {
 	struct lnet_ioctl_config_lnd_cmn_tunables lt_cmn;
-	union {
-		struct lnet_ioctl_config_o2iblnd_tunables lnd_o2ib;
-	} lt_tun;
+	struct lnet_lnd_tunables lt_tun;
 };
 
 /** Follows lnet_ioctl_config_data in the answer to IOC_LIBCFS_GET_NET. */

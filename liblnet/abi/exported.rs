@@ -17,8 +17,22 @@ const fn export(name: &'static str, header: &'static str, users: &'static str) -
     Export { name, header, users }
 }
 
-/// The version of every symbol.
+/// The version of every symbol but those of liblnetconfig.
 pub const SYMBOL_VERSION: &str = "LNET_2.10";
+/// The version of liblnetconfig's symbols.
+pub const LNETCONFIG_VERSION: &str = "LNETCONFIG_2.15";
+
+impl Export {
+    /// Whether it is one of liblnetconfig's.
+    pub fn is_lnetconfig(&self) -> bool {
+        self.header.starts_with("lnet/lnetconfig/")
+    }
+
+    /// The version of its symbol.
+    pub fn version(&self) -> &'static str {
+        if self.is_lnetconfig() { LNETCONFIG_VERSION } else { SYMBOL_VERSION }
+    }
+}
 
 /// All of them.
 pub const EXPORTED: &[Export] = &[
@@ -80,4 +94,87 @@ pub const EXPORTED: &[Export] = &[
     export("l_ioctl", "libcfs/util/ioctl.h", ""),
     export("register_ioc_dev", "libcfs/util/ioctl.h", ""),
     export("unregister_ioc_dev", "libcfs/util/ioctl.h", ""),
+    export("cYAML_free_tree", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_clean_usr_data", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_create_object", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_create_seq", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_create_seq_item", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_create_string", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_create_number", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_insert_sibling", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_insert_child", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_build_error", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_get_object_item", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_find_object", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_get_next_seq_item", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_is_sequence", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_print_tree", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_print_tree2file", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_dump", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_load", "lnet/lnetconfig/cyaml.h", ""),
+    export("cYAML_build_tree", "lnet/lnetconfig/cyaml.h", ""),
+    export("lustre_lnet_config_lib_init", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_lib_uninit", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_ni_system", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_init_nw_descr", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_parse_interfaces", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_ni", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_del_ni", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_net", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_ni_healthv", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_ni_conns_per_peer", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_setup_mrrouting", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_calc_service_id", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_calc_cpt_of_nid", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_route", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_del_route", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_route", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_enable_routing", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_buffers", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_routing", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_modify_peer", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_peer", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_list_peer", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_peer_ni_healthv", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_set_peer_state", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_parse_nidstr", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_ping_nid", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_discover_nid", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_numa_range", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_numa_range", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_max_intf", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_max_intf", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_discovery", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_discovery", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_drop_asym_route", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_drop_asym_route", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_retry_count", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_retry_count", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_transaction_to", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_transaction_to", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_hsensitivity", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_hsensitivity", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_recov_intrv", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_recov_intrv", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_rtr_sensitivity", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_rtr_sensitivity", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_response_tracking", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_response_tracking", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_recovery_limit", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_recovery_limit", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_lnd_timeout", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_stats", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_reset_stats", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_local_ni_recovq", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_peer_ni_recovq", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_add_udsp", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_del_udsp", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_udsp", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_yaml_config", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_yaml_del", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_yaml_show", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_yaml_exec", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_net_show_tunables", "lnet/lnetconfig/liblnd.h", ""),
+    export("lustre_ni_show_tunables", "lnet/lnetconfig/liblnd.h", ""),
+    export("lustre_yaml_extract_lnd_tunables", "lnet/lnetconfig/liblnd.h", ""),
 ];

@@ -109,7 +109,7 @@ fn listen(options: &Options, daemon: Arc<Daemon>) -> Result<ControlServer, Failu
 
 fn start_node(options: &Options, nets: &Nets) -> Result<Arc<Node>, Failure> {
     let started = nets.start_config().and_then(|mut config| {
-        config.name = options.node.to_string();
+        config.name = options.node.clone();
         Node::start(Pid::LUSTRE, config)
     });
     started.map_err(|errno| Failure::new(errno, format!("cannot start the node: {}", errno.text())))

@@ -194,3 +194,61 @@ fn what_is_in_the_way_of_the_start_is_said() {
     let output = place.command(&["--loopback-only"]).env("LNET_STATUS_MODE", "rw").output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("LNET_STATUS_MODE"));
 }
+
+/// The sample that is installed, with its configuration in force: one `#` taken away.
+fn sample_in_force() -> String {
+    let sample = fs::read_to_string(SAMPLE).unwrap();
+    let take_away = |line: &str| match line.strip_prefix('#') {
+        Some(rest) if !rest.starts_with('#') => rest.to_owned(),
+        _ => line.to_owned(),
+    };
+    sample.lines().map(|line| take_away(line) + "\n").collect()
+}
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../packaging/lnet.conf");
+
+#[test]
+fn a_file_is_checked_without_starting_a_node() {
+    let place = Place::new();
+    let check = |file: &str| {
+        let output = place.command(&["--check", "--config", file]).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(check(SAMPLE), (true, String::new()));
+    let file = place.path().join("lnet.conf");
+    fs::write(&file, sample_in_force()).unwrap();
+    assert_eq!(check(file.to_str().unwrap()), (true, String::new()));
+    fs::write(&file, "net:\n    - net type: nonsense\n").unwrap();
+    let (fine, text) = check(file.to_str().unwrap());
+    assert!(!fine && text.contains("nonsense"), "{text}");
+    let (child, news) = place.start(&["--config", file.to_str().unwrap()], |_| {});
+    assert!(news.contains("ERRNO=22"), "{news}");
+    assert!(!ends(child).status.success());
+}
+
+#[test]
+fn a_daemon_has_what_its_file_says_and_goes_on_without_what_is_refused() {
+    let place = Place::new();
+    let file = place.path().join("lnet.conf");
+    let text = "\
+net:
+    - net type: tcp3
+      local NI(s):
+        - interfaces:
+              0: 127.0.92.1
+    - net type: tcp4
+      local NI(s):
+        - interfaces:
+              0: no_such_if0
+";
+    fs::write(&file, text).unwrap();
+    let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
+    let (child, news) = place.start(&["--config", file.to_str().unwrap()], |command| {
+        command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &port);
+    });
+    assert!(news.contains("READY=1") && news.contains("not all"), "{news}");
+    assert_eq!(nids(&place.client(None)), ["0@lo", "127.0.92.1@tcp3"]);
+    signal(&child, Signal::TERM);
+    let output = ends(child);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no_such_if0"));
+}

@@ -26,6 +26,7 @@ const C_SPELLINGS: &[(&str, &str)] = &[
     ("EnumUnlink", "enum lnet_unlink"),
     ("EnumInsPos", "enum lnet_ins_pos"),
     ("EnumAckReq", "enum lnet_ack_req"),
+    ("EnumCyamlType", "enum cYAML_object_type"),
 ];
 
 /// Writes the headers into `LNET_HEADERS_DIR`, or into `OUT_DIR/include` without it.
@@ -40,7 +41,7 @@ pub(crate) fn generate() {
 
     let items = items(&c_of_rust());
     let mut placed = BTreeSet::new();
-    for template in templates(Path::new(TEMPLATES)) {
+    for template in files_below(Path::new(TEMPLATES), "in") {
         let text = fs::read_to_string(&template).unwrap_or_default();
         let header = fill(&text, &items, &mut placed, &template);
         let name = template.strip_prefix(TEMPLATES).unwrap_or(&template).with_extension("");
@@ -83,16 +84,15 @@ fn c_of_rust() -> String {
             "lnet_ioctl_lnet_stats",
             "lnet_ioctl_ping_data",
             "cfs_range_expr",
+            "lnet_dlc_intf_descr",
             "cfs_lstr",
         ]
         .map(str::to_owned),
     );
 
     let mut builder = Builder::new().with_config(config);
-    for entry in fs::read_dir(SOURCES).into_iter().flatten().flatten() {
-        if entry.path().extension().is_some_and(|e| e == "rs") {
-            builder = builder.with_src(entry.path());
-        }
+    for source in files_below(Path::new(SOURCES), "rs") {
+        builder = builder.with_src(source);
     }
     let mut c = Vec::new();
     match builder.generate() {
@@ -118,7 +118,7 @@ fn name_of(code: &str) -> Option<String> {
     let word = |text: &str| {
         text.split(|c: char| !c.is_alphanumeric() && c != '_').find(|w| !w.is_empty()).map(str::to_owned)
     };
-    for start in ["struct ", "enum "] {
+    for start in ["struct ", "enum ", "union "] {
         if let Some(rest) = code.strip_prefix(start)
             && code.contains("{\n")
         {
@@ -176,13 +176,13 @@ fn wrap(prototype: &str) -> String {
     out
 }
 
-fn templates(dir: &Path) -> Vec<PathBuf> {
+fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(templates(&path));
-        } else if path.extension().is_some_and(|e| e == "in") {
+            found.extend(files_below(&path, extension));
+        } else if path.extension().is_some_and(|e| e == extension) {
             found.push(path);
         }
     }

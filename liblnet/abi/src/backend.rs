@@ -5,34 +5,54 @@
 
 use arc_swap::ArcSwapOption;
 use lnet_core::{Core, Errno};
-use lnet_node::{Node, StartConfig};
+use lnet_dlc::client::Client;
+use lnet_node::{ControlServer, Node, SharedBackend, StartConfig};
 use lnet_wire::Pid;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 static NODE: ArcSwapOption<Node> = ArcSwapOption::const_empty();
-/// How many `LNetNIInit` are in force. Held while the node comes up and goes down.
-static USERS: Mutex<u32> = Mutex::new(0);
+/// Held while the node comes up and goes down.
+static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
+/// Nodes elsewhere, for a process that has none: the one of the name `LNET_NODE`, if that is set.
+static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
+    let name = std::env::var("LNET_NODE").ok().filter(|name| !name.trim().is_empty());
+    Arc::new(Client::new(name))
+});
+
+struct Users {
+    /// How many `LNetNIInit` are in force.
+    count: u32,
+    /// Where the node is configured from outside.
+    control: Option<ControlServer>,
+}
 
 /// Takes a reference; the first one starts the node with `pid`. Without a pid the node must be up.
 /// Returns how many references there were before.
 pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
     let mut users = users();
-    if *users == 0 {
+    if users.count == 0 {
         let pid = pid.ok_or(Errno::NetworkDown)?;
-        NODE.store(Some(Node::start(pid, StartConfig::from_env()?)?));
+        let node = Node::start(pid, StartConfig::from_env()?)?;
+        // A program can do without being configured from outside.
+        users.control = node
+            .serve()
+            .inspect_err(|error| log::warn!("lnetctl will not find this node: control socket: {error}"))
+            .ok();
+        NODE.store(Some(node));
     }
-    *users += 1;
-    Ok(*users - 1)
+    users.count += 1;
+    Ok(users.count - 1)
 }
 
 /// Gives a reference back; the last one ends the node.
 pub(crate) fn release() -> Result<(), Errno> {
     let mut users = users();
-    *users = users.checked_sub(1).ok_or(Errno::NetworkDown)?;
-    if *users == 0
+    users.count = users.count.checked_sub(1).ok_or(Errno::NetworkDown)?;
+    if users.count == 0
         && let Some(node) = NODE.swap(None)
     {
         node.shutdown();
+        users.control = None;
     }
     Ok(())
 }
@@ -50,6 +70,15 @@ pub(crate) fn node() -> Result<Arc<Node>, Errno> {
     NODE.load_full().ok_or(Errno::NetworkDown)
 }
 
-fn users() -> MutexGuard<'static, u32> {
+/// Whom the configuration is about: the node of this process or, without one, that behind the control
+/// socket.
+pub(crate) fn dlc_backend() -> SharedBackend {
+    match NODE.load_full() {
+        Some(node) => node,
+        None => Arc::clone(&*ELSEWHERE) as SharedBackend,
+    }
+}
+
+fn users() -> MutexGuard<'static, Users> {
     USERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -180,7 +180,7 @@ pub unsafe extern "C" fn _cfs_ip_addr_match(addr: __u32, list: *mut list_head) -
 }
 
 /// The expression in C's form; NULL when there is no memory.
-fn to_c(expression: &Expression) -> *mut cfs_expr_list {
+pub(crate) fn to_c(expression: &Expression) -> *mut cfs_expr_list {
     // SAFETY: `malloc` may be called with any size.
     let list: *mut cfs_expr_list = unsafe { libc::malloc(size_of::<cfs_expr_list>()) }.cast();
     if list.is_null() {
@@ -209,7 +209,7 @@ fn to_c(expression: &Expression) -> *mut cfs_expr_list {
 ///
 /// # Safety
 /// `list` is NULL or an expression, which nobody changes during the call.
-unsafe fn from_c(list: *mut cfs_expr_list) -> Expression {
+pub(crate) unsafe fn from_c(list: *mut cfs_expr_list) -> Expression {
     if list.is_null() {
         return Expression::default();
     }

@@ -17,11 +17,15 @@
 //! | `nidlist` | `cfs_*nid*`: lists of NIDs |
 //! | `expression` | `cfs_expr_list_*`, `cfs_ip_addr_*` |
 //! | `string` | `cfs_gettok` and other helpers |
+//! | `cyaml` | `cYAML_*`: YAML as a tree |
+//! | `dlc` | `lustre_lnet_*`, `lustre_yaml_*`: configuration |
 // The safety contract of a C function is its C documentation.
 #![allow(clippy::missing_safety_doc)]
 
 pub mod ctl;
+pub mod cyaml;
 pub mod data;
+pub mod dlc;
 pub mod eq;
 pub mod expression;
 pub mod md;

@@ -45,7 +45,8 @@ pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, repor
 /// against nothing. Problems of the file are reported as [`import`] reports them.
 ///
 /// The value has one key, `check`, with a sequence of changes, each a word and what it is about: `add`,
-/// `set`, `remove`, `conflict` (would be refused), `run` (a ping or a discovery). What is there already is
+/// `set`, `remove`, `conflict` (would be refused), `skip` (this machine does not have it), `run` (a ping or
+/// a discovery). What is there already is
 /// not in it; with nothing to change it is empty. A conflict is no failure: the result is
 /// [`Rc::OK`] unless the file has problems or the node cannot be asked.
 pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (Rc, Value) {
@@ -108,5 +109,7 @@ fn exec(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
     }
 }
 
+#[cfg(test)]
+mod memory;
 #[cfg(test)]
 mod tests;

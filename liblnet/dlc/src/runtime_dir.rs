@@ -36,6 +36,11 @@ impl NodeName {
         Self("lnetd".to_owned())
     }
 
+    /// The number of this process.
+    pub fn of_this_process() -> Self {
+        Self(std::process::id().to_string())
+    }
+
     /// `LNET_NODE`, or the number of this process.
     pub fn from_env() -> Result<Self, NotANodeName> {
         match std::env::var("LNET_NODE").unwrap_or_default().trim() {

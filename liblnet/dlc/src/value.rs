@@ -157,6 +157,11 @@ fn write_scalar(text: &mut String, value: &Value) {
     let _ = match value {
         Value::Int(number) => write!(text, "{number}"),
         Value::Float(number) => write!(text, "{number:.6}"),
+        // Lines after the first stand under the value's first character.
+        Value::Text(word) if word.contains('\n') => {
+            let column = text.len() - text.rfind('\n').map_or(0, |end| end + 1);
+            write!(text, "{}", word.replace('\n', &format!("\n{:column$}", "")))
+        }
         Value::Text(word) => write!(text, "{word}"),
         Value::Quoted(word) => write!(text, "\"{word}\""),
         Value::Null | Value::Seq(_) | Value::Map(_) => Ok(()),

@@ -14,7 +14,7 @@ pub mod stderr_log;
 mod tunables;
 mod wait;
 
-pub use control_server::{ControlConfig, ControlServer};
+pub use control_server::{ControlConfig, ControlServer, SharedBackend};
 pub use node::Node;
 pub use ping::PingRequest;
 pub use start_config::{CONFIGURATION, StartConfig};

@@ -1,14 +1,17 @@
 //! One running node.
 
+use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::interfaces;
 use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
 use lnet_core::lnd::Driver;
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
+use lnet_dlc::runtime_dir::NodeName;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
 use socklnd::Socklnd;
+use std::io;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +22,7 @@ pub struct Node {
     pub(crate) tcp: Arc<Socklnd>,
     pub(crate) spin: Spin,
     ni: NiTunables,
-    name: String,
+    name: NodeName,
 }
 
 impl Node {
@@ -41,7 +44,7 @@ impl Node {
     }
 
     /// What the node is called where several run on one machine (`LNET_NODE`).
-    pub fn name(&self) -> &str {
+    pub const fn name(&self) -> &NodeName {
         &self.name
     }
 
@@ -81,6 +84,13 @@ impl Node {
     /// Takes the node off an interface: see [`Core::remove_ni`].
     pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
         self.core.remove_ni(nid)
+    }
+
+    /// Makes the node configurable from outside, by sockets where the environment says (`LNET_RUNTIME_DIR`),
+    /// until the server that is returned is stopped. Stop the node first: who waits for one of its answers
+    /// is told so then.
+    pub fn serve(self: &Arc<Self>) -> io::Result<ControlServer> {
+        ControlServer::start(ControlConfig::from_env(self.name.clone())?, Arc::clone(self) as SharedBackend)
     }
 
     /// Stops everything. No event is delivered after the return. Doing it twice does no harm.

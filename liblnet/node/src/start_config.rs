@@ -6,6 +6,7 @@ use lnet_dlc::ip2nets::{self, Rule};
 use lnet_dlc::networks::{self, Network};
 use lnet_dlc::request::AddRoute;
 use lnet_dlc::routes;
+use lnet_dlc::runtime_dir::NodeName;
 use socklnd::SocklndConfig;
 use std::fmt::Display;
 use std::num::NonZeroUsize;
@@ -17,7 +18,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct StartConfig {
     /// What the node is called where several run on one machine (`LNET_NODE`); the process id otherwise.
-    pub name: String,
+    pub name: NodeName,
     /// The nets it is on, besides the loopback.
     pub networks: Vec<Network>,
     /// By which of the machine's addresses it is on which nets; with rules, at least one must match.
@@ -42,7 +43,7 @@ pub struct StartConfig {
 impl Default for StartConfig {
     fn default() -> Self {
         Self {
-            name: std::process::id().to_string(),
+            name: NodeName::of_this_process(),
             networks: Vec::new(),
             ip2nets: Vec::new(),
             ip2nets_strict: true,
@@ -62,6 +63,7 @@ fn default_spin() -> Duration {
     if alone { Duration::ZERO } else { Duration::from_micros(50) }
 }
 
+const NODE: &str = "LNET_NODE";
 const CONFIG: &str = "LNET_CONFIG";
 const NETWORKS: &str = "LNET_NETWORKS";
 const IP2NETS: &str = "LNET_IP2NETS";
@@ -102,6 +104,12 @@ impl StartConfig {
     pub fn from_lookup(look_up: impl Fn(&str) -> Option<String>) -> Result<Self, Errno> {
         let look_up = |name: &str| look_up(name).filter(|value| !value.trim().is_empty());
         let mut config = Self::default();
+        if let Some(name) = look_up(NODE) {
+            config.name = name.trim().parse().map_err(|error| {
+                log::error!("{NODE}=\"{name}\": {error}");
+                Errno::Invalid
+            })?;
+        }
         match look_up(CONFIG) {
             Some(file) => {
                 config.config_file = Some(file.trim().into());

@@ -46,6 +46,8 @@ pub(super) enum Command {
     AddRoute,
     DelRoute,
     GetRoute,
+    AddNet,
+    DelNet,
     GetNet,
     ConfigRouter,
     AddBuffers,
@@ -82,6 +84,8 @@ impl Command {
             81 => Self::AddRoute,
             82 => Self::DelRoute,
             83 => Self::GetRoute,
+            84 => Self::AddNet,
+            85 => Self::DelNet,
             86 => Self::GetNet,
             87 => Self::ConfigRouter,
             88 => Self::AddBuffers,
@@ -119,6 +123,11 @@ impl Command {
             Self::AddRoute => node.tell(Request::AddRoute(add_route(&argument.bytes(CONFIG_DATA)?)?)),
             Self::DelRoute => node.tell(Request::DelRoute(del_route(&argument.bytes(CONFIG_DATA)?)?)),
             Self::GetRoute => get_route(node, &mut argument.bytes(CONFIG_DATA)?),
+            Self::AddNet => node.tell(Request::AddLocalNi(add_net(&argument.bytes(CONFIG_DATA)?)?)),
+            Self::DelNet => {
+                let net = NetId::from_u32(argument.bytes(CONFIG_DATA)?.u32(8)).ok_or(Errno::Invalid)?;
+                node.tell(Request::DelLocalNi(DelLocalNi { net, interface: None }))
+            }
             Self::GetNet => get_net(node, &mut argument.bytes(CONFIG_DATA + NET_CONFIG)?),
             Self::ConfigRouter => node.tell(Request::ConfigRouter(argument.bytes(CONFIG_DATA)?.u32(28) != 0)),
             Self::AddBuffers => {
@@ -200,6 +209,23 @@ fn get_route(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     data.put_u32(32, route.priority);
     data.put_u32(36, route.alive.into());
     Ok(())
+}
+
+/// An interface in the form from before Multi-Rail.
+fn add_net(data: &Bytes<'_>) -> Result<AddLocalNi, Errno> {
+    let positive = |offset| u32::try_from(data.i32(offset)).ok().filter(|value| *value > 0);
+    Ok(AddLocalNi {
+        net: NetId::from_u32(data.u32(8)).ok_or(Errno::Invalid)?,
+        interface: data.text(28, TEXT).map(str::to_owned),
+        tunables: NiTunables {
+            peer_timeout: positive(156),
+            peer_credits: positive(160),
+            peer_buffer_credits: positive(164),
+            credits: positive(168),
+        },
+        lnd: LndTunables::default(),
+        cpts: None,
+    })
 }
 
 /// The `cfg_count`th interface in the form from before Multi-Rail.

@@ -8,7 +8,7 @@ use crate::ops::peer::Modify;
 use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, Request, Tunable, Tunables};
-use crate::{InterfaceSpec, Rc, interfaces, ip2nets, ops};
+use crate::{Rc, interfaces, ops};
 use lnet_wire::{Errno, Nid};
 use std::fmt::Display;
 
@@ -24,16 +24,18 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
             true => complete_peers::add(backend, item, seq_no, report),
             false => peer(backend, item, seq_no, report),
         }),
-        Block::Routing(item) => item
-            .it
-            .map_or(Rc::OK, |enable| ops::routing::enable(backend, enable, item.seq_no, report)),
+        Block::Routing(item) => {
+            item.it.map_or(Rc::OK, |enable| ops::routing::enable(backend, enable, item.seq_no, report))
+        }
         Block::Buffers(item) => {
             let [tiny, small, large] = item.it.map(as_c);
             ops::routing::config_buffers(backend, tiny, small, large, item.seq_no, report)
         }
-        Block::Global(item) => in_order(backend, &item.it).into_iter().fold(Rc::OK, |before, (setting, value)| {
-            ops::global::config(backend, setting, value, item.seq_no, report).or(before)
-        }),
+        Block::Global(item) => {
+            in_order(backend, &item.it).into_iter().fold(Rc::OK, |before, (setting, value)| {
+                ops::global::config(backend, setting, value, item.seq_no, report).or(before)
+            })
+        }
         Block::Udsp(items) => each(items, |rule, seq_no| {
             let [src, dst, rte] = [&rule.src, &rule.dst, &rule.rte].map(text);
             let (src, dst, rte) = (src.as_deref(), dst.as_deref(), rte.as_deref());
@@ -76,7 +78,7 @@ fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report
     last
 }
 
-/// A rule that names what this machine does not have so fails, and makes what it does have (DLC sheet 4.1).
+/// A rule that names what this machine does not have so fails; what it does have is added (DLC sheet 4.1).
 fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut Report) -> Rc {
     let host = match interfaces::host_interfaces() {
         Ok(host) => host,
@@ -85,23 +87,9 @@ fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut
             return report.end(Operation::Add, "ip2nets", seq_no, Rc::from(Errno::from(&error)), text);
         }
     };
-    let matched = ip2nets::matched(&item.rule, &host);
-    let mut last = Rc::OK;
-    for mismatch in &matched.mismatches {
-        let text = format!("rule for net {}: {mismatch}", item.rule.net);
-        last = report.end(Operation::Add, "ip2nets", seq_no, Errno::Invalid.into(), text);
-    }
-    for InterfaceSpec { name, cpts } in matched.interfaces {
-        let nis = vec![NiItem {
-            interface: Some(InterfaceSpec::named(name)),
-            tunables: item.tunables,
-            lnd: item.lnd,
-            cpts: cpts.or_else(|| item.cpts.clone()),
-        }];
-        let item = NetItem { net: Some(item.rule.net), nis, ip2net: None, detail: None };
-        last = net(backend, &item, seq_no, report).or(last);
-    }
-    last
+    let config =
+        NetConfig { tunables: item.tunables, lnd: item.lnd, cpts: item.cpts.clone(), ..NetConfig::default() };
+    ops::net::add_rule(backend, &item.rule, &host, &config, seq_no, report)
 }
 
 fn route(backend: &dyn Backend, item: &RouteItem, seq_no: SeqNo, report: &mut Report) -> Rc {
@@ -140,7 +128,8 @@ pub(super) fn list(nids: &[Nid]) -> String {
 /// The order of lnetctl (DLC sheet 2.7), but for settings that bound each other: where the new retry count
 /// does not fit what the node has now, what it depends on comes before it.
 fn in_order(backend: &dyn Backend, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
-    let new = |tunable| settings.iter().find(|(it, _)| *it == Setting::Tunable(tunable)).map(|(_, value)| *value);
+    let new =
+        |tunable| settings.iter().find(|(it, _)| *it == Setting::Tunable(tunable)).map(|(_, value)| *value);
     let needs_more = match (new(Tunable::RetryCount), backend.ask::<Tunables>(Request::GetTunables)) {
         (Some(retries), Ok(now)) => {
             retries >= now.transaction_timeout.into() || retries > 0 && now.health_sensitivity == 0
@@ -152,7 +141,13 @@ fn in_order(backend: &dyn Backend, settings: &[(Setting, i64)]) -> Vec<(Setting,
         Setting::NumaRange => 1,
         Setting::Tunable(Tunable::Discovery) => 2,
         Setting::Tunable(Tunable::DropAsymRoute) => 3,
-        Setting::Tunable(Tunable::RetryCount) => if needs_more { 7 } else { 4 },
+        Setting::Tunable(Tunable::RetryCount) => {
+            if needs_more {
+                7
+            } else {
+                4
+            }
+        }
         Setting::Tunable(Tunable::TransactionTimeout) => 5,
         Setting::Tunable(Tunable::HealthSensitivity) => 6,
         Setting::Tunable(Tunable::RecoveryInterval) => 8,
@@ -165,4 +160,3 @@ fn in_order(backend: &dyn Backend, settings: &[(Setting, i64)]) -> Vec<(Setting,
     ordered.sort_by_key(|(setting, _)| rank(*setting));
     ordered
 }
-

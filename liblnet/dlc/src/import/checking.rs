@@ -30,25 +30,29 @@ pub(super) fn check(backend: Option<&dyn Backend>, document: &Document, report: 
 /// What the node has now; nothing without a node.
 #[derive(Default)]
 struct Present {
-    nis: Vec<Box<LocalNi>>,
+    nis: Vec<LocalNi>,
     routes: Vec<Route>,
     buffers: Vec<CptBuffers>,
     numa_range: Option<u32>,
     tunables: Option<Tunables>,
-    rules: Vec<Box<Udsp>>,
+    rules: Vec<Udsp>,
 }
 
 impl Present {
     fn of(backend: &dyn Backend) -> Result<Self, Errno> {
         Ok(Self {
-            nis: backend.list(Request::GetLocalNi)?,
+            nis: unboxed(backend.list(Request::GetLocalNi)?),
             routes: backend.list(Request::GetRoute)?,
             buffers: backend.list(Request::GetBuffers)?,
             numa_range: Some(backend.ask(Request::GetNumaRange)?),
             tunables: Some(backend.ask(Request::GetTunables)?),
-            rules: backend.list(Request::GetUdsp)?,
+            rules: unboxed(backend.list(Request::GetUdsp)?),
         })
     }
+}
+
+fn unboxed<T>(all: Vec<Box<T>>) -> Vec<T> {
+    all.into_iter().map(|it| *it).collect()
 }
 
 struct Changes<'a> {
@@ -83,7 +87,9 @@ impl Changes<'_> {
             Block::Global(item) => item.it.iter().for_each(|(setting, value)| self.setting(*setting, *value)),
             Block::Udsp(items) => items.iter().for_each(|item| self.rule(&item.it)),
             Block::Statistics(_) => {}
-            Block::Ping(items) => items.iter().for_each(|item| self.say("run", format!("ping {}", item.it.target))),
+            Block::Ping(items) => {
+                items.iter().for_each(|item| self.say("run", format!("ping {}", item.it.target)))
+            }
             Block::Discover(items) => {
                 items.iter().for_each(|item| self.say("run", format!("discover {}", item.it.target)));
             }
@@ -105,7 +111,12 @@ impl Changes<'_> {
     fn ni(&mut self, net: NetId, ni: &NiItem) {
         let name = ni.interface.as_ref().map_or("", |spec| &spec.name);
         let said = format!("net {net} {name}");
-        let is_it = |now: &&Box<LocalNi>| now.nid.net() == net && now.interface.as_deref().unwrap_or("") == name;
+        // An interface may be named by its address, which is then its NID's.
+        let is_it = |now: &&LocalNi| {
+            let address = now.nid.to_string();
+            let names = [now.interface.as_deref().unwrap_or(""), address.split('@').next().unwrap_or("")];
+            now.nid.net() == net && names.contains(&name)
+        };
         match self.present.nis.iter().find(is_it).map(|now| differences(ni, now)) {
             None => self.say("add", said.trim_end()),
             Some(different) if different.is_empty() => {}
@@ -118,8 +129,9 @@ impl Changes<'_> {
 
     fn ip2nets(&mut self, item: &Ip2netsItem, host: &[interfaces::HostInterface]) {
         let matched = ip2nets::matched(&item.rule, host);
+        let word = if matched.failure().is_some() { "conflict" } else { "skip" };
         for mismatch in &matched.mismatches {
-            self.say("conflict", format!("ip2nets {}, {mismatch}", item.rule.net));
+            self.say(word, format!("ip2nets {}, {mismatch}", item.rule.net));
         }
         for InterfaceSpec { name, cpts } in matched.interfaces {
             let key = (item.rule.net, name.clone());
@@ -192,7 +204,10 @@ impl Changes<'_> {
             self.say("add", format!("peer {primary}"));
         }
         for nid in plan.add.into_iter().filter(|nid| *nid != primary) {
-            match self.find(&[nid])?.filter(|other| other.primary != primary && Some(other.primary) != plan.forget) {
+            match self
+                .find(&[nid])?
+                .filter(|other| other.primary != primary && Some(other.primary) != plan.forget)
+            {
                 Some(other) => {
                     self.say("conflict", format!("peer {primary} nid {nid} is of peer {}", other.primary));
                 }
@@ -208,13 +223,11 @@ impl Changes<'_> {
     }
 
     fn buffers(&mut self, counts: [Option<u32>; 3]) {
-        let sizes: [(&str, fn(&CptBuffers) -> u32); 3] = [
-            ("tiny", |cpt| cpt.tiny.buffers),
-            ("small", |cpt| cpt.small.buffers),
-            ("large", |cpt| cpt.large.buffers),
-        ];
-        for ((size, of), count) in sizes.into_iter().zip(counts) {
-            let now = self.present.buffers.iter().map(|cpt| u64::from(of(cpt))).sum::<u64>();
+        let sum = |of: fn(&CptBuffers) -> u32| -> u64 {
+            self.present.buffers.iter().map(|cpt| u64::from(of(cpt))).sum()
+        };
+        let now = [sum(|cpt| cpt.tiny.buffers), sum(|cpt| cpt.small.buffers), sum(|cpt| cpt.large.buffers)];
+        for ((size, now), count) in ["tiny", "small", "large"].into_iter().zip(now).zip(counts) {
             if let Some(count) = count.filter(|count| u64::from(*count) != now) {
                 self.say("set", format!("buffers {size} {count}"));
             }
@@ -254,7 +267,7 @@ impl Changes<'_> {
         if let UdspAction::Priority(priority) = action {
             said.push_str(&format!(" priority {priority}"));
         }
-        let same = |rule: &&Box<Udsp>| rule.src == item.src && rule.dst == item.dst && rule.rte == item.rte;
+        let same = |rule: &&Udsp| rule.src == item.src && rule.dst == item.dst && rule.rte == item.rte;
         match self.present.rules.iter().find(same).map(|rule| rule.action) {
             Some(now) if now == action => {}
             Some(UdspAction::Priority(now)) if matches!(action, UdspAction::Priority(_)) => {

@@ -2,11 +2,11 @@
 //! C6, C7). Any of them identifies the peer; a NID that is refused is reported and the rest is done.
 
 use super::adding::list;
+use crate::Rc;
 use crate::model::PeerItem;
 use crate::ops::peer::{Modify, modify};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, Request};
-use crate::Rc;
 use lnet_wire::{Errno, Nid};
 
 /// What has to happen to make the NIDs of a peer those listed.

@@ -9,9 +9,13 @@ use crate::{Rc, ops};
 
 pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
     match block {
-        Block::Net(items) => once(items, |item| (text(&item.net), item.detail), |(net, detail), seq_no| {
-            ops::net::show(backend, net.as_deref(), detail.unwrap_or(0), seq_no, report, false)
-        }),
+        Block::Net(items) => once(
+            items,
+            |item| (text(&item.net), item.detail),
+            |(net, detail), seq_no| {
+                ops::net::show(backend, net.as_deref(), detail.unwrap_or(0), seq_no, report, false)
+            },
+        ),
         Block::Route(items) => once(
             items,
             |item| (text(&item.net), item.gateway.clone(), as_c(item.hops), as_c(item.priority), item.detail),
@@ -21,18 +25,24 @@ pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) ->
                 ops::route::show(backend, filter, detail.unwrap_or(0), seq_no, report, false)
             },
         ),
-        Block::Peer(items) => once(items, |item| (text(&item.primary), item.detail), |(nid, detail), seq_no| {
-            ops::peer::show(backend, nid.as_deref(), detail.unwrap_or(0), seq_no, report, false)
-        }),
+        Block::Peer(items) => once(
+            items,
+            |item| (text(&item.primary), item.detail),
+            |(nid, detail), seq_no| {
+                ops::peer::show(backend, nid.as_deref(), detail.unwrap_or(0), seq_no, report, false)
+            },
+        ),
         Block::Routing(Item { seq_no, .. }) | Block::Buffers(Item { seq_no, .. }) => {
             ops::routing::show(backend, *seq_no, report, false)
         }
         Block::Global(item) => item.it.iter().fold(Rc::OK, |before, (setting, _)| {
             ops::global::show(backend, *setting, item.seq_no, report).or(before)
         }),
-        Block::Udsp(items) => once(items, |item| as_c(item.index), |index, seq_no| {
-            ops::policy::show(backend, index, seq_no, report)
-        }),
+        Block::Udsp(items) => once(
+            items,
+            |item| as_c(item.index),
+            |index, seq_no| ops::policy::show(backend, index, seq_no, report),
+        ),
         Block::Statistics(item) => ops::stats::show(backend, item.seq_no, report),
         Block::Ip2nets(_) | Block::Ping(_) | Block::Discover(_) => Rc::OK,
     }

@@ -1,0 +1,440 @@
+//! Files, what they make of a node, and what is reported.
+
+use super::memory::{Memory, peer_ni};
+use super::*;
+use crate::export::export;
+use crate::request::{Peer, Request};
+
+fn source(text: &str) -> Source<'_> {
+    Source { name: "lnet.conf", text }
+}
+
+fn imported(node: &Memory, purpose: Purpose, text: &str) -> (Rc, Report) {
+    let mut report = Report::new();
+    (import(node, source(text), purpose, &mut report), report)
+}
+
+/// Imports what must go well.
+fn add(node: &Memory, text: &str) {
+    let (rc, report) = imported(node, Purpose::Add, text);
+    assert_eq!(rc, Rc::OK, "{}", report.errors_to_yaml());
+}
+
+fn exported(node: &Memory, backup: bool) -> String {
+    let mut report = Report::new();
+    export(node, backup, &mut report);
+    report.shown.to_yaml()
+}
+
+fn checked(node: &Memory, text: &str) -> String {
+    let mut report = Report::new();
+    let (rc, value) = check(Some(node), source(text), &mut report);
+    assert_eq!(rc, Rc::OK, "{}", report.errors_to_yaml());
+    value.to_yaml()
+}
+
+const EVERYTHING: &str = "\
+net:
+    - net type: tcp
+      local NI(s):
+        - interfaces:
+              0: eth0
+          tunables:
+              peer_timeout: 100
+              peer_credits: 16
+              peer_buffer_credits: 1
+              credits: 100
+          lnd tunables:
+              conns_per_peer: 2
+          CPT: \"[0,1]\"
+        - interfaces:
+              0: eth1
+          tunables:
+              peer_timeout: 180
+              peer_credits: 8
+              peer_buffer_credits: 0
+              credits: 256
+          lnd tunables:
+              conns_per_peer: 1
+          CPT: \"[0]\"
+route:
+    - net: tcp4
+      gateway: 192.0.2.1@tcp
+      hop: -1
+      priority: 0
+      health_sensitivity: 1
+routing:
+    enable: 1
+buffers:
+    tiny: 2048
+    small: 16384
+    large: 1024
+peer:
+    - primary nid: 192.0.2.1@tcp
+      Multi-Rail: False
+      peer ni:
+        - nid: 192.0.2.1@tcp
+    - primary nid: 192.0.2.20@tcp
+      Multi-Rail: True
+      peer ni:
+        - nid: 192.0.2.20@tcp
+        - nid: 192.0.2.21@tcp
+global:
+    numa_range: 3
+    max_interfaces: 100
+    discovery: 0
+    drop_asym_route: 1
+    retry_count: 60
+    transaction_timeout: 100
+    health_sensitivity: 50
+    recovery_interval: 2
+    router_sensitivity: 99
+    lnd_timeout: 16
+    response_tracking: 2
+    recovery_limit: 10
+udsp:
+    - idx: 0
+      src: tcp1
+      dst: NA
+      rte: NA
+      action:
+          priority: 1
+    - idx: 1
+      src: 192.0.2.10@tcp
+      dst: 192.0.2.20@tcp
+      rte: NA
+";
+
+#[test]
+fn what_was_exported_makes_the_same_node_again() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    assert_eq!(exported(&node, true), EVERYTHING);
+    // The whole export has the loopback, statistics and much more.
+    for backup in [true, false] {
+        let other = Memory::new();
+        add(&other, &exported(&node, backup));
+        assert_eq!(exported(&other, true), EVERYTHING);
+        assert_eq!(*other.state.borrow(), *node.state.borrow());
+    }
+}
+
+#[test]
+fn what_is_shown_at_any_level_can_be_read() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    for detail in 0..=6 {
+        let mut report = Report::new();
+        assert!(ops::net::show(&node, None, detail, SeqNo::NONE, &mut report, false).is_ok());
+        assert!(ops::peer::show(&node, None, detail, SeqNo::NONE, &mut report, false).is_ok());
+        assert!(ops::stats::show(&node, SeqNo::NONE, &mut report).is_ok());
+        let shown = report.shown.to_yaml();
+        for purpose in [Purpose::Add, Purpose::Del, Purpose::Show] {
+            assert_eq!(read(&shown, purpose).map(drop), Ok(()), "at {detail}\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn interfaces_that_are_there_fail_and_the_rest_is_done() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    node.told.borrow_mut().clear();
+    let (rc, report) = imported(&node, Purpose::Add, EVERYTHING);
+    assert_eq!(rc, Rc(-17), "the last failure is the result");
+    let text = report.errors_to_yaml();
+    assert_eq!(text.matches("errno: -17").count(), 2, "{text}");
+    assert!(node.told.borrow().iter().any(|request| matches!(request, Request::SetTunable(..))));
+}
+
+#[test]
+fn a_file_with_a_problem_is_not_begun() {
+    let node = Memory::new();
+    let text = "global:\n    discovery: 0\nnet:\n  - net type: tcp\n    seq_no: 4\nbogus:\npeer:\n  - primary nid: x\n";
+    let (rc, report) = imported(&node, Purpose::Add, text);
+    assert_eq!(rc, Rc::BAD_PARAM);
+    assert_eq!(*node.told.borrow(), []);
+    let expected = "\
+add:
+    - net:
+          seq_no: 4
+          errno: -2
+          descr: \"lnet.conf:4:5: a net without interfaces; add 'local NI(s)' with 'interfaces' in each item\"
+yaml:
+    - builder:
+          errno: -1
+          descr: \"lnet.conf:6:1: there is no block 'bogus'\"
+peer:
+    - add:
+          errno: -1
+          descr: \"lnet.conf:8:18: primary nid 'x': not a dotted IPv4 address at byte 0\"
+";
+    assert_eq!(report.errors_to_yaml(), expected);
+}
+
+#[test]
+fn problems_stand_under_the_words_of_lnetctl() {
+    let table = [
+        (Purpose::Add, "garbage", "yaml:\n    - builder:\n"),
+        (Purpose::Add, "buffers:\n  tiny: x\n", "add:\n    - buf:\n"),
+        (
+            Purpose::Add,
+            "global:\n  health_sensitivity: 9999\n",
+            "add:\n    - health_sensitivity:\n          errno: -5\n",
+        ),
+        (Purpose::Add, "udsp:\n  - idx: 0\n", "add:\n    - udsp:\n"),
+        (Purpose::Add, "ip2nets:\n  - net: tcp\n    x: 1\n", "add:\n    - ip2nets:\n"),
+        (Purpose::Del, "udsp:\n  - idx: x\n", "add:\n    - udsp:\n"),
+        (Purpose::Del, "peer:\n  - primary nid: x\n", "peer:\n    - del:\n"),
+        (Purpose::Del, "net:\n  - net: x\n", "del:\n    - net:\n"),
+        (Purpose::Show, "peer:\n  - nid: x\n", "show:\n    - peer:\n"),
+        (Purpose::Exec, "ping:\n  - primary nid: x\n", "manage:\n    - ping:\n"),
+    ];
+    for (purpose, text, expected) in table {
+        let (rc, report) = imported(&Memory::new(), purpose, text);
+        assert!(!rc.is_ok(), "{text}");
+        assert!(report.errors_to_yaml().starts_with(expected), "{text}\n{}", report.errors_to_yaml());
+    }
+}
+
+#[test]
+fn files_end_as_they_did_with_lnetctl_2_15() {
+    let node = Memory::new();
+    let net =
+        "net:\n    - net type: tcp9\n      local NI(s):\n        - interfaces:\n              0: eth0\n";
+    let table = [
+        (Purpose::Add, "", 0),
+        (Purpose::Add, "garbage\n", 255),
+        (Purpose::Add, "net:\n  - net type: tcp\n  local: [\n", 255),
+        (Purpose::Add, net, 0),
+        (Purpose::Add, &net.replace("eth0", "nosuch0"), 255),
+        (Purpose::Add, &net.replace("tcp9", "bogus"), 255),
+        (
+            Purpose::Add,
+            "route:\n    - net: tcp1\n      gateway: 10.99.0.12@tcp\n      hop: 2\n      priority: 1\n",
+            0,
+        ),
+        (
+            Purpose::Add,
+            "peer:\n    - primary nid: 10.99.0.90@tcp\n      Multi-Rail: True\n      peer ni:\n        - nid: \
+             10.99.0.90@tcp\n        - nid: 10.99.1.90@tcp\n",
+            0,
+        ),
+        (Purpose::Add, "global:\n    discovery: 0\n    retry_count: 3\n", 0),
+        (Purpose::Add, "global:\n    health_sensitivity: 9999\n", 251),
+        (Purpose::Add, "udsp:\n    - src: tcp\n      action:\n          priority: 0\n", 0),
+        (Purpose::Show, net, 0),
+        (Purpose::Exec, net, 0),
+        (Purpose::Add, net, 239),
+        (Purpose::Del, net, 0),
+        (Purpose::Del, net, 254),
+    ];
+    for (purpose, text, code) in table {
+        let (rc, report) = imported(&node, purpose, text);
+        assert_eq!(rc.exit_code(), code, "{text}\n{}", report.errors_to_yaml());
+    }
+}
+
+#[test]
+fn deleting_what_was_added_leaves_the_rest() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    let text = "\
+route:
+    - net: tcp4
+      gateway: 192.0.2.1@tcp
+net:
+    - net type: tcp
+      local NI(s):
+        - interfaces:
+              0: eth1
+peer:
+    - primary nid: 192.0.2.20@tcp
+      peer ni:
+        - nid: 192.0.2.21@tcp
+global:
+    discovery: 0
+    retry_count: 0
+routing:
+udsp:
+    - idx: 0
+      src: tcp1
+    - idx: 1
+      src: 192.0.2.10@tcp
+      dst: 192.0.2.20@tcp
+";
+    assert_eq!(imported(&node, Purpose::Del, text).0, Rc::OK);
+    let state = node.state.borrow();
+    assert_eq!(state.nis.len(), 2);
+    assert!(state.routes.is_empty() && state.rules.is_empty());
+    assert_eq!(state.peers.iter().map(|peer| peer.nis.len()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!((state.tunables.discovery, state.tunables.retry_count), (1, 60));
+    assert!(!state.buffers.unwrap().enabled);
+}
+
+#[test]
+fn deleting_a_net_by_its_old_key_takes_all_of_it() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    assert_eq!(imported(&node, Purpose::Del, "net:\n    - net: tcp\n").0, Rc::OK);
+    assert_eq!(node.state.borrow().nis.len(), 1);
+    let (rc, _) = imported(&node, Purpose::Del, "net:\n    - net: tcp\n");
+    assert_eq!(rc, Rc(-2));
+}
+
+#[test]
+fn what_several_items_choose_alike_is_shown_once() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    let (rc, report) = imported(&node, Purpose::Show, EVERYTHING);
+    assert_eq!(rc, Rc::OK);
+    let shown = report.shown.to_yaml();
+    assert_eq!(shown.matches("net type: tcp").count(), 1, "{shown}");
+    assert_eq!(shown.matches("primary nid: 192.0.2.20@tcp").count(), 1);
+    assert_eq!(shown.matches("numa_range").count(), 1);
+}
+
+#[test]
+fn pings_are_carried_out_by_exec_alone() {
+    let text = "ping:\n    - primary nid: 192.0.2.1@tcp\ndiscover:\n    - primary nid: 192.0.2.1@tcp\n      force: 1\n";
+    let node = Memory::new();
+    add(&node, text);
+    assert_eq!(*node.told.borrow(), []);
+    let (rc, _) = imported(&node, Purpose::Exec, text);
+    assert!(!rc.is_ok(), "this node cannot ping");
+    let told = node.told.borrow();
+    assert!(matches!(&told[0], Request::PingPeer(ping) if ping.timeout_ms == Some(1000)), "{told:?}");
+    assert!(matches!(&told[1], Request::Discover(discover) if discover.force), "{told:?}");
+}
+
+fn nids(node: &Memory) -> Vec<Vec<String>> {
+    let state = node.state.borrow();
+    state.peers.iter().map(|peer| peer.nis.iter().map(|ni| ni.nid.to_string()).collect()).collect()
+}
+
+#[test]
+fn peers_of_the_design_document_replace_what_there_is() {
+    let node = Memory::new();
+    add(&node, "peers:\n- nids: {0: 10.2.2.3@tcp, 1: 10.4.4.4@tcp1}\n");
+    assert_eq!(nids(&node), [["10.2.2.3@tcp", "10.4.4.4@tcp1"]]);
+    add(&node, "peers:\n- nids: {0: 10.2.2.3@tcp, 1: 10.5.5.5@tcp2}\n");
+    assert_eq!(nids(&node), [["10.2.2.3@tcp", "10.5.5.5@tcp2"]]);
+    // Found by another NID, without its primary one: made anew.
+    add(&node, "peers:\n- nids: {0: 10.6.6.6@tcp, 1: 10.5.5.5@tcp2}\n");
+    assert_eq!(nids(&node), [["10.6.6.6@tcp", "10.5.5.5@tcp2"]]);
+    // `peer` keeps what it does not list.
+    add(&node, "peer:\n- primary nid: 10.6.6.6@tcp\n  peer ni:\n  - nid: 10.7.7.7@tcp\n");
+    assert_eq!(nids(&node), [["10.6.6.6@tcp", "10.5.5.5@tcp2", "10.7.7.7@tcp"]]);
+
+    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.7.7.7@tcp]\n").0, Rc::OK);
+    assert_eq!(nids(&node), [["10.6.6.6@tcp", "10.5.5.5@tcp2"]]);
+    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.6.6.6@tcp]\n").0, Rc(-16));
+    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.5.5.5@tcp2, 10.6.6.6@tcp]\n").0, Rc::OK);
+    assert!(nids(&node).is_empty());
+    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.5.5.5@tcp2]\n").0, Rc(-2));
+}
+
+#[test]
+fn a_refused_nid_does_not_end_a_complete_list() {
+    let node = Memory::new();
+    add(&node, "peer:\n- primary nid: 10.0.0.9@tcp\n");
+    let (rc, _) = imported(
+        &node,
+        Purpose::Add,
+        "peers:\n- nids: [10.0.0.1@tcp]\n- nids: [10.0.0.1@tcp, 10.0.0.2@tcp]\n",
+    );
+    assert_eq!(rc, Rc::OK);
+    let clash = "peers:\n- nids: [10.0.0.1@tcp, 10.0.0.9@tcp, 10.0.0.3@tcp]\n";
+    assert_eq!(imported(&node, Purpose::Add, clash).0, Rc(-17));
+    assert_eq!(nids(&node)[1], ["10.0.0.1@tcp", "10.0.0.3@tcp"]);
+}
+
+#[test]
+fn settings_that_bound_each_other_are_set_in_the_order_that_fits() {
+    let node = Memory::new();
+    add(&node, "global:\n    retry_count: 60\n    transaction_timeout: 100\n");
+    add(&node, "global:\n    transaction_timeout: 10\n    retry_count: 3\n");
+    let state = node.state.borrow();
+    assert_eq!((state.tunables.retry_count, state.tunables.transaction_timeout), (3, 10));
+}
+
+#[test]
+fn a_check_tells_what_would_change_and_changes_nothing() {
+    let node = Memory::new();
+    let everything = checked(&node, EVERYTHING);
+    assert_eq!(everything.matches("- add:").count(), 8, "{everything}");
+    assert_eq!(*node.told.borrow(), []);
+    add(&node, EVERYTHING);
+    node.told.borrow_mut().clear();
+    assert_eq!(checked(&node, EVERYTHING), "");
+
+    let text = "\
+net:
+    - net type: tcp
+      local NI(s):
+        - interfaces: {0: eth0}
+          tunables: {credits: 7}
+        - interfaces: {0: eth2}
+route:
+    - {net: tcp4, gateway: 192.0.2.1@tcp, priority: 9}
+    - {net: tcp5, gateway: 192.0.2.1@tcp}
+routing: {enable: 0}
+buffers: {tiny: 1}
+peer:
+    - primary nid: 192.0.2.20@tcp
+      peer ni: [192.0.2.22@tcp]
+    - primary nid: 192.0.2.21@tcp
+    - primary nid: 192.0.2.1@tcp
+peers:
+    - nids: [192.0.2.30@tcp]
+global: {discovery: 1, numa_range: 3}
+udsp:
+    - {src: tcp1, priority: 4}
+    - {dst: tcp}
+ping: {primary nid: 192.0.2.1@tcp}
+";
+    let expected = "\
+check:
+    - conflict: net tcp eth0 is there with another credits; delete it first
+    - add: net tcp eth2
+    - conflict: route tcp4 by 192.0.2.1@tcp is there with another hop, priority or health_sensitivity and stays so; delete it first
+    - add: route tcp5 by 192.0.2.1@tcp
+    - set: routing enable 0
+    - set: buffers tiny 1
+    - add: peer 192.0.2.20@tcp nid 192.0.2.22@tcp
+    - conflict: peer 192.0.2.21@tcp is a NID of peer 192.0.2.20@tcp
+    - conflict: peer 192.0.2.1@tcp is there and is not multi-rail; delete it first
+    - add: peer 192.0.2.30@tcp
+    - set: global discovery 1 (now 0)
+    - set: udsp src tcp1 priority 4 (now 1)
+    - add: udsp dst tcp priority 0
+    - run: ping 12345-192.0.2.1@tcp
+";
+    assert_eq!(checked(&node, text), expected);
+    assert!(node.told.borrow().is_empty());
+}
+
+#[test]
+fn a_check_needs_no_node() {
+    let mut report = Report::new();
+    let (rc, value) = check(None, source("global:\n    discovery: 0\n"), &mut report);
+    assert_eq!((rc, value.to_yaml().as_str()), (Rc::OK, "check:\n    - set: global discovery 0\n"));
+    let (rc, value) = check(None, source("glob:\n"), &mut report);
+    assert_eq!((rc, value), (Rc::BAD_PARAM, Value::map()));
+}
+
+#[test]
+fn a_plan_forgets_a_peer_whose_primary_nid_is_not_listed() {
+    use super::complete_peers::{Plan, plan};
+    let [a, b, c] = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp"].map(|nid| nid.parse().unwrap());
+    let now = Peer { primary: a, multi_rail: true, state: 8, nis: vec![peer_ni(a), peer_ni(b)] };
+    let table = [
+        (vec![a, b], None, Plan { primary: Some(a), add: vec![a, b], ..Plan::default() }),
+        (vec![b, a], Some(&now), Plan { primary: Some(a), ..Plan::default() }),
+        (vec![a, c], Some(&now), Plan { primary: Some(a), add: vec![c], remove: vec![b], forget: None }),
+        (vec![b, c], Some(&now), Plan { primary: Some(b), add: vec![b, c], remove: vec![], forget: Some(a) }),
+    ];
+    for (listed, now, expected) in table {
+        assert_eq!(plan(&listed, now), expected, "{listed:?}");
+    }
+}

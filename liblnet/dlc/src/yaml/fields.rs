@@ -4,7 +4,7 @@ use super::tree::{Entry, Kind, Node};
 use super::{Problem, Purpose};
 use crate::model::Place;
 use crate::{Rc, SeqNo};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is found while a file is read.
 pub(super) struct Reader {
@@ -59,7 +59,10 @@ impl<'a> Fields<'a> {
             Kind::Map(entries) => entries.as_slice(),
             Kind::Null => &[],
             Kind::Scalar(_) | Kind::Seq(_) => {
-                reader.wrong(node.at, format!("{of} must be a mapping of keys and values, not {}", node.what()));
+                reader.wrong(
+                    node.at,
+                    format!("{of} must be a mapping of keys and values, not {}", node.what()),
+                );
                 return None;
             }
         };
@@ -99,13 +102,9 @@ impl<'a> Fields<'a> {
 
     /// What nobody has asked for yet: keys, places and values. Of a key that comes twice, the first.
     pub(super) fn others(&self) -> Vec<(&'a str, Place, &'a Node)> {
-        let mut others: Vec<(&str, Place, &Node)> = Vec::new();
-        for Entry { key, at, value } in self.entries {
-            if !self.known.contains(&key.as_str()) && !others.iter().any(|(other, ..)| other == key) {
-                others.push((key, *at, value));
-            }
-        }
-        others
+        let mut seen = HashSet::new();
+        let all = self.entries.iter().map(|it| (it.key.as_str(), it.at, &it.value));
+        all.filter(|(key, ..)| !self.known.contains(key) && seen.insert(*key)).collect()
     }
 
     /// Values under keys that are mere labels: every whole number.

@@ -35,7 +35,10 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         ),
         ("net:\n  - net type: tcp\n", &[(2, 5, net, MISSING, "'local NI(s)'")]),
         ("net:\n  - local NI(s):\n      - interfaces: {0: eth0}\n", &[(2, 5, net, MISSING, "net type")]),
-        ("net:\n  - net type: tcp\n    local NI(s):\n      - nid: 1.2.3.4@tcp\n", &[(4, 9, net, MISSING, "interface")]),
+        (
+            "net:\n  - net type: tcp\n    local NI(s):\n      - nid: 1.2.3.4@tcp\n",
+            &[(4, 9, net, MISSING, "interface")],
+        ),
         (
             "net:\n  - net type: bogus\n    local NI(s):\n      - interfaces: {0: eth0}\n",
             &[(2, 15, net, BAD, "unknown network name")],
@@ -103,7 +106,13 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         ),
         (
             "peer:\n  - primary nid: 10.0.0.1@tcp\n    peer ni:\n      - nid: 10.0.0.2@tcp\n  - primary nid: 10.0.0.2@tcp\n",
-            &[(5, 5, peer, BAD, "10.0.0.2@tcp is of peer 10.0.0.2@tcp here and of peer 10.0.0.1@tcp in the item at 2:5")],
+            &[(
+                5,
+                5,
+                peer,
+                BAD,
+                "10.0.0.2@tcp is of peer 10.0.0.2@tcp here and of peer 10.0.0.1@tcp in the item at 2:5",
+            )],
         ),
         ("routing:\n  - tiny: 1024\n", &[(2, 5, Some("routing"), BAD, "'buffers'")]),
         ("routing:\n  enable: 2\n", &[(2, 11, Some("routing"), BAD, "not within 0 to 1")]),
@@ -116,7 +125,10 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
                 (4, 5, Some("global"), BAD, "did you mean 'discovery'?"),
             ],
         ),
-        ("global:\n    max_intf: 16\n    max_interfaces: 16\n", &[(3, 5, Some("max_interfaces"), BAD, "twice")]),
+        (
+            "global:\n    max_intf: 16\n    max_interfaces: 16\n",
+            &[(3, 5, Some("max_interfaces"), BAD, "twice")],
+        ),
         ("udsp:\n  - idx: 0\n", &[(2, 5, Some("udsp"), BAD, "about nothing")]),
         ("udsp:\n  - src: tcp\n    rte: tcp1\n", &[(2, 5, Some("udsp"), BAD, "do not go together")]),
         (
@@ -125,10 +137,10 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         ),
         ("selection:\n  - type: nid\n    net: tcp\n", &[(2, 5, Some("udsp"), BAD, "'type: net'")]),
         ("ping:\n  - timeout: 4\n", &[(2, 5, Some("ping"), MISSING, "primary nid")]),
-        ("discover:\n  - primary nid: x@tcp\n    force: 2\n", &[
-            (2, 18, Some("discover"), BAD, "'x@tcp'"),
-            (3, 12, Some("discover"), BAD, "force"),
-        ]),
+        (
+            "discover:\n  - primary nid: x@tcp\n    force: 2\n",
+            &[(2, 18, Some("discover"), BAD, "'x@tcp'"), (3, 12, Some("discover"), BAD, "force")],
+        ),
     ];
     for (text, expected) in table {
         problems_are(text, Purpose::Add, expected);

@@ -76,7 +76,8 @@ pub(super) fn seq_no(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     reader.seq_no = SeqNo::NONE;
     if let Some(node) = fields.get("seq_no") {
         let number = number(node, "seq_no", -1..=i32::MAX.into(), Rc::BAD_PARAM, reader);
-        reader.seq_no = number.and_then(|number| i32::try_from(number).ok()).map_or(SeqNo::NONE, SeqNo::from_c);
+        reader.seq_no =
+            number.and_then(|number| i32::try_from(number).ok()).map_or(SeqNo::NONE, SeqNo::from_c);
     }
     reader.seq_no
 }
@@ -159,7 +160,10 @@ pub(super) fn cpts(node: &Node, reader: &mut Reader) -> Option<CptList> {
     match list.parse() {
         Ok(cpts) => Some(cpts),
         Err(error) => {
-            reader.wrong(node.at, format!("CPT '{text}': {error}; write a number or a list such as \"[0,2-3]\""));
+            reader.wrong(
+                node.at,
+                format!("CPT '{text}': {error}; write a number or a list such as \"[0,2-3]\""),
+            );
             None
         }
     }

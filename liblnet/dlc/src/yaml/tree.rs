@@ -90,7 +90,8 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
             Kind::Map(entries) if all.is_empty() => all = entries,
             Kind::Map(entries) => all.extend(entries),
             Kind::Scalar(_) | Kind::Seq(_) => {
-                let said = format!("here is {}, not a block such as 'net:' with its items below", node.what());
+                let said =
+                    format!("here is {}, not a block such as 'net:' with its items below", node.what());
                 return Err(vec![Problem::of_file(node.at, said)]);
             }
         }
@@ -275,7 +276,9 @@ mod tests {
 
     #[test]
     fn nesting_without_end_ends() {
-        for text in ["- ".repeat(100_000), "[".repeat(1_000_000), "{a: ".repeat(300_000), "? ".repeat(100_000)] {
+        for text in
+            ["- ".repeat(100_000), "[".repeat(1_000_000), "{a: ".repeat(300_000), "? ".repeat(100_000)]
+        {
             assert!(entries(&text).is_err());
         }
     }

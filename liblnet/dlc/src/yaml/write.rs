@@ -3,7 +3,7 @@
 use crate::SeqNo;
 use crate::Value;
 use crate::model::{
-    Block, Document, Item, Ip2netsItem, NetItem, NiItem, PeerItem, PingItem, RouteItem, UdspItem,
+    Block, Document, Ip2netsItem, Item, NetItem, NiItem, PeerItem, PingItem, RouteItem, UdspItem,
 };
 use crate::ops::policy::RuleAction;
 use crate::request::{LndTunables, NiTunables};
@@ -64,7 +64,8 @@ fn block(block: &Block) -> Vec<(&'static str, Value)> {
             one("buffers", numbered(value, item.seq_no))
         }
         Block::Global(item) => {
-            let settings = item.it.iter().map(|(setting, value)| (setting.name().to_owned(), Value::from(*value)));
+            let settings =
+                item.it.iter().map(|(setting, value)| (setting.name().to_owned(), Value::from(*value)));
             one("global", numbered(Value::Map(settings.collect()), item.seq_no))
         }
         Block::Udsp(all) => one("udsp", items(all, udsp)),

@@ -19,7 +19,7 @@ impl Backend for Node {
         match request {
             Request::GetNode => Ok(Reply::Node(NodeInfo {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                name: self.name().to_owned(),
+                name: self.name().to_string(),
                 process: std::process::id(),
             })),
             Request::GetNi(index) => core.ni_by_index(index).map(Reply::Id).ok_or(Errno::NotFound),

@@ -12,11 +12,6 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// So long may an answer take that is on its way when the server stops.
-const GRACE: Duration = Duration::from_secs(2);
-/// So long may the threads take to see that their connections are ended.
-const LAST: Duration = Duration::from_secs(1);
-
 /// The clients of one socket.
 #[derive(Debug)]
 pub(super) struct Clients {
@@ -132,25 +127,28 @@ impl Clients {
         join(ended);
     }
 
-    /// Ends all connections; see [`super::ControlServer::stop`].
-    pub(super) fn stop(&self) {
+    /// No further requests are read.
+    pub(super) fn leave(&self) {
         lock(&self.table).clients.values_mut().for_each(Client::leave);
-        if !self.wait_for_none(GRACE) {
+    }
+
+    /// Waits for the clients to go, until `grace` for their answers and until `last` for their threads.
+    pub(super) fn wait(&self, grace: Instant, last: Instant) {
+        if !self.wait_for_none(grace) {
             for client in lock(&self.table).clients.values() {
                 let _ = client.stream.shutdown(Shutdown::Both);
             }
-            if !self.wait_for_none(LAST) {
-                log::warn!(
-                    "control socket: a request is still being carried out; it is left to end by itself"
-                );
+            if !self.wait_for_none(last) {
+                log::warn!("control socket: a request does not end; it is left alone with its thread");
+                lock(&self.table).clients.clear();
             }
         }
         let ended = std::mem::take(&mut lock(&self.table).ended);
         join(ended);
     }
 
-    fn wait_for_none(&self, time: Duration) -> bool {
-        let (deadline, mut table) = (Instant::now() + time, lock(&self.table));
+    fn wait_for_none(&self, deadline: Instant) -> bool {
+        let mut table = lock(&self.table);
         while !table.clients.is_empty() {
             let Ok(left) = frame::time_left(deadline) else { return false };
             table = self.gone.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner).0;

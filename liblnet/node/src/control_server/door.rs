@@ -1,7 +1,7 @@
 //! A listening socket and its file.
 
 use lnet_dlc::Request;
-use lnet_dlc::runtime_dir::RuntimeDir;
+use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_wire::Errno;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::net::sockopt::socket_peercred;
@@ -70,6 +70,7 @@ impl Door {
         };
         directory.make().map_err(|error| named(error, directory.path()))?;
         let _only_one = lock_directory(directory.path()).map_err(|error| named(error, directory.path()))?;
+        remove_dead(directory);
         if UnixStream::connect(path).is_ok() {
             return Err(named(io::ErrorKind::AddrInUse.into(), path));
         }
@@ -115,6 +116,19 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((found.dev(), found.ino()))
 }
 
+/// Removes what killed processes have left: sockets named after a process that nobody listens on. Other names
+/// are left to who takes them again. The directory must be locked.
+fn remove_dead(directory: &RuntimeDir) {
+    let of_process = |name: &NodeName| name.as_str().bytes().all(|byte| byte.is_ascii_digit());
+    for name in directory.nodes().unwrap_or_default().iter().filter(|name| of_process(name)) {
+        for path in [directory.socket(name), directory.status_socket(name)] {
+            if UnixStream::connect(&path).is_err_and(|it| it.kind() == io::ErrorKind::ConnectionRefused) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
 /// Nobody else makes or removes sockets here until the lock is dropped.
 fn lock_directory(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -135,6 +149,21 @@ mod tests {
         assert_eq!(Access::Configure.allows(&Request::ResetLnetStats), Ok(()));
         assert_eq!(Access::Read.allows(&Request::ResetLnetStats), Err(Errno::Access));
         assert_eq!(Access::Read.allows(&Request::GetLnetStats), Ok(()));
+    }
+
+    #[test]
+    fn sockets_of_processes_that_were_killed_go_when_the_next_node_comes() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = RuntimeDir::at(temporary.path());
+        for name in ["7.sock", "7.status.sock", "named.sock"] {
+            drop(UnixListener::bind(temporary.path().join(name)).unwrap());
+        }
+        let living = UnixListener::bind(temporary.path().join("8.sock")).unwrap();
+        let _door =
+            Door::make(&directory, &temporary.path().join("9.sock"), 0o600, Access::Configure).unwrap();
+        let names: Vec<String> = directory.nodes().unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["8", "9", "named"]);
+        drop(living);
     }
 
     #[test]

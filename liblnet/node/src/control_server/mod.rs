@@ -18,7 +18,7 @@ use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where a node is configured from, and how patient it is.
 #[derive(Debug)]
@@ -129,9 +129,9 @@ impl ControlServer {
     pub fn stop(&self) {
         self.close();
         if self.process == std::process::id() {
-            for clients in &self.clients {
-                clients.stop();
-            }
+            self.clients.iter().for_each(|clients| clients.leave());
+            let grace = Instant::now() + GRACE;
+            self.clients.iter().for_each(|clients| clients.wait(grace, grace + LAST));
         }
     }
 }
@@ -148,6 +148,11 @@ struct Acceptor {
     wake: UnixStream,
     thread: JoinHandle<()>,
 }
+
+/// So long may an answer take that is on its way when the server stops.
+const GRACE: Duration = Duration::from_secs(2);
+/// So long may the threads take to see that their connections are ended.
+const LAST: Duration = Duration::from_secs(1);
 
 /// What reading JSON and adding an interface need, with room to spare.
 const STACK: usize = 512 * 1024;

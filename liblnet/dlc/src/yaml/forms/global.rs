@@ -29,9 +29,8 @@ pub(super) fn numa(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
 /// The block `statistics`, which can only be shown.
 pub(super) fn statistics(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
     let number = match entry.value.items().first() {
-        Some(node @ Node { kind: super::Kind::Map(_), .. }) => {
-            Fields::of(node, "statistics", reader).map_or(SeqNo::NONE, |mut fields| seq_no(&mut fields, reader))
-        }
+        Some(node @ Node { kind: super::Kind::Map(_), .. }) => Fields::of(node, "statistics", reader)
+            .map_or(SeqNo::NONE, |mut fields| seq_no(&mut fields, reader)),
         _ => SeqNo::NONE,
     };
     vec![Block::Statistics(Item { it: (), at: entry.at, seq_no: number })]
@@ -62,7 +61,9 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
         }
         reader.block = block;
         let names = Setting::ALL.iter().map(|setting| setting.name());
-        fields.ignore(&names.chain(["max_intf", "range"]).filter(|key| named(key).is_some()).collect::<Vec<_>>());
+        fields.ignore(
+            &names.chain(["max_intf", "range"]).filter(|key| named(key).is_some()).collect::<Vec<_>>(),
+        );
         fields.finish(reader);
     }
     match settings.is_empty() {
@@ -76,13 +77,13 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
 const fn range(setting: Setting) -> (RangeInclusive<i64>, Rc) {
     let most = i32::MAX as i64;
     match setting {
-        Setting::NumaRange => (0..=u32::MAX as i64, Rc::BAD_PARAM),
+        Setting::NumaRange => (i32::MIN as i64..=u32::MAX as i64, Rc::BAD_PARAM),
         Setting::LndTimeout => (0..=most, Rc::BAD_PARAM),
         Setting::Tunable(tunable) => match tunable {
-            Tunable::MaxInterfaces | Tunable::Discovery | Tunable::RecoveryInterval => {
-                (i32::MIN as i64..=most, Rc::GENERIC)
-            }
-            Tunable::DropAsymRoute => (0..=1, Rc::GENERIC),
+            Tunable::MaxInterfaces
+            | Tunable::Discovery
+            | Tunable::DropAsymRoute
+            | Tunable::RecoveryInterval => (i32::MIN as i64..=most, Rc::GENERIC),
             Tunable::RetryCount => (0..=most, Rc::GENERIC),
             Tunable::TransactionTimeout => (1..=most, Rc::GENERIC),
             Tunable::HealthSensitivity => (0..=1000, Rc::GENERIC),

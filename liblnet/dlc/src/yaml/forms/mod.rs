@@ -44,7 +44,8 @@ pub(super) fn document(entries: &[Entry], purpose: Purpose) -> (Document, Vec<Pr
     let mut document = Document::default();
     for entry in entries {
         (reader.block, reader.seq_no) = (None, SeqNo::NONE);
-        let known = BLOCKS.iter().find(|(name, others, _)| *name == entry.key || others.contains(&&*entry.key));
+        let known =
+            BLOCKS.iter().find(|(name, others, _)| *name == entry.key || others.contains(&&*entry.key));
         let Some((name, _, form)) = known else {
             let remedy = nearest(&entry.key, BLOCKS.iter().map(|(name, ..)| *name));
             reader.wrong(entry.at, format!("there is no block '{}'{remedy}", entry.key));

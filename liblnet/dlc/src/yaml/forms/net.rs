@@ -29,6 +29,7 @@ const NI_OUTPUT: &[&str] = &[
     "min_tx_credits",
     "available_tx_credits",
     "hwaddr",
+    "net statistics",
 ];
 
 enum NetOrRule {
@@ -125,7 +126,8 @@ fn complete(
             reader.missing(at, "a net without interfaces; add 'local NI(s)' with 'interfaces' in each item");
         }
         (Purpose::Del, _) if lacks_nis => {
-            let said = "which interfaces? add 'local NI(s)'; to delete the whole net, say 'net:' for 'net type:'";
+            let said =
+                "which interfaces? add 'local NI(s)'; to delete the whole net, say 'net:' for 'net type:'";
             reader.missing(at, said);
         }
         _ => {}
@@ -191,16 +193,13 @@ fn local_ni(
 }
 
 /// What stands under `interfaces`: labels with names; items with `intf`; or names.
-fn interfaces(
-    node: &Node,
-    defaults: &Said,
-    detail: &mut Option<u32>,
-    reader: &mut Reader,
-) -> Vec<NiItem> {
+fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &mut Reader) -> Vec<NiItem> {
     match &node.kind {
         Kind::Null => Vec::new(),
         Kind::Scalar(_) => named(node, defaults, reader),
-        Kind::Seq(items) => items.iter().flat_map(|item| interfaces(item, defaults, detail, reader)).collect(),
+        Kind::Seq(items) => {
+            items.iter().flat_map(|item| interfaces(item, defaults, detail, reader)).collect()
+        }
         Kind::Map(entries) if entries.iter().any(|entry| entry.key == "intf") => {
             let Some(mut fields) = Fields::of(node, "an interface", reader) else { return Vec::new() };
             let said = Said::read(&mut fields, reader).or(defaults);

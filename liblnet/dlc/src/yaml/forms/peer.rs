@@ -31,6 +31,7 @@ const NI_OUTPUT: &[&str] = &[
     "drop_count",
     "ping_count",
     "next_ping",
+    "peer statistics",
 ];
 
 /// The block `peer`.

@@ -204,7 +204,8 @@ net:
 
 #[test]
 fn patterns_within_nets_are_rules_of_ip2nets() {
-    let draft = "net:\n- net: o2ib\n  pattern: 192.168.2.*\n- net: tcp\n  intf: eth0\n  pattern: 10.0.0.[2-8/2]\n";
+    let draft =
+        "net:\n- net: o2ib\n  pattern: 192.168.2.*\n- net: tcp\n  intf: eth0\n  pattern: 10.0.0.[2-8/2]\n";
     let expected = "\
 ip2nets:
     - net-spec: o2ib
@@ -280,7 +281,8 @@ fn nets_to_be_deleted_may_have_no_interfaces() {
     let expected = "net:\n    - net type: tcp1\n";
     assert_eq!(canonical("net:\n    - net: tcp1\n", Purpose::Del), expected);
     assert_eq!(canonical("net:\n    - net type: tcp1\n      local NI(s):\n", Purpose::Del), expected);
-    let some = canonical("net:\n- net: o2ib1\n  interfaces:\n    - intf: ib0\n    - intf: ib1\n", Purpose::Del);
+    let some =
+        canonical("net:\n- net: o2ib1\n  interfaces:\n    - intf: ib0\n    - intf: ib1\n", Purpose::Del);
     assert_eq!(some.matches("0: ib").count(), 2);
 }
 
@@ -288,7 +290,8 @@ fn nets_to_be_deleted_may_have_no_interfaces() {
 fn what_is_shown_is_chosen_by_the_keys_of_2_15() {
     let nets = "net:\n    - net: tcp\n      detail: 2\n    - net type: tcp9\n      local NI(s):\n        - interfaces:\n              0: eth0\n";
     assert_eq!(canonical(nets, Purpose::Show).matches("net type").count(), 1);
-    let draft = "net:\n- net: tcp\n  interfaces:\n  - intf: eth0\n    detail: 1\n  - intf: eth1\n    detail: 2\n";
+    let draft =
+        "net:\n- net: tcp\n  interfaces:\n  - intf: eth0\n    detail: 1\n  - intf: eth1\n    detail: 2\n";
     assert!(canonical(draft, Purpose::Show).contains("detail: 2"));
     let peers = "peer:\n    - nid: 192.0.2.1@tcp\n      detail: 3\n    - primary nid: 192.0.2.2@tcp\n";
     let shown = canonical(peers, Purpose::Show);
@@ -339,7 +342,8 @@ peer:
 
 #[test]
 fn expressions_of_2_12_begin_with_the_primary_nid() {
-    let of_2_12 = "peer:\n    - ip2nets:\n        - nid: 192.0.2.[20-21]@tcp\n        - nid: 192.0.2.22@tcp1\n";
+    let of_2_12 =
+        "peer:\n    - ip2nets:\n        - nid: 192.0.2.[20-21]@tcp\n        - nid: 192.0.2.22@tcp1\n";
     let expected = TWO_PEERS.split("    - primary nid: 198").next().unwrap();
     all_come_to(Purpose::Add, &[of_2_12], expected);
 }
@@ -428,7 +432,8 @@ buffers:
 #[test]
 fn older_names_of_settings_are_known() {
     let older = "numa:\n    range: 4\nglobal:\n    max_intf: 100\n    use_tcp_bonding: 0\n    discovery: true\n    lnd_timeout: 16\n";
-    let expected = "global:\n    numa_range: 4\n    max_interfaces: 100\n    discovery: 1\n    lnd_timeout: 16\n";
+    let expected =
+        "global:\n    numa_range: 4\n    max_interfaces: 100\n    discovery: 1\n    lnd_timeout: 16\n";
     all_come_to(Purpose::Add, &[older], expected);
 }
 

@@ -54,7 +54,8 @@ fn priority(node: &Node, reader: &mut Reader) -> Option<u32> {
 fn action(fields: &mut Fields<'_>, reader: &mut Reader) -> RuleAction {
     let mut found = fields.get("priority").and_then(|node| priority(node, reader));
     for node in fields.get("action").map_or(&[][..], Node::items) {
-        if matches!(&node.kind, Kind::Scalar(text) if matches!(text.as_str(), "NA" | "preferred_list" | "pref")) {
+        if matches!(&node.kind, Kind::Scalar(text) if matches!(text.as_str(), "NA" | "preferred_list" | "pref"))
+        {
             continue;
         }
         let Some(mut fields) = Fields::of(node, "action", reader) else { continue };
@@ -110,7 +111,9 @@ fn drafted(node: &Node, reader: &mut Reader) -> Vec<(Drafted, SeqNo)> {
             };
             vec![(rule(Some(local), Some(remote), RuleAction::Suited), Some(order))]
         }
-        (_, None, None, None, None) if reader.purpose != Purpose::Add => vec![(rule(None, None, action), None)],
+        (_, None, None, None, None) if reader.purpose != Purpose::Add => {
+            vec![(rule(None, None, action), None)]
+        }
         _ => {
             if reader.problems.len() == problems {
                 let said = "a rule has 'type: net' with 'net', 'type: nid' with 'nid', or 'type: peer' with \

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* LNetCtl: the commands that change and tell the configuration, with their structures. */
+#include "check.h"
+#include <lnet/lib-dlc.h>
+#include <libcfs/util/ioctl.h>
+#include <lnet/nidstr.h>
+#include <unistd.h>
+
+#define ANY LNET_NID_ANY
+
+static lnet_nid_t nid(const char *text)
+{
+	return libcfs_str2nid(text);
+}
+
+/* A structure with room for what follows it, as commands want it. */
+#define ARGUMENT(type, more)                                  \
+	struct {                                              \
+		struct type it;                               \
+		char room[more];                              \
+	} __attribute__((aligned(8)))
+
+static void start(void *argument, size_t size)
+{
+	struct libcfs_ioctl_hdr *header = argument;
+
+	memset(argument, 0, size);
+	header->ioc_version = LIBCFS_IOCTL_VERSION2;
+	header->ioc_len = size;
+}
+
+static int add_ni(const char *own, const char *interface, int credits)
+{
+	ARGUMENT(lnet_ioctl_config_ni, sizeof(struct lnet_ioctl_config_lnd_tunables)) ni;
+	struct lnet_ioctl_config_lnd_tunables tunables;
+
+	start(&ni, sizeof(ni));
+	ni.it.lic_nid = nid(own);
+	strcpy(ni.it.lic_ni_intf[0], interface);
+	memset(&tunables, 0, sizeof(tunables));
+	tunables.lt_cmn.lct_max_tx_credits = credits;
+	memcpy(ni.it.lic_bulk, &tunables, sizeof(tunables));
+	return LNetCtl(IOC_LIBCFS_ADD_LOCAL_NI, &ni);
+}
+
+static int del_ni(lnet_nid_t own, const char *interface)
+{
+	struct lnet_ioctl_config_ni ni;
+
+	start(&ni, sizeof(ni));
+	ni.lic_nid = own;
+	strcpy(ni.lic_ni_intf[0], interface);
+	return LNetCtl(IOC_LIBCFS_DEL_LOCAL_NI, &ni);
+}
+
+static void interfaces(void)
+{
+	ARGUMENT(lnet_ioctl_config_ni,
+		 sizeof(struct lnet_ioctl_element_stats) + sizeof(struct lnet_ioctl_config_lnd_tunables)) ni;
+	struct lnet_ioctl_config_lnd_tunables tunables;
+	struct lnet_ioctl_element_msg_stats stats;
+	ARGUMENT(lnet_ioctl_config_data, sizeof(struct lnet_ioctl_net_config)) net;
+	ARGUMENT(lnet_ioctl_config_data, 8) old;
+
+	CHECK_EQ(add_ni("127.0.1.1@tcp1", "127.0.1.1", 64), 0);
+	CHECK_EQ(add_ni("127.0.1.1@tcp1", "127.0.1.1", 64), -EEXIST);
+	CHECK_EQ(add_ni("127.0.1.1@tcp1", "no-such-interface", 64), -ENODEV);
+
+	start(&ni, sizeof(ni));
+	ni.it.lic_idx = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_LOCAL_NI, &ni), 0);
+	CHECK_EQ(ni.it.lic_nid, nid("127.0.1.1@tcp1"));
+	CHECK_EQ(strcmp(ni.it.lic_ni_intf[0], "127.0.1.1"), 0);
+	CHECK_EQ(ni.it.lic_ncpts, 1);
+	CHECK_EQ(ni.it.lic_status, 0x15aac0de);
+	memcpy(&tunables, ni.it.lic_bulk + sizeof(struct lnet_ioctl_element_stats), sizeof(tunables));
+	CHECK_EQ(tunables.lt_cmn.lct_max_tx_credits, 64);
+	CHECK_EQ(tunables.lt_cmn.lct_peer_tx_credits, 8);
+	ni.it.lic_idx = 2;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_LOCAL_NI, &ni), -ENOENT);
+	ni.it.lic_cfg_hdr.ioc_len = sizeof(ni.it);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_LOCAL_NI, &ni), -EINVAL);
+
+	start(&net, sizeof(net));
+	net.it.cfg_count = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NET, &net), 0);
+	CHECK_EQ(net.it.cfg_nid, nid("127.0.1.1@tcp1"));
+	CHECK_EQ(net.it.cfg_config_u.cfg_net.net_max_tx_credits, 64);
+	CHECK_EQ(strcmp(net.it.cfg_bulk, "127.0.1.1"), 0);
+
+	start(&stats, sizeof(stats));
+	stats.im_idx = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_LOCAL_NI_MSG_STATS, &stats), 0);
+	CHECK_EQ(stats.im_send_stats.ico_put_count, 0);
+
+	CHECK_EQ(del_ni(nid("127.0.1.9@tcp1"), "127.0.1.9"), -ENOENT);
+	CHECK_EQ(del_ni(nid("127.0.1.1@tcp1"), ""), 0);
+
+	start(&old, sizeof(old));
+	old.it.cfg_net = libcfs_str2net("tcp2");
+	strcpy(old.it.cfg_config_u.cfg_net.net_intf, "127.0.1.2");
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_NET, &old), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_NET, &old), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_NET, &old), -ENOENT);
+	CHECK_EQ(add_ni("127.0.1.1@tcp", "127.0.1.1", 0), 0);
+}
+
+static int peer(unsigned int command, lnet_nid_t primary, lnet_nid_t other, bool multi_rail)
+{
+	struct lnet_ioctl_peer_cfg cfg;
+
+	start(&cfg, sizeof(cfg));
+	cfg.prcfg_prim_nid = primary;
+	cfg.prcfg_cfg_nid = other;
+	cfg.prcfg_mr = multi_rail;
+	return LNetCtl(command, &cfg);
+}
+
+static void peers(void)
+{
+	struct lnet_ioctl_peer_cfg cfg;
+	struct {
+		struct lnet_peer_ni_credit_info credits;
+		struct lnet_ioctl_element_stats stats;
+	} told;
+	struct lnet_process_id list[2];
+	struct lnet_ioctl_peer info;
+
+	CHECK_EQ(peer(IOC_LIBCFS_ADD_PEER_NI, nid("10.0.0.5@tcp"), ANY, true), 0);
+	CHECK_EQ(peer(IOC_LIBCFS_ADD_PEER_NI, nid("10.0.0.5@tcp"), nid("10.0.1.5@tcp"), true), 0);
+	CHECK_EQ(peer(IOC_LIBCFS_ADD_PEER_NI, nid("10.0.0.6@tcp"), ANY, false), 0);
+	CHECK_EQ(peer(IOC_LIBCFS_ADD_PEER_NI, nid("10.0.0.6@tcp"), nid("10.0.1.6@tcp"), false), -EPERM);
+	CHECK_EQ(peer(IOC_LIBCFS_DEL_PEER_NI, ANY, ANY, true), -EINVAL);
+
+	start(&cfg, sizeof(cfg));
+	cfg.prcfg_count = 1;
+	cfg.prcfg_size = sizeof(told);
+	cfg.prcfg_bulk = &told;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_PEER_NI, &cfg), 0);
+	CHECK_EQ(cfg.prcfg_prim_nid, nid("10.0.0.5@tcp"));
+	CHECK_EQ(cfg.prcfg_cfg_nid, nid("10.0.1.5@tcp"));
+	CHECK(cfg.prcfg_mr);
+	CHECK_EQ(strcmp(told.credits.cr_aliveness, "NA"), 0);
+	CHECK_EQ(told.credits.cr_peer_tx_credits, 8);
+	cfg.prcfg_count = 3;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_PEER_NI, &cfg), -ENOENT);
+	cfg.prcfg_size = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_PEER_NI, &cfg), -EINVAL);
+
+	start(&info, sizeof(info));
+	info.pr_count = 2;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_PEER_INFO, &info), 0);
+	CHECK_EQ(info.pr_nid, nid("10.0.0.6@tcp"));
+	info.pr_lnd_u.pr_peer_credits.cr_ncpt = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_PEER_INFO, &info), -ENOENT);
+
+	start(&cfg, sizeof(cfg));
+	cfg.prcfg_bulk = list;
+	cfg.prcfg_size = sizeof(list[0]);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_PEER_LIST, &cfg), -E2BIG);
+	CHECK_EQ(cfg.prcfg_size, sizeof(list));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_PEER_LIST, &cfg), 0);
+	CHECK_EQ(cfg.prcfg_count, 2);
+	CHECK_EQ(list[1].nid, nid("10.0.0.6@tcp"));
+
+	start(&cfg, sizeof(cfg));
+	cfg.prcfg_prim_nid = nid("10.0.0.6@tcp");
+	cfg.prcfg_state = 5;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_PEER, &cfg), 0);
+	CHECK_EQ(peer(IOC_LIBCFS_DEL_PEER_NI, nid("10.0.0.5@tcp"), nid("10.0.1.5@tcp"), true), 0);
+	CHECK_EQ(peer(IOC_LIBCFS_DEL_PEER_NI, nid("10.0.0.5@tcp"), ANY, true), 0);
+	CHECK_EQ(peer(IOC_LIBCFS_DEL_PEER_NI, nid("10.0.0.5@tcp"), ANY, true), -ENOENT);
+}
+
+static void routes(void)
+{
+	ARGUMENT(lnet_ioctl_config_data, sizeof(struct lnet_ioctl_pool_cfg)) data;
+	struct lnet_ioctl_pool_cfg *pools = (void *)data.it.cfg_bulk;
+
+	start(&data, sizeof(data));
+	data.it.cfg_net = libcfs_str2net("tcp5");
+	data.it.cfg_nid = nid("127.0.1.9@tcp");
+	data.it.cfg_config_u.cfg_route.rtr_hop = -1;
+	data.it.cfg_config_u.cfg_route.rtr_priority = 3;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_ROUTE, &data), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_ROUTE, &data), -EEXIST);
+	data.it.cfg_nid = nid("127.0.1.9@tcp9");
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_ROUTE, &data), -EHOSTUNREACH);
+	data.it.cfg_nid = ANY;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_ROUTE, &data), -EINVAL);
+
+	start(&data, sizeof(data));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_ROUTE, &data), 0);
+	CHECK_EQ(data.it.cfg_nid, nid("127.0.1.9@tcp"));
+	CHECK_EQ(data.it.cfg_config_u.cfg_route.rtr_hop, (__u32)-1);
+	CHECK_EQ(data.it.cfg_config_u.cfg_route.rtr_priority, 3);
+	data.it.cfg_count = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_ROUTE, &data), -ENOENT);
+	data.it.cfg_net = -1;
+	data.it.cfg_nid = ANY;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_ROUTE, &data), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_ROUTE, &data), -ENOENT);
+
+	start(&data, sizeof(data));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_BUF, &data), -ENOENT);
+	data.it.cfg_config_u.cfg_buffers.buf_enable = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_CONFIG_RTR, &data), 0);
+	data.it.cfg_config_u.cfg_buffers.buf_tiny = 1000;
+	data.it.cfg_config_u.cfg_buffers.buf_small = -1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_BUF, &data), 0);
+	start(&data, sizeof(data));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_BUF, &data), 0);
+	CHECK_EQ(pools->pl_pools[0].pl_nbuffers, 1000);
+	CHECK_EQ(pools->pl_pools[1].pl_nbuffers, 16384);
+	CHECK_EQ(pools->pl_routing, 1);
+}
+
+/* In the layout of 2.15, for which lib-dlc.h has no structures (C API sheet 5.4). */
+static void newer(void)
+{
+	struct {
+		struct libcfs_ioctl_hdr hdr;
+		__s32 idx;
+		__u32 action_type, bulk_size, priority;
+		void *bulk;
+	} udsp;
+	struct {
+		struct libcfs_ioctl_hdr hdr;
+		__u32 pad[2];
+		__u64 nid;
+		__u32 nid_priority, net_priority;
+		__u64 preferred[2 * 128];
+	} applied;
+	struct {
+		struct libcfs_ioctl_hdr hdr;
+		__u32 type;
+		__u16 all;
+		__s16 value;
+		__u64 nid;
+	} health;
+	struct {
+		struct libcfs_ioctl_hdr hdr;
+		__u16 all, value;
+		__u32 pad;
+		__u64 nid;
+	} conns;
+	/* A rule about the net tcp as source. */
+	__u32 rule[12] = { 0x00435253, 0, 2, 0, 0x00545344, 0, 0, 0, 0x00455452 }, back[12];
+
+	start(&udsp, sizeof(udsp));
+	udsp.idx = -1;
+	udsp.action_type = 1;
+	udsp.priority = 7;
+	udsp.bulk_size = sizeof(rule);
+	udsp.bulk = rule;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_UDSP, &udsp), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_UDSP, &udsp), -EALREADY);
+	rule[0] = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_UDSP, &udsp), -EINVAL);
+	rule[0] = 0x00435253;
+	start(&udsp, sizeof(udsp));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP, &udsp), -ENOSPC);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP_SIZE, &udsp), 0);
+	CHECK_EQ(udsp.bulk_size, sizeof(rule));
+	udsp.bulk = back;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP, &udsp), 0);
+	CHECK_EQ(memcmp(rule, back, sizeof(rule)), 0);
+	CHECK_EQ(udsp.priority, 7);
+	start(&applied, sizeof(applied));
+	applied.nid = nid("127.0.1.1@tcp");
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_CONST_UDSP_INFO, &applied), 0);
+	CHECK_EQ(applied.net_priority, 7);
+	CHECK_EQ(applied.nid_priority, (__u32)-1);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_UDSP, &udsp), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP_SIZE, &udsp), -ENOENT);
+
+	start(&health, sizeof(health));
+	health.nid = nid("127.0.1.1@tcp");
+	health.value = 500;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_HEALHV, &health), 0);
+	health.type = 2;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_HEALHV, &health), -EINVAL);
+	start(&conns, sizeof(conns));
+	conns.all = 1;
+	conns.value = 4;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_CONNS_PER_PEER, &conns), 0);
+	start(&udsp, sizeof(udsp));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_RESET_LNET_STATS, &udsp), 0);
+}
+
+int main(void)
+{
+	char directory[] = "/tmp/control-run-XXXXXX";
+	struct lnet_ioctl_numa_range range;
+	struct libcfs_ioctl_data data;
+
+	CHECK(mkdtemp(directory) != NULL);
+	setenv("LNET_RUNTIME_DIR", directory, 1);
+	setenv("LNET_ACCEPT", "none", 1);
+	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
+	interfaces();
+	peers();
+	routes();
+	newer();
+	LIBCFS_IOC_INIT_V2(range, nr_hdr);
+	range.nr_range = 9;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_NUMA_RANGE, &range), 0);
+	range.nr_range = 0;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NUMA_RANGE, &range), 0);
+	CHECK_EQ(range.nr_range, 9);
+	/* The node is this program's: nobody else may end it. */
+	LIBCFS_IOC_INIT(data);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_CONFIGURE, &data), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_UNCONFIGURE, &data), -EBUSY);
+	CHECK_EQ(LNetNIFini(), 0);
+	CHECK_EQ(rmdir(directory), 0);
+	return failures != 0;
+}

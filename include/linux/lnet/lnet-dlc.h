@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Another name of lnet/lib-dlc.h. */
+#ifndef LINUX_LNET_DLC_H
+#define LINUX_LNET_DLC_H
+
+#include <lnet/lib-dlc.h>
+
+#endif

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Dynamic LNet configuration: what lnetctl does, for programs.
+ *
+ * The node that is configured is that of this process or, if it has none, the one behind the control socket
+ * of the name LNET_NODE. Unless said otherwise, functions return 0, one of LUSTRE_CFG_RC_*, or the negative
+ * errno with which the node refused; -ENETDOWN where there is no node. Common parameters:
+ *
+ * seq_no   a number of the caller's, by which errors are found again; -1 for none
+ * err_rc   a tree of errors, which is made if *err_rc is NULL and else extended, on success too (with errno
+ *          0); NULL for none. The caller frees it with cYAML_free_tree
+ * show_rc  a tree of what is shown, made or extended likewise; *show_rc remains as it is when there is
+ *          nothing to show and when the call fails. With NULL, it is written to standard output
+ *
+ * Strings are not changed and not kept. Every function may be called from every thread; a tree may be used
+ * by one at a time. No function may be called from an event handler. */
+#ifndef LNETCONFIG_LIBLNETCONFIG_H
+#define LNETCONFIG_LIBLNETCONFIG_H
+
+#include <libcfs/libcfs_string.h>
+#include <libcfs/util/list.h>
+#include <lnet/lib-dlc.h>
+#include <lnet/lnetconfig/cyaml.h>
+#include <lnet/nidstr.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Done, or nothing to do. */
+#define LUSTRE_CFG_RC_NO_ERR 0
+/** Something that cannot be read or is not allowed. */
+#define LUSTRE_CFG_RC_BAD_PARAM (-1)
+#define LUSTRE_CFG_RC_MISSING_PARAM (-2)
+#define LUSTRE_CFG_RC_OUT_OF_RANGE_PARAM (-3)
+#define LUSTRE_CFG_RC_OUT_OF_MEM (-4)
+/** A setting refused its value. */
+#define LUSTRE_CFG_RC_GENERIC_ERR (-5)
+/** There is no such thing. */
+#define LUSTRE_CFG_RC_NO_MATCH (-6)
+/* The rest is never returned. */
+#define LUSTRE_CFG_RC_MATCH (-7)
+#define LUSTRE_CFG_RC_SKIP (-8)
+#define LUSTRE_CFG_RC_LAST_ELEM (-9)
+#define LUSTRE_CFG_RC_MARSHAL_FAIL (-10)
+
+/** The first level of a tree of errors: what was tried. */
+#define CONFIG_CMD "configure"
+#define UNCONFIG_CMD "unconfigure"
+#define ADD_CMD "add"
+#define DEL_CMD "del"
+#define SHOW_CMD "show"
+#define DBG_CMD "dbg"
+#define MANAGE_CMD "manage"
+
+/** What to do; lustre_lnet_modify_peer takes two of them. */
+enum lnetctl_cmd {
+	LNETCTL_CONFIG_CMD = 1,
+	LNETCTL_UNCONFIG_CMD = 2,
+	LNETCTL_ADD_CMD = 3,
+	LNETCTL_DEL_CMD = 4,
+	LNETCTL_SHOW_CMD = 5,
+	LNETCTL_DBG_CMD = 6,
+	LNETCTL_MANAGE_CMD = 7,
+	LNETCTL_LAST_CMD = 8
+};
+
+#define MAX_NUM_IPS 128
+#define LNET_MAX_NIDS_PER_PEER 128
+#define LNET_MAX_SHOW_NUM_NID 128
+#define LNET_INTERFACES_NUM 16
+#define LNET_INTERFACES_MIN 16
+#define LNET_INTERFACES_MAX_DEFAULT 200
+
+/** A net and interfaces on it. Made with lustre_lnet_init_nw_descr. */
+struct lnet_dlc_network_descr {
+	/** For the user's lists. */
+	struct list_head network_on_rule;
+	/** The net: libcfs_str2net; all ones for none. */
+	__u32 nw_id;
+	/** Its struct lnet_dlc_intf_descr. */
+	struct list_head nw_intflist;
+};
+
+/**
+ * An interface. Whoever fills a list by hand takes it, and cpt_expr, from malloc: calls that are given a
+ * list free its descriptors.
+ */
+struct lnet_dlc_intf_descr {
+	/** In nw_intflist. */
+	struct list_head intf_on_network;
+	/** Its name, or its address; with a terminating zero. */
+	char intf_name[16];
+	/** The CPU partitions it is bound to; NULL for no choice. Freed with the descriptor. */
+	struct cfs_expr_list *cpt_expr;
+};
+
+/** What a selection rule does. */
+enum lnet_udsp_action_type {
+	EN_LNET_UDSP_ACTION_NONE = 0,
+	EN_LNET_UDSP_ACTION_PRIORITY = 1,
+	EN_LNET_UDSP_ACTION_PREFERRED_LIST = 2
+};
+
+/** What a selection rule does. */
+union lnet_udsp_action {
+	/** The priority: smaller is preferred, -1 is the lowest. */
+	int udsp_priority;
+};
+
+/** The nets of a selection rule. */
+struct lnet_ud_net_descr {
+	/** The type of net; 0 for no criterion. */
+	__u32 udn_net_type;
+	/** The numbers: struct cfs_expr_list. */
+	struct list_head udn_net_num_range;
+};
+
+/** The NIDs of a selection rule. */
+struct lnet_ud_nid_descr {
+	struct lnet_ud_net_descr ud_net_id;
+	/** The addresses: struct cfs_expr_list. */
+	struct list_head ud_addr_range;
+};
+
+/** A selection rule. */
+struct lnet_udsp {
+	struct list_head udsp_on_list;
+	__u32 udsp_idx;
+	struct lnet_ud_nid_descr udsp_src;
+	struct lnet_ud_nid_descr udsp_dst;
+	struct lnet_ud_nid_descr udsp_rte;
+	enum lnet_udsp_action_type udsp_action_type;
+	union {
+		__u32 udsp_priority;
+	} udsp_action;
+};
+
+/* The library and LNet as a whole. */
+
+/**
+ * Prepares the library. Returns the number of a device, which is 0; other implementations return a
+ * negative number on failure. There is nothing to prepare here: nothing is connected before it is needed.
+ */
+int lustre_lnet_config_lib_init(void);
+
+/** Undoes lustre_lnet_config_lib_init, which is nothing. */
+void lustre_lnet_config_lib_uninit(void);
+
+/**
+ * Brings LNet up (up), with the nets that are configured for its start if load_ni_from_mod; or takes it
+ * down. Returns 0, also when there is nothing to do; -EBUSY when a program uses what shall go down.
+ */
+int lustre_lnet_config_ni_system(bool up, bool load_ni_from_mod, int seq_no, struct cYAML **err_rc);
+
+/* Descriptions of nets and interfaces. */
+
+/** Makes a descriptor of no net and no interfaces. */
+void lustre_lnet_init_nw_descr(struct lnet_dlc_network_descr *nw_descr);
+
+/**
+ * Adds the interfaces of a list such as eth0,eth1[0,2] to the descriptor; in brackets are CPU partitions.
+ * Addresses may stand for names. Returns 0; LUSTRE_CFG_RC_BAD_PARAM for what is no such list or has a name
+ * of more than 15 characters, LUSTRE_CFG_RC_OUT_OF_MEM: nothing is added then.
+ */
+int lustre_lnet_parse_interfaces(char *intf_str, struct lnet_dlc_network_descr *nw_descr);
+
+/* Interfaces of this node. */
+
+/**
+ * Adds the interfaces of nw_descr, in their order; the first that is refused ends it, those before stay.
+ *
+ * global_cpts is for interfaces without CPU partitions of their own and remains the caller's; NULL for all.
+ * ip2net, unless NULL, is a rule such as "tcp 10.0.0.*" in place of nw_descr. tunables NULL, and a member
+ * that is 0 or -1, leaves the default; so does cpp -1, connections to each peer. The interfaces of nw_descr
+ * are taken out of it and freed in any case.
+ *
+ * Returns 0; LUSTRE_CFG_RC_BAD_PARAM, LUSTRE_CFG_RC_MISSING_PARAM; -EEXIST, -EINVAL and what else the node
+ * found.
+ */
+int lustre_lnet_config_ni(struct lnet_dlc_network_descr *nw_descr,
+		struct cfs_expr_list *global_cpts, char *ip2net,
+		struct lnet_ioctl_config_lnd_tunables *tunables, long cpp, int seq_no,
+		struct cYAML **err_rc);
+
+/**
+ * Takes away the interfaces of nw, all of the net where it has none; all are tried. The interfaces are
+ * taken out of nw and freed in any case. Returns 0 or the last failure, such as -ENOENT.
+ */
+int lustre_lnet_del_ni(struct lnet_dlc_network_descr *nw, int seq_no, struct cYAML **err_rc);
+
+/**
+ * Shows the interfaces of the net nw, or all where it is NULL, under net. detail is the level of
+ * verbosity, 0 to 4; backup shows only what can be imported again.
+ */
+int lustre_lnet_show_net(char *nw, int detail, int seq_no, struct cYAML **show_rc,
+		struct cYAML **err_rc, bool backup);
+
+/**
+ * Sets the health value of the interface ni_nid, or of all. Outside of 0 to 1000 is 1000. A NID that the
+ * node does not have changes nothing. LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
+ */
+int lustre_lnet_config_ni_healthv(int value, bool all, char *ni_nid, int seq_no,
+		struct cYAML **err_rc);
+
+/**
+ * Sets the number of connections to each peer, 0 to 127, of the interface ni_nid, or of all; -1 changes
+ * nothing. Otherwise as lustre_lnet_config_ni_healthv.
+ */
+int lustre_lnet_config_ni_conns_per_peer(int value, bool all, char *ni_nid, int seq_no,
+		struct cYAML **err_rc);
+
+/**
+ * Elsewhere sets up the host's routing tables for several interfaces on one net. This library does not
+ * touch the host's routing: returns 0 and does nothing, for its sockets are bound to their interfaces.
+ */
+int lustre_lnet_setup_mrrouting(struct cYAML **err_rc);
+
+/** The RDMA service of LNet. There is no RDMA here: LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0. */
+int lustre_lnet_calc_service_id(__u64 *service_id);
+
+/**
+ * The CPU partition, of ncpts, that the NID nidc belongs to when nothing else says so. Needs no network.
+ * LUSTRE_CFG_RC_BAD_PARAM for what is no NID, and unless ncpts is positive.
+ */
+int lustre_lnet_calc_cpt_of_nid(char *nidc, long ncpts);
+
+/* Routes. */
+
+/**
+ * Adds routes to the net nw by each gateway of the list gw (NIDs or ranges of them). hops from 1 to 255,
+ * prio from 0 (smaller is preferred), sen from 1 (the gateways' health sensitivity); -1 leaves each open.
+ * A route that is there already is no failure.
+ */
+int lustre_lnet_config_route(char *nw, char *gw, int hops, int prio, int sen, int seq_no,
+		struct cYAML **err_rc);
+
+/** Deletes the routes to the net nw by each gateway of the list gw. */
+int lustre_lnet_del_route(char *nw, char *gw, int seq_no, struct cYAML **err_rc);
+
+/**
+ * Shows routes under route: those to the net nw, by the gateway gw, with so many hops and this priority;
+ * NULL and -1 for any. detail above 0 shows all that is known of each; backup only what can be imported.
+ */
+int lustre_lnet_show_route(char *nw, char *gw, int hops, int prio, int detail, int seq_no,
+		struct cYAML **show_rc, struct cYAML **err_rc, bool backup);
+
+/* Forwarding for others. */
+
+/** Forwards messages for others (enable other than 0), or no longer (0). */
+int lustre_lnet_enable_routing(int enable, int seq_no, struct cYAML **err_rc);
+
+/**
+ * Sets how many router buffers there shall be over all CPU partitions: 0 for the default, -1 for as many
+ * as now. Without effect while nothing is forwarded.
+ */
+int lustre_lnet_config_buffers(int tiny, int small, int large, int seq_no, struct cYAML **err_rc);
+
+/** Shows the router buffers under routing; nothing until messages have been forwarded once. */
+int lustre_lnet_show_routing(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc,
+		bool backup);
+
+/* Other nodes. */
+
+/**
+ * Makes the peer with the primary NID prim_nid or gives it NIDs (cmd LNETCTL_ADD_CMD; is_mr: it is
+ * multi-rail; force other than 0: discovery may not change its primary NID), or takes NIDs from it or
+ * forgets it (LNETCTL_DEL_CMD; force: even if its primary NID is locked). nids is a list of NIDs or ranges
+ * of them, at most 128; NULL for the peer as such. A refused NID ends it, those before stay.
+ */
+int lustre_lnet_modify_peer(char *prim_nid, char *nids, bool is_mr, int cmd, int force, int seq_no,
+		struct cYAML **err_rc);
+
+/**
+ * Shows the peer with the NID knid, or all where it is NULL, under peer. detail is the level of verbosity,
+ * 0 to 4; backup shows only what can be imported again.
+ */
+int lustre_lnet_show_peer(char *knid, int detail, int seq_no, struct cYAML **show_rc,
+		struct cYAML **err_rc, bool backup);
+
+/** Shows the primary NIDs of all peers under peer list. */
+int lustre_lnet_list_peer(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets the health value of the peer's interface pni_nid, or of all; as lustre_lnet_config_ni_healthv. */
+int lustre_lnet_config_peer_ni_healthv(int value, bool all, char *pni_nid, int seq_no,
+		struct cYAML **err_rc);
+
+/** Overwrites the state word of the peer with the NID lpni_nid: for debugging. */
+int lustre_lnet_set_peer_state(int state, char *lpni_nid, int seq_no, struct cYAML **err_rc);
+
+/**
+ * Stores every NID of a list of NIDs or ranges of them, such as "10.0.0.[1-3]@tcp", in lnet_nidlist, which
+ * has room for max_nids.
+ *
+ * Returns how many there are; a negative number for what is no such list, names no NID, or more. What is
+ * wrong is then in err_str, of at least LNET_MAX_STR_LEN bytes, unless that is NULL.
+ */
+int lustre_lnet_parse_nidstr(char *nidstr, lnet_nid_t *lnet_nidlist, int max_nids, char *err_str);
+
+/* Asking other nodes who they are. */
+
+/**
+ * Pings every node of the comma list pnid and shows its NIDs under ping. src_nidstr is the NID to use, or
+ * NULL; timeout in milliseconds, where 0 and what is negative or above 180000 is 180000. Returns 0 if at
+ * least one answered.
+ */
+int lustre_lnet_ping_nid(char *pnid, char *src_nidstr, int timeout, int seq_no,
+		struct cYAML **show_rc, struct cYAML **err_rc);
+
+/**
+ * Finds out the NIDs of every node of the comma list pnid, even of those that are known already if force
+ * is not 0, and shows them under discover. Returns 0 if at least one answered.
+ */
+int lustre_lnet_discover_nid(char *pnid, int force, int seq_no, struct cYAML **show_rc,
+		struct cYAML **err_rc);
+
+/* Settings of the whole node. */
+
+/**
+ * Sets by how much NUMA distances may differ. LUSTRE_CFG_RC_GENERIC_ERR for a value that the node refuses;
+ * so in all these functions.
+ */
+int lustre_lnet_config_numa_range(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as numa_range. */
+int lustre_lnet_show_numa_range(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets the most interfaces that a peer may have; below 16 is 200. */
+int lustre_lnet_config_max_intf(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as max_interfaces. */
+int lustre_lnet_show_max_intf(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets whether peers are discovered: 0 or 1. */
+int lustre_lnet_config_discovery(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as discovery. */
+int lustre_lnet_show_discovery(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/**
+ * Sets whether messages are dropped that came by another way than the
+ * answer would go: 0 or 1.
+ */
+int lustre_lnet_config_drop_asym_route(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as drop_asym_route. */
+int lustre_lnet_show_drop_asym_route(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets how often a message is sent again. */
+int lustre_lnet_config_retry_count(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as retry_count. */
+int lustre_lnet_show_retry_count(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets the seconds that a message and its answer may take. */
+int lustre_lnet_config_transaction_to(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as transaction_timeout. */
+int lustre_lnet_show_transaction_to(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets by how much a failure lowers a health value, 0 to 1000. */
+int lustre_lnet_config_hsensitivity(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as health_sensitivity. */
+int lustre_lnet_show_hsensitivity(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets the recovery interval, which has no effect. */
+int lustre_lnet_config_recov_intrv(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as recovery_interval. */
+int lustre_lnet_show_recov_intrv(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets the percentage of its health that a router must have. */
+int lustre_lnet_config_rtr_sensitivity(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as router_sensitivity. */
+int lustre_lnet_show_rtr_sensitivity(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/**
+ * Sets for which messages answers are tracked: 0 LNet's own, 1 GETs,
+ * 2 PUTs, 3 both.
+ */
+int lustre_lnet_config_response_tracking(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as response_tracking. */
+int lustre_lnet_show_response_tracking(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets the seconds for which a sick interface is tried; 0 for ever. */
+int lustre_lnet_config_recovery_limit(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as recovery_limit. */
+int lustre_lnet_show_recovery_limit(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/**
+ * Shows under global, as lnd_timeout, the seconds that a driver has for one message. It follows from other
+ * settings.
+ */
+int lustre_lnet_show_lnd_timeout(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/* Counters and recovery. */
+
+/** Shows the node's counters under statistics. */
+int lustre_lnet_show_stats(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets the node's counters to 0. */
+int lustre_lnet_reset_stats(int seq_no, struct cYAML **err_rc);
+
+/** Shows the NIDs of this node that are being recovered; nothing if there are none. */
+int lustre_lnet_show_local_ni_recovq(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Shows the NIDs of other nodes that are being recovered; nothing if there are none. */
+int lustre_lnet_show_peer_ni_recovq(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/* Selection rules. */
+
+/**
+ * Adds a selection rule: src for interfaces of this node, dst for those of others, rte for routers, each
+ * NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value in *action, or pref, for which
+ * action may be NULL; NULL for what suits the rule. idx is its place, -1 for the end. A rule that is there
+ * already: -EALREADY.
+ */
+int lustre_lnet_add_udsp(char *src, char *dst, char *rte, char *type,
+		union lnet_udsp_action *action, int idx, int seq_no, struct cYAML **err_rc);
+
+/** Deletes the selection rule at the place idx; all, if it is (unsigned int)-1. */
+int lustre_lnet_del_udsp(unsigned int idx, int seq_no, struct cYAML **err_rc);
+
+/** Shows the selection rule at the place idx, all if it is negative, under udsp. */
+int lustre_lnet_show_udsp(int idx, int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/* Files of configuration; f is a name, NULL for standard input. */
+
+/**
+ * Adds what the YAML file with the name f, or standard input where it is NULL, describes. Returns 0 or the
+ * last failure; the items after one that fails are still taken. LUSTRE_CFG_RC_BAD_PARAM for a file with a
+ * mistake, of which nothing is taken.
+ */
+int lustre_yaml_config(char *f, struct cYAML **err_rc);
+
+/** Deletes what such a file describes; otherwise as lustre_yaml_config. */
+int lustre_yaml_del(char *f, struct cYAML **err_rc);
+
+/**
+ * Shows what such a file names; otherwise as lustre_yaml_config. What could be shown is, also when other
+ * items failed.
+ */
+int lustre_yaml_show(char *f, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Carries out the pings and discoveries of such a file; otherwise as lustre_yaml_show. */
+int lustre_yaml_exec(char *f, struct cYAML **show_rc, struct cYAML **err_rc);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

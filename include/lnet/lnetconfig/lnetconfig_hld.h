@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The names that the design documents of Multi-Rail gave to some calls, and lustre_lnet_config_net of
+ * releases before 2.10, over the functions of liblnetconfig.h. What the documents call show_net, show_peer
+ * and *_udsp is there under the same names, with the arguments that were released. Inline, so that no name
+ * of the library has two meanings. */
+#ifndef LNETCONFIG_LNETCONFIG_HLD_H
+#define LNETCONFIG_LNETCONFIG_HLD_H
+
+#include <errno.h>
+#include <lnet/lnetconfig/liblnetconfig.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a rule of struct lnet_selection_descriptor is about. */
+enum selection_type {
+	LNET_SELECTION_NET = 0,
+	LNET_SELECTION_NID = 1,
+	LNET_SELECTION_PEER = 2
+};
+
+/** A selection rule. */
+struct lnet_selection_descriptor {
+	enum selection_type lsd_type;
+	/** A net or its pattern; a NID's; of a point-to-point rule, this node's NIDs. */
+	char *lsd_pattern1;
+	/** Of a point-to-point rule, the other node's NIDs. Otherwise NULL. */
+	char *lsd_pattern2;
+	union {
+		/** 0 is the highest. Point-to-point rules have none in LNet: for them it is not looked at. */
+		__u32 lsda_priority;
+	} lsd_action_u;
+};
+
+/** Records an argument that cannot be used. */
+static inline int lustre_lnet_hld_bad_param(const char *cmd, const char *entity, int seq_no,
+					    struct cYAML **err_rc)
+{
+	cYAML_build_error(LUSTRE_CFG_RC_BAD_PARAM, seq_no, (char *)cmd, (char *)entity,
+			  (char *)"\"an argument is missing or cannot be read\"", err_rc);
+	return LUSTRE_CFG_RC_BAD_PARAM;
+}
+
+/**
+ * Adds the interfaces of the comma list intf to a net, or what the rule ip2net says. Time-out and credits:
+ * -1 leaves the default. smp is an expression for CPU partitions, or NULL.
+ */
+static inline int lustre_lnet_config_net(char *net, char *intf, char *ip2net, int peer_to, int peer_cr,
+					 int peer_buf_cr, int credits, char *smp, int seq_no,
+					 struct cYAML **err_rc)
+{
+	struct lnet_ioctl_config_lnd_tunables tunables;
+	struct lnet_dlc_network_descr descr;
+	struct cfs_expr_list *cpts = NULL;
+	int rc;
+
+	memset(&tunables, 0, sizeof(tunables));
+	tunables.lt_cmn.lct_peer_timeout = peer_to;
+	tunables.lt_cmn.lct_peer_tx_credits = peer_cr;
+	tunables.lt_cmn.lct_peer_rtr_credits = peer_buf_cr;
+	tunables.lt_cmn.lct_max_tx_credits = credits;
+	lustre_lnet_init_nw_descr(&descr);
+	if (net != NULL) {
+		descr.nw_id = libcfs_str2net(net);
+		if (descr.nw_id == (__u32)-1)
+			return lustre_lnet_hld_bad_param(ADD_CMD, "net", seq_no, err_rc);
+	}
+	if (smp != NULL && cfs_expr_list_parse(smp, (int)strlen(smp), 0, (unsigned int)-1, &cpts) != 0)
+		return lustre_lnet_hld_bad_param(ADD_CMD, "net", seq_no, err_rc);
+	if (intf != NULL && lustre_lnet_parse_interfaces(intf, &descr) != 0)
+		rc = lustre_lnet_hld_bad_param(ADD_CMD, "net", seq_no, err_rc);
+	else
+		rc = lustre_lnet_config_ni(&descr, cpts, ip2net, &tunables, -1, seq_no, err_rc);
+	cfs_expr_list_free(cpts);
+	return rc;
+}
+
+/** Takes away the interfaces of the comma list intf from a net; the net, where intf is NULL. */
+static inline int lustre_lnet_del_net(char *nw, char *intf, int seq_no, struct cYAML **err_rc)
+{
+	struct lnet_dlc_network_descr descr;
+
+	lustre_lnet_init_nw_descr(&descr);
+	if (nw != NULL) {
+		descr.nw_id = libcfs_str2net(nw);
+		if (descr.nw_id == (__u32)-1)
+			return lustre_lnet_hld_bad_param(DEL_CMD, "net", seq_no, err_rc);
+	}
+	if (intf != NULL && lustre_lnet_parse_interfaces(intf, &descr) != 0)
+		return lustre_lnet_hld_bad_param(DEL_CMD, "net", seq_no, err_rc);
+	return lustre_lnet_del_ni(&descr, seq_no, err_rc);
+}
+
+/** The peer whose primary NID comes first, and then one change for each of the other NIDs. */
+static inline int lustre_lnet_hld_peer(char **nids, int cmd, int seq_no, struct cYAML **err_rc)
+{
+	int rc = 0;
+
+	if (nids == NULL || nids[0] == NULL)
+		return lustre_lnet_hld_bad_param(cmd == LNETCTL_ADD_CMD ? ADD_CMD : DEL_CMD, "peer", seq_no, err_rc);
+	if (cmd == LNETCTL_ADD_CMD || nids[1] == NULL)
+		rc = lustre_lnet_modify_peer(nids[0], NULL, true, cmd, 0, seq_no, err_rc);
+	for (char **nid = nids + 1; rc == 0 && *nid != NULL; nid++)
+		rc = lustre_lnet_modify_peer(nids[0], *nid, true, cmd, 0, seq_no, err_rc);
+	return rc;
+}
+
+/** Makes a multi-rail peer of a NULL-terminated array of NIDs, the primary one first. */
+static inline int lustre_lnet_config_peer_nid(char **nids, int seq_no, struct cYAML **err_rc)
+{
+	return lustre_lnet_hld_peer(nids, LNETCTL_ADD_CMD, seq_no, err_rc);
+}
+
+/**
+ * Takes NIDs from a peer: a NULL-terminated array with its primary NID first. With that alone the peer is
+ * forgotten.
+ */
+static inline int lustre_lnet_del_peer_nid(char **nids, int seq_no, struct cYAML **err_rc)
+{
+	return lustre_lnet_hld_peer(nids, LNETCTL_DEL_CMD, seq_no, err_rc);
+}
+
+/**
+ * Adds a selection rule: the priority of a net of this node; that of NIDs, this node's and others', which
+ * are two rules; between two nodes a preference.
+ */
+static inline int lustre_lnet_add_selection(struct lnet_selection_descriptor *selection, int seq_no,
+					    struct cYAML **err_rc)
+{
+	union lnet_udsp_action action;
+	int rc;
+
+	if (selection == NULL || selection->lsd_pattern1 == NULL)
+		return lustre_lnet_hld_bad_param(ADD_CMD, "udsp", seq_no, err_rc);
+	action.udsp_priority = (int)selection->lsd_action_u.lsda_priority;
+	switch (selection->lsd_type) {
+	case LNET_SELECTION_NET:
+	case LNET_SELECTION_NID:
+		rc = lustre_lnet_add_udsp(selection->lsd_pattern1, NULL, NULL, (char *)"priority", &action,
+					  -1, seq_no, err_rc);
+		if (rc != 0 || selection->lsd_type == LNET_SELECTION_NET)
+			return rc;
+		return lustre_lnet_add_udsp(NULL, selection->lsd_pattern1, NULL, (char *)"priority", &action,
+					    -1, seq_no, err_rc);
+	case LNET_SELECTION_PEER:
+		if (selection->lsd_pattern2 != NULL)
+			return lustre_lnet_add_udsp(selection->lsd_pattern1, selection->lsd_pattern2, NULL,
+						    (char *)"pref", NULL, -1, seq_no, err_rc);
+	}
+	return lustre_lnet_hld_bad_param(ADD_CMD, "udsp", seq_no, err_rc);
+}
+
+/** Sets whether peers are discovered. */
+static inline int lustre_lnet_set_dynamic_discover(int enable, int seq_no, struct cYAML **err_rc)
+{
+	return lustre_lnet_config_discovery(enable != 0, seq_no, err_rc);
+}
+
+/** TCP bonding is gone: switching it off succeeds, switching it on is -EOPNOTSUPP. */
+static inline int lustre_lnet_set_use_tcp_bonding(int enable, int seq_no, struct cYAML **err_rc)
+{
+	int rc = enable != 0 ? -EOPNOTSUPP : LUSTRE_CFG_RC_NO_ERR;
+
+	cYAML_build_error(rc, seq_no, (char *)ADD_CMD, (char *)"use_tcp_bonding",
+			  (char *)(enable != 0 ? "\"not supported\"" : "\"success\""), err_rc);
+	return rc;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,64 @@
+//! C's files: what the caller has read ahead or not yet written is in C's buffers, not in Rust's.
+
+use std::ffi::c_void;
+
+/// What a file may have: far above any configuration.
+const LARGEST: usize = 64 << 20;
+
+unsafe extern "C" {
+    static stdin: *mut libc::FILE;
+    static stdout: *mut libc::FILE;
+}
+
+/// C's standard input.
+pub(crate) fn standard_input() -> *mut libc::FILE {
+    // SAFETY: the C library sets it before any program runs; programs hardly ever assign it.
+    unsafe { stdin }
+}
+
+/// C's standard output.
+pub(crate) fn standard_output() -> *mut libc::FILE {
+    // SAFETY: as above.
+    unsafe { stdout }
+}
+
+/// Writes a text; what cannot be written is lost, as with `fputs` that nobody checks.
+///
+/// # Safety
+/// `file` is an open file.
+pub(crate) unsafe fn write(file: *mut libc::FILE, text: &str) {
+    // SAFETY: this function's contract; the text has as many bytes.
+    unsafe { libc::fwrite(text.as_ptr().cast::<c_void>(), 1, text.len(), file) };
+}
+
+/// Reads a file to its end. Errors: a line that says why.
+///
+/// # Safety
+/// `file` is an open file.
+pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, String> {
+    let mut all = Vec::new();
+    let mut part = [0_u8; 8192];
+    loop {
+        // SAFETY: this function's contract; the buffer has as many bytes.
+        let count = unsafe { libc::fread(part.as_mut_ptr().cast::<c_void>(), 1, part.len(), file) };
+        if count == 0 {
+            break;
+        }
+        all.extend_from_slice(&part[..count]);
+        if all.len() > LARGEST {
+            return Err(format!("more than {LARGEST} bytes"));
+        }
+    }
+    // SAFETY: this function's contract.
+    if unsafe { libc::ferror(file) } != 0 {
+        return Err("cannot be read".to_owned());
+    }
+    String::from_utf8(all).map_err(|error| error.utf8_error().to_string())
+}
+
+/// Reads the file with this name. Errors: a line that says why.
+pub(crate) fn read_path(path: &[u8]) -> Result<String, String> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}

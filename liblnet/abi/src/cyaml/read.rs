@@ -1,0 +1,227 @@
+//! Trees from YAML text.
+//!
+//! All of YAML except anchors and complex keys; several documents become one. Scalars are typed as
+//! liblnetconfig types them (DLC sheet 2.1).
+
+use super::node::{self, ARRAY, EnumCyamlType, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE, cYAML};
+use super::{DEEPEST, convert, file};
+use crate::entry::{bytes_of, helper};
+use crate::types::Flag;
+use lnet_dlc::{Operation, Rc, Report, SeqNo};
+use std::ffi::c_char;
+use std::ptr;
+use yaml_rust::parser::{Event, Parser};
+use yaml_rust::scanner::{Marker, TScalarStyle};
+
+/// Reads YAML from a file up to its end. The caller frees the tree with cYAML_free_tree; an empty file is a
+/// root without children. NULL for what is no YAML or no mapping; *err_rc then says what is wrong and where.
+/// debug is ignored.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _cYAML_load(
+    file: *mut libc::FILE,
+    err_rc: *mut *mut cYAML,
+    debug: Flag,
+) -> *mut cYAML {
+    let _ = debug;
+    helper(ptr::null_mut(), || {
+        let text = match file.is_null() {
+            true => Err("no file".to_owned()),
+            // SAFETY: not NULL, and by contract an open file.
+            false => unsafe { file::read_to_end(file) },
+        };
+        // SAFETY: by contract NULL, or the caller's and NULL or a tree.
+        unsafe { tree(text, err_rc) }
+    })
+}
+
+/// Reads YAML: the file with the name path; without one, the yaml_blk_size bytes at yaml_blk; without both,
+/// standard input. Otherwise as cYAML_load.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _cYAML_build_tree(
+    path: *mut c_char,
+    yaml_blk: *const c_char,
+    yaml_blk_size: usize,
+    err_str: *mut *mut cYAML,
+    debug: Flag,
+) -> *mut cYAML {
+    let _ = debug;
+    helper(ptr::null_mut(), || {
+        // SAFETY: by contract NULL or a string; NULL or as many bytes; standard input is open or fails to
+        // be read.
+        let text = unsafe {
+            match bytes_of(path) {
+                Some(path) => file::read_path(path),
+                None if yaml_blk.is_null() => file::read_to_end(file::standard_input()),
+                None => {
+                    let block = std::slice::from_raw_parts(yaml_blk.cast(), yaml_blk_size);
+                    std::str::from_utf8(block).map(str::to_owned).map_err(|error| error.to_string())
+                }
+            }
+        };
+        // SAFETY: by contract NULL, or the caller's and NULL or a tree.
+        unsafe { tree(text, err_str) }
+    })
+}
+
+/// # Safety
+/// `err_rc` is NULL, or valid and `*err_rc` is NULL or a tree.
+unsafe fn tree(text: Result<String, String>, err_rc: *mut *mut cYAML) -> *mut cYAML {
+    let error = match text.and_then(|text| parse(&text)) {
+        Ok(tree) => return tree.release(),
+        Err(error) => error,
+    };
+    if !err_rc.is_null() {
+        let mut report = Report::new();
+        let _ = report.end(Operation::Yaml, "builder", SeqNo::NONE, Rc::BAD_PARAM, error);
+        // SAFETY: not NULL, and this function's contract.
+        unsafe { convert::merge(err_rc, &report.errors) };
+    }
+    ptr::null_mut()
+}
+
+/// A tree that is freed with its owner.
+struct Tree(*mut cYAML);
+
+impl Tree {
+    fn release(self) -> *mut cYAML {
+        let tree = self.0;
+        std::mem::forget(self);
+        tree
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        // SAFETY: NULL or a tree of ours that nobody else has.
+        unsafe { node::_cYAML_free_tree(self.0) };
+    }
+}
+
+/// A mapping or sequence that is being read.
+struct Open {
+    node: *mut cYAML,
+    last: *mut cYAML,
+    /// In a mapping, the key whose value comes next.
+    key: Option<String>,
+}
+
+/// The tree of a text. Errors: a line with the place in front.
+fn parse(text: &str) -> Result<Tree, String> {
+    let root = Tree(allocated(OBJECT)?);
+    let mut open: Vec<Open> = Vec::new();
+    let mut parser = Parser::new_from_str(text);
+    loop {
+        let (event, at) = parser.next_token().map_err(|error| located(error.marker(), error.info()))?;
+        let fail = |text: &str| Err(located(&at, text));
+        match event {
+            Event::StreamEnd => return Ok(root),
+            Event::Nothing | Event::StreamStart | Event::DocumentStart | Event::DocumentEnd => {}
+            Event::Alias(_) => return fail("anchors are not supported"),
+            Event::SequenceEnd | Event::MappingEnd => {
+                open.pop();
+            }
+            Event::MappingStart(..) if open.is_empty() => {
+                // SAFETY: the root is ours.
+                let last = unsafe { node::children(root.0) }.last().unwrap_or(ptr::null_mut());
+                open.push(Open { node: root.0, last, key: None });
+            }
+            Event::Scalar(word, TScalarStyle::Plain, ..) if open.is_empty() && matches!(&*word, "" | "~") => {
+            }
+            _ if open.is_empty() => return fail("the file must be a mapping"),
+            _ if open.len() > DEEPEST => return fail("too deep"),
+            Event::MappingStart(..) | Event::SequenceStart(..) => {
+                let kind = if matches!(event, Event::MappingStart(..)) { OBJECT } else { ARRAY };
+                match open.last_mut() {
+                    Some(parent) if parent.takes_value() => {
+                        let node = parent.push(allocated(kind)?)?;
+                        open.push(Open { node, last: ptr::null_mut(), key: None });
+                    }
+                    _ => return fail("a key must be one word or text"),
+                }
+            }
+            Event::Scalar(word, style, ..) => {
+                if let Some(parent) = open.last_mut() {
+                    match parent.takes_value() {
+                        true => parent.push(scalar(&word, style)?).map(drop)?,
+                        false => parent.key = Some(word),
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Open {
+    fn takes_value(&self) -> bool {
+        // SAFETY: a node of the tree that is being read.
+        self.key.is_some() || unsafe { (*self.node).cy_type } == ARRAY
+    }
+
+    /// Appends a new node, under the key that waits for it.
+    fn push(&mut self, node: *mut cYAML) -> Result<*mut cYAML, String> {
+        // SAFETY: both are of the tree that is being read, the second new.
+        unsafe {
+            if self.last.is_null() {
+                (*self.node).cy_child = node;
+            } else {
+                node::push_after(self.last, node);
+            }
+            self.last = node;
+            if let Some(key) = self.key.take() {
+                (*node).cy_string = copied(&key)?;
+            }
+        }
+        Ok(node)
+    }
+}
+
+/// A new node with the type that a scalar has, and its text.
+fn scalar(word: &str, style: TScalarStyle) -> Result<*mut cYAML, String> {
+    // What stands for nothing at all is an empty mapping; the parser has `~` for it.
+    if style == TScalarStyle::Plain && matches!(word, "" | "~") {
+        return allocated(OBJECT);
+    }
+    let (kind, int, double) = match word {
+        "null" => (NULL, 0, 0.0),
+        "false" => (FALSE, 0, 0.0),
+        "true" => (TRUE, 1, 1.0),
+        _ => match number(word) {
+            Some((int, double)) => (NUMBER, int, double),
+            None => (STRING, 0, 0.0),
+        },
+    };
+    let copy = copied(word)?;
+    let node = Tree(allocated(kind)?);
+    // SAFETY: new, and ours.
+    unsafe {
+        (*node.0).cy_valuestring = copy;
+        (*node.0).cy_valueint = int;
+        (*node.0).cy_valuedouble = double;
+    }
+    Ok(node.release())
+}
+
+/// A decimal number with an optional fraction and exponent; leading zeros are decimal.
+fn number(word: &str) -> Option<(i64, f64)> {
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    let decimal = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) || !digits.chars().all(decimal) {
+        return None;
+    }
+    let double: f64 = word.parse().ok()?;
+    Some((word.parse().unwrap_or(double as i64), double))
+}
+
+fn located(at: &Marker, text: &str) -> String {
+    format!("{}:{}: {text}", at.line(), at.col() + 1)
+}
+
+fn allocated(kind: EnumCyamlType) -> Result<*mut cYAML, String> {
+    let node = node::new(kind);
+    if node.is_null() { Err("no memory".to_owned()) } else { Ok(node) }
+}
+
+fn copied(text: &str) -> Result<*mut c_char, String> {
+    let copy = node::new_string(text.as_bytes());
+    if copy.is_null() { Err("no memory".to_owned()) } else { Ok(copy) }
+}

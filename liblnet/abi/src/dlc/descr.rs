@@ -1,0 +1,152 @@
+//! Nets and their interfaces as C describes them.
+
+use super::text;
+use super::types::{IFNAMSIZ, lnet_dlc_intf_descr, lnet_dlc_network_descr};
+use crate::entry::helper;
+use crate::types::{__u32, cfs_expr_list, list_head};
+use crate::{expression, list};
+use lnet_dlc::{CptList, InterfaceSpec, Rc};
+use lnet_wire::{Expression, RawNet};
+use std::ffi::{c_char, c_int};
+use std::ptr;
+
+/// `LNET_NET_ANY` in C.
+const NET_ANY: __u32 = __u32::MAX;
+/// The most CPTs that one interface may name (`LNET_MAX_SHOW_NUM_CPT`).
+const MAX_CPTS: usize = 128;
+
+/// Makes a descriptor of no net and no interfaces.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_init_nw_descr(nw_descr: *mut lnet_dlc_network_descr) {
+    if nw_descr.is_null() {
+        return;
+    }
+    // SAFETY: not NULL, and by contract the caller's to write.
+    unsafe {
+        list::init(&raw mut (*nw_descr).network_on_rule);
+        (*nw_descr).nw_id = NET_ANY;
+        list::init(&raw mut (*nw_descr).nw_intflist);
+    }
+}
+
+/// Adds the interfaces of a list such as eth0,eth1[0,2] to the descriptor; in brackets are CPU partitions.
+/// Addresses may stand for names. Returns 0; LUSTRE_CFG_RC_BAD_PARAM for what is no such list or has a name
+/// of more than 15 characters, LUSTRE_CFG_RC_OUT_OF_MEM: nothing is added then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_parse_interfaces(
+    intf_str: *mut c_char,
+    nw_descr: *mut lnet_dlc_network_descr,
+) -> c_int {
+    helper(Rc::GENERIC.0, || {
+        // SAFETY: by contract NULL or a string.
+        let parsed = unsafe { text(intf_str) }.and_then(|text| InterfaceSpec::parse_list(&text).ok());
+        let Some(specs) = parsed.filter(|_| !nw_descr.is_null()) else { return Rc::BAD_PARAM.0 };
+        if specs.iter().any(|spec| spec.name.len() >= IFNAMSIZ || spec.name.contains('\0')) {
+            return Rc::BAD_PARAM.0;
+        }
+        let mut added = list_head { next: ptr::null_mut(), prev: ptr::null_mut() };
+        // SAFETY: the first ring is made here and lives until it is empty; what is put in is new; the second
+        // is by contract the caller's.
+        unsafe {
+            list::init(&raw mut added);
+            for spec in &specs {
+                let made = to_c(spec);
+                if made.is_null() {
+                    free_interfaces(&raw mut added);
+                    return Rc::OUT_OF_MEMORY.0;
+                }
+                list::add_tail(made.cast(), &raw mut added);
+            }
+            while let Some(item) = list::pop(&raw mut added) {
+                list::add_tail(item, &raw mut (*nw_descr).nw_intflist);
+            }
+        }
+        0
+    })
+}
+
+/// A descriptor as the operations have it: the net's name, if it names one, and the interfaces. The list is
+/// emptied and freed.
+///
+/// # Safety
+/// `descr` is NULL or a descriptor whose interfaces are `malloc`'s.
+pub(super) unsafe fn take(descr: *mut lnet_dlc_network_descr) -> (Option<String>, Vec<InterfaceSpec>) {
+    if descr.is_null() {
+        return (None, Vec::new());
+    }
+    // SAFETY: not NULL, and this function's contract; an interface begins with its link.
+    unsafe {
+        let net = Some((*descr).nw_id).filter(|net| *net != NET_ANY).map(|net| RawNet(net).to_string());
+        let head = &raw mut (*descr).nw_intflist;
+        // All zeros is a descriptor that nobody initialised: it has no interfaces.
+        if (*head).next.is_null() {
+            return (net, Vec::new());
+        }
+        let interfaces = list::iter(head).map(|item| from_c(item.cast())).collect();
+        free_interfaces(head);
+        (net, interfaces)
+    }
+}
+
+/// The CPTs that an expression names; `None` for NULL, and for more than there can be.
+///
+/// # Safety
+/// `list` is NULL or an expression.
+pub(super) unsafe fn cpts(list: *mut cfs_expr_list) -> Option<CptList> {
+    if list.is_null() {
+        return None;
+    }
+    // SAFETY: this function's contract.
+    unsafe { expression::from_c(list) }.values(MAX_CPTS).ok().map(CptList::new)
+}
+
+/// # Safety
+/// `head` is a ring of interfaces that are `malloc`'s, as are their expressions.
+unsafe fn free_interfaces(head: *mut list_head) {
+    // SAFETY: this function's contract.
+    unsafe {
+        while let Some(item) = list::pop(head) {
+            let interface: *mut lnet_dlc_intf_descr = item.cast();
+            expression::_cfs_expr_list_free((*interface).cpt_expr);
+            libc::free(interface.cast());
+        }
+    }
+}
+
+/// A new descriptor, in no list; NULL when there is no memory. The name has less than 16 bytes.
+fn to_c(spec: &InterfaceSpec) -> *mut lnet_dlc_intf_descr {
+    // SAFETY: `calloc` may be called with any size.
+    let made: *mut lnet_dlc_intf_descr = unsafe { libc::calloc(1, size_of::<lnet_dlc_intf_descr>()) }.cast();
+    if made.is_null() {
+        return made;
+    }
+    // SAFETY: new, large enough, and all zeros is a value of the structure.
+    unsafe {
+        for (to, from) in (*made).intf_name.iter_mut().zip(spec.name.bytes()) {
+            *to = from as c_char;
+        }
+        if let Some(cpts) = &spec.cpts {
+            let ranges = cpts.as_slice().iter().map(|cpt| lnet_wire::expression::Range::one(*cpt));
+            (*made).cpt_expr = expression::to_c(&Expression::from_ranges(ranges.collect()));
+            if (*made).cpt_expr.is_null() {
+                libc::free(made.cast());
+                return ptr::null_mut();
+            }
+        }
+    }
+    made
+}
+
+/// # Safety
+/// `interface` is a descriptor.
+unsafe fn from_c(interface: *mut lnet_dlc_intf_descr) -> InterfaceSpec {
+    // SAFETY: this function's contract.
+    unsafe {
+        let name = (*interface).intf_name;
+        let bytes: Vec<u8> = name.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
+        InterfaceSpec {
+            name: String::from_utf8_lossy(&bytes).into_owned(),
+            cpts: cpts((*interface).cpt_expr),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Tunables in trees: what `liblnd.h` has for those who show and read them themselves.
+
+use super::types::{
+    lnet_ioctl_config_lnd_cmn_tunables, lnet_ioctl_config_o2iblnd_tunables, lnet_lnd_tunables,
+};
+use crate::cyaml::create::_cYAML_create_number;
+use crate::cyaml::node::{self, NUMBER, OBJECT, cYAML};
+use crate::entry::helper;
+use crate::types::__u32;
+use lnet_dlc::Rc;
+use lnet_wire::{NetId, NetType};
+use std::ffi::{CStr, c_int};
+
+/// Adds the tunables that every driver has to an object, such as the one under the key tunables. Returns 0;
+/// LUSTRE_CFG_RC_BAD_PARAM for NULL, LUSTRE_CFG_RC_OUT_OF_MEM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_net_show_tunables(
+    tunables: *mut cYAML,
+    cmn: *mut lnet_ioctl_config_lnd_cmn_tunables,
+) -> c_int {
+    helper(Rc::GENERIC.0, || {
+        if tunables.is_null() || cmn.is_null() {
+            return Rc::BAD_PARAM.0;
+        }
+        // SAFETY: not NULL; by contract a tree and a structure.
+        unsafe {
+            let cmn = &*cmn;
+            let all = [
+                (c"peer_timeout", cmn.lct_peer_timeout),
+                (c"peer_credits", cmn.lct_peer_tx_credits),
+                (c"peer_buffer_credits", cmn.lct_peer_rtr_credits),
+                (c"credits", cmn.lct_max_tx_credits),
+            ];
+            add(tunables, &all.map(|(key, value)| (key, value.into())))
+        }
+    })
+}
+
+/// Adds the tunables of the driver of net_type (a net or its type) to an object, such as the one under the
+/// key lnd tunables; none for a driver that has none. Returns as lustre_net_show_tunables.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_ni_show_tunables(
+    lnd_tunables: *mut cYAML,
+    net_type: __u32,
+    lnd: *mut lnet_lnd_tunables,
+) -> c_int {
+    helper(Rc::GENERIC.0, || {
+        if lnd_tunables.is_null() || lnd.is_null() {
+            return Rc::BAD_PARAM.0;
+        }
+        // SAFETY: not NULL; by contract a tree and a union, of which every view is made of plain numbers.
+        unsafe {
+            match kind(net_type) {
+                Some(NetType::TCP) => {
+                    let count = (*lnd).lnd_tun_u.lnd_sock.lnd_conns_per_peer;
+                    add(lnd_tunables, &[(c"conns_per_peer", count.into())])
+                }
+                Some(NetType::O2IB) => {
+                    let lnd = (*lnd).lnd_tun_u.lnd_o2ib;
+                    add(lnd_tunables, &o2ib(&lnd).map(|(key, value)| (key, value.into())))
+                }
+                _ => 0,
+            }
+        }
+    })
+}
+
+/// Reads the tunables of the driver of net_type (a net or its type) from the object under the key
+/// lnd tunables in a tree into *lnd. Without that key, *lnd remains as it is; what the object lacks becomes
+/// 0, and conns_per_peer 1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_yaml_extract_lnd_tunables(
+    tree: *mut cYAML,
+    net_type: __u32,
+    lnd: *mut lnet_lnd_tunables,
+) {
+    helper((), || {
+        if tree.is_null() || lnd.is_null() {
+            return;
+        }
+        // SAFETY: not NULL; by contract a tree and a union, of which every view is made of plain numbers.
+        unsafe {
+            let below = (*tree).cy_child;
+            let is_it = |node: &*mut cYAML| node::key(*node) == Some(b"lnd tunables");
+            let found = if is_it(&tree) { Some(tree) } else { node::walk(below).find(is_it) };
+            let Some(object) = found.filter(|node| (**node).cy_type == OBJECT) else { return };
+            let read = |key: &CStr| {
+                node::children(object)
+                    .find(|child| (**child).cy_type == NUMBER && node::key(*child) == Some(key.to_bytes()))
+                    .map(|child| (*child).cy_valueint)
+            };
+            let word = |key| u32::try_from(read(key).unwrap_or(0)).unwrap_or(0);
+            let half = |key, missing| u16::try_from(read(key).unwrap_or(missing)).unwrap_or(0);
+            let connections = half(c"conns_per_peer", 1);
+            match kind(net_type) {
+                Some(NetType::TCP) => (*lnd).lnd_tun_u.lnd_sock.lnd_conns_per_peer = connections,
+                Some(NetType::O2IB) => {
+                    let lnd = &mut (*lnd).lnd_tun_u.lnd_o2ib;
+                    lnd.lnd_peercredits_hiw = word(c"peercredits_hiw");
+                    lnd.lnd_map_on_demand = word(c"map_on_demand");
+                    lnd.lnd_concurrent_sends = word(c"concurrent_sends");
+                    lnd.lnd_fmr_pool_size = word(c"fmr_pool_size");
+                    lnd.lnd_fmr_flush_trigger = word(c"fmr_flush_trigger");
+                    lnd.lnd_fmr_cache = word(c"fmr_cache");
+                    lnd.lnd_ntx = half(c"ntx", 0);
+                    lnd.lnd_conns_per_peer = connections;
+                }
+                _ => {}
+            }
+        }
+    });
+}
+
+/// What `lnetctl` shows for InfiniBand, in its order.
+fn o2ib(lnd: &lnet_ioctl_config_o2iblnd_tunables) -> [(&'static CStr, u32); 8] {
+    [
+        (c"peercredits_hiw", lnd.lnd_peercredits_hiw),
+        (c"map_on_demand", lnd.lnd_map_on_demand),
+        (c"concurrent_sends", lnd.lnd_concurrent_sends),
+        (c"fmr_pool_size", lnd.lnd_fmr_pool_size),
+        (c"fmr_flush_trigger", lnd.lnd_fmr_flush_trigger),
+        (c"fmr_cache", lnd.lnd_fmr_cache),
+        (c"ntx", lnd.lnd_ntx.into()),
+        (c"conns_per_peer", lnd.lnd_conns_per_peer.into()),
+    ]
+}
+
+/// The type of a net, given as a type or as a net.
+fn kind(net_type: __u32) -> Option<NetType> {
+    match u16::try_from(net_type) {
+        Ok(kind) => Some(NetType(kind)),
+        Err(_) => NetId::from_u32(net_type).map(NetId::kind),
+    }
+}
+
+/// # Safety
+/// `object` is a node.
+unsafe fn add(object: *mut cYAML, numbers: &[(&CStr, f64)]) -> c_int {
+    for (key, value) in numbers {
+        // SAFETY: this function's contract; the key is a string.
+        if unsafe { _cYAML_create_number(object, key.as_ptr().cast_mut(), *value) }.is_null() {
+            return Rc::OUT_OF_MEMORY.0;
+        }
+    }
+    0
+}

@@ -1,0 +1,234 @@
+//! Interfaces of this node.
+
+use super::types::{lnet_dlc_network_descr, lnet_ioctl_config_lnd_tunables};
+use super::{OnFailure, call, descr, show, text};
+use crate::cyaml::node::cYAML;
+use crate::entry::helper;
+use crate::types::{__u64, Flag, cfs_expr_list};
+use lnet_dlc::ops::net::{self, NetConfig};
+use lnet_dlc::request::{LndTunables, NiTunables};
+use lnet_dlc::{Operation, Rc, Report, SeqNo};
+use lnet_wire::{NetId, Nid};
+use std::ffi::{c_char, c_int, c_long};
+use std::num::NonZeroUsize;
+
+/// Adds the interfaces of nw_descr, in their order; the first that is refused ends it, those before stay.
+///
+/// global_cpts is for interfaces without CPU partitions of their own and remains the caller's; NULL for all.
+/// ip2net, unless NULL, is a rule such as "tcp 10.0.0.*" in place of nw_descr. tunables NULL, and a member
+/// that is 0 or -1, leaves the default; so does cpp -1, connections to each peer. The interfaces of nw_descr
+/// are taken out of it and freed in any case.
+///
+/// Returns 0; LUSTRE_CFG_RC_BAD_PARAM, LUSTRE_CFG_RC_MISSING_PARAM; -EEXIST, -EINVAL and what else the node
+/// found.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_config_ni(
+    nw_descr: *mut lnet_dlc_network_descr,
+    global_cpts: *mut cfs_expr_list,
+    ip2net: *mut c_char,
+    tunables: *mut lnet_ioctl_config_lnd_tunables,
+    cpp: c_long,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    let seq_no = SeqNo::from_c(seq_no);
+    // SAFETY: by contract a descriptor of `malloc`'s interfaces, an expression, a string and a structure, each
+    // or NULL; `err_rc` NULL, or the caller's and NULL or a tree.
+    unsafe {
+        let (net, interfaces) = descr::take(nw_descr);
+        call("lustre_lnet_config_ni", err_rc, |node, report| {
+            let ip2net = text(ip2net);
+            let Some(lnd) = lnd_tunables(net.as_deref(), tunables, cpp) else {
+                let text = format!("{cpp} connections to each peer are too many");
+                return report.end(Operation::Add, "net", seq_no, Rc::BAD_PARAM, text);
+            };
+            let config = NetConfig {
+                net: net.as_deref(),
+                interfaces,
+                ip2net: ip2net.as_deref(),
+                tunables: ni_tunables(tunables),
+                lnd,
+                cpts: descr::cpts(global_cpts),
+            };
+            net::add(node, &config, seq_no, report)
+        })
+    }
+}
+
+/// Takes away the interfaces of nw, all of the net where it has none; all are tried. The interfaces are
+/// taken out of nw and freed in any case. Returns 0 or the last failure, such as -ENOENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_del_ni(
+    nw: *mut lnet_dlc_network_descr,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract NULL or a descriptor of `malloc`'s interfaces; `err_rc` as always.
+    unsafe {
+        let (net, interfaces) = descr::take(nw);
+        call("lustre_lnet_del_ni", err_rc, |node, report| {
+            net::del(node, net.as_deref(), &interfaces, SeqNo::from_c(seq_no), report)
+        })
+    }
+}
+
+/// Shows the interfaces of the net nw, or all where it is NULL, under net. detail is the level of
+/// verbosity, 0 to 4; backup shows only what can be imported again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_show_net(
+    nw: *mut c_char,
+    detail: c_int,
+    seq_no: c_int,
+    show_rc: *mut *mut cYAML,
+    err_rc: *mut *mut cYAML,
+    backup: Flag,
+) -> c_int {
+    // SAFETY: by contract NULL or a string; the trees as always.
+    unsafe {
+        show("lustre_lnet_show_net", show_rc, err_rc, OnFailure::Drop, |node, report| {
+            let detail = u32::try_from(detail).unwrap_or(0);
+            net::show(node, text(nw).as_deref(), detail, SeqNo::from_c(seq_no), report, backup != 0)
+        })
+    }
+}
+
+/// Sets the health value of the interface ni_nid, or of all. Outside of 0 to 1000 is 1000. A NID that the
+/// node does not have changes nothing. LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_config_ni_healthv(
+    value: c_int,
+    all: Flag,
+    ni_nid: *mut c_char,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    let seq_no = SeqNo::from_c(seq_no);
+    // SAFETY: by contract NULL or a string; the tree as always.
+    unsafe {
+        call("lustre_lnet_config_ni_healthv", err_rc, |node, report| {
+            match one_or_all(all, ni_nid, "ni healthv", seq_no, report) {
+                Ok(nid) => net::set_health(node, value, nid.as_deref(), seq_no, report),
+                Err(rc) => rc,
+            }
+        })
+    }
+}
+
+/// Sets the number of connections to each peer, 0 to 127, of the interface ni_nid, or of all; -1 changes
+/// nothing. Otherwise as lustre_lnet_config_ni_healthv.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_config_ni_conns_per_peer(
+    value: c_int,
+    all: Flag,
+    ni_nid: *mut c_char,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    let seq_no = SeqNo::from_c(seq_no);
+    // SAFETY: by contract NULL or a string; the tree as always.
+    unsafe {
+        call("lustre_lnet_config_ni_conns_per_peer", err_rc, |node, report| {
+            match one_or_all(all, ni_nid, "ni conns_per_peer", seq_no, report) {
+                Ok(nid) => net::set_conns_per_peer(node, value, nid.as_deref(), seq_no, report),
+                Err(rc) => rc,
+            }
+        })
+    }
+}
+
+/// Elsewhere sets up the host's routing tables for several interfaces on one net. This library does not
+/// touch the host's routing: returns 0 and does nothing, for its sockets are bound to their interfaces.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_setup_mrrouting(err_rc: *mut *mut cYAML) -> c_int {
+    // SAFETY: the tree as always.
+    unsafe {
+        call("lustre_lnet_setup_mrrouting", err_rc, |_, report| {
+            report.success(Operation::Manage, "setup-mrrouting", SeqNo::NONE)
+        })
+    }
+}
+
+/// The RDMA service of LNet. There is no RDMA here: LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_calc_service_id(service_id: *mut __u64) -> c_int {
+    if !service_id.is_null() {
+        // SAFETY: not NULL, and by contract the caller's to write.
+        unsafe { service_id.write(0) };
+    }
+    Rc::NO_MATCH.0
+}
+
+/// The CPU partition, of ncpts, that the NID nidc belongs to when nothing else says so. Needs no network.
+/// LUSTRE_CFG_RC_BAD_PARAM for what is no NID, and unless ncpts is positive.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_calc_cpt_of_nid(nidc: *mut c_char, ncpts: c_long) -> c_int {
+    helper(Rc::GENERIC.0, || {
+        // SAFETY: by contract NULL or a string.
+        let nid = unsafe { text(nidc) }.and_then(|text| text.parse::<Nid>().ok());
+        let partitions = usize::try_from(ncpts).ok().and_then(NonZeroUsize::new);
+        let (Some(nid), Some(partitions)) = (nid, partitions) else { return Rc::BAD_PARAM.0 };
+        c_int::try_from(lnet_wire::nid::cpt_of_nid(nid, partitions)).unwrap_or(Rc::OUT_OF_RANGE.0)
+    })
+}
+
+/// The NID that a call is about, `None` for all.
+///
+/// # Safety
+/// `nid` is NULL or a string.
+pub(super) unsafe fn one_or_all<'a>(
+    all: Flag,
+    nid: *const c_char,
+    entity: &str,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> Result<Option<std::borrow::Cow<'a, str>>, Rc> {
+    if all != 0 {
+        return Ok(None);
+    }
+    // SAFETY: this function's contract.
+    match unsafe { text(nid) } {
+        Some(nid) => Ok(Some(nid)),
+        None => Err(report.end(Operation::Add, entity, seq_no, Rc::MISSING_PARAM, "no NID, and not for all")),
+    }
+}
+
+/// What C's structure has for every driver: 0 and what is negative is the default.
+///
+/// # Safety
+/// `tunables` is NULL or a structure.
+unsafe fn ni_tunables(tunables: *const lnet_ioctl_config_lnd_tunables) -> NiTunables {
+    if tunables.is_null() {
+        return NiTunables::default();
+    }
+    // SAFETY: not NULL, and this function's contract.
+    let common = unsafe { (*tunables).lt_cmn };
+    let set = |value: i32| u32::try_from(value).ok().filter(|value| *value > 0);
+    NiTunables {
+        peer_timeout: set(common.lct_peer_timeout),
+        peer_credits: set(common.lct_peer_tx_credits),
+        peer_buffer_credits: set(common.lct_peer_rtr_credits),
+        credits: set(common.lct_max_tx_credits),
+    }
+}
+
+/// What C has for one driver; `cpp` comes first. `None` for more than there can be.
+///
+/// # Safety
+/// `tunables` is NULL or a structure.
+unsafe fn lnd_tunables(
+    net: Option<&str>,
+    tunables: *const lnet_ioctl_config_lnd_tunables,
+    cpp: c_long,
+) -> Option<LndTunables> {
+    if cpp >= 0 {
+        return Some(LndTunables { conns_per_peer: Some(u16::try_from(cpp).ok()?) });
+    }
+    let is_tcp =
+        net.and_then(|net| net.parse().ok()).is_some_and(|net: NetId| net.kind() == lnet_wire::NetType::TCP);
+    if tunables.is_null() || !is_tcp {
+        return Some(LndTunables::default());
+    }
+    // SAFETY: not NULL, and this function's contract; every view of the union is made of plain numbers.
+    let count = unsafe { (*tunables).lt_tun.lnd_tun_u.lnd_sock.lnd_conns_per_peer };
+    Some(LndTunables { conns_per_peer: Some(count).filter(|count| !matches!(*count, 0 | u16::MAX)) })
+}

@@ -1,0 +1,158 @@
+//! Other nodes.
+
+use super::net::one_or_all;
+use super::{OnFailure, call, show, text};
+use crate::cyaml::node::cYAML;
+use crate::entry::helper;
+use crate::nidstr::write_string;
+use crate::types::{Flag, lnet_nid_t};
+use lnet_dlc::ops::peer::{self, Modify};
+use lnet_dlc::{Operation, Rc, SeqNo};
+use std::ffi::{c_char, c_int};
+
+/// `LNETCTL_ADD_CMD` and `LNETCTL_DEL_CMD` in C.
+const ADD: c_int = 3;
+const DEL: c_int = 4;
+/// Bytes of `err_str` (`LNET_MAX_STR_LEN`).
+const ERR_STR: usize = 128;
+
+/// Makes the peer with the primary NID prim_nid or gives it NIDs (cmd LNETCTL_ADD_CMD; is_mr: it is
+/// multi-rail; force other than 0: discovery may not change its primary NID), or takes NIDs from it or
+/// forgets it (LNETCTL_DEL_CMD; force: even if its primary NID is locked). nids is a list of NIDs or ranges
+/// of them, at most 128; NULL for the peer as such. A refused NID ends it, those before stay.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_modify_peer(
+    prim_nid: *mut c_char,
+    nids: *mut c_char,
+    is_mr: Flag,
+    cmd: c_int,
+    force: c_int,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    let seq_no = SeqNo::from_c(seq_no);
+    // SAFETY: by contract NULL or strings; the tree as always.
+    unsafe {
+        call("lustre_lnet_modify_peer", err_rc, |node, report| {
+            let what = match cmd {
+                ADD => Modify::Add { multi_rail: is_mr != 0, lock_primary: force != 0 },
+                DEL => Modify::Del { force: force != 0 },
+                _ => {
+                    let text = format!("a peer can be added or deleted; {cmd} is neither");
+                    return report.end(Operation::Peer, "add", seq_no, Rc::BAD_PARAM, text);
+                }
+            };
+            peer::modify(node, text(prim_nid).as_deref(), text(nids).as_deref(), what, seq_no, report)
+        })
+    }
+}
+
+/// Shows the peer with the NID knid, or all where it is NULL, under peer. detail is the level of verbosity,
+/// 0 to 4; backup shows only what can be imported again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_show_peer(
+    knid: *mut c_char,
+    detail: c_int,
+    seq_no: c_int,
+    show_rc: *mut *mut cYAML,
+    err_rc: *mut *mut cYAML,
+    backup: Flag,
+) -> c_int {
+    // SAFETY: by contract NULL or a string; the trees as always.
+    unsafe {
+        show("lustre_lnet_show_peer", show_rc, err_rc, OnFailure::Drop, |node, report| {
+            let detail = u32::try_from(detail).unwrap_or(0);
+            peer::show(node, text(knid).as_deref(), detail, SeqNo::from_c(seq_no), report, backup != 0)
+        })
+    }
+}
+
+/// Shows the primary NIDs of all peers under peer list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_list_peer(
+    seq_no: c_int,
+    show_rc: *mut *mut cYAML,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: the trees as always.
+    unsafe {
+        show("lustre_lnet_list_peer", show_rc, err_rc, OnFailure::Drop, |node, report| {
+            peer::list(node, SeqNo::from_c(seq_no), report)
+        })
+    }
+}
+
+/// Sets the health value of the peer's interface pni_nid, or of all; as lustre_lnet_config_ni_healthv.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_config_peer_ni_healthv(
+    value: c_int,
+    all: Flag,
+    pni_nid: *mut c_char,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    let seq_no = SeqNo::from_c(seq_no);
+    // SAFETY: by contract NULL or a string; the tree as always.
+    unsafe {
+        call("lustre_lnet_config_peer_ni_healthv", err_rc, |node, report| {
+            match one_or_all(all, pni_nid, "peer_ni healthv", seq_no, report) {
+                Ok(nid) => peer::set_health(node, value, nid.as_deref(), seq_no, report),
+                Err(rc) => rc,
+            }
+        })
+    }
+}
+
+/// Overwrites the state word of the peer with the NID lpni_nid: for debugging.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_set_peer_state(
+    state: c_int,
+    lpni_nid: *mut c_char,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract NULL or a string; the tree as always.
+    unsafe {
+        call("lustre_lnet_set_peer_state", err_rc, |node, report| {
+            let nid = text(lpni_nid);
+            peer::set_state(node, state as u32, nid.as_deref(), SeqNo::from_c(seq_no), report)
+        })
+    }
+}
+
+/// Stores every NID of a list of NIDs or ranges of them, such as "10.0.0.[1-3]@tcp", in lnet_nidlist, which
+/// has room for max_nids.
+///
+/// Returns how many there are; a negative number for what is no such list, names no NID, or more. What is
+/// wrong is then in err_str, of at least LNET_MAX_STR_LEN bytes, unless that is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_parse_nidstr(
+    nidstr: *mut c_char,
+    lnet_nidlist: *mut lnet_nid_t,
+    max_nids: c_int,
+    err_str: *mut c_char,
+) -> c_int {
+    helper(Rc::GENERIC.0, || {
+        let fail = |text: &str| {
+            if !err_str.is_null() {
+                // SAFETY: not NULL, and by contract of that many bytes.
+                unsafe { write_string(err_str, ERR_STR, text) };
+            }
+            Rc::BAD_PARAM.0
+        };
+        // SAFETY: by contract NULL or a string.
+        let Some(text) = (unsafe { text(nidstr) }) else { return fail("no NIDs") };
+        let max = usize::try_from(max_nids).unwrap_or(0);
+        let nids = match peer::parse_nids(&text, max) {
+            Ok(nids) => nids,
+            Err(error) => return fail(&error.to_string()),
+        };
+        let numbers: Option<Vec<u64>> = nids.iter().map(|nid| nid.to_u64()).collect();
+        let Some(numbers) = numbers.filter(|all| all.len() <= max && !lnet_nidlist.is_null()) else {
+            return fail("no room for these NIDs");
+        };
+        // SAFETY: not NULL, and by contract with room for `max` NIDs, than which there are no more.
+        unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), lnet_nidlist, numbers.len()) };
+        c_int::try_from(numbers.len()).unwrap_or(c_int::MAX)
+    })
+}

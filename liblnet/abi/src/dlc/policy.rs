@@ -1,0 +1,73 @@
+//! User-defined selection policy.
+
+use super::types::lnet_udsp_action;
+use super::{OnFailure, call, show, text};
+use crate::cyaml::node::cYAML;
+use lnet_dlc::ops::policy::{self, RuleAction};
+use lnet_dlc::{Operation, Rc, SeqNo};
+use std::ffi::{c_char, c_int, c_uint};
+
+/// Adds a selection rule: src for interfaces of this node, dst for those of others, rte for routers, each
+/// NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value in *action, or pref, for which
+/// action may be NULL; NULL for what suits the rule. idx is its place, -1 for the end. A rule that is there
+/// already: -EALREADY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_add_udsp(
+    src: *mut c_char,
+    dst: *mut c_char,
+    rte: *mut c_char,
+    r#type: *mut c_char,
+    action: *mut lnet_udsp_action,
+    idx: c_int,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    let seq_no = SeqNo::from_c(seq_no);
+    // SAFETY: by contract NULL or strings, and NULL or an action, which is a number in any case; the tree as
+    // always.
+    unsafe {
+        call("lustre_lnet_add_udsp", err_rc, |node, report| {
+            let word = text(r#type);
+            let priority = if action.is_null() { 0 } else { (*action).udsp_priority };
+            let rule = match word.as_deref() {
+                None => RuleAction::Suited,
+                Some(word) if word.starts_with("priority") => RuleAction::Priority(priority as u32),
+                Some(word) if word.starts_with("pref") => RuleAction::PreferredList,
+                Some(word) => {
+                    let text = format!("'{word}' is no type of rule: priority or pref");
+                    return report.end(Operation::Add, "udsp", seq_no, Rc::BAD_PARAM, text);
+                }
+            };
+            let (src, dst, rte) = (text(src), text(dst), text(rte));
+            policy::add(node, src.as_deref(), dst.as_deref(), rte.as_deref(), rule, idx, seq_no, report)
+        })
+    }
+}
+
+/// Deletes the selection rule at the place idx; all, if it is (unsigned int)-1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_del_udsp(idx: c_uint, seq_no: c_int, err_rc: *mut *mut cYAML) -> c_int {
+    let index = Some(idx).filter(|idx| *idx != c_uint::MAX);
+    // SAFETY: the tree as always.
+    unsafe {
+        call("lustre_lnet_del_udsp", err_rc, |node, report| {
+            policy::del(node, index, SeqNo::from_c(seq_no), report)
+        })
+    }
+}
+
+/// Shows the selection rule at the place idx, all if it is negative, under udsp.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_show_udsp(
+    idx: c_int,
+    seq_no: c_int,
+    show_rc: *mut *mut cYAML,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: the trees as always.
+    unsafe {
+        show("lustre_lnet_show_udsp", show_rc, err_rc, OnFailure::Drop, |node, report| {
+            policy::show(node, idx, SeqNo::from_c(seq_no), report)
+        })
+    }
+}

@@ -1,0 +1,269 @@
+//! A node that is nothing but its configuration, for tests.
+
+use crate::CptList;
+use crate::request::{
+    AddLocalNi, AddPeerNi, AppliedUdsp, Backend, CptBuffers, DelLocalNi, LocalHealth, LocalNi, NiStatus,
+    Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunable, Tunables, Udsp,
+};
+use lnet_wire::{Errno, Nid};
+use std::cell::RefCell;
+
+/// Its configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct State {
+    pub(super) nis: Vec<LocalNi>,
+    pub(super) routes: Vec<Route>,
+    pub(super) peers: Vec<Peer>,
+    pub(super) rules: Vec<Udsp>,
+    pub(super) buffers: Option<CptBuffers>,
+    pub(super) numa_range: u32,
+    pub(super) tunables: Tunables,
+}
+
+/// The node: its configuration, and every request that was to change it.
+pub(super) struct Memory {
+    pub(super) state: RefCell<State>,
+    pub(super) told: RefCell<Vec<Request>>,
+}
+
+impl Memory {
+    /// With the loopback and the defaults.
+    pub(super) fn new() -> Self {
+        let tunables = Tunables {
+            max_interfaces: 200,
+            discovery: 1,
+            drop_asym_route: 0,
+            retry_count: 2,
+            transaction_timeout: 50,
+            health_sensitivity: 100,
+            recovery_interval: 1,
+            router_sensitivity: 100,
+            response_tracking: 3,
+            recovery_limit: 0,
+            lnd_timeout: 16,
+        };
+        let state = State {
+            nis: vec![local(Nid::LOOPBACK, None)],
+            routes: Vec::new(),
+            peers: Vec::new(),
+            rules: Vec::new(),
+            buffers: None,
+            numa_range: 0,
+            tunables,
+        };
+        Self { state: RefCell::new(state), told: RefCell::new(Vec::new()) }
+    }
+}
+
+fn local(nid: Nid, interface: Option<String>) -> LocalNi {
+    LocalNi {
+        nid,
+        status: NiStatus::Up,
+        interface,
+        tunables: Default::default(),
+        lnd: Default::default(),
+        device_cpt: -1,
+        cpts: CptList::new(vec![0]),
+        stats: Default::default(),
+        messages: Default::default(),
+        health: LocalHealth { value: 1000, ..Default::default() },
+        tx_credits: 0,
+        min_tx_credits: 0,
+    }
+}
+
+/// An interface of a peer of which nothing is known but its NID.
+pub(super) fn peer_ni(nid: Nid) -> PeerNi {
+    PeerNi {
+        nid,
+        alive: None,
+        max_tx_credits: 8,
+        tx_credits: 8,
+        min_tx_credits: 8,
+        tx_queued_bytes: 0,
+        rtr_credits: 8,
+        min_rtr_credits: 8,
+        refcount: 1,
+        stats: Default::default(),
+        messages: Default::default(),
+        health: PeerHealth { value: 1000, ..Default::default() },
+    }
+}
+
+impl State {
+    fn at<T: Clone>(all: &[T], index: u32) -> Result<T, Errno> {
+        all.get(index as usize).cloned().ok_or(Errno::NotFound)
+    }
+
+    fn add_ni(&mut self, request: AddLocalNi) -> Result<Reply, Errno> {
+        let AddLocalNi { net, interface, tunables, lnd, cpts } = request;
+        if interface.as_deref() == Some("nosuch0") {
+            return Err(Errno::NoDevice);
+        }
+        if self.nis.iter().any(|ni| ni.nid.net() == net && ni.interface == interface) {
+            return Err(Errno::Exists);
+        }
+        let nid = Nid::new(net, 0x0a00_0000 + self.nis.len() as u32);
+        let mut ni = local(nid, interface);
+        ni.tunables.peer_timeout = tunables.peer_timeout.or(Some(180));
+        ni.tunables.peer_credits = tunables.peer_credits.or(Some(8));
+        ni.tunables.peer_buffer_credits = tunables.peer_buffer_credits.or(Some(0));
+        ni.tunables.credits = tunables.credits.or(Some(256));
+        ni.lnd.conns_per_peer = lnd.conns_per_peer.or(Some(1));
+        ni.cpts = cpts.unwrap_or_else(|| CptList::new(vec![0]));
+        self.nis.push(ni);
+        Ok(Reply::Nid(nid))
+    }
+
+    fn del_ni(&mut self, request: DelLocalNi) -> Result<Reply, Errno> {
+        let before = self.nis.len();
+        self.nis.retain(|ni| {
+            ni.nid.net() != request.net || request.interface.is_some() && ni.interface != request.interface
+        });
+        if self.nis.len() == before { Err(Errno::NotFound) } else { Ok(Reply::Done) }
+    }
+
+    fn owner(&mut self, nid: Nid) -> Option<&mut Peer> {
+        self.peers.iter_mut().find(|peer| peer.nis.iter().any(|ni| ni.nid == nid))
+    }
+
+    fn add_peer(&mut self, request: AddPeerNi) -> Result<Reply, Errno> {
+        let AddPeerNi { primary, nid, multi_rail, .. } = request;
+        if self.owner(primary).is_some_and(|peer| peer.state & 4 != 0) {
+            return Err(Errno::Busy);
+        }
+        let Some(nid) = nid else {
+            match self.owner(primary) {
+                Some(peer) if peer.primary != primary => return Err(Errno::Exists),
+                Some(peer) if peer.multi_rail != multi_rail => return Err(Errno::NotPermitted),
+                Some(_) => {}
+                None => self.peers.push(Peer { primary, multi_rail, state: 8, nis: vec![peer_ni(primary)] }),
+            }
+            return Ok(Reply::Done);
+        };
+        match self.owner(nid) {
+            Some(peer) if peer.primary == primary => return Ok(Reply::Done),
+            Some(_) => return Err(Errno::Exists),
+            None => {}
+        }
+        let peer = self.peers.iter_mut().find(|peer| peer.primary == primary).ok_or(Errno::NotFound)?;
+        peer.nis.push(peer_ni(nid));
+        Ok(Reply::Done)
+    }
+
+    fn del_peer(&mut self, primary: Nid, nid: Option<Nid>) -> Result<Reply, Errno> {
+        let index = self.peers.iter().position(|peer| peer.primary == primary).ok_or(Errno::NotFound)?;
+        match nid.filter(|nid| *nid != primary) {
+            None => drop(self.peers.remove(index)),
+            Some(nid) => self.peers[index].nis.retain(|ni| ni.nid != nid),
+        }
+        Ok(Reply::Done)
+    }
+
+    fn set(&mut self, tunable: Tunable, value: i64) -> Result<Reply, Errno> {
+        let all = &mut self.tunables;
+        let value = u32::try_from(value).map_err(|_| Errno::Invalid)?;
+        match tunable {
+            Tunable::MaxInterfaces => all.max_interfaces = value,
+            Tunable::Discovery => all.discovery = value,
+            Tunable::DropAsymRoute => all.drop_asym_route = value,
+            Tunable::RetryCount if value > all.transaction_timeout => return Err(Errno::Invalid),
+            Tunable::RetryCount => all.retry_count = value,
+            Tunable::TransactionTimeout if value <= all.retry_count => return Err(Errno::Invalid),
+            Tunable::TransactionTimeout => all.transaction_timeout = value,
+            Tunable::HealthSensitivity => all.health_sensitivity = value,
+            Tunable::RecoveryInterval => all.recovery_interval = value,
+            Tunable::RouterSensitivity => all.router_sensitivity = value,
+            Tunable::ResponseTracking => all.response_tracking = value,
+            Tunable::RecoveryLimit => all.recovery_limit = value,
+        }
+        Ok(Reply::Done)
+    }
+}
+
+impl Backend for Memory {
+    fn call(&self, request: Request) -> Result<Reply, Errno> {
+        if !request.only_reads() {
+            self.told.borrow_mut().push(request.clone());
+        }
+        let mut state = self.state.borrow_mut();
+        match request {
+            Request::GetLocalNi(index) => State::at(&state.nis, index).map(|ni| Reply::LocalNi(Box::new(ni))),
+            Request::GetRoute(index) => State::at(&state.routes, index).map(Reply::Route),
+            Request::GetUdsp(index) => State::at(&state.rules, index).map(|rule| Reply::Udsp(Box::new(rule))),
+            Request::GetBuffers(index) => {
+                State::at(&state.buffers.iter().copied().collect::<Vec<_>>(), index).map(Reply::Buffers)
+            }
+            Request::GetPeerList => Ok(Reply::Nids(state.peers.iter().map(|peer| peer.primary).collect())),
+            Request::GetPeerNi(nid) => {
+                state.owner(nid).map(|peer| Reply::Peer(Box::new(peer.clone()))).ok_or(Errno::NotFound)
+            }
+            Request::GetAppliedUdsp(nid, _) => Ok(Reply::AppliedUdsp(AppliedUdsp {
+                nid_priority: 1,
+                net_priority: u32::MAX,
+                preferred_nids: vec![nid],
+                preferred_routers: vec![nid],
+            })),
+            Request::GetLnetStats => Ok(Reply::Stats(Box::default())),
+            Request::GetNumaRange => Ok(Reply::Number(state.numa_range)),
+            Request::GetTunables => Ok(Reply::Tunables(state.tunables)),
+            Request::AddLocalNi(request) => state.add_ni(request),
+            Request::DelLocalNi(request) => state.del_ni(request),
+            Request::AddPeerNi(request) => state.add_peer(request),
+            Request::DelPeerNi(request) => state.del_peer(request.primary, request.nid),
+            Request::SetNumaRange(range) => {
+                state.numa_range = range;
+                Ok(Reply::Done)
+            }
+            Request::SetTunable(tunable, value) => state.set(tunable, value),
+            Request::AddRoute(it) => {
+                if state.owner(it.gateway).is_none() {
+                    let nis = vec![peer_ni(it.gateway)];
+                    state.peers.push(Peer { primary: it.gateway, multi_rail: false, state: 4, nis });
+                }
+                state.routes.push(Route {
+                    net: it.net,
+                    gateway: it.gateway,
+                    hops: it.hops,
+                    priority: it.priority,
+                    health_sensitivity: it.health_sensitivity,
+                    alive: true,
+                    single_hop: true,
+                });
+                Ok(Reply::Done)
+            }
+            Request::DelRoute(it) => {
+                state.routes.retain(|route| Some(route.net) != it.net || Some(route.gateway) != it.gateway);
+                Ok(Reply::Done)
+            }
+            Request::ConfigRouter(enabled) => {
+                let mut cpt = state.buffers.unwrap_or_default();
+                cpt.enabled = enabled;
+                state.buffers = Some(cpt);
+                Ok(Reply::Done)
+            }
+            Request::AddBuffers(counts) => {
+                if let Some(cpt) = &mut state.buffers {
+                    cpt.tiny.buffers = counts.tiny.unwrap_or(cpt.tiny.buffers);
+                    cpt.small.buffers = counts.small.unwrap_or(cpt.small.buffers);
+                    cpt.large.buffers = counts.large.unwrap_or(cpt.large.buffers);
+                }
+                Ok(Reply::Done)
+            }
+            Request::AddUdsp(it) => {
+                let end = state.rules.len();
+                let at = it.index.map_or(end, |index| (index as usize).min(end));
+                let rule = Udsp { index: 0, src: it.src, dst: it.dst, rte: it.rte, action: it.action };
+                state.rules.insert(at, rule);
+                (0..).zip(&mut state.rules).for_each(|(index, rule)| rule.index = index);
+                Ok(Reply::Done)
+            }
+            Request::DelUdsp(index) => {
+                state.rules.retain(|rule| index.is_some_and(|index| rule.index != index));
+                (0..).zip(&mut state.rules).for_each(|(index, rule)| rule.index = index);
+                Ok(Reply::Done)
+            }
+            _ => Err(Errno::NotSupported),
+        }
+    }
+}
