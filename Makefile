@@ -6,6 +6,8 @@
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+SBINDIR ?= $(PREFIX)/sbin
+DATADIR ?= $(PREFIX)/share
 DESTDIR ?=
 
 CC ?= gcc
@@ -34,7 +36,8 @@ help:
 	@echo "make bench-quick  the side-by-side only, short, printed and not written anywhere"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
-	@echo "make install    libraries, headers and lnet.pc under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=)"
+	@echo "make generated-files  makes lnetctl's manual pages (docs/man) and completions/ anew"
+	@echo "make install    libraries, headers, lnet.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=)"
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
@@ -44,7 +47,7 @@ build: $(LIBRARY) $(LNETCONFIG)
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
 $(LIBRARY): FORCE
 	@scripts/setup build
-	cargo build --release --package lnet
+	cargo build --release --package lnet --package lnetctl --package lnetd
 	@ln -sf liblnet.so $@
 
 # Programs that were linked to liblnetconfig need a library of that name; what they call is in liblnet.
@@ -98,6 +101,15 @@ headers:
 	@scripts/setup build
 	liblnet/abi/headers/generate
 
+.PHONY: generated-files
+generated-files:
+	@scripts/setup build
+	cargo build --package lnetctl
+	$(CARGO_TARGET_DIR)/debug/lnetctl generate man docs/man
+	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions bash > completions/lnetctl.bash
+	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions zsh > completions/_lnetctl
+	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions fish > completions/lnetctl.fish
+
 clean:
 	cargo clean
 
@@ -116,4 +128,11 @@ install: $(LIBRARY) $(LNETCONFIG)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|' scripts/lnet.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lnet.pc
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/lnet.pc
+	install -d $(DESTDIR)$(SBINDIR)
+	install -m 755 $(RELEASE)/lnetctl $(RELEASE)/lnetd $(DESTDIR)$(SBINDIR)
+	install -d $(DESTDIR)$(DATADIR)/man/man8
+	install -m 644 docs/man/*.8 $(DESTDIR)$(DATADIR)/man/man8
+	install -D -m 644 completions/lnetctl.bash $(DESTDIR)$(DATADIR)/bash-completion/completions/lnetctl
+	install -D -m 644 completions/_lnetctl $(DESTDIR)$(DATADIR)/zsh/site-functions/_lnetctl
+	install -D -m 644 completions/lnetctl.fish $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/lnetctl.fish
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi

@@ -1,0 +1,20 @@
+//! `lnetctl lnet`
+
+use clap::Subcommand;
+
+/// Brings LNet up or down.
+#[derive(Debug, Subcommand)]
+pub enum Lnet {
+    /// Bring LNet up; start the daemon if no node runs
+    Configure {
+        /// With the nets of the start configuration (LNET_NETWORKS, LNET_IP2NETS, LNET_ROUTES); without it the
+        /// node has the loopback only
+        #[arg(short, long)]
+        all: bool,
+        /// For NIDs with IPv6 addresses [not supported yet]
+        #[arg(short, long)]
+        large: bool,
+    },
+    /// Take LNet down: nets, peers, routes, rules; settings stay
+    Unconfigure,
+}

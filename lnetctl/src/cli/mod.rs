@@ -1,0 +1,175 @@
+//! The command line: what there is to say. One file for each group of commands.
+
+mod globals;
+mod lnet;
+mod net;
+mod number;
+mod others;
+mod peer;
+mod ping;
+mod route;
+mod set;
+mod udsp;
+mod yaml;
+
+pub use globals::{Format, Globals, GlobalsError};
+pub use lnet::Lnet;
+pub use net::{Net, NetAdd, NetDel, NetSet, NetShow};
+pub use others::{CptOfNid, Debug, Fault, Global, Numa, PeerCredits, Stats};
+pub use peer::{Peer, PeerAdd, PeerDel, PeerSet, PeerShow};
+pub use ping::{Discover, Ping};
+pub use route::{Route, RouteAdd, RouteDel, RouteShow};
+pub use set::{Routing, Set, Value};
+pub use udsp::{Udsp, UdspAdd, UdspDel, UdspShow};
+pub use yaml::{Export, Import};
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Configures and shows LNet nodes on this machine.
+///
+/// Without a command it reads commands, one a line: from the terminal with a prompt, or from standard input
+/// until the first that fails.
+///
+/// What is shown goes to standard output, as YAML. Commands that change something say nothing when it went
+/// well. A failure is told on standard error, as YAML: what was tried, on what, the number of the error, and
+/// what helps.
+///
+/// Options may be shortened as long as they are unambiguous (--prim for --prim_nid); commands may not.
+/// Numbers are decimal, hexadecimal (0x...) or octal (0...).
+#[derive(Debug, Parser)]
+#[command(
+    name = "lnetctl",
+    version,
+    infer_long_args = true,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_help = EXIT_STATUS
+)]
+pub struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    /// Print the names of all commands
+    #[arg(long)]
+    list_commands: bool,
+    #[command(subcommand)]
+    /// What to do.
+    pub command: Command,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 when everything went well; 255 for something on the command line that cannot be read; \
+256 - N for error N of the system, such as 239 for EEXIST; 1 after --help of a command (0 for import, \
+export, ping and discover).";
+
+/// What there is to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Bring LNet up or down
+    #[command(subcommand)]
+    Lnet(Lnet),
+    /// Routes: nets that are reached over other nodes
+    #[command(subcommand)]
+    Route(Route),
+    /// Nets and the interfaces on them
+    #[command(subcommand)]
+    Net(Net),
+    /// What this node has as a router
+    #[command(subcommand)]
+    Routing(Routing),
+    /// Settings of the whole node
+    #[command(subcommand)]
+    Set(Set),
+    /// Take in a YAML file of configuration
+    ///
+    /// Every form of configuration that lnetctl wrote since 2.7 is read. A file with a mistake is not begun,
+    /// and every mistake is reported with its line. After that a failing item does not stop the others; the
+    /// last failure is the exit status.
+    Import(Import),
+    /// Give out the whole configuration as YAML
+    ///
+    /// Nets, routes, routing, buffers, peers, settings, selection rules. What cannot be read is reported and
+    /// left out, and is no failure.
+    Export(Export),
+    /// Counters of the node
+    #[command(subcommand)]
+    Stats(Stats),
+    /// For finding faults
+    #[command(subcommand)]
+    Debug(Debug),
+    /// All settings of the node
+    #[command(subcommand)]
+    Global(Global),
+    /// Other nodes
+    #[command(subcommand)]
+    Peer(Peer),
+    /// Ask other nodes for their NIDs
+    ///
+    /// It fails if one of the words found no answer; between commas, one answer is enough.
+    Ping(Ping),
+    /// Discover other nodes: learn all their NIDs and tell them ours
+    ///
+    /// It fails if one of the words found no answer; between commas, one answer is enough.
+    Discover(Discover),
+    /// Show the RDMA service of LNet
+    ServiceId,
+    /// Selection rules: which interfaces are preferred for what
+    #[command(subcommand, alias = "policy")]
+    Udsp(Udsp),
+    /// Run the system's helper that sets up routing tables for machines with several interfaces
+    ///
+    /// Runs /usr/sbin/ksocklnd-config, or the program of that name that the environment variable
+    /// KSOCKLND_CONFIG names, with the interfaces of all TCP nets, separated by commas.
+    SetupMrrouting,
+    /// Show to which CPU partition a NID belongs
+    CptOfNid(CptOfNid),
+    /// Show the NUMA range
+    #[command(subcommand, hide = true)]
+    Numa(Numa),
+    /// Show peers with their credits
+    #[command(subcommand, name = "peer_credits", hide = true)]
+    PeerCredits(PeerCredits),
+    /// Lose or delay messages on purpose
+    #[command(hide = true)]
+    Fault(Fault),
+    /// Summarise the commands, or one of them
+    Help {
+        /// A command
+        command: Option<String>,
+    },
+    /// End the interactive shell
+    Exit,
+    /// End the interactive shell
+    Quit,
+}
+
+/// The names of the commands, in the order of lnetctl 2.15.
+pub fn names() -> Vec<String> {
+    let command = Cli::command();
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    shown.map(|command| command.get_name().to_owned()).chain(["--list-commands".to_owned()]).collect()
+}
+
+/// How verbose.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Verbosity {
+    /// Show more; levels 1 to 4, and 5 for what only this program shows; 1 without LEVEL
+    #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", value_parser = number::count)]
+    verbose: Option<u32>,
+}
+
+impl Verbosity {
+    /// The level; 0 if nothing was said.
+    pub fn level(self) -> u32 {
+        self.verbose.unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_has_no_contradictions() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,106 @@
+//! `lnetctl net`
+
+use super::{Verbosity, number};
+use clap::{Args, Subcommand};
+use lnet_dlc::CptList;
+use lnet_wire::Nid;
+
+/// Nets and interfaces.
+#[derive(Debug, Subcommand)]
+pub enum Net {
+    /// Add interfaces to a net; the first interface that is refused ends it, those before stay
+    Add(NetAdd),
+    /// Delete a net, or interfaces of it
+    Del(NetDel),
+    /// Show nets and their interfaces
+    Show(NetShow),
+    /// Change what can be changed of an interface
+    Set(NetSet),
+}
+
+/// What is added.
+#[derive(Debug, Args)]
+pub struct NetAdd {
+    /// The net, such as tcp or tcp1
+    #[arg(short, long)]
+    pub net: Option<String>,
+    /// Interfaces between commas, by name or address, with their CPU partitions if they have any: eth0,eth1[0,2]
+    #[arg(short, long = "if", value_name = "LIST")]
+    pub interfaces: Option<String>,
+    /// Net and interface in one, in place of --net and --if
+    #[arg(long, conflicts_with_all = ["net", "interfaces"])]
+    pub nid: Option<Nid>,
+    /// A rule by addresses, in place of --net and --if: "tcp(eth0) 10.0.*.*"; at most 127 characters
+    #[arg(short = 'p', long, alias = "ip2nets", value_name = "RULE")]
+    pub ip2net: Option<String>,
+    /// Seconds of silence after which a peer counts as dead [default: 180]
+    #[arg(short = 't', long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = number::int)]
+    pub peer_timeout: Option<i32>,
+    /// Messages under way to one peer [default: 8]
+    #[arg(short = 'c', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub peer_credits: Option<i32>,
+    /// Router buffers that one peer may occupy [default: 0, as many as --peer-credits]
+    #[arg(short = 'b', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub peer_buffer_credits: Option<i32>,
+    /// Messages under way on the interface [default: 256]
+    #[arg(short = 'r', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub credits: Option<i32>,
+    /// CPU partitions for interfaces that name none: 0, [0,1], [0-3/2] [default: all]
+    #[arg(short = 's', long, value_name = "CPTS")]
+    pub cpt: Option<CptList>,
+    /// Connections for bulk data in each direction to one peer: 1 to 127, or 0 for what suits the link
+    /// [default: 0]
+    #[arg(short = 'm', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub conns_per_peer: Option<i32>,
+    /// Without effect: routing tables are never touched here; see setup-mrrouting
+    #[arg(short = 'k', long)]
+    pub skip_mr_route_setup: bool,
+}
+
+/// What is deleted.
+#[derive(Debug, Args)]
+pub struct NetDel {
+    /// The net
+    #[arg(short, long)]
+    pub net: Option<String>,
+    /// Only these interfaces of it, between commas; all are tried
+    #[arg(short, long = "if", value_name = "LIST")]
+    pub interfaces: Option<String>,
+    /// The interface with this NID, in place of --net and --if
+    #[arg(long, conflicts_with_all = ["net", "interfaces"])]
+    pub nid: Option<Nid>,
+}
+
+/// What is shown.
+#[derive(Debug, Args)]
+pub struct NetShow {
+    /// Only this net
+    #[arg(short, long)]
+    pub net: Option<String>,
+    #[command(flatten)]
+    /// How much of each.
+    pub verbosity: Verbosity,
+}
+
+/// What is changed.
+#[derive(Debug, Args)]
+pub struct NetSet {
+    /// The interface with this NID
+    #[arg(short, long)]
+    pub nid: Option<String>,
+    /// All interfaces
+    #[arg(short, long)]
+    pub all: bool,
+    /// Health: 0 to 1000, which is well; what is above is 1000, what is negative changes nothing
+    #[arg(short = 't', long, value_name = "VALUE", allow_negative_numbers = true, value_parser = number::int)]
+    pub health: Option<i32>,
+    /// Connections to one peer, for connections to come: 0 to 127; -1 changes nothing
+    #[arg(short = 'm', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub conns_per_peer: Option<i32>,
+    /// For --lnd-timeout [not supported yet]
+    #[arg(long, hide = true)]
+    pub net: Option<String>,
+    /// Seconds that the driver has for a message [not supported yet]
+    #[arg(long, value_name = "SECONDS", value_parser = number::int)]
+    pub lnd_timeout: Option<i32>,
+}

@@ -1,0 +1,50 @@
+//! Numbers as they are written on the command line.
+
+/// Reads a whole number: decimal, hexadecimal behind `0x`, octal behind `0`, with a sign before it.
+pub(super) fn whole(text: &str) -> Result<i64, String> {
+    let (negative, digits) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
+        [b'0', _, ..] => (8, &digits[1..]),
+        _ => (10, digits),
+    };
+    // `from_str_radix` takes a sign of its own.
+    if digits.is_empty() || !digits.bytes().all(|letter| letter.is_ascii_alphanumeric()) {
+        return Err(NOT_A_NUMBER.to_owned());
+    }
+    let value = i64::from_str_radix(digits, radix).map_err(|_| NOT_A_NUMBER.to_owned())?;
+    Ok(if negative { -value } else { value })
+}
+
+/// [`whole`], for what C has as an `int`.
+pub(super) fn int(text: &str) -> Result<i32, String> {
+    i32::try_from(whole(text)?).map_err(|_| "it takes -2147483648 to 2147483647".to_owned())
+}
+
+/// [`whole`], without negative ones.
+pub(super) fn count(text: &str) -> Result<u32, String> {
+    u32::try_from(whole(text)?).map_err(|_| "it takes 0 to 4294967295".to_owned())
+}
+
+const NOT_A_NUMBER: &str = "not a whole number (decimal, 0x... or octal 0...)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_is_seen_from_the_first_digits() {
+        let table = [("0", 0), ("7", 7), ("-1", -1), ("+5", 5), ("0x1F", 31), ("-0x10", -16), ("017", 15)];
+        for (text, expected) in table {
+            assert_eq!(whole(text), Ok(expected), "{text}");
+        }
+        for wrong in ["", "-", "abc", "1x", "0x", "08", "--1", "0x-1", "1 ", "9223372036854775808"] {
+            assert!(whole(wrong).is_err(), "{wrong}");
+        }
+        assert!(int("2147483648").is_err() && count("-1").is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! Small commands.
+
+use super::number;
+use clap::{Args, Subcommand};
+use lnet_wire::Nid;
+
+/// Counters.
+#[derive(Debug, Subcommand)]
+pub enum Stats {
+    /// Show the node's counters
+    Show,
+    /// Set them to 0
+    Reset,
+}
+
+/// All settings.
+#[derive(Debug, Subcommand)]
+pub enum Global {
+    /// Show all settings of the node
+    Show,
+}
+
+/// For finding faults.
+#[derive(Debug, Subcommand)]
+pub enum Debug {
+    /// Show the NIDs that are being recovered
+    Recovery {
+        /// Of this node
+        #[arg(short, long)]
+        local: bool,
+        /// Of other nodes
+        #[arg(short, long)]
+        peer: bool,
+    },
+}
+
+/// What `global show` has had since 2.11.
+#[derive(Debug, Subcommand)]
+pub enum Numa {
+    /// Show the NUMA range
+    Show,
+}
+
+/// What `peer show --verbose` has had since 2.10.
+#[derive(Debug, Subcommand)]
+pub enum PeerCredits {
+    /// Show peers with their credits
+    Show,
+}
+
+/// To which CPU partition a NID belongs.
+#[derive(Debug, Args)]
+pub struct CptOfNid {
+    /// NIDs; without --ncpt, with the number of CPU partitions of the node
+    #[arg(value_name = "NID")]
+    pub nids: Vec<Nid>,
+    /// One NID; --ncpt is mandatory
+    #[arg(short, long, conflicts_with = "nids")]
+    pub nid: Option<Nid>,
+    /// How many CPU partitions there are
+    #[arg(short = 'c', long, value_name = "N", value_parser = number::count)]
+    pub ncpt: Option<u32>,
+}
+
+/// Not supported yet.
+#[derive(Debug, Args)]
+pub struct Fault {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    /// Passed over.
+    pub rest: Vec<String>,
+}

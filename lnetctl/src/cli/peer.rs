@@ -1,0 +1,86 @@
+//! `lnetctl peer`
+
+use super::{Verbosity, number};
+use clap::{Args, Subcommand};
+
+/// Other nodes.
+#[derive(Debug, Subcommand)]
+pub enum Peer {
+    /// Make a peer, or give it NIDs; the first NID that is refused ends it, those before stay
+    #[command(arg_required_else_help = true)]
+    Add(PeerAdd),
+    /// Forget a peer, or take NIDs from it
+    #[command(arg_required_else_help = true)]
+    Del(PeerDel),
+    /// Show peers
+    Show(PeerShow),
+    /// Show the primary NIDs of all peers
+    List,
+    /// Change what can be changed of a peer
+    Set(PeerSet),
+}
+
+/// What is added.
+#[derive(Debug, Args)]
+pub struct PeerAdd {
+    /// The peer's primary NID; mandatory
+    #[arg(short = 'k', long = "prim_nid", value_name = "NID")]
+    pub primary: Option<String>,
+    /// Its NIDs: ranges between commas, at most 128 NIDs: 10.0.0.[1-4]@tcp,10.1.0.1@tcp1
+    #[arg(short = 'n', long = "nid", value_name = "LIST")]
+    pub nids: Option<String>,
+    /// Ranges of NIDs, each NID a peer of its own, in place of --prim_nid and --nid
+    #[arg(long = "ip2nets", alias = "ip2net", value_name = "LIST", conflicts_with_all = ["primary", "nids"])]
+    pub ip2nets: Option<String>,
+    /// The peer is not multi-rail: it uses one NID a net
+    #[arg(short = 'm', long = "non_mr")]
+    pub non_mr: bool,
+    /// Discovery may not change its primary NID
+    #[arg(short = 'l', long = "lock_prim")]
+    pub lock_primary: bool,
+}
+
+/// What is deleted.
+#[derive(Debug, Args)]
+pub struct PeerDel {
+    /// The peer's primary NID; mandatory
+    #[arg(short = 'k', long = "prim_nid", value_name = "NID")]
+    pub primary: Option<String>,
+    /// Only these NIDs; the primary NID among them is the peer
+    #[arg(short = 'n', long = "nid", value_name = "LIST")]
+    pub nids: Option<String>,
+    /// Ranges of NIDs, each NID a peer of its own, in place of --prim_nid and --nid
+    #[arg(long = "ip2nets", alias = "ip2net", value_name = "LIST", conflicts_with_all = ["primary", "nids"])]
+    pub ip2nets: Option<String>,
+    /// Even if the primary NID is locked
+    #[arg(short = 'f', long)]
+    pub force: bool,
+}
+
+/// What is shown.
+#[derive(Debug, Args)]
+pub struct PeerShow {
+    /// Only the peer with this NID, which may be any of its NIDs
+    #[arg(short, long)]
+    pub nid: Option<String>,
+    #[command(flatten)]
+    /// How much of each.
+    pub verbosity: Verbosity,
+}
+
+/// What is changed.
+#[derive(Debug, Args)]
+pub struct PeerSet {
+    /// The peer interface with this NID
+    #[arg(short, long)]
+    pub nid: Option<String>,
+    /// All peers
+    #[arg(short, long)]
+    pub all: bool,
+    /// Health: 0 to 1000, which is well [default: 1000]
+    #[arg(short = 't', long, value_name = "VALUE", allow_negative_numbers = true, value_parser = number::int)]
+    pub health: Option<i32>,
+    /// Overwrite the peer's state word, for debugging; needs --nid
+    #[arg(short = 's', long, value_name = "BITS", conflicts_with_all = ["health", "all"], value_parser = number::count)]
+    pub state: Option<u32>,
+}

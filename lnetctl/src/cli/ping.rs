@@ -1,0 +1,29 @@
+//! `lnetctl ping`, `lnetctl discover`
+
+use super::number;
+use clap::Args;
+
+/// Asks other nodes for their NIDs.
+#[derive(Debug, Args)]
+pub struct Ping {
+    /// NIDs, also several between commas; without @NET they are on tcp; PID-NID is a process of a node
+    #[arg(value_name = "NID", required = true)]
+    pub nids: Vec<String>,
+    /// How many seconds to wait for an answer [default: 1]
+    #[arg(short, long, value_name = "SECONDS", value_parser = number::count)]
+    pub timeout: Option<u32>,
+    /// By which of this node's NIDs
+    #[arg(short, long, value_name = "NID")]
+    pub source: Option<String>,
+}
+
+/// Discovers other nodes.
+#[derive(Debug, Args)]
+pub struct Discover {
+    /// NIDs, also several between commas; without @NET they are on tcp
+    #[arg(value_name = "NID", required = true)]
+    pub nids: Vec<String>,
+    /// Even nodes that are known already
+    #[arg(short, long)]
+    pub force: bool,
+}

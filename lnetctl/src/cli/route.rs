@@ -1,0 +1,66 @@
+//! `lnetctl route`
+
+use super::{Verbosity, number};
+use clap::{Args, Subcommand};
+
+/// Routes.
+#[derive(Debug, Subcommand)]
+pub enum Route {
+    /// Add routes; one that is there already is no failure
+    Add(RouteAdd),
+    /// Delete routes
+    Del(RouteDel),
+    /// Show routes: those that all given options fit
+    Show(RouteShow),
+}
+
+/// What is added.
+#[derive(Debug, Args)]
+pub struct RouteAdd {
+    /// The net that is reached; mandatory
+    #[arg(short, long)]
+    pub net: Option<String>,
+    /// The nodes that lead there: ranges of NIDs between commas, at most 128 NIDs; mandatory
+    #[arg(short, long = "gateway", value_name = "LIST")]
+    pub gateways: Option<String>,
+    /// How many routers lie between: 1 to 255 [default: not known]
+    #[arg(short = 'c', long = "hop-count", alias = "hop", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub hops: Option<i32>,
+    /// Smaller is preferred: from 0 [default: 0]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub priority: Option<i32>,
+    /// By how much a failure lowers the gateway's health: from 1 [default: 1]
+    #[arg(long = "health_sensitivity", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub sensitivity: Option<i32>,
+}
+
+/// What is deleted.
+#[derive(Debug, Args)]
+pub struct RouteDel {
+    /// The net that is reached; mandatory
+    #[arg(short, long)]
+    pub net: Option<String>,
+    /// The nodes that lead there: ranges of NIDs between commas; mandatory
+    #[arg(short, long = "gateway", value_name = "LIST")]
+    pub gateways: Option<String>,
+}
+
+/// What is shown.
+#[derive(Debug, Args)]
+pub struct RouteShow {
+    /// To this net
+    #[arg(short, long)]
+    pub net: Option<String>,
+    /// By the node with this NID
+    #[arg(short, long, value_name = "NID")]
+    pub gateway: Option<String>,
+    /// Over so many routers
+    #[arg(short = 'c', long = "hop-count", alias = "hop", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub hops: Option<i32>,
+    /// With this priority
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub priority: Option<i32>,
+    #[command(flatten)]
+    /// How much of each.
+    pub verbosity: Verbosity,
+}

@@ -1,0 +1,59 @@
+//! `lnetctl udsp`
+
+use super::number;
+use clap::{Args, Subcommand};
+
+/// Selection rules.
+#[derive(Debug, Subcommand)]
+pub enum Udsp {
+    /// Add a rule
+    ///
+    /// A rule is about interfaces of this node (--src), other nodes (--dst), both (messages to --dst go by
+    /// --src), or routers (messages to --dst go by --rte). Each is a net (tcp1) or addresses of it
+    /// (10.0.0.[1-4]@tcp).
+    Add(UdspAdd),
+    /// Delete a rule; those behind it move up
+    Del(UdspDel),
+    /// Show rules in their order
+    Show(UdspShow),
+}
+
+/// What is added.
+#[derive(Debug, Args)]
+pub struct UdspAdd {
+    /// Interfaces of this node
+    #[arg(short, long, value_name = "NIDS")]
+    pub src: Option<String>,
+    /// Other nodes
+    #[arg(short, long, value_name = "NIDS")]
+    pub dst: Option<String>,
+    /// Routers
+    #[arg(short, long, value_name = "NIDS")]
+    pub rte: Option<String>,
+    /// Smaller is preferred: from 0; negative is the least preferred. Without it, 0 for rules about one side;
+    /// others make what they name preferred
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::whole)]
+    pub priority: Option<i64>,
+    /// The place of the rule, from 0 [default: the last]
+    #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub index: Option<i32>,
+}
+
+/// What is deleted.
+#[derive(Debug, Args)]
+pub struct UdspDel {
+    /// Which; -1 is all [default: 0]
+    #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub index: Option<i32>,
+    /// All rules
+    #[arg(short, long, conflicts_with = "index")]
+    pub all: bool,
+}
+
+/// What is shown.
+#[derive(Debug, Args)]
+pub struct UdspShow {
+    /// Which [default: all]
+    #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    pub index: Option<i32>,
+}

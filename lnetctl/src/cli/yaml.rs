@@ -1,0 +1,38 @@
+//! `lnetctl import`, `lnetctl export`
+
+use clap::{ArgGroup, Args};
+use std::path::PathBuf;
+
+/// What is taken in, and what for.
+#[derive(Debug, Args)]
+#[group(skip)]
+#[command(group(ArgGroup::new("purpose").args(["add", "del", "show", "exec", "check"])))]
+pub struct Import {
+    /// The file; standard input without it
+    pub file: Option<PathBuf>,
+    /// Add what is in the file and carry out its pings and discoveries; this is the default
+    #[arg(short, long)]
+    pub add: bool,
+    /// Delete what is in the file
+    #[arg(short, long)]
+    pub del: bool,
+    /// Show what the node has of what is in the file
+    #[arg(short, long)]
+    pub show: bool,
+    /// Carry out pings and discoveries only
+    #[arg(short, long)]
+    pub exec: bool,
+    /// Show what --add would change, and change nothing; without a node, what it would do to an empty one
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// What is given out, and where.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The file, which is replaced; standard output without it
+    pub file: Option<PathBuf>,
+    /// Only what can be imported again: no counters, no states
+    #[arg(short, long)]
+    pub backup: bool,
+}

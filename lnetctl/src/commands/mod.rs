@@ -1,0 +1,92 @@
+//! What the commands do: from what was said to the operations of `lnet_dlc`. One file for each group.
+
+mod cpt_of_nid;
+mod mrrouting;
+mod net;
+mod others;
+mod peer;
+mod ping;
+mod route;
+mod set;
+mod udsp;
+mod yaml;
+
+use crate::cli::Command;
+use lnet_dlc::{Backend, Operation, Rc, Report, SeqNo};
+use std::io::Read;
+
+/// What a command works with.
+pub struct Context<'a> {
+    /// The node; asked only by commands that need one.
+    pub node: &'a dyn Backend,
+    /// How it went and what is shown.
+    pub report: Report,
+    /// Standard input.
+    pub input: &'a mut dyn Read,
+    /// How files are written.
+    pub format: crate::cli::Format,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What it returned.
+    pub rc: Rc,
+    /// What it is for.
+    pub kind: Kind,
+}
+
+/// What a command is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It changes something.
+    Change,
+    /// It shows something: nothing to show is said in JSON.
+    Show,
+    /// It shows what it can, and tells of what it cannot without failing.
+    Export,
+}
+
+impl Outcome {
+    const fn change(rc: Rc) -> Self {
+        Self { rc, kind: Kind::Change }
+    }
+
+    const fn show(rc: Rc) -> Self {
+        Self { rc, kind: Kind::Show }
+    }
+}
+
+/// Carries out a command; not `help`, `exit` and `quit`, which are the shell's.
+pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
+    match command {
+        Command::Lnet(command) => others::lnet(command, cx),
+        Command::Route(command) => route::run(command, cx),
+        Command::Net(command) => net::run(command, cx),
+        Command::Routing(command) => set::routing(command, cx),
+        Command::Set(command) => set::run(command, cx),
+        Command::Import(command) => yaml::import(command, cx),
+        Command::Export(command) => yaml::export(command, cx),
+        Command::Stats(command) => others::stats(command, cx),
+        Command::Debug(command) => others::debug(command, cx),
+        Command::Global(command) => others::global(command, cx),
+        Command::Peer(command) => peer::run(command, cx),
+        Command::Ping(command) => ping::ping(command, cx),
+        Command::Discover(command) => ping::discover(command, cx),
+        Command::ServiceId => others::service_id(cx),
+        Command::Udsp(command) => udsp::run(command, cx),
+        Command::SetupMrrouting => mrrouting::run(cx),
+        Command::CptOfNid(command) => cpt_of_nid::run(command, cx),
+        Command::Numa(command) => others::numa(command, cx),
+        Command::PeerCredits(command) => peer::credits(command, cx),
+        Command::Fault(_) => unsupported(cx, Operation::Manage, "fault", "dropping and delaying messages"),
+        Command::Help { .. } | Command::Exit | Command::Quit => Outcome::change(Rc::OK),
+    }
+}
+
+/// What other releases have and this one has not.
+fn unsupported(cx: &mut Context<'_>, operation: Operation, entity: &str, what: &str) -> Outcome {
+    let rc = Rc::from(lnet_wire::Errno::NotSupported);
+    let text = format!("{what}: not supported yet; nothing was changed");
+    Outcome::change(cx.report.end(operation, entity, SeqNo::NONE, rc, text))
+}

@@ -1,0 +1,100 @@
+//! `lnetctl net`
+
+use super::{Context, Outcome, unsupported};
+use crate::cli::{Net, NetAdd, NetDel, NetSet};
+use lnet_dlc::ops::net::{self, NetConfig};
+use lnet_dlc::request::{LndTunables, NiTunables};
+use lnet_dlc::{InterfaceSpec, Operation, Rc, SeqNo};
+use lnet_wire::Nid;
+
+pub(super) fn run(command: &Net, cx: &mut Context<'_>) -> Outcome {
+    match command {
+        Net::Add(command) => Outcome::change(add(command, cx)),
+        Net::Del(command) => Outcome::change(del(command, cx)),
+        Net::Set(command) => set(command, cx),
+        Net::Show(command) => {
+            let detail = command.verbosity.level();
+            let net = command.net.as_deref();
+            Outcome::show(net::show(cx.node, net, detail, SeqNo::NONE, &mut cx.report, false))
+        }
+    }
+}
+
+fn add(command: &NetAdd, cx: &mut Context<'_>) -> Rc {
+    let Ok((net, interfaces)) = place(&command.net, &command.interfaces, command.nid, "add", cx) else {
+        return Rc::BAD_PARAM;
+    };
+    // What is not above 0 is the default (DLC sheet 1.6).
+    let above_zero =
+        |value: Option<i32>| value.and_then(|value| u32::try_from(value).ok()).filter(|&it| it > 0);
+    let conns_per_peer = match command.conns_per_peer.map(u16::try_from) {
+        Some(Err(_)) if command.conns_per_peer > Some(0) => {
+            let text = "--conns-per-peer is not within 0 to 127";
+            return cx.report.end(Operation::Add, "net", SeqNo::NONE, Rc::BAD_PARAM, text);
+        }
+        connections => connections.and_then(Result::ok),
+    };
+    let config = NetConfig {
+        net: net.as_deref(),
+        interfaces,
+        ip2net: command.ip2net.as_deref(),
+        tunables: NiTunables {
+            peer_timeout: above_zero(command.peer_timeout),
+            peer_credits: above_zero(command.peer_credits),
+            peer_buffer_credits: above_zero(command.peer_buffer_credits),
+            credits: above_zero(command.credits),
+        },
+        lnd: LndTunables { conns_per_peer },
+        cpts: command.cpt.clone(),
+    };
+    net::add(cx.node, &config, SeqNo::NONE, &mut cx.report)
+}
+
+fn del(command: &NetDel, cx: &mut Context<'_>) -> Rc {
+    match place(&command.net, &command.interfaces, command.nid, "del", cx) {
+        Ok((net, interfaces)) => net::del(cx.node, net.as_deref(), &interfaces, SeqNo::NONE, &mut cx.report),
+        Err(()) => Rc::BAD_PARAM,
+    }
+}
+
+/// Net and interfaces, said in one of the two ways.
+fn place(
+    net: &Option<String>,
+    interfaces: &Option<String>,
+    nid: Option<Nid>,
+    word: &str,
+    cx: &mut Context<'_>,
+) -> Result<(Option<String>, Vec<InterfaceSpec>), ()> {
+    if let Some(nid) = nid {
+        let text = nid.to_string();
+        let address = text.split_once('@').map_or(text.as_str(), |(address, _)| address);
+        return Ok((Some(nid.net().to_string()), vec![InterfaceSpec::named(address)]));
+    }
+    let list = interfaces.as_deref().map(InterfaceSpec::parse_list).transpose();
+    list.map(|list| (net.clone(), list.unwrap_or_default())).map_err(|error| {
+        let text = format!("--if: {error}; give names between commas, such as eth0,eth1[0,2]");
+        // Word and entity are the other way round, as scripts know them.
+        let _ = cx.report.end(Operation::Ni, word, SeqNo::NONE, Rc::BAD_PARAM, text);
+    })
+}
+
+fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
+    if command.lnd_timeout.is_some() {
+        return unsupported(cx, Operation::Add, "lnd_timeout", "--lnd-timeout");
+    }
+    let nid = if command.all { None } else { command.nid.as_deref() };
+    // A negative health value is no value (DLC sheet 1.6).
+    let health = command.health.filter(|&value| value >= 0);
+    if nid.is_none() && !command.all && (health.is_some() || command.conns_per_peer.is_some()) {
+        let text = "which interface? give --nid NID or --all";
+        return Outcome::change(cx.report.end(Operation::Add, "ni", SeqNo::NONE, Rc::MISSING_PARAM, text));
+    }
+    let mut rc = Rc::OK;
+    if let Some(value) = health {
+        rc = net::set_health(cx.node, value, nid, SeqNo::NONE, &mut cx.report);
+    }
+    if let Some(value) = command.conns_per_peer {
+        rc = net::set_conns_per_peer(cx.node, value, nid, SeqNo::NONE, &mut cx.report).or(rc);
+    }
+    Outcome::change(rc)
+}

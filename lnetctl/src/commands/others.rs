@@ -1,0 +1,57 @@
+//! Small commands.
+
+use super::{Context, Outcome, unsupported};
+use crate::cli::{Debug, Global, Lnet, Numa, Stats};
+use lnet_dlc::ops::global::Setting;
+use lnet_dlc::ops::{global, lnet, recovery, stats};
+use lnet_dlc::{Operation, Rc, SeqNo, Value};
+
+pub(super) fn lnet(command: &Lnet, cx: &mut Context<'_>) -> Outcome {
+    let (up, all) = match command {
+        Lnet::Configure { large: true, .. } => {
+            return unsupported(cx, Operation::Configure, "lnet", "--large");
+        }
+        Lnet::Configure { all, .. } => (true, *all),
+        Lnet::Unconfigure => (false, false),
+    };
+    Outcome::change(lnet::config_ni_system(cx.node, up, all, SeqNo::NONE, &mut cx.report))
+}
+
+pub(super) fn stats(command: &Stats, cx: &mut Context<'_>) -> Outcome {
+    match command {
+        Stats::Show => Outcome::show(stats::show(cx.node, SeqNo::NONE, &mut cx.report)),
+        Stats::Reset => Outcome::change(stats::reset(cx.node, SeqNo::NONE, &mut cx.report)),
+    }
+}
+
+pub(super) fn global(Global::Show: &Global, cx: &mut Context<'_>) -> Outcome {
+    Outcome::show(global::show_all(cx.node, &mut cx.report))
+}
+
+pub(super) fn numa(Numa::Show: &Numa, cx: &mut Context<'_>) -> Outcome {
+    Outcome::show(global::show(cx.node, Setting::NumaRange, SeqNo::NONE, &mut cx.report))
+}
+
+pub(super) fn debug(command: &Debug, cx: &mut Context<'_>) -> Outcome {
+    let Debug::Recovery { local, peer } = command;
+    let mut rc = Rc::OK;
+    if *local {
+        rc = recovery::show_local(cx.node, SeqNo::NONE, &mut cx.report);
+    }
+    if *peer {
+        rc = recovery::show_peer(cx.node, SeqNo::NONE, &mut cx.report).or(rc);
+    }
+    Outcome::show(rc)
+}
+
+/// No driver here has a service.
+pub(super) fn service_id(cx: &mut Context<'_>) -> Outcome {
+    let text = "there is no service: the driver for o2ib is not part of this library yet";
+    cx.report.errors = error(text);
+    Outcome::show(Rc::NO_MATCH)
+}
+
+/// The form that two commands have in place of an error block.
+pub(super) fn error(text: &str) -> Value {
+    Value::map().with("error", Value::map().with("msg", Value::Quoted(text.to_owned())))
+}

@@ -1,0 +1,38 @@
+//! `lnetctl route`
+
+use super::{Context, Outcome};
+use crate::cli::Route;
+use lnet_dlc::SeqNo;
+use lnet_dlc::ops::route::{self, RouteConfig, RouteFilter};
+
+/// What the operations have for "not said".
+const UNSAID: i32 = -1;
+
+pub(super) fn run(command: &Route, cx: &mut Context<'_>) -> Outcome {
+    match command {
+        Route::Add(command) => {
+            let config = RouteConfig {
+                net: command.net.as_deref(),
+                gateways: command.gateways.as_deref(),
+                hops: command.hops.unwrap_or(UNSAID),
+                priority: command.priority.unwrap_or(UNSAID),
+                sensitivity: command.sensitivity.unwrap_or(UNSAID),
+            };
+            Outcome::change(route::add(cx.node, config, SeqNo::NONE, &mut cx.report))
+        }
+        Route::Del(command) => {
+            let (net, gateways) = (command.net.as_deref(), command.gateways.as_deref());
+            Outcome::change(route::del(cx.node, net, gateways, SeqNo::NONE, &mut cx.report))
+        }
+        Route::Show(command) => {
+            let filter = RouteFilter {
+                net: command.net.as_deref(),
+                gateway: command.gateway.as_deref(),
+                hops: command.hops.unwrap_or(UNSAID),
+                priority: command.priority.unwrap_or(UNSAID),
+            };
+            let detail = command.verbosity.level();
+            Outcome::show(route::show(cx.node, filter, detail, SeqNo::NONE, &mut cx.report, false))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `lnetctl import`, `lnetctl export`
+
+use super::{Context, Kind, Outcome};
+use crate::cli::{Export, Import};
+use crate::output;
+use lnet_dlc::export::export as export_all;
+use lnet_dlc::import::{self, Source};
+use lnet_dlc::request::Request;
+use lnet_dlc::yaml::{self, Purpose};
+use lnet_dlc::{Operation, Rc, SeqNo};
+use std::fs;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
+    let name = command.file.as_ref().map_or_else(|| "stdin".to_owned(), |file| file.display().to_string());
+    let text = match read(&command.file, cx.input) {
+        Ok(text) => text,
+        Err(error) => {
+            let text = format!("cannot read {name}: {error}");
+            let rc = cx.report.end(Operation::Yaml, "builder", SeqNo::NONE, Rc::BAD_PARAM, text);
+            return Outcome::change(rc);
+        }
+    };
+    let source = Source { name: &name, text: &text };
+    if command.check {
+        return check(source, cx);
+    }
+    let mut pass = |purpose| import::import(cx.node, source, purpose, &mut cx.report);
+    match command {
+        Import { del: true, .. } => Outcome::change(pass(Purpose::Del)),
+        Import { show: true, .. } => Outcome::show(pass(Purpose::Show)),
+        Import { exec: true, .. } => Outcome::show(pass(Purpose::Exec)),
+        _ => {
+            let added = pass(Purpose::Add);
+            // A file that was not begun is not carried out either.
+            match yaml::read(&text, Purpose::Add) {
+                Ok(_) => Outcome::change(added.or(pass(Purpose::Exec))),
+                Err(_) => Outcome::change(added),
+            }
+        }
+    }
+}
+
+/// Without a node, the file is checked by itself.
+fn check(source: Source<'_>, cx: &mut Context<'_>) -> Outcome {
+    let node = cx.node.call(Request::GetNode).is_ok().then_some(cx.node);
+    let (rc, changes) = import::check(node, source, &mut cx.report);
+    cx.report.shown.merge(changes);
+    Outcome::show(rc)
+}
+
+fn read(file: &Option<PathBuf>, input: &mut dyn Read) -> io::Result<String> {
+    match file {
+        Some(file) => fs::read_to_string(file),
+        None => io::read_to_string(input),
+    }
+}
+
+pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
+    export_all(cx.node, command.backup, &mut cx.report);
+    let exported = Outcome { rc: Rc::OK, kind: Kind::Export };
+    let Some(file) = &command.file else { return exported };
+    if cx.report.shown.is_empty() {
+        let text = format!("nothing could be read; {} is left as it was", file.display());
+        return Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, Rc::BAD_PARAM, text));
+    }
+    let text = output::text(&cx.report.shown, cx.format);
+    cx.report.shown = lnet_dlc::Value::map();
+    match fs::write(file, text) {
+        Ok(()) => exported,
+        Err(error) => {
+            let text = format!("cannot write {}: {error}", file.display());
+            Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, Rc::BAD_PARAM, text))
+        }
+    }
+}

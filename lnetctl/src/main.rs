@@ -1,0 +1,51 @@
+//! `lnetctl`: configures and shows LNet nodes.
+#![forbid(unsafe_code)]
+
+use lnet_dlc::client::Client;
+use lnetctl::cli::Globals;
+use lnetctl::generate;
+use lnetctl::output::Streams;
+use lnetctl::run::{self, End, Node};
+use lnetctl::shell;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match start() {
+        Ok(code) => ExitCode::from(code),
+        // Whoever reads the output has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lnetctl: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start() -> io::Result<u8> {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+    if words.first().is_some_and(|word| word == "generate") {
+        return generate::run(&words[1..], &mut io::stdout());
+    }
+    let connect = |node| -> Box<dyn Node> { Box::new(Client::new(node)) };
+    // Only `--node` and `--format`: a shell that has them for every line.
+    if let Ok((globals, rest)) = Globals::take(&words)
+        && rest.is_empty()
+    {
+        return match io::stdin().is_terminal() {
+            true => shell::interactive(&globals, &connect),
+            false => {
+                shell::piped(io::stdin().lock(), &globals, &connect, &mut io::stdout(), &mut io::stderr())
+            }
+        };
+    }
+    let (mut input, mut out, mut err) = (io::stdin().lock(), io::stdout().lock(), io::stderr().lock());
+    let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };
+    let end = run::line(&words, &Globals::default(), &connect, &mut streams)?;
+    out.flush()?;
+    Ok(match end {
+        End::Done(rc) => rc.exit_code(),
+        End::Exit => 0,
+    })
+}

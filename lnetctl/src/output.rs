@@ -1,0 +1,77 @@
+//! What goes to standard output and standard error.
+
+use crate::cli::Format;
+use crate::commands::{Kind, Outcome};
+use lnet_dlc::{Report, Value};
+use std::io::{self, Read, Write};
+
+/// Where a command reads and writes.
+pub struct Streams<'a> {
+    /// Standard input.
+    pub input: &'a mut dyn Read,
+    /// Standard output.
+    pub out: &'a mut dyn Write,
+    /// Standard error.
+    pub err: &'a mut dyn Write,
+}
+
+/// A value as a text that ends with a line feed.
+pub fn text(value: &Value, format: Format) -> String {
+    match format {
+        Format::Yaml => value.to_yaml(),
+        Format::Json => format!("{:#}\n", value.to_json()),
+    }
+}
+
+/// Writes what a command has to say: what is shown, if it is anything, to standard output; errors, if it
+/// failed, to standard error, with `hint` before them: as a comment in YAML, under a key of its own in JSON.
+pub fn write(
+    report: &Report,
+    outcome: Outcome,
+    hint: Option<&str>,
+    format: Format,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<()> {
+    let nothing_matters = format == Format::Json && outcome.kind != Kind::Change && outcome.rc.is_ok();
+    if !report.shown.is_empty() || nothing_matters {
+        out.write_all(text(&report.shown, format).as_bytes())?;
+    }
+    let failed = !outcome.rc.is_ok() || outcome.kind == Kind::Export && has_failure(&report.errors);
+    if failed {
+        let mut errors = failures(&report.errors);
+        match (hint, format) {
+            (Some(hint), Format::Json) => errors.push("hint", Value::Text(hint.to_owned())),
+            (Some(hint), Format::Yaml) => {
+                for line in hint.lines() {
+                    writeln!(err, "# {line}")?;
+                }
+            }
+            (None, _) => {}
+        }
+        err.write_all(text(&errors, format).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The tree without what went well.
+fn failures(errors: &Value) -> Value {
+    let Value::Map(operations) = errors else { return errors.clone() };
+    let of_operation = |value: &Value| match value {
+        Value::Seq(items) => Value::Seq(items.iter().filter(|item| has_failure(item)).cloned().collect()),
+        other => other.clone(),
+    };
+    let left = operations.iter().map(|(operation, value)| (operation.clone(), of_operation(value)));
+    Value::Map(left.filter(|(_, value)| !value.is_empty()).collect())
+}
+
+/// Whether an `errno` in the tree is not 0.
+fn has_failure(errors: &Value) -> bool {
+    match errors {
+        Value::Map(entries) => {
+            entries.iter().any(|(key, value)| key == "errno" && *value != Value::Int(0) || has_failure(value))
+        }
+        Value::Seq(items) => items.iter().any(has_failure),
+        _ => false,
+    }
+}

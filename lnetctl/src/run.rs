@@ -1,0 +1,220 @@
+//! One line of the command line: from its words to what it exits with.
+
+use crate::cli::{self, Cli, Command, Format, Globals};
+use crate::commands::{self, Context, Outcome};
+use crate::output::{self, Streams};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
+use lnet_dlc::client::Client;
+use lnet_dlc::{Backend, Operation, Rc, Report, SeqNo};
+use std::fmt::Write as _;
+use std::io;
+
+/// A node, and why there is none.
+pub trait Node: Backend {
+    /// Why the last request got to no node, and what helps.
+    fn explain(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Node for Client {
+    fn explain(&self) -> Option<String> {
+        Self::explain(self)
+    }
+}
+
+/// Makes the connection to a node, by its name or to the only one; connects at the first request.
+pub type Connect<'a> = &'a dyn Fn(Option<String>) -> Box<dyn Node>;
+
+/// How a line ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this.
+    Done(Rc),
+    /// The shell is to end: `exit`, `quit`.
+    Exit,
+}
+
+/// Carries out one line. `globals`: what holds unless the line says otherwise.
+pub fn line(
+    words: &[String],
+    globals: &Globals,
+    connect: Connect<'_>,
+    streams: &mut Streams<'_>,
+) -> io::Result<End> {
+    let (said, words) = match Globals::take(words) {
+        Ok(taken) => taken,
+        Err(error) => {
+            return refuse("lnetctl", &error.to_string(), globals.format.unwrap_or_default(), streams);
+        }
+    };
+    let format = said.format.or(globals.format).unwrap_or_default();
+    let mut definition = Cli::command();
+    definition.build();
+    match look_up(&definition, &words) {
+        Found::Command => {}
+        Found::List => return list_commands(streams),
+        Found::Incomplete(command) => {
+            write!(streams.out, "{}", command.clone().render_help())?;
+            return Ok(End::Done(Rc::BAD_PARAM));
+        }
+        Found::Unknown(command, word) => {
+            writeln!(streams.out, "'{word}' is not a command of '{}'; give one of", name(command))?;
+            for known in valid_words(command) {
+                writeln!(streams.out, "\"{known}\"")?;
+            }
+            return Ok(End::Done(Rc::BAD_PARAM));
+        }
+    }
+    let line = std::iter::once("lnetctl").chain(words.iter().map(String::as_str));
+    let parsed = definition.clone().try_get_matches_from(line).and_then(|it| Cli::from_arg_matches(&it));
+    let command = match parsed {
+        Ok(cli) => cli.command,
+        Err(error) => return not_parsed(&error, &definition, &words, format, streams),
+    };
+    match &command {
+        Command::Exit | Command::Quit => Ok(End::Exit),
+        Command::Help { command } => help(&definition, command.as_deref(), streams),
+        command => {
+            let node = connect(said.node.or_else(|| globals.node.clone()));
+            let mut cx = Context { node: &*node, report: Report::new(), input: &mut *streams.input, format };
+            let outcome = commands::run(command, &mut cx);
+            let report = cx.report;
+            output::write(&report, outcome, node.explain().as_deref(), format, streams.out, streams.err)?;
+            Ok(End::Done(outcome.rc))
+        }
+    }
+}
+
+/// What the first words name.
+enum Found<'a> {
+    /// A command, or an option that is looked at later.
+    Command,
+    /// `--list-commands`
+    List,
+    /// A group, and nothing behind it.
+    Incomplete(&'a clap::Command),
+    /// A group, and a word that it does not have.
+    Unknown(&'a clap::Command, String),
+}
+
+fn look_up<'a>(definition: &'a clap::Command, words: &[String]) -> Found<'a> {
+    let mut command = definition;
+    for word in words {
+        if !command.has_subcommands() {
+            return Found::Command;
+        }
+        match (word.as_str(), command.find_subcommand(word)) {
+            (_, Some(next)) => command = next,
+            ("--list-commands", None) => return Found::List,
+            ("-h" | "--help" | "-V" | "--version", None) => return Found::Command,
+            (_, None) => return Found::Unknown(command, word.clone()),
+        }
+    }
+    if command.has_subcommands() { Found::Incomplete(command) } else { Found::Command }
+}
+
+fn valid_words(command: &clap::Command) -> Vec<String> {
+    if command.get_name() == "lnetctl" {
+        return cli::names();
+    }
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    shown.map(|command| command.get_name().to_owned()).collect()
+}
+
+/// Four in a row, each in a cell of 20.
+fn list_commands(streams: &mut Streams<'_>) -> io::Result<End> {
+    for row in cli::names().chunks(4) {
+        let mut text = String::new();
+        for name in row {
+            let _ = write!(text, "{name:<20}");
+        }
+        writeln!(streams.out, "{text}")?;
+    }
+    Ok(End::Done(Rc::OK))
+}
+
+/// What clap has to say: help, the version, or a refusal.
+fn not_parsed(
+    error: &clap::Error,
+    definition: &clap::Command,
+    words: &[String],
+    format: Format,
+    streams: &mut Streams<'_>,
+) -> io::Result<End> {
+    let command = named_by(definition, words);
+    match error.kind() {
+        ErrorKind::DisplayVersion => {
+            write!(streams.out, "{error}")?;
+            Ok(End::Done(Rc::OK))
+        }
+        ErrorKind::DisplayHelp => {
+            write!(streams.out, "{error}")?;
+            let by_option = ["lnetctl", "import", "export", "ping", "discover"];
+            Ok(End::Done(if by_option.contains(&command.get_name()) { Rc::OK } else { Rc(1) }))
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingRequiredArgument => {
+            write!(streams.out, "{}", command.clone().render_help())?;
+            Ok(End::Done(Rc::BAD_PARAM))
+        }
+        kind => {
+            let rendered = error.to_string();
+            let mut lines = rendered.lines();
+            let mut text = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            if text.ends_with(':') {
+                let listed: Vec<&str> =
+                    lines.by_ref().map(str::trim).take_while(|it| !it.is_empty()).collect();
+                let _ = write!(text, " {}", listed.join(", "));
+            }
+            // A setting has one value, without a name of its own.
+            text = text.replace("'<VALUE>'", command.get_name());
+            for tip in lines.filter_map(|line| line.trim_start().strip_prefix("tip: ")) {
+                let _ = write!(text, "; {tip}");
+            }
+            if kind == ErrorKind::UnknownArgument {
+                let _ = write!(text, "; '{} --help' tells the options", name(command));
+            }
+            let top = words.first().map_or("lnetctl", String::as_str);
+            refuse(top, &text, format, streams)
+        }
+    }
+}
+
+/// An error block for something that cannot be read.
+fn refuse(entity: &str, text: &str, format: Format, streams: &mut Streams<'_>) -> io::Result<End> {
+    let mut report = Report::new();
+    let rc = report.end(Operation::Parser, entity, SeqNo::NONE, Rc::BAD_PARAM, text);
+    let outcome = Outcome { rc, kind: commands::Kind::Change };
+    output::write(&report, outcome, None, format, streams.out, streams.err)?;
+    Ok(End::Done(rc))
+}
+
+/// The command or group that the first words name.
+fn named_by<'a>(definition: &'a clap::Command, words: &[String]) -> &'a clap::Command {
+    let mut command = definition;
+    for word in words {
+        match command.find_subcommand(word) {
+            Some(next) => command = next,
+            None => break,
+        }
+    }
+    command
+}
+
+/// With the words before it.
+fn name(command: &clap::Command) -> &str {
+    command.get_bin_name().unwrap_or_else(|| command.get_name())
+}
+
+fn help(definition: &clap::Command, word: Option<&str>, streams: &mut Streams<'_>) -> io::Result<End> {
+    match word.map(|word| definition.find_subcommand(word)) {
+        None => write!(streams.out, "{}", definition.clone().render_help())?,
+        Some(Some(command)) => write!(streams.err, "{}", command.clone().render_help())?,
+        Some(None) => {
+            let word = word.unwrap_or_default();
+            writeln!(streams.err, "'{word}' is not a command; 'help' tells which there are")?;
+        }
+    }
+    Ok(End::Done(Rc::OK))
+}

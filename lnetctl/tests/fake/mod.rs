@@ -1,0 +1,102 @@
+//! A node with one interface that agrees to everything and remembers what it was told; or none at all.
+
+use lnet_dlc::request::{
+    LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Ping,
+    PingAnswer, Tunables,
+};
+use lnet_dlc::{Backend, CptList, Reply, Request};
+use lnet_wire::Errno;
+use lnetctl::run::Node;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What it was told, but not asked.
+pub(crate) type Told = Rc<RefCell<Vec<Request>>>;
+
+/// Nobody.
+pub(crate) struct Down;
+
+impl Backend for Down {
+    fn call(&self, _: Request) -> Result<Reply, Errno> {
+        Err(Errno::NetworkDown)
+    }
+}
+
+impl Node for Down {
+    fn explain(&self) -> Option<String> {
+        Some("no node runs here".to_owned())
+    }
+}
+
+/// Somebody.
+pub(crate) struct Up(pub(crate) Told);
+
+impl Node for Up {}
+
+impl Backend for Up {
+    fn call(&self, request: Request) -> Result<Reply, Errno> {
+        if !request.only_reads() {
+            self.0.borrow_mut().push(request.clone());
+        }
+        match request {
+            Request::GetNode => {
+                Some(Reply::Node(NodeInfo { version: "0".into(), name: "fake".into(), process: 1 }))
+            }
+            Request::GetLocalNi(index) => {
+                nis().into_iter().nth(index as usize).map(Box::new).map(Reply::LocalNi)
+            }
+            Request::GetNi(_) | Request::GetRoute(_) | Request::GetBuffers(_) | Request::GetUdsp(_) => None,
+            Request::GetPeerList => Some(Reply::Nids(Vec::new())),
+            Request::GetRecoveryQueue(_) => Some(Reply::Nids(vec!["10.0.0.1@tcp".parse().unwrap()])),
+            Request::GetNumaRange => Some(Reply::Number(0)),
+            Request::GetTunables => Some(Reply::Tunables(tunables())),
+            Request::GetLnetStats => Some(Reply::Stats(Box::<LnetStats>::default())),
+            Request::PingPeer(Ping { target, .. }) => return ping(target.nid),
+            Request::AddPeerNi(_) => return Err(Errno::Exists),
+            _ => Some(Reply::Done),
+        }
+        .ok_or(Errno::NotFound)
+    }
+}
+
+/// Hosts from 77 on do not answer.
+fn ping(nid: lnet_wire::Nid) -> Result<Reply, Errno> {
+    match nid.to_string().contains(".77@") {
+        true => Err(Errno::HostUnreachable),
+        false => Ok(Reply::Ping(PingAnswer { primary: nid, pid: 12345, multi_rail: true, nids: vec![nid] })),
+    }
+}
+
+fn nis() -> Vec<LocalNi> {
+    let ni = |nid: &str, interface: Option<&str>| LocalNi {
+        nid: nid.parse().unwrap(),
+        status: NiStatus::Up,
+        interface: interface.map(str::to_owned),
+        tunables: NiTunables::default(),
+        lnd: LndTunables::default(),
+        device_cpt: 0,
+        cpts: CptList::new(vec![0, 1]),
+        stats: Default::default(),
+        messages: MessageStats::default(),
+        health: LocalHealth::default(),
+        tx_credits: 0,
+        min_tx_credits: 0,
+    };
+    vec![ni("0@lo", None), ni("10.0.0.1@tcp", Some("eth0"))]
+}
+
+fn tunables() -> Tunables {
+    Tunables {
+        max_interfaces: 200,
+        discovery: 1,
+        drop_asym_route: 0,
+        retry_count: 2,
+        transaction_timeout: 50,
+        health_sensitivity: 100,
+        recovery_interval: 1,
+        router_sensitivity: 100,
+        response_tracking: 3,
+        recovery_limit: 0,
+        lnd_timeout: 16,
+    }
+}

@@ -1,0 +1,91 @@
+//! Commands and what comes of them, as text: `tests/transcripts/*.txt`. `no-node.txt` is without a node, all
+//! others are with one that agrees to everything. UPDATE_TRANSCRIPTS=1 writes them anew.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod fake;
+
+use fake::{Down, Told, Up};
+use lnetctl::cli::Globals;
+use lnetctl::output::Streams;
+use lnetctl::run::{self, End, Node};
+use lnetctl::shell;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn every_command_says_what_the_transcripts_say() {
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir("tests/transcripts").unwrap() {
+        let path = entry.unwrap().path();
+        let expected = fs::read_to_string(&path).unwrap();
+        let actual = play(&expected, path.file_name().unwrap() != "no-node.txt");
+        if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
+            fs::write(&path, actual).unwrap();
+        } else if actual != expected {
+            wrong.push(difference(&path, &expected, &actual));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\nUPDATE_TRANSCRIPTS=1 writes them anew", wrong.concat());
+}
+
+fn difference(path: &Path, expected: &str, actual: &str) -> String {
+    let at = expected.lines().zip(actual.lines()).take_while(|(one, other)| one == other).count();
+    let line = |text: &str| text.lines().nth(at).unwrap_or("(end)").to_owned();
+    format!("{}:{}\n  expected {}\n  actual   {}\n", path.display(), at + 1, line(expected), line(actual))
+}
+
+/// Keeps comments and commands, and writes what comes of each.
+fn play(transcript: &str, node: bool) -> String {
+    let mut text = String::new();
+    for line in transcript.lines() {
+        if line.starts_with("## ") {
+            writeln!(text, "{line}\n").unwrap();
+        } else if let Some(command) = line.strip_prefix("$ lnetctl") {
+            writeln!(text, "{line}").unwrap();
+            text.push_str(&carry_out(command, node));
+            text.push('\n');
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+/// Words between blanks, or between double quotes; `< FILE` is standard input.
+fn carry_out(command: &str, node: bool) -> String {
+    let (command, input) = match command.split_once(" < ") {
+        Some((command, file)) => (command, fs::read(file).unwrap()),
+        None => (command, Vec::new()),
+    };
+    let words: Vec<String> = command
+        .split('"')
+        .enumerate()
+        .flat_map(|(i, part)| match i % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        })
+        .collect();
+    let told = Told::default();
+    let connect = |_| -> Box<dyn Node> { if node { Box::new(Up(told.clone())) } else { Box::new(Down) } };
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let globals = Globals::default();
+    let exit = if words.is_empty() {
+        shell::piped(input.as_slice(), &globals, &connect, &mut out, &mut err).unwrap()
+    } else {
+        let mut streams = Streams { input: &mut input.as_slice(), out: &mut out, err: &mut err };
+        match run::line(&words, &globals, &connect, &mut streams).unwrap() {
+            End::Done(rc) => rc.exit_code(),
+            End::Exit => 0,
+        }
+    };
+    let mut text = String::from_utf8(out).unwrap();
+    if !err.is_empty() {
+        write!(text, "--- stderr:\n{}", String::from_utf8(err).unwrap()).unwrap();
+    }
+    for request in told.borrow().iter() {
+        writeln!(text, "--- told: {}", serde_json::to_string(request).unwrap()).unwrap();
+    }
+    writeln!(text, "--- exit: {exit}").unwrap();
+    text
+}
