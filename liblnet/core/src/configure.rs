@@ -10,7 +10,7 @@ use crate::router::Router;
 use crate::settings::Settings;
 use crate::sync::lock;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
-use crate::topology::{Peer, PeerNi, PeerState, Route, Routes};
+use crate::topology::{Peer, PeerNi, PeerState, Preferred, Route, Routes};
 use arc_swap::ArcSwap;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
@@ -87,6 +87,7 @@ impl Core {
                     .with(PeerState::MULTI_RAIL, multi_rail)
                     .with(PeerState::LOCK_PRIMARY, lock_primary);
                 self.peers.make(primary, state, self.peer_credits(primary));
+                self.reapply_rules();
             }
         }
         Ok(())
@@ -102,6 +103,7 @@ impl Core {
             peer_config::add(peer.as_deref(), primary, nid, multi_rail, owner.as_deref(), owner_is_gateway)?;
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
             self.peers.attach(&peer, nid, self.peer_credits(nid));
+            self.reapply_rules();
         }
         Ok(())
     }
@@ -196,7 +198,47 @@ impl Core {
         let mut rules = Rules::clone(&self.rules());
         rules.add(rule, index)?;
         self.configured.rules.store(Arc::new(rules));
+        self.apply_rules();
         Ok(())
+    }
+
+    /// Puts what the rules come to into what path selection reads (UD-10): all of it, or what concerns peer
+    /// NIs that are new.
+    fn apply_rules(&self) {
+        let rules = self.rules();
+        self.with_nets(|nets| {
+            for net in nets.iter() {
+                for ni in net.nis() {
+                    let Applied { nid_priority, net_priority, .. } = rules.applied_to_ni(ni.nid());
+                    ni.set_priority(nid_priority);
+                    net.usage().set_priority(net_priority);
+                }
+            }
+        });
+        for peer_ni in self.peers.all() {
+            self.apply_rules_to(&peer_ni);
+        }
+    }
+
+    /// The same for one peer NI. A peer of one rail keeps the interface that it sticks to unless a rule names
+    /// others (UD-14).
+    pub(crate) fn apply_rules_to(&self, peer_ni: &PeerNi) {
+        let applied = self.applied_to_peer_ni(peer_ni.nid());
+        peer_ni.set_priority(applied.nid_priority);
+        let peer = peer_ni.peer();
+        for net in peer.nets.iter().filter(|net| net.id == peer_ni.nid().net()) {
+            net.usage.set_priority(applied.net_priority);
+        }
+        match (&*peer_ni.preferred(), applied.preferred_nids) {
+            (Preferred::ByRule(_), none) if none.is_empty() => peer_ni.set_preferred(Preferred::Nothing),
+            (_, none) if none.is_empty() => {}
+            (_, nids) => peer_ni.set_preferred(Preferred::ByRule(nids)),
+        }
+    }
+
+    /// Whether there is any rule.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.configured.rules.load().iter().next().is_some()
     }
 
     /// Deletes one rule or all: see [`Rules::delete`].
@@ -205,6 +247,14 @@ impl Core {
         let mut rules = Rules::clone(&self.rules());
         rules.delete(index);
         self.configured.rules.store(Arc::new(rules));
+        self.apply_rules();
+    }
+
+    /// After interfaces or NIDs of peers came or went; called under the lock of the configuration (UD-12).
+    pub(crate) fn reapply_rules(&self) {
+        if self.has_rules() {
+            self.apply_rules();
+        }
     }
 
     /// What the rules come to for one of this node's interfaces.

@@ -10,7 +10,7 @@ use crate::ping::PingTarget;
 use crate::portal::Portal;
 use crate::stats::NodeCounters;
 use crate::sync::{Mutex, lock};
-use crate::topology::{Distance, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable};
+use crate::topology::{Distance, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
 use arc_swap::ArcSwap;
 use lnet_wire::Errno;
 use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
@@ -114,6 +114,7 @@ impl Core {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
                 self.rebuild_ping_target(ping_target);
+                self.reapply_rules();
                 lnd.open();
                 Ok(ni)
             }
@@ -195,7 +196,24 @@ impl Core {
     }
 
     pub(crate) fn peer_ni(&self, nid: Nid) -> Arc<PeerNi> {
-        self.peers.get(nid).unwrap_or_else(|| self.peers.get_or_add(nid, self.peer_credits(nid)))
+        self.peers.get(nid).unwrap_or_else(|| {
+            let peer_ni = self.peers.get_or_add(nid, self.peer_credits(nid));
+            if self.has_rules() {
+                self.apply_rules_to(&peer_ni);
+            }
+            peer_ni
+        })
+    }
+
+    /// The peer NI that a message came from on `ni`. One that is new stays with that interface (OM-22).
+    pub(crate) fn sender(&self, nid: Nid, ni: &Ni) -> Arc<PeerNi> {
+        self.peers.get(nid).unwrap_or_else(|| {
+            let peer_ni = self.peer_ni(nid);
+            if !peer_ni.peer().is_multi_rail() && *peer_ni.preferred() == Preferred::Nothing {
+                peer_ni.set_preferred(Preferred::Sticky(ni.nid()));
+            }
+            peer_ni
+        })
     }
 
     pub(crate) fn peer_credits(&self, nid: Nid) -> u32 {
@@ -232,7 +250,7 @@ impl Core {
         let lnd = ni.take_down();
         self.drop_delayed_of(ni);
         for pool in ni.all_tx() {
-            let waiting = lock(pool).abandon();
+            let waiting = pool.abandon();
             for message in waiting {
                 self.end_unsent(message, Errno::Shutdown);
             }

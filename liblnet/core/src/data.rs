@@ -4,7 +4,8 @@ use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::memory::{Answer, Md, MdHandle, MdSpec};
 use crate::message::Message;
-use crate::select;
+use crate::select::{self, Chosen, Explanation, Journey};
+use crate::topology::PeerNi;
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
 use std::sync::Arc;
@@ -101,34 +102,53 @@ impl Core {
         outgoing: Outgoing,
         event: Event,
     ) -> Result<Box<Message>, (Errno, Arc<Md>)> {
-        let path = match target.nid {
+        let chosen = match target.nid {
             None => Err(Errno::Invalid),
             Some(_) if self.is_ending() => Err(Errno::Shutdown),
             Some(_) if outgoing.length > MAX_PAYLOAD => Err(Errno::MessageSize),
-            Some(nid) => self.with_nets(|nets| select::path(nets, source, nid)),
+            Some(nid) => self.choose(source, nid),
         };
-        let path = match path {
-            Ok(path) => path,
+        let chosen = match chosen {
+            Ok(chosen) => chosen,
             Err(errno) => return Err((errno, md)),
         };
+        chosen.used();
+        let destination = chosen.destination();
         let header = Header {
-            dest_nid: path.destination,
-            src_nid: path.ni.nid(),
+            dest_nid: destination,
+            src_nid: chosen.ni.nid(),
             dest_pid: target.pid,
             src_pid: self.config.pid,
             payload_length: outgoing.length,
             body: outgoing.body,
         };
-        let peer_ni = (!path.destination.is_loopback()).then(|| self.peer_ni(path.destination));
-        let pool = peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare());
+        let pool = chosen.peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare());
         let mut message = pool.take(header);
-        message.next_hop = ProcessId { nid: path.destination, pid: target.pid };
+        message.next_hop = ProcessId { nid: destination, pid: target.pid };
         message.md = Some(md);
         message.length = outgoing.length;
         message.event = Some(event);
-        message.ni = Some(path.ni);
-        message.peer_ni = peer_ni;
+        message.ni = Some(chosen.ni);
+        message.peer_ni = chosen.peer_ni;
         Ok(message)
+    }
+}
+
+impl Core {
+    fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<Chosen, Errno> {
+        let (peer_ni, journey) = self.journey(source, destination);
+        self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
+    }
+
+    /// Which way a message to `destination` would go now, and why no other.
+    pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
+        let (peer_ni, journey) = self.journey(source, destination);
+        self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
+    }
+
+    fn journey(&self, source: Option<Nid>, destination: Nid) -> (Option<Arc<PeerNi>>, Journey) {
+        let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
+        (peer_ni, Journey { source, destination, compare_queued_bytes: false })
     }
 }
 

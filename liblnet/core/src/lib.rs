@@ -24,7 +24,7 @@ pub mod policy;
 mod portal;
 mod receive;
 pub mod router;
-mod select;
+pub mod select;
 mod send;
 pub mod settings;
 pub mod stats;

@@ -9,6 +9,9 @@ use crate::topology::{Ni, PeerNi};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId, WireHandle};
 use std::sync::Arc;
 
+/// Bytes of a header on the wire.
+const HEADER_LEN: u64 = 72;
+
 /// A message that a driver sends, or whose payload it reads. Made by the core, handed back to the core.
 #[derive(Debug)]
 pub struct Message {
@@ -48,6 +51,11 @@ impl Message {
     /// of it, which may be less than the header announces.
     pub const fn payload_len(&self) -> usize {
         self.length as usize
+    }
+
+    /// Bytes that it is on the wire, header included.
+    pub(crate) const fn wire_len(&self) -> u64 {
+        HEADER_LEN + self.length as u64
     }
 
     /// The memory to send from or to read into.

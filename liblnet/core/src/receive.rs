@@ -115,7 +115,7 @@ impl Core {
     }
 
     fn incoming(&self, ni: &Arc<Ni>, from: Nid, header: &Header) -> Box<Message> {
-        let peer_ni = (!from.is_loopback()).then(|| self.peer_ni(from));
+        let peer_ni = (!from.is_loopback()).then(|| self.sender(from, ni));
         let pool = peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare());
         let mut message = pool.take(*header);
         message.next_hop = ProcessId { nid: from, pid: header.src_pid };

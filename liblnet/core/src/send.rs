@@ -11,7 +11,6 @@ use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
 use crate::message::Message;
 use crate::stats::Fate;
-use crate::sync::lock;
 use lnet_wire::Errno;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -85,14 +84,15 @@ impl Core {
         if let Some(peer_ni) = message.peer_ni.clone() {
             if !message.held.peer {
                 message.held.peer = true;
-                match lock(peer_ni.tx()).take(message) {
+                let bytes = message.wire_len();
+                match peer_ni.tx().take(message, bytes) {
                     Some(granted) => message = granted,
                     None => return,
                 }
             }
             if !message.held.ni {
                 message.held.ni = true;
-                match lock(ni.tx(self.cpt_of(&message))).take(message) {
+                match ni.tx(self.cpt_of(&message)).take(message, 0) {
                     Some(granted) => message = granted,
                     None => return,
                 }
@@ -112,6 +112,7 @@ impl Core {
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
         let cpt = self.cpt_of(&message);
+        let bytes = message.wire_len();
         let held = std::mem::take(&mut message.held);
         let ni = message.ni.take();
         let peer_ni = message.peer_ni.take();
@@ -119,12 +120,12 @@ impl Core {
             self.settle(&md, event, result);
         }
         if let Some(ni) = ni.filter(|_| held.ni) {
-            steps.extend(lock(ni.tx(cpt)).give_back());
+            steps.extend(ni.tx(cpt).give_back(0));
         }
         if let Some(peer_ni) = &peer_ni
             && held.peer
         {
-            steps.extend(lock(peer_ni.tx()).give_back());
+            steps.extend(peer_ni.tx().give_back(bytes));
         }
         peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare()).put(message);
     }

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
-use lnet_core::topology::{PeerState, Route};
+use lnet_core::policy::{Action, Rule};
+use lnet_core::topology::{PeerState, Preferred, Route};
 use lnet_core::{Core, CoreConfig, Errno, Message, Ni, NiConfig, NiTunables};
 use lnet_wire::{NetType, Nid, Pid};
 use std::num::NonZeroUsize;
@@ -175,4 +176,40 @@ fn a_change_of_settings_happens_whole_or_not_at_all() {
     });
     assert_eq!(failed, Err(Errno::Invalid));
     assert_eq!(core.settings(), before);
+}
+
+/// cfg-115, cfg-120, UD-12.
+#[test]
+fn selection_rules_bear_on_interfaces_and_peers_that_come_before_and_after_them() {
+    let core = node(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
+    let multi_rail = |last: u8| {
+        core.make_peer(nid(&format!("10.0.0.{last}@tcp")), true, false).unwrap();
+        nid(&format!("10.0.0.{last}@tcp"))
+    };
+    let early = multi_rail(8);
+    let by = |destination: Nid| core.explain(None, destination).unwrap().chosen.ni.nid().to_string();
+    assert_eq!(by(early), "10.0.0.1@tcp");
+    let rule = |src: &str, dst: Option<&str>, action| Rule {
+        src: Some(src.parse().unwrap()),
+        dst: dst.map(|dst| dst.parse().unwrap()),
+        rte: None,
+        action,
+    };
+    core.add_rule(rule("10.0.0.2@tcp", None, Action::Priority(0)), None).unwrap();
+    let late = multi_rail(9);
+    assert_eq!((by(early), by(late)), ("10.0.0.2@tcp".into(), "10.0.0.2@tcp".into()));
+    core.add_rule(rule("10.0.0.3@tcp", None, Action::Priority(0)), Some(0)).unwrap();
+    core.set_ni_health(Some(nid("10.0.0.2@tcp")), 10);
+    core.add_ni(nid("10.0.0.3@tcp"), NiTunables::default(), &Idle).unwrap();
+    assert_eq!(by(late), "10.0.0.3@tcp");
+    core.delete_rule(None);
+    assert_eq!(by(late), "10.0.0.1@tcp");
+
+    let pair = rule("10.0.0.1@tcp", Some("10.0.0.[8-9]@tcp"), Action::PreferredList);
+    core.add_peer_nid(early, nid("10.0.0.18@tcp"), true).unwrap();
+    core.add_rule(pair, None).unwrap();
+    let preferred = |destination: Nid| core.peer(destination).unwrap().1[0].preferred();
+    assert_eq!(*preferred(early), Preferred::ByRule(vec![nid("10.0.0.1@tcp")]));
+    core.delete_rule(None);
+    assert_eq!(*preferred(early), Preferred::Nothing);
 }

@@ -1,5 +1,8 @@
 //! Credits: how many messages may be with a driver at once.
 
+mod shared;
+
+pub(crate) use shared::SharedPool;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 

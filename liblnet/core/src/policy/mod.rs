@@ -1,5 +1,5 @@
 //! User-defined selection policy (UDSP, behaviour sheet 8): an ordered list of rules, and what they come to
-//! for one NID. Stored, checked and shown; path selection does not heed it yet.
+//! for one NID. Preferred routers are stored and shown, and not heeded yet.
 
 mod applied;
 mod rules;

@@ -1,71 +1,182 @@
-//! Which way a message goes.
+//! Which way a message goes (behaviour sheet 2): by which of this node's interfaces, to which of the peer's.
 //!
-//! For now the plainest rule that is right with one rail: the caller's source, or the first interface on
-//! the destination's net; the destination as given.
+//! [`choose`] reads nets and peer as they are and changes nothing; [`Chosen::used`] notes the choice, so that
+//! the next one among equals is another. What is compared, and in which order, is in `candidates`.
 
-use crate::topology::{Nets, Ni};
-use lnet_wire::Errno;
-use lnet_wire::Nid;
+mod candidates;
+mod compare;
+mod explain;
+
+pub use candidates::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
+pub use compare::{Candidate, Criterion, Explained, best, explained};
+pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
+
+use crate::topology::{Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
+use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-/// The interface by which a message leaves, and the NIDs in its header.
-#[derive(Clone, Debug)]
-pub(crate) struct Path {
-    pub(crate) ni: Arc<Ni>,
-    pub(crate) destination: Nid,
+/// What is to be sent, as far as its way depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Journey {
+    /// The caller's choice of a source; `None` leaves it to LNet.
+    pub source: Option<Nid>,
+    /// The NID that the caller names.
+    pub destination: Nid,
+    /// Whether peers' queued bytes count before their credits (snd-035); the kernel does not compare them.
+    pub compare_queued_bytes: bool,
 }
 
-/// Chooses the way to `destination`.
-///
-/// `0@lo` always goes by the loopback, whatever `source` says (PS-1). A given `source` must be mine
-/// ([`Errno::Invalid`]) and on the destination's net ([`Errno::HostUnreachable`], as there are no routes).
-pub(crate) fn path(nets: &Nets, source: Option<Nid>, destination: Nid) -> Result<Path, Errno> {
-    let source = if destination.is_loopback() { Some(Nid::LOOPBACK) } else { source };
-    let ni = match source {
-        Some(nid) => nets.ni(nid).ok_or(Errno::Invalid)?,
-        None => {
-            nets.net(destination.net()).and_then(|net| net.nis().first()).ok_or(Errno::HostUnreachable)?
-        }
-    };
-    if ni.nid().net() != destination.net() {
-        return Err(Errno::HostUnreachable);
+/// Where a message goes.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// By which of this node's interfaces.
+    pub ni: Arc<Ni>,
+    /// To which of the peer's; `None` over the loopback.
+    pub peer_ni: Option<Arc<PeerNi>>,
+    /// The nets whose turn it was, if there was a choice.
+    turns: Turns,
+}
+
+/// What takes turns, and took one.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    local: Option<Arc<NetUsage>>,
+    peer: Option<Arc<NetUsage>>,
+    /// The peer NI is to stick to the interface.
+    sticks: bool,
+}
+
+impl Chosen {
+    /// The NID that goes into the header.
+    pub fn destination(&self) -> Nid {
+        self.peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
     }
-    Ok(Path { ni: Arc::clone(ni), destination })
+
+    /// Notes that this choice is followed: who was chosen comes last among its equals next time (PS-31), and
+    /// a peer of one rail stays with its interface (PS-30).
+    pub(crate) fn used(&self) {
+        if let Some(net) = &self.turns.local {
+            self.ni.set_sequence(net.next_sequence());
+        }
+        if let (Some(net), Some(peer_ni)) = (&self.turns.peer, &self.peer_ni) {
+            peer_ni.set_sequence(net.next_sequence());
+        }
+        if let (true, Some(peer_ni)) = (self.turns.sticks, &self.peer_ni) {
+            peer_ni.set_preferred(Preferred::Sticky(self.ni.nid()));
+        }
+    }
+}
+
+/// Chooses the way of a request from this node (2.2). `destination` is the peer NI of the NID that the caller
+/// names.
+///
+/// `0@lo` always goes by the loopback, whatever `source` says (PS-1). A given `source` must be one of this
+/// node's ([`Errno::Invalid`]) and on the destination's net, and then nothing is chosen (PS-10). Otherwise a
+/// peer of one rail is sent to as named, by the interface that it sticks to; of a multi-rail peer the best of
+/// all pairs is taken, whichever of its NIDs was named. [`Errno::HostUnreachable`] where there is no way: there
+/// are no routes yet.
+pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey) -> Result<Chosen, Errno> {
+    let Some(named) = destination.filter(|_| !journey.destination.is_loopback()) else {
+        let ni = nets.ni(Nid::LOOPBACK).ok_or(Errno::HostUnreachable)?;
+        return Ok(Chosen { ni: Arc::clone(ni), peer_ni: None, turns: Turns::default() });
+    };
+    let to_named =
+        |ni: &Arc<Ni>, turns| Chosen { ni: Arc::clone(ni), peer_ni: Some(Arc::clone(named)), turns };
+    if let Some(source) = journey.source {
+        let ni = nets.ni(source).ok_or(Errno::Invalid)?;
+        return match source.net() == named.nid().net() {
+            true => Ok(to_named(ni, Turns::default())),
+            false => Err(Errno::HostUnreachable),
+        };
+    }
+    let peer = named.peer();
+    if !peer.is_multi_rail() {
+        let net = nets.net(named.nid().net()).ok_or(Errno::HostUnreachable)?;
+        if let Some(ni) = named.sticky().and_then(|nid| nets.ni(nid)).filter(|ni| ni.nid().net() == net.id())
+        {
+            return Ok(to_named(ni, Turns::default()));
+        }
+        let ni = best_local_ni(net).ok_or(Errno::HostUnreachable)?;
+        return Ok(to_named(ni, Turns { sticks: true, ..Turns::of_local(net) }));
+    }
+    let (_, (net, peer_net)) = best(shared_nets(nets, &peer)).ok_or(Errno::HostUnreachable)?;
+    let ni = best_local_ni(net).ok_or(Errno::HostUnreachable)?;
+    let (_, peer_ni) = best(peer_nis(peer_net, ni.nid(), journey)).ok_or(Errno::HostUnreachable)?;
+    // Where there is only one, nobody asks whose turn it is.
+    let alone = peer.nids.len() == 1;
+    let turns = Turns { peer: (!alone).then(|| Arc::clone(&peer_net.usage)), ..Turns::of_local(net) };
+    Ok(Chosen { ni: Arc::clone(ni), peer_ni: Some(peer_ni), turns })
+}
+
+impl Turns {
+    fn of_local(net: &Net) -> Self {
+        Self { local: (net.nis().len() > 1).then(|| Arc::clone(net.usage())), ..Self::default() }
+    }
+}
+
+/// The nets that this node and a peer are both on, in the peer's order.
+fn shared_nets<'a>(
+    nets: &'a Nets,
+    peer: &'a Peer,
+) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
+    peer.nets.iter().filter_map(|peer_net| {
+        let net = nets.net(peer_net.id)?;
+        let peer_health = peer_net.nis().map(|peer_ni| peer_ni.health()).max()?;
+        let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
+        let candidate = NetCandidate {
+            fatal: working().next().is_none(),
+            peer_health,
+            peer_priority: peer_net.usage.priority(),
+            local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
+            local_priority: net.usage().priority(),
+            peer_sequence: peer_net.usage.sequence(),
+            local_sequence: net.usage().sequence(),
+        };
+        Some((candidate, (net, peer_net)))
+    })
+}
+
+fn best_local_ni(net: &Net) -> Option<&Arc<Ni>> {
+    match net.nis() {
+        [only] => Some(only),
+        _ => best(local_nis(net)).map(|(_, ni)| ni),
+    }
+}
+
+/// The interfaces on a net, in the order of configuration.
+fn local_nis(net: &Net) -> impl Iterator<Item = (LocalNiCandidate, &Arc<Ni>)> {
+    net.nis().iter().map(|ni| {
+        let candidate = LocalNiCandidate {
+            fatal: ni.is_fatal(),
+            health: ni.health(),
+            priority: ni.priority(),
+            distance: 0,
+            credits: ni.credits().0,
+            sequence: ni.sequence(),
+        };
+        (candidate, ni)
+    })
+}
+
+/// A peer's interfaces on a net, the primary one first.
+fn peer_nis(
+    peer_net: &PeerNet,
+    own: Nid,
+    journey: Journey,
+) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
+    peer_net.nis().map(move |peer_ni| {
+        let candidate = PeerNiCandidate {
+            health: peer_ni.health(),
+            priority: peer_ni.priority(),
+            preferred: peer_ni.prefers(own),
+            queued_bytes: if journey.compare_queued_bytes { peer_ni.queued_bytes() } else { 0 },
+            credits: peer_ni.credits().0,
+            sequence: peer_ni.sequence(),
+        };
+        (candidate, peer_ni)
+    })
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::topology::NiTunables;
-    use lnet_wire::{NetId, NetType};
-
-    #[test]
-    fn the_table_of_sources_and_destinations() {
-        let tcp = |net, address| Nid::new(NetId::new(NetType::TCP, net), address);
-        let mine = [Nid::LOOPBACK, tcp(0, 1), tcp(0, 2), tcp(1, 1)];
-        let nets = mine.iter().fold(Nets::default(), |nets, nid| {
-            nets.with(Arc::new(
-                Ni::new(*nid, NiTunables::default().into(), std::num::NonZeroUsize::MIN).unwrap(),
-            ))
-            .unwrap()
-        });
-        let table = [
-            (None, Nid::LOOPBACK, Ok(Nid::LOOPBACK)),
-            (Some(tcp(0, 1)), Nid::LOOPBACK, Ok(Nid::LOOPBACK)),
-            (Some(tcp(9, 9)), Nid::LOOPBACK, Ok(Nid::LOOPBACK)),
-            (None, tcp(0, 9), Ok(tcp(0, 1))),
-            (Some(tcp(0, 2)), tcp(0, 9), Ok(tcp(0, 2))),
-            (None, tcp(1, 9), Ok(tcp(1, 1))),
-            // One's own NID is a destination like any other.
-            (None, tcp(0, 2), Ok(tcp(0, 1))),
-            (Some(tcp(0, 3)), tcp(0, 9), Err(Errno::Invalid)),
-            (Some(tcp(1, 1)), tcp(0, 9), Err(Errno::HostUnreachable)),
-            (Some(Nid::LOOPBACK), tcp(0, 9), Err(Errno::HostUnreachable)),
-            (None, tcp(7, 9), Err(Errno::HostUnreachable)),
-        ];
-        for (source, destination, want) in table {
-            let got = path(&nets, source, destination).map(|path| path.ni.nid());
-            assert_eq!(got, want, "{source:?} to {destination:?}");
-        }
-    }
-}
+#[path = "select_tests.rs"]
+mod tests;

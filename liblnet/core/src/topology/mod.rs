@@ -7,8 +7,9 @@ pub(crate) mod peer_config;
 mod peer_table;
 mod route;
 
-pub use net::{Distance, Net, Nets};
+pub use net::{Distance, Net, NetUsage, Nets};
 pub use ni::{Ni, NiConfig, NiTunables};
-pub use peer::{Peer, PeerNi, PeerState};
+pub(crate) use peer::PeerNet;
+pub use peer::{Peer, PeerNi, PeerState, Preferred};
 pub(crate) use peer_table::PeerTable;
 pub use route::{Route, Routes};

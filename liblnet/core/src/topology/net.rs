@@ -4,18 +4,60 @@
 //! a lock.
 
 use super::Ni;
+use crate::policy::LOWEST_PRIORITY;
 use lnet_wire::Errno;
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A net that this node is on.
 #[derive(Clone, Debug)]
 pub struct Net {
     id: NetId,
     nis: Vec<Arc<Ni>>,
+    usage: Arc<NetUsage>,
+}
+
+/// What changes of a net while messages flow; stays with it whatever interfaces come and go.
+#[derive(Debug)]
+pub struct NetUsage {
+    priority: AtomicU32,
+    sequence: AtomicU32,
+}
+
+impl Default for NetUsage {
+    fn default() -> Self {
+        Self { priority: AtomicU32::new(LOWEST_PRIORITY), sequence: AtomicU32::new(0) }
+    }
+}
+
+impl NetUsage {
+    /// Its priority by selection rules; `u32::MAX` is none.
+    pub fn priority(&self) -> u32 {
+        self.priority.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_priority(&self, priority: u32) {
+        self.priority.store(priority, Ordering::Relaxed);
+    }
+
+    /// When it was chosen last; wraps.
+    pub(crate) fn sequence(&self) -> u32 {
+        self.sequence.load(Ordering::Relaxed)
+    }
+
+    /// Notes that it is chosen now (PS-31); the new number.
+    pub(crate) fn next_sequence(&self) -> u32 {
+        self.sequence.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
 }
 
 impl Net {
+    /// What changes while messages flow.
+    pub const fn usage(&self) -> &Arc<NetUsage> {
+        &self.usage
+    }
+
     /// Which net.
     pub const fn id(&self) -> NetId {
         self.id
@@ -89,7 +131,7 @@ impl Nets {
         let mut nets = self.0.clone();
         match nets.iter_mut().find(|net| net.id == ni.nid().net()) {
             Some(net) => net.nis.push(ni),
-            None => nets.push(Net { id: ni.nid().net(), nis: vec![ni] }),
+            None => nets.push(Net { id: ni.nid().net(), nis: vec![ni], usage: Arc::default() }),
         }
         Ok(Self(nets))
     }

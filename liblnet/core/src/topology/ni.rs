@@ -1,11 +1,11 @@
 //! A network interface of this node.
 
-use crate::credit::{CreditPool, Credits, ni_credits_per_cpt};
+use crate::credit::{Credits, SharedPool, ni_credits_per_cpt};
 use crate::lnd::LndNi;
 use crate::message::Message;
+use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
-use crate::sync::{Mutex, lock};
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -62,9 +62,14 @@ pub struct Ni {
     nid: Nid,
     config: NiConfig,
     health: AtomicU32,
+    fatal: AtomicBool,
     lnd: OnceLock<std::sync::Arc<dyn LndNi>>,
     down: AtomicBool,
-    tx: Box<[Mutex<CreditPool<Box<Message>>>]>,
+    tx: Box<[SharedPool<Box<Message>>]>,
+    /// By selection rules.
+    priority: AtomicU32,
+    /// When it was chosen last (PS-31).
+    sequence: AtomicU32,
     counters: Counters,
 }
 
@@ -81,14 +86,17 @@ impl Ni {
         }
         let bound_to = NonZeroUsize::new(config.cpts.len()).unwrap_or(cpts);
         let per_cpt = ni_credits_per_cpt(tunables.credits, tunables.peer_credits, bound_to);
-        let tx = (0..bound_to.get()).map(|_| Mutex::new(CreditPool::new(per_cpt))).collect();
+        let tx = (0..bound_to.get()).map(|_| SharedPool::new(per_cpt)).collect();
         Ok(Self {
             nid,
             config,
             health: AtomicU32::new(MAX_HEALTH),
+            fatal: AtomicBool::new(false),
             lnd: OnceLock::new(),
             down: AtomicBool::new(false),
             tx,
+            priority: AtomicU32::new(LOWEST_PRIORITY),
+            sequence: AtomicU32::new(0),
             counters: Counters::default(),
         })
     }
@@ -117,6 +125,16 @@ impl Ni {
         self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
     }
 
+    /// Whether its driver has reported it as broken: used only if all others on its net are too.
+    pub fn is_fatal(&self) -> bool {
+        self.fatal.load(Ordering::Relaxed)
+    }
+
+    /// What its driver finds: for the driver.
+    pub fn set_fatal(&self, fatal: bool) {
+        self.fatal.store(fatal, Ordering::Relaxed);
+    }
+
     /// Connections to each peer NI, where the driver has such.
     pub fn conns_per_peer(&self) -> Option<u16> {
         self.lnd().and_then(LndNi::conns_per_peer)
@@ -129,12 +147,12 @@ impl Ni {
 
     /// Send credits left, over all CPU partitions.
     pub fn credits(&self) -> Credits {
-        Credits(self.tx.iter().map(|pool| lock(pool).credits().0).sum())
+        Credits(self.tx.iter().map(|pool| pool.credits().0).sum())
     }
 
     /// The fewest there ever were on all partitions together, each at its own lowest.
     pub fn min_credits(&self) -> Credits {
-        Credits(self.tx.iter().map(|pool| lock(pool).low_water().0).sum())
+        Credits(self.tx.iter().map(|pool| pool.low_water().0).sum())
     }
 
     /// Its driver, once that has been started and until it is shut down.
@@ -150,6 +168,24 @@ impl Ni {
         }
     }
 
+    /// Its priority by selection rules; `u32::MAX` is none.
+    pub fn priority(&self) -> u32 {
+        self.priority.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_priority(&self, priority: u32) {
+        self.priority.store(priority, Ordering::Relaxed);
+    }
+
+    /// When it was chosen last; wraps.
+    pub(crate) fn sequence(&self) -> u32 {
+        self.sequence.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_sequence(&self, sequence: u32) {
+        self.sequence.store(sequence, Ordering::Relaxed);
+    }
+
     pub(crate) fn set_lnd(&self, lnd: std::sync::Arc<dyn LndNi>) {
         // Only the thread that starts an interface calls this, once.
         let _ = self.lnd.set(lnd);
@@ -161,11 +197,11 @@ impl Ni {
         self.lnd.get().map(|lnd| &**lnd)
     }
 
-    pub(crate) fn tx(&self, cpt: usize) -> &Mutex<CreditPool<Box<Message>>> {
+    pub(crate) fn tx(&self, cpt: usize) -> &SharedPool<Box<Message>> {
         &self.tx[cpt % self.tx.len()]
     }
 
-    pub(crate) fn all_tx(&self) -> &[Mutex<CreditPool<Box<Message>>>] {
+    pub(crate) fn all_tx(&self) -> &[SharedPool<Box<Message>>] {
         &self.tx
     }
 }

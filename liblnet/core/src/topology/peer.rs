@@ -1,14 +1,15 @@
 //! Other nodes: a peer is known by one or more NIDs, each a peer NI; one of them is its primary NID.
 
-use crate::credit::{CreditPool, Credits};
+use super::net::NetUsage;
+use crate::credit::{Credits, SharedPool};
 use crate::message::{Message, MessagePool};
+use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
-use crate::sync::{Mutex, lock};
 use arc_swap::ArcSwap;
 use lnet_wire::{NetId, Nid};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 
 /// What is known of a peer, in the bits that the kernel's tools show (DLC sheet, appendix C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,20 +35,35 @@ impl PeerState {
     }
 }
 
-/// Bytes of a header on the wire.
-const HEADER_LEN: usize = 72;
-
 /// Another node. Never changes: a node that gains or loses a NID gets a new `Peer`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Peer {
     /// The NID by which upper layers know it (OM-20).
     pub primary: Nid,
     /// All its NIDs, the primary first.
     pub nids: Vec<Nid>,
+    /// The same by nets, in the order in which the nets came.
+    pub(crate) nets: Vec<PeerNet>,
     /// What is known of it.
     pub state: PeerState,
     /// Peers are listed in the order in which they came: this is its place.
     pub(crate) order: u64,
+}
+
+/// The peer NIs of a peer on one net.
+#[derive(Clone, Debug)]
+pub(crate) struct PeerNet {
+    pub(crate) id: NetId,
+    /// Not to keep them alive: they keep the peer. One that is forgotten is not there any more.
+    pub(crate) nis: Vec<Weak<PeerNi>>,
+    /// Stays with the net of the peer whatever NIDs come and go.
+    pub(crate) usage: Arc<NetUsage>,
+}
+
+impl PeerNet {
+    pub(crate) fn nis(&self) -> impl Iterator<Item = Arc<PeerNi>> {
+        self.nis.iter().filter_map(Weak::upgrade)
+    }
 }
 
 impl Peer {
@@ -67,13 +83,31 @@ impl Peer {
     }
 }
 
+/// Which of this node's NIDs are best for a peer NI.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Preferred {
+    /// None.
+    #[default]
+    Nothing,
+    /// The one by which a peer that is not multi-rail was first met (PS-30, OM-22).
+    Sticky(Nid),
+    /// Those that a selection rule names.
+    ByRule(Vec<Nid>),
+}
+
 /// One interface of another node.
 pub struct PeerNi {
     nid: Nid,
     pub(super) peer: ArcSwap<Peer>,
     max_credits: u32,
-    tx: Mutex<CreditPool<Box<Message>>>,
+    tx: SharedPool<Box<Message>>,
     health: AtomicU32,
+    /// By selection rules.
+    priority: AtomicU32,
+    /// When it was chosen last (PS-31).
+    sequence: AtomicU32,
+    /// This node's NIDs that are best for it.
+    preferred: ArcSwap<Preferred>,
     spare: MessagePool,
     counters: Counters,
 }
@@ -84,8 +118,11 @@ impl PeerNi {
             nid,
             peer: ArcSwap::new(peer),
             max_credits: credits,
-            tx: Mutex::new(CreditPool::new(credits)),
+            tx: SharedPool::new(credits),
             health: AtomicU32::new(MAX_HEALTH),
+            priority: AtomicU32::new(LOWEST_PRIORITY),
+            sequence: AtomicU32::new(0),
+            preferred: ArcSwap::default(),
             spare: MessagePool::default(),
             counters: Counters::default(),
         }
@@ -108,7 +145,7 @@ impl PeerNi {
 
     /// Send credits left.
     pub fn credits(&self) -> Credits {
-        lock(&self.tx).credits()
+        self.tx.credits()
     }
 
     /// Messages that may be under way to it at once.
@@ -118,12 +155,12 @@ impl PeerNi {
 
     /// The fewest send credits there ever were.
     pub fn min_credits(&self) -> Credits {
-        lock(&self.tx).low_water()
+        self.tx.low_water()
     }
 
-    /// Bytes that wait for a credit, headers included.
-    pub fn waiting_bytes(&self) -> usize {
-        lock(&self.tx).waiting().map(|message| message.payload_len() + HEADER_LEN).sum()
+    /// Bytes that wait for a credit or are under way, headers included.
+    pub fn queued_bytes(&self) -> u64 {
+        self.tx.bytes()
     }
 
     /// How well it is: 0 to [`MAX_HEALTH`].
@@ -140,12 +177,55 @@ impl PeerNi {
         &self.counters
     }
 
+    /// Its priority by selection rules; `u32::MAX` is none.
+    pub fn priority(&self) -> u32 {
+        self.priority.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_priority(&self, priority: u32) {
+        self.priority.store(priority, Ordering::Relaxed);
+    }
+
+    /// When it was chosen last; wraps.
+    pub(crate) fn sequence(&self) -> u32 {
+        self.sequence.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_sequence(&self, sequence: u32) {
+        self.sequence.store(sequence, Ordering::Relaxed);
+    }
+
+    /// This node's NIDs that are best for it, and why.
+    pub fn preferred(&self) -> Arc<Preferred> {
+        self.preferred.load_full()
+    }
+
+    pub(crate) fn prefers(&self, own: Nid) -> bool {
+        match &**self.preferred.load() {
+            Preferred::ByRule(nids) => nids.contains(&own),
+            Preferred::Nothing | Preferred::Sticky(_) => false,
+        }
+    }
+
+    pub(crate) fn set_preferred(&self, preferred: Preferred) {
+        self.preferred.store(Arc::new(preferred));
+    }
+
+    /// The interface that messages to it stick to, if it is a peer of one rail (PS-30).
+    pub(crate) fn sticky(&self) -> Option<Nid> {
+        match &**self.preferred.load() {
+            Preferred::Sticky(nid) => Some(*nid),
+            Preferred::ByRule(nids) => nids.first().copied(),
+            Preferred::Nothing => None,
+        }
+    }
+
     /// Messages to and from it that are kept for the next use.
     pub(crate) const fn spare(&self) -> &MessagePool {
         &self.spare
     }
 
-    pub(crate) const fn tx(&self) -> &Mutex<CreditPool<Box<Message>>> {
+    pub(crate) const fn tx(&self) -> &SharedPool<Box<Message>> {
         &self.tx
     }
 }

@@ -137,7 +137,7 @@ mod tests {
 
     fn peer(nids: &[u8], state: u32) -> Peer {
         let nids: Vec<Nid> = nids.iter().copied().map(nid).collect();
-        Peer { primary: nids[0], nids, state: PeerState(state), order: 0 }
+        Peer { primary: nids[0], nids, nets: Vec::new(), state: PeerState(state), order: 0 }
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Every peer NI by its NID, and the peers that they make up (OM-1).
 
-use super::peer::{Peer, PeerNi, PeerState};
+use super::peer::{Peer, PeerNet, PeerNi, PeerState};
 use foldhash::HashMap;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 /// Tables that peer NIs are spread over, so that threads seldom meet at a lock.
 const SHARDS: usize = 16;
@@ -32,11 +32,13 @@ impl PeerTable {
     /// NID is a peer with just that one (OM-21).
     pub(crate) fn get_or_add(&self, nid: Nid, credits: u32) -> Arc<PeerNi> {
         self.get(nid).unwrap_or_else(|| {
-            Arc::clone(
-                self.write(nid).entry(nid).or_insert_with(|| {
-                    Arc::new(PeerNi::new(nid, self.peer(nid, PeerState::default()), credits))
-                }),
-            )
+            Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
+                Arc::new_cyclic(|this| {
+                    let mut peer = self.peer(nid, PeerState::default());
+                    add_to_nets(&mut peer.nets, nid, this.clone());
+                    PeerNi::new(nid, Arc::new(peer), credits)
+                })
+            }))
         })
     }
 
@@ -50,7 +52,7 @@ impl PeerTable {
     pub(crate) fn make(&self, nid: Nid, state: PeerState, credits: u32) {
         let peer_ni = self.get_or_add(nid, credits);
         self.forget(peer_ni.peer().nids.iter().copied().filter(|its| *its != nid));
-        peer_ni.peer.store(self.peer(nid, state));
+        self.store(&self.peer(nid, state), vec![nid]);
     }
 
     /// Gives `peer` the NID `nid`, taking it from whoever has it; who had it as the primary NID is forgotten.
@@ -110,18 +112,24 @@ impl PeerTable {
         }
     }
 
-    fn peer(&self, primary: Nid, state: PeerState) -> Arc<Peer> {
+    /// A new peer, its NID not yet among its nets.
+    fn peer(&self, primary: Nid, state: PeerState) -> Peer {
         let order = self.born.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Peer { primary, nids: vec![primary], state, order })
+        Peer { primary, nids: vec![primary], nets: Vec::new(), state, order }
     }
 
     /// Gives `peer` just the NIDs `nids`, all of which are known.
     fn store(&self, peer: &Peer, nids: Vec<Nid>) {
-        let peer = Arc::new(Peer { nids, ..peer.clone() });
-        for nid in &peer.nids {
-            if let Some(peer_ni) = self.get(*nid) {
-                peer_ni.peer.store(Arc::clone(&peer));
-            }
+        let peer_nis: Vec<_> = nids.iter().filter_map(|nid| self.get(*nid)).collect();
+        let mut nets: Vec<PeerNet> = peer.nets.clone();
+        nets.iter_mut().for_each(|net| net.nis.clear());
+        for peer_ni in &peer_nis {
+            add_to_nets(&mut nets, peer_ni.nid(), Arc::downgrade(peer_ni));
+        }
+        nets.retain(|net| !net.nis.is_empty());
+        let peer = Arc::new(Peer { nids, nets, ..peer.clone() });
+        for peer_ni in peer_nis {
+            peer_ni.peer.store(Arc::clone(&peer));
         }
     }
 
@@ -138,5 +146,12 @@ impl PeerTable {
         let sum =
             bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
         &self.shards[sum % SHARDS]
+    }
+}
+
+fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>) {
+    match nets.iter_mut().find(|net| net.id == nid.net()) {
+        Some(net) => net.nis.push(peer_ni),
+        None => nets.push(PeerNet { id: nid.net(), nis: vec![peer_ni], usage: Arc::default() }),
     }
 }

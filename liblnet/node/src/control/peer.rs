@@ -40,7 +40,7 @@ fn peer_ni(ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerNi {
         max_tx_credits: max,
         tx_credits: ni.credits().0,
         min_tx_credits: ni.min_credits().0,
-        tx_queued_bytes: u32::try_from(ni.waiting_bytes()).unwrap_or(u32::MAX),
+        tx_queued_bytes: u32::try_from(ni.queued_bytes()).unwrap_or(u32::MAX),
         rtr_credits: max,
         min_rtr_credits: max,
         // This look at it is one that does not count.

@@ -1,0 +1,80 @@
+//! A credit pool that several threads use, and whose state anybody may look at without its lock.
+
+use super::{CreditPool, Credits};
+use crate::sync::{Mutex, lock};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+/// A [`CreditPool`] behind a lock. What path selection compares is readable beside it: a moment old at worst.
+#[derive(Debug)]
+pub(crate) struct SharedPool<T> {
+    pool: Mutex<CreditPool<T>>,
+    credits: AtomicI32,
+    /// Of everything that holds a credit or waits for one.
+    bytes: AtomicU64,
+}
+
+impl<T> SharedPool<T> {
+    pub(crate) fn new(credits: u32) -> Self {
+        let pool = CreditPool::new(credits);
+        let credits = AtomicI32::new(pool.credits().0);
+        Self { pool: Mutex::new(pool), credits, bytes: AtomicU64::new(0) }
+    }
+
+    /// [`CreditPool::take`] for something of this many bytes.
+    #[must_use]
+    pub(crate) fn take(&self, item: T, bytes: u64) -> Option<T> {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.change(|pool| pool.take(item))
+    }
+
+    /// [`CreditPool::give_back`] of what [`SharedPool::take`] was told so many bytes of.
+    #[must_use]
+    pub(crate) fn give_back(&self, bytes: u64) -> Option<T> {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.change(CreditPool::give_back)
+    }
+
+    /// [`CreditPool::abandon`]; for pools that count no bytes.
+    pub(crate) fn abandon(&self) -> VecDeque<T> {
+        self.change(CreditPool::abandon)
+    }
+
+    /// Credits as of just now.
+    pub(crate) fn credits(&self) -> Credits {
+        Credits(self.credits.load(Ordering::Relaxed))
+    }
+
+    /// The fewest there ever were.
+    pub(crate) fn low_water(&self) -> Credits {
+        lock(&self.pool).low_water()
+    }
+
+    /// Bytes of everything that holds a credit or waits for one, as of just now.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut CreditPool<T>) -> R) -> R {
+        let mut pool = lock(&self.pool);
+        let result = change(&mut pool);
+        self.credits.store(pool.credits().0, Ordering::Relaxed);
+        result
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_seen_from_outside_is_what_is_inside() {
+        let pool = SharedPool::new(1);
+        assert_eq!(pool.take('a', 100), Some('a'));
+        assert_eq!(pool.take('b', 50), None);
+        assert_eq!((pool.credits(), pool.bytes()), (Credits(-1), 150));
+        assert_eq!(pool.give_back(100), Some('b'));
+        assert_eq!(pool.give_back(50), None);
+        assert_eq!((pool.credits(), pool.low_water(), pool.bytes()), (Credits(1), Credits(-1), 0));
+    }
+}

@@ -1,0 +1,254 @@
+//! What is compared of local nets, local NIs and peer NIs, and in which order.
+
+use super::compare::{Candidate, Criterion, first_difference, less_recent};
+
+/// A local NI on the net that was chosen (behaviour sheet 2.4). The criterion of direct memory access between
+/// devices does not arise in user space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LocalNiCandidate {
+    /// The driver says that it is broken.
+    pub fatal: bool,
+    /// Health value.
+    pub health: u32,
+    /// Priority by selection rules; `u32::MAX` is none.
+    pub priority: u32,
+    /// NUMA distance to the memory, not below `numa_range`.
+    pub distance: u32,
+    /// Send credits, negative for every message that waits.
+    pub credits: i32,
+    /// When it was used last.
+    pub sequence: u32,
+}
+
+impl Candidate for LocalNiCandidate {
+    fn beats(&self, best: &Self) -> (bool, Criterion) {
+        first_difference([
+            (best.fatal.cmp(&self.fatal), Criterion::Fatal),
+            (self.health.cmp(&best.health), Criterion::Health),
+            (best.priority.cmp(&self.priority), Criterion::Priority),
+            (best.distance.cmp(&self.distance), Criterion::Distance),
+            (self.credits.cmp(&best.credits), Criterion::Credits),
+            (less_recent(self.sequence, best.sequence), Criterion::RoundRobin),
+        ])
+    }
+}
+
+/// A peer NI on the net that was chosen (behaviour sheet 2.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerNiCandidate {
+    /// Health value.
+    pub health: u32,
+    /// Priority by selection rules; `u32::MAX` is none.
+    pub priority: u32,
+    /// Whether a rule prefers it for the local NI that was chosen.
+    pub preferred: bool,
+    /// Bytes queued for it or under way; the same for all where they are not to be compared (snd-035).
+    pub queued_bytes: u64,
+    /// Send credits, negative for every message that waits.
+    pub credits: i32,
+    /// When it was used last.
+    pub sequence: u32,
+}
+
+impl Candidate for PeerNiCandidate {
+    fn beats(&self, best: &Self) -> (bool, Criterion) {
+        first_difference([
+            (self.health.cmp(&best.health), Criterion::Health),
+            (best.priority.cmp(&self.priority), Criterion::Priority),
+            (self.preferred.cmp(&best.preferred), Criterion::Preferred),
+            (best.queued_bytes.cmp(&self.queued_bytes), Criterion::QueuedBytes),
+            (self.credits.cmp(&best.credits), Criterion::Credits),
+            (less_recent(self.sequence, best.sequence), Criterion::RoundRobin),
+        ])
+    }
+}
+
+/// A net that both nodes are on (behaviour sheet 2.3). Nets on which this node has no NI that works come last
+/// (PS-15).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NetCandidate {
+    /// All of this node's NIs on it are broken.
+    pub fatal: bool,
+    /// The best health of the peer's NIs on it.
+    pub peer_health: u32,
+    /// Priority of the peer's net by selection rules.
+    pub peer_priority: u32,
+    /// The best health of this node's NIs on it.
+    pub local_health: u32,
+    /// Priority of this node's net by selection rules.
+    pub local_priority: u32,
+    /// When the peer's net was used last.
+    pub peer_sequence: u32,
+    /// When this node's net was used last.
+    pub local_sequence: u32,
+}
+
+impl Candidate for NetCandidate {
+    fn beats(&self, best: &Self) -> (bool, Criterion) {
+        first_difference([
+            (best.fatal.cmp(&self.fatal), Criterion::Fatal),
+            (self.peer_health.cmp(&best.peer_health), Criterion::Health),
+            (best.peer_priority.cmp(&self.peer_priority), Criterion::Priority),
+            (self.local_health.cmp(&best.local_health), Criterion::LocalNetHealth),
+            (best.local_priority.cmp(&self.local_priority), Criterion::LocalNetPriority),
+            (less_recent(self.peer_sequence, best.peer_sequence), Criterion::RoundRobin),
+            (less_recent(self.local_sequence, best.local_sequence), Criterion::LocalNetRoundRobin),
+        ])
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::compare::{best, explained};
+    use super::*;
+    use std::fmt::Debug;
+
+    /// Of `base` and the others, in both orders, `base` wins by the criterion beside each.
+    fn wins<C: Candidate + Copy + Debug>(base: C, others: &[(C, Criterion)]) {
+        for (other, criterion) in others {
+            let first = explained(vec![(base, 'b'), (*other, 'o')]).unwrap();
+            assert_eq!((first.chosen.1, first.others[0].2), ('b', *criterion), "{other:?}");
+            let second = explained(vec![(*other, 'o'), (base, 'b')]).unwrap();
+            assert_eq!((second.chosen.1, second.others[0].2), ('b', *criterion), "{other:?}");
+        }
+        let tie = best([(base, 1), (base, 2)]);
+        assert_eq!(tie.map(|(_, which)| which), Some(1), "of equals the first");
+    }
+
+    /// snd-005, snd-020, snd-030.
+    #[test]
+    fn local_nis_are_compared_by_fatal_health_priority_distance_credits_and_use() {
+        let base = LocalNiCandidate {
+            fatal: false,
+            health: 900,
+            priority: 5,
+            distance: 20,
+            credits: 10,
+            sequence: 7,
+        };
+        // Each is worse in one criterion and better in all that come after it.
+        wins(
+            base,
+            &[
+                (
+                    LocalNiCandidate {
+                        fatal: true,
+                        health: 1000,
+                        priority: 0,
+                        distance: 10,
+                        credits: 256,
+                        sequence: 0,
+                    },
+                    Criterion::Fatal,
+                ),
+                (
+                    LocalNiCandidate {
+                        health: 899,
+                        priority: 0,
+                        distance: 10,
+                        credits: 256,
+                        sequence: 0,
+                        ..base
+                    },
+                    Criterion::Health,
+                ),
+                (
+                    LocalNiCandidate { priority: 6, distance: 10, credits: 256, sequence: 0, ..base },
+                    Criterion::Priority,
+                ),
+                (LocalNiCandidate { distance: 21, credits: 256, sequence: 0, ..base }, Criterion::Distance),
+                (LocalNiCandidate { credits: 9, sequence: 0, ..base }, Criterion::Credits),
+                (LocalNiCandidate { credits: -3, sequence: 0, ..base }, Criterion::Credits),
+                (LocalNiCandidate { sequence: 8, ..base }, Criterion::RoundRobin),
+            ],
+        );
+    }
+
+    /// snd-035, snd-040.
+    #[test]
+    fn peer_nis_are_compared_by_health_priority_preference_bytes_credits_and_use() {
+        let base = PeerNiCandidate {
+            health: 900,
+            priority: 5,
+            preferred: true,
+            queued_bytes: 100,
+            credits: 4,
+            sequence: 7,
+        };
+        wins(
+            base,
+            &[
+                (
+                    PeerNiCandidate {
+                        health: 1,
+                        priority: 0,
+                        queued_bytes: 0,
+                        credits: 8,
+                        sequence: 0,
+                        ..base
+                    },
+                    Criterion::Health,
+                ),
+                (
+                    PeerNiCandidate { priority: 6, queued_bytes: 0, credits: 8, sequence: 0, ..base },
+                    Criterion::Priority,
+                ),
+                (
+                    PeerNiCandidate { preferred: false, queued_bytes: 0, credits: 8, sequence: 0, ..base },
+                    Criterion::Preferred,
+                ),
+                (
+                    PeerNiCandidate { queued_bytes: 101, credits: 8, sequence: 0, ..base },
+                    Criterion::QueuedBytes,
+                ),
+                (PeerNiCandidate { credits: 3, sequence: 0, ..base }, Criterion::Credits),
+                (PeerNiCandidate { sequence: 9, ..base }, Criterion::RoundRobin),
+            ],
+        );
+    }
+
+    #[test]
+    fn nets_are_compared_by_both_sides_health_priority_and_use() {
+        let base = NetCandidate {
+            fatal: false,
+            peer_health: 900,
+            peer_priority: 5,
+            local_health: 800,
+            local_priority: 4,
+            peer_sequence: 7,
+            local_sequence: 7,
+        };
+        let better_later = NetCandidate {
+            peer_health: 1000,
+            peer_priority: 0,
+            local_health: 1000,
+            local_priority: 0,
+            peer_sequence: 0,
+            local_sequence: 0,
+            ..base
+        };
+        wins(
+            base,
+            &[
+                (NetCandidate { fatal: true, ..better_later }, Criterion::Fatal),
+                (NetCandidate { peer_health: 899, ..better_later }, Criterion::Health),
+                (NetCandidate { peer_health: 900, peer_priority: 6, ..better_later }, Criterion::Priority),
+                (
+                    NetCandidate { peer_health: 900, peer_priority: 5, local_health: 799, ..better_later },
+                    Criterion::LocalNetHealth,
+                ),
+                (NetCandidate { local_priority: 5, peer_sequence: 0, ..base }, Criterion::LocalNetPriority),
+                (NetCandidate { peer_sequence: 8, local_sequence: 0, ..base }, Criterion::RoundRobin),
+                (NetCandidate { local_sequence: 8, ..base }, Criterion::LocalNetRoundRobin),
+            ],
+        );
+    }
+
+    #[test]
+    fn use_is_compared_across_the_wrap_of_its_numbers() {
+        let old = LocalNiCandidate { sequence: u32::MAX, ..LocalNiCandidate::default() };
+        let new = LocalNiCandidate { sequence: 1, ..LocalNiCandidate::default() };
+        assert_eq!(old.beats(&new), (true, Criterion::RoundRobin));
+        assert_eq!(new.beats(&old), (false, Criterion::RoundRobin));
+    }
+}

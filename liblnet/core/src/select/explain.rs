@@ -1,0 +1,67 @@
+//! A choice with the reasons why everything else lost.
+
+use super::compare::{Criterion, Explained, explained};
+use super::{Chosen, Journey, choose, local_nis, peer_nis, shared_nets};
+use super::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use crate::topology::{Nets, PeerNi};
+use lnet_wire::{Errno, NetId, Nid};
+use std::sync::Arc;
+
+/// A net that was not chosen: its state, and why.
+pub type NetLoser = (NetId, NetCandidate, Criterion);
+/// An interface of this node's that was not chosen.
+pub type LocalLoser = (Nid, LocalNiCandidate, Criterion);
+/// An interface of the peer's that was not chosen.
+pub type PeerLoser = (Nid, PeerNiCandidate, Criterion);
+
+/// Which way a message would go now, and why no other.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The way; nothing has been noted of it.
+    pub chosen: Chosen,
+    /// Nets of both nodes that lost; empty where there was no choice.
+    pub nets: Vec<NetLoser>,
+    /// Interfaces on the chosen net that lost; empty where there was no choice.
+    pub local_nis: Vec<LocalLoser>,
+    /// The peer's interfaces on the chosen net that lost; empty where there was no choice.
+    pub peer_nis: Vec<PeerLoser>,
+}
+
+/// [`choose`], explained.
+pub fn explain(
+    nets: &Nets,
+    destination: Option<&Arc<PeerNi>>,
+    journey: Journey,
+) -> Result<Explanation, Errno> {
+    let chosen = choose(nets, destination, journey)?;
+    let mut explanation =
+        Explanation { chosen, nets: Vec::new(), local_nis: Vec::new(), peer_nis: Vec::new() };
+    let (Some(peer_ni), None) = (explanation.chosen.peer_ni.clone(), journey.source) else {
+        return Ok(explanation);
+    };
+    let peer = peer_ni.peer();
+    let net = nets.net(peer_ni.nid().net());
+    // A peer of one rail that sticks to an interface left nothing to choose.
+    if peer.is_multi_rail() || peer_ni.sticky().is_none() {
+        if let Some(Explained { others, .. }) = net.and_then(|net| explained(local_nis(net).collect())) {
+            explanation.local_nis =
+                others.into_iter().map(|(candidate, ni, why)| (ni.nid(), candidate, why)).collect();
+        }
+    }
+    if !peer.is_multi_rail() {
+        return Ok(explanation);
+    }
+    if let Some(Explained { others, .. }) = explained(shared_nets(nets, &peer).collect()) {
+        explanation.nets =
+            others.into_iter().map(|(candidate, (net, _), why)| (net.id(), candidate, why)).collect();
+    }
+    let peer_net = peer.nets.iter().find(|net| net.id == peer_ni.nid().net());
+    let own = explanation.chosen.ni.nid();
+    if let Some(Explained { others, .. }) =
+        peer_net.and_then(|net| explained(peer_nis(net, own, journey).collect()))
+    {
+        explanation.peer_nis =
+            others.into_iter().map(|(candidate, its, why)| (its.nid(), candidate, why)).collect();
+    }
+    Ok(explanation)
+}

@@ -1,0 +1,181 @@
+use super::*;
+use crate::topology::{NiTunables, PeerState, PeerTable};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+fn nid(text: &str) -> Nid {
+    text.parse().unwrap()
+}
+
+fn nets(own: &[&str]) -> Nets {
+    own.iter().fold(Nets::default(), |nets, text| {
+        let ni = Ni::new(nid(text), NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
+        nets.with(Arc::new(ni)).unwrap()
+    })
+}
+
+/// A table with one peer, and its peer NIs.
+fn peer(nids: &[&str], state: PeerState) -> (PeerTable, Vec<Arc<PeerNi>>) {
+    let table = PeerTable::new();
+    table.make(nid(nids[0]), state, 8);
+    for other in &nids[1..] {
+        let peer = table.get(nid(nids[0])).unwrap().peer();
+        table.attach(&peer, nid(other), 8);
+    }
+    let peer_nis = nids.iter().map(|text| table.get(nid(text)).unwrap()).collect();
+    (table, peer_nis)
+}
+
+fn journey(source: Option<&str>, destination: &str) -> Journey {
+    Journey { source: source.map(nid), destination: nid(destination), compare_queued_bytes: false }
+}
+
+fn ways(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> BTreeMap<(String, String), usize> {
+    let mut ways = BTreeMap::new();
+    for _ in 0..times {
+        let chosen = choose(nets, Some(to), journey(None, &to.nid().to_string())).unwrap();
+        chosen.used();
+        let way = (chosen.ni.nid().to_string(), chosen.destination().to_string());
+        *ways.entry(way).or_default() += 1;
+    }
+    ways
+}
+
+/// snd-045, snd-075, PS-1, PS-10, PS-43.
+#[test]
+fn the_table_of_sources_and_destinations() {
+    let nets = nets(&["0@lo", "10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.1.1@tcp1"]);
+    let table = [
+        (None, "0@lo", Ok("0@lo")),
+        (Some("10.0.0.1@tcp"), "0@lo", Ok("0@lo")),
+        (Some("10.9.9.9@tcp9"), "0@lo", Ok("0@lo")),
+        (None, "10.0.0.9@tcp", Ok("10.0.0.1@tcp")),
+        (Some("10.0.0.2@tcp"), "10.0.0.9@tcp", Ok("10.0.0.2@tcp")),
+        (None, "10.0.1.9@tcp1", Ok("10.0.1.1@tcp1")),
+        // One's own NID is a destination like any other.
+        (None, "10.0.0.2@tcp", Ok("10.0.0.1@tcp")),
+        (Some("10.0.0.3@tcp"), "10.0.0.9@tcp", Err(Errno::Invalid)),
+        (Some("10.0.1.1@tcp1"), "10.0.0.9@tcp", Err(Errno::HostUnreachable)),
+        (Some("0@lo"), "10.0.0.9@tcp", Err(Errno::HostUnreachable)),
+        (None, "10.0.7.9@tcp7", Err(Errno::HostUnreachable)),
+    ];
+    for (source, destination, want) in table {
+        let (_table, peer_nis) = peer(&[destination], PeerState::default());
+        let got = choose(&nets, Some(&peer_nis[0]), journey(source, destination));
+        assert_eq!(got.map(|chosen| chosen.ni.nid()), want.map(nid), "{source:?} to {destination}");
+    }
+}
+
+#[test]
+fn equal_pairs_take_turns() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
+    let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp"], PeerState::MULTI_RAIL);
+    let ways = ways(&nets, &peer_nis[1], 100);
+    let by = |own: &str| ways.iter().filter(|((ni, _), _)| ni == own).map(|(_, n)| n).sum::<usize>();
+    let to = |its: &str| ways.iter().filter(|((_, peer), _)| peer == its).map(|(_, n)| n).sum::<usize>();
+    assert_eq!((by("10.0.0.1@tcp"), by("10.0.0.2@tcp")), (50, 50));
+    assert_eq!((to("10.0.0.8@tcp"), to("10.0.0.9@tcp")), (50, 50));
+}
+
+/// cfg-075.
+#[test]
+fn a_peer_on_two_nets_is_reached_over_both() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
+    let (_table, peer_nis) = peer(&["10.0.0.9@tcp", "10.0.1.9@tcp1"], PeerState::MULTI_RAIL);
+    let ways = ways(&nets, &peer_nis[0], 10);
+    let way = |own: &str, its: &str| ways.get(&(own.to_owned(), its.to_owned())).copied();
+    assert_eq!(way("10.0.0.1@tcp", "10.0.0.9@tcp"), Some(5));
+    assert_eq!(way("10.0.1.1@tcp1", "10.0.1.9@tcp1"), Some(5));
+}
+
+/// PS-30, bck-025.
+#[test]
+fn a_peer_of_one_rail_stays_with_the_interface_that_was_first_used() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
+    let (_table, peer_nis) = peer(&["10.0.0.9@tcp"], PeerState::default());
+    assert_eq!(ways(&nets, &peer_nis[0], 20).len(), 1);
+    // Another such peer gets the other interface, whose turn it is.
+    let (_other, others) = peer(&["10.0.0.10@tcp"], PeerState::default());
+    let first = peer_nis[0].sticky().unwrap();
+    assert!(ways(&nets, &others[0], 1).keys().all(|(own, _)| nid(own) != first));
+    // An interface that has gone is given up.
+    let left = nets.without(first);
+    assert!(ways(&left, &peer_nis[0], 2).keys().all(|(own, _)| nid(own) != first));
+}
+
+/// snd-060: the local interface first, then the peer's on the same net.
+#[test]
+fn health_decides_before_turns() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
+    let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp"], PeerState::MULTI_RAIL);
+    nets.ni(nid("10.0.0.1@tcp")).unwrap().set_health(900);
+    peer_nis[1].set_health(10);
+    let ways = ways(&nets, &peer_nis[0], 10);
+    assert_eq!(ways.into_iter().collect::<Vec<_>>(), [(("10.0.0.2@tcp".into(), "10.0.0.8@tcp".into()), 10)]);
+}
+
+#[test]
+fn an_explanation_names_the_criterion_by_which_each_other_lost() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.1.1@tcp1"]);
+    let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.1.8@tcp1"], PeerState::MULTI_RAIL);
+    nets.ni(nid("10.0.0.1@tcp")).unwrap().set_health(900);
+    nets.ni(nid("10.0.0.3@tcp")).unwrap().set_fatal(true);
+    peer_nis[2].set_health(999);
+    let explanation = explain(&nets, Some(&peer_nis[0]), journey(None, "10.0.0.8@tcp")).unwrap();
+    assert_eq!(explanation.chosen.ni.nid(), nid("10.0.0.2@tcp"));
+    let losers: Vec<_> = explanation.local_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect();
+    assert_eq!(
+        losers,
+        [("10.0.0.1@tcp".to_owned(), Criterion::Health), ("10.0.0.3@tcp".to_owned(), Criterion::Fatal)]
+    );
+    assert_eq!(
+        explanation.nets.iter().map(|(net, _, why)| (net.to_string(), *why)).collect::<Vec<_>>(),
+        [("tcp1".to_owned(), Criterion::Health)]
+    );
+    assert_eq!(
+        explanation.peer_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect::<Vec<_>>(),
+        [("10.0.0.9@tcp".to_owned(), Criterion::Order)]
+    );
+}
+
+/// One interface of a made-up machine: on which net, and whether it is broken.
+fn interface() -> impl Strategy<Value = (u16, bool, u32)> {
+    (0_u16..3, any::<bool>(), prop_oneof![Just(0_u32), Just(1000), 0_u32..=1000])
+}
+
+proptest! {
+    /// PS-15: nets of broken interfaces come last; nothing else can hide one that works.
+    #[test]
+    fn no_broken_interface_is_chosen_while_one_works(
+        own in prop::collection::vec(interface(), 1..8),
+        its in prop::collection::vec(interface(), 1..8),
+    ) {
+        let mut nets = Nets::default();
+        for (i, (net, fatal, health)) in own.iter().enumerate() {
+            let its_nid = nid(&format!("10.0.{net}.{}@tcp{net}", i + 1));
+            let ni = Ni::new(its_nid, NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
+            ni.set_fatal(*fatal);
+            ni.set_health(*health);
+            nets = nets.with(Arc::new(ni)).unwrap();
+        }
+        let texts: Vec<String> =
+            its.iter().enumerate().map(|(i, (net, ..))| format!("10.1.{net}.{}@tcp{net}", i + 1)).collect();
+        let (_table, peer_nis) =
+            peer(&texts.iter().map(String::as_str).collect::<Vec<_>>(), PeerState::MULTI_RAIL);
+        for (peer_ni, (_, _, health)) in peer_nis.iter().zip(&its) {
+            peer_ni.set_health(*health);
+        }
+        let shared = |net: u16| own.iter().any(|(its, ..)| *its == net);
+        let works = |net: u16| own.iter().any(|(its, fatal, _)| *its == net && !fatal);
+        let reachable = its.iter().any(|(net, ..)| shared(*net));
+        let usable = its.iter().any(|(net, ..)| works(*net));
+        match choose(&nets, Some(&peer_nis[0]), journey(None, &texts[0])) {
+            Err(errno) => prop_assert!(!reachable && errno == Errno::HostUnreachable),
+            Ok(chosen) => {
+                prop_assert_eq!(chosen.ni.nid().net(), chosen.destination().net());
+                prop_assert!(!chosen.ni.is_fatal() || !usable);
+            }
+        }
+    }
+}
