@@ -135,12 +135,14 @@ impl Core {
 }
 
 impl Core {
-    fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<Chosen, Errno> {
+    /// Which way a message to `destination` goes now. Nothing is noted of it: ask again, and the answer is the
+    /// same until something changes.
+    pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<Chosen, Errno> {
         let (peer_ni, journey) = self.journey(source, destination);
         self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
     }
 
-    /// Which way a message to `destination` would go now, and why no other.
+    /// The same, and why no other.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let (peer_ni, journey) = self.journey(source, destination);
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))

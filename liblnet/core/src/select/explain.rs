@@ -42,11 +42,12 @@ pub fn explain(
     let peer = peer_ni.peer();
     let net = nets.net(peer_ni.nid().net());
     // A peer of one rail that sticks to an interface left nothing to choose.
-    if peer.is_multi_rail() || peer_ni.sticky().is_none() {
-        if let Some(Explained { others, .. }) = net.and_then(|net| explained(local_nis(net).collect())) {
-            explanation.local_nis =
-                others.into_iter().map(|(candidate, ni, why)| (ni.nid(), candidate, why)).collect();
-        }
+    let had_a_choice = peer.is_multi_rail() || peer_ni.sticky().is_none();
+    if let Some(Explained { others, .. }) =
+        net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net).collect()))
+    {
+        explanation.local_nis =
+            others.into_iter().map(|(candidate, ni, why)| (ni.nid(), candidate, why)).collect();
     }
     if !peer.is_multi_rail() {
         return Ok(explanation);

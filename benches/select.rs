@@ -1,0 +1,95 @@
+//! What choosing a path costs: this node's interfaces times the peer's, all equal, so that every criterion is
+//! compared; and finding a peer among many.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+use lnet_core::{Core, CoreConfig, Errno, Message, Ni, NiTunables};
+use lnet_wire::{NetId, NetType, Nid, Pid};
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// A driver that sends nothing.
+struct Idle;
+
+impl Driver for Idle {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        Ok(Arc::new(Self))
+    }
+}
+
+impl LndNi for Idle {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        SendOutcome::Done(message, Err(Errno::HostUnreachable))
+    }
+
+    fn shutdown(&self) {}
+}
+
+fn nid(address: u32) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, 0), address)
+}
+
+fn node(interfaces: u32) -> Arc<Core> {
+    let core = Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: 1, cpts: NonZeroUsize::MIN });
+    for i in 0..interfaces {
+        core.add_ni(nid(0x0a00_0001 + i), NiTunables::default(), &Idle).unwrap();
+    }
+    core
+}
+
+/// A peer with so many NIDs from `first` on.
+fn peer(core: &Core, first: u32, nids: u32) {
+    core.make_peer(nid(first), true, false).unwrap();
+    for i in 1..nids {
+        core.add_peer_nid(nid(first), nid(first + i), true).unwrap();
+    }
+}
+
+fn choice(c: &mut Criterion) {
+    let mut group = c.benchmark_group("choosing a path, own NIs x peer NIs");
+    for interfaces in [1, 4, 16] {
+        for nids in [1, 16, 128] {
+            let core = node(interfaces);
+            peer(&core, 0x0b00_0001, nids);
+            group.bench_function(BenchmarkId::from_parameter(format!("{interfaces} x {nids}")), |b| {
+                b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap());
+            });
+            core.shutdown();
+        }
+    }
+    let core = node(4);
+    peer(&core, 0x0b00_0001, 4);
+    group.bench_function("4 x 4", |b| b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap()));
+    group.bench_function("4 x 4, source given", |b| {
+        b.iter(|| core.choose(Some(nid(0x0a00_0001)), black_box(nid(0x0b00_0001))).unwrap());
+    });
+    group.finish();
+}
+
+fn many_peers(c: &mut Criterion) {
+    let mut group = c.benchmark_group("choosing a path, 4 NIs x 4, among so many peers");
+    for peers in [1_u32, 100, 10_000] {
+        let core = node(4);
+        for i in 0..peers {
+            peer(&core, 0x0b00_0001 + i * 4, 4);
+        }
+        let mut which = 0;
+        group.bench_function(BenchmarkId::from_parameter(peers), |b| {
+            b.iter(|| {
+                which = (which + 7919) % peers;
+                core.choose(None, black_box(nid(0x0b00_0001 + which * 4))).unwrap()
+            });
+        });
+        core.shutdown();
+    }
+    group.finish();
+}
+
+criterion_group!(benches, choice, many_peers);
+criterion_main!(benches);
