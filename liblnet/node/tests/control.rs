@@ -3,9 +3,9 @@
 
 use lnet_core::Errno;
 use lnet_dlc::request::{
-    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, LndTunables,
-    LocalNi, NiTunables, Peer, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable,
-    Tunables, Udsp, UdspAction,
+    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, Explain,
+    Explanation, LndTunables, LocalNi, NiTunables, Passed, PassedOver, Peer, Ping, PingAnswer, Route,
+    SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_node::{Node, StartConfig};
@@ -204,4 +204,29 @@ fn a_ping_tells_what_the_other_says_and_what_is_known_of_it_here() {
     let answer: PingAnswer = backend.ask(Request::PingPeer(ping)).unwrap();
     assert_eq!((answer.primary, answer.multi_rail), (Nid::LOOPBACK, false));
     assert_eq!(answer.nids, [nid("127.0.1.1@tcp")]);
+}
+
+#[test]
+fn an_explanation_tells_the_way_and_makes_no_peer() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    for interface in ["127.0.1.1", "127.0.1.2"] {
+        backend.tell(Request::AddLocalNi(add("tcp", interface))).unwrap();
+    }
+    let set = SetHealth { kind: SetHealthKind::LocalNi, nid: Some(nid("127.0.1.1@tcp")), value: 500 };
+    backend.tell(Request::SetHealth(set)).unwrap();
+    let ask = |destination: &str, source: Option<&str>| {
+        let (destination, source) = (nid(destination), source.map(nid));
+        backend.ask::<Explanation>(Request::Explain(Explain { destination, source }))
+    };
+    let told = ask("127.0.1.9@tcp", None).unwrap();
+    assert_eq!((told.known, told.local, told.remote), (false, nid("127.0.1.2@tcp"), nid("127.0.1.9@tcp")));
+    let [PassedOver { candidate, why }] = &told.passed_over[..] else { panic!("{told:?}") };
+    assert_eq!(*candidate, Passed::LocalNi(nid("127.0.1.1@tcp")));
+    assert_eq!(why, "lower health: 500, the chosen one has 1000");
+    assert_eq!(ask("127.0.1.9@tcp", Some("127.0.1.1@tcp")).unwrap().local, nid("127.0.1.1@tcp"));
+    assert_eq!(ask("127.0.1.9@tcp7", None), Err(Errno::HostUnreachable));
+    assert_eq!(ask("127.0.1.9@tcp", Some("127.0.1.3@tcp")), Err(Errno::Invalid));
+    assert_eq!(ask("0@lo", None).unwrap().local, Nid::LOOPBACK);
+    assert_eq!(backend.ask::<Vec<Nid>>(Request::GetPeerList), Ok(vec![]));
 }
