@@ -13,9 +13,10 @@ use std::fmt::Write;
 use std::fs;
 use transcripts::compare::differences;
 use transcripts::console::{self, Block, Outcome};
-use transcripts::differences::{DIFFERENCES, matches};
+use transcripts::differences::{DIFFERENCES, is_at, matches};
 use transcripts::reduce::reduce;
 use transcripts::scene::Scene;
+use transcripts::staging::{STAGING, When};
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/lnetctl-outputs.txt");
 
@@ -30,16 +31,22 @@ fn every_command_does_what_the_kernels_tool_does() {
     let Some(mut scene) = Scene::or_skip() else { return };
     let mut differences_found = Vec::new();
     for (number, block) in blocks.iter().enumerate() {
-        if number > 0 && begins_a_session(&blocks[number - 1], block) {
+        let before = number.checked_sub(1).map(|number| &blocks[number]);
+        if before.is_some_and(|before| begins_a_session(before, block)) {
             scene.reboot();
-            for command in SECOND_SESSION {
-                assert_eq!(scene.run(command).exit, 0, "{command}");
-            }
+            SECOND_SESSION.iter().for_each(|command| prepare(&scene, command));
         }
+        let begins_section = before.is_none_or(|before| before.section != block.section);
+        stage(&scene, |when| match when {
+            When::Section(section) => begins_section && section == block.section,
+            When::Before(place) => is_at(place, block),
+            When::After(_) => false,
+        });
         let found = match runs_here(&block.command) {
             true => differences(&block.outcome, &reduced(&scene, &scene.run(&block.command))),
             false => vec!["not run".to_owned()],
         };
+        stage(&scene, |when| matches!(when, When::After(place) if is_at(place, block)));
         differences_found.push((block, found));
     }
     let text = unexplained(&differences_found) + &unused_rows(&differences_found);
@@ -66,6 +73,17 @@ fn record() -> Vec<Block> {
     console::parse(&fs::read_to_string(RECORD).unwrap())
 }
 
+fn stage(scene: &Scene, is_due: impl Fn(When) -> bool) {
+    for (_, commands, _) in STAGING.iter().filter(|(when, ..)| is_due(*when)) {
+        commands.iter().for_each(|command| prepare(scene, command));
+    }
+}
+
+fn prepare(scene: &Scene, command: &str) {
+    let outcome = scene.run(command);
+    assert_eq!((outcome.exit, outcome.out + &outcome.err), (0, String::new()), "{command}");
+}
+
 /// The import section was recorded twice: the second time on a node that had just been started.
 fn begins_a_session(before: &Block, block: &Block) -> bool {
     let imports = |block: &Block| block.section == "import";
@@ -84,7 +102,7 @@ fn reduced(scene: &Scene, outcome: &Outcome) -> Outcome {
 fn unexplained(found: &[(&Block, Vec<String>)]) -> String {
     let mut text = String::new();
     for (block, lines) in found {
-        let rows = || DIFFERENCES.iter().filter(|row| row.commands.iter().any(|it| matches(it, &block.command)));
+        let rows = || DIFFERENCES.iter().filter(|row| row.commands.iter().any(|it| is_at(it, block)));
         let is_explained = |line: &&String| rows().any(|row| row.lines.iter().any(|it| matches(it, line)));
         let rest: Vec<&String> = lines.iter().filter(|line| !is_explained(line)).collect();
         if !rest.is_empty() {
@@ -102,7 +120,7 @@ fn unused_rows(found: &[(&Block, Vec<String>)]) -> String {
     let mut text = String::new();
     for row in DIFFERENCES {
         let of = |command: &str| {
-            let blocks = found.iter().filter(|(block, _)| matches(command, &block.command));
+            let blocks = found.iter().filter(|(block, _)| is_at(command, block));
             blocks.flat_map(|(_, lines)| lines).collect::<BTreeSet<_>>()
         };
         let found: BTreeMap<&str, BTreeSet<&String>> = row.commands.iter().map(|it| (*it, of(it))).collect();

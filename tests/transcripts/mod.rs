@@ -7,3 +7,4 @@ pub mod console;
 pub mod differences;
 pub mod reduce;
 pub mod scene;
+pub mod staging;
