@@ -210,12 +210,15 @@ mod tests {
     use super::*;
 
     fn out_of(text: &str) -> String {
-        out(text, &|words| format!("x\n\nUsage: lnetctl {}\n\nOptions:\n  -n, --net <NET>  a net\n", words.join(" ")))
+        out(text, &|words| {
+            format!("x\n\nUsage: lnetctl {}\n\nOptions:\n  -n, --net <NET>  a net\n", words.join(" "))
+        })
     }
 
     #[test]
     fn help_becomes_commands_with_their_options() {
-        let kernel = "net add: words\n\t--net: net (e.g. tcp)\n\t--if: words\n\nnet del: words\n\t --net: words\n";
+        let kernel =
+            "net add: words\n\t--net: net (e.g. tcp)\n\t--if: words\n\nnet del: words\n\t --net: words\n";
         assert_eq!(out_of(kernel), "(help)\nnet add --if --net\nnet del --net\n");
         let ours = "Words\n\nUsage: lnetctl peer add [OPTIONS]\n\nOptions:\n  -k, --prim_nid <NID>  Words\n      \
                     --nid <X>  words\n          --not words --either\n  -h, --help  Help\n";
@@ -245,7 +248,13 @@ mod tests {
 
     #[test]
     fn what_is_reduced_stays_as_it_is() {
-        for text in ["(help)\nnet add --if --net\n", "(help)\n\n", "(words)\nadd\n", "global:\n    discovery: 1\n", ""] {
+        for text in [
+            "(help)\nnet add --if --net\n",
+            "(help)\n\n",
+            "(words)\nadd\n",
+            "global:\n    discovery: 1\n",
+            "",
+        ] {
             assert_eq!(out_of(text), text);
         }
         assert_eq!(err("(message)\n"), "(message)\n");
