@@ -31,7 +31,7 @@ impl Scene {
     /// Moves the calling thread onto `guest1`. `None`: it cannot be done here, or has been done elsewhere.
     pub fn or_skip() -> Option<Self> {
         let bin = programs();
-        let namespace = netns::empty_namespace_or_skip()?;
+        netns::empty_namespace_or_skip()?;
         ip(&["link", "set", "lo", "up"]);
         let guest1 = rustix::thread::gettid().as_raw_nonzero().to_string();
         let dir = tempfile::tempdir().unwrap();
@@ -44,7 +44,6 @@ impl Scene {
         let helper = dir.path().join("ksocklnd-config");
         fs::write(&helper, "#!/bin/sh\n").unwrap();
         fs::set_permissions(helper, fs::Permissions::from_mode(0o755)).unwrap();
-        drop(namespace);
         Some(Self { bin, dir, session: tempfile::tempdir().unwrap(), guest2 })
     }
 
