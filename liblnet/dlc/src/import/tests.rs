@@ -362,7 +362,7 @@ fn settings_that_bound_each_other_are_set_in_the_order_that_fits() {
 fn a_check_tells_what_would_change_and_changes_nothing() {
     let node = Memory::new();
     let everything = checked(&node, EVERYTHING);
-    assert_eq!(everything.matches("- add:").count(), 8, "{everything}");
+    assert_eq!(everything.matches("- add:").count(), 7, "{everything}");
     assert_eq!(*node.told.borrow(), []);
     add(&node, EVERYTHING);
     node.told.borrow_mut().clear();
@@ -403,7 +403,7 @@ check:
     - set: buffers tiny 1
     - add: peer 192.0.2.20@tcp nid 192.0.2.22@tcp
     - conflict: peer 192.0.2.21@tcp is a NID of peer 192.0.2.20@tcp
-    - conflict: peer 192.0.2.1@tcp is there and is not multi-rail; delete it first
+    - skip: peer 192.0.2.1@tcp is a gateway, which its route makes; it stays as it is
     - add: peer 192.0.2.30@tcp
     - set: global discovery 1 (now 0)
     - set: udsp src tcp1 priority 4 (now 1)
@@ -412,6 +412,26 @@ check:
 ";
     assert_eq!(checked(&node, text), expected);
     assert!(node.told.borrow().is_empty());
+}
+
+#[test]
+fn a_check_sees_gateways_that_cannot_be_reached_and_those_that_the_file_makes() {
+    let text = "\
+net:
+    - {net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}
+route:
+    - {net: tcp9, gateway: 192.0.2.1@tcp}
+    - {net: tcp9, gateway: 192.0.2.1@tcp7}
+peer:
+    - {primary nid: 192.0.2.1@tcp, Multi-Rail: False}
+";
+    let expected = "\
+check:
+    - add: net tcp eth0
+    - add: route tcp9 by 192.0.2.1@tcp
+    - conflict: route tcp9 by 192.0.2.1@tcp7, the gateway is on none of the node's nets; add its net before
+";
+    assert_eq!(checked(&Memory::new(), text), expected);
 }
 
 #[test]
