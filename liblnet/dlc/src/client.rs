@@ -63,8 +63,14 @@ impl Client {
         loop {
             let link = match (self.connect(), request) {
                 (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
-                    self.start(*all)?;
-                    return Ok(Ok(Reply::Done));
+                    match self.start(*all) {
+                        // One was there after all, and has gone down in the meantime.
+                        Err(failure) if failure.errno == Errno::Exists && tries < TRIES => {
+                            tries += 1;
+                            continue;
+                        }
+                        started => return started.map(|()| Ok(Reply::Done)),
+                    }
                 }
                 (Err(failure), Request::Unconfigure) if failure.errno == Errno::NetworkDown => {
                     return Ok(Ok(Reply::Done));
