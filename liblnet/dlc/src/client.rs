@@ -267,7 +267,8 @@ enum Lost {
 impl Lost {
     /// Whether the request may be made again: it was not carried out, or twice is as good as once.
     fn nothing_happened(&self, request: &Request) -> bool {
-        let harmless = request.only_reads() || matches!(request, Request::Configure(_) | Request::Unconfigure);
+        let harmless =
+            request.only_reads() || matches!(request, Request::Configure(_) | Request::Unconfigure);
         matches!(self, Self::NotSent(_)) || harmless
     }
 }

@@ -254,7 +254,8 @@ mod tests {
         assert_eq!(error.errno, Errno::Io);
         assert!(error.to_string().contains("ended at once"), "{error}");
         assert_eq!(start("/nowhere/lnetd").unwrap_err().errno, Errno::NotFound);
-        let left: Vec<_> = fs::read_dir(temporary.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        let left: Vec<_> =
+            fs::read_dir(temporary.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert!(left.iter().all(|name| name.to_str().unwrap().starts_with("lnetd.log")), "{left:?}");
     }
 

@@ -29,7 +29,11 @@ pub struct Source<'a> {
 pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, report: &mut Report) -> Rc {
     let document = match read(source.text, purpose) {
         Ok(document) => document,
-        Err(problems) => return report_problems(source.name, purpose, &problems, report),
+        Err(problems) => {
+            let changes = matches!(purpose, Purpose::Add | Purpose::Del);
+            let end = if changes { "; nothing of this file is in force" } else { "" };
+            return report_problems(source.name, purpose, &problems, end, report);
+        }
     };
     let apply = match purpose {
         Purpose::Add => adding::add,
@@ -37,7 +41,10 @@ pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, repor
         Purpose::Show => showing::show,
         Purpose::Exec => exec,
     };
-    let results = document.blocks.iter().map(|block| apply(backend, block, report));
+    // With its net a node forgets the routes and peers on it: what is deleted with them is deleted before.
+    let last = |block: &&Block| purpose == Purpose::Del && matches!(block, Block::Net(_));
+    let (nets, others): (Vec<_>, Vec<_>) = document.blocks.iter().partition(last);
+    let results = others.into_iter().chain(nets).map(|block| apply(backend, block, report));
     last_failure(results.collect::<Vec<_>>())
 }
 
@@ -52,15 +59,17 @@ pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, repor
 pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (Rc, Value) {
     match read(source.text, Purpose::Add) {
         Ok(document) => checking::check(backend, &document, report),
-        Err(problems) => (report_problems(source.name, Purpose::Add, &problems, report), Value::map()),
+        Err(problems) => (report_problems(source.name, Purpose::Add, &problems, "", report), Value::map()),
     }
 }
 
-/// Reports every problem, with the file's name before its place; the code of the last is the result.
-fn report_problems(name: &str, purpose: Purpose, problems: &[Problem], report: &mut Report) -> Rc {
-    let results = problems.iter().map(|problem| {
+/// Reports every problem, with the file's name before its place and `end` behind the last, whose code is the
+/// result.
+fn report_problems(name: &str, purpose: Purpose, problems: &[Problem], end: &str, report: &mut Report) -> Rc {
+    let results = problems.iter().enumerate().map(|(index, problem)| {
         let (operation, entity) = reported_as(problem.block, purpose);
-        report.end(operation, entity, problem.seq_no, problem.rc, format_args!("{name}:{problem}"))
+        let end = if index + 1 == problems.len() { end } else { "" };
+        report.end(operation, entity, problem.seq_no, problem.rc, format_args!("{name}:{problem}{end}"))
     });
     last_failure(results.collect::<Vec<_>>())
 }

@@ -14,7 +14,8 @@ use std::collections::HashSet;
 
 pub(super) fn check(backend: Option<&dyn Backend>, document: &Document, report: &mut Report) -> (Rc, Value) {
     let changes = backend.map_or_else(|| Ok(Present::default()), Present::of).and_then(|present| {
-        let nets = std::iter::once(NetId::LOOPBACK).chain(present.nis.iter().map(|ni| ni.nid.net())).collect();
+        let nets =
+            std::iter::once(NetId::LOOPBACK).chain(present.nis.iter().map(|ni| ni.nid.net())).collect();
         let gateways = present.routes.iter().map(|route| route.gateway).collect();
         let mut changes =
             Changes { present, backend, items: Vec::new(), added: Vec::new(), nets: Some(nets), gateways };

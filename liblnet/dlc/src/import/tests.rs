@@ -167,9 +167,22 @@ yaml:
 peer:
     - add:
           errno: -1
-          descr: \"lnet.conf:8:18: primary nid 'x': not a dotted IPv4 address at byte 0\"
+          descr: \"lnet.conf:8:18: primary nid 'x': not a dotted IPv4 address at byte 0; nothing of this file is in force\"
 ";
     assert_eq!(report.errors_to_yaml(), expected);
+}
+
+#[test]
+fn nets_are_deleted_last_since_routes_and_peers_go_with_them() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    node.told.borrow_mut().clear();
+    assert_eq!(imported(&node, Purpose::Del, EVERYTHING).0, Rc::OK);
+    let told = node.told.borrow();
+    let is_net = |request: &Request| matches!(request, Request::DelLocalNi(_));
+    let first = told.iter().position(is_net).unwrap();
+    assert!(told[..first].iter().any(|request| matches!(request, Request::DelPeerNi(_))), "{told:?}");
+    assert!(told[first..].iter().all(is_net), "{told:?}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         (
             "peer:\n  - primary nid: 10.0.0.1@tcp\n    peer ni:\n      - nid: 10.0.0.[9-1]@tcp\n      - id: 10.0.0.1@tcp\n",
             &[
-                (4, 14, peer, BAD, "nothing there"),
+                (4, 14, peer, BAD, "there is no NID in this"),
                 (5, 9, peer, MISSING, "without its NID"),
                 (5, 9, peer, BAD, "did you mean 'nid'?"),
             ],

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, Reader};
 use super::tree::{Kind, Node};
-use crate::ops::peer::{MAX_NIDS, parse_nids};
+use crate::ops::peer::{MAX_NIDS, not_nids, parse_nids};
 use crate::{CptList, InterfaceSpec, Rc, SeqNo};
 use lnet_wire::{NetId, Nid, Pid, ProcessId, Selector, TextError};
 use std::ops::RangeInclusive;
@@ -120,7 +120,7 @@ pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<N
     match parse_nids(text, MAX_NIDS) {
         Ok(nids) => Some(nids),
         Err(error) => {
-            reader.wrong(node.at, format!("{what} '{text}': {error}"));
+            reader.wrong(node.at, not_nids(what, text, &error));
             None
         }
     }
