@@ -2,6 +2,7 @@
 
 use super::adding::text;
 use super::complete_peers::{owner, plan};
+use super::gateways::before_routes;
 use crate::model::{Block, Document, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem, UdspItem};
 use crate::ops::global::Setting;
 use crate::ops::peer::{MAX_NIDS, parse_nids};
@@ -12,14 +13,15 @@ use crate::{InterfaceSpec, Rc, Value, interfaces, ip2nets};
 use lnet_wire::{Errno, NetId, Nid, Selector};
 use std::collections::HashSet;
 
-pub(super) fn check(backend: Option<&dyn Backend>, document: &Document, report: &mut Report) -> (Rc, Value) {
+pub(super) fn check(backend: Option<&dyn Backend>, document: Document, report: &mut Report) -> (Rc, Value) {
+    let blocks = before_routes(document.blocks);
     let changes = backend.map_or_else(|| Ok(Present::default()), Present::of).and_then(|present| {
         let nets =
             std::iter::once(NetId::LOOPBACK).chain(present.nis.iter().map(|ni| ni.nid.net())).collect();
         let gateways = present.routes.iter().map(|route| route.gateway).collect();
         let mut changes =
             Changes { present, backend, items: Vec::new(), added: Vec::new(), nets: Some(nets), gateways };
-        document.blocks.iter().try_for_each(|block| changes.block(block))?;
+        blocks.iter().try_for_each(|block| changes.block(block))?;
         Ok(changes.items)
     });
     match changes {

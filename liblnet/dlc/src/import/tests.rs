@@ -410,13 +410,13 @@ ping: {primary nid: 192.0.2.1@tcp}
 check:
     - conflict: net tcp eth0 is there with another credits; delete it first
     - add: net tcp eth2
+    - skip: peer 192.0.2.1@tcp is a gateway, which its route makes; it stays as it is
     - conflict: route tcp4 by 192.0.2.1@tcp is there with another hop, priority or health_sensitivity and stays so; delete it first
     - add: route tcp5 by 192.0.2.1@tcp
     - set: routing enable 0
     - set: buffers tiny 1
     - add: peer 192.0.2.20@tcp nid 192.0.2.22@tcp
     - conflict: peer 192.0.2.21@tcp is a NID of peer 192.0.2.20@tcp
-    - skip: peer 192.0.2.1@tcp is a gateway, which its route makes; it stays as it is
     - add: peer 192.0.2.30@tcp
     - set: global discovery 1 (now 0)
     - set: udsp src tcp1 priority 4 (now 1)

@@ -1,0 +1,186 @@
+//! The commands that were run on a kernel node, run with ours: what each writes and how it ends.
+//!
+//! `tests/data/lnetctl-outputs.txt` is the record, reduced to what is compared (`transcripts/reduce.rs`).
+//! LNETCTL_OUTPUTS=FILE makes it anew from the full record. What differs is in `transcripts/differences.rs`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+mod transcripts;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt::Write;
+use std::fs;
+use transcripts::compare::{Change, differences, is_meant};
+use transcripts::console::{self, Block, Outcome};
+use transcripts::differences::{DIFFERENCES, is_at};
+use transcripts::reduce::reduce;
+use transcripts::scene::Scene;
+use transcripts::staging::{STAGING, When};
+
+/// A command and what is different in what came of it.
+type Found<'a> = (&'a Block, Vec<Change>);
+
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/lnetctl-outputs.txt");
+
+/// What was done before a session's first recorded command.
+const SECOND_SESSION: [&str; 3] =
+    ["lnetctl lnet configure", "lnetctl net add --net tcp --if eth0", "lnetctl net add --net tcp --if eth1"];
+
+/// cfg-005, cfg-010, cfg-015, cfg-020, cfg-045, cfg-055, cfg-060, cfg-065, cfg-070, cfg-080, dbg-005, dbg-045.
+#[test]
+fn every_command_does_what_the_kernels_tool_does() {
+    let blocks = record();
+    let Some(mut scene) = Scene::or_skip() else { return };
+    let mut differences_found = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        let before = number.checked_sub(1).map(|number| &blocks[number]);
+        if before.is_some_and(|before| begins_a_session(before, block)) {
+            scene.reboot();
+            SECOND_SESSION.iter().for_each(|command| prepare(&scene, command));
+        }
+        let begins_section = before.is_none_or(|before| before.section != block.section);
+        stage(&scene, |when| match when {
+            When::Section(section) => begins_section && section == block.section,
+            When::Before(place) => is_at(place, block),
+            When::After(_) => false,
+        });
+        let found = match runs_here(&block.command) {
+            true => differences(&block.outcome, &reduced(&scene, &scene.run(&block.command))),
+            false => vec![Change { text: "not run".to_owned(), indentation: 0 }],
+        };
+        stage(&scene, |when| matches!(when, When::After(place) if is_at(place, block)));
+        differences_found.push((block, found));
+    }
+    let text = unexplained(&differences_found) + &unused_rows(&differences_found);
+    assert!(text.is_empty(), "\n{text}");
+}
+
+/// cfg-170.
+#[test]
+fn an_exported_configuration_can_be_applied_again() {
+    let Some(mut scene) = Scene::or_skip() else { return };
+    for command in [
+        "lnetctl lnet configure",
+        "lnetctl net add --net tcp --if eth0,eth1 --credits 128 --peer-credits 4",
+        "lnetctl net add --net tcp1 --if eth1[0] --conns-per-peer 2",
+        "lnetctl peer add --prim_nid 10.99.0.50@tcp --nid 10.99.1.50@tcp,10.99.1.50@tcp1",
+        "lnetctl peer add --prim_nid 10.99.0.60@tcp --non_mr",
+        "lnetctl route add --net tcp5 --gateway 10.99.0.[50,70]@tcp --hop 2 --priority 1",
+        "lnetctl set routing 1",
+        "lnetctl set small_buffers 8192",
+        "lnetctl set discovery 0",
+        "lnetctl set numa_range 5",
+        "lnetctl udsp add --src tcp --priority 1",
+        "lnetctl udsp add --dst 10.99.*.[1-20/2]@tcp1 --src 10.99.1.11@tcp1",
+        "lnetctl export /tmp/all.yaml",
+        "lnetctl export --backup /tmp/backup.yaml",
+    ] {
+        prepare(&scene, command);
+    }
+    let backup = scene.run("cat /tmp/backup.yaml").out;
+    let kinds = ["net:", "route:", "routing:", "buffers:", "peer:", "global:", "udsp:"];
+    assert_eq!(backup.lines().filter(|line| !line.starts_with(' ')).collect::<Vec<_>>(), kinds);
+    for file in ["/tmp/backup.yaml", "/tmp/all.yaml"] {
+        scene.reboot();
+        prepare(&scene, "lnetctl lnet configure");
+        prepare(&scene, &format!("lnetctl import {file}"));
+        // Peers have no order.
+        assert_eq!(by_item(&scene.run("lnetctl export --backup").out), by_item(&backup), "{file}");
+    }
+}
+
+#[test]
+fn the_record_has_what_was_recorded() {
+    let blocks = record();
+    assert!(blocks.len() >= 370, "{} commands", blocks.len());
+    for block in blocks {
+        assert_eq!(reduce(&block.outcome, &|_| String::new()), block.outcome, "{}", block.command);
+    }
+}
+
+fn record() -> Vec<Block> {
+    if let Some(full) = env::var_os("LNETCTL_OUTPUTS") {
+        let mut blocks = console::parse(&fs::read_to_string(full).unwrap());
+        for block in &mut blocks {
+            block.outcome = reduce(&block.outcome, &|_| String::new());
+        }
+        fs::write(RECORD, console::write(&blocks)).unwrap();
+    }
+    console::parse(&fs::read_to_string(RECORD).unwrap())
+}
+
+fn stage(scene: &Scene, is_due: impl Fn(When) -> bool) {
+    for (_, commands, _) in STAGING.iter().filter(|(when, ..)| is_due(*when)) {
+        commands.iter().for_each(|command| prepare(scene, command));
+    }
+}
+
+fn prepare(scene: &Scene, command: &str) {
+    let outcome = scene.run(command);
+    assert_eq!((outcome.exit, outcome.out + &outcome.err), (0, String::new()), "{command}");
+}
+
+/// The import section was recorded twice: the second time on a node that had just been started.
+fn begins_a_session(before: &Block, block: &Block) -> bool {
+    let imports = |block: &Block| block.section == "import";
+    imports(before) && block.command == "lnetctl import"
+}
+
+/// `lctl` is the kernel's.
+fn runs_here(command: &str) -> bool {
+    !command.starts_with("lctl ")
+}
+
+fn reduced(scene: &Scene, outcome: &Outcome) -> Outcome {
+    reduce(outcome, &|words| scene.run(&format!("lnetctl {} --help", words.join(" "))).out)
+}
+
+/// The items under each key; those of peers in alphabetical order, for peers have none.
+fn by_item(yaml: &str) -> BTreeMap<&str, Vec<String>> {
+    let mut blocks = BTreeMap::<&str, Vec<String>>::new();
+    let mut key = "";
+    for line in yaml.lines() {
+        let items = blocks.entry(key).or_default();
+        match items.last_mut() {
+            _ if !line.starts_with(' ') => key = line,
+            Some(item) if !line.starts_with("    - ") => item.push_str(line),
+            _ => items.push(line.to_owned()),
+        }
+    }
+    blocks.entry("peer:").or_default().sort_unstable();
+    blocks
+}
+
+fn unexplained(found: &[Found<'_>]) -> String {
+    let mut text = String::new();
+    for (block, changes) in found {
+        let rows = || DIFFERENCES.iter().filter(|row| row.commands.iter().any(|place| is_at(place, block)));
+        let is_explained =
+            |index: usize| rows().any(|row| row.lines.iter().any(|line| is_meant(line, changes, index)));
+        let rest: Vec<usize> = (0..changes.len()).filter(|index| !is_explained(*index)).collect();
+        if !rest.is_empty() {
+            writeln!(text, "# {} ({})", block.command, block.section).unwrap();
+            rest.iter().for_each(|index| writeln!(text, "    {}", changes[*index].text).unwrap());
+        }
+    }
+    text
+}
+
+/// What of the table no longer differs.
+fn unused_rows(found: &[Found<'_>]) -> String {
+    let mut text = String::new();
+    for row in DIFFERENCES {
+        let is_found = |place: &str, line: &str| {
+            let changes = found.iter().filter(|(block, _)| is_at(place, block)).map(|(_, changes)| changes);
+            changes.into_iter().any(|all| (0..all.len()).any(|index| is_meant(line, all, index)))
+        };
+        let unused_places =
+            row.commands.iter().filter(|place| !row.lines.iter().any(|it| is_found(place, it)));
+        let unused_lines = row.lines.iter().filter(|line| !row.commands.iter().any(|it| is_found(it, line)));
+        for unused in unused_places.chain(unused_lines) {
+            writeln!(text, "no longer so: {unused}: {}", row.words).unwrap();
+        }
+    }
+    text
+}
