@@ -163,7 +163,7 @@ add:
 yaml:
     - builder:
           errno: -1
-          descr: \"lnet.conf:6:1: there is no block 'bogus'\"
+          descr: \"lnet.conf:6:1: there is no block 'bogus'; there are net, ip2nets, route, routing, buffers, peer, global, numa, udsp, selection, statistics, ping, discover\"
 peer:
     - add:
           errno: -1

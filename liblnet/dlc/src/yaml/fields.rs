@@ -123,7 +123,10 @@ impl<'a> Fields<'a> {
             if self.known.contains(&entry.key.as_str()) || known(&entry.key) {
                 continue;
             }
-            let remedy = nearest(&entry.key, self.known.iter().copied());
+            let remedy = match nearest(&entry.key, self.known.iter().copied()) {
+                none if none.is_empty() => "; take it out".to_owned(),
+                nearest => nearest,
+            };
             reader.wrong(entry.at, format!("{} has no key '{}'{remedy}", self.of, entry.key));
         }
     }

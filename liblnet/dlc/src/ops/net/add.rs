@@ -98,6 +98,10 @@ fn refusal(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Refusal
         Errno::Invalid => {
             (errno.into(), format!("{}; check the net's kind, the CPTs and the tunables", errno.text()))
         }
+        Errno::AddressInUse => (
+            errno.into(),
+            format!("{}; another node or program listens there, see LNET_ACCEPT_PORT", errno.text()),
+        ),
         // The node lets only its owner and root in; and the system lets only root listen on the port.
         Errno::Access => (
             errno.into(),
