@@ -17,6 +17,6 @@ pub enum Lnet {
         #[arg(short, long)]
         large: bool,
     },
-    /// Take LNet down: nets, peers, routes, rules; settings stay
+    /// Take LNet down: nets, peers, routes, rules; the daemon ends, and settings with it
     Unconfigure,
 }
