@@ -52,6 +52,7 @@ pub(crate) fn not_nids(what: &str, text: &str, error: &TextError) -> String {
     match error.problem {
         MOST => format!("{what} '{text}': these are more than {MAX_NIDS} NIDs; name them in several steps"),
         Problem::Empty => format!("{what} '{text}': there is no NID in this; a range goes up, as in [1-9]"),
+        Problem::NoNetwork => format!("{what} '{text}': {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"),
         _ => format!("{what} '{text}': {error}"),
     }
 }

@@ -145,6 +145,11 @@ pub(super) fn nearest(word: &str, names: impl IntoIterator<Item = &'static str>)
     }
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], " ");
     let word = plain(word);
+    let names: Vec<_> = names.into_iter().collect();
+    // A word that was cut short is far from the whole one.
+    if let Some(name) = names.iter().find(|name| word.len() >= 3 && plain(name).starts_with(&word)) {
+        return format!("; did you mean '{name}'?");
+    }
     names
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&word, &plain(name)), name))

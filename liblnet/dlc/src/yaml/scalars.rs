@@ -102,7 +102,11 @@ pub(super) fn truth(node: &Node, what: &str, reader: &mut Reader) -> Option<bool
 
 /// A net.
 pub(super) fn net(node: &Node, what: &str, reader: &mut Reader) -> Option<NetId> {
-    parsed(node, what, reader)
+    let text = text(node, what, reader)?;
+    let net = text.trim().parse().map_err(|error| {
+        reader.wrong(node.at, format!("{what} '{text}': {error}; one is a kind and a number, such as tcp1"));
+    });
+    net.ok()
 }
 
 /// One NID; TCP where no net is named.
