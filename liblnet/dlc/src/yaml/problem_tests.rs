@@ -32,7 +32,7 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         ("net:\n    - net: tcp\n   x: 1\n", &[(3, 5, None, BAD, "indentation")]),
         ("net:\n  - net type: a: b\n", &[(2, 16, None, BAD, "needs quotes")]),
         (
-            "net:\n  - net type: TCP\n    local NI(s): [interfaces: {0: a}]\n",
+            "net:\n  - net type: TCP\n    local NI(s): [{interfaces: {0: a}}]\n",
             &[(2, 15, net, BAD, "such as tcp1")],
         ),
         ("net:\n  - ip2net: tcp(eth0\n", &[(2, 13, net, BAD, "ip2net: a `(` without its `)`")]),
