@@ -120,7 +120,7 @@ pub fn set_state(
         Ok(()) => report.success(Operation::Add, ENTITY, seq_no),
         Err(errno) => {
             let remedy = match errno {
-                Errno::NotFound => "; there is no such peer, see 'lnetctl peer list'",
+                Errno::NotFound => "; no peer has this NID, see 'lnetctl peer show'",
                 _ => "",
             };
             let text = format!("cannot set the state of peer '{text}': {}{remedy}", reason(errno));
@@ -169,7 +169,7 @@ const fn remedy(what: Modify, errno: Errno) -> &'static str {
             "; it is a gateway, which its route makes and which stays as it is"
         }
         (Modify::Add { .. }, Errno::NotFound) => "; there is no such peer to give a NID to",
-        (Modify::Del { .. }, Errno::NotFound) => "; there is no such peer, see 'lnetctl peer list'",
+        (Modify::Del { .. }, Errno::NotFound) => "; no peer has this NID, see 'lnetctl peer show'",
         (Modify::Del { .. }, Errno::Busy) => "; routes lead by this peer, delete them first",
         (Modify::Del { .. }, Errno::NoChild) => "; the peer does not have this NID",
         (Modify::Del { .. }, Errno::NotPermitted) => "; its primary NID is locked, use --force",
