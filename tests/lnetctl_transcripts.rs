@@ -7,15 +7,17 @@
 mod support;
 mod transcripts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use transcripts::compare::{Change, differences, is_meant};
 use transcripts::console::{self, Block, Outcome};
 use transcripts::differences::{DIFFERENCES, is_at};
 use transcripts::reduce::reduce;
-use transcripts::scene::Scene;
+use transcripts::scene::{self, Scene};
 use transcripts::staging::{STAGING, When};
 
 /// A command and what is different in what came of it.
@@ -27,7 +29,8 @@ const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/lnetctl-ou
 const SECOND_SESSION: [&str; 3] =
     ["lnetctl lnet configure", "lnetctl net add --net tcp --if eth0", "lnetctl net add --net tcp --if eth1"];
 
-/// cfg-005, cfg-010, cfg-015, cfg-020, cfg-045, cfg-055, cfg-060, cfg-065, cfg-070, cfg-080, dbg-005, dbg-045.
+/// cfg-005, cfg-010, cfg-015, cfg-020, cfg-045, cfg-050, cfg-055, cfg-060, cfg-065, cfg-070, cfg-080, cfg-110,
+/// cfg-115, cfg-120, cfg-160, dbg-005, dbg-045.
 #[test]
 fn every_command_does_what_the_kernels_tool_does() {
     let blocks = record();
@@ -56,7 +59,35 @@ fn every_command_does_what_the_kernels_tool_does() {
     assert!(text.is_empty(), "\n{text}");
 }
 
-/// cfg-170.
+/// dbg-010, dbg-015, dbg-025, dbg-045, dbg-050, dbg-055, dbg-120.
+#[test]
+fn counters_tell_what_was_sent_and_received_and_dropped_until_they_are_reset() {
+    let Some(scene) = Scene::or_skip() else { return };
+    prepare(&scene, "lnetctl lnet configure");
+    prepare(&scene, "lnetctl net add --net tcp --if eth0");
+    assert_eq!(scene.run("lnetctl ping 10.99.0.12@tcp 10.99.0.12@tcp").exit, 0);
+    assert_eq!(scene.run("lnetctl ping --timeout 60 10.99.0.77@tcp").exit, 255);
+    let counters = [
+        ("lnetctl stats show", "statistics"),
+        ("lnetctl net show --net tcp -v", "local NI"),
+        ("lnetctl peer show --nid 10.99.0.12@tcp -v", "peer NI"),
+    ];
+    for (command, what) in counters {
+        let shown = scene.run(command).out;
+        assert!(count(&shown, "send_count") >= 2 && count(&shown, "recv_count") >= 2, "{what}: {shown}");
+    }
+    for command in ["lnetctl stats show", "lnetctl net show --net tcp -v"] {
+        assert!(count(&scene.run(command).out, "drop_count") >= 1, "{command}");
+    }
+    prepare(&scene, "lnetctl stats reset");
+    for (command, what) in counters {
+        let shown = scene.run(command).out;
+        let of = |key| count(&shown, key);
+        assert_eq!((of("send_count"), of("recv_count"), of("drop_count")), (0, 0, 0), "{what}");
+    }
+}
+
+/// cfg-130, cfg-135, cfg-140, cfg-170.
 #[test]
 fn an_exported_configuration_can_be_applied_again() {
     let Some(mut scene) = Scene::or_skip() else { return };
@@ -72,7 +103,9 @@ fn an_exported_configuration_can_be_applied_again() {
         "lnetctl set discovery 0",
         "lnetctl set numa_range 5",
         "lnetctl udsp add --src tcp --priority 1",
-        "lnetctl udsp add --dst 10.99.*.[1-20/2]@tcp1 --src 10.99.1.11@tcp1",
+        "lnetctl udsp add --src 10.99.1.11@tcp1 --dst 10.99.*.[1-20/2]@tcp1",
+        "lnetctl udsp add --src 10.99.*.*@tcp --dst 10.99.0.50@tcp",
+        "lnetctl udsp add --src 10.99.*.*@tcp --dst 10.99.[0-1].*@tcp",
         "lnetctl export /tmp/all.yaml",
         "lnetctl export --backup /tmp/backup.yaml",
     ] {
@@ -87,6 +120,60 @@ fn an_exported_configuration_can_be_applied_again() {
         prepare(&scene, &format!("lnetctl import {file}"));
         // Peers have no order.
         assert_eq!(by_item(&scene.run("lnetctl export --backup").out), by_item(&backup), "{file}");
+    }
+}
+
+/// doc-005.
+#[test]
+fn every_command_in_the_guides_is_one_that_there_is() {
+    let bin = scene::programs();
+    let guides = ["README.md", "docs/configuration.md", "docs/environment.md"];
+    let texts =
+        guides.map(|file| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap());
+    let commands: BTreeSet<&str> =
+        texts.iter().flat_map(|text| text.split("lnetctl ").skip(1)).map(command_at_start).collect();
+    assert!(commands.len() >= 10, "{commands:?}");
+    for command in commands {
+        let (options, words): (Vec<&str>, Vec<&str>) =
+            command.split_whitespace().partition(|word| word.starts_with('-'));
+        if words.is_empty() {
+            continue;
+        }
+        let output = Command::new(bin.join("lnetctl")).args(&words).arg("--help").output().unwrap();
+        let help = String::from_utf8_lossy(&output.stdout);
+        assert!(help.contains(&format!("Usage: lnetctl {}", words.join(" "))), "{command}");
+        assert!(options.iter().all(|option| help.contains(option)), "{command}: {help}");
+    }
+}
+
+/// The words of a command and its options, as far as they are certainly both: `net add --net` of
+/// `net add --net tcp`.
+fn command_at_start(text: &str) -> &str {
+    let is_of_command = |c: char| c.is_ascii_lowercase() || c == '-' || c == '_' || c == ' ';
+    let line = text.split(|c| !is_of_command(c)).next().unwrap_or_default();
+    let mut end = 0;
+    let mut words = 0;
+    for word in line.split_inclusive(' ') {
+        let is_option = word.starts_with('-');
+        words += usize::from(!is_option);
+        if words > most_words(line) || (is_option && word.trim().len() < 2) {
+            break;
+        }
+        end += word.len();
+        if is_option {
+            break;
+        }
+    }
+    line[..end].trim_end()
+}
+
+/// These are commands by themselves; others consist of two words.
+fn most_words(line: &str) -> usize {
+    let first = line.split(' ').next().unwrap_or_default();
+    match first {
+        "import" | "export" | "ping" | "discover" | "help" | "service-id" | "setup-mrrouting"
+        | "cpt-of-nid" => 1,
+        _ => 2,
     }
 }
 
@@ -134,6 +221,12 @@ fn runs_here(command: &str) -> bool {
 
 fn reduced(scene: &Scene, outcome: &Outcome) -> Outcome {
     reduce(outcome, &|words| scene.run(&format!("lnetctl {} --help", words.join(" "))).out)
+}
+
+/// The first number under this key.
+fn count(yaml: &str, key: &str) -> u64 {
+    let line = yaml.lines().find_map(|line| line.trim_start().strip_prefix(key)?.strip_prefix(": "));
+    line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {key} in {yaml}"))
 }
 
 /// The items under each key; those of peers in alphabetical order, for peers have none.

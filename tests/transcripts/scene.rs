@@ -86,7 +86,7 @@ impl Drop for Scene {
 }
 
 /// Where `lnetctl` and `lnetd` are, as of now: another package's programs are not built with a test.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     let test = env::current_exe().unwrap();
     let bin = test.parent().and_then(Path::parent).unwrap();
     let target = bin.parent().unwrap();
