@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A node behind a control socket. Connects at the first request and again when the connection was lost.
 /// Threads may share it: each request that finds the connection in use makes one of its own.
@@ -53,7 +54,7 @@ impl Client {
         let bytes = frame::encode_request(request).map_err(|error| Failure::new(error.errno(), error))?;
         let old = lock(&self.idle).take();
         if let Some(link) = old.filter(|link| link.serves(request)) {
-            match link.exchange(&bytes) {
+            match link.exchange(&bytes, patience(request)) {
                 Ok(answer) => return Ok(self.keep(link, request, answer)),
                 Err(lost) if lost.nothing_happened(request) => {}
                 Err(lost) => return Err(lost.into()),
@@ -82,7 +83,7 @@ impl Client {
                 return Err(Failure::new(Errno::Access, text));
             }
             tries += 1;
-            match link.exchange(&bytes) {
+            match link.exchange(&bytes, patience(request)) {
                 Ok(answer) => return Ok(self.keep(link, request, answer)),
                 // A node on its way down; whoever looks again finds none, or the next one.
                 Err(lost) if lost.nothing_happened(request) && tries < TRIES => {}
@@ -262,6 +263,21 @@ enum Lost {
     NotSent(io::Error),
     /// When it may have been carried out.
     NoAnswer(FrameError),
+    /// It may be carried out yet: the node is there and says nothing.
+    Silent(NodeName),
+}
+
+/// How long an answer may take; `None` for what takes as long as it takes.
+fn patience(request: &Request) -> Option<Duration> {
+    /// Far more than any node needs that is not stopped, and longer than one may take to come up.
+    const USUAL: Duration = Duration::from_secs(60);
+    match request {
+        Request::PingPeer(ping) => {
+            ping.timeout_ms.map(|ms| USUAL.saturating_add(Duration::from_millis(ms.into())))
+        }
+        Request::Discover(_) => None,
+        _ => Some(USUAL),
+    }
 }
 
 impl Lost {
@@ -269,7 +285,11 @@ impl Lost {
     fn nothing_happened(&self, request: &Request) -> bool {
         let harmless =
             request.only_reads() || matches!(request, Request::Configure(_) | Request::Unconfigure);
-        matches!(self, Self::NotSent(_)) || harmless
+        match self {
+            Self::NotSent(_) => true,
+            Self::NoAnswer(_) => harmless,
+            Self::Silent(_) => false,
+        }
     }
 }
 
@@ -277,6 +297,11 @@ impl From<Lost> for Failure {
     fn from(lost: Lost) -> Self {
         match lost {
             Lost::NotSent(error) => Self::new((&error).into(), format!("the node does not listen: {error}")),
+            Lost::Silent(name) => {
+                let text =
+                    format!("node {name} is there and does not answer: it hangs, or is stopped (SIGSTOP)");
+                Self::new(Errno::TimedOut, text)
+            }
             Lost::NoAnswer(FrameError::Io(error)) => {
                 let text = format!("the node gave no answer; it may have ended: {error}");
                 Self::new(Errno::ConnectionReset, text)
@@ -293,7 +318,8 @@ impl Link {
         !self.read_only || request.only_reads()
     }
 
-    fn exchange(&self, request: &[u8]) -> Result<Result<Reply, Errno>, Lost> {
+    fn exchange(&self, request: &[u8], patience: Option<Duration>) -> Result<Result<Reply, Errno>, Lost> {
+        self.stream.set_read_timeout(patience).map_err(Lost::NotSent)?;
         let sent = frame::write(&self.stream, request, None);
         // Whoever is turned away finds the reason in what the node wrote before it closed.
         let body = match (frame::read(&mut &self.stream, frame::MAX_REPLY), sent) {
@@ -301,6 +327,9 @@ impl Link {
             (_, Err(error)) => return Err(Lost::NotSent(error)),
             (Ok(None), Ok(())) => {
                 return Err(Lost::NoAnswer(FrameError::Io(io::ErrorKind::UnexpectedEof.into())));
+            }
+            (Err(FrameError::Io(error)), Ok(())) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(Lost::Silent(self.name.clone()));
             }
             (Err(error), Ok(())) => return Err(Lost::NoAnswer(error)),
         };
@@ -320,6 +349,17 @@ mod tests {
 
     fn names(names: &[&str]) -> Vec<NodeName> {
         names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_node_that_is_there_and_says_nothing_is_not_waited_for_without_end() {
+        let (mine, theirs) = UnixStream::pair().unwrap();
+        let link = Link { stream: mine, name: "7".parse().unwrap(), read_only: false };
+        let request = frame::encode_request(&Request::GetNode).unwrap();
+        let lost = link.exchange(&request, Some(Duration::from_millis(1)));
+        let Err(Lost::Silent(name)) = lost else { panic!("an answer from nobody") };
+        assert_eq!(Failure::from(Lost::Silent(name)).errno, Errno::TimedOut);
+        drop(theirs);
     }
 
     #[test]
