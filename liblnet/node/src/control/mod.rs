@@ -39,14 +39,8 @@ impl Backend for Node {
             Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
             Request::DelRoute(which) => core.delete_routes(which.net, which.gateway).map(|()| Reply::Done),
             Request::GetRoute(index) => route::get(core, index).map(Reply::Route),
-            Request::ConfigRouter(on) => {
-                route::switch(core, on);
-                Ok(Reply::Done)
-            }
-            Request::AddBuffers(counts) => {
-                route::set_buffers(core, counts);
-                Ok(Reply::Done)
-            }
+            Request::ConfigRouter(on) => route::switch(core, on).map(|()| Reply::Done),
+            Request::AddBuffers(counts) => route::set_buffers(core, counts).map(|()| Reply::Done),
             Request::GetBuffers(cpt) => route::buffers(core, cpt).map(Reply::Buffers),
             Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(&core.counters())))),
             Request::ResetLnetStats => {
@@ -75,8 +69,7 @@ impl Backend for Node {
             Request::GetRecoveryQueue(_) => Ok(Reply::Nids(Vec::new())),
             Request::AddUdsp(add) => policy::add(core, add).map(|()| Reply::Done),
             Request::DelUdsp(index) => {
-                core.delete_rule(index.map(|index| index as usize));
-                Ok(Reply::Done)
+                core.delete_rule(index.map(|index| index as usize)).map(|()| Reply::Done)
             }
             Request::GetUdsp(index) => policy::get(core, index).map(|rule| Reply::Udsp(Box::new(rule))),
             Request::GetAppliedUdsp(nid, own) => policy::applied(core, nid, own).map(Reply::AppliedUdsp),
