@@ -161,3 +161,14 @@ fn a_problem_has_the_number_of_its_item() {
         read(text, Purpose::Add).unwrap_err().into_iter().map(|problem| problem.seq_no.number()).collect();
     assert_eq!(numbers, [Some(7), None]);
 }
+
+#[test]
+fn of_endless_problems_a_thousand_are_listed_and_that_there_are_more() {
+    for line in ["\tx: 1\n", "nothing: 1\n", "net:\n- net type: tcp\n  x: 1\n"] {
+        let problems = read(&line.repeat(3000), Purpose::Add).unwrap_err();
+        assert_eq!(problems.len(), 1001, "{line:?}");
+        assert!(problems[1000].text.contains("not listed"), "{line:?}");
+        let problems = read(&line.repeat(1000), Purpose::Add).unwrap_err();
+        assert_eq!(problems.len(), 1000, "{line:?}");
+    }
+}
