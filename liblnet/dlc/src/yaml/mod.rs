@@ -14,6 +14,7 @@ use crate::model::{Document, Place};
 use crate::value::Value;
 use crate::{Rc, SeqNo};
 use std::fmt;
+use std::io::{self, Read};
 
 /// What is wrong with a file, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +84,14 @@ fn bounded(mut problems: Vec<Problem>) -> Vec<Problem> {
         problems.push(more);
     }
     problems
+}
+
+/// The text of a file of configuration. No more is read than makes [`read`] refuse it as too long: what is
+/// named instead of a file may have no end. [`std::io::ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn text_of(file: impl io::Read) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(tree::MAX_SIZE as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The document in the form of 2.15 `export --backup`. Blocks that come several times become one.

@@ -172,3 +172,9 @@ fn of_endless_problems_a_thousand_are_listed_and_that_there_are_more() {
         assert_eq!(problems.len(), 1000, "{line:?}");
     }
 }
+
+#[test]
+fn a_file_without_end_is_read_until_it_is_too_long() {
+    let text = super::text_of(std::io::repeat(b'#')).unwrap();
+    problems_are(&text, Purpose::Add, &[(1, 1, None, Rc::BAD_PARAM, "at most")]);
+}
