@@ -13,6 +13,9 @@ use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
 use lnet_dlc::{Backend, Reply, Request, request};
 use std::time::Duration;
 
+/// Who asks for a ping may have gone since; it does not hold a place at the control socket for ever.
+const LONGEST_PING: Duration = Duration::from_secs(120);
+
 impl Backend for Node {
     fn call(&self, request: Request) -> Result<Reply, Errno> {
         let core = self.core();
@@ -89,7 +92,9 @@ impl Node {
             target: ping.target,
             source: ping.source,
             max_entries: ping.max_nids,
-            timeout: ping.timeout_ms.map(|ms| Duration::from_millis(ms.into())),
+            timeout: Some(
+                ping.timeout_ms.map_or(LONGEST_PING, |ms| Duration::from_millis(ms.into())).min(LONGEST_PING),
+            ),
         })?;
         let nid = ping.target.nid;
         Ok(Reply::Ping(PingAnswer {
