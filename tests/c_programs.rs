@@ -89,6 +89,11 @@ fn calls_that_wait_are_refused_in_an_event_handler() {
 }
 
 #[test]
+fn the_child_of_a_program_that_died_is_taken_for_no_node() {
+    run("forked", &[], &[]);
+}
+
+#[test]
 fn yaml_trees_are_made_read_printed_and_freed() {
     run("cyaml", &[], &[]);
 }
