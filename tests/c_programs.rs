@@ -89,7 +89,7 @@ fn calls_that_wait_are_refused_in_an_event_handler() {
 }
 
 #[test]
-fn the_child_of_a_program_that_died_is_taken_for_no_node() {
+fn a_child_of_fork_is_neither_taken_for_its_parents_node_nor_takes_it_down() {
     run("forked", &[], &[]);
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 static NODE: ArcSwapOption<Node> = ArcSwapOption::const_empty();
 /// Held while the node comes up and goes down.
-static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
+static USERS: Mutex<Users> = Mutex::new(Users { count: 0, process: 0, control: None });
 /// Nodes elsewhere, for a process that has none: the one of the name `LNET_NODE`, if that is set.
 static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
     let name = std::env::var("LNET_NODE").ok().filter(|name| !name.trim().is_empty());
@@ -23,6 +23,8 @@ static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
 struct Users {
     /// How many `LNetNIInit` are in force.
     count: u32,
+    /// Whose they are.
+    process: u32,
     /// Where the node is configured from outside.
     control: Option<ControlServer>,
 }
@@ -84,5 +86,16 @@ pub(crate) fn dlc_backend() -> Result<SharedBackend, Errno> {
 }
 
 fn users() -> Result<MutexGuard<'static, Users>, Errno> {
-    if in_handler() { Err(Errno::Busy) } else { Ok(USERS.lock().unwrap_or_else(PoisonError::into_inner)) }
+    if in_handler() {
+        return Err(Errno::Busy);
+    }
+    let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if users.process != process {
+        // A child of `fork` has its parent's node without the threads: to take it down would be to wait for
+        // them for ever.
+        std::mem::forget((NODE.swap(None), users.control.take()));
+        *users = Users { count: 0, process, control: None };
+    }
+    Ok(users)
 }
