@@ -72,7 +72,7 @@ $(C_PROGRAMS)/lib%.so: benches/compare/c/%.c
 # ---- what people run ----
 
 demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong
-	@scripts/demo $(C_PROGRAMS)/demo
+	@scripts/demo $(C_PROGRAMS)/demo $(RELEASE)/lnetctl
 
 test:
 	@scripts/setup test

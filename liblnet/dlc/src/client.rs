@@ -60,22 +60,36 @@ impl Client {
                 Err(lost) => return Err(lost.into()),
             }
         }
-        let link = match (self.connect(), request) {
-            (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
-                self.start(*all)?;
-                return Ok(Ok(Reply::Done));
+        let mut tries = 0;
+        loop {
+            let link = match (self.connect(), request) {
+                (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
+                    match self.start(*all) {
+                        // One was there after all, and has gone down in the meantime.
+                        Err(failure) if failure.errno == Errno::Exists && tries < TRIES => {
+                            tries += 1;
+                            continue;
+                        }
+                        started => return started.map(|()| Ok(Reply::Done)),
+                    }
+                }
+                (Err(failure), Request::Unconfigure) if failure.errno == Errno::NetworkDown => {
+                    return Ok(Ok(Reply::Done));
+                }
+                (link, _) => link?,
+            };
+            if !link.serves(request) {
+                let text = format!("node {} lets you see its status only; ask its owner or root", link.name);
+                return Err(Failure::new(Errno::Access, text));
             }
-            (Err(failure), Request::Unconfigure) if failure.errno == Errno::NetworkDown => {
-                return Ok(Ok(Reply::Done));
+            tries += 1;
+            match link.exchange(&bytes) {
+                Ok(answer) => return Ok(self.keep(link, request, answer)),
+                // A node on its way down; whoever looks again finds none, or the next one.
+                Err(lost) if lost.nothing_happened(request) && tries < TRIES => {}
+                Err(lost) => return Err(lost.into()),
             }
-            (link, _) => link?,
-        };
-        if !link.serves(request) {
-            let text = format!("node {} lets you see its status only; ask its owner or root", link.name);
-            return Err(Failure::new(Errno::Access, text));
         }
-        let answer = link.exchange(&bytes)?;
-        Ok(self.keep(link, request, answer))
     }
 
     /// Keeps the connection for the next request. A node that was taken down is not worth it.
@@ -240,6 +254,9 @@ struct Link {
     read_only: bool,
 }
 
+/// How often a request goes out to nodes that go away before they answer it.
+const TRIES: u32 = 8;
+
 /// A connection that failed.
 enum Lost {
     /// Before the request was with the node.
@@ -249,9 +266,11 @@ enum Lost {
 }
 
 impl Lost {
-    /// Whether the request may be made again.
+    /// Whether the request may be made again: it was not carried out, or twice is as good as once.
     fn nothing_happened(&self, request: &Request) -> bool {
-        matches!(self, Self::NotSent(_)) || request.only_reads()
+        let harmless =
+            request.only_reads() || matches!(request, Request::Configure(_) | Request::Unconfigure);
+        matches!(self, Self::NotSent(_)) || harmless
     }
 }
 
@@ -360,6 +379,22 @@ mod tests {
                 }
             }
         })
+    }
+
+    #[test]
+    fn a_node_that_goes_down_meanwhile_is_as_good_as_none() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = RuntimeDir::at(temporary.path());
+        let socket = temporary.path().join("a.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let node = thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            // It takes the request along: whether it was carried out nobody knows.
+            let _ = frame::read(&mut &stream, frame::MAX_REQUEST);
+            std::fs::remove_file(socket).unwrap();
+        });
+        assert_eq!(Client::at(directory, None).call(Request::Unconfigure), Ok(Reply::Done));
+        node.join().unwrap();
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! `LNET_RUNTIME_DIR` names the directory; without it that is `$XDG_RUNTIME_DIR/lnet`, `/run/lnet` for root,
 //! and `/tmp/lnet-UID` where there is neither. A node called `NAME` has there `NAME.sock` and, if its
-//! operator wants it, `NAME.status.sock`.
+//! operator wants it, `NAME.status.sock`; a daemon that `lnetctl lnet configure` started logs to `NAME.log`.
 
 use rustix::process::geteuid;
 use std::fmt;
@@ -118,6 +118,11 @@ impl RuntimeDir {
     /// The socket that only tells.
     pub fn status_socket(&self, name: &NodeName) -> PathBuf {
         self.path.join(format!("{name}{STATUS}{SOCKET}"))
+    }
+
+    /// The log of a daemon that was started without a place for it.
+    pub fn log(&self, name: &NodeName) -> PathBuf {
+        self.path.join(format!("{name}.log"))
     }
 
     /// Makes it if it is not there. Others may look into it, since every socket has a mode of its own, but

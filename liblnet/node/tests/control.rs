@@ -80,6 +80,15 @@ fn interfaces_come_and_go_and_are_told_with_all_that_was_set() {
     assert_eq!(nis(backend).len(), 1);
 }
 
+/// cfg-035.
+#[test]
+fn an_interface_without_partitions_is_bound_to_all() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
+    assert_eq!(nis(backend)[1].cpts, CptList::new(vec![0, 1]));
+}
+
 #[test]
 fn health_and_connections_are_set_for_one_or_for_all() {
     let node = node();
@@ -173,7 +182,7 @@ fn settings_are_checked_and_told() {
     assert_eq!(all.max_interfaces, 200);
 }
 
-/// cfg-050, cfg-095.
+/// cfg-050, cfg-095, cfg-100, cfg-105, cfg-125, cfg-150.
 #[test]
 fn selection_rules_are_kept_in_order() {
     let node = node();

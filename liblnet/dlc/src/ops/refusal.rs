@@ -8,6 +8,7 @@ use lnet_wire::{Errno, NetId, TextError};
 /// What the system says of `errno`, and what can be done about it where that does not depend on the request.
 pub(super) fn reason(errno: Errno) -> String {
     let remedy = match errno {
+        Errno::NotSupported => return "not supported yet; it comes with a later version".to_owned(),
         Errno::NetworkDown => "; bring LNet up with 'lnetctl lnet configure', or name a node with --node",
         Errno::Access => "; only the node's owner and root may do this",
         _ => "",

@@ -126,7 +126,10 @@ impl<'a> Fields<'a> {
             if self.known.contains(&entry.key.as_str()) || known(&entry.key) {
                 continue;
             }
-            let remedy = nearest(&entry.key, self.known.iter().copied());
+            let remedy = match nearest(&entry.key, self.known.iter().copied()) {
+                none if none.is_empty() => "; take it out".to_owned(),
+                nearest => nearest,
+            };
             reader.wrong(entry.at, format!("{} has no key '{}'{remedy}", self.of, entry.key));
         }
     }
@@ -145,6 +148,11 @@ pub(super) fn nearest(word: &str, names: impl IntoIterator<Item = &'static str>)
     }
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], " ");
     let word = plain(word);
+    let names: Vec<_> = names.into_iter().collect();
+    // A word that was cut short is far from the whole one.
+    if let Some(name) = names.iter().find(|name| word.len() >= 3 && plain(name).starts_with(&word)) {
+        return format!("; did you mean '{name}'?");
+    }
     names
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&word, &plain(name)), name))

@@ -203,6 +203,12 @@ fn syntax(error: &ScanError, text: &str) -> Problem {
         Some('*') => "; a value that begins with '*' needs quotes",
         Some('[') => "; a value that begins with '[' and is no list needs quotes",
         Some('@' | '`' | '%') => "; a value that begins so needs quotes",
+        _ if error.info().contains("mapping values") => {
+            "; a value with ': ' in it needs quotes, and the line above must end with its ':'"
+        }
+        _ if error.info().contains("did not find expected") => {
+            "; the indentation of this line or of those above does not fit"
+        }
         _ => "",
     };
     Problem::of_file(at, format!("this is not YAML: {}{remedy}", error.info()))
