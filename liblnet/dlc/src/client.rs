@@ -2,6 +2,7 @@
 
 use crate::daemon::{self, Nets};
 use crate::frame::{self, FrameError};
+use crate::other_end::connect;
 use crate::request::{Backend, Reply, Request};
 use crate::runtime_dir::{NodeName, RuntimeDir};
 use lnet_wire::Errno;
@@ -239,7 +240,7 @@ enum Closed {
 }
 
 fn open_socket(path: &Path) -> Result<UnixStream, Closed> {
-    UnixStream::connect(path).map_err(|error| match error.kind() {
+    connect(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Closed::Gone,
         io::ErrorKind::PermissionDenied => Closed::Forbidden,
         _ => Closed::Failed(error),

@@ -52,8 +52,8 @@ fn check(source: Source<'_>, cx: &mut Context<'_>) -> Outcome {
 
 fn read(file: &Option<PathBuf>, input: &mut dyn Read) -> io::Result<String> {
     match file {
-        Some(file) => fs::read_to_string(file),
-        None => io::read_to_string(input),
+        Some(file) => yaml::text_of(fs::File::open(file)?),
+        None => yaml::text_of(input),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The keys of one mapping: each is asked for by name, and what nobody asked for is a problem.
 
 use super::tree::{Entry, Kind, Node};
-use super::{Problem, Purpose};
+use super::{MAX_PROBLEMS, Problem, Purpose};
 use crate::model::Place;
 use crate::{Rc, SeqNo};
 use std::collections::{HashMap, HashSet};
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Reader {
     /// What the file is read for.
     pub purpose: Purpose,
-    /// What is wrong so far.
+    /// What is wrong so far; what would be too much to list is not noted.
     pub problems: Vec<Problem>,
     /// In which block.
     pub block: Option<&'static str>,
@@ -36,6 +36,9 @@ impl Reader {
 
     /// Notes a problem with a code of its own.
     pub(super) fn wrong_with(&mut self, at: Place, rc: Rc, text: impl Into<String>) {
+        if self.problems.len() > MAX_PROBLEMS {
+            return;
+        }
         let (block, seq_no) = (self.block, self.seq_no);
         self.problems.push(Problem { at, block, seq_no, rc, text: text.into() });
     }

@@ -175,3 +175,20 @@ fn a_problem_has_the_number_of_its_item() {
         read(text, Purpose::Add).unwrap_err().into_iter().map(|problem| problem.seq_no.number()).collect();
     assert_eq!(numbers, [Some(7), None]);
 }
+
+#[test]
+fn of_endless_problems_a_thousand_are_listed_and_that_there_are_more() {
+    for line in ["\tx: 1\n", "nothing: 1\n", "net:\n- net type: tcp\n  x: 1\n"] {
+        let problems = read(&line.repeat(3000), Purpose::Add).unwrap_err();
+        assert_eq!(problems.len(), 1001, "{line:?}");
+        assert!(problems[1000].text.contains("not listed"), "{line:?}");
+        let problems = read(&line.repeat(1000), Purpose::Add).unwrap_err();
+        assert_eq!(problems.len(), 1000, "{line:?}");
+    }
+}
+
+#[test]
+fn a_file_without_end_is_read_until_it_is_too_long() {
+    let text = super::text_of(std::io::repeat(b'#')).unwrap();
+    problems_are(&text, Purpose::Add, &[(1, 1, None, Rc::BAD_PARAM, "at most")]);
+}
