@@ -105,13 +105,21 @@ pub fn start(
 
 /// Where `lnetd` is: what the variable `LNETD` names, beside this program, or in `PATH`.
 pub fn find() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("LNETD").filter(|it| !it.is_empty()) {
+    let trusted = is_of_its_user();
+    if let Some(named) = env::var_os("LNETD").filter(|it| trusted && !it.is_empty()) {
         return Some(named.into());
     }
     let beside = env::current_exe().ok().and_then(|own| Some(own.parent()?.join("lnetd")));
-    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::var_os("PATH").filter(|_| trusted).unwrap_or_default();
     let in_path = env::split_paths(&path).map(|directory| directory.join("lnetd"));
     beside.into_iter().chain(in_path).find(|it| is_program(it))
+}
+
+/// Whether this process has no more rights than who started it, whose environment may then say what to run and
+/// whom to ask.
+pub(crate) fn is_of_its_user() -> bool {
+    use rustix::process::{getegid, geteuid, getgid, getuid};
+    getuid() == geteuid() && getgid() == getegid()
 }
 
 /// An empty log; the last one makes room.

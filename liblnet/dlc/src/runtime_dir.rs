@@ -4,6 +4,7 @@
 //! and `/tmp/lnet-UID` where there is neither. A node called `NAME` has there `NAME.sock` and, if its
 //! operator wants it, `NAME.status.sock`; a daemon that `lnetctl lnet configure` started logs to `NAME.log`.
 
+use crate::daemon::is_of_its_user;
 use rustix::process::geteuid;
 use std::fmt;
 use std::fs::{self, DirBuilder};
@@ -85,7 +86,8 @@ pub struct RuntimeDir {
 impl RuntimeDir {
     /// The one that the environment names.
     pub fn from_env() -> Self {
-        Self::from_lookup(|name| std::env::var(name).ok(), geteuid().as_raw())
+        let look_up = |name: &str| std::env::var(name).ok().filter(|_| is_of_its_user());
+        Self::from_lookup(look_up, geteuid().as_raw())
     }
 
     /// The same for any user and source of variables.
