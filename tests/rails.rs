@@ -5,12 +5,12 @@ mod support;
 
 use lnet_core::stats::Fate;
 use lnet_node::Node;
-use support::rails::{Rails, Transfer, nid};
+use support::rails::{Rails, Transfer, nids};
 
-/// PUTs that left by each card.
-fn puts_by_card(node: &Node, machine: usize, cards: usize) -> Vec<u64> {
+/// PUTs that left by each interface, or came in by it.
+fn puts(node: &Node, fate: Fate) -> Vec<u64> {
     let nets = node.core().nets();
-    (0..cards).map(|card| nets.ni(nid(machine, card)).unwrap().counters().read(Fate::Sent).put).collect()
+    nids(node).iter().map(|nid| nets.ni(*nid).unwrap().counters().read(fate).put).collect()
 }
 
 /// snd-005, snd-030, dbg-010.
@@ -19,18 +19,40 @@ fn messages_are_spread_evenly_over_four_rails() {
     let cards = 4;
     let Some(rails) = Rails::or_skip(cards, |_| None) else { return };
     rails.transfer(Transfer::Put, 400, 4096, 1);
-    for count in puts_by_card(&rails.near, 0, cards) {
-        assert!((90..=110).contains(&count), "{:?}", puts_by_card(&rails.near, 0, cards));
+    for count in puts(&rails.near, Fate::Sent) {
+        assert!((90..=110).contains(&count), "{:?}", puts(&rails.near, Fate::Sent));
     }
     rails.shutdown();
 }
 
-/// snd-030, snd-035: what is slow has fewer credits left.
+/// snd-030, snd-035: what is slow has fewer credits left, once the sockets have taken all that they hold.
 #[test]
 fn a_rail_four_times_slower_than_its_twin_gets_its_share_and_not_half() {
     let Some(rails) = Rails::or_skip(2, |card| Some(if card == 0 { 100 } else { 400 })) else { return };
-    rails.transfer(Transfer::Put, 200, 256 * 1024, 16);
-    let by_card = puts_by_card(&rails.near, 0, 2);
+    rails.transfer(Transfer::Put, 96, 1 << 20, 16);
+    let by_card = puts(&rails.near, Fate::Sent);
     assert!(by_card[0] * 2 < by_card[1], "{by_card:?}");
+    println!("{by_card:?}");
+    rails.shutdown();
+}
+
+/// cfg-075: both nets of the peer are used, each by the interface on it.
+#[test]
+fn a_peer_on_two_nets_is_sent_to_over_both() {
+    let rails = Rails::on_loopback("tcp(127.0.31.1),tcp1(127.0.32.1)", "tcp(127.0.31.2),tcp1(127.0.32.2)");
+    for how in [Transfer::Put, Transfer::Get] {
+        rails.transfer(how, 100, 4096, 1);
+    }
+    assert_eq!(puts(&rails.near, Fate::Sent), [50, 50]);
+    assert_eq!(puts(&rails.far, Fate::Received), [50, 50]);
+    rails.shutdown();
+}
+
+#[test]
+fn a_peer_of_127_nids_is_sent_to_at_each_of_them() {
+    let far: Vec<String> = (1..=127).map(|card| format!("127.0.34.{card}")).collect();
+    let rails = Rails::on_loopback("tcp(127.0.33.1)", &format!("tcp({})", far.join(",")));
+    rails.transfer(Transfer::Put, 254, 64, 1);
+    assert_eq!(puts(&rails.far, Fate::Received), vec![2; 127]);
     rails.shutdown();
 }

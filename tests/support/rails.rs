@@ -9,6 +9,7 @@ use lnet_core::{EqHandle, EventKind, InsertPosition, MatchId, MdMemory, MdOption
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid};
 use std::fs;
+use std::net::TcpListener;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -49,19 +50,26 @@ impl Rails {
                 ip(&["link", "set", &port, "master", "switch", "up"]);
             }
         }
-        let rails = Self { near, far };
-        rails.introduce(cards);
-        Some(rails)
+        Some(Self::introduced(near, far))
     }
 
-    /// Each machine knows the other as one peer.
-    fn introduce(&self, cards: usize) {
-        for (node, other) in [(&self.near, 1), (&self.far, 0)] {
-            node.core().make_peer(nid(other, 0), true, false).unwrap();
-            for card in 1..cards {
-                node.core().add_peer_nid(nid(other, 0), nid(other, card), true).unwrap();
+    /// Two nodes on the loopback interface, with networks as `LNET_NETWORKS` has them: nothing limits them, and
+    /// every address reaches every other.
+    pub fn on_loopback(near: &str, far: &str) -> Self {
+        let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
+        Self::introduced(node(near, &port), node(far, &port))
+    }
+
+    /// Each node knows the other as one peer.
+    fn introduced(near: Arc<Node>, far: Arc<Node>) -> Self {
+        for (node, other) in [(&near, &far), (&far, &near)] {
+            let nids = nids(other);
+            node.core().make_peer(nids[0], true, false).unwrap();
+            for nid in &nids[1..] {
+                node.core().add_peer_nid(nids[0], *nid, true).unwrap();
             }
         }
+        Self { near, far }
     }
 
     /// Moves `messages` messages of `len` bytes, `in_flight` at once, each known to have arrived.
@@ -75,8 +83,13 @@ impl Rails {
         let eq = near.eq_alloc(1024, None).unwrap();
         let (mine_spec, memory) = spec(&mut mine, 0, Some(eq));
         let md = near.md_bind(mine_spec, memory, false).unwrap();
-        let target =
-            Target { nid: Some(nid(1, 0)), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
+        let target = Target {
+            nid: Some(nids(&self.far)[0]),
+            pid: Pid::LUSTRE,
+            portal: PORTAL,
+            match_bits: 1,
+            offset: 0,
+        };
         let (mut sent, mut arrived) = (0, 0);
         while arrived < messages {
             while sent < messages && sent - arrived < in_flight {
@@ -155,12 +168,22 @@ fn start(machine: usize, switch: &str, megabits: &[Option<u32>]) -> Arc<Node> {
     }
     let networks: Vec<String> = (0..megabits.len()).map(|card| format!("eth{card}")).collect();
     let networks = format!("tcp({})", networks.join(","));
+    node(&networks, "988")
+}
+
+fn node(networks: &str, port: &str) -> Arc<Node> {
     let config = StartConfig::from_lookup(|variable| match variable {
-        "LNET_NETWORKS" => Some(networks.clone()),
+        "LNET_NETWORKS" => Some(networks.to_owned()),
         "LNET_ACCEPT" => Some("all".to_owned()),
+        "LNET_ACCEPT_PORT" => Some(port.to_owned()),
         _ => None,
     });
     Node::start(Pid::LUSTRE, config.unwrap()).unwrap()
+}
+
+/// A node's NIDs but the loopback.
+pub fn nids(node: &Node) -> Vec<Nid> {
+    node.core().nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
 }
 
 /// A setting of IPv4 on an interface of the calling thread's namespace.
