@@ -231,7 +231,10 @@ fn same(ours: &Value, theirs: &serde_yaml::Value) -> bool {
         (Value::Map(entries), Yaml::Null) => entries.is_empty(),
         (Value::Int(number), Yaml::Number(other)) => other.as_i64() == Some(*number),
         (Value::Text(text), Yaml::String(other)) => text == other,
-        (Value::Text(text), Yaml::Number(other)) => *text == other.to_string(),
+        // A name that looks like a number, `0.` or `.nan`, is to them what the same word is alone.
+        (Value::Text(text), Yaml::Number(_)) => {
+            serde_yaml::from_str(text).is_ok_and(|alone: Yaml| format!("{alone:?}") == format!("{theirs:?}"))
+        }
         // The word of lnetctl.
         (Value::Text(text), Yaml::Bool(other)) => text.eq_ignore_ascii_case(&other.to_string()),
         (Value::Quoted(text), Yaml::String(other)) => {
