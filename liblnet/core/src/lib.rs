@@ -11,6 +11,7 @@
 
 mod configure;
 mod core;
+pub mod cpt;
 pub mod credit;
 mod data;
 pub mod event;
