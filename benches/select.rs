@@ -7,7 +7,6 @@ use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
 use lnet_core::{Core, CoreConfig, Errno, Message, Ni, NiTunables};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use std::hint::black_box;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// A driver that sends nothing.
@@ -36,7 +35,7 @@ fn nid(address: u32) -> Nid {
 }
 
 fn node(interfaces: u32) -> Arc<Core> {
-    let core = Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: 1, cpts: NonZeroUsize::MIN });
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
     for i in 0..interfaces {
         core.add_ni(nid(0x0a00_0001 + i), NiTunables::default(), &Idle).unwrap();
     }

@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::memory::{Answer, Md, MdHandle, MdSpec};
 use crate::message::Message;
-use crate::select::{self, Chosen, Explanation, Journey};
+use crate::select::{self, Chosen, Explanation, Journey, Numa};
 use crate::topology::PeerNi;
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
@@ -106,7 +106,7 @@ impl Core {
             None => Err(Errno::Invalid),
             Some(_) if self.is_ending() => Err(Errno::Shutdown),
             Some(_) if outgoing.length > MAX_PAYLOAD => Err(Errno::MessageSize),
-            Some(nid) => self.choose(source, nid),
+            Some(nid) => self.choose_for(source, nid, Some(&md)),
         };
         let chosen = match chosen {
             Ok(chosen) => chosen,
@@ -138,19 +138,35 @@ impl Core {
     /// Which way a message to `destination` goes now. Nothing is noted of it: ask again, and the answer is the
     /// same until something changes.
     pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<Chosen, Errno> {
-        let (peer_ni, journey) = self.journey(source, destination);
-        self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
+        self.choose_for(source, destination, None)
     }
 
     /// The same, and why no other.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
-        let (peer_ni, journey) = self.journey(source, destination);
+        let (peer_ni, journey) = self.journey(source, destination, None);
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }
 
-    fn journey(&self, source: Option<Nid>, destination: Nid) -> (Option<Arc<PeerNi>>, Journey) {
+    /// Which way a message with this memory goes.
+    fn choose_for(&self, source: Option<Nid>, destination: Nid, md: Option<&Md>) -> Result<Chosen, Errno> {
+        let (peer_ni, journey) = self.journey(source, destination, md);
+        self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
+    }
+
+    fn journey(
+        &self,
+        source: Option<Nid>,
+        destination: Nid,
+        md: Option<&Md>,
+    ) -> (Option<Arc<PeerNi>>, Journey<'_>) {
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
-        (peer_ni, Journey { source, destination, compare_queued_bytes: false })
+        let numa = self.config.cpts.tells_apart().then(|| Numa {
+            cpts: &self.config.cpts,
+            range: self.settings().numa_range,
+            placement: self.config.placement.as_deref(),
+            memory: md.and_then(|md| md.memory().slice(0, md.memory().len()).next()).map(|run| run.address),
+        });
+        (peer_ni, Journey { source, destination, compare_queued_bytes: false, numa })
     }
 }
 

@@ -33,6 +33,7 @@ mod sync;
 pub mod topology;
 
 pub use crate::core::{Core, CoreConfig};
+pub use cpt::{CptTable, Placement};
 pub use data::Target;
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use lnet_wire::Errno;

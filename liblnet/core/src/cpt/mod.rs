@@ -35,7 +35,7 @@ pub struct CptTable {
 }
 
 /// Where memory and threads are. Answers may be out of date as soon as they are given: they are hints.
-pub trait Placement: Send + Sync {
+pub trait Placement: std::fmt::Debug + Send + Sync {
     /// The NUMA node that has the page with this address; `None` where that is not known, as for a page that
     /// nobody has touched yet. The memory is not touched. A system call.
     fn node_of_memory(&self, address: usize) -> Option<u32>;
@@ -127,4 +127,4 @@ impl Default for CptTable {
 
 #[cfg(all(test, not(loom)))]
 #[path = "cpt_tests.rs"]
-mod tests;
+pub(crate) mod tests;

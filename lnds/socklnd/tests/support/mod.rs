@@ -71,11 +71,7 @@ pub struct Node {
 impl Node {
     pub fn start(nid: Nid, config: SocklndConfig) -> Self {
         let driver = Socklnd::new(config);
-        let core = Core::new(CoreConfig {
-            pid: Pid::LUSTRE,
-            interface_cookie: COOKIES.fetch_add(1, Ordering::Relaxed),
-            cpts: NonZeroUsize::MIN,
-        });
+        let core = Core::new(CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)));
         let (sender, events) = channel();
         let handler = move |event: &Event| {
             let _ = sender.send(*event);
