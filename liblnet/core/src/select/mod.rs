@@ -188,3 +188,6 @@ fn peer_nis(
 #[cfg(all(test, not(loom)))]
 #[path = "select_tests.rs"]
 mod tests;
+
+#[cfg(all(test, not(loom)))]
+mod numa_tests;
