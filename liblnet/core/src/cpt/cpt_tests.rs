@@ -63,6 +63,7 @@ fn distances_are_the_largest_between_the_nodes_of_two_partitions() {
     let halves = by(&four_nodes(), "N 0[0,1] 1[2,3]").unwrap();
     assert_eq!(halves.distance(Some(0), Some(0)), 16);
     assert_eq!(halves.distance(Some(0), Some(1)), 22);
+    assert_eq!(halves.to_string(), "0: 0:16 1:22\n1: 0:22 1:16");
     assert!(halves.tells_apart());
     assert!(!by(&four_nodes(), "N 0[0-3]").unwrap().tells_apart());
     assert!(!CptTable::uniform(count(4)).tells_apart());

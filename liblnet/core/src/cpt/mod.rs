@@ -118,6 +118,19 @@ impl CptTable {
     }
 }
 
+/// A line for each partition with the distances to all: `0: 0:10 1:21`.
+impl std::fmt::Display for CptTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (from, _) in (0_u32..).zip(&self.cpts) {
+            write!(f, "{}{from}:", if from > 0 { "\n" } else { "" })?;
+            for (to, _) in (0_u32..).zip(&self.cpts) {
+                write!(f, " {to}:{}", self.distance(Some(from), Some(to)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Default for CptTable {
     /// One partition.
     fn default() -> Self {
