@@ -2,9 +2,9 @@
 
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
-use crate::memory::{Answer, Md, MdHandle, MdSpec};
+use crate::memory::{Answer, Md, MdHandle, MdSpec, Near};
 use crate::message::Message;
-use crate::select::{self, Chosen, Explanation, Journey, Numa};
+use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
 use crate::topology::PeerNi;
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
@@ -164,9 +164,21 @@ impl Core {
             cpts: &self.config.cpts,
             range: self.settings().numa_range,
             placement: self.config.placement.as_deref(),
-            memory: md.and_then(|md| md.memory().slice(0, md.memory().len()).next()).map(|run| run.address),
+            origin: md.map_or(Origin::Thread, |md| self.origin(md)),
         });
         (peer_ni, Journey { source, destination, compare_queued_bytes: false, numa })
+    }
+}
+
+impl Core {
+    /// Where the path of a message with this memory begins (behaviour sheet 2.4).
+    fn origin(&self, md: &Md) -> Origin {
+        let first = |md: &Md| md.memory().first().map_or(Origin::Thread, Origin::Memory);
+        match md.memory().near() {
+            None => first(md),
+            Some(Near::Cpt(cpt)) => Origin::Cpt(cpt),
+            Some(Near::Md(bulk)) => self.mds.get(bulk.place()).map_or_else(|| first(md), |bulk| first(&bulk)),
+        }
     }
 }
 

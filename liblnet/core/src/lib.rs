@@ -37,7 +37,7 @@ pub use cpt::{CptTable, Placement};
 pub use data::Target;
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use lnet_wire::Errno;
-pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle};
+pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
 pub use message::Message;
 pub use portal::{InsertPosition, MatchId};
 pub use settings::Settings;

@@ -69,7 +69,7 @@ impl CptTable {
         // Memory without CPUs belongs to the partition that is nearest.
         for node in &hardware.nodes {
             let nearest = numbered().min_by_key(|(_, cpt)| between(&[node.id], &cpt.nodes));
-            of_node.entry(node.id).or_insert(nearest.map_or(0, |(i, _)| i));
+            of_node.entry(node.id).or_insert_with(|| nearest.map_or(0, |(i, _)| i));
         }
         let distances = cpts.iter().flat_map(|a| cpts.iter().map(|b| between(&a.nodes, &b.nodes))).collect();
         let farthest = hardware.farthest();

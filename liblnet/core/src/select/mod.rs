@@ -11,7 +11,7 @@ mod numa;
 pub use candidates::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
 pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
-pub use numa::Numa;
+pub use numa::{Numa, Origin};
 
 use crate::topology::{Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
 use lnet_wire::{Errno, Nid};

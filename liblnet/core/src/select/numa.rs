@@ -14,8 +14,19 @@ pub struct Numa<'a> {
     pub range: u32,
     /// Who knows where memory and threads are.
     pub placement: Option<&'a dyn Placement>,
-    /// Address of the first byte of the message's memory, if it has any.
-    pub memory: Option<usize>,
+    /// From where.
+    pub origin: Origin,
+}
+
+/// Where a message's path begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Where the page with this address is; where this thread runs if nobody knows.
+    Memory(usize),
+    /// In this CPU partition.
+    Cpt(u32),
+    /// Where this thread runs: there is no memory.
+    Thread,
 }
 
 impl<'a> Numa<'a> {
@@ -27,13 +38,14 @@ impl<'a> Numa<'a> {
         (differ && !in_range).then(|| Distances { cpts: self.cpts, range: self.range, from: self.cpt() })
     }
 
-    /// The partition of the memory's NUMA node; that of this thread where there is no memory, or nobody knows
-    /// where it is.
     fn cpt(self) -> Option<u32> {
-        let placement = self.placement?;
-        let of_memory = || self.cpts.of_node(placement.node_of_memory(self.memory?)?);
-        let of_thread = || self.cpts.of_cpu(placement.cpu_of_this_thread()?);
-        of_memory().or_else(of_thread)
+        let of_memory = |address| self.cpts.of_node(self.placement?.node_of_memory(address)?);
+        let of_thread = || self.cpts.of_cpu(self.placement?.cpu_of_this_thread()?);
+        match self.origin {
+            Origin::Memory(address) => of_memory(address).or_else(of_thread),
+            Origin::Cpt(cpt) => Some(cpt),
+            Origin::Thread => of_thread(),
+        }
     }
 }
 

@@ -32,8 +32,8 @@ impl Placement for MadeUp {
     }
 }
 
-const fn on_node(node: usize) -> Option<usize> {
-    Some(node << 32)
+const fn on_node(node: usize) -> Origin {
+    Origin::Memory(node << 32)
 }
 
 /// A node whose interfaces `10.0.0.1@tcp`, `10.0.0.2@tcp` and so on have devices in these partitions.
@@ -100,7 +100,9 @@ fn the_interfaces_nearest_to_the_memory_are_used_in_turn() {
         (EVERYWHERE, on_node(1), u32::MAX, vec![1, 2, 3, 4]),
         // Where the memory is unknown, or there is none, the thread counts.
         (EVERYWHERE, on_node(9), 0, vec![4]),
-        (EVERYWHERE, None, 0, vec![4]),
+        (EVERYWHERE, Origin::Thread, 0, vec![4]),
+        (EVERYWHERE, Origin::Cpt(1), 0, vec![2]),
+        (EVERYWHERE, Origin::Cpt(4), 0, vec![1, 2, 3, 4]),
         // A device whose place is unknown is as far as can be.
         (lone, on_node(0), 0, vec![1]),
         (lone, on_node(1), 0, vec![1, 3]),
@@ -108,12 +110,12 @@ fn the_interfaces_nearest_to_the_memory_are_used_in_turn() {
         (across, on_node(1), 0, vec![1, 2]),
         ([None; 4], on_node(0), 0, vec![1, 2, 3, 4]),
     ];
-    for (devices, memory, range, want) in table {
-        let numa = Numa { cpts: &cpts, range, placement: Some(&placement), memory };
-        assert_eq!(used(&nets(&devices), numa), want, "{devices:?} {memory:?} {range}");
+    for (devices, origin, range, want) in table {
+        let numa = Numa { cpts: &cpts, range, placement: Some(&placement), origin };
+        assert_eq!(used(&nets(&devices), numa), want, "{devices:?} {origin:?} {range}");
     }
     // Nobody to ask.
-    let numa = Numa { cpts: &cpts, range: 0, placement: None, memory: on_node(0) };
+    let numa = Numa { cpts: &cpts, range: 0, placement: None, origin: on_node(0) };
     assert_eq!(used(&nets(&EVERYWHERE), numa), [1, 2, 3, 4]);
 }
 
@@ -132,7 +134,7 @@ fn nobody_asks_where_memory_is_when_that_decides_nothing() {
     ];
     for (devices, range, want) in table {
         let placement = MadeUp::default();
-        let numa = Numa { cpts: &cpts, range, placement: Some(&placement), memory: on_node(0) };
+        let numa = Numa { cpts: &cpts, range, placement: Some(&placement), origin: on_node(0) };
         chosen(&nets(devices), numa, 1);
         let asked = placement.asked.load(Ordering::Relaxed) > 0;
         assert_eq!(asked, want, "{devices:?} {range}");
@@ -144,7 +146,7 @@ fn nobody_asks_where_memory_is_when_that_decides_nothing() {
 fn an_interface_far_away_is_used_when_the_near_one_is_sick() {
     let cpts = by_nodes();
     let placement = MadeUp::default();
-    let numa = Numa { cpts: &cpts, range: 0, placement: Some(&placement), memory: on_node(0) };
+    let numa = Numa { cpts: &cpts, range: 0, placement: Some(&placement), origin: on_node(0) };
     let nets = nets(&EVERYWHERE);
     let near = nets.ni(nid("10.0.0.1@tcp")).unwrap();
     near.set_health(999);
@@ -160,7 +162,7 @@ fn distance_does_not_choose_among_a_peers_interfaces() {
     let cpts = by_nodes();
     let placement = MadeUp::default();
     for node in 0..4 {
-        let numa = Numa { cpts: &cpts, range: 0, placement: Some(&placement), memory: on_node(node) };
+        let numa = Numa { cpts: &cpts, range: 0, placement: Some(&placement), origin: on_node(node) };
         let (own, its) = chosen(&nets(&EVERYWHERE), numa, 10);
         assert_eq!(own, [(format!("10.0.0.{}@tcp", node + 1), 10)].into());
         assert_eq!(its, [("10.0.1.1@tcp".to_owned(), 5), ("10.0.1.2@tcp".to_owned(), 5)].into());
@@ -172,7 +174,7 @@ fn an_explanation_tells_the_distances() {
     let cpts = by_nodes();
     let placement = MadeUp::default();
     let (_table, peer_ni) = peer();
-    let numa = Numa { cpts: &cpts, range: 12, placement: Some(&placement), memory: on_node(1) };
+    let numa = Numa { cpts: &cpts, range: 12, placement: Some(&placement), origin: on_node(1) };
     let destination = peer_ni.nid();
     let journey = Journey { source: None, destination, compare_queued_bytes: false, numa: Some(numa) };
     let explanation = explain(&nets(&EVERYWHERE), Some(&peer_ni), journey).unwrap();

@@ -14,7 +14,6 @@ use socklnd::proto::{ConnectionType, Version, acceptor};
 use socklnd::{AcceptFrom, Socklnd, SocklndConfig, SocklndCounters};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
