@@ -143,30 +143,36 @@ impl Core {
 
     /// The same, and why no other.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
-        let (peer_ni, journey) = self.journey(source, destination, None);
+        let numa = self.numa(None);
+        let (peer_ni, journey) = self.journey(source, destination, numa.as_ref());
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }
 
     /// Which way a message with this memory goes.
     fn choose_for(&self, source: Option<Nid>, destination: Nid, md: Option<&Md>) -> Result<Chosen, Errno> {
-        let (peer_ni, journey) = self.journey(source, destination, md);
+        let numa = self.numa(md);
+        let (peer_ni, journey) = self.journey(source, destination, numa.as_ref());
         self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
     }
 
-    fn journey(
+    fn journey<'a>(
         &self,
         source: Option<Nid>,
         destination: Nid,
-        md: Option<&Md>,
-    ) -> (Option<Arc<PeerNi>>, Journey<'_>) {
+        numa: Option<&'a Numa<'a>>,
+    ) -> (Option<Arc<PeerNi>>, Journey<'a>) {
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
-        let numa = self.config.cpts.tells_apart().then(|| Numa {
+        (peer_ni, Journey { source, destination, compare_queued_bytes: false, numa })
+    }
+
+    /// What distances to a message's memory are taken by, where they differ.
+    fn numa(&self, md: Option<&Md>) -> Option<Numa<'_>> {
+        self.config.cpts.tells_apart().then(|| Numa {
             cpts: &self.config.cpts,
             range: self.settings().numa_range,
             placement: self.config.placement.as_deref(),
             origin: md.map_or(Origin::Thread, |md| self.origin(md)),
-        });
-        (peer_ni, Journey { source, destination, compare_queued_bytes: false, numa })
+        })
     }
 }
 

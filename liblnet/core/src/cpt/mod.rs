@@ -32,6 +32,7 @@ pub struct CptTable {
     /// Row by row.
     distances: Vec<u32>,
     farthest: u32,
+    tells_apart: bool,
 }
 
 /// Where memory and threads are. Answers may be out of date as soon as they are given: they are hints.
@@ -49,7 +50,8 @@ impl CptTable {
     pub fn uniform(cpts: NonZeroUsize) -> Self {
         let cpts = vec![Cpt::default(); cpts.get()];
         let distances = vec![LOCAL_DISTANCE; cpts.len() * cpts.len()];
-        Self { cpts, of_cpu: BTreeMap::new(), of_node: BTreeMap::new(), distances, farthest: LOCAL_DISTANCE }
+        let (of_cpu, of_node) = (BTreeMap::new(), BTreeMap::new());
+        Self { cpts, of_cpu, of_node, distances, farthest: LOCAL_DISTANCE, tells_apart: false }
     }
 
     /// The partitions of `hardware` (NU-1).
@@ -71,9 +73,11 @@ impl CptTable {
             let nearest = numbered().min_by_key(|(_, cpt)| between(&[node.id], &cpt.nodes));
             of_node.entry(node.id).or_insert_with(|| nearest.map_or(0, |(i, _)| i));
         }
-        let distances = cpts.iter().flat_map(|a| cpts.iter().map(|b| between(&a.nodes, &b.nodes))).collect();
+        let distances: Vec<u32> =
+            cpts.iter().flat_map(|a| cpts.iter().map(|b| between(&a.nodes, &b.nodes))).collect();
         let farthest = hardware.farthest();
-        Ok(Self { cpts, of_cpu, of_node, distances, farthest })
+        let tells_apart = distances.iter().any(|distance| *distance != farthest);
+        Ok(Self { cpts, of_cpu, of_node, distances, farthest, tells_apart })
     }
 
     /// How many there are.
@@ -103,8 +107,8 @@ impl CptTable {
     }
 
     /// Whether distances differ at all.
-    pub fn tells_apart(&self) -> bool {
-        self.distances.iter().any(|distance| *distance != self.farthest)
+    pub const fn tells_apart(&self) -> bool {
+        self.tells_apart
     }
 
     /// The partition of a NUMA node: one for each, always the same (NU-3).

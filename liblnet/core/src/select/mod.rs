@@ -27,7 +27,7 @@ pub struct Journey<'a> {
     /// Whether peers' queued bytes count before their credits (snd-035); the kernel does not compare them.
     pub compare_queued_bytes: bool,
     /// What tells how far interfaces are from the memory; `None` where all are equally far.
-    pub numa: Option<Numa<'a>>,
+    pub numa: Option<&'a Numa<'a>>,
 }
 
 /// Where a message goes.
@@ -141,8 +141,9 @@ fn shared_nets<'a>(
 }
 
 fn best_local_ni<'a>(net: &'a Net, journey: Journey<'_>) -> Option<&'a Arc<Ni>> {
-    match net.nis() {
-        [only] => Some(only),
+    match (net.nis(), journey.numa) {
+        ([only], _) => Some(only),
+        (nis, None) => best(nis.iter().map(|ni| (local_ni(ni, 0), ni))).map(|(_, ni)| ni),
         _ => best(local_nis(net, journey)).map(|(_, ni)| ni),
     }
 }
@@ -153,17 +154,18 @@ fn local_nis<'a>(
     journey: Journey<'_>,
 ) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {
     let distances = journey.numa.and_then(|numa| numa.distances(net.nis()));
-    net.nis().iter().map(move |ni| {
-        let candidate = LocalNiCandidate {
-            fatal: ni.is_fatal(),
-            health: ni.health(),
-            priority: ni.priority(),
-            distance: distances.map_or(0, |distances| distances.to(ni)),
-            credits: ni.credits().0,
-            sequence: ni.sequence(),
-        };
-        (candidate, ni)
-    })
+    net.nis().iter().map(move |ni| (local_ni(ni, distances.map_or(0, |distances| distances.to(ni))), ni))
+}
+
+fn local_ni(ni: &Ni, distance: u32) -> LocalNiCandidate {
+    LocalNiCandidate {
+        fatal: ni.is_fatal(),
+        health: ni.health(),
+        priority: ni.priority(),
+        distance,
+        credits: ni.credits().0,
+        sequence: ni.sequence(),
+    }
 }
 
 /// A peer's interfaces on a net, the primary one first.

@@ -31,14 +31,15 @@ pub enum Origin {
 
 impl<'a> Numa<'a> {
     /// The distances of these interfaces, if they can differ; only then is anybody asked where the memory is.
-    pub(super) fn distances(self, nis: &[Arc<Ni>]) -> Option<Distances<'a>> {
+    #[cold]
+    pub(super) fn distances(&self, nis: &[Arc<Ni>]) -> Option<Distances<'a>> {
         let (first, others) = nis.split_first()?;
         let differ = others.iter().any(|ni| ni.config().device_cpt != first.config().device_cpt);
         let in_range = self.range >= self.cpts.farthest();
         (differ && !in_range).then(|| Distances { cpts: self.cpts, range: self.range, from: self.cpt() })
     }
 
-    fn cpt(self) -> Option<u32> {
+    fn cpt(&self) -> Option<u32> {
         let of_memory = |address| self.cpts.of_node(self.placement?.node_of_memory(address)?);
         let of_thread = || self.cpts.of_cpu(self.placement?.cpu_of_this_thread()?);
         match self.origin {
@@ -59,6 +60,7 @@ pub(super) struct Distances<'a> {
 
 impl Distances<'_> {
     /// To the device of an interface, not below the range.
+    #[inline(never)]
     pub(super) fn to(&self, ni: &Ni) -> u32 {
         self.cpts.distance(self.from, ni.config().device_cpt).max(self.range)
     }
