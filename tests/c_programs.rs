@@ -18,8 +18,20 @@ use std::process::{Command, Output};
 
 const STRICT: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
 /// What is also run with the tools that watch the memory.
-const PROGRAMS: [&str; 8] =
-    ["nidstr", "api_errors", "loopback", "threads", "two_nodes", "cyaml", "dlc", "control"];
+/// One test for each program and tool, so that they run beside each other and a failure names the program.
+macro_rules! under_tools {
+    ($($program:ident)*) => {
+        mod valgrind_finds_nothing_in {
+            $(#[test] fn $program() { super::under_valgrind(stringify!($program)); })*
+        }
+
+        mod the_address_sanitizer_finds_nothing_in {
+            $(#[test] fn $program() { super::under_the_sanitizer(stringify!($program)); })*
+        }
+    };
+}
+
+under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls);
 
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
@@ -84,15 +96,27 @@ fn control_commands_change_and_tell_the_configuration() {
 }
 
 #[test]
+fn calls_that_wait_are_refused_in_an_event_handler() {
+    run("handler_calls", &[], &[]);
+}
+
+#[test]
+fn a_child_of_fork_is_neither_taken_for_its_parents_node_nor_takes_it_down() {
+    run("forked", &[], &[]);
+}
+
+#[test]
 fn yaml_trees_are_made_read_printed_and_freed() {
     run("cyaml", &[], &[]);
 }
 
+/// cfg-005, cfg-015.
 #[test]
 fn every_dlc_call_acts_on_the_node_of_its_process() {
     run("dlc", &[], &[]);
 }
 
+/// cfg-005, dbg-080.
 #[test]
 fn the_c_programs_use_every_function_of_liblnetconfig() {
     let source: String = ["cyaml.c", "dlc.c"]
@@ -165,8 +189,7 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
     }
 }
 
-#[test]
-fn valgrind_finds_nothing() {
+fn under_valgrind(program: &str) {
     if !installed("valgrind") {
         println!("skipped: no valgrind");
         return;
@@ -183,15 +206,12 @@ fn valgrind_finds_nothing() {
         "--errors-for-leak-kinds=definite",
         &suppressions,
     ];
-    for program in PROGRAMS {
-        run(program, &["-DUNDER_VALGRIND"], &valgrind);
-    }
+    run(program, &["-DUNDER_VALGRIND"], &valgrind);
 }
 
-#[test]
-fn the_address_sanitizer_finds_nothing() {
+fn under_the_sanitizer(program: &str) {
     let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    let probe = out_dir("asan").join("probe");
+    let probe = out_dir(&format!("asan-{program}")).join("probe");
     let source = probe.with_extension("c");
     fs::write(&source, "int main(void) { return 0; }\n").unwrap();
     let built = Command::new("gcc").args(flags).arg(&source).arg("-o").arg(&probe).status();
@@ -200,9 +220,7 @@ fn the_address_sanitizer_finds_nothing() {
         println!("skipped: the address sanitizer does not work here");
         return;
     }
-    for program in PROGRAMS {
-        run(program, &flags, &[]);
-    }
+    run(program, &flags, &[]);
 }
 
 /// Compiles `c-tests/PROGRAM.c` and runs it, with `wrapper` before it.

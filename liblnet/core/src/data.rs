@@ -5,7 +5,7 @@ use crate::event::{Event, EventKind, EventParty};
 use crate::memory::{Answer, Md, MdHandle, MdSpec, Near};
 use crate::message::Message;
 use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
-use crate::topology::PeerNi;
+use crate::topology::PeerTable;
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
 use std::sync::Arc;
@@ -141,28 +141,25 @@ impl Core {
         self.choose_for(source, destination, None)
     }
 
-    /// The same, and why no other.
+    /// The same, and why no other. A NID that is not known is taken for a peer of one rail, and is not
+    /// remembered.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let numa = self.numa(None);
-        let (peer_ni, journey) = self.journey(source, destination, numa.as_ref());
+        let journey = Journey { source, destination, compare_queued_bytes: false, numa: numa.as_ref() };
+        let stranger = PeerTable::new();
+        let peer_ni = (!destination.is_loopback()).then(|| {
+            let known = self.peers.get(destination);
+            known.unwrap_or_else(|| stranger.get_or_add(destination, self.peer_credits(destination)))
+        });
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }
 
     /// Which way a message with this memory goes.
     fn choose_for(&self, source: Option<Nid>, destination: Nid, md: Option<&Md>) -> Result<Chosen, Errno> {
         let numa = self.numa(md);
-        let (peer_ni, journey) = self.journey(source, destination, numa.as_ref());
-        self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
-    }
-
-    fn journey<'a>(
-        &self,
-        source: Option<Nid>,
-        destination: Nid,
-        numa: Option<&'a Numa<'a>>,
-    ) -> (Option<Arc<PeerNi>>, Journey<'a>) {
+        let journey = Journey { source, destination, compare_queued_bytes: false, numa: numa.as_ref() };
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
-        (peer_ni, Journey { source, destination, compare_queued_bytes: false, numa })
+        self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
     }
 
     /// What distances to a message's memory are taken by, where they differ.

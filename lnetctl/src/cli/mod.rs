@@ -16,7 +16,7 @@ pub use globals::{Format, Globals, GlobalsError};
 pub use lnet::Lnet;
 pub use net::{Net, NetAdd, NetDel, NetSet, NetShow};
 pub use others::{CptOfNid, Debug, Fault, Global, Numa, PeerCredits, Stats};
-pub use peer::{Peer, PeerAdd, PeerDel, PeerSet, PeerShow};
+pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
 pub use set::{Routing, Set, Value};
@@ -56,7 +56,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXIT_STATUS: &str = "\
+pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 when everything went well; 255 for something on the command line that cannot be read; \
 256 - N for error N of the system, such as 239 for EEXIST; 1 after --help of a command (0 for import, \
 export, ping and discover).";

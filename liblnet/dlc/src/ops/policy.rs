@@ -43,6 +43,7 @@ pub fn add(
         Err(errno) => {
             let remedy = match errno {
                 Errno::Already => "; there is such a rule with the same action, see 'lnetctl udsp show'",
+                Errno::Invalid => "; a rule with rte has dst, too",
                 _ => "",
             };
             let text = format!("cannot add the rule: {}{remedy}", reason(errno));
@@ -171,6 +172,7 @@ mod tests {
     const NET: Option<&str> = Some("tcp1");
     const NA: Option<&str> = Some("NA");
 
+    /// cfg-095, cfg-110, cfg-115, cfg-120, cfg-155.
     #[test]
     fn each_combination_has_its_action_or_is_refused() {
         use RuleAction::{PreferredList, Priority, Suited};
