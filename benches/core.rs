@@ -9,13 +9,12 @@ use lnet_core::{
 use lnet_wire::{Body, Header, Nid, Pid};
 use lolnd::Lolnd;
 use std::hint::black_box;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 const PORTAL: u32 = 5;
 
 fn node() -> Arc<Core> {
-    let core = Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: 1, cpts: NonZeroUsize::MIN });
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
     core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
     core
 }

@@ -3,8 +3,9 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use lnet_core::cpt::{Hardware, Layout, NumaNode, Pattern};
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
-use lnet_core::{Core, CoreConfig, Errno, Message, Ni, NiTunables};
+use lnet_core::{Core, CoreConfig, CptTable, Errno, Message, Ni, NiConfig, NiTunables, Placement};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -36,9 +37,40 @@ fn nid(address: u32) -> Nid {
 }
 
 fn node(interfaces: u32) -> Arc<Core> {
-    let core = Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: 1, cpts: NonZeroUsize::MIN });
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
     for i in 0..interfaces {
         core.add_ni(nid(0x0a00_0001 + i), NiTunables::default(), &Idle).unwrap();
+    }
+    core
+}
+
+/// Threads run on the second of four NUMA nodes.
+#[derive(Debug)]
+struct SecondNode;
+
+impl Placement for SecondNode {
+    fn node_of_memory(&self, _: usize) -> Option<u32> {
+        Some(1)
+    }
+
+    fn cpu_of_this_thread(&self) -> Option<u32> {
+        Some(1)
+    }
+}
+
+/// A machine of four NUMA nodes with an interface on each.
+fn numa_node() -> Arc<Core> {
+    let distances = |id| (0..4).map(|other| if other == id { 10 } else { 21 }).collect();
+    let nodes = (0..4).map(|id| NumaNode { id, cpus: vec![id], distances: distances(id) }).collect();
+    let hardware = Hardware { nodes, threads_per_core: NonZeroUsize::MIN };
+    let core = Core::new(CoreConfig {
+        cpts: CptTable::new(&hardware, &Layout::Pattern(Pattern::EachNode)).unwrap(),
+        placement: Some(Arc::new(SecondNode)),
+        ..CoreConfig::new(Pid::LUSTRE, 1)
+    });
+    for i in 0..4 {
+        let config = NiConfig { device_cpt: Some(i), ..NiConfig::default() };
+        core.add_ni(nid(0x0a00_0001 + i), config, &Idle).unwrap();
     }
     core
 }
@@ -66,6 +98,11 @@ fn choice(c: &mut Criterion) {
     let core = node(4);
     peer(&core, 0x0b00_0001, 4);
     group.bench_function("4 x 4", |b| b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap()));
+    let on_numa = numa_node();
+    peer(&on_numa, 0x0b00_0001, 4);
+    group.bench_function("4 x 4, by distance", |b| {
+        b.iter(|| on_numa.choose(None, black_box(nid(0x0b00_0001))).unwrap());
+    });
     group.bench_function("4 x 4, source given", |b| {
         b.iter(|| core.choose(Some(nid(0x0a00_0001)), black_box(nid(0x0b00_0001))).unwrap());
     });

@@ -5,7 +5,7 @@ use crate::entry::{entry, not_null};
 use crate::me::auto_unlink;
 use crate::types::{COOKIE_NONE, EnumUnlink, lnet_handle_md, lnet_handle_me, lnet_kiov, lnet_md};
 use lnet_core::memory::MemRange;
-use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec};
+use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Near};
 use std::ffi::c_int;
 
 /// Fragments of one MD (`LNET_MAX_IOV`).
@@ -111,6 +111,10 @@ unsafe fn parse(md: &lnet_md) -> Result<(MdSpec, MdMemory), Errno> {
         MdMemory::scattered(runs).ok_or(Errno::Invalid)?
     } else {
         MdMemory::contiguous(md.start as usize, md.length)
+    };
+    let memory = match options.has(MdOptions::BULK_HANDLE) {
+        true => memory.with_near(Near::Md(MdHandle::from_cookie(md.bulk_handle.cookie))),
+        false => memory,
     };
 
     let max_size_is_wrong = u32::try_from(md.max_size).map_or(true, |max| max > memory.len());

@@ -1,6 +1,7 @@
 //! One LNet node without its threads: what it consists of, its start and its end.
 
 use crate::configure::Configured;
+use crate::cpt::{CptTable, Placement};
 use crate::event::EventQueue;
 use crate::fault::FailRules;
 use crate::lnd::{Driver, Upcalls};
@@ -14,12 +15,11 @@ use crate::topology::{Distance, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTabl
 use arc_swap::ArcSwap;
 use lnet_wire::Errno;
 use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// What a node is given at its start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CoreConfig {
     /// The process id of every interface.
     pub pid: Pid,
@@ -27,7 +27,16 @@ pub struct CoreConfig {
     /// wall clock in nanoseconds.
     pub interface_cookie: u64,
     /// CPU partitions.
-    pub cpts: NonZeroUsize,
+    pub cpts: CptTable,
+    /// Who knows where memory and threads are; asked only where distances differ.
+    pub placement: Option<Arc<dyn Placement>>,
+}
+
+impl CoreConfig {
+    /// One partition on a machine of which nothing is known.
+    pub fn new(pid: Pid, interface_cookie: u64) -> Self {
+        Self { pid, interface_cookie, cpts: CptTable::default(), placement: None }
+    }
 }
 
 /// An LNet node: a value, of which a process may hold several. All methods may be called from any thread.
@@ -76,8 +85,13 @@ impl Core {
     }
 
     /// How many CPU partitions the node has.
-    pub const fn cpts(&self) -> usize {
-        self.config.cpts.get()
+    pub fn cpts(&self) -> usize {
+        self.config.cpts.count().get()
+    }
+
+    /// The CPU partitions.
+    pub const fn cpt_table(&self) -> &CptTable {
+        &self.config.cpts
     }
 
     /// The nets that the node is on now.
@@ -107,7 +121,7 @@ impl Core {
         if self.configured.routes.load().lead_to(nid.net()) {
             return Err(Errno::TooManyUsers);
         }
-        let ni = Arc::new(Ni::new(nid, config.into(), self.config.cpts)?);
+        let ni = Arc::new(Ni::new(nid, config.into(), self.config.cpts.count())?);
         let nets = self.nets().with(Arc::clone(&ni))?;
         // The driver may call up as soon as it is started, so the interface must be known before.
         let before = self.nets.swap(Arc::new(nets));

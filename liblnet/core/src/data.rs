@@ -2,10 +2,10 @@
 
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
-use crate::memory::{Answer, Md, MdHandle, MdSpec};
+use crate::memory::{Answer, Md, MdHandle, MdSpec, Near};
 use crate::message::Message;
-use crate::select::{self, Chosen, Explanation, Journey};
-use crate::topology::{PeerNi, PeerTable};
+use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
+use crate::topology::PeerTable;
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Core {
             None => Err(Errno::Invalid),
             Some(_) if self.is_ending() => Err(Errno::Shutdown),
             Some(_) if outgoing.length > MAX_PAYLOAD => Err(Errno::MessageSize),
-            Some(nid) => self.choose(source, nid),
+            Some(nid) => self.choose_for(source, nid, Some(&md)),
         };
         let chosen = match chosen {
             Ok(chosen) => chosen,
@@ -138,14 +138,14 @@ impl Core {
     /// Which way a message to `destination` goes now. Nothing is noted of it: ask again, and the answer is the
     /// same until something changes.
     pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<Chosen, Errno> {
-        let (peer_ni, journey) = self.journey(source, destination);
-        self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
+        self.choose_for(source, destination, None)
     }
 
     /// The same, and why no other. A NID that is not known is taken for a peer of one rail, and is not
     /// remembered.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
-        let journey = Journey { source, destination, compare_queued_bytes: false };
+        let numa = self.numa(None);
+        let journey = Journey { source, destination, compare_queued_bytes: false, numa: numa.as_ref() };
         let stranger = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
             let known = self.peers.get(destination);
@@ -154,9 +154,34 @@ impl Core {
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }
 
-    fn journey(&self, source: Option<Nid>, destination: Nid) -> (Option<Arc<PeerNi>>, Journey) {
+    /// Which way a message with this memory goes.
+    fn choose_for(&self, source: Option<Nid>, destination: Nid, md: Option<&Md>) -> Result<Chosen, Errno> {
+        let numa = self.numa(md);
+        let journey = Journey { source, destination, compare_queued_bytes: false, numa: numa.as_ref() };
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
-        (peer_ni, Journey { source, destination, compare_queued_bytes: false })
+        self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
+    }
+
+    /// What distances to a message's memory are taken by, where they differ.
+    fn numa(&self, md: Option<&Md>) -> Option<Numa<'_>> {
+        self.config.cpts.tells_apart().then(|| Numa {
+            cpts: &self.config.cpts,
+            range: self.settings().numa_range,
+            placement: self.config.placement.as_deref(),
+            origin: md.map_or(Origin::Thread, |md| self.origin(md)),
+        })
+    }
+}
+
+impl Core {
+    /// Where the path of a message with this memory begins (behaviour sheet 2.4).
+    fn origin(&self, md: &Md) -> Origin {
+        let first = |md: &Md| md.memory().first().map_or(Origin::Thread, Origin::Memory);
+        match md.memory().near() {
+            None => first(md),
+            Some(Near::Cpt(cpt)) => Origin::Cpt(cpt),
+            Some(Near::Md(bulk)) => self.mds.get(bulk.place()).map_or_else(|| first(md), |bulk| first(&bulk)),
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod configure;
 mod core;
+pub mod cpt;
 pub mod credit;
 mod data;
 pub mod event;
@@ -32,10 +33,11 @@ mod sync;
 pub mod topology;
 
 pub use crate::core::{Core, CoreConfig};
+pub use cpt::{CptTable, Placement};
 pub use data::Target;
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use lnet_wire::Errno;
-pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle};
+pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
 pub use message::Message;
 pub use portal::{InsertPosition, MatchId};
 pub use settings::Settings;

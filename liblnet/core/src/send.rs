@@ -14,7 +14,6 @@ use crate::stats::Fate;
 use lnet_wire::Errno;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// What is to be done next with a message.
@@ -92,7 +91,7 @@ impl Core {
             }
             if !message.held.ni {
                 message.held.ni = true;
-                match ni.tx(self.cpt_of(&message)).take(message, 0) {
+                match ni.tx(message.next_hop.nid).take(message, 0) {
                     Some(granted) => message = granted,
                     None => return,
                 }
@@ -111,7 +110,7 @@ impl Core {
     fn finish(&self, mut message: Box<Message>, result: Result<(), Errno>, steps: &mut Steps) {
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
-        let cpt = self.cpt_of(&message);
+        let next_hop = message.next_hop.nid;
         let bytes = message.wire_len();
         let held = std::mem::take(&mut message.held);
         let ni = message.ni.take();
@@ -120,7 +119,7 @@ impl Core {
             self.settle(&md, event, result);
         }
         if let Some(ni) = ni.filter(|_| held.ni) {
-            steps.extend(ni.tx(cpt).give_back(0));
+            steps.extend(ni.tx(next_hop).give_back(0));
         }
         if let Some(peer_ni) = &peer_ni
             && held.peer
@@ -139,14 +138,6 @@ impl Core {
         }
         if let Some(peer_ni) = &message.peer_ni {
             peer_ni.counters().count(fate, kind, bytes);
-        }
-    }
-
-    /// The CPU partition whose NI credits a message uses (PS-40).
-    fn cpt_of(&self, message: &Message) -> usize {
-        match self.config.cpts {
-            NonZeroUsize::MIN => 0,
-            cpts => lnet_wire::nid::cpt_of_nid(message.next_hop.nid, cpts),
         }
     }
 }

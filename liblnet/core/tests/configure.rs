@@ -5,7 +5,7 @@
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::{PeerState, Preferred, Route};
-use lnet_core::{Core, CoreConfig, Errno, Message, Ni, NiConfig, NiTunables};
+use lnet_core::{Core, CoreConfig, CptTable, Errno, Message, Ni, NiConfig, NiTunables};
 use lnet_wire::{NetType, Nid, Pid};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -36,7 +36,10 @@ fn nid(text: &str) -> Nid {
 }
 
 fn node(nids: &[&str]) -> Arc<Core> {
-    let config = CoreConfig { pid: Pid::LUSTRE, interface_cookie: 1, cpts: NonZeroUsize::new(2).unwrap() };
+    let config = CoreConfig {
+        cpts: CptTable::uniform(NonZeroUsize::new(2).unwrap()),
+        ..CoreConfig::new(Pid::LUSTRE, 1)
+    };
     let core = Core::new(config);
     for own in nids {
         core.add_ni(nid(own), NiTunables::default(), &Idle).unwrap();

@@ -94,8 +94,7 @@ struct Rig {
 }
 
 fn rig(credits: u32, peer_credits: u32) -> Rig {
-    let cpts = std::num::NonZeroUsize::MIN;
-    let core = Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: COOKIE, cpts });
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, COOKIE));
     let driver = Played::default();
     let ni = core
         .add_ni(nid(0, 1), NiTunables { credits, peer_credits, ..NiTunables::default() }, &driver)

@@ -1,16 +1,19 @@
 //! An LNet node that runs: the core with its drivers, its threads and its configuration at start.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod control;
 pub mod control_server;
+mod cpt;
 mod interfaces;
 mod node;
 mod ping;
+mod placement;
 mod spin;
 mod start;
 mod start_config;
 pub mod stderr_log;
+mod sysfs;
 mod tunables;
 mod wait;
 

@@ -1,7 +1,9 @@
 //! One running node.
 
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
+use crate::cpt;
 use crate::interfaces;
+use crate::placement::SystemPlacement;
 use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
@@ -12,6 +14,7 @@ use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
 use socklnd::Socklnd;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,16 +26,28 @@ pub struct Node {
     pub(crate) spin: Spin,
     ni: NiTunables,
     name: NodeName,
+    sysfs: PathBuf,
 }
 
 impl Node {
     /// Starts a node: the loopback first, then the nets of `config` in their order, its routes and its file.
     /// If anything cannot be started all is taken down again; the log names what was in the way.
     pub fn start(pid: Pid, config: StartConfig) -> Result<Arc<Self>, Errno> {
-        let core = Core::new(CoreConfig { pid, interface_cookie: wall_clock_ns(), cpts: config.cpts });
+        let core = Core::new(CoreConfig {
+            cpts: cpt::table(&config)?,
+            placement: Some(Arc::new(SystemPlacement::default())),
+            ..CoreConfig::new(pid, wall_clock_ns())
+        });
         let tcp = Socklnd::new(config.socklnd.clone());
         let spin = Spin::new(config.wait_spin);
-        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name.clone() });
+        let node = Arc::new(Self {
+            core,
+            tcp,
+            spin,
+            ni: config.ni,
+            name: config.name.clone(),
+            sysfs: config.sysfs.clone(),
+        });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         start::apply(&node, &config)?;
         Ok(node)
@@ -67,7 +82,7 @@ impl Node {
     }
 
     /// Adds an interface that has been found, as `config` has it.
-    pub(crate) fn start_ni(&self, nid: Nid, config: NiConfig) -> Result<Nid, Errno> {
+    pub(crate) fn start_ni(&self, nid: Nid, mut config: NiConfig) -> Result<Nid, Errno> {
         let driver: &dyn Driver = match nid.net().kind() {
             NetType::TCP => &*self.tcp,
             _ => {
@@ -75,6 +90,8 @@ impl Node {
                 return Err(Errno::ProtocolNotSupported);
             }
         };
+        let name = config.interface.as_deref();
+        config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, nid, name);
         self.core
             .add_ni(nid, config, driver)
             .inspect_err(|errno| log::error!("cannot start {nid}: {errno}"))

@@ -1,6 +1,7 @@
 //! What a node is started with, from the environment.
 
 use crate::tunables::TUNABLES;
+use lnet_core::cpt::Layout;
 use lnet_core::{Errno, NiTunables};
 use lnet_dlc::ip2nets::{self, Rule};
 use lnet_dlc::networks::{self, Network};
@@ -9,7 +10,6 @@ use lnet_dlc::routes;
 use lnet_dlc::runtime_dir::NodeName;
 use socklnd::SocklndConfig;
 use std::fmt::Display;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,8 +36,10 @@ pub struct StartConfig {
     pub socklnd: SocklndConfig,
     /// How long a thread that waits for an event asks again and again before it sleeps; zero is not at all.
     pub wait_spin: Duration,
-    /// CPU partitions.
-    pub cpts: NonZeroUsize,
+    /// Into which CPU partitions the machine is divided.
+    pub cpts: Layout,
+    /// Where the system tells of CPUs, NUMA nodes and devices: `/sys`, or what is laid out like it.
+    pub sysfs: PathBuf,
 }
 
 impl Default for StartConfig {
@@ -52,7 +54,8 @@ impl Default for StartConfig {
             ni: NiTunables::default(),
             socklnd: SocklndConfig::default(),
             wait_spin: default_spin(),
-            cpts: NonZeroUsize::MIN,
+            cpts: Layout::Default,
+            sysfs: "/sys".into(),
         }
     }
 }

@@ -4,8 +4,10 @@
 //! module's: `LNET_` or `SOCKLND_`.
 
 use crate::start_config::StartConfig;
+use lnet_core::cpt::{Layout, Pattern};
 use socklnd::AcceptFrom;
 use socklnd::proto::Version;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// One environment variable.
@@ -50,6 +52,29 @@ pub const TUNABLES: &[Tunable] = &[
         variable: "LNET_ACCEPT_TIMEOUT",
         help: "seconds that a caller may take for each piece of its handshake (5)",
         set: |config, text| put(&mut config.socklnd.accept_timeout, text, seconds),
+    },
+    Tunable {
+        variable: "LNET_CPU_NPARTITIONS",
+        help: "into how many partitions the CPUs are divided, at most 256; 0: one for up to four CPUs, otherwise one for \
+               about every two cores (0)",
+        set: |config, text| {
+            put(&mut config.cpts, text, |n: usize| {
+                (n <= 256).then(|| NonZeroUsize::new(n).map_or(Layout::Default, Layout::Count))
+            })
+        },
+    },
+    Tunable {
+        variable: "LNET_CPU_PATTERN",
+        help: "which CPUs are in which partition: `0[0-3] 1[4-7]`; which NUMA nodes: `N 0[0] 1[1]`; `N`: one partition \
+               for each node; goes before LNET_CPU_NPARTITIONS",
+        set: |config, text| {
+            let pattern = text.parse::<Pattern>().map_err(|error| {
+                log::error!("CPU partitions: {error}");
+                "partitions numbered from 0, such as 0[0-3] 1[4-7]"
+            })?;
+            config.cpts = Layout::Pattern(pattern);
+            Ok(())
+        },
     },
     Tunable {
         variable: "LNET_IP2NETS_STRICT",
@@ -186,6 +211,7 @@ mod tests {
             ("SOCKLND_PEER_CREDITS", "16"),
             ("SOCKLND_CONNS_PER_PEER", ""),
             ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
+            ("LNET_CPU_NPARTITIONS", "4"),
         ])
         .unwrap();
         assert_eq!(config.networks.len(), 1);
@@ -194,6 +220,10 @@ mod tests {
         assert_eq!(config.ni.peer_credits, 16);
         assert_eq!(config.socklnd.conns_per_peer, 1);
         assert_eq!(config.socklnd.zc_min_payload, Some(2048));
+        assert_eq!(config.cpts, Layout::Count(NonZeroUsize::new(4).unwrap()));
+        let config = start(&[("LNET_CPU_NPARTITIONS", "4"), ("LNET_CPU_PATTERN", " N 0[1] 1[0] ")]).unwrap();
+        assert_eq!(config.cpts, Layout::Pattern(Pattern::Nodes(vec![vec![1], vec![0]])));
+        assert_eq!(start(&[("LNET_CPU_NPARTITIONS", "0")]).unwrap().cpts, Layout::Default);
     }
 
     #[test]
@@ -207,6 +237,8 @@ mod tests {
             ("SOCKLND_CREDITS", "-1", Errno::Invalid),
             ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
+            ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
+            ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),
         ];
         for (name, value, errno) in table {
             assert_eq!(start(&[(name, value)]).err(), Some(errno), "{name}={value}");

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use lnet_core::Errno;
+use lnet_core::cpt::Layout;
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, Explain,
     Explanation, LndTunables, LocalNi, NiTunables, Passed, PassedOver, Peer, Ping, PingAnswer, Route,
@@ -10,12 +11,16 @@ use lnet_dlc::request::{
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid, ProcessId};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// A node on the loopback alone; nobody listens, so several may run at once.
+/// A node on the loopback alone, with two CPU partitions; nobody listens, so several may run at once.
 fn node() -> Arc<Node> {
-    let mut config = StartConfig { cpts: NonZeroUsize::new(2).unwrap(), ..StartConfig::default() };
+    let machine = tempfile::tempdir().unwrap();
+    let cpus = machine.path().join("devices/system/cpu");
+    std::fs::create_dir_all(&cpus).unwrap();
+    std::fs::write(cpus.join("online"), "0-1").unwrap();
+    let cpts = Layout::Pattern("0[0] 1[1]".parse().unwrap());
+    let mut config = StartConfig { cpts, sysfs: machine.path().to_owned(), ..StartConfig::default() };
     config.socklnd.accept = socklnd::AcceptFrom::None;
     Node::start(Pid::LUSTRE, config).unwrap()
 }

@@ -22,8 +22,7 @@ struct Rig {
 }
 
 fn rig() -> Rig {
-    let core =
-        Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: 42, cpts: std::num::NonZeroUsize::MIN });
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
     core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let tell = Arc::clone(&heard);

@@ -22,8 +22,7 @@ const ROOM: usize = 64;
 const LONGEST: usize = 16;
 
 fn node() -> Arc<Core> {
-    let cpts = std::num::NonZeroUsize::MIN;
-    let core = Core::new(CoreConfig { pid: Pid::LUSTRE, interface_cookie: 42, cpts });
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
     core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
     core
 }

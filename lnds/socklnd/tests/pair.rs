@@ -374,11 +374,7 @@ fn an_interface_needs_its_address_and_port() {
     let start = |nid, accept| {
         let config = SocklndConfig { accept, ..config(port) };
         let driver = socklnd::Socklnd::new(config);
-        let core = lnet_core::Core::new(lnet_core::CoreConfig {
-            pid: lnet_wire::Pid::LUSTRE,
-            interface_cookie: 1,
-            cpts: std::num::NonZeroUsize::MIN,
-        });
+        let core = lnet_core::Core::new(lnet_core::CoreConfig::new(lnet_wire::Pid::LUSTRE, 1));
         let result = core.add_ni(nid, lnet_core::NiTunables::default(), &*driver).map(|_| ());
         core.shutdown();
         result

@@ -8,7 +8,7 @@ mod spec;
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleTable, Place, Slot, Slots};
 pub(crate) use md::{Access, Answer, Charge, Md, NewMd, Settled};
-pub use range::{MdMemory, MemRange, MemSlice};
+pub use range::{MdMemory, MemRange, MemSlice, Near};
 pub use spec::{MdOptions, MdSpec};
 
 #[cfg(all(test, loom))]

@@ -3,6 +3,8 @@
 //! The core never touches the bytes: it keeps addresses and tells drivers which of them to read or fill.
 //! That the memory stays valid until the descriptor's last event is the C caller's promise.
 
+use super::handle::MdHandle;
+
 /// A run of bytes in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemRange {
@@ -17,6 +19,17 @@ pub struct MemRange {
 pub struct MdMemory {
     runs: Runs,
     len: u32,
+    near: Option<Near>,
+}
+
+/// Where a message's path is to begin, if not where its memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Near {
+    /// Where this MD's memory is, as a request should for the bulk data that follows it
+    /// ([`super::MdOptions::BULK_HANDLE`]); without effect once that MD is gone.
+    Md(MdHandle),
+    /// In this CPU partition. Nobody has to ask the system then (NU-4).
+    Cpt(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -28,16 +41,32 @@ enum Runs {
 impl MdMemory {
     /// One run of `len` bytes.
     pub const fn contiguous(address: usize, len: u32) -> Self {
-        Self { runs: Runs::One([MemRange { address, len: len as usize }]), len }
+        Self { runs: Runs::One([MemRange { address, len: len as usize }]), len, near: None }
     }
 
     /// The runs in order; `None` when they are 4 GiB or more together.
     pub fn scattered(runs: &[MemRange]) -> Option<Self> {
         let len = runs.iter().try_fold(0_u32, |sum, run| sum.checked_add(u32::try_from(run.len).ok()?))?;
         Some(match runs {
-            [run] => Self { runs: Runs::One([*run]), len },
-            _ => Self { runs: Runs::Many(runs.into()), len },
+            [run] => Self { runs: Runs::One([*run]), len, near: None },
+            _ => Self { runs: Runs::Many(runs.into()), len, near: None },
         })
+    }
+
+    /// The same, its messages to leave by an interface that suits `near`: a hint.
+    #[must_use]
+    pub fn with_near(self, near: Near) -> Self {
+        Self { near: Some(near), ..self }
+    }
+
+    /// What [`MdMemory::with_near`] said.
+    pub(crate) const fn near(&self) -> Option<Near> {
+        self.near
+    }
+
+    /// The address of the first byte, if there is one.
+    pub(crate) fn first(&self) -> Option<usize> {
+        self.slice(0, self.len).next().map(|run| run.address)
     }
 
     /// All bytes together.

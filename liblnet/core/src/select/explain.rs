@@ -37,7 +37,7 @@ pub struct Explanation {
 pub fn explain(
     nets: &Nets,
     destination: Option<&Arc<PeerNi>>,
-    journey: Journey,
+    journey: Journey<'_>,
 ) -> Result<Explanation, Errno> {
     let chosen = choose(nets, destination, journey)?;
     let mut explanation = Explanation {
@@ -57,7 +57,7 @@ pub fn explain(
     // A peer of one rail that sticks to an interface left nothing to choose.
     let had_a_choice = peer.is_multi_rail() || peer_ni.sticky().is_none();
     if let Some(Explained { others, chosen }) =
-        net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net).collect()))
+        net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net, journey).collect()))
     {
         explanation.local_ni = chosen.0;
         explanation.local_nis =

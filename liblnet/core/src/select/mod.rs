@@ -6,24 +6,28 @@
 mod candidates;
 mod compare;
 mod explain;
+mod numa;
 
 pub use candidates::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
 pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
+pub use numa::{Numa, Origin};
 
 use crate::topology::{Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 /// What is to be sent, as far as its way depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Journey {
+#[derive(Clone, Copy, Debug)]
+pub struct Journey<'a> {
     /// The caller's choice of a source; `None` leaves it to LNet.
     pub source: Option<Nid>,
     /// The NID that the caller names.
     pub destination: Nid,
     /// Whether peers' queued bytes count before their credits (snd-035); the kernel does not compare them.
     pub compare_queued_bytes: bool,
+    /// What tells how far interfaces are from the memory; `None` where all are equally far.
+    pub numa: Option<&'a Numa<'a>>,
 }
 
 /// Where a message goes.
@@ -75,7 +79,7 @@ impl Chosen {
 /// peer of one rail is sent to as named, by the interface that it sticks to; of a multi-rail peer the best of
 /// all pairs is taken, whichever of its NIDs was named. [`Errno::HostUnreachable`] where there is no way: there
 /// are no routes yet.
-pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey) -> Result<Chosen, Errno> {
+pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'_>) -> Result<Chosen, Errno> {
     let Some(named) = destination.filter(|_| !journey.destination.is_loopback()) else {
         let ni = nets.ni(Nid::LOOPBACK).ok_or(Errno::HostUnreachable)?;
         return Ok(Chosen { ni: Arc::clone(ni), peer_ni: None, turns: Turns::default() });
@@ -96,11 +100,11 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey) 
         {
             return Ok(to_named(ni, Turns::default()));
         }
-        let ni = best_local_ni(net).ok_or(Errno::HostUnreachable)?;
+        let ni = best_local_ni(net, journey).ok_or(Errno::HostUnreachable)?;
         return Ok(to_named(ni, Turns { sticks: true, ..Turns::of_local(net) }));
     }
     let (_, (net, peer_net)) = best(shared_nets(nets, &peer)).ok_or(Errno::HostUnreachable)?;
-    let ni = best_local_ni(net).ok_or(Errno::HostUnreachable)?;
+    let ni = best_local_ni(net, journey).ok_or(Errno::HostUnreachable)?;
     let (_, peer_ni) = best(peer_nis(peer_net, ni.nid(), journey)).ok_or(Errno::HostUnreachable)?;
     // Where there is only one, nobody asks whose turn it is.
     let alone = peer.nids.len() == 1;
@@ -136,33 +140,39 @@ fn shared_nets<'a>(
     })
 }
 
-fn best_local_ni(net: &Net) -> Option<&Arc<Ni>> {
-    match net.nis() {
-        [only] => Some(only),
-        _ => best(local_nis(net)).map(|(_, ni)| ni),
+fn best_local_ni<'a>(net: &'a Net, journey: Journey<'_>) -> Option<&'a Arc<Ni>> {
+    match (net.nis(), journey.numa) {
+        ([only], _) => Some(only),
+        (nis, None) => best(nis.iter().map(|ni| (local_ni(ni, 0), ni))).map(|(_, ni)| ni),
+        _ => best(local_nis(net, journey)).map(|(_, ni)| ni),
     }
 }
 
 /// The interfaces on a net, in the order of configuration.
-fn local_nis(net: &Net) -> impl Iterator<Item = (LocalNiCandidate, &Arc<Ni>)> {
-    net.nis().iter().map(|ni| {
-        let candidate = LocalNiCandidate {
-            fatal: ni.is_fatal(),
-            health: ni.health(),
-            priority: ni.priority(),
-            distance: 0,
-            credits: ni.credits().0,
-            sequence: ni.sequence(),
-        };
-        (candidate, ni)
-    })
+fn local_nis<'a>(
+    net: &'a Net,
+    journey: Journey<'_>,
+) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {
+    let distances = journey.numa.and_then(|numa| numa.distances(net.nis()));
+    net.nis().iter().map(move |ni| (local_ni(ni, distances.map_or(0, |distances| distances.to(ni))), ni))
+}
+
+fn local_ni(ni: &Ni, distance: u32) -> LocalNiCandidate {
+    LocalNiCandidate {
+        fatal: ni.is_fatal(),
+        health: ni.health(),
+        priority: ni.priority(),
+        distance,
+        credits: ni.credits().0,
+        sequence: ni.sequence(),
+    }
 }
 
 /// A peer's interfaces on a net, the primary one first.
 fn peer_nis(
     peer_net: &PeerNet,
     own: Nid,
-    journey: Journey,
+    journey: Journey<'_>,
 ) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
     peer_net.nis().map(move |peer_ni| {
         let candidate = PeerNiCandidate {
@@ -180,3 +190,6 @@ fn peer_nis(
 #[cfg(all(test, not(loom)))]
 #[path = "select_tests.rs"]
 mod tests;
+
+#[cfg(all(test, not(loom)))]
+mod numa_tests;

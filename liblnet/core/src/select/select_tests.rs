@@ -27,8 +27,13 @@ fn peer(nids: &[&str], state: PeerState) -> (PeerTable, Vec<Arc<PeerNi>>) {
     (table, peer_nis)
 }
 
-fn journey(source: Option<&str>, destination: &str) -> Journey {
-    Journey { source: source.map(nid), destination: nid(destination), compare_queued_bytes: false }
+fn journey(source: Option<&str>, destination: &str) -> Journey<'static> {
+    Journey {
+        source: source.map(nid),
+        destination: nid(destination),
+        compare_queued_bytes: false,
+        numa: None,
+    }
 }
 
 fn ways(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> BTreeMap<(String, String), usize> {

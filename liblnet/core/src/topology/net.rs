@@ -6,7 +6,9 @@
 use super::Ni;
 use crate::policy::LOWEST_PRIORITY;
 use lnet_wire::Errno;
+use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{NetId, Nid};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -67,6 +69,18 @@ impl Net {
     pub fn nis(&self) -> &[Arc<Ni>] {
         &self.nis
     }
+
+    /// The CPU partitions of all its interfaces together, ascending; `None`, all that there are, as soon as one
+    /// of them is bound to none (OM-12).
+    pub fn cpts(&self) -> Option<Vec<u32>> {
+        if self.nis.iter().any(|ni| ni.config().cpts.is_empty()) {
+            return None;
+        }
+        let mut cpts: Vec<u32> = self.nis.iter().flat_map(|ni| ni.config().cpts.iter().copied()).collect();
+        cpts.sort_unstable();
+        cpts.dedup();
+        Some(cpts)
+    }
 }
 
 /// All nets of this node.
@@ -103,6 +117,15 @@ impl Nets {
     /// The interface with this NID.
     pub fn ni(&self, nid: Nid) -> Option<&Arc<Ni>> {
         self.net(nid.net())?.nis.iter().find(|ni| ni.nid() == nid)
+    }
+
+    /// The CPU partition, out of so many, that handles what has to do with `nid` where no interface is given: one
+    /// of its net's, if that is local and bound to some (OM-11).
+    pub fn cpt_of(&self, nid: Nid, cpts: NonZeroUsize) -> u32 {
+        let bound_to = self.net(nid.net()).and_then(Net::cpts).unwrap_or_default();
+        let of_net =
+            NonZeroUsize::new(bound_to.len()).and_then(|count| bound_to.get(cpt_of_nid(nid, count)).copied());
+        of_net.unwrap_or_else(|| cpt_of_nid(nid, cpts) as u32)
     }
 
     /// How far `nid` is. All own NIDs are looked at first. [`Errno::HostUnreachable`] without a way.
@@ -190,6 +213,35 @@ mod tests {
             Ni::new(nid(0, 1), NiTunables::default().into(), std::num::NonZeroUsize::MIN).unwrap(),
         ));
         assert_eq!(twice.err(), Some(Errno::Exists));
+    }
+
+    /// OM-11, OM-12.
+    #[test]
+    fn a_net_has_the_partitions_of_its_interfaces_and_a_nid_one_of_them() {
+        let eight = NonZeroUsize::new(8).unwrap();
+        let on = |address, cpts: &[u32]| {
+            let config = crate::topology::NiConfig { cpts: cpts.to_vec(), ..NiTunables::default().into() };
+            Arc::new(Ni::new(nid(0, address), config, eight).unwrap())
+        };
+        let first = Nets::default().with(on(1, &[5])).unwrap();
+        let both = first.with(on(2, &[7, 5, 2])).unwrap();
+        let free = both.with(on(3, &[])).unwrap();
+        let cpts = |nets: &Nets| nets.net(nid(0, 1).net()).unwrap().cpts();
+        assert_eq!(cpts(&first), Some(vec![5]));
+        assert_eq!(cpts(&both), Some(vec![2, 5, 7]));
+        assert_eq!(cpts(&free), None);
+        assert_eq!(cpts(&free.without(nid(0, 3))), Some(vec![2, 5, 7]));
+        assert_eq!(cpts(&free.without(nid(0, 3)).without(nid(0, 1))), Some(vec![2, 5, 7]));
+        assert_eq!(cpts(&both.without(nid(0, 2))), Some(vec![5]));
+
+        // The bytes of 10.0.0.1@tcp add up to 13.
+        let peer = Nid::new(nid(0, 0).net(), 0x0a00_0001);
+        assert_eq!(both.cpt_of(peer, eight), [2, 5, 7][13 % 3]);
+        assert_eq!(free.cpt_of(peer, eight), 13 % 8);
+        assert_eq!(both.cpt_of(Nid::new(nid(1, 0).net(), 0x0a00_0001), eight), 14 % 8);
+        let of_ni = |address| both.ni(nid(0, address)).map(|ni| ni.cpt_of(peer));
+        assert_eq!((of_ni(1), of_ni(2)), (Some(5), Some([7, 5, 2][13 % 3])));
+        assert_eq!(free.ni(nid(0, 3)).map(|ni| ni.cpt_of(peer)), Some(13 % 8));
     }
 
     #[test]

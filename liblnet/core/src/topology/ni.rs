@@ -6,6 +6,7 @@ use crate::message::Message;
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
+use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -197,8 +198,24 @@ impl Ni {
         self.lnd.get().map(|lnd| &**lnd)
     }
 
-    pub(crate) fn tx(&self, cpt: usize) -> &SharedPool<Box<Message>> {
-        &self.tx[cpt % self.tx.len()]
+    /// The CPU partition that handles what goes to or comes from `nid` on this interface: one of those that it is
+    /// bound to (OM-11).
+    pub fn cpt_of(&self, nid: Nid) -> u32 {
+        let place = self.place_of(nid);
+        self.config.cpts.get(place).copied().unwrap_or(place as u32)
+    }
+
+    /// The send credits for messages whose next hop is `nid` (PS-40).
+    pub(crate) fn tx(&self, nid: Nid) -> &SharedPool<Box<Message>> {
+        &self.tx[self.place_of(nid)]
+    }
+
+    /// Among the partitions that it is bound to.
+    fn place_of(&self, nid: Nid) -> usize {
+        match NonZeroUsize::new(self.tx.len()) {
+            None | Some(NonZeroUsize::MIN) => 0,
+            Some(bound_to) => cpt_of_nid(nid, bound_to),
+        }
     }
 
     pub(crate) fn all_tx(&self) -> &[SharedPool<Box<Message>>] {

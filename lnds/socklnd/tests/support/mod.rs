@@ -14,7 +14,6 @@ use socklnd::proto::{ConnectionType, Version, acceptor};
 use socklnd::{AcceptFrom, Socklnd, SocklndConfig, SocklndCounters};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -71,11 +70,7 @@ pub struct Node {
 impl Node {
     pub fn start(nid: Nid, config: SocklndConfig) -> Self {
         let driver = Socklnd::new(config);
-        let core = Core::new(CoreConfig {
-            pid: Pid::LUSTRE,
-            interface_cookie: COOKIES.fetch_add(1, Ordering::Relaxed),
-            cpts: NonZeroUsize::MIN,
-        });
+        let core = Core::new(CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)));
         let (sender, events) = channel();
         let handler = move |event: &Event| {
             let _ = sender.send(*event);

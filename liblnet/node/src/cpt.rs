@@ -1,0 +1,71 @@
+//! The node's CPU partitions: made at the start, by what is configured and what the machine is.
+
+use crate::start_config::StartConfig;
+use crate::sysfs;
+use lnet_core::{CptTable, Errno};
+use lnet_dlc::interfaces::{HostInterface, host_interfaces};
+use lnet_wire::Nid;
+use lnet_wire::nid::Address;
+use std::net::IpAddr;
+use std::path::Path;
+
+/// The partitions (NU-1). The log says why the machine cannot be divided as asked: [`Errno::Invalid`].
+pub(crate) fn table(config: &StartConfig) -> Result<CptTable, Errno> {
+    let hardware = sysfs::hardware(&config.sysfs);
+    let table = CptTable::new(&hardware, &config.cpts).map_err(|error| {
+        log::error!("{error}");
+        Errno::Invalid
+    })?;
+    log::debug!("CPU partitions, and the distances from each to each:\n{table}");
+    Ok(table)
+}
+
+/// The partition of the device that the interface with this NID is on (`dev cpt`, NU-5). `name` is how the
+/// operator calls it: by its name, by an alias of it, or by its address.
+pub(crate) fn of_device(cpts: &CptTable, sysfs: &Path, nid: Nid, name: Option<&str>) -> Option<u32> {
+    let host = || host_interfaces().unwrap_or_default();
+    let name = match name {
+        Some(name) if name.parse::<IpAddr>().is_err() => name.to_owned(),
+        _ => name_by_address(&host(), nid)?,
+    };
+    let (card, _alias) = name.split_once(':').unwrap_or((&name, ""));
+    cpts.of_node(sysfs::node_of_interface(sysfs, card)?)
+}
+
+fn name_by_address(host: &[HostInterface], nid: Nid) -> Option<String> {
+    let Address::Short(address) = nid.address() else { return None };
+    host.iter().find(|it| it.v4 == Some(address.into())).map(|it| it.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysfs::tests::four_nodes;
+    use lnet_core::cpt::Layout;
+
+    fn cpts(root: &Path, pattern: &str) -> Result<CptTable, Errno> {
+        let cpts = Layout::Pattern(pattern.parse().unwrap());
+        table(&StartConfig { cpts, sysfs: root.to_owned(), ..StartConfig::default() })
+    }
+
+    /// snd-010, NU-1, NU-3, NU-5.
+    #[test]
+    fn a_machine_of_four_nodes_is_divided_as_configured() {
+        let root = four_nodes();
+        let root = root.path();
+        let table = cpts(root, "N").unwrap();
+        assert_eq!(table.count().get(), 4);
+        assert_eq!(table.of_node(7), Some(2));
+        assert_eq!(table.distance(Some(0), Some(2)), 22);
+        let nid = "192.0.2.1@tcp".parse().unwrap();
+        let device = |table: &CptTable, name| of_device(table, root, nid, Some(name));
+        assert_eq!(["eth0", "eth2:1", "eth9"].map(|name| device(&table, name)), [Some(0), Some(2), None]);
+        let halves = cpts(root, "N 0[2,3] 1[0,1]").unwrap();
+        assert_eq!(["eth0", "eth2"].map(|name| device(&halves, name)), [Some(1), Some(0)]);
+        // Of this machine's own addresses none is on a made-up card.
+        assert_eq!(of_device(&table, root, nid, Some("192.0.2.1")), None);
+        let plain = StartConfig { sysfs: root.to_owned(), ..StartConfig::default() };
+        assert_eq!(super::table(&plain).unwrap().count().get(), 4, "two cores each");
+        assert_eq!(cpts(root, "N 0[4]"), Err(Errno::Invalid));
+    }
+}
