@@ -1,5 +1,6 @@
 //! One running node.
 
+use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::interfaces;
 use crate::spin::Spin;
@@ -23,6 +24,7 @@ pub struct Node {
     pub(crate) spin: Spin,
     ni: NiTunables,
     name: NodeName,
+    pub(crate) heat: HeatTable,
 }
 
 impl Node {
@@ -32,7 +34,7 @@ impl Node {
         let core = Core::new(CoreConfig { pid, interface_cookie: wall_clock_ns(), cpts: config.cpts });
         let tcp = Socklnd::new(config.socklnd.clone());
         let spin = Spin::new(config.wait_spin);
-        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name.clone() });
+        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name.clone(), heat: HeatTable::new() });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         start::apply(&node, &config)?;
         Ok(node)

@@ -20,5 +20,6 @@ pub mod recovery;
 mod refusal;
 pub mod route;
 pub mod routing;
+pub mod sample;
 pub mod stats;
 mod udsp_info;
