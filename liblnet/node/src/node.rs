@@ -34,7 +34,14 @@ impl Node {
         let core = Core::new(CoreConfig { pid, interface_cookie: wall_clock_ns(), cpts: config.cpts });
         let tcp = Socklnd::new(config.socklnd.clone());
         let spin = Spin::new(config.wait_spin);
-        let node = Arc::new(Self { core, tcp, spin, ni: config.ni, name: config.name.clone(), heat: HeatTable::new() });
+        let node = Arc::new(Self {
+            core,
+            tcp,
+            spin,
+            ni: config.ni,
+            name: config.name.clone(),
+            heat: HeatTable::new(),
+        });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         start::apply(&node, &config)?;
         Ok(node)

@@ -74,7 +74,9 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
         let values = all.iter().filter_map(|(labels, ni)| Some((labels.clone(), value(ni)?)));
         page.family(name, GAUGE, help, values);
     };
-    gauge("lnet_ni_up", "Whether an interface works: 1 or 0.", &|ni| Some((ni.status == NiStatus::Up).into()));
+    gauge("lnet_ni_up", "Whether an interface works: 1 or 0.", &|ni| {
+        Some((ni.status == NiStatus::Up).into())
+    });
     gauge("lnet_ni_health", "How well an interface is: 0 to 1000.", &|ni| {
         // The loopback has no health.
         (!ni.nid.is_loopback()).then_some(ni.health.value.into())
@@ -83,7 +85,9 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
     gauge("lnet_ni_fatal_error", help, &|ni| Some(ni.health.fatal_error.into()));
     let help = "Send credits of an interface that are left; negative: so many messages wait.";
     gauge("lnet_ni_tx_credits", help, &|ni| Some(ni.tx_credits));
-    gauge("lnet_ni_tx_credits_min", "The fewest there ever were.", &|ni| Some(ni.min_tx_credits));
+    gauge("lnet_ni_tx_credits_min", "The fewest send credits that an interface ever had left.", &|ni| {
+        Some(ni.min_tx_credits)
+    });
     gauge("lnet_ni_tx_credits_max", "Send credits of an interface, as configured.", &|ni| {
         ni.tunables.credits.map(i64::from)
     });
@@ -123,7 +127,9 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
     gauge("lnet_peer_ni_health", "How well a peer NI is: 0 to 1000.", &|ni| Some(ni.health.value.into()));
     let help = "Send credits of a peer NI that are left; negative: so many messages wait.";
     gauge("lnet_peer_ni_tx_credits", help, &|ni| Some(ni.tx_credits.into()));
-    gauge("lnet_peer_ni_tx_credits_min", "The fewest there ever were.", &|ni| Some(ni.min_tx_credits.into()));
+    gauge("lnet_peer_ni_tx_credits_min", "The fewest send credits that a peer NI ever had left.", &|ni| {
+        Some(ni.min_tx_credits.into())
+    });
     let help = "Send credits of a peer NI, as configured.";
     gauge("lnet_peer_ni_tx_credits_max", help, &|ni| Some(ni.max_tx_credits.into()));
     let help = "Bytes that wait for a peer NI or are under way to it.";

@@ -9,7 +9,7 @@ use ratatui::widgets::{Cell, Table, Widget};
 use std::fmt::Write;
 
 const HEADER: u16 = 3;
-const KEYS: &str = "q quit  p pause  s sort  up/down/j/k PgUp PgDn Home End scroll";
+const KEYS: &str = "q quit  p pause  s sort  arrows, jk: scroll";
 const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
@@ -20,7 +20,13 @@ pub fn screen(view: &View, area: Rect, buffer: &mut Buffer) {
     let columns = Columns::new(view, area.width);
     let part = |top: u16, height: u16| Rect { y: area.y + top, height, ..area }.intersection(area);
     let (rails, peers) = (HEADER + 1, HEADER + 1 + heights.rails + 2);
-    table(["RAIL", "IF"], view.rails.iter().take(heights.rails.into()), &columns, part(rails, heights.rails + 1), buffer);
+    table(
+        ["RAIL", "IF"],
+        view.rails.iter().take(heights.rails.into()),
+        &columns,
+        part(rails, heights.rails + 1),
+        buffer,
+    );
     let shown = usize::from(heights.peers);
     let skipped = view.skipped.min(view.peers.len().saturating_sub(shown));
     let rows = view.peers.iter().skip(skipped).take(shown);
@@ -65,7 +71,8 @@ fn header(view: &View, area: Rect, buffer: &mut Buffer) {
     let node = if view.node.is_empty() { "no node" } else { &view.node };
     let paused = if view.paused { "  PAUSED" } else { "" };
     let title = format!("lnetctl top  node {node}  {}{paused}", view.watching);
-    let problem = view.problem.as_ref().map(|problem| format!("node does not answer: {problem}; trying again"));
+    let problem =
+        view.problem.as_ref().map(|problem| format!("node does not answer: {problem}; trying again"));
     let rates = match problem {
         Some(problem) => Line::from(Span::styled(problem, BOLD.fg(Color::Red))),
         None => Line::from(format!("rate   {}", view.rates)),
@@ -125,7 +132,8 @@ impl Columns {
     /// NIDs and names grow to what they need as far as there is room, and the bar takes the rest.
     fn new(view: &View, width: u16) -> Self {
         let rows = || view.rails.iter().chain(&view.peers);
-        let longest = |of: fn(&Row) -> &String| rows().map(|row| of(row).len().min(200)).max().unwrap_or(0) as u16;
+        let longest =
+            |of: fn(&Row) -> &String| rows().map(|row| of(row).len().min(200)).max().unwrap_or(0) as u16;
         let fixed: u16 = FIXED.iter().sum::<u16>() + 8;
         let mut free = width.saturating_sub(fixed + NID + DETAIL + 6);
         let mut grow = |least: u16, wanted: u16| {
@@ -148,7 +156,8 @@ fn table<'a>(
 ) {
     let right = |text: &str| Cell::from(Line::from(text.to_owned()).right_aligned());
     let head = ["HLTH", "CREDITS", "MSG/S", "OUT MiB", "IN MiB"].map(right);
-    let head = names.map(Cell::from).into_iter().chain([Cell::from("STAT")]).chain(head).chain([Cell::from("LOAD")]);
+    let head =
+        names.map(Cell::from).into_iter().chain([Cell::from("STAT")]).chain(head).chain([Cell::from("LOAD")]);
     let rows = rows.map(|row| {
         let state = match row.state {
             State::Active => Style::new(),

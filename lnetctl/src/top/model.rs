@@ -134,7 +134,11 @@ impl Watch {
             ]
             .join("   "),
             rates: [
-                format!("out {} msgs/s {} MiB/s", count(self.rates.node.sent), mib(self.rates.node.sent_bytes)),
+                format!(
+                    "out {} msgs/s {} MiB/s",
+                    count(self.rates.node.sent),
+                    mib(self.rates.node.sent_bytes)
+                ),
                 format!(
                     "in {} msgs/s {} MiB/s",
                     count(self.rates.node.received),
@@ -362,8 +366,15 @@ mod tests {
 
     #[test]
     fn numbers_stay_within_their_columns() {
-        let table =
-            [(0.0, "0"), (0.5, "0.5"), (3.0, "3"), (9.96, "10"), (999_999.0, "999999"), (1.5e6, "1.5M"), (2e9, "2.0G")];
+        let table = [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (3.0, "3"),
+            (9.96, "10"),
+            (999_999.0, "999999"),
+            (1.5e6, "1.5M"),
+            (2e9, "2.0G"),
+        ];
         for (number, expected) in table {
             assert_eq!(count(number), expected, "{number}");
         }

@@ -165,6 +165,9 @@ mod tests {
         let mut heat = Heat::cold(Duration::ZERO);
         let uses = |messages| Uses { messages, bytes: 10 * messages };
         assert_eq!(heat.look(uses(8), Duration::ZERO), request::Heat { messages: 8000, bytes: 80_000 });
-        assert_eq!(heat.look(uses(2), TAU).messages, (4000.0_f64 + 2000.0 * 0.5 / 2.0_f64.ln()).round() as u64);
+        assert_eq!(
+            heat.look(uses(2), TAU).messages,
+            (4000.0_f64 + 2000.0 * 0.5 / 2.0_f64.ln()).round() as u64
+        );
     }
 }

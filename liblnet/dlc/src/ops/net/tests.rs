@@ -4,8 +4,8 @@ use crate::interfaces::HostInterface;
 use crate::ip2nets::parse_string;
 use crate::ops::fake::Fake;
 use crate::request::{
-    AddLocalNi, AppliedUdsp, CommCount, ElementStats, Heat, LocalHealth, LocalNi, MessageStats, NiStatus, Reply,
-    SetHealth,
+    AddLocalNi, AppliedUdsp, CommCount, ElementStats, Heat, LocalHealth, LocalNi, MessageStats, NiStatus,
+    Reply, SetHealth,
 };
 use lnet_wire::Nid;
 
