@@ -121,6 +121,9 @@ _lnetctl() {
             lnetctl__subcmd__peer,del)
                 cmd="lnetctl__subcmd__peer__subcmd__del"
                 ;;
+            lnetctl__subcmd__peer,explain)
+                cmd="lnetctl__subcmd__peer__subcmd__explain"
+                ;;
             lnetctl__subcmd__peer,list)
                 cmd="lnetctl__subcmd__peer__subcmd__list"
                 ;;
@@ -862,7 +865,7 @@ _lnetctl() {
             return 0
             ;;
         lnetctl__subcmd__peer)
-            opts="-h --node --format --help add del show list set"
+            opts="-h --node --format --help add del show list set explain"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -949,6 +952,44 @@ _lnetctl() {
                     return 0
                     ;;
                 --ip2nets)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lnetctl__subcmd__peer__subcmd__explain)
+            opts="-t -f -h --to --from --node --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

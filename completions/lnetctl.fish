@@ -295,15 +295,16 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand global; and __fish_seen_
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand global; and __fish_seen_subcommand_from show" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand global; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set" -l node -d 'Which node; needed only where several run on this machine' -r
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set" -f -a "add" -d 'Make a peer, or give it NIDs; the first NID that is refused ends it, those before stay'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set" -f -a "del" -d 'Forget a peer, or take NIDs from it'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set" -f -a "show" -d 'Show peers'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set" -f -a "list" -d 'Show the primary NIDs of all peers'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set" -f -a "set" -d 'Change what can be changed of a peer'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -f -a "add" -d 'Make a peer, or give it NIDs; the first NID that is refused ends it, those before stay'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -f -a "del" -d 'Forget a peer, or take NIDs from it'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -f -a "show" -d 'Show peers'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -f -a "list" -d 'Show the primary NIDs of all peers'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -f -a "set" -d 'Change what can be changed of a peer'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and not __fish_seen_subcommand_from add del show list set explain" -f -a "explain" -d 'Show which way the next message would go, and what spoke against every other; nothing is sent'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from add" -s k -l prim_nid -d 'The peer\'s primary NID; mandatory' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from add" -s n -l nid -d 'Its NIDs: ranges between commas, at most 128 NIDs: 10.0.0.[1-4]@tcp,10.1.0.1@tcp1' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from add" -l ip2nets -d 'Ranges of NIDs, each NID a peer of its own, in place of --prim_nid and --nid' -r
@@ -339,6 +340,12 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_su
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from set" -s a -l all -d 'All peers'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from explain" -s t -l to -d 'The NID that a program would send to' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from explain" -s f -l from -d 'The own NID that it would send by [default: LNet\'s choice]' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from explain" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from explain" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand ping" -s t -l timeout -d 'How many seconds to wait for an answer [default: 1]' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand ping" -s s -l source -d 'By which of this node\'s NIDs' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand ping" -l node -d 'Which node; needed only where several run on this machine' -r

@@ -88,11 +88,13 @@ fn yaml_trees_are_made_read_printed_and_freed() {
     run("cyaml", &[], &[]);
 }
 
+/// cfg-005, cfg-015.
 #[test]
 fn every_dlc_call_acts_on_the_node_of_its_process() {
     run("dlc", &[], &[]);
 }
 
+/// cfg-005, dbg-080.
 #[test]
 fn the_c_programs_use_every_function_of_liblnetconfig() {
     let source: String = ["cyaml.c", "dlc.c"]

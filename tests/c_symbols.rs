@@ -76,6 +76,7 @@ fn exactly_the_exported_functions_are_declared_each_in_its_header() {
 }
 
 /// Write the file anew with `LNET_WRITE_MATRIX=1 cargo test --test c_symbols`.
+/// doc-015.
 #[test]
 fn the_matrix_of_functions_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/c-api-matrix.md");

@@ -26,7 +26,7 @@ pub fn text(value: &Value, format: Format) -> String {
 }
 
 /// Writes what a command has to say: what is shown, if it is anything, to standard output; errors, if it
-/// failed, to standard error, with `hint` before them: as a comment in YAML, under a key of its own in JSON.
+/// failed or something is not shown, to standard error, with `hint` before them: as a comment in YAML, under a key of its own in JSON.
 pub fn write(
     report: &Report,
     outcome: Outcome,
@@ -39,7 +39,8 @@ pub fn write(
     if !report.shown.is_empty() || nothing_matters {
         out.write_all(text(&report.shown, format).as_bytes())?;
     }
-    let failed = !outcome.rc.is_ok() || outcome.kind == Kind::Export && has_failure(&report.errors);
+    // What is shown may be a part: a ping of several nodes succeeds if one of them answers.
+    let failed = !outcome.rc.is_ok() || outcome.kind != Kind::Change && has_failure(&report.errors);
     if failed {
         let mut errors = failures(&report.errors);
         match (hint, format) {

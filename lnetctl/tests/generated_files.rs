@@ -8,6 +8,7 @@ use std::path::Path;
 
 const HOW: &str = "`make generated-files` makes them anew";
 
+/// doc-010.
 #[test]
 fn manual_pages_are_fresh() {
     let directory = Path::new("../docs/man");

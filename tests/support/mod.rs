@@ -10,6 +10,7 @@ pub mod netns;
 pub mod nodes;
 pub mod pcap;
 pub mod player;
+pub mod rails;
 pub mod scene;
 pub mod script;
 pub mod streams;

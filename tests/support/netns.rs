@@ -34,8 +34,14 @@ pub struct Namespace(());
 /// Moves the calling thread into a new network namespace. `None` means that the test should return: either
 /// it cannot run here, which is said, or it has just run and passed in a process in a user namespace.
 pub fn namespace_or_skip() -> Option<Namespace> {
+    let namespace = empty_namespace_or_skip()?;
+    bring_up_addresses();
+    Some(namespace)
+}
+
+/// As [`namespace_or_skip`], with nothing in it but a loopback device that is down.
+pub fn empty_namespace_or_skip() -> Option<Namespace> {
     if enter_new_network_namespace() {
-        bring_up_addresses();
         return Some(Namespace(()));
     }
     if env::var_os(WITHIN_USER_NAMESPACE).is_none() && user_namespaces_work() {
@@ -46,7 +52,8 @@ pub fn namespace_or_skip() -> Option<Namespace> {
     None
 }
 
-fn enter_new_network_namespace() -> bool {
+/// Whether the calling thread, and each that it starts from now on, is now in a network namespace of its own.
+pub fn enter_new_network_namespace() -> bool {
     // SAFETY: unshare takes no pointers, and CLONE_NEWNET leaves memory and file descriptors shared.
     unsafe { libc::unshare(libc::CLONE_NEWNET) == 0 }
 }
@@ -65,7 +72,7 @@ fn bring_up_addresses() {
 
 /// Runs `ip` in the calling thread's namespace. A machine without IPv6 refuses those commands: the tests
 /// that need it will say so.
-fn ip(arguments: &[&str]) {
+pub fn ip(arguments: &[&str]) {
     let output = Command::new("ip").args(arguments).output().expect("the ip command (iproute2)");
     let ipv6 = arguments.iter().any(|argument| argument.contains("::"));
     let error = String::from_utf8_lossy(&output.stderr);

@@ -5,7 +5,7 @@ use crate::event::{Event, EventKind, EventParty};
 use crate::memory::{Answer, Md, MdHandle, MdSpec};
 use crate::message::Message;
 use crate::select::{self, Chosen, Explanation, Journey};
-use crate::topology::PeerNi;
+use crate::topology::{PeerNi, PeerTable};
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
 use std::sync::Arc;
@@ -142,9 +142,15 @@ impl Core {
         self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
     }
 
-    /// The same, and why no other.
+    /// The same, and why no other. A NID that is not known is taken for a peer of one rail, and is not
+    /// remembered.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
-        let (peer_ni, journey) = self.journey(source, destination);
+        let journey = Journey { source, destination, compare_queued_bytes: false };
+        let stranger = PeerTable::new();
+        let peer_ni = (!destination.is_loopback()).then(|| {
+            let known = self.peers.get(destination);
+            known.unwrap_or_else(|| stranger.get_or_add(destination, self.peer_credits(destination)))
+        });
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }
 

@@ -166,6 +166,7 @@ fn a_put(ack: Option<WireHandle>) -> Body {
     Body::Put { ack, match_bits: BITS, hdr_data: 0, portal: PORTAL, offset: 0 }
 }
 
+/// dbg-025.
 #[test]
 fn headers_that_no_peer_may_send_are_refused_or_dropped_and_leave_no_trace() {
     let rig = rig(8, 8);

@@ -4,6 +4,7 @@ mod adding;
 mod checking;
 mod complete_peers;
 mod deleting;
+mod gateways;
 mod showing;
 
 use crate::model::{Block, DiscoverItem, Item, PingItem};
@@ -22,7 +23,8 @@ pub struct Source<'a> {
 }
 
 /// Reads the file and does with it what `purpose` says (DLC sheet 2.13). A file with a problem is not begun.
-/// After that, blocks and items are taken in their order, a failing one does not stop the rest, and what is
+/// After that, blocks and items are taken in their order, but for gateways with several NIDs, which are added
+/// before the routes by them; a failing one does not stop the rest, and what is
 /// returned is the last failure. `lustre_yaml_config`, `_del`, `_show`, `_exec`.
 ///
 /// Pings and discoveries are made by [`Purpose::Exec`] only: who adds and wants them too calls twice.
@@ -37,7 +39,11 @@ pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, repor
         Purpose::Show => showing::show,
         Purpose::Exec => exec,
     };
-    let results = document.blocks.iter().map(|block| apply(backend, block, report));
+    let blocks = match purpose {
+        Purpose::Add => gateways::before_routes(document.blocks),
+        _ => document.blocks,
+    };
+    let results = blocks.iter().map(|block| apply(backend, block, report));
     last_failure(results.collect::<Vec<_>>())
 }
 

@@ -3,9 +3,9 @@
 
 use lnet_core::Errno;
 use lnet_dlc::request::{
-    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, LndTunables,
-    LocalNi, NiTunables, Peer, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable,
-    Tunables, Udsp, UdspAction,
+    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, Explain,
+    Explanation, LndTunables, LocalNi, NiTunables, Passed, PassedOver, Peer, Ping, PingAnswer, Route,
+    SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_node::{Node, StartConfig};
@@ -78,6 +78,15 @@ fn interfaces_come_and_go_and_are_told_with_all_that_was_set() {
     assert_eq!(del("tcp1", Some("no-such-if")), Err(Errno::NoDevice));
     assert_eq!(del("tcp1", Some("127.0.1.1")), Ok(()));
     assert_eq!(nis(backend).len(), 1);
+}
+
+/// cfg-035.
+#[test]
+fn an_interface_without_partitions_is_bound_to_all() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
+    assert_eq!(nis(backend)[1].cpts, CptList::new(vec![0, 1]));
 }
 
 #[test]
@@ -173,7 +182,7 @@ fn settings_are_checked_and_told() {
     assert_eq!(all.max_interfaces, 200);
 }
 
-/// cfg-050, cfg-095.
+/// cfg-050, cfg-095, cfg-100, cfg-105, cfg-125, cfg-150.
 #[test]
 fn selection_rules_are_kept_in_order() {
     let node = node();
@@ -204,4 +213,29 @@ fn a_ping_tells_what_the_other_says_and_what_is_known_of_it_here() {
     let answer: PingAnswer = backend.ask(Request::PingPeer(ping)).unwrap();
     assert_eq!((answer.primary, answer.multi_rail), (Nid::LOOPBACK, false));
     assert_eq!(answer.nids, [nid("127.0.1.1@tcp")]);
+}
+
+#[test]
+fn an_explanation_tells_the_way_and_makes_no_peer() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    for interface in ["127.0.1.1", "127.0.1.2"] {
+        backend.tell(Request::AddLocalNi(add("tcp", interface))).unwrap();
+    }
+    let set = SetHealth { kind: SetHealthKind::LocalNi, nid: Some(nid("127.0.1.1@tcp")), value: 500 };
+    backend.tell(Request::SetHealth(set)).unwrap();
+    let ask = |destination: &str, source: Option<&str>| {
+        let (destination, source) = (nid(destination), source.map(nid));
+        backend.ask::<Explanation>(Request::Explain(Explain { destination, source }))
+    };
+    let told = ask("127.0.1.9@tcp", None).unwrap();
+    assert_eq!((told.known, told.local, told.remote), (false, nid("127.0.1.2@tcp"), nid("127.0.1.9@tcp")));
+    let [PassedOver { candidate, why }] = &told.passed_over[..] else { panic!("{told:?}") };
+    assert_eq!(*candidate, Passed::LocalNi(nid("127.0.1.1@tcp")));
+    assert_eq!(why, "lower health: 500, the chosen one has 1000");
+    assert_eq!(ask("127.0.1.9@tcp", Some("127.0.1.1@tcp")).unwrap().local, nid("127.0.1.1@tcp"));
+    assert_eq!(ask("127.0.1.9@tcp7", None), Err(Errno::HostUnreachable));
+    assert_eq!(ask("127.0.1.9@tcp", Some("127.0.1.3@tcp")), Err(Errno::Invalid));
+    assert_eq!(ask("0@lo", None).unwrap().local, Nid::LOOPBACK);
+    assert_eq!(backend.ask::<Vec<Nid>>(Request::GetPeerList), Ok(vec![]));
 }

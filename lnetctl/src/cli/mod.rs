@@ -18,7 +18,7 @@ pub use globals::{Format, Globals, GlobalsError};
 pub use lnet::Lnet;
 pub use net::{Net, NetAdd, NetDel, NetSet, NetShow};
 pub use others::{CptOfNid, Debug, Fault, Global, Numa, PeerCredits};
-pub use peer::{Peer, PeerAdd, PeerDel, PeerSet, PeerShow};
+pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
 pub use set::{Routing, Set, Value};

@@ -18,6 +18,19 @@ pub enum Peer {
     List,
     /// Change what can be changed of a peer
     Set(PeerSet),
+    /// Show which way the next message would go, and what spoke against every other; nothing is sent
+    Explain(PeerExplain),
+}
+
+/// What is explained.
+#[derive(Debug, Args)]
+pub struct PeerExplain {
+    /// The NID that a program would send to
+    #[arg(short, long, value_name = "NID")]
+    pub to: String,
+    /// The own NID that it would send by [default: LNet's choice]
+    #[arg(short, long, value_name = "NID")]
+    pub from: Option<String>,
 }
 
 /// What is added.

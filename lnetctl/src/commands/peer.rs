@@ -1,7 +1,8 @@
 //! `lnetctl peer`
 
 use super::{Context, Outcome};
-use crate::cli::{Peer, PeerAdd, PeerCredits, PeerDel, PeerSet};
+use crate::cli::{Peer, PeerAdd, PeerCredits, PeerDel, PeerExplain, PeerSet};
+use lnet_dlc::ops::explain::explain;
 use lnet_dlc::ops::peer::{self, MAX_NIDS, Modify, parse_nids};
 use lnet_dlc::{Operation, Rc, SeqNo};
 
@@ -22,6 +23,9 @@ pub(super) fn run(command: &Peer, cx: &mut Context<'_>) -> Outcome {
         }
         Peer::List => Outcome::show(peer::list(cx.node, SeqNo::NONE, &mut cx.report)),
         Peer::Set(command) => Outcome::change(set(command, cx)),
+        Peer::Explain(PeerExplain { to, from }) => {
+            Outcome::show(explain(cx.node, to, from.as_deref(), SeqNo::NONE, &mut cx.report))
+        }
     }
 }
 

@@ -19,6 +19,12 @@ pub type PeerLoser = (Nid, PeerNiCandidate, Criterion);
 pub struct Explanation {
     /// The way; nothing has been noted of it.
     pub chosen: Chosen,
+    /// The chosen net's state, where there was a choice.
+    pub net: NetCandidate,
+    /// The chosen interface's state, where there was a choice.
+    pub local_ni: LocalNiCandidate,
+    /// The chosen peer NI's state, where there was a choice.
+    pub peer_ni: PeerNiCandidate,
     /// Nets of both nodes that lost; empty where there was no choice.
     pub nets: Vec<NetLoser>,
     /// Interfaces on the chosen net that lost; empty where there was no choice.
@@ -34,8 +40,15 @@ pub fn explain(
     journey: Journey,
 ) -> Result<Explanation, Errno> {
     let chosen = choose(nets, destination, journey)?;
-    let mut explanation =
-        Explanation { chosen, nets: Vec::new(), local_nis: Vec::new(), peer_nis: Vec::new() };
+    let mut explanation = Explanation {
+        chosen,
+        net: NetCandidate::default(),
+        local_ni: LocalNiCandidate::default(),
+        peer_ni: PeerNiCandidate::default(),
+        nets: Vec::new(),
+        local_nis: Vec::new(),
+        peer_nis: Vec::new(),
+    };
     let (Some(peer_ni), None) = (explanation.chosen.peer_ni.clone(), journey.source) else {
         return Ok(explanation);
     };
@@ -43,24 +56,27 @@ pub fn explain(
     let net = nets.net(peer_ni.nid().net());
     // A peer of one rail that sticks to an interface left nothing to choose.
     let had_a_choice = peer.is_multi_rail() || peer_ni.sticky().is_none();
-    if let Some(Explained { others, .. }) =
+    if let Some(Explained { others, chosen }) =
         net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net).collect()))
     {
+        explanation.local_ni = chosen.0;
         explanation.local_nis =
             others.into_iter().map(|(candidate, ni, why)| (ni.nid(), candidate, why)).collect();
     }
     if !peer.is_multi_rail() {
         return Ok(explanation);
     }
-    if let Some(Explained { others, .. }) = explained(shared_nets(nets, &peer).collect()) {
+    if let Some(Explained { others, chosen }) = explained(shared_nets(nets, &peer).collect()) {
+        explanation.net = chosen.0;
         explanation.nets =
             others.into_iter().map(|(candidate, (net, _), why)| (net.id(), candidate, why)).collect();
     }
     let peer_net = peer.nets.iter().find(|net| net.id == peer_ni.nid().net());
     let own = explanation.chosen.ni.nid();
-    if let Some(Explained { others, .. }) =
+    if let Some(Explained { others, chosen }) =
         peer_net.and_then(|net| explained(peer_nis(net, own, journey).collect()))
     {
+        explanation.peer_ni = chosen.0;
         explanation.peer_nis =
             others.into_iter().map(|(candidate, its, why)| (its.nid(), candidate, why)).collect();
     }

@@ -12,7 +12,8 @@ use crate::{Rc, interfaces, ops};
 use lnet_wire::{Errno, Nid};
 use std::fmt::Display;
 
-/// The bit of a peer's state that says that it is a gateway (DLC sheet, appendix C).
+/// The bit of a peer's state that says that it forwards (DLC sheet, appendix C). A gateway that has not been
+/// asked yet has it not, but it is watched whether it lives.
 const ROUTER_ENABLED: u32 = 1 << 2;
 
 pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
@@ -111,7 +112,7 @@ fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Repo
     let is_gateway = item
         .primary
         .and_then(|nid| backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)).ok())
-        .is_some_and(|peer| peer.state & ROUTER_ENABLED != 0);
+        .is_some_and(|peer| peer.state & ROUTER_ENABLED != 0 || peer.nis.iter().any(|ni| ni.alive.is_some()));
     if is_gateway {
         return report.success(Operation::Add, "peer_ni", seq_no);
     }

@@ -105,6 +105,7 @@ udsp:
       rte: NA
 ";
 
+/// cfg-170.
 #[test]
 fn what_was_exported_makes_the_same_node_again() {
     let node = Memory::new();

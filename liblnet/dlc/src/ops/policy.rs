@@ -171,6 +171,7 @@ mod tests {
     const NET: Option<&str> = Some("tcp1");
     const NA: Option<&str> = Some("NA");
 
+    /// cfg-095, cfg-110, cfg-115, cfg-120, cfg-155.
     #[test]
     fn each_combination_has_its_action_or_is_refused() {
         use RuleAction::{PreferredList, Priority, Suited};

@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use crate::request::Reply;
 
+    /// dbg-005, dbg-045.
     #[test]
     fn counters_are_shown_in_the_kernels_order() {
         let stats = LnetStats {

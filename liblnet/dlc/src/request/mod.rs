@@ -4,6 +4,7 @@
 //! The same values go three ways: to a node in this process ([`Backend`]), over the control socket as JSON,
 //! and to and from the C structures of `LNetCtl`.
 
+mod explain;
 mod global;
 mod local_ni;
 mod peer;
@@ -11,6 +12,7 @@ mod policy;
 mod route;
 mod stats;
 
+pub use explain::{Explain, Explanation, Passed, PassedOver};
 pub use global::{Tunable, Tunables};
 pub use local_ni::{
     AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
@@ -111,6 +113,8 @@ pub enum Request {
     GetUdsp(u32),
     /// (109) What the rules made of this NID: an interface (`true`) or a peer NI. [`Reply::AppliedUdsp`].
     GetAppliedUdsp(Nid, bool),
+    /// Which way would a message go? No IOCTL has this. [`Reply::Explanation`].
+    Explain(Explain),
     /// (111) Set how many connections a peer gets.
     SetConnsPerPeer(SetConnsPerPeer),
 }
@@ -135,6 +139,7 @@ impl Request {
                 | Self::GetRecoveryQueue(_)
                 | Self::GetUdsp(_)
                 | Self::GetAppliedUdsp(..)
+                | Self::Explain(_)
         )
     }
 }
@@ -218,6 +223,8 @@ replies! {
     Udsp(Box<Udsp>),
     /// What the selection rules made of a NID.
     AppliedUdsp(AppliedUdsp),
+    /// Which way a message would go, and why no other.
+    Explanation(Explanation),
 }
 
 /// Requests whose answer is of one kind, asked in one word.

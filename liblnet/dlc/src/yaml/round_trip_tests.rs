@@ -280,6 +280,7 @@ proptest! {
         prop_assert_eq!(anywhere(again.unwrap()), document, "{}", text);
     }
 
+    /// cfg-010.
     #[test]
     fn an_independent_parser_reads_the_same(document in document()) {
         let value = to_value(&document);

@@ -53,6 +53,7 @@ add:
     assert_eq!(report.errors_to_yaml(), expected);
 }
 
+/// cfg-025.
 #[test]
 fn an_interfaces_own_cpts_go_before_those_for_all() {
     let cpts = |cpts: &[u32]| Some(CptList::new(cpts.to_vec()));
@@ -323,6 +324,7 @@ net:
           CPT: \"[0]\"
 ";
 
+/// cfg-040, cfg-045, cfg-055, dbg-005, dbg-035, dbg-085, dbg-095.
 #[test]
 fn nets_are_shown_as_the_kernel_shows_them() {
     let interfaces = |interface: &str| format!("interfaces:\n              0: {interface}\n");

@@ -213,6 +213,7 @@ fn expected(detail: u32) -> String {
     )
 }
 
+/// dbg-005, dbg-060, dbg-090.
 #[test]
 fn each_level_of_verbosity_adds_its_lines() {
     for detail in 0..=5 {
@@ -229,6 +230,7 @@ peer:
     assert_eq!(shown(5, true), backup);
 }
 
+/// dbg-065.
 #[test]
 fn one_peer_is_found_by_any_nid_and_an_unknown_one_is_an_error() {
     let fake = Fake::new([
@@ -287,6 +289,7 @@ impl Backend for Thousand {
     }
 }
 
+/// dbg-100.
 #[test]
 fn a_thousand_peers_take_a_thousand_and_one_requests_and_pages_take_their_part() {
     let backend = Thousand(Cell::new(0));

@@ -42,6 +42,7 @@ net:
           CPT: \"[0,1]\"
 ";
 
+/// cfg-065.
 #[test]
 fn nets_of_every_form_come_to_local_nis() {
     let before_multi_rail = "\
@@ -220,6 +221,7 @@ ip2nets:
     all_come_to(Purpose::Add, &[draft], expected);
 }
 
+/// cfg-065.
 #[test]
 fn rules_of_ip2nets_keep_interfaces_ranges_and_tunables() {
     let rules = "\
@@ -311,6 +313,7 @@ peer:
       Multi-Rail: False
 ";
 
+/// cfg-070.
 #[test]
 fn peers_of_every_form_come_to_primary_and_list() {
     let ranges = "\
@@ -457,6 +460,7 @@ udsp:
           priority: 4294967295
 ";
 
+/// cfg-165.
 #[test]
 fn selection_rules_of_every_form_come_to_one() {
     let draft = "\

@@ -1,0 +1,151 @@
+//! Which way a message would go, and why no other. Ours: the kernel's tools have nothing like it.
+
+use super::refusal::reason;
+use crate::report::{Operation, Report, SeqNo};
+use crate::request::{Backend, Explain, Explanation, Passed};
+use crate::{Rc, Value};
+use lnet_wire::{Errno, Nid};
+
+/// Shows which of the node's interfaces and which of the peer's the next message to `to` would take, and for
+/// every other what spoke against it. Nothing is sent.
+pub fn explain(
+    backend: &dyn Backend,
+    to: &str,
+    from: Option<&str>,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> Rc {
+    let parsed = |text: &str| {
+        text.parse::<Nid>().map_err(|error| {
+            let text = format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp");
+            (Rc::BAD_PARAM, text)
+        })
+    };
+    let asked = parsed(to).and_then(|destination| {
+        let source = from.map(parsed).transpose()?;
+        backend
+            .ask::<Explanation>(crate::Request::Explain(Explain { destination, source }))
+            .map_err(|errno| (errno.into(), format!("no way to {to}: {}", cause(errno, destination, from))))
+    });
+    match asked {
+        Ok(explanation) => {
+            report.show("explain", vec![to_value(to, &explanation)]);
+            report.success(Operation::Show, "explain", seq_no)
+        }
+        Err((rc, text)) => report.end(Operation::Show, "explain", seq_no, rc, text),
+    }
+}
+
+fn cause(errno: Errno, destination: Nid, from: Option<&str>) -> String {
+    match (errno, from) {
+        (Errno::Invalid, Some(from)) => {
+            format!("{from} is not one of the node's NIDs; see 'lnetctl net show'")
+        }
+        (Errno::HostUnreachable, Some(from)) => format!("it is not on the net of {from}"),
+        (Errno::HostUnreachable, None) => {
+            format!("the node is not on net {}; see 'lnetctl net add'", destination.net())
+        }
+        (errno, _) => reason(errno),
+    }
+}
+
+fn to_value(to: &str, explanation: &Explanation) -> Value {
+    let mut value = Value::map()
+        .with("to", to)
+        .with("primary nid", explanation.primary.to_string())
+        .with("Multi-Rail", if explanation.multi_rail { "True" } else { "False" })
+        .with("known", if explanation.known { "True" } else { "False" })
+        .with("local nid", explanation.local.to_string())
+        .with("peer nid", explanation.remote.to_string());
+    let others: Vec<Value> = explanation
+        .passed_over
+        .iter()
+        .map(|passed| {
+            let (kind, name) = match passed.candidate {
+                Passed::Net(net) => ("net", net.to_string()),
+                Passed::LocalNi(nid) => ("local nid", nid.to_string()),
+                Passed::PeerNi(nid) => ("peer nid", nid.to_string()),
+            };
+            Value::map().with(kind, name).with("why", Value::Quoted(passed.why.clone()))
+        })
+        .collect();
+    if !others.is_empty() {
+        value.push("passed over", others);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Fake;
+    use super::*;
+    use crate::Request;
+    use crate::request::{PassedOver, Reply};
+
+    fn nid(text: &str) -> Nid {
+        text.parse().unwrap()
+    }
+
+    fn ask(to: &str, from: Option<&str>) -> Request {
+        Request::Explain(Explain { destination: nid(to), source: from.map(nid) })
+    }
+
+    #[test]
+    fn the_way_is_shown_with_what_was_passed_over() {
+        let why = |candidate, why: &str| PassedOver { candidate, why: why.to_owned() };
+        let explanation = Explanation {
+            primary: nid("10.0.0.8@tcp"),
+            multi_rail: true,
+            known: true,
+            local: nid("10.0.0.2@tcp"),
+            remote: nid("10.0.0.9@tcp"),
+            passed_over: vec![
+                why(Passed::Net("tcp1".parse().unwrap()), "lower health: 900, the chosen one has 1000"),
+                why(Passed::PeerNi(nid("10.0.0.8@tcp")), "fewer credits: 3, the chosen one has 8"),
+            ],
+        };
+        let fake = Fake::new([(ask("10.0.0.8@tcp", None), Ok(Reply::Explanation(explanation)))]);
+        let mut report = Report::new();
+        assert_eq!(explain(&fake, "10.0.0.8@tcp", None, SeqNo::NONE, &mut report), Rc::OK);
+        let expected = "\
+explain:
+    - to: 10.0.0.8@tcp
+      primary nid: 10.0.0.8@tcp
+      Multi-Rail: True
+      known: True
+      local nid: 10.0.0.2@tcp
+      peer nid: 10.0.0.9@tcp
+      passed over:
+        - net: tcp1
+          why: \"lower health: 900, the chosen one has 1000\"
+        - peer nid: 10.0.0.8@tcp
+          why: \"fewer credits: 3, the chosen one has 8\"
+";
+        assert_eq!(report.shown.to_yaml(), expected);
+    }
+
+    #[test]
+    fn that_there_is_no_way_is_said_with_what_helps() {
+        let table = [
+            ("10.0.0.8@tcp7", None, Errno::HostUnreachable, "the node is not on net tcp7"),
+            (
+                "10.0.0.8@tcp",
+                Some("10.0.0.5@tcp"),
+                Errno::Invalid,
+                "10.0.0.5@tcp is not one of the node's NIDs",
+            ),
+            (
+                "10.0.0.8@tcp",
+                Some("10.0.0.5@tcp1"),
+                Errno::HostUnreachable,
+                "it is not on the net of 10.0.0.5@tcp1",
+            ),
+        ];
+        for (to, from, errno, expected) in table {
+            let fake = Fake::new([(ask(to, from), Err(errno))]);
+            let mut report = Report::new();
+            assert_eq!(explain(&fake, to, from, SeqNo::NONE, &mut report), errno.into());
+            assert!(report.errors_to_yaml().contains(expected), "{}", report.errors_to_yaml());
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Which way a message would go, and why no other.
+
+use lnet_wire::{NetId, Nid};
+use serde::{Deserialize, Serialize};
+
+/// Asks for it. Nothing is sent, and no peer is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Explain {
+    /// To whom.
+    pub destination: Nid,
+    /// By which of the node's own NIDs; `None` leaves it to LNet.
+    pub source: Option<Nid>,
+}
+
+/// The way, and what was passed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// The peer's primary NID.
+    pub primary: Nid,
+    /// Whether any of its NIDs may be used in place of another.
+    pub multi_rail: bool,
+    /// Whether the node knows the peer. One that it does not know it would take for a peer of one rail.
+    pub known: bool,
+    /// The NID by which the message would leave.
+    pub local: Nid,
+    /// The NID to which it would go.
+    pub remote: Nid,
+    /// Net by net, then this node's interfaces, then the peer's.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// One candidate that lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassedOver {
+    /// Who.
+    pub candidate: Passed,
+    /// Why: the first thing in which it was worse than the chosen one, with both values.
+    pub why: String,
+}
+
+/// What may be passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Passed {
+    /// A net of both nodes.
+    Net(NetId),
+    /// An interface of this node.
+    LocalNi(Nid),
+    /// An interface of the peer.
+    PeerNi(Nid),
+}

@@ -1,0 +1,75 @@
+//! Which way a message would go, and why no other.
+
+use lnet_core::select::{Criterion, LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use lnet_core::{Core, Errno};
+use lnet_dlc::request::{Explain, Explanation, Passed, PassedOver};
+use std::fmt::Display;
+
+/// Asks the very code that sends.
+pub(super) fn explain(core: &Core, ask: Explain) -> Result<Explanation, Errno> {
+    let known = core.peer(ask.destination);
+    let explained = core.explain(ask.source, ask.destination)?;
+    let chosen = &explained.chosen;
+    let nets = explained.nets.iter().map(|(net, its, why)| PassedOver {
+        candidate: Passed::Net(*net),
+        why: why_net(*why, its, &explained.net),
+    });
+    let local = explained.local_nis.iter().map(|(nid, its, why)| PassedOver {
+        candidate: Passed::LocalNi(*nid),
+        why: why_local(*why, its, &explained.local_ni),
+    });
+    let remote = explained.peer_nis.iter().map(|(nid, its, why)| PassedOver {
+        candidate: Passed::PeerNi(*nid),
+        why: why_peer(*why, its, &explained.peer_ni),
+    });
+    Ok(Explanation {
+        primary: known.as_ref().map_or(ask.destination, |(peer, _)| peer.primary),
+        multi_rail: known.as_ref().is_some_and(|(peer, _)| peer.is_multi_rail()),
+        known: known.is_some() || ask.destination.is_loopback(),
+        local: chosen.ni.nid(),
+        remote: chosen.destination(),
+        passed_over: nets.chain(local).chain(remote).collect(),
+    })
+}
+
+fn why_net(why: Criterion, its: &NetCandidate, best: &NetCandidate) -> String {
+    match why {
+        Criterion::Health => told(why, its.peer_health, best.peer_health),
+        Criterion::Priority => told(why, priority(its.peer_priority), priority(best.peer_priority)),
+        Criterion::LocalNetHealth => told(why, its.local_health, best.local_health),
+        Criterion::LocalNetPriority => told(why, priority(its.local_priority), priority(best.local_priority)),
+        _ => why.text().to_owned(),
+    }
+}
+
+fn why_local(why: Criterion, its: &LocalNiCandidate, best: &LocalNiCandidate) -> String {
+    match why {
+        Criterion::Health => told(why, its.health, best.health),
+        Criterion::Priority => told(why, priority(its.priority), priority(best.priority)),
+        Criterion::Distance => told(why, its.distance, best.distance),
+        Criterion::Credits => told(why, its.credits, best.credits),
+        _ => why.text().to_owned(),
+    }
+}
+
+fn why_peer(why: Criterion, its: &PeerNiCandidate, best: &PeerNiCandidate) -> String {
+    match why {
+        Criterion::Health => told(why, its.health, best.health),
+        Criterion::Priority => told(why, priority(its.priority), priority(best.priority)),
+        Criterion::QueuedBytes => told(why, its.queued_bytes, best.queued_bytes),
+        Criterion::Credits => told(why, its.credits, best.credits),
+        _ => why.text().to_owned(),
+    }
+}
+
+fn told(why: Criterion, its: impl Display, best: impl Display) -> String {
+    format!("{}: {its}, the chosen one has {best}", why.text())
+}
+
+/// As rules are written: what no rule names has none.
+fn priority(priority: u32) -> String {
+    match priority {
+        u32::MAX => "none".to_owned(),
+        number => number.to_string(),
+    }
+}

@@ -1,0 +1,387 @@
+//! Every difference between the kernel's tool and ours, each with its reason.
+
+use super::compare::matches;
+use super::console::Block;
+
+/// Why ours is different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// What the kernel or its tool does is wrong, or harms.
+    KernelBug,
+    /// There is nothing in user space that it could tell of.
+    KernelOnly,
+    OursSaysMore,
+    OursTakesMore,
+    /// On the recorded machine it could not be done.
+    OtherMachine,
+    /// From other rows.
+    Follows,
+    /// Comes with the issue of this name.
+    NotYet(&'static str),
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Difference {
+    /// The commands in which it is: see [`is_at`].
+    pub commands: &'static [&'static str],
+    /// What differs in them, in the form of `compare::is_meant`.
+    pub lines: &'static [&'static str],
+    pub reason: Reason,
+    pub words: &'static str,
+}
+
+use Reason::{Follows, KernelBug, KernelOnly, NotYet, OtherMachine, OursSaysMore, OursTakesMore};
+
+const fn row(
+    reason: Reason,
+    commands: &'static [&'static str],
+    lines: &'static [&'static str],
+    words: &'static str,
+) -> Difference {
+    Difference { commands, lines, reason, words }
+}
+
+pub const DIFFERENCES: &[Difference] = &[
+    row(KernelOnly, &["lctl *"], &["not run"], "lctl is the kernel's; nothing in user space is told by it"),
+    // Options and words.
+    row(
+        OursSaysMore,
+        &["lnetctl --version"],
+        &["exit 255 -> 0", "out *"],
+        "the kernel's tool does not tell its version",
+    ),
+    row(
+        OursSaysMore,
+        &["lnetctl net", "lnetctl lnet"],
+        &["out - net *", "out + net *", "out - lnet *", "out + lnet *"],
+        "options of later releases: --nid, --large, --lnd-timeout",
+    ),
+    row(
+        OursSaysMore,
+        &["lnetctl set max_recovery_ping_interval 60"],
+        &["exit 255 -> 161", "out - *", "err + *"],
+        "a setting of a later release: it is known, and refused as not supported",
+    ),
+    row(
+        KernelBug,
+        &[
+            "lnetctl net add --net tcp --if",
+            "lnetctl net add --bogus 1",
+            "lnetctl net show --net",
+            "lnetctl ping --bogus",
+            "lnetctl import --bogus",
+        ],
+        &[
+            "exit 0 -> 255",
+            "out - (help)",
+            "out - net add *",
+            "out - net show *",
+            "err - (message)",
+            "err + parser:",
+            "err + - *",
+            "err + errno: -1",
+        ],
+        "an option that cannot be read is passed over, and success is reported",
+    ),
+    row(
+        KernelBug,
+        &[
+            "lnetctl net add --net tcp7 --if eth1 --cpt bogus",
+            "lnetctl net show -v abc",
+            "lnetctl route add --net tcp3 --gateway 10.99.0.12@tcp --hop abc",
+            "lnetctl udsp del --idx abc",
+        ],
+        &["exit 0 -> 255", "out - *", "err + parser:", "err + - *", "err + errno: -1"],
+        "a value that cannot be read counts as not given",
+    ),
+    row(
+        KernelBug,
+        &["lnetctl net add --net tcp2 --if eth0 --peer-credits abc"],
+        &["exit 239 -> 255", "err - *", "err + *"],
+        "a value that cannot be read counts as not given",
+    ),
+    row(
+        KernelBug,
+        &["lnetctl peer del"],
+        &["out - peer add *", "out + peer del *"],
+        "the help of another command is shown",
+    ),
+    row(
+        KernelBug,
+        &["lnetctl ping", "lnetctl discover"],
+        &["exit 0 -> 255", "out + *"],
+        "without a NID nothing is done, and success is reported",
+    ),
+    // No node.
+    row(
+        OursSaysMore,
+        &[
+            "lnetctl net show",
+            "lnetctl peer show",
+            "lnetctl peer list",
+            "lnetctl route show",
+            "lnetctl routing show",
+            "lnetctl global show",
+            "lnetctl stats show",
+            "lnetctl export",
+            "lnetctl ping 10.99.0.12@tcp",
+            "lnetctl discover 10.99.0.12@tcp",
+            "lnetctl net add --net tcp --if eth0",
+            "lnetctl udsp show",
+        ],
+        &["err + (message)"],
+        "without a node it says how to start one",
+    ),
+    row(
+        KernelOnly,
+        &["lnetctl set discovery 1"],
+        &["exit 0 -> 156", "err + (message)", "err + add:", "err + - discovery:", "err + errno: -100"],
+        "settings belong to the modules, which are loaded before LNet is up; here they belong to the node",
+    ),
+    row(
+        KernelOnly,
+        &["§Before: lnetctl export"],
+        &["out - global:...", "err - show:...", "err - - global:..."],
+        "settings belong to the modules, which are loaded before LNet is up; here they belong to the node",
+    ),
+    // Nets.
+    row(
+        OursTakesMore,
+        &["lnetctl net add --net tcp5 --if lo"],
+        &["exit 156 -> 0", "err - add:..."],
+        "a net on the loopback device, for nodes on one machine",
+    ),
+    row(
+        OursSaysMore,
+        &["lnetctl net add --ip2net \"tcp10(eth0) 192.168.*.*\""],
+        &["err + - ip2nets:..."],
+        "which rule it was",
+    ),
+    row(
+        OursSaysMore,
+        &["lnetctl net show -v 9"],
+        &["out + available_tx_credits: *", "out + min_tx_credits: #", "out + net statistics:..."],
+        "credits in use and sums over the interfaces of a net, above the kernel's highest level",
+    ),
+    row(
+        KernelOnly,
+        &["§udsp: lnetctl net show -v 4", "§udsp: lnetctl export"],
+        &["out - health value: 1000", "out + health value: 0"],
+        "`net set --all` gives the loopback a health; it has none here, as it had none there before",
+    ),
+    // Peers.
+    row(
+        KernelOnly,
+        &["§ping: lnetctl peer show"],
+        &["out - - primary nid: 0@lo..."],
+        "there the loopback is a peer as soon as it is used",
+    ),
+    row(
+        KernelOnly,
+        &[
+            "§peer show: lnetctl peer show",
+            "§peer show: lnetctl peer show -v",
+            "§peer show: lnetctl peer show -v 2",
+            "§peer show: lnetctl peer show -v 4",
+        ],
+        &["out - - nid: 0@lo..."],
+        "there the loopback is a NID of this node as a peer",
+    ),
+    row(
+        NotYet("Discovery"),
+        &[
+            "§ping: lnetctl discover 10.99.0.12@tcp",
+            "§ping: lnetctl discover --force 10.99.0.12@tcp",
+            "§ping: lnetctl discover 10.99.1.12@tcp",
+            "§ping: lnetctl discover 10.99.0.12@tcp,10.99.0.77@tcp",
+            "§ping: lnetctl discover 0@lo",
+        ],
+        &["exit 0 -> 255", "out - discover:...", "err + manage:...", "err + - discover:..."],
+        "peers are not discovered",
+    ),
+    row(
+        NotYet("Discovery"),
+        &["§import: lnetctl peer show", "lnetctl ping --timeout 3 10.99.0.12@tcp"],
+        &["out - Multi-Rail: True", "out + Multi-Rail: False", "out - - nid: 10.99.1.12@tcp..."],
+        "gateways are not discovered",
+    ),
+    row(
+        NotYet("Multi-Rail"),
+        &["§peer show: lnetctl peer show -v 4"],
+        &["out - Preferred source NIDs:..."],
+        "a peer that is not multi-rail keeps to the source NID that was used first",
+    ),
+    row(
+        NotYet("Multi-Rail"),
+        &["§udsp: lnetctl peer show -v 4"],
+        &["out - Preferred source NIDs:...", "out + NID-1: 10.99.1.11@tcp"],
+        "a peer that is not multi-rail keeps to the source NID that was used first",
+    ),
+    row(
+        KernelBug,
+        &["§udsp: lnetctl peer show -v 4"],
+        &["out - NID-0: 8088ffff@*", "out + NID-0: 10.99.0.11@tcp"],
+        "memory is shown that is no NID",
+    ),
+    row(
+        KernelBug,
+        &[
+            "lnetctl peer add --prim_nid 10.99.0.70@tcp --nid bogus",
+            "lnetctl route add --net tcp4 --gateway bogus",
+            "lnetctl route del --net tcp1 --gateway bogus",
+        ],
+        &["err - (message)"],
+        "a line outside of the error block, which is no YAML",
+    ),
+    // Routes and routing.
+    row(
+        KernelOnly,
+        &[
+            "§routes: lnetctl route show",
+            "§routes: lnetctl route show -v",
+            "§routes: lnetctl route show -v 2",
+            "§routes: lnetctl export --backup",
+        ],
+        &[
+            "out - gateway: 10.99.0.40@tcp",
+            "out + gateway: 10.99.0.40@tcp",
+            "out - gateway: 10.99.0.41@tcp",
+            "out + gateway: 10.99.0.41@tcp",
+            "out - - net: tcp5",
+            "out + - net: tcp5",
+        ],
+        "the kernel puts the gateways of a net in an order by chance",
+    ),
+    row(
+        NotYet("Routers"),
+        &["§routes: lnetctl route show -v", "§routes: lnetctl route show -v 2"],
+        &["out - state: down", "out + state: up"],
+        "whether a gateway lives is not watched",
+    ),
+    row(
+        NotYet("Routers"),
+        &[
+            "§routes: lnetctl export --backup",
+            "§udsp: lnetctl peer show -v 4",
+            "§udsp: lnetctl export",
+            "§udsp: lnetctl export --backup",
+        ],
+        &["out - - primary nid: 10.99.0.12@tcp1..."],
+        "a node behind a gateway is no peer",
+    ),
+    row(
+        OtherMachine,
+        &["lnetctl set routing 1"],
+        &["exit 244 -> 0", "err - add:..."],
+        "it had too little memory for a router's buffers",
+    ),
+    row(
+        OtherMachine,
+        &["§routes: lnetctl routing show", "§udsp: lnetctl export", "§udsp: lnetctl export --backup"],
+        &["out + routing:...", "out + buffers:..."],
+        "it had too little memory for a router's buffers",
+    ),
+    // Recovery, rules.
+    row(
+        NotYet("Health"),
+        &["§stats: lnetctl debug recovery --local"],
+        &["out - local NI recovery:..."],
+        "no interface is in recovery",
+    ),
+    row(
+        KernelBug,
+        &["lnetctl udsp show --idx 1"],
+        &["exit 134 -> 0", "out + udsp:...", "err - (message)"],
+        "the tool frees memory twice",
+    ),
+    row(
+        OursTakesMore,
+        &["lnetctl udsp del --all"],
+        &["out - (help)", "out - udsp add *", "err - (message)"],
+        "an option of a later release",
+    ),
+    // Files.
+    row(
+        Follows,
+        &["cat /tmp/exp.yaml | wc -l", "lnetctl export > /tmp/exp2.yaml*"],
+        &["out *"],
+        "how long the files are",
+    ),
+    row(
+        OursSaysMore,
+        &["lnetctl export /nosuchdir/x.yaml"],
+        &["err + yaml:..."],
+        "why the file is not written",
+    ),
+    row(
+        KernelBug,
+        &["lnetctl import /nosuch.yaml"],
+        &["err - - builder:..."],
+        "the same error is told twice, once for each pass",
+    ),
+    row(
+        KernelBug,
+        &["printf 'net:\\n\\t- net type: tcp\\n' | lnetctl import"],
+        &["exit 143 -> 255", "err - (message)", "err + yaml:..."],
+        "the tool does not end",
+    ),
+    row(
+        KernelBug,
+        &["printf 'bogus:\\n    - x: 1\\n' | lnetctl import"],
+        &["exit 0 -> 255", "err + yaml:..."],
+        "a block that is not known is passed over, and success is reported",
+    ),
+    row(
+        KernelBug,
+        &["printf 'routing:\\n    - tiny: 1024\\n*"],
+        &["exit 0 -> 255", "err + add:..."],
+        "keys of another block are passed over, and success is reported",
+    ),
+    row(
+        KernelBug,
+        &["printf 'udsp:\\n    - idx: 0\\n*"],
+        &["exit 255 -> 114", "err - errno: -1", "err + errno: 114"],
+        "NA, which it exports, is taken for a value; here the rule is there already",
+    ),
+    row(
+        OursSaysMore,
+        &["lnetctl import --add < /tmp/exp3.yaml"],
+        &["exit 239 -> 114", "err + - net:...", "err + - udsp:..."],
+        "the file is the one that was exported above, with two interfaces on the net, and rules",
+    ),
+    row(
+        KernelBug,
+        &["lnetctl import --add < /tmp/exp3.yaml"],
+        &[
+            "err - - max_interfaces:...",
+            "err - - numa_range:...",
+            "err - - discovery:...",
+            "err - - drop_asym_route:...",
+            "err - - retry_count:...",
+            "err - - transaction_timeout:...",
+            "err - - health_sensitivity:...",
+            "err - - recovery_interval:...",
+            "err - - router_sensitivity:...",
+            "err - - response_tracking:...",
+            "err - - recovery_limit:...",
+        ],
+        "what went well stands among the errors",
+    ),
+    // Faults.
+    row(
+        KernelOnly,
+        &["time -p lnetctl ping 10.99.0.12@tcp"],
+        &["exit 255 -> 0", "out + ping:...", "err - manage:..."],
+        "lctl has delayed the message",
+    ),
+];
+
+/// Whether `place` means this command in this section. `lnetctl net show` is the command wherever it is
+/// recorded, `§udsp: lnetctl net show` only in sections that begin so. `*` at the end stands for any rest.
+pub fn is_at(place: &str, block: &Block) -> bool {
+    match place.strip_prefix('§').and_then(|place| place.split_once(": ")) {
+        Some((section, command)) => block.section.starts_with(section) && matches(command, &block.command),
+        None => matches(place, &block.command),
+    }
+}

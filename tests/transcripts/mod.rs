@@ -1,0 +1,10 @@
+//! What was recorded of the kernel's tool, and how ours is compared with it.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod compare;
+pub mod console;
+pub mod differences;
+pub mod reduce;
+pub mod scene;
+pub mod staging;

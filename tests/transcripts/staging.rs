@@ -1,0 +1,94 @@
+//! What is done between recorded commands and is not on the record.
+
+/// When it is done.
+#[derive(Clone, Copy, Debug)]
+pub enum When {
+    /// Before the first command of this section.
+    Section(&'static str),
+    /// Before this command, as in the table of differences.
+    Before(&'static str),
+    /// After this command.
+    After(&'static str),
+}
+
+use When::{After, Before, Section};
+
+/// When, which commands, and why.
+pub const STAGING: &[(When, &[&str], &str)] = &[
+    (
+        After("lnetctl net add --net tcp5 --if lo"),
+        &["lnetctl net del --net tcp5"],
+        "the kernel refuses it, and this node shall have the same nets",
+    ),
+    (
+        After("lnetctl net add --net tcp7 --if eth1 --cpt bogus"),
+        &["lnetctl net add --net tcp7 --if eth1"],
+        "the kernel adds it, and this node shall have the same nets",
+    ),
+    (
+        After("§ping: lnetctl discover 10.99.0.12@tcp"),
+        &[
+            "lnetctl peer del --prim_nid 10.99.0.12@tcp",
+            "lnetctl peer del --prim_nid 10.99.1.12@tcp",
+            "lnetctl peer del --prim_nid 10.99.0.77@tcp",
+            "lnetctl peer del --prim_nid 10.99.0.12@tcp7",
+            "lnetctl peer del --prim_nid 10.99.0.11@tcp",
+            "lnetctl peer add --prim_nid 10.99.0.12@tcp --nid 10.99.1.12@tcp",
+            "lnetctl peer add --prim_nid 10.99.0.77@tcp --non_mr",
+            "lnetctl peer add --prim_nid 10.99.0.12@tcp7 --non_mr",
+            "lnetctl peer add --prim_nid 10.99.0.11@tcp --nid 10.99.1.11@tcp,10.99.1.11@tcp7",
+        ],
+        "they are configured where the kernel has discovered them",
+    ),
+    (
+        Before("lnetctl peer add --prim_nid 10.99.0.11@tcp"),
+        &["lnetctl peer del --prim_nid 10.99.0.11@tcp"],
+        "a discovered peer would be replaced",
+    ),
+    (
+        Section("routes / routing"),
+        &[
+            "lnetctl peer del --prim_nid 10.99.0.60@tcp",
+            "lnetctl peer del --prim_nid 10.99.0.61@tcp",
+            "lnetctl peer del --prim_nid 10.99.0.70@tcp",
+            "lnetctl peer del --prim_nid 10.99.0.71@tcp",
+            "lnetctl peer del --prim_nid 10.88.0.80@tcp7",
+            "lnetctl peer del --prim_nid 10.99.0.11@tcp",
+            "lnetctl peer add --prim_nid 10.99.0.11@tcp",
+            "lnetctl peer add --prim_nid 10.99.1.11@tcp",
+        ],
+        "was done on the kernel's node, or found out by it, as what follows shows",
+    ),
+    (
+        Section("udsp"),
+        &[
+            "lnetctl route del --net tcp3 --gateway 10.99.0.12@tcp",
+            "lnetctl route del --net tcp5 --gateway 10.99.0.[40-41]@tcp",
+            "lnetctl set numa_range 0",
+            "lnetctl set health_sensitivity 100",
+            "lnetctl set retry_count 2",
+            "lnetctl set recovery_limit 0",
+            "lnetctl net set --nid 10.99.1.11@tcp --health 600",
+            "lnetctl peer set --nid 10.99.0.40@tcp --health 999",
+            "lnetctl peer set --nid 10.99.0.41@tcp --health 999",
+        ],
+        "was done on the kernel's node, or happened to it, as what follows shows",
+    ),
+    (
+        After("lnetctl udsp del --idx abc"),
+        &["lnetctl udsp del --idx 0"],
+        "the kernel's tool takes it for that, and this node shall have the same rules",
+    ),
+    (
+        After("lnetctl udsp del --all"),
+        &[
+            "lnetctl udsp add --dst 10.99.0.12@tcp --priority 1",
+            "lnetctl udsp add --src 10.99.0.11@tcp --dst 10.99.0.12@tcp",
+            "lnetctl udsp add --dst tcp1 --rte 10.99.0.12@tcp",
+            "lnetctl udsp add --dst 10.99.0.[1-20/2]@tcp --priority 2",
+            "lnetctl udsp add --src 10.99.*.*@tcp --dst 10.99.*.*@tcp",
+            "lnetctl udsp add --src tcp --dst tcp1 --priority 1",
+        ],
+        "the kernel's tool does not know --all, and this node shall have the same rules",
+    ),
+];
