@@ -135,4 +135,9 @@ install: $(LIBRARY) $(LNETCONFIG)
 	install -D -m 644 completions/lnetctl.bash $(DESTDIR)$(DATADIR)/bash-completion/completions/lnetctl
 	install -D -m 644 completions/_lnetctl $(DESTDIR)$(DATADIR)/zsh/site-functions/_lnetctl
 	install -D -m 644 completions/lnetctl.fish $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/lnetctl.fish
+	install -D -m 644 packaging/lnet.conf $(DESTDIR)$(DATADIR)/doc/liblnet/lnet.conf
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	for unit in lnetd.service lnetd.socket; do \
+		sed -e 's|/usr/sbin/|$(SBINDIR)/|g' -e 's|in /usr/sbin;|in $(SBINDIR);|' packaging/systemd/$$unit \
+			> $(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit || exit 1; done
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi

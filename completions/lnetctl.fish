@@ -59,7 +59,7 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand lnet; and not __fish_see
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand lnet; and not __fish_seen_subcommand_from configure unconfigure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand lnet; and not __fish_seen_subcommand_from configure unconfigure" -f -a "configure" -d 'Bring LNet up; start the daemon if no node runs'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand lnet; and not __fish_seen_subcommand_from configure unconfigure" -f -a "unconfigure" -d 'Take LNet down: nets, peers, routes, rules; settings stay'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand lnet; and not __fish_seen_subcommand_from configure unconfigure" -f -a "unconfigure" -d 'Take LNet down: nets, peers, routes, rules; the daemon ends, and settings with it'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand lnet; and __fish_seen_subcommand_from configure" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand lnet; and __fish_seen_subcommand_from configure" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"

@@ -18,8 +18,8 @@ use std::process::{Command, Output};
 
 const STRICT: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
 /// What is also run with the tools that watch the memory.
-const PROGRAMS: [&str; 8] =
-    ["nidstr", "api_errors", "loopback", "threads", "two_nodes", "cyaml", "dlc", "control"];
+const PROGRAMS: [&str; 9] =
+    ["nidstr", "api_errors", "loopback", "threads", "two_nodes", "cyaml", "dlc", "control", "handler_calls"];
 
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
@@ -81,6 +81,16 @@ fn two_processes_move_every_size_both_ways() {
 #[test]
 fn control_commands_change_and_tell_the_configuration() {
     run("control", &[], &[]);
+}
+
+#[test]
+fn calls_that_wait_are_refused_in_an_event_handler() {
+    run("handler_calls", &[], &[]);
+}
+
+#[test]
+fn a_child_of_fork_is_neither_taken_for_its_parents_node_nor_takes_it_down() {
+    run("forked", &[], &[]);
 }
 
 #[test]

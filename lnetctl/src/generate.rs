@@ -1,7 +1,7 @@
 //! `lnetctl generate`: manual pages and completions, from the definition of the command line. It is not told
 //! of in the help: `make` and the tests call it.
 
-use crate::cli::Cli;
+use crate::cli::{Cli, EXIT_STATUS};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -90,7 +90,7 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
             render_part(part, &mut text)?;
         }
     }
-    man.render_extra_section(&mut text)?;
+    writeln!(text, ".SH \"EXIT STATUS\"\n{}", exit_status())?;
     if !top {
         text.extend_from_slice(b".SH \"SEE ALSO\"\nlnetctl(8)\n");
     }
@@ -102,8 +102,12 @@ const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 fn once(preamble: &str, text: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
-    format!("{preamble}{}", text.replace(preamble, "").replace(".SH EXTRA", ".SH \"EXIT STATUS\""))
-        .into_bytes()
+    format!("{preamble}{}", text.replace(preamble, "")).into_bytes()
+}
+
+/// The same for all commands; what stands at the end of the help, without its title.
+fn exit_status() -> &'static str {
+    EXIT_STATUS.strip_prefix("Exit status: ").unwrap_or(EXIT_STATUS)
 }
 
 /// A command of a group: a section, with what would be sections as its parts.

@@ -33,7 +33,7 @@ pub fn interactive(globals: &Globals, connect: Connect<'_>) -> io::Result<u8> {
             Ok(text) => {
                 let (mut input, mut out, mut err) = (io::stdin(), io::stdout(), io::stderr());
                 let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };
-                if one(&text, globals, connect, &mut streams)? == End::Exit {
+                if pasted(&text, globals, connect, &mut streams)? == End::Exit {
                     break;
                 }
             }
@@ -72,6 +72,16 @@ pub fn piped(
         }
     }
     Ok(0)
+}
+
+/// Carries out what was entered at once: what is pasted may have several lines.
+fn pasted(text: &str, globals: &Globals, connect: Connect<'_>, streams: &mut Streams<'_>) -> io::Result<End> {
+    for line in text.lines() {
+        if one(line, globals, connect, streams)? == End::Exit {
+            return Ok(End::Exit);
+        }
+    }
+    Ok(End::Done(Rc::OK))
 }
 
 /// Carries out one line. What is behind `#` at its beginning is a comment.
@@ -133,6 +143,19 @@ fn history_file() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_what_is_pasted_every_line_is_a_command() {
+        let (mut input, mut out, mut err) = (io::empty(), Vec::new(), Vec::new());
+        let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };
+        let line = "cpt --nid 10.0.0.1@tcp --ncpt 1\n";
+        let text = format!("{line}\n# a comment\n{line}exit\n{line}");
+        let connect: Connect<'_> = &|name| Box::new(lnet_dlc::client::Client::new(name));
+        assert_eq!(pasted(&text, &Globals::default(), connect, &mut streams).unwrap(), End::Exit);
+        let shown = "cpt:\n    value: 0\n";
+        assert_eq!(String::from_utf8(out).unwrap(), [shown, shown].concat());
+        assert!(err.is_empty());
+    }
 
     #[test]
     fn the_first_word_may_be_shortened_and_in_capitals() {

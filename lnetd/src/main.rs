@@ -15,6 +15,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    if options.detach && std::env::var_os("LISTEN_FDS").is_none() {
+        close_inherited();
+    }
     lnet_node::stderr_log::install(LevelFilter::Info);
     if let Some(level) = options.log_level {
         log::set_max_level(level);
@@ -33,5 +36,16 @@ fn main() -> ExitCode {
             run::notify(&[NotifyState::Status(&text), NotifyState::Errno(failure.errno as u32)]);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Closes what whoever started this process had open and did not mean for it: a lock or the end of a pipe that
+/// a daemon holds is never let go. Before this process has opened anything itself.
+fn close_inherited() {
+    let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    // The directory is among them, and closed before.
+    for number in numbers.filter(|number| *number > 2).collect::<Vec<_>>() {
+        let _ = nix::unistd::close(number);
     }
 }

@@ -3,7 +3,7 @@
 use crate::options::Options;
 use lnet_dlc::import::{self, Source};
 use lnet_dlc::networks;
-use lnet_dlc::yaml::Purpose;
+use lnet_dlc::yaml::{Purpose, text_of};
 use lnet_dlc::{Backend, Report};
 use lnet_node::{CONFIGURATION, StartConfig};
 use lnet_wire::Errno;
@@ -55,7 +55,7 @@ impl Nets {
     pub(crate) fn read(&self) -> Result<Option<File>, Errno> {
         let Self::File(path) = self else { return Ok(None) };
         let name = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|error| {
+        let text = fs::File::open(path).and_then(text_of).map_err(|error| {
             log::error!("{name}: {error}");
             match error.kind() {
                 std::io::ErrorKind::InvalidData => Errno::Invalid,

@@ -8,6 +8,7 @@ use lnet_wire::Errno;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::fs;
+use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
@@ -251,4 +252,26 @@ net:
     signal(&child, Signal::TERM);
     let output = ends(child);
     assert!(String::from_utf8_lossy(&output.stderr).contains("no_such_if0"));
+}
+
+#[test]
+fn a_detached_daemon_keeps_nothing_open_that_its_starter_had_open() {
+    let place = Place::new();
+    let (mut child, _) = place.start(&[], |command| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec 9>&1 >/dev/null; exec \"$0\" --detach --loopback-only", LNETD]);
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell.stdout(Stdio::piped());
+        *command = shell;
+    });
+    // Would wait until the daemon ends if it still had the pipe.
+    let mut nothing = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut nothing).unwrap();
+    assert_eq!(place.client(None).call(Request::Unconfigure), Ok(Reply::Done));
+    assert!(child.wait().unwrap().success());
 }

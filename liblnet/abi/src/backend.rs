@@ -4,6 +4,7 @@
 //! take its place here (a node in another process, say).
 
 use arc_swap::ArcSwapOption;
+use lnet_core::event::in_handler;
 use lnet_core::{Core, Errno};
 use lnet_dlc::client::Client;
 use lnet_node::{ControlServer, Node, SharedBackend, StartConfig};
@@ -12,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 static NODE: ArcSwapOption<Node> = ArcSwapOption::const_empty();
 /// Held while the node comes up and goes down.
-static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
+static USERS: Mutex<Users> = Mutex::new(Users { count: 0, process: 0, control: None });
 /// Nodes elsewhere, for a process that has none: the one of the name `LNET_NODE`, if that is set.
 static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
     let name = std::env::var("LNET_NODE").ok().filter(|name| !name.trim().is_empty());
@@ -22,14 +23,17 @@ static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
 struct Users {
     /// How many `LNetNIInit` are in force.
     count: u32,
+    /// Whose they are.
+    process: u32,
     /// Where the node is configured from outside.
     control: Option<ControlServer>,
 }
 
 /// Takes a reference; the first one starts the node with `pid`. Without a pid the node must be up.
-/// Returns how many references there were before.
+/// Returns how many references there were before. [`Errno::Busy`] from an event handler: a node that goes down
+/// waits for it.
 pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
-    let mut users = users();
+    let mut users = users()?;
     if users.count == 0 {
         let pid = pid.ok_or(Errno::NetworkDown)?;
         let node = Node::start(pid, StartConfig::from_env()?)?;
@@ -44,9 +48,9 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
     Ok(users.count - 1)
 }
 
-/// Gives a reference back; the last one ends the node.
+/// Gives a reference back; the last one ends the node. [`Errno::Busy`] as [`acquire`].
 pub(crate) fn release() -> Result<(), Errno> {
-    let mut users = users();
+    let mut users = users()?;
     users.count = users.count.checked_sub(1).ok_or(Errno::NetworkDown)?;
     if users.count == 0
         && let Some(node) = NODE.swap(None)
@@ -71,14 +75,27 @@ pub(crate) fn node() -> Result<Arc<Node>, Errno> {
 }
 
 /// Whom the configuration is about: the node of this process or, without one, that behind the control
-/// socket.
-pub(crate) fn dlc_backend() -> SharedBackend {
+/// socket. From an event handler only the former: [`Errno::NetworkDown`] without it, for this process's own
+/// node, which is then going down and waits for the handler, may be the one behind the socket.
+pub(crate) fn dlc_backend() -> Result<SharedBackend, Errno> {
     match NODE.load_full() {
-        Some(node) => node,
-        None => Arc::clone(&*ELSEWHERE) as SharedBackend,
+        Some(node) => Ok(node),
+        None if in_handler() => Err(Errno::NetworkDown),
+        None => Ok(Arc::clone(&*ELSEWHERE) as SharedBackend),
     }
 }
 
-fn users() -> MutexGuard<'static, Users> {
-    USERS.lock().unwrap_or_else(PoisonError::into_inner)
+fn users() -> Result<MutexGuard<'static, Users>, Errno> {
+    if in_handler() {
+        return Err(Errno::Busy);
+    }
+    let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if users.process != process {
+        // A child of `fork` has its parent's node without the threads: to take it down would be to wait for
+        // them for ever.
+        std::mem::forget((NODE.swap(None), users.control.take()));
+        *users = Users { count: 0, process, control: None };
+    }
+    Ok(users)
 }

@@ -2,13 +2,15 @@
 //! values.
 //!
 //! One change at a time, under the lock of the configuration; what is read on the way of a message is a
-//! value that is replaced as a whole.
+//! value that is replaced as a whole. From an event handler every change is [`Errno::Busy`].
 
 use crate::core::Core;
+use crate::event::in_handler;
+use crate::ping::PingTarget;
 use crate::policy::{Applied, Rule, Rules};
 use crate::router::Router;
 use crate::settings::Settings;
-use crate::sync::lock;
+use crate::sync::{MutexGuard, lock};
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
 use crate::topology::{Peer, PeerNi, PeerState, Preferred, Route, Routes};
 use arc_swap::ArcSwap;
@@ -24,6 +26,14 @@ pub(crate) struct Configured {
     rules: ArcSwap<Rules>,
 }
 
+impl Core {
+    /// The lock of the configuration. Taking an interface away waits under it for event handlers, so one that
+    /// waited for it would never end: [`Errno::Busy`] there.
+    pub(crate) fn configuring(&self) -> Result<MutexGuard<'_, PingTarget>, Errno> {
+        if in_handler() { Err(Errno::Busy) } else { Ok(lock(&self.configuration)) }
+    }
+}
+
 /// Settings.
 impl Core {
     /// The settings as they are.
@@ -36,7 +46,7 @@ impl Core {
         &self,
         change: impl FnOnce(&mut Settings) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let _one_at_a_time = lock(&self.configuration);
+        let _one_at_a_time = self.configuring()?;
         let mut settings = self.settings();
         change(&mut settings)?;
         self.configured.settings.store(Arc::new(settings));
@@ -77,7 +87,7 @@ impl Core {
 
     /// Makes a peer as an operator wants it; one that is there so is left alone (OM-27).
     pub fn make_peer(&self, primary: Nid, multi_rail: bool, lock_primary: bool) -> Result<(), Errno> {
-        let _one_at_a_time = lock(&self.configuration);
+        let _one_at_a_time = self.configuring()?;
         let known = self.peers.get(primary).map(|peer_ni| peer_ni.peer());
         let is_gateway = known.as_ref().is_some_and(|peer| self.is_gateway(peer));
         match peer_config::make(known.as_deref(), primary, multi_rail, is_gateway)? {
@@ -95,7 +105,7 @@ impl Core {
 
     /// Gives the configured peer `primary` another NID (OM-28, OM-29).
     pub fn add_peer_nid(&self, primary: Nid, nid: Nid, multi_rail: bool) -> Result<(), Errno> {
-        let _one_at_a_time = lock(&self.configuration);
+        let _one_at_a_time = self.configuring()?;
         let peer = self.peers.get(primary).map(|peer_ni| peer_ni.peer());
         let owner = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
         let owner_is_gateway = owner.as_ref().is_some_and(|owner| self.is_gateway(owner));
@@ -110,7 +120,7 @@ impl Core {
 
     /// Takes a NID from a peer; without one, or with the primary NID, forgets the peer (OM-30).
     pub fn delete_peer(&self, primary: Nid, nid: Option<Nid>, force: bool) -> Result<(), Errno> {
-        let _one_at_a_time = lock(&self.configuration);
+        let _one_at_a_time = self.configuring()?;
         let Some(peer) = self.peers.get(primary).map(|peer_ni| peer_ni.peer()) else {
             return Err(Errno::NotFound);
         };
@@ -126,7 +136,7 @@ impl Core {
 
     /// Overwrites what is known of a peer: for debugging.
     pub fn set_peer_state(&self, nid: Nid, state: PeerState) -> Result<(), Errno> {
-        let _one_at_a_time = lock(&self.configuration);
+        let _one_at_a_time = self.configuring()?;
         let peer = self.peers.get(nid).ok_or(Errno::NotFound)?.peer();
         self.peers.set_state(&peer, state);
         Ok(())
@@ -147,7 +157,7 @@ impl Core {
 
     /// Adds a route, and the gateway as a peer if it is not known (RT-1).
     pub fn add_route(&self, route: Route) -> Result<(), Errno> {
-        let _one_at_a_time = lock(&self.configuration);
+        let _one_at_a_time = self.configuring()?;
         let routes = self.with_nets(|nets| self.configured.routes.load().with(route, nets))?;
         self.peer_ni(route.gateway);
         self.configured.routes.store(Arc::new(routes));
@@ -156,7 +166,7 @@ impl Core {
 
     /// Deletes routes; the gateway may be given by any of its NIDs (RT-3).
     pub fn delete_routes(&self, net: Option<NetId>, gateway: Option<Nid>) -> Result<(), Errno> {
-        let _one_at_a_time = lock(&self.configuration);
+        let _one_at_a_time = self.configuring()?;
         let same_peer =
             |its: Nid| gateway.is_none_or(|nid| self.peers.primary(nid) == self.peers.primary(its));
         let routes = self.configured.routes.load().without(net, same_peer)?;
@@ -170,9 +180,10 @@ impl Core {
     }
 
     /// Changes that.
-    pub fn change_router(&self, change: impl FnOnce(Router) -> Router) {
-        let _one_at_a_time = lock(&self.configuration);
+    pub fn change_router(&self, change: impl FnOnce(Router) -> Router) -> Result<(), Errno> {
+        let _one_at_a_time = self.configuring()?;
         self.configured.router.store(Arc::new(change(self.router())));
+        Ok(())
     }
 
     /// Forgets what goes with a net that the node has left; called under the lock of the configuration.
@@ -194,7 +205,7 @@ impl Core {
 
     /// Adds a rule: see [`Rules::add`].
     pub fn add_rule(&self, rule: Rule, index: Option<usize>) -> Result<(), Errno> {
-        let _one_at_a_time = lock(&self.configuration);
+        let _one_at_a_time = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());
         rules.add(rule, index)?;
         self.configured.rules.store(Arc::new(rules));
@@ -242,12 +253,13 @@ impl Core {
     }
 
     /// Deletes one rule or all: see [`Rules::delete`].
-    pub fn delete_rule(&self, index: Option<usize>) {
-        let _one_at_a_time = lock(&self.configuration);
+    pub fn delete_rule(&self, index: Option<usize>) -> Result<(), Errno> {
+        let _one_at_a_time = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());
         rules.delete(index);
         self.configured.rules.store(Arc::new(rules));
         self.apply_rules();
+        Ok(())
     }
 
     /// After interfaces or NIDs of peers came or went; called under the lock of the configuration (UD-12).

@@ -92,14 +92,15 @@ impl Core {
     /// Adds an interface and starts it with `driver`; pings show it from then on (cfg-020).
     /// [`Errno::Exists`] for a NID or an interface that the net has; [`Errno::TooManyUsers`] for a net that
     /// routes lead to (OM-33); [`Errno::Invalid`] for a CPU partition that there is not;
-    /// [`Errno::Shutdown`] when the node is ending; or what the driver says.
+    /// [`Errno::Shutdown`] when the node is ending; [`Errno::Busy`] from an event handler; or what the driver
+    /// says.
     pub fn add_ni(
         self: &Arc<Self>,
         nid: Nid,
         config: impl Into<NiConfig>,
         driver: &dyn Driver,
     ) -> Result<Arc<Ni>, Errno> {
-        let ping_target = &mut *lock(&self.configuration);
+        let ping_target = &mut *self.configuring()?;
         if self.is_ending() {
             return Err(Errno::Shutdown);
         }
@@ -127,12 +128,13 @@ impl Core {
 
     /// Takes an interface away: messages on it end with an error, and pings do not show it any more. With
     /// the last of its net go the peer NIs on that net, and the routes over them.
-    /// [`Errno::NotFound`] for a NID that is not the node's, [`Errno::Invalid`] for the loopback (OM-33).
+    /// [`Errno::NotFound`] for a NID that is not the node's, [`Errno::Invalid`] for the loopback (OM-33),
+    /// [`Errno::Busy`] from an event handler.
     pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
         if nid.is_loopback() {
             return Err(Errno::Invalid);
         }
-        let ping_target = &mut *lock(&self.configuration);
+        let ping_target = &mut *self.configuring()?;
         let ni = self.with_nets(|nets| nets.ni(nid).cloned()).ok_or(Errno::NotFound)?;
         self.nets.store(Arc::new(self.nets().without(nid)));
         self.rebuild_ping_target(ping_target);
@@ -146,7 +148,7 @@ impl Core {
 
     /// Ends the node: every interface is stopped, every message back. What MDs, MEs and EQs are left is
     /// forgotten without an event (C ABI spec 1.1). Nothing of the node may be used afterwards but its
-    /// counters.
+    /// counters. Waits for event handlers, so not from one.
     pub fn shutdown(&self) {
         self.ending.store(true, Ordering::Release);
         let _configuration = lock(&self.configuration);

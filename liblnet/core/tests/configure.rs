@@ -202,7 +202,7 @@ fn selection_rules_bear_on_interfaces_and_peers_that_come_before_and_after_them(
     core.set_ni_health(Some(nid("10.0.0.2@tcp")), 10);
     core.add_ni(nid("10.0.0.3@tcp"), NiTunables::default(), &Idle).unwrap();
     assert_eq!(by(late), "10.0.0.3@tcp");
-    core.delete_rule(None);
+    core.delete_rule(None).unwrap();
     assert_eq!(by(late), "10.0.0.1@tcp");
 
     let pair = rule("10.0.0.1@tcp", Some("10.0.0.[8-9]@tcp"), Action::PreferredList);
@@ -210,6 +210,6 @@ fn selection_rules_bear_on_interfaces_and_peers_that_come_before_and_after_them(
     core.add_rule(pair, None).unwrap();
     let preferred = |destination: Nid| core.peer(destination).unwrap().1[0].preferred();
     assert_eq!(*preferred(early), Preferred::ByRule(vec![nid("10.0.0.1@tcp")]));
-    core.delete_rule(None);
+    core.delete_rule(None).unwrap();
     assert_eq!(*preferred(early), Preferred::Nothing);
 }

@@ -434,3 +434,32 @@ fn with_one_credit_and_many_threads_every_send_ends_once_and_all_credits_come_ba
         assert_eq!(rig.core.eq_free(rig.eq), Ok(()));
     }
 }
+
+#[test]
+fn a_handler_that_changes_the_configuration_is_told_busy_and_stops_nobody() {
+    let rig = rig(8, 8);
+    let (core, told) = (Arc::downgrade(&rig.core), Arc::new(Mutex::new(Vec::new())));
+    let tell = Arc::clone(&told);
+    let handler = move |_: &Event| {
+        let core = core.upgrade().unwrap();
+        let peer = nid(0, 2);
+        let driver = Played::default();
+        tell.lock().unwrap().extend([
+            core.make_peer(peer, true, false),
+            core.delete_peer(peer, None, false),
+            core.delete_rule(None),
+            core.change_router(|router| router),
+            core.change_settings(|_| Ok(())),
+            core.remove_ni(nid(0, 1)),
+            core.add_ni(nid(1, 1), NiTunables::default(), &driver).map(drop),
+        ]);
+    };
+    let eq = Some(rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap());
+    let memory = [0_u8; 8];
+    let (spec, contiguous) = rig.spec(&memory, 1, 0);
+    let md = rig.core.md_bind(MdSpec { eq, ..spec }, contiguous, true).unwrap();
+    rig.put(md, false);
+    // The event comes while the interface goes, under the lock of the configuration.
+    rig.core.remove_ni(nid(0, 1)).unwrap();
+    assert_eq!(*told.lock().unwrap(), [Err(Errno::Busy); 7]);
+}

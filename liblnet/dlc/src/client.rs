@@ -2,6 +2,7 @@
 
 use crate::daemon::{self, Nets};
 use crate::frame::{self, FrameError};
+use crate::other_end::connect;
 use crate::request::{Backend, Reply, Request};
 use crate::runtime_dir::{NodeName, RuntimeDir};
 use lnet_wire::Errno;
@@ -9,6 +10,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A node behind a control socket. Connects at the first request and again when the connection was lost.
 /// Threads may share it: each request that finds the connection in use makes one of its own.
@@ -53,28 +55,42 @@ impl Client {
         let bytes = frame::encode_request(request).map_err(|error| Failure::new(error.errno(), error))?;
         let old = lock(&self.idle).take();
         if let Some(link) = old.filter(|link| link.serves(request)) {
-            match link.exchange(&bytes) {
+            match link.exchange(&bytes, patience(request)) {
                 Ok(answer) => return Ok(self.keep(link, request, answer)),
                 Err(lost) if lost.nothing_happened(request) => {}
                 Err(lost) => return Err(lost.into()),
             }
         }
-        let link = match (self.connect(), request) {
-            (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
-                self.start(*all)?;
-                return Ok(Ok(Reply::Done));
+        let mut tries = 0;
+        loop {
+            let link = match (self.connect(), request) {
+                (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
+                    match self.start(*all) {
+                        // One was there after all, and has gone down in the meantime.
+                        Err(failure) if failure.errno == Errno::Exists && tries < TRIES => {
+                            tries += 1;
+                            continue;
+                        }
+                        started => return started.map(|()| Ok(Reply::Done)),
+                    }
+                }
+                (Err(failure), Request::Unconfigure) if failure.errno == Errno::NetworkDown => {
+                    return Ok(Ok(Reply::Done));
+                }
+                (link, _) => link?,
+            };
+            if !link.serves(request) {
+                let text = format!("node {} lets you see its status only; ask its owner or root", link.name);
+                return Err(Failure::new(Errno::Access, text));
             }
-            (Err(failure), Request::Unconfigure) if failure.errno == Errno::NetworkDown => {
-                return Ok(Ok(Reply::Done));
+            tries += 1;
+            match link.exchange(&bytes, patience(request)) {
+                Ok(answer) => return Ok(self.keep(link, request, answer)),
+                // A node on its way down; whoever looks again finds none, or the next one.
+                Err(lost) if lost.nothing_happened(request) && tries < TRIES => {}
+                Err(lost) => return Err(lost.into()),
             }
-            (link, _) => link?,
-        };
-        if !link.serves(request) {
-            let text = format!("node {} lets you see its status only; ask its owner or root", link.name);
-            return Err(Failure::new(Errno::Access, text));
         }
-        let answer = link.exchange(&bytes)?;
-        Ok(self.keep(link, request, answer))
     }
 
     /// Keeps the connection for the next request. A node that was taken down is not worth it.
@@ -224,7 +240,7 @@ enum Closed {
 }
 
 fn open_socket(path: &Path) -> Result<UnixStream, Closed> {
-    UnixStream::connect(path).map_err(|error| match error.kind() {
+    connect(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Closed::Gone,
         io::ErrorKind::PermissionDenied => Closed::Forbidden,
         _ => Closed::Failed(error),
@@ -239,18 +255,42 @@ struct Link {
     read_only: bool,
 }
 
+/// How often a request goes out to nodes that go away before they answer it.
+const TRIES: u32 = 8;
+
 /// A connection that failed.
 enum Lost {
     /// Before the request was with the node.
     NotSent(io::Error),
     /// When it may have been carried out.
     NoAnswer(FrameError),
+    /// It may be carried out yet: the node is there and says nothing.
+    Silent(NodeName),
+}
+
+/// How long an answer may take; `None` for what takes as long as it takes.
+fn patience(request: &Request) -> Option<Duration> {
+    /// Far more than any node needs that is not stopped, and longer than one may take to come up.
+    const USUAL: Duration = Duration::from_secs(60);
+    match request {
+        Request::PingPeer(ping) => {
+            ping.timeout_ms.map(|ms| USUAL.saturating_add(Duration::from_millis(ms.into())))
+        }
+        Request::Discover(_) => None,
+        _ => Some(USUAL),
+    }
 }
 
 impl Lost {
-    /// Whether the request may be made again.
+    /// Whether the request may be made again: it was not carried out, or twice is as good as once.
     fn nothing_happened(&self, request: &Request) -> bool {
-        matches!(self, Self::NotSent(_)) || request.only_reads()
+        let harmless =
+            request.only_reads() || matches!(request, Request::Configure(_) | Request::Unconfigure);
+        match self {
+            Self::NotSent(_) => true,
+            Self::NoAnswer(_) => harmless,
+            Self::Silent(_) => false,
+        }
     }
 }
 
@@ -258,6 +298,11 @@ impl From<Lost> for Failure {
     fn from(lost: Lost) -> Self {
         match lost {
             Lost::NotSent(error) => Self::new((&error).into(), format!("the node does not listen: {error}")),
+            Lost::Silent(name) => {
+                let text =
+                    format!("node {name} is there and does not answer: it hangs, or is stopped (SIGSTOP)");
+                Self::new(Errno::TimedOut, text)
+            }
             Lost::NoAnswer(FrameError::Io(error)) => {
                 let text = format!("the node gave no answer; it may have ended: {error}");
                 Self::new(Errno::ConnectionReset, text)
@@ -274,7 +319,8 @@ impl Link {
         !self.read_only || request.only_reads()
     }
 
-    fn exchange(&self, request: &[u8]) -> Result<Result<Reply, Errno>, Lost> {
+    fn exchange(&self, request: &[u8], patience: Option<Duration>) -> Result<Result<Reply, Errno>, Lost> {
+        self.stream.set_read_timeout(patience).map_err(Lost::NotSent)?;
         let sent = frame::write(&self.stream, request, None);
         // Whoever is turned away finds the reason in what the node wrote before it closed.
         let body = match (frame::read(&mut &self.stream, frame::MAX_REPLY), sent) {
@@ -282,6 +328,9 @@ impl Link {
             (_, Err(error)) => return Err(Lost::NotSent(error)),
             (Ok(None), Ok(())) => {
                 return Err(Lost::NoAnswer(FrameError::Io(io::ErrorKind::UnexpectedEof.into())));
+            }
+            (Err(FrameError::Io(error)), Ok(())) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(Lost::Silent(self.name.clone()));
             }
             (Err(error), Ok(())) => return Err(Lost::NoAnswer(error)),
         };
@@ -301,6 +350,17 @@ mod tests {
 
     fn names(names: &[&str]) -> Vec<NodeName> {
         names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_node_that_is_there_and_says_nothing_is_not_waited_for_without_end() {
+        let (mine, theirs) = UnixStream::pair().unwrap();
+        let link = Link { stream: mine, name: "7".parse().unwrap(), read_only: false };
+        let request = frame::encode_request(&Request::GetNode).unwrap();
+        let lost = link.exchange(&request, Some(Duration::from_millis(1)));
+        let Err(Lost::Silent(name)) = lost else { panic!("an answer from nobody") };
+        assert_eq!(Failure::from(Lost::Silent(name)).errno, Errno::TimedOut);
+        drop(theirs);
     }
 
     #[test]
@@ -359,6 +419,22 @@ mod tests {
                 }
             }
         })
+    }
+
+    #[test]
+    fn a_node_that_goes_down_meanwhile_is_as_good_as_none() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = RuntimeDir::at(temporary.path());
+        let socket = temporary.path().join("a.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let node = thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            // It takes the request along: whether it was carried out nobody knows.
+            let _ = frame::read(&mut &stream, frame::MAX_REQUEST);
+            std::fs::remove_file(socket).unwrap();
+        });
+        assert_eq!(Client::at(directory, None).call(Request::Unconfigure), Ok(Reply::Done));
+        node.join().unwrap();
     }
 
     #[test]

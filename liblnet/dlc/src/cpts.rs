@@ -7,9 +7,12 @@ use std::str::FromStr;
 
 /// The most partitions one list may name.
 const MAX_CPTS: usize = 128;
+/// The most partitions of a node: each interface has credits for every one.
+const MOST_TOLD: usize = 4096;
 
 /// CPU partitions that something is bound to; empty: all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Vec<u32>")]
 pub struct CptList(Vec<u32>);
 
 impl CptList {
@@ -26,6 +29,15 @@ impl CptList {
     /// Whether no partition is named.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// From a message, which may say anything. What a node tells has as many as the node has.
+impl TryFrom<Vec<u32>> for CptList {
+    type Error = &'static str;
+
+    fn try_from(cpts: Vec<u32>) -> Result<Self, Self::Error> {
+        if cpts.len() > MOST_TOLD { Err("more CPU partitions than any machine has") } else { Ok(Self(cpts)) }
     }
 }
 
@@ -51,5 +63,18 @@ impl fmt::Display for CptList {
             write!(f, "{}{cpt}", if i > 0 { "," } else { "" })?;
         }
         f.write_str("]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_with_endless_partitions_is_refused() {
+        let read = |count: usize| serde_json::from_str::<CptList>(&format!("[{}0]", "0,".repeat(count)));
+        assert_eq!(read(1).unwrap(), CptList::new(vec![0, 0]));
+        assert!(read(4095).is_ok());
+        assert!(read(4096).is_err());
     }
 }

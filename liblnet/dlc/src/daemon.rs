@@ -2,11 +2,12 @@
 
 use crate::runtime_dir::{NodeName, RuntimeDir};
 use lnet_wire::Errno;
+use rustix::fs::OFlags;
 use std::env;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -39,13 +40,16 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
+const OLD_LOG: &str = "log.old";
+const CANNOT_START: &str = "cannot start lnetd: ";
 /// So long may a daemon take until it is ready.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a daemon that says nothing is looked at.
 const TURN: Duration = Duration::from_millis(100);
 
 /// Starts the daemon as node `name` and waits until it is ready, 30 seconds at most. It outlives this
-/// process and its terminal. `program`: instead of the one that [`find`] finds.
+/// process and its terminal, and logs to a file of the runtime directory, `NAME.log`; what the last one of
+/// this name wrote is in `NAME.log.old`. `program`: instead of the one that [`find`] finds.
 pub fn start(
     program: Option<&Path>,
     directory: &RuntimeDir,
@@ -63,7 +67,7 @@ pub fn start(
     };
     let failed = |error: &io::Error, what: &Path| StartError {
         errno: error.into(),
-        text: format!("cannot start lnetd: {}: {error}", what.display()),
+        text: format!("{CANNOT_START}{}: {error}", what.display()),
     };
     directory.make().map_err(|error| failed(&error, directory.path()))?;
     let news = News::new(directory).map_err(|error| failed(&error, directory.path()))?;
@@ -77,12 +81,21 @@ pub fn start(
     for inherited in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "JOURNAL_STREAM", "LNET_NODE"] {
         command.env_remove(inherited);
     }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let log = directory.log(name);
+    let file = new_log(&log).map_err(|error| failed(&error, &log))?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
     let mut child = command.spawn().map_err(|error| failed(&error, &program))?;
-    let outcome = news.await_ready(&mut child);
-    if outcome.is_err() {
+    let outcome = news.await_ready(&mut child).map_err(|error| StartError {
+        text: with_log(&error.text, &fs::read_to_string(&log).unwrap_or_default()),
+        ..error
+    });
+    if let Err(error) = &outcome {
         // It has ended, or it hangs.
         let _ = child.kill();
+        if error.errno == Errno::Exists {
+            // The one that runs still writes to its own.
+            let _ = fs::rename(log.with_extension(OLD_LOG), &log);
+        }
     }
     // A program that starts a daemon and lives longer than it shall not keep a zombie.
     let reaper = thread::Builder::new().name("lnet_reaper".to_owned()).stack_size(64 * 1024);
@@ -92,13 +105,47 @@ pub fn start(
 
 /// Where `lnetd` is: what the variable `LNETD` names, beside this program, or in `PATH`.
 pub fn find() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("LNETD").filter(|it| !it.is_empty()) {
+    let trusted = is_of_its_user();
+    if let Some(named) = env::var_os("LNETD").filter(|it| trusted && !it.is_empty()) {
         return Some(named.into());
     }
     let beside = env::current_exe().ok().and_then(|own| Some(own.parent()?.join("lnetd")));
-    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::var_os("PATH").filter(|_| trusted).unwrap_or_default();
     let in_path = env::split_paths(&path).map(|directory| directory.join("lnetd"));
     beside.into_iter().chain(in_path).find(|it| is_program(it))
+}
+
+/// Whether this process has no more rights than who started it, whose environment may then say what to run and
+/// whom to ask.
+pub(crate) fn is_of_its_user() -> bool {
+    use rustix::process::{getegid, geteuid, getgid, getuid};
+    getuid() == geteuid() && getgid() == getegid()
+}
+
+/// An empty log; the last one makes room.
+fn new_log(path: &Path) -> io::Result<File> {
+    match fs::rename(path, path.with_extension(OLD_LOG)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // Appended to, so that it may be cut short while the daemon runs.
+    let follow_no_link = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(follow_no_link).open(path)
+}
+
+/// What is said of a failed start, and below it what the daemon logged, which has the details.
+fn with_log(said: &str, log: &str) -> String {
+    const MOST: usize = 50;
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let left_out = lines.len().saturating_sub(MOST);
+    let mut text = said.to_owned();
+    // The last line says once more what is said.
+    let reason = said.strip_prefix(CANNOT_START).unwrap_or(said);
+    for line in lines.iter().skip(left_out).filter(|line| !line.ends_with(reason)) {
+        text.push('\n');
+        text.push_str(line);
+    }
+    text
 }
 
 fn is_program(path: &Path) -> bool {
@@ -183,7 +230,7 @@ impl Heard {
 
     fn failure(self, otherwise: String) -> StartError {
         let reason = self.status.unwrap_or(otherwise);
-        StartError { errno: self.errno.unwrap_or(Errno::Io), text: format!("cannot start lnetd: {reason}") }
+        StartError { errno: self.errno.unwrap_or(Errno::Io), text: format!("{CANNOT_START}{reason}") }
     }
 }
 
@@ -215,6 +262,31 @@ mod tests {
         assert_eq!(error.errno, Errno::Io);
         assert!(error.to_string().contains("ended at once"), "{error}");
         assert_eq!(start("/nowhere/lnetd").unwrap_err().errno, Errno::NotFound);
-        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "the socket is gone");
+        let left: Vec<_> =
+            fs::read_dir(temporary.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert!(left.iter().all(|name| name.to_str().unwrap().starts_with("lnetd.log")), "{left:?}");
+    }
+
+    #[test]
+    fn who_starts_a_daemon_is_told_what_it_logged() {
+        let said = "cannot start lnetd: cannot start the node: Invalid argument";
+        let log = "LNetError: LNET_NETWORKS=\"tcp(eth0\": a `(` without its `)`, at byte 3\n\
+                   LNetError: cannot start the node: Invalid argument\n";
+        let expected = "cannot start lnetd: cannot start the node: Invalid argument\n\
+                        LNetError: LNET_NETWORKS=\"tcp(eth0\": a `(` without its `)`, at byte 3";
+        assert_eq!(with_log(said, log), expected);
+        assert_eq!(with_log(said, &"x\n".repeat(99)).lines().count(), 51);
+        assert_eq!(with_log(said, ""), said);
+    }
+
+    #[test]
+    fn the_log_of_the_last_daemon_is_kept() {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("a.b.log");
+        for text in ["one", "two", "three"] {
+            io::Write::write_all(&mut new_log(&path).unwrap(), text.as_bytes()).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        assert_eq!(fs::read_to_string(temporary.path().join("a.b.log.old")).unwrap(), "two");
     }
 }

@@ -24,14 +24,18 @@ pub struct Source<'a> {
 
 /// Reads the file and does with it what `purpose` says (DLC sheet 2.13). A file with a problem is not begun.
 /// After that, blocks and items are taken in their order, but for gateways with several NIDs, which are added
-/// before the routes by them; a failing one does not stop the rest, and what is
-/// returned is the last failure. `lustre_yaml_config`, `_del`, `_show`, `_exec`.
+/// before the routes by them, and for nets, which are deleted last; a failing one does not stop the rest, and
+/// what is returned is the last failure. `lustre_yaml_config`, `_del`, `_show`, `_exec`.
 ///
 /// Pings and discoveries are made by [`Purpose::Exec`] only: who adds and wants them too calls twice.
 pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, report: &mut Report) -> Rc {
     let document = match read(source.text, purpose) {
         Ok(document) => document,
-        Err(problems) => return report_problems(source.name, purpose, &problems, report),
+        Err(problems) => {
+            let changes = matches!(purpose, Purpose::Add | Purpose::Del);
+            let end = if changes { "; nothing of this file is in force" } else { "" };
+            return report_problems(source.name, purpose, &problems, end, report);
+        }
     };
     let apply = match purpose {
         Purpose::Add => adding::add,
@@ -41,7 +45,8 @@ pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, repor
     };
     let blocks = match purpose {
         Purpose::Add => gateways::before_routes(document.blocks),
-        _ => document.blocks,
+        Purpose::Del => nets_last(document.blocks),
+        Purpose::Show | Purpose::Exec => document.blocks,
     };
     let results = blocks.iter().map(|block| apply(backend, block, report));
     last_failure(results.collect::<Vec<_>>())
@@ -57,16 +62,26 @@ pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, repor
 /// [`Rc::OK`] unless the file has problems or the node cannot be asked.
 pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (Rc, Value) {
     match read(source.text, Purpose::Add) {
-        Ok(document) => checking::check(backend, &document, report),
-        Err(problems) => (report_problems(source.name, Purpose::Add, &problems, report), Value::map()),
+        Ok(document) => checking::check(backend, document, report),
+        Err(problems) => (report_problems(source.name, Purpose::Add, &problems, "", report), Value::map()),
     }
 }
 
-/// Reports every problem, with the file's name before its place; the code of the last is the result.
-fn report_problems(name: &str, purpose: Purpose, problems: &[Problem], report: &mut Report) -> Rc {
-    let results = problems.iter().map(|problem| {
+/// With its net a node forgets the routes and peers on it: what is deleted with them is deleted before.
+fn nets_last(blocks: Vec<Block>) -> Vec<Block> {
+    let (nets, mut others): (Vec<_>, Vec<_>) =
+        blocks.into_iter().partition(|block| matches!(block, Block::Net(_)));
+    others.extend(nets);
+    others
+}
+
+/// Reports every problem, with the file's name before its place and `end` behind the last, whose code is the
+/// result.
+fn report_problems(name: &str, purpose: Purpose, problems: &[Problem], end: &str, report: &mut Report) -> Rc {
+    let results = problems.iter().enumerate().map(|(index, problem)| {
         let (operation, entity) = reported_as(problem.block, purpose);
-        report.end(operation, entity, problem.seq_no, problem.rc, format_args!("{name}:{problem}"))
+        let end = if index + 1 == problems.len() { end } else { "" };
+        report.end(operation, entity, problem.seq_no, problem.rc, format_args!("{name}:{problem}{end}"))
     });
     last_failure(results.collect::<Vec<_>>())
 }

@@ -21,6 +21,7 @@ pub mod ip2nets;
 pub mod model;
 pub mod networks;
 pub mod ops;
+pub mod other_end;
 mod rc;
 pub mod report;
 pub mod request;

@@ -2,8 +2,9 @@
 //!
 //! `LNET_RUNTIME_DIR` names the directory; without it that is `$XDG_RUNTIME_DIR/lnet`, `/run/lnet` for root,
 //! and `/tmp/lnet-UID` where there is neither. A node called `NAME` has there `NAME.sock` and, if its
-//! operator wants it, `NAME.status.sock`.
+//! operator wants it, `NAME.status.sock`; a daemon that `lnetctl lnet configure` started logs to `NAME.log`.
 
+use crate::daemon::is_of_its_user;
 use rustix::process::geteuid;
 use std::fmt;
 use std::fs::{self, DirBuilder};
@@ -85,7 +86,8 @@ pub struct RuntimeDir {
 impl RuntimeDir {
     /// The one that the environment names.
     pub fn from_env() -> Self {
-        Self::from_lookup(|name| std::env::var(name).ok(), geteuid().as_raw())
+        let look_up = |name: &str| std::env::var(name).ok().filter(|_| is_of_its_user());
+        Self::from_lookup(look_up, geteuid().as_raw())
     }
 
     /// The same for any user and source of variables.
@@ -118,6 +120,11 @@ impl RuntimeDir {
     /// The socket that only tells.
     pub fn status_socket(&self, name: &NodeName) -> PathBuf {
         self.path.join(format!("{name}{STATUS}{SOCKET}"))
+    }
+
+    /// The log of a daemon that was started without a place for it.
+    pub fn log(&self, name: &NodeName) -> PathBuf {
+        self.path.join(format!("{name}.log"))
     }
 
     /// Makes it if it is not there. Others may look into it, since every socket has a mode of its own, but

@@ -1,6 +1,7 @@
 //! Asking another node who it is: a GET of its ping information.
 
 use crate::node::Node;
+use lnet_core::event::in_handler;
 use lnet_core::{Errno, Event, EventKind, MdMemory, MdOptions, MdSpec, Target};
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, ping_buffer_len};
 use lnet_wire::{MAX_PAYLOAD, Nid, PING_MATCH_BITS, ProcessId, RESERVED_PORTAL};
@@ -25,8 +26,12 @@ pub struct PingRequest {
 
 impl Node {
     /// Pings a node. [`Errno::TimedOut`] without an answer in time, [`Errno::Protocol`] for an answer that
-    /// is none, [`Errno::Invalid`] for room for nothing, or why the question could not be sent.
+    /// is none, [`Errno::Invalid`] for room for nothing, [`Errno::Busy`] from an event handler, on whose thread
+    /// the answer may have to come, or why the question could not be sent.
     pub fn ping(&self, request: PingRequest) -> Result<ReceivedPingInfo, Errno> {
+        if in_handler() {
+            return Err(Errno::Busy);
+        }
         let len = u32::try_from(ping_buffer_len(request.max_entries)).ok();
         let len = len.filter(|len| request.max_entries > 0 && *len <= MAX_PAYLOAD).ok_or(Errno::Invalid)?;
         let room: Arc<[AtomicU8]> = (0..len).map(|_| AtomicU8::new(0)).collect();

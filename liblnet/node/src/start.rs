@@ -9,7 +9,7 @@ use lnet_dlc::interfaces::HostInterface;
 use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
 use lnet_dlc::networks::Network;
 use lnet_dlc::request::{AddLocalNi, AddRoute, LndTunables, NiTunables};
-use lnet_dlc::yaml::Purpose;
+use lnet_dlc::yaml::{Purpose, text_of};
 use lnet_dlc::{Backend, InterfaceSpec, Rc, Report, Request};
 use lnet_wire::{NetId, NetType};
 use std::fs;
@@ -125,7 +125,7 @@ fn add_route(node: &dyn Backend, route: AddRoute) -> Result<(), Errno> {
 
 fn import_file(node: &dyn Backend, file: &Path) -> Result<(), Errno> {
     let name = file.to_string_lossy();
-    let text = fs::read_to_string(file).map_err(|error| {
+    let text = fs::File::open(file).and_then(text_of).map_err(|error| {
         log::error!("cannot read {name} (LNET_CONFIG): {error}");
         Errno::from(error)
     })?;

@@ -6,6 +6,8 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub enum Lnet {
     /// Bring LNet up; start the daemon if no node runs
+    ///
+    /// The daemon logs to NAME.log beside its control socket, NAME.sock.
     Configure {
         /// With the nets of the start configuration (LNET_NETWORKS, LNET_IP2NETS, LNET_ROUTES); without it the
         /// node has the loopback only
@@ -15,6 +17,6 @@ pub enum Lnet {
         #[arg(short, long)]
         large: bool,
     },
-    /// Take LNet down: nets, peers, routes, rules; settings stay
+    /// Take LNet down: nets, peers, routes, rules; the daemon ends, and settings with it
     Unconfigure,
 }

@@ -60,7 +60,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXIT_STATUS: &str = "\
+pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 when everything went well; 255 for something on the command line that cannot be read; \
 256 - N for error N of the system, such as 239 for EEXIST; 1 after --help of a command (0 for import, \
 export, ping and discover).";

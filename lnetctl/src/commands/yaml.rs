@@ -9,8 +9,8 @@ use lnet_dlc::request::Request;
 use lnet_dlc::yaml::{self, Purpose};
 use lnet_dlc::{Operation, Rc, SeqNo};
 use std::fs;
-use std::io::{self, Read};
-use std::path::PathBuf;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
 pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
     let name = command.file.as_ref().map_or_else(|| "stdin".to_owned(), |file| file.display().to_string());
@@ -52,8 +52,8 @@ fn check(source: Source<'_>, cx: &mut Context<'_>) -> Outcome {
 
 fn read(file: &Option<PathBuf>, input: &mut dyn Read) -> io::Result<String> {
     match file {
-        Some(file) => fs::read_to_string(file),
-        None => io::read_to_string(input),
+        Some(file) => yaml::text_of(fs::File::open(file)?),
+        None => yaml::text_of(input),
     }
 }
 
@@ -67,11 +67,60 @@ pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
     }
     let text = output::text(&cx.report.shown, cx.format);
     cx.report.shown = lnet_dlc::Value::map();
-    match fs::write(file, text) {
+    match replace(file, &text) {
         Ok(()) => exported,
         Err(error) => {
             let text = format!("cannot write {}: {error}", file.display());
             Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, Rc::BAD_PARAM, text))
         }
+    }
+}
+
+/// Writes the file whole or leaves it as it was: a full disk must not cost the last backup.
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let known = fs::metadata(file).ok();
+    if known.as_ref().is_some_and(|known| !known.is_file()) {
+        return fs::write(file, text);
+    }
+    // Where a link leads, and not in place of the link.
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = file.with_file_name(name);
+    let written =
+        write_new(&new, text, known.map(|known| known.permissions())).and_then(|()| fs::rename(&new, &file));
+    if written.is_err() {
+        // Nothing more can be done if even that fails.
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+fn write_new(file: &Path, text: &str, permissions: Option<fs::Permissions>) -> io::Result<()> {
+    let mut new = fs::OpenOptions::new().write(true).create_new(true).open(file)?;
+    new.write_all(text.as_bytes())?;
+    new.sync_all()?;
+    permissions.map_or(Ok(()), |permissions| fs::set_permissions(file, permissions))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn an_export_replaces_a_file_whole_and_keeps_its_mode_and_its_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("lnet.conf"), directory.path().join("link"));
+        fs::write(&file, "old and longer").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        replace(&link, "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+        assert!(replace(&directory.path().join("none/x"), "new").is_err());
+        replace(Path::new("/dev/null"), "new").unwrap();
     }
 }

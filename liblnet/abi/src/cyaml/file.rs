@@ -1,6 +1,7 @@
 //! C's files: what the caller has read ahead or not yet written is in C's buffers, not in Rust's.
 
 use std::ffi::c_void;
+use std::io::Read;
 
 /// What a file may have: far above any configuration.
 const LARGEST: usize = 64 << 20;
@@ -60,5 +61,9 @@ pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, String
 pub(crate) fn read_path(path: &[u8]) -> Result<String, String> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+    let mut all = String::new();
+    let read = std::fs::File::open(path)
+        .and_then(|file| file.take(LARGEST as u64 + 1).read_to_string(&mut all))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    if read > LARGEST { Err(format!("{}: more than {LARGEST} bytes", path.display())) } else { Ok(all) }
 }

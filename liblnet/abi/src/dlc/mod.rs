@@ -46,7 +46,7 @@ unsafe fn call(
 ) -> c_int {
     entry(name, || {
         let mut report = Report::new();
-        let rc = body(&*backend::dlc_backend(), &mut report);
+        let rc = body(&*backend::dlc_backend()?, &mut report);
         // SAFETY: this function's contract.
         unsafe { add_errors(err_rc, &report) };
         Ok(rc.0)
@@ -67,7 +67,7 @@ unsafe fn show(
 ) -> c_int {
     entry(name, || {
         let mut report = Report::new();
-        let rc = body(&*backend::dlc_backend(), &mut report);
+        let rc = body(&*backend::dlc_backend()?, &mut report);
         // SAFETY: this function's contract; standard output is open, or writing to it fails.
         unsafe {
             add_errors(err_rc, &report);

@@ -9,8 +9,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether a handler is running on this thread.
-pub(crate) fn in_handler() -> bool {
+/// Whether a handler, of whichever node, is running on this thread: what may have to wait for one refuses then.
+pub fn in_handler() -> bool {
     handler_depth() > 0
 }
 

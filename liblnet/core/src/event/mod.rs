@@ -3,7 +3,8 @@
 mod context;
 mod queue;
 
-pub(crate) use context::{enter_handler, handler_depth, in_handler};
+pub use context::in_handler;
+pub(crate) use context::{enter_handler, handler_depth};
 pub use queue::{EventHandler, EventQueue, Polled};
 
 use crate::memory::{MdHandle, MdSpec};

@@ -100,8 +100,10 @@ impl PeerTable {
 
     /// All peers, in the order in which they came.
     pub(crate) fn peers(&self) -> Vec<Arc<Peer>> {
-        let primaries = self.all().into_iter().filter(|peer_ni| peer_ni.primary() == peer_ni.nid());
-        let mut peers: Vec<_> = primaries.map(|peer_ni| peer_ni.peer()).collect();
+        // One look at each: meanwhile it may become another's.
+        let primary =
+            |peer_ni: Arc<PeerNi>| Some(peer_ni.peer()).filter(|peer| peer.primary == peer_ni.nid());
+        let mut peers: Vec<_> = self.all().into_iter().filter_map(primary).collect();
         peers.sort_unstable_by_key(|peer| peer.order);
         peers
     }

@@ -7,14 +7,10 @@ use crate::ops::net::NetConfig;
 use crate::ops::peer::Modify;
 use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Peer, Request, Tunable, Tunables};
+use crate::request::{Backend, Peer, Request, Route, Tunable, Tunables};
 use crate::{Rc, interfaces, ops};
 use lnet_wire::{Errno, Nid};
 use std::fmt::Display;
-
-/// The bit of a peer's state that says that it forwards (DLC sheet, appendix C). A gateway that has not been
-/// asked yet has it not, but it is watched whether it lives.
-const ROUTER_ENABLED: u32 = 1 << 2;
 
 pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
     match block {
@@ -109,16 +105,21 @@ fn route(backend: &dyn Backend, item: &RouteItem, seq_no: SeqNo, report: &mut Re
 /// be importable.
 fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> Rc {
     let primary = text(&item.primary);
-    let is_gateway = item
-        .primary
-        .and_then(|nid| backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)).ok())
-        .is_some_and(|peer| peer.state & ROUTER_ENABLED != 0 || peer.nis.iter().any(|ni| ni.alive.is_some()));
-    if is_gateway {
+    if item.primary.is_some_and(|nid| is_gateway(backend, nid)) {
         return report.success(Operation::Add, "peer_ni", seq_no);
     }
     let what = Modify::Add { multi_rail: item.multi_rail, lock_primary: false };
     let nids = item.nids.as_deref().filter(|nids| !nids.is_empty()).map(list);
     ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
+}
+
+/// Whether routes lead by the peer with this NID. Only of gateways, and of peers that are watched, it is known
+/// whether they are alive: of all others the routes need not be asked for.
+fn is_gateway(backend: &dyn Backend, nid: Nid) -> bool {
+    let Ok(peer) = backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) else { return false };
+    let routes = || backend.list::<Route>(Request::GetRoute).unwrap_or_default();
+    peer.nis.iter().any(|ni| ni.alive.is_some())
+        && routes().iter().any(|route| peer.nis.iter().any(|ni| ni.nid == route.gateway))
 }
 
 /// A list as [`ops::peer::parse_nids`] reads it.

@@ -2,6 +2,7 @@
 
 use super::adding::text;
 use super::complete_peers::{owner, plan};
+use super::gateways::before_routes;
 use crate::model::{Block, Document, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem, UdspItem};
 use crate::ops::global::Setting;
 use crate::ops::peer::{MAX_NIDS, parse_nids};
@@ -10,11 +11,17 @@ use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp, UdspAction};
 use crate::{InterfaceSpec, Rc, Value, interfaces, ip2nets};
 use lnet_wire::{Errno, NetId, Nid, Selector};
+use std::collections::HashSet;
 
-pub(super) fn check(backend: Option<&dyn Backend>, document: &Document, report: &mut Report) -> (Rc, Value) {
+pub(super) fn check(backend: Option<&dyn Backend>, document: Document, report: &mut Report) -> (Rc, Value) {
+    let blocks = before_routes(document.blocks);
     let changes = backend.map_or_else(|| Ok(Present::default()), Present::of).and_then(|present| {
-        let mut changes = Changes { present, backend, items: Vec::new(), added: Vec::new() };
-        document.blocks.iter().try_for_each(|block| changes.block(block))?;
+        let nets =
+            std::iter::once(NetId::LOOPBACK).chain(present.nis.iter().map(|ni| ni.nid.net())).collect();
+        let gateways = present.routes.iter().map(|route| route.gateway).collect();
+        let mut changes =
+            Changes { present, backend, items: Vec::new(), added: Vec::new(), nets: Some(nets), gateways };
+        blocks.iter().try_for_each(|block| changes.block(block))?;
         Ok(changes.items)
     });
     match changes {
@@ -61,6 +68,10 @@ struct Changes<'a> {
     items: Vec<Value>,
     /// What rules have added so far: two may come to the same interface.
     added: Vec<(NetId, String)>,
+    /// The nets that the node is on by now; `None` where a rule decides that.
+    nets: Option<HashSet<NetId>>,
+    /// By whom routes lead by now.
+    gateways: HashSet<Nid>,
 }
 
 impl Changes<'_> {
@@ -100,6 +111,7 @@ impl Changes<'_> {
     fn net(&mut self, item: &NetItem) {
         if let Some(rule) = &item.ip2net {
             self.say("add", format!("net by the rule '{rule}'"));
+            self.nets = None;
             return;
         }
         let Some(net) = item.net else { return };
@@ -109,6 +121,9 @@ impl Changes<'_> {
     }
 
     fn ni(&mut self, net: NetId, ni: &NiItem) {
+        if let Some(nets) = &mut self.nets {
+            nets.insert(net);
+        }
         let name = ni.interface.as_ref().map_or("", |spec| &spec.name);
         let said = format!("net {net} {name}");
         // An interface may be named by its address, which is then its NID's.
@@ -153,6 +168,12 @@ impl Changes<'_> {
         let (Some(net), Some(gateways)) = (item.net, &item.gateway) else { return };
         // The reader has read the list already.
         for gateway in parse_nids(gateways, MAX_NIDS).unwrap_or_default() {
+            if self.nets.as_ref().is_some_and(|nets| !nets.contains(&gateway.net())) {
+                let said = "the gateway is on none of the node's nets; add its net before";
+                self.say("conflict", format!("route {net} by {gateway}, {said}"));
+                continue;
+            }
+            self.gateways.insert(gateway);
             let is_it = |now: &&Route| now.net == net && now.gateway == gateway;
             match self.present.routes.iter().find(is_it).copied() {
                 None => self.say("add", format!("route {net} by {gateway}")),
@@ -176,6 +197,13 @@ impl Changes<'_> {
 
     fn peer(&mut self, item: &PeerItem) -> Result<(), Errno> {
         let Some(primary) = item.primary else { return Ok(()) };
+        if self.gateways.contains(&primary) {
+            if item.multi_rail || item.nids.iter().flatten().any(|nid| *nid != primary) {
+                let said = "is a gateway, which its route makes; it stays as it is";
+                self.say("skip", format!("peer {primary} {said}"));
+            }
+            return Ok(());
+        }
         let mut listed = item.nids.clone().unwrap_or_default();
         if !listed.contains(&primary) {
             listed.insert(0, primary);

@@ -133,7 +133,7 @@ impl State {
 
     fn add_peer(&mut self, request: AddPeerNi) -> Result<Reply, Errno> {
         let AddPeerNi { primary, nid, multi_rail, .. } = request;
-        if self.owner(primary).is_some_and(|peer| peer.state & 4 != 0) {
+        if self.owner(primary).is_some_and(|peer| peer.nis.iter().any(|ni| ni.alive.is_some())) {
             return Err(Errno::Busy);
         }
         let Some(nid) = nid else {
@@ -222,8 +222,9 @@ impl Backend for Memory {
             Request::SetTunable(tunable, value) => state.set(tunable, value),
             Request::AddRoute(it) => {
                 if state.owner(it.gateway).is_none() {
-                    let nis = vec![peer_ni(it.gateway)];
-                    state.peers.push(Peer { primary: it.gateway, multi_rail: false, state: 4, nis });
+                    // As the node has it: no state but whether it is alive.
+                    let nis = vec![PeerNi { alive: Some(true), ..peer_ni(it.gateway) }];
+                    state.peers.push(Peer { primary: it.gateway, multi_rail: false, state: 0, nis });
                 }
                 state.routes.push(Route {
                     net: it.net,

@@ -164,13 +164,26 @@ add:
 yaml:
     - builder:
           errno: -1
-          descr: \"lnet.conf:6:1: there is no block 'bogus'\"
+          descr: \"lnet.conf:6:1: there is no block 'bogus'; there are net, ip2nets, route, routing, buffers, peer, global, numa, udsp, selection, statistics, ping, discover\"
 peer:
     - add:
           errno: -1
-          descr: \"lnet.conf:8:18: primary nid 'x': not a dotted IPv4 address at byte 0\"
+          descr: \"lnet.conf:8:18: primary nid 'x': not a dotted IPv4 address at byte 0; nothing of this file is in force\"
 ";
     assert_eq!(report.errors_to_yaml(), expected);
+}
+
+#[test]
+fn nets_are_deleted_last_since_routes_and_peers_go_with_them() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    node.told.borrow_mut().clear();
+    assert_eq!(imported(&node, Purpose::Del, EVERYTHING).0, Rc::OK);
+    let told = node.told.borrow();
+    let is_net = |request: &Request| matches!(request, Request::DelLocalNi(_));
+    let first = told.iter().position(is_net).unwrap();
+    assert!(told[..first].iter().any(|request| matches!(request, Request::DelPeerNi(_))), "{told:?}");
+    assert!(told[first..].iter().all(is_net), "{told:?}");
 }
 
 #[test]
@@ -363,7 +376,7 @@ fn settings_that_bound_each_other_are_set_in_the_order_that_fits() {
 fn a_check_tells_what_would_change_and_changes_nothing() {
     let node = Memory::new();
     let everything = checked(&node, EVERYTHING);
-    assert_eq!(everything.matches("- add:").count(), 8, "{everything}");
+    assert_eq!(everything.matches("- add:").count(), 7, "{everything}");
     assert_eq!(*node.told.borrow(), []);
     add(&node, EVERYTHING);
     node.told.borrow_mut().clear();
@@ -398,13 +411,13 @@ ping: {primary nid: 192.0.2.1@tcp}
 check:
     - conflict: net tcp eth0 is there with another credits; delete it first
     - add: net tcp eth2
+    - skip: peer 192.0.2.1@tcp is a gateway, which its route makes; it stays as it is
     - conflict: route tcp4 by 192.0.2.1@tcp is there with another hop, priority or health_sensitivity and stays so; delete it first
     - add: route tcp5 by 192.0.2.1@tcp
     - set: routing enable 0
     - set: buffers tiny 1
     - add: peer 192.0.2.20@tcp nid 192.0.2.22@tcp
     - conflict: peer 192.0.2.21@tcp is a NID of peer 192.0.2.20@tcp
-    - conflict: peer 192.0.2.1@tcp is there and is not multi-rail; delete it first
     - add: peer 192.0.2.30@tcp
     - set: global discovery 1 (now 0)
     - set: udsp src tcp1 priority 4 (now 1)
@@ -413,6 +426,26 @@ check:
 ";
     assert_eq!(checked(&node, text), expected);
     assert!(node.told.borrow().is_empty());
+}
+
+#[test]
+fn a_check_sees_gateways_that_cannot_be_reached_and_those_that_the_file_makes() {
+    let text = "\
+net:
+    - {net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}
+route:
+    - {net: tcp9, gateway: 192.0.2.1@tcp}
+    - {net: tcp9, gateway: 192.0.2.1@tcp7}
+peer:
+    - {primary nid: 192.0.2.1@tcp, Multi-Rail: False}
+";
+    let expected = "\
+check:
+    - add: net tcp eth0
+    - add: route tcp9 by 192.0.2.1@tcp
+    - conflict: route tcp9 by 192.0.2.1@tcp7, the gateway is on none of the node's nets; add its net before
+";
+    assert_eq!(checked(&Memory::new(), text), expected);
 }
 
 #[test]

@@ -22,11 +22,13 @@ pub fn config_ni_system(
     match backend.tell(request) {
         Ok(()) => report.success(operation, "lnet", seq_no),
         Err(errno) => {
-            let remedy = match errno {
-                Errno::Busy => "; end the programs that use it first",
-                _ => "",
+            let why = match (up, errno) {
+                (false, Errno::Busy) => format!("{}; end the programs that use it first", errno.text()),
+                // There is no node to bring up: the remedy for all other operations does not help this one.
+                (true, Errno::NetworkDown) => errno.text().to_owned(),
+                _ => reason(errno),
             };
-            let text = format!("cannot {} LNet: {}{remedy}", operation.word(), reason(errno));
+            let text = format!("cannot {} LNet: {why}", operation.word());
             report.end(operation, "lnet", seq_no, errno.into(), text)
         }
     }

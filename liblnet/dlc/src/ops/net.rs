@@ -65,7 +65,14 @@ pub fn del(
                 errno => errno.into(),
             };
             let what = interface.map_or_else(|| net.to_string(), |name| format!("{name} of {net}"));
-            let text = format!("cannot delete {what}: {}", reason(errno));
+            let remedy = match errno {
+                Errno::NotFound => "; the node does not have it, see 'lnetctl net show'",
+                Errno::NoDevice | Errno::AddressNotAvailable => {
+                    "; name the interface as 'lnetctl net show' does"
+                }
+                _ => "",
+            };
+            let text = format!("cannot delete {what}: {}{remedy}", reason(errno));
             rc = report.end(Operation::Del, NET, seq_no, code, text);
         }
     }

@@ -46,6 +46,17 @@ pub fn parse_nids(text: &str, max: usize) -> Result<Vec<Nid>, TextError> {
     }
 }
 
+/// What is wrong with such a list of at most [`MAX_NIDS`], and the remedy.
+pub(crate) fn not_nids(what: &str, text: &str, error: &TextError) -> String {
+    const MOST: Problem = Problem::OutOfBounds(1, MAX_NIDS as u32);
+    match error.problem {
+        MOST => format!("{what} '{text}': these are more than {MAX_NIDS} NIDs; name them in several steps"),
+        Problem::Empty => format!("{what} '{text}': there is no NID in this; a range goes up, as in [1-9]"),
+        Problem::NoNetwork => format!("{what} '{text}': {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"),
+        _ => format!("{what} '{text}': {error}"),
+    }
+}
+
 /// Makes, changes or forgets a peer (cfg-070, cfg-075, cfg-080). `nids` is a list of ranges for
 /// [`parse_nids`]. A refused NID ends it; those before stay. `lustre_lnet_modify_peer`.
 ///
@@ -108,7 +119,11 @@ pub fn set_state(
     match told.and_then(|nid| backend.tell(Request::SetPeer(SetPeerState { nid, state }))) {
         Ok(()) => report.success(Operation::Add, ENTITY, seq_no),
         Err(errno) => {
-            let text = format!("cannot set the state of peer '{text}': {}", reason(errno));
+            let remedy = match errno {
+                Errno::NotFound => "; no peer has this NID, see 'lnetctl peer show'",
+                _ => "",
+            };
+            let text = format!("cannot set the state of peer '{text}': {}{remedy}", reason(errno));
             report.end(Operation::Add, ENTITY, seq_no, errno.into(), text)
         }
     }
@@ -123,7 +138,7 @@ fn requests(primary: Option<&str>, nids: Option<&str>, what: Modify) -> Result<V
         format!("primary NID '{primary}': {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp")
     })?;
     let nids = nids
-        .map(|text| parse_nids(text, MAX_NIDS).map_err(|error| format!("NIDs '{text}': {error}")))
+        .map(|text| parse_nids(text, MAX_NIDS).map_err(|error| not_nids("NIDs", text, &error)))
         .transpose()?;
     let others = nids.iter().flatten().copied().filter(|nid| *nid != primary);
     Ok(match what {
@@ -150,6 +165,11 @@ const fn remedy(what: Modify, errno: Errno) -> &'static str {
         (Modify::Add { .. }, Errno::Already) => "; it belongs to a peer whose primary NID is locked",
         (Modify::Add { .. }, Errno::NotPermitted) => "; the peer is there with the other setting of --non_mr",
         (Modify::Add { .. }, Errno::NotUnique) => "; a peer that is not multi-rail has one NID on a net",
+        (Modify::Add { .. }, Errno::Busy) => {
+            "; it is a gateway, which its route makes and which stays as it is"
+        }
+        (Modify::Add { .. }, Errno::NotFound) => "; there is no such peer to give a NID to",
+        (Modify::Del { .. }, Errno::NotFound) => "; no peer has this NID, see 'lnetctl peer show'",
         (Modify::Del { .. }, Errno::Busy) => "; routes lead by this peer, delete them first",
         (Modify::Del { .. }, Errno::NoChild) => "; the peer does not have this NID",
         (Modify::Del { .. }, Errno::NotPermitted) => "; its primary NID is locked, use --force",

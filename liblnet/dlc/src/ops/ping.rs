@@ -92,6 +92,16 @@ fn parse_target(text: &str) -> Result<ProcessId, TextError> {
 fn cause(backend: &dyn Backend, errno: Errno) -> String {
     match errno {
         Errno::NetworkDown if !is_down(backend) => errno.text().to_owned(),
+        Errno::ConnectionRefused => format!("{}; LNet is not up on this net there", errno.text()),
+        Errno::HostUnreachable => {
+            format!(
+                "{}; neither a net nor a route of this node leads there, or all of them fail",
+                errno.text()
+            )
+        }
+        Errno::TimedOut => {
+            format!("{}; is the node up, and LNet on it, and is more --timeout needed?", errno.text())
+        }
         errno => reason(errno),
     }
 }

@@ -43,6 +43,7 @@ pub fn add(
         Err(errno) => {
             let remedy = match errno {
                 Errno::Already => "; there is such a rule with the same action, see 'lnetctl udsp show'",
+                Errno::Invalid => "; a rule with rte has dst, too",
                 _ => "",
             };
             let text = format!("cannot add the rule: {}{remedy}", reason(errno));

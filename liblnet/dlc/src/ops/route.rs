@@ -77,7 +77,11 @@ pub fn del(
         if let Err(errno) =
             backend.tell(Request::DelRoute(DelRoute { net: Some(net), gateway: Some(gateway) }))
         {
-            let text = format!("cannot delete the route to {net} by {gateway}: {}", reason(errno));
+            let remedy = match errno {
+                Errno::NotFound => "; there is no route to this net, see 'lnetctl route show'",
+                _ => "",
+            };
+            let text = format!("cannot delete the route to {net} by {gateway}: {}{remedy}", reason(errno));
             return report.end(Operation::Del, ROUTE, seq_no, errno.into(), text);
         }
     }
@@ -144,7 +148,7 @@ fn ends(net: Option<&str>, gateways: Option<&str>) -> Result<(NetId, Vec<Nid>), 
     };
     let net = parse_net(net)?;
     let gateways = peer::parse_nids(gateways, peer::MAX_NIDS)
-        .map_err(|error| (Rc::BAD_PARAM, format!("gateways '{gateways}': {error}")))?;
+        .map_err(|error| (Rc::BAD_PARAM, peer::not_nids("gateways", gateways, &error)))?;
     Ok((net, gateways))
 }
 

@@ -1,6 +1,6 @@
 //! What a file says that cannot be true at once.
 
-use super::Problem;
+use super::{MAX_PROBLEMS, Problem};
 use crate::model::{Block, Document, Place};
 use crate::{Rc, SeqNo};
 use lnet_wire::{NetId, Nid};
@@ -12,6 +12,9 @@ pub(super) fn conflicts(document: &Document) -> Vec<Problem> {
     let mut interfaces: HashMap<(NetId, &str), Place> = HashMap::new();
     let mut nids: HashMap<Nid, (Nid, Place)> = HashMap::new();
     let mut wrong = |block, at, seq_no: SeqNo, text| {
+        if problems.len() > MAX_PROBLEMS {
+            return;
+        }
         problems.push(Problem { at, block: Some(block), seq_no, rc: Rc::BAD_PARAM, text });
     };
     for block in &document.blocks {

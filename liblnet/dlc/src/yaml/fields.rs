@@ -1,7 +1,7 @@
 //! The keys of one mapping: each is asked for by name, and what nobody asked for is a problem.
 
 use super::tree::{Entry, Kind, Node};
-use super::{Problem, Purpose};
+use super::{MAX_PROBLEMS, Problem, Purpose};
 use crate::model::Place;
 use crate::{Rc, SeqNo};
 use std::collections::{HashMap, HashSet};
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Reader {
     /// What the file is read for.
     pub purpose: Purpose,
-    /// What is wrong so far.
+    /// What is wrong so far; what would be too much to list is not noted.
     pub problems: Vec<Problem>,
     /// In which block.
     pub block: Option<&'static str>,
@@ -36,6 +36,9 @@ impl Reader {
 
     /// Notes a problem with a code of its own.
     pub(super) fn wrong_with(&mut self, at: Place, rc: Rc, text: impl Into<String>) {
+        if self.problems.len() > MAX_PROBLEMS {
+            return;
+        }
         let (block, seq_no) = (self.block, self.seq_no);
         self.problems.push(Problem { at, block, seq_no, rc, text: text.into() });
     }
@@ -123,7 +126,10 @@ impl<'a> Fields<'a> {
             if self.known.contains(&entry.key.as_str()) || known(&entry.key) {
                 continue;
             }
-            let remedy = nearest(&entry.key, self.known.iter().copied());
+            let remedy = match nearest(&entry.key, self.known.iter().copied()) {
+                none if none.is_empty() => "; take it out".to_owned(),
+                nearest => nearest,
+            };
             reader.wrong(entry.at, format!("{} has no key '{}'{remedy}", self.of, entry.key));
         }
     }
@@ -142,6 +148,11 @@ pub(super) fn nearest(word: &str, names: impl IntoIterator<Item = &'static str>)
     }
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], " ");
     let word = plain(word);
+    let names: Vec<_> = names.into_iter().collect();
+    // A word that was cut short is far from the whole one.
+    if let Some(name) = names.iter().find(|name| word.len() >= 3 && plain(name).starts_with(&word)) {
+        return format!("; did you mean '{name}'?");
+    }
     names
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&word, &plain(name)), name))

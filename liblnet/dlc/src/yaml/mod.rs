@@ -14,6 +14,7 @@ use crate::model::{Document, Place};
 use crate::value::Value;
 use crate::{Rc, SeqNo};
 use std::fmt;
+use std::io::{self, Read};
 
 /// What is wrong with a file, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,20 +57,41 @@ pub enum Purpose {
     Exec,
 }
 
-/// Reads a file of any form (DLC sheet 2 and 3). Every problem is found, in the order of the file; with one,
-/// there is no document. The empty file is an empty document.
+/// So many problems of a file are listed: a large file that is none of ours has one in every line.
+const MAX_PROBLEMS: usize = 1000;
+
+/// Reads a file of any form (DLC sheet 2 and 3). Every problem is found (of a thousand and more, so many), in
+/// the order of the file; with one, there is no document. The empty file is an empty document.
 ///
 /// To [`Purpose::Exec`] only pings and discoveries matter: other blocks are not looked into and not in the
 /// document.
 pub fn read(text: &str, purpose: Purpose) -> Result<Document, Vec<Problem>> {
-    let entries = tree::entries(text)?;
+    let entries = tree::entries(text).map_err(bounded)?;
     let (document, mut problems) = forms::document(&entries, purpose);
     if purpose == Purpose::Add {
         problems.extend(conflicts::conflicts(&document));
     }
     // Stable: of two problems in one place, the one that was found first.
     problems.sort_by_key(|problem| problem.at);
-    if problems.is_empty() { Ok(document) } else { Err(problems) }
+    if problems.is_empty() { Ok(document) } else { Err(bounded(problems)) }
+}
+
+/// The first [`MAX_PROBLEMS`] and, if there are more, one that says so.
+fn bounded(mut problems: Vec<Problem>) -> Vec<Problem> {
+    if let Some(next) = problems.get(MAX_PROBLEMS) {
+        let more = Problem::of_file(next.at, "more is wrong from here on; it is not listed".to_owned());
+        problems.truncate(MAX_PROBLEMS);
+        problems.push(more);
+    }
+    problems
+}
+
+/// The text of a file of configuration. No more is read than makes [`read`] refuse it as too long: what is
+/// named instead of a file may have no end. [`std::io::ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn text_of(file: impl io::Read) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(tree::MAX_SIZE as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The document in the form of 2.15 `export --backup`. Blocks that come several times become one.

@@ -29,6 +29,20 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         ("bogus:\n  - x: 1\n", &[(1, 1, None, BAD, "no block 'bogus'")]),
         ("rout:\n  - x: 1\n", &[(1, 1, None, BAD, "did you mean 'route'?")]),
         ("net: tcp\n", &[(1, 6, net, BAD, "must be a mapping")]),
+        ("net:\n    - net: tcp\n   x: 1\n", &[(3, 5, None, BAD, "indentation")]),
+        ("net:\n  - net type: a: b\n", &[(2, 16, None, BAD, "needs quotes")]),
+        (
+            "net:\n  - net type: TCP\n    local NI(s): [{interfaces: {0: a}}]\n",
+            &[(2, 15, net, BAD, "such as tcp1")],
+        ),
+        ("net:\n  - ip2net: tcp(eth0\n", &[(2, 13, net, BAD, "ip2net: a `(` without its `)`")]),
+        (
+            "route:\n  - {net: tcp1, gateway: 10.0.0.1, prio: 3}\n",
+            &[
+                (2, 26, Some("route"), BAD, "such as 192.0.2.1@tcp"),
+                (2, 36, Some("route"), BAD, "did you mean 'priority'?"),
+            ],
+        ),
         (
             "net:\n  - net typ: tcp\n    local NI(s):\n      - interfaces: {0: eth0}\n",
             &[(2, 5, net, BAD, "did you mean 'net type'?")],
@@ -95,7 +109,7 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         (
             "peer:\n  - primary nid: 10.0.0.1@tcp\n    peer ni:\n      - nid: 10.0.0.[9-1]@tcp\n      - id: 10.0.0.1@tcp\n",
             &[
-                (4, 14, peer, BAD, "nothing there"),
+                (4, 14, peer, BAD, "there is no NID in this"),
                 (5, 9, peer, MISSING, "without its NID"),
                 (5, 9, peer, BAD, "did you mean 'nid'?"),
             ],
@@ -160,4 +174,21 @@ fn a_problem_has_the_number_of_its_item() {
     let numbers: Vec<_> =
         read(text, Purpose::Add).unwrap_err().into_iter().map(|problem| problem.seq_no.number()).collect();
     assert_eq!(numbers, [Some(7), None]);
+}
+
+#[test]
+fn of_endless_problems_a_thousand_are_listed_and_that_there_are_more() {
+    for line in ["\tx: 1\n", "nothing: 1\n", "net:\n- net type: tcp\n  x: 1\n"] {
+        let problems = read(&line.repeat(3000), Purpose::Add).unwrap_err();
+        assert_eq!(problems.len(), 1001, "{line:?}");
+        assert!(problems[1000].text.contains("not listed"), "{line:?}");
+        let problems = read(&line.repeat(1000), Purpose::Add).unwrap_err();
+        assert_eq!(problems.len(), 1000, "{line:?}");
+    }
+}
+
+#[test]
+fn a_file_without_end_is_read_until_it_is_too_long() {
+    let text = super::text_of(std::io::repeat(b'#')).unwrap();
+    problems_are(&text, Purpose::Add, &[(1, 1, None, Rc::BAD_PARAM, "at most")]);
 }

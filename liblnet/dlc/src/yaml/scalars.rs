@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, Reader};
 use super::tree::{Kind, Node};
-use crate::ops::peer::{MAX_NIDS, parse_nids};
+use crate::ops::peer::{MAX_NIDS, not_nids, parse_nids};
 use crate::{CptList, InterfaceSpec, Rc, SeqNo};
 use lnet_wire::{NetId, Nid, Pid, ProcessId, Selector, TextError};
 use std::ops::RangeInclusive;
@@ -102,7 +102,11 @@ pub(super) fn truth(node: &Node, what: &str, reader: &mut Reader) -> Option<bool
 
 /// A net.
 pub(super) fn net(node: &Node, what: &str, reader: &mut Reader) -> Option<NetId> {
-    parsed(node, what, reader)
+    let text = text(node, what, reader)?;
+    let net = text.trim().parse().map_err(|error| {
+        reader.wrong(node.at, format!("{what} '{text}': {error}; one is a kind and a number, such as tcp1"));
+    });
+    net.ok()
 }
 
 /// One NID; TCP where no net is named.
@@ -120,7 +124,7 @@ pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<N
     match parse_nids(text, MAX_NIDS) {
         Ok(nids) => Some(nids),
         Err(error) => {
-            reader.wrong(node.at, format!("{what} '{text}': {error}"));
+            reader.wrong(node.at, not_nids(what, text, &error));
             None
         }
     }

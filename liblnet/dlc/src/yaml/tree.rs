@@ -3,7 +3,7 @@
 //! What configuration never needs is refused: anchors, aliases, tags, deep nesting, endless files. So a
 //! file costs time and memory in proportion to its length, whoever wrote it.
 
-use super::Problem;
+use super::{MAX_PROBLEMS, Problem};
 use crate::model::Place;
 use yaml_rust::parser::{Event, Parser};
 use yaml_rust::scanner::{Marker, ScanError, TScalarStyle};
@@ -12,6 +12,9 @@ use yaml_rust::scanner::{Marker, ScanError, TScalarStyle};
 pub(crate) const MAX_SIZE: usize = 16 << 20;
 /// The most mappings and sequences within each other; a configuration has 8.
 const MAX_DEPTH: usize = 32;
+/// The most values, mappings and sequences: each takes far more memory than the two bytes that it may have in
+/// the file. Of a configuration, this many are 50 000 peers.
+const MAX_NODES: usize = 2_000_000;
 
 /// One piece of a file.
 #[derive(Clone, Debug)]
@@ -108,7 +111,7 @@ fn tabs(text: &str) -> Vec<Problem> {
         let said = "a tab in the indentation; YAML is indented with blanks".to_owned();
         Some(Problem::of_file(Place { line: number(index + 1), column: number(tab + 1) }, said))
     };
-    text.split('\n').enumerate().filter_map(told).collect()
+    text.split('\n').enumerate().filter_map(told).take(MAX_PROBLEMS + 1).collect()
 }
 
 /// A collection that is still open, and the key that waits for its value.
@@ -121,6 +124,7 @@ fn documents(text: &str) -> Result<Vec<Node>, Problem> {
     let mut parser = Parser::new_from_str(text);
     let mut roots = Vec::new();
     let mut open: Vec<Open> = Vec::new();
+    let mut nodes = 0;
     loop {
         let (event, marker) = parser.next_token().map_err(|error| syntax(&error, text))?;
         let at = place(&marker);
@@ -143,6 +147,10 @@ fn documents(text: &str) -> Result<Vec<Node>, Problem> {
             let said = "anchors ('&') and tags ('!') are not read; write the value itself, in quotes if it \
                         begins so";
             return Err(Problem::of_file(at, said.to_owned()));
+        }
+        nodes += 1;
+        if nodes > MAX_NODES {
+            return Err(Problem::of_file(at, format!("more than {MAX_NODES} values in one file")));
         }
         if open.len() > MAX_DEPTH {
             return Err(Problem::of_file(at, format!("more than {MAX_DEPTH} levels within each other")));
@@ -195,6 +203,12 @@ fn syntax(error: &ScanError, text: &str) -> Problem {
         Some('*') => "; a value that begins with '*' needs quotes",
         Some('[') => "; a value that begins with '[' and is no list needs quotes",
         Some('@' | '`' | '%') => "; a value that begins so needs quotes",
+        _ if error.info().contains("mapping values") => {
+            "; a value with ': ' in it needs quotes, and the line above must end with its ':'"
+        }
+        _ if error.info().contains("did not find expected") => {
+            "; the indentation of this line or of those above does not fit"
+        }
         _ => "",
     };
     Problem::of_file(at, format!("this is not YAML: {}{remedy}", error.info()))
@@ -281,5 +295,11 @@ mod tests {
         {
             assert!(entries(&text).is_err());
         }
+    }
+
+    #[test]
+    fn a_file_of_nothing_but_values_is_refused_before_it_fills_the_memory() {
+        let problems = entries(&format!("a: [{}]", "a,".repeat(MAX_NODES))).unwrap_err();
+        assert!(problems[0].text.starts_with("more than"), "{problems:?}");
     }
 }

@@ -15,6 +15,9 @@ use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
 use lnet_dlc::{Backend, Reply, Request, request};
 use std::time::Duration;
 
+/// Who asks for a ping may have gone since; it does not hold a place at the control socket for ever.
+const LONGEST_PING: Duration = Duration::from_secs(120);
+
 impl Backend for Node {
     fn call(&self, request: Request) -> Result<Reply, Errno> {
         let core = self.core();
@@ -42,14 +45,8 @@ impl Backend for Node {
             Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
             Request::DelRoute(which) => core.delete_routes(which.net, which.gateway).map(|()| Reply::Done),
             Request::GetRoute(index) => route::get(core, index).map(Reply::Route),
-            Request::ConfigRouter(on) => {
-                route::switch(core, on);
-                Ok(Reply::Done)
-            }
-            Request::AddBuffers(counts) => {
-                route::set_buffers(core, counts);
-                Ok(Reply::Done)
-            }
+            Request::ConfigRouter(on) => route::switch(core, on).map(|()| Reply::Done),
+            Request::AddBuffers(counts) => route::set_buffers(core, counts).map(|()| Reply::Done),
             Request::GetBuffers(cpt) => route::buffers(core, cpt).map(Reply::Buffers),
             Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(&core.counters())))),
             Request::ResetLnetStats => {
@@ -83,8 +80,7 @@ impl Backend for Node {
             Request::GetRecoveryQueue(_) => Ok(Reply::Nids(Vec::new())),
             Request::AddUdsp(add) => policy::add(core, add).map(|()| Reply::Done),
             Request::DelUdsp(index) => {
-                core.delete_rule(index.map(|index| index as usize));
-                Ok(Reply::Done)
+                core.delete_rule(index.map(|index| index as usize)).map(|()| Reply::Done)
             }
             Request::GetUdsp(index) => policy::get(core, index).map(|rule| Reply::Udsp(Box::new(rule))),
             Request::GetAppliedUdsp(nid, own) => policy::applied(core, nid, own).map(Reply::AppliedUdsp),
@@ -104,7 +100,9 @@ impl Node {
             target: ping.target,
             source: ping.source,
             max_entries: ping.max_nids,
-            timeout: ping.timeout_ms.map(|ms| Duration::from_millis(ms.into())),
+            timeout: Some(
+                ping.timeout_ms.map_or(LONGEST_PING, |ms| Duration::from_millis(ms.into())).min(LONGEST_PING),
+            ),
         })?;
         let nid = ping.target.nid;
         Ok(Reply::Ping(PingAnswer {

@@ -31,15 +31,15 @@ pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
     })
 }
 
-pub(super) fn switch(core: &Core, on: bool) {
+pub(super) fn switch(core: &Core, on: bool) -> Result<(), Errno> {
     if on {
         log::warn!("forwarding is switched on and stored, but messages are not forwarded yet");
     }
-    core.change_router(|router| router.switched(on));
+    core.change_router(|router| router.switched(on))
 }
 
-pub(super) fn set_buffers(core: &Core, counts: BufferCounts) {
-    core.change_router(|router| router.with_buffers([counts.tiny, counts.small, counts.large]));
+pub(super) fn set_buffers(core: &Core, counts: BufferCounts) -> Result<(), Errno> {
+    core.change_router(|router| router.with_buffers([counts.tiny, counts.small, counts.large]))
 }
 
 /// The buffers of one CPU partition. [`Errno::NotFound`] past the last one, and on a node that never

@@ -56,11 +56,16 @@ enum Room {
     None,
 }
 
+/// Who is leaving does not count, for an idle client goes at once; but one may have a request to finish, and
+/// a stranger may send many such: of them there are no more than of the others.
 fn room(states: impl Iterator<Item = (u64, State)>, most: usize) -> Room {
-    let (mut here, mut longest_idle) = (0, None);
+    let (mut here, mut leaving, mut longest_idle) = (0, 0, None);
     for (id, state) in states {
         match state {
-            State::Leaving => continue,
+            State::Leaving => {
+                leaving += 1;
+                continue;
+            }
             State::Idle(since) if longest_idle.is_none_or(|(earliest, _)| since < earliest) => {
                 longest_idle = Some((since, id));
             }
@@ -70,6 +75,7 @@ fn room(states: impl Iterator<Item = (u64, State)>, most: usize) -> Room {
     }
     match longest_idle {
         _ if here < most => Room::Free,
+        _ if leaving >= most => Room::None,
         Some((_, id)) => Room::InPlaceOf(id),
         None => Room::None,
     }
@@ -104,7 +110,7 @@ impl Clients {
             }
             Room::None => {
                 drop(table);
-                log::warn!("control socket: {} clients at work; one more is turned away", self.most);
+                log::warn!("control socket: {} clients at work or going; one more is turned away", self.most);
                 return turn_away(&stream, Errno::TooManyUsers);
             }
         }
@@ -226,13 +232,15 @@ mod tests {
     #[test]
     fn the_client_that_was_idle_for_longest_makes_room_and_one_at_work_never_does() {
         use State::{Busy, Idle, Leaving};
-        let table: [(&[(u64, State)], Room); 6] = [
+        let table: [(&[(u64, State)], Room); 8] = [
             (&[], Room::Free),
             (&[(1, Busy)], Room::Free),
             (&[(1, Busy), (2, Leaving)], Room::Free),
             (&[(1, Idle(9)), (2, Idle(3))], Room::InPlaceOf(2)),
             (&[(1, Busy), (2, Idle(3))], Room::InPlaceOf(2)),
             (&[(1, Busy), (2, Busy), (3, Leaving)], Room::None),
+            (&[(1, Idle(1)), (2, Idle(2)), (3, Leaving)], Room::InPlaceOf(1)),
+            (&[(1, Idle(1)), (2, Idle(2)), (3, Leaving), (4, Leaving)], Room::None),
         ];
         for (states, expected) in table {
             assert_eq!(room(states.iter().copied(), 2), expected, "{states:?}");

@@ -1,10 +1,10 @@
 //! A listening socket and its file.
 
 use lnet_dlc::Request;
+use lnet_dlc::other_end::{OtherEnd, connect};
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_wire::Errno;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
-use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 use std::fs;
 use std::io;
@@ -28,7 +28,7 @@ impl Access {
         match self {
             Self::Read => true,
             Self::Configure => {
-                socket_peercred(client).is_ok_and(|it| may_configure(it.uid.as_raw(), geteuid().as_raw()))
+                OtherEnd::of(client).is_ok_and(|it| may_configure(it.user, geteuid().as_raw()))
             }
         }
     }
@@ -71,7 +71,7 @@ impl Door {
         directory.make().map_err(|error| named(error, directory.path()))?;
         let _only_one = lock_directory(directory.path()).map_err(|error| named(error, directory.path()))?;
         remove_dead(directory);
-        if UnixStream::connect(path).is_ok() {
+        if connect(path).is_ok() {
             return Err(named(io::ErrorKind::AddrInUse.into(), path));
         }
         let new = path.with_extension(format!("new{}", std::process::id()));
@@ -122,7 +122,7 @@ fn remove_dead(directory: &RuntimeDir) {
     let of_process = |name: &NodeName| name.as_str().bytes().all(|byte| byte.is_ascii_digit());
     for name in directory.nodes().unwrap_or_default().iter().filter(|name| of_process(name)) {
         for path in [directory.socket(name), directory.status_socket(name)] {
-            if UnixStream::connect(&path).is_err_and(|it| it.kind() == io::ErrorKind::ConnectionRefused) {
+            if connect(&path).is_err_and(|it| it.kind() == io::ErrorKind::ConnectionRefused) {
                 let _ = fs::remove_file(path);
             }
         }

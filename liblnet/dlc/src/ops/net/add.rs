@@ -98,6 +98,19 @@ fn refusal(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Refusal
         Errno::Invalid => {
             (errno.into(), format!("{}; check the net's kind, the CPTs and the tunables", errno.text()))
         }
+        Errno::AddressInUse => (
+            errno.into(),
+            format!("{}; another node or program listens there, see LNET_ACCEPT_PORT", errno.text()),
+        ),
+        // The node lets only its owner and root in; and the system lets only root listen on the port.
+        Errno::Access => (
+            errno.into(),
+            format!(
+                "{}; a node without root's rights needs LNET_ACCEPT=all and LNET_ACCEPT_PORT above 1023 when it \
+                 starts",
+                reason(errno)
+            ),
+        ),
         errno => (errno.into(), reason(errno)),
     };
     (rc, format!("cannot add {interface} to {net}: {said}"))

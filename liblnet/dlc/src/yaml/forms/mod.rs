@@ -47,7 +47,11 @@ pub(super) fn document(entries: &[Entry], purpose: Purpose) -> (Document, Vec<Pr
         let known =
             BLOCKS.iter().find(|(name, others, _)| *name == entry.key || others.contains(&&*entry.key));
         let Some((name, _, form)) = known else {
-            let remedy = nearest(&entry.key, BLOCKS.iter().map(|(name, ..)| *name));
+            let names = || BLOCKS.iter().map(|(name, ..)| *name);
+            let remedy = match nearest(&entry.key, names()) {
+                none if none.is_empty() => format!("; there are {}", names().collect::<Vec<_>>().join(", ")),
+                nearest => nearest,
+            };
             reader.wrong(entry.at, format!("there is no block '{}'{remedy}", entry.key));
             continue;
         };

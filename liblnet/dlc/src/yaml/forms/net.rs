@@ -7,7 +7,7 @@ use super::super::tree::{Entry, Kind, Node};
 use super::tunables::{Said, lnd};
 use super::{items, some, values};
 use crate::interface_spec::split_outside_brackets;
-use crate::ip2nets::Rule;
+use crate::ip2nets::{Rule, parse_string};
 use crate::model::{Block, Ip2netsItem, Item, NetItem, NiItem};
 use crate::{InterfaceSpec, SeqNo};
 use lnet_wire::{IpRange, NetId, NetType};
@@ -66,7 +66,12 @@ fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
     let defaults = Said::read(&mut fields, reader);
     let mut detail = count(&mut fields, "detail", i32::MAX.into(), reader);
     let pattern = fields.get("pattern");
-    let ip2net = fields.get("ip2net").and_then(|node| text(node, "ip2net", reader));
+    let ip2net =
+        fields.get("ip2net").and_then(|node| text(node, "ip2net", reader).map(|text| (node.at, text)));
+    if let Some((at, Err(error))) = ip2net.map(|(at, text)| (at, parse_string(text))) {
+        reader.wrong(at, format!("ip2net: {error}"));
+    }
+    let ip2net = ip2net.map(|(_, text)| text);
     let mut nis = Vec::new();
     let local = fields.entry("local NI(s)");
     let is_loopback = name == Some(NetId::LOOPBACK) && reader.purpose != Purpose::Show;

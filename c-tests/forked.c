@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A program that forked and was killed: its child, which has its sockets, is taken for no node. */
+#include "check.h"
+#include <lnet/lnetconfig/liblnetconfig.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A node named a whose process ends without taking it down, and a child of that process that goes on until
+ * the other end of the pipe is closed. */
+static void die_with_a_child(int wait_on, int leave)
+{
+	char byte;
+
+	if (LNetNIInit(LNET_PID_LUSTRE) != 0)
+		_exit(1);
+	if (fork() == 0) {
+		close(leave);
+		if (read(wait_on, &byte, 1) != 0)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* Whether the node named a answers. */
+static int ask(void)
+{
+	struct cYAML *shown = NULL, *errors = NULL;
+	int rc = lustre_lnet_show_numa_range(-1, &shown, &errors);
+
+	cYAML_free_tree(shown);
+	cYAML_free_tree(errors);
+	return rc;
+}
+
+/* What a child does that inherits the node of this process, as a handler of atexit may. */
+static void inherit(void)
+{
+	int status;
+	pid_t child;
+
+	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
+	child = fork();
+	if (child == 0) {
+		CHECK_EQ(LNetNIFini(), -ENETDOWN);
+		CHECK_EQ(LNetNIInit(LNET_PID_ANY), -ENETDOWN);
+		_exit(failures != 0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(ask(), 0);
+	CHECK_EQ(LNetNIFini(), 0);
+}
+
+int main(int argc, char **argv)
+{
+	int ends[2], status;
+	pid_t node;
+
+	setenv("LNET_NODE", "a", 1);
+	if (argc > 1)
+		return ask() != 0;
+	if (pipe(ends) != 0)
+		return 1;
+	node = fork();
+	if (node == 0)
+		die_with_a_child(ends[0], ends[1]);
+	CHECK_EQ(waitpid(node, &status, 0), node);
+	CHECK_EQ(status, 0);
+
+	/* There is no node, and nobody waits for its answer. */
+	CHECK_EQ(ask(), -ENETDOWN);
+	/* Its name is free. */
+	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
+	node = fork();
+	if (node == 0) {
+		execl(argv[0], argv[0], "ask", NULL);
+		_exit(1);
+	}
+	CHECK_EQ(waitpid(node, &status, 0), node);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(LNetNIFini(), 0);
+	close(ends[1]);
+	inherit();
+	return failures != 0;
+}

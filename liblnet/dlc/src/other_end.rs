@@ -1,0 +1,55 @@
+//! Who is at the other end of a Unix socket, as the kernel says.
+
+use nix::sys::socket::{getsockopt, sockopt};
+use rustix::process::{Pid, test_kill_process};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// The process that connected or, seen from there, the one that listens; as it was then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherEnd {
+    /// Its effective user id.
+    pub user: u32,
+    /// Its number; none for a process in a container that cannot be seen into from here.
+    process: Option<Pid>,
+}
+
+impl OtherEnd {
+    /// Of this connection.
+    pub fn of(stream: &UnixStream) -> io::Result<Self> {
+        // Not by `rustix`, where a process has a number in any case.
+        let credentials = getsockopt(stream, sockopt::PeerCredentials)?;
+        Ok(Self { user: credentials.uid(), process: Pid::from_raw(credentials.pid()) })
+    }
+
+    fn has_ended(self) -> bool {
+        self.process.is_some_and(|process| test_kill_process(process) == Err(rustix::io::Errno::SRCH))
+    }
+}
+
+/// Connects to a node's socket. A child of `fork` has its parent's sockets too, and keeps them open when the
+/// parent has ended, without ever answering: [`io::ErrorKind::ConnectionRefused`], as where nobody listens.
+pub fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let stream = UnixStream::connect(socket)?;
+    match OtherEnd::of(&stream)?.has_ended() {
+        true => Err(io::ErrorKind::ConnectionRefused.into()),
+        false => Ok(stream),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{geteuid, getpid};
+
+    #[test]
+    fn the_other_end_of_ones_own_pair_is_this_process_and_lives() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        let found = OtherEnd::of(&one).unwrap();
+        assert_eq!(found, OtherEnd { user: geteuid().as_raw(), process: Some(getpid()) });
+        assert!(!found.has_ended());
+        assert!(!OtherEnd { process: None, ..found }.has_ended());
+        assert!(OtherEnd { process: Pid::from_raw(i32::MAX), ..found }.has_ended());
+    }
+}
