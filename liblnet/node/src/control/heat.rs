@@ -38,16 +38,23 @@ impl HeatTable {
 
     /// An interface's.
     pub(super) fn of_ni(&self, nid: Nid, counters: &Counters) -> request::Heat {
-        let mut state = self.lock();
-        let since = state.counting_since;
-        state.own.entry(nid).or_insert(Heat::cold(since)).look(Uses::of(counters), self.began.elapsed())
+        self.look(|state| &mut state.own, nid, counters)
     }
 
     /// A peer NI's.
     pub(super) fn of_peer_ni(&self, nid: Nid, counters: &Counters) -> request::Heat {
+        self.look(|state| &mut state.peers, nid, counters)
+    }
+
+    fn look(
+        &self,
+        which: fn(&mut State) -> &mut HashMap<Nid, Heat>,
+        nid: Nid,
+        counters: &Counters,
+    ) -> request::Heat {
         let mut state = self.lock();
-        let since = state.counting_since;
-        state.peers.entry(nid).or_insert(Heat::cold(since)).look(Uses::of(counters), self.began.elapsed())
+        let cold = Heat::cold(state.counting_since);
+        which(&mut state).entry(nid).or_insert(cold).look(Uses::of(counters), self.began.elapsed())
     }
 
     /// The counters are 0 again: everything is cold.
