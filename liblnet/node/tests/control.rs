@@ -240,7 +240,7 @@ fn an_explanation_tells_the_way_and_makes_no_peer() {
     assert_eq!(backend.ask::<Vec<Nid>>(Request::GetPeerList), Ok(vec![]));
 }
 
-/// dbg-005, dbg-045, dbg-075, dbg-120.
+/// dbg-005, dbg-045, dbg-070, dbg-075, dbg-120.
 #[test]
 fn messages_bytes_and_heat_are_counted_and_reset() {
     let node = node();

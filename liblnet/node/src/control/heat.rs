@@ -139,6 +139,7 @@ mod tests {
         (one - other).abs() <= 1e-6 * other.abs().max(1.0)
     }
 
+    /// dbg-070, dbg-075.
     #[test]
     fn half_of_it_goes_in_tau() {
         assert!(near(decay(8.0, 0, TAU), 4.0));
