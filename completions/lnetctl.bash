@@ -82,6 +82,9 @@ _lnetctl() {
             lnetctl,stats)
                 cmd="lnetctl__subcmd__stats"
                 ;;
+            lnetctl,top)
+                cmd="lnetctl__subcmd__top"
+                ;;
             lnetctl,udsp)
                 cmd="lnetctl__subcmd__udsp"
                 ;;
@@ -193,6 +196,9 @@ _lnetctl() {
             lnetctl__subcmd__set,transaction_timeout)
                 cmd="lnetctl__subcmd__set__subcmd__transaction_timeout"
                 ;;
+            lnetctl__subcmd__stats,rate)
+                cmd="lnetctl__subcmd__stats__subcmd__rate"
+                ;;
             lnetctl__subcmd__stats,reset)
                 cmd="lnetctl__subcmd__stats__subcmd__reset"
                 ;;
@@ -215,7 +221,7 @@ _lnetctl() {
 
     case "${cmd}" in
         lnetctl)
-            opts="-h -V --list-commands --node --format --help --version lnet route net routing set import export stats debug global peer ping discover service-id udsp setup-mrrouting cpt-of-nid numa peer_credits fault help exit quit"
+            opts="-h -V --list-commands --node --format --help --version lnet route net routing set import export stats debug global peer ping discover service-id udsp setup-mrrouting cpt-of-nid numa peer_credits fault top help exit quit"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1855,8 +1861,30 @@ _lnetctl() {
             return 0
             ;;
         lnetctl__subcmd__stats)
-            opts="-h --node --format --help show reset"
+            opts="-h --prometheus --node --format --help show reset rate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lnetctl__subcmd__stats__subcmd__rate)
+            opts="-h --node --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1899,12 +1927,54 @@ _lnetctl() {
             return 0
             ;;
         lnetctl__subcmd__stats__subcmd__show)
-            opts="-h --node --format --help"
+            opts="-h --prometheus --node --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lnetctl__subcmd__top)
+            opts="-i -s -h --interval --once --sort --max-peers --node --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -W "traffic nid health credits" -- "${cur}"))
+                    return 0
+                    ;;
+                -s)
+                    COMPREPLY=($(compgen -W "traffic nid health credits" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-peers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --node)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

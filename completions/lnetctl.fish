@@ -50,6 +50,7 @@ complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "cpt-of-nid" -d 'Sho
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "numa" -d 'Show the NUMA range'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "peer_credits" -d 'Show peers with their credits'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "fault" -d 'Lose or delay messages on purpose'
+complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "top" -d 'Watch interfaces and peers, their rates, credits and health'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "help" -d 'Summarise the commands, or one of them'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "exit" -d 'End the interactive shell'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "quit" -d 'End the interactive shell'
@@ -253,20 +254,27 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand export" -l format -d 'Ho
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand export" -s b -l backup -d 'Only what can be imported again: no counters, no states'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset" -l node -d 'Which node; needed only where several run on this machine' -r
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset" -f -a "show" -d 'Show the node\'s counters'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset" -f -a "reset" -d 'Set them to 0'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -l prometheus -d 'The same as \'stats show --prometheus\''
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -f -a "show" -d 'Show the node\'s counters'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -f -a "reset" -d 'Set all counters to 0: the node\'s, its interfaces\' and the peers\''
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -f -a "rate" -d 'Measure messages and bytes per second, of the node, its nets and its interfaces'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from show" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from show" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from show" -l prometheus -d 'Everything that is counted, of the node, its interfaces and all peers, in the text format of Prometheus'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from reset" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from reset" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from reset" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from rate" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from rate" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and __fish_seen_subcommand_from rate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand debug; and not __fish_seen_subcommand_from recovery" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand debug; and not __fish_seen_subcommand_from recovery" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
@@ -412,6 +420,17 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault" -l node -d 'Which
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -s i -l interval -d 'Seconds from one look to the next; fractions are allowed' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -s s -l sort -d 'How peers are ordered at first' -r -f -a "traffic\t'The busiest first: by bytes, then by messages per second'
+nid\t'By NID'
+health\t'The worst health first'
+credits\t'The fewest credits first'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -l max-peers -d 'Look at so many peers and no more: those that came first' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -l once -d 'Write one picture as text, with all rows, after one interval, and end'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand help" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand help" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"

@@ -1,5 +1,7 @@
 //! What goes to standard output and standard error.
 
+pub mod prometheus;
+
 use crate::cli::Format;
 use crate::commands::{Kind, Outcome};
 use lnet_dlc::{Report, Value};

@@ -78,9 +78,16 @@ pub fn line(
         Command::Help { command } => help(&definition, command.as_deref(), streams),
         command => {
             let node = connect(said.node.or_else(|| globals.node.clone()));
-            let mut cx = Context { node: &*node, report: Report::new(), input: &mut *streams.input, format };
+            let mut cx = Context {
+                node: &*node,
+                report: Report::new(),
+                input: &mut *streams.input,
+                text: String::new(),
+                format,
+            };
             let outcome = commands::run(command, &mut cx);
-            let report = cx.report;
+            let Context { report, text, .. } = cx;
+            streams.out.write_all(text.as_bytes())?;
             output::write(&report, outcome, node.explain().as_deref(), format, streams.out, streams.err)?;
             Ok(End::Done(outcome.rc))
         }
@@ -109,10 +116,18 @@ fn look_up<'a>(definition: &'a clap::Command, words: &[String]) -> Found<'a> {
             (_, Some(next)) => command = next,
             ("--list-commands", None) => return Found::List,
             ("-h" | "--help" | "-V" | "--version", None) => return Found::Command,
+            (word, None) if has_option(command, word) => return Found::Command,
             (_, None) => return Found::Unknown(command, word.clone()),
         }
     }
     if command.has_subcommands() { Found::Incomplete(command) } else { Found::Command }
+}
+
+/// Whether this is an option of a group itself, shortened or not.
+fn has_option(command: &clap::Command, word: &str) -> bool {
+    let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) else { return false };
+    let mut options = command.get_arguments().filter_map(clap::Arg::get_long).filter(|it| *it != "help");
+    command.get_name() != "lnetctl" && options.any(|it| it.starts_with(name))
 }
 
 fn valid_words(command: &clap::Command) -> Vec<String> {

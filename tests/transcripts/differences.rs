@@ -52,6 +52,19 @@ pub const DIFFERENCES: &[Difference] = &[
         "the kernel's tool does not tell its version",
     ),
     row(
+        OursTakesMore,
+        &["lnetctl --list-commands", "lnetctl bogus", "lnetctl stats bogus"],
+        &[
+            "out - cpt-of-nid *",
+            "out - --list-commands",
+            "out + cpt-of-nid *",
+            "out + quit *",
+            "out + top",
+            "out + rate",
+        ],
+        "'top' and 'stats rate' are ours",
+    ),
+    row(
         OursSaysMore,
         &["lnetctl net", "lnetctl lnet"],
         &["out - net *", "out + net *", "out - lnet *", "out + lnet *"],
@@ -161,8 +174,19 @@ pub const DIFFERENCES: &[Difference] = &[
     row(
         OursSaysMore,
         &["lnetctl net show -v 9"],
-        &["out + available_tx_credits: *", "out + min_tx_credits: #", "out + net statistics:..."],
-        "credits in use and sums over the interfaces of a net, above the kernel's highest level",
+        &[
+            "out + available_tx_credits: *",
+            "out + min_tx_credits: #",
+            "out + lengths:",
+            "out + send_length: #",
+            "out + recv_length: #",
+            "out + drop_length: #",
+            "out + heat:",
+            "out + messages: *",
+            "out + bytes: *",
+            "out + net statistics:...",
+        ],
+        "credits in use, bytes, heat and sums over the interfaces of a net, above the kernel's highest level",
     ),
     row(
         KernelOnly,

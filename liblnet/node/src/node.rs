@@ -1,5 +1,6 @@
 //! One running node.
 
+use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::cpt;
 use crate::interfaces;
@@ -27,6 +28,7 @@ pub struct Node {
     ni: NiTunables,
     name: NodeName,
     sysfs: PathBuf,
+    pub(crate) heat: HeatTable,
 }
 
 impl Node {
@@ -47,6 +49,7 @@ impl Node {
             ni: config.ni,
             name: config.name.clone(),
             sysfs: config.sysfs.clone(),
+            heat: HeatTable::new(),
         });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         start::apply(&node, &config)?;

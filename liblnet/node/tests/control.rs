@@ -4,9 +4,9 @@
 use lnet_core::Errno;
 use lnet_core::cpt::Layout;
 use lnet_dlc::request::{
-    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, Explain,
-    Explanation, LndTunables, LocalNi, NiTunables, Passed, PassedOver, Peer, Ping, PingAnswer, Route,
-    SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
+    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, ElementStats,
+    Explain, Explanation, LndTunables, LnetStats, LocalNi, NiTunables, Passed, PassedOver, Peer, Ping,
+    PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_node::{Node, StartConfig};
@@ -243,4 +243,30 @@ fn an_explanation_tells_the_way_and_makes_no_peer() {
     assert_eq!(ask("127.0.1.9@tcp", Some("127.0.1.3@tcp")), Err(Errno::Invalid));
     assert_eq!(ask("0@lo", None).unwrap().local, Nid::LOOPBACK);
     assert_eq!(backend.ask::<Vec<Nid>>(Request::GetPeerList), Ok(vec![]));
+}
+
+/// dbg-005, dbg-045, dbg-070, dbg-075, dbg-120.
+#[test]
+fn messages_bytes_and_heat_are_counted_and_reset() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    let target = ProcessId { nid: Nid::LOOPBACK, pid: Pid::LUSTRE };
+    let ping = Ping { target, source: None, timeout_ms: None, max_nids: 16 };
+    backend.tell(Request::PingPeer(ping)).unwrap();
+    let stats = || *backend.ask::<Box<LnetStats>>(Request::GetLnetStats).unwrap();
+    let loopback = || nis(backend).remove(0);
+    let (counted, its) = (stats(), loopback());
+    assert!(counted.send_count > 0);
+    let sums = ElementStats { sent: counted.send_count, received: counted.recv_count, dropped: 0 };
+    let bytes = ElementStats { sent: counted.send_length, received: counted.recv_length, dropped: 0 };
+    assert_eq!((its.stats, its.bytes), (sums, bytes));
+    assert!(its.bytes.sent > 0);
+    // It decays while this is run: less than was counted, but not nothing.
+    assert!((1..=1000 * (sums.sent + sums.received)).contains(&its.heat.messages));
+    assert!((1..=1000 * (bytes.sent + bytes.received)).contains(&its.heat.bytes));
+
+    backend.tell(Request::ResetLnetStats).unwrap();
+    let its = loopback();
+    assert_eq!((its.stats, its.bytes, its.heat), Default::default());
+    assert_eq!(stats(), LnetStats::default());
 }

@@ -9,17 +9,21 @@ mod peer;
 mod ping;
 mod route;
 mod set;
+mod stats;
+mod top;
 mod udsp;
 mod yaml;
 
 pub use globals::{Format, Globals, GlobalsError};
 pub use lnet::Lnet;
 pub use net::{Net, NetAdd, NetDel, NetSet, NetShow};
-pub use others::{CptOfNid, Debug, Fault, Global, Numa, PeerCredits, Stats};
+pub use others::{CptOfNid, Debug, Fault, Global, Numa, PeerCredits};
 pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
 pub use set::{Routing, Set, Value};
+pub use stats::{Stats, StatsCommand, StatsRate, StatsShow};
+pub use top::{Sort, Top};
 pub use udsp::{Udsp, UdspAdd, UdspDel, UdspShow};
 pub use yaml::{Export, Import};
 
@@ -91,7 +95,6 @@ pub enum Command {
     /// left out, and is no failure.
     Export(Export),
     /// Counters of the node
-    #[command(subcommand)]
     Stats(Stats),
     /// For finding faults
     #[command(subcommand)]
@@ -131,6 +134,11 @@ pub enum Command {
     /// Lose or delay messages on purpose
     #[command(hide = true)]
     Fault(Fault),
+    /// Watch interfaces and peers, their rates, credits and health
+    ///
+    /// q ends it; p stops the picture and lets it go on; s changes the order of the peers; the arrow keys, j,
+    /// k, PageUp, PageDown, Home and End move through them.
+    Top(Top),
     /// Summarise the commands, or one of them
     Help {
         /// A command

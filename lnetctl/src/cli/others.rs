@@ -4,15 +4,6 @@ use super::number;
 use clap::{Args, Subcommand};
 use lnet_wire::Nid;
 
-/// Counters.
-#[derive(Debug, Subcommand)]
-pub enum Stats {
-    /// Show the node's counters
-    Show,
-    /// Set them to 0
-    Reset,
-}
-
 /// All settings.
 #[derive(Debug, Subcommand)]
 pub enum Global {

@@ -8,6 +8,8 @@ mod peer;
 mod ping;
 mod route;
 mod set;
+mod stats;
+mod top;
 mod udsp;
 mod yaml;
 
@@ -23,6 +25,8 @@ pub struct Context<'a> {
     pub report: Report,
     /// Standard input.
     pub input: &'a mut dyn Read,
+    /// What goes to standard output as it is, because it is no value.
+    pub text: String,
     /// How files are written.
     pub format: crate::cli::Format,
 }
@@ -67,7 +71,8 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
         Command::Set(command) => set::run(command, cx),
         Command::Import(command) => yaml::import(command, cx),
         Command::Export(command) => yaml::export(command, cx),
-        Command::Stats(command) => others::stats(command, cx),
+        Command::Stats(command) => stats::run(command, cx),
+        Command::Top(command) => top::run(command, cx),
         Command::Debug(command) => others::debug(command, cx),
         Command::Global(command) => others::global(command, cx),
         Command::Peer(command) => peer::run(command, cx),

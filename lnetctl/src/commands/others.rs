@@ -1,9 +1,9 @@
 //! Small commands.
 
 use super::{Context, Outcome, unsupported};
-use crate::cli::{Debug, Global, Lnet, Numa, Stats};
+use crate::cli::{Debug, Global, Lnet, Numa};
 use lnet_dlc::ops::global::Setting;
-use lnet_dlc::ops::{global, lnet, recovery, stats};
+use lnet_dlc::ops::{global, lnet, recovery};
 use lnet_dlc::{Operation, Rc, SeqNo, Value};
 
 pub(super) fn lnet(command: &Lnet, cx: &mut Context<'_>) -> Outcome {
@@ -15,13 +15,6 @@ pub(super) fn lnet(command: &Lnet, cx: &mut Context<'_>) -> Outcome {
         Lnet::Unconfigure => (false, false),
     };
     Outcome::change(lnet::config_ni_system(cx.node, up, all, SeqNo::NONE, &mut cx.report))
-}
-
-pub(super) fn stats(command: &Stats, cx: &mut Context<'_>) -> Outcome {
-    match command {
-        Stats::Show => Outcome::show(stats::show(cx.node, SeqNo::NONE, &mut cx.report)),
-        Stats::Reset => Outcome::change(stats::reset(cx.node, SeqNo::NONE, &mut cx.report)),
-    }
 }
 
 pub(super) fn global(Global::Show: &Global, cx: &mut Context<'_>) -> Outcome {

@@ -78,6 +78,8 @@ fn nis() -> Vec<LocalNi> {
         cpts: CptList::new(vec![0, 1]),
         stats: Default::default(),
         messages: MessageStats::default(),
+        bytes: Default::default(),
+        heat: Default::default(),
         health: LocalHealth::default(),
         tx_credits: 0,
         min_tx_credits: 0,

@@ -66,6 +66,8 @@ fn local(nid: Nid, interface: Option<String>) -> LocalNi {
         cpts: CptList::new(vec![0]),
         stats: Default::default(),
         messages: Default::default(),
+        bytes: Default::default(),
+        heat: Default::default(),
         health: LocalHealth { value: 1000, ..Default::default() },
         tx_credits: 0,
         min_tx_credits: 0,
@@ -86,6 +88,8 @@ pub(super) fn peer_ni(nid: Nid) -> PeerNi {
         refcount: 1,
         stats: Default::default(),
         messages: Default::default(),
+        bytes: Default::default(),
+        heat: Default::default(),
         health: PeerHealth { value: 1000, ..Default::default() },
     }
 }

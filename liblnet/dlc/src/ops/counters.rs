@@ -1,9 +1,9 @@
 //! Counters as they are shown, and their sums.
 
 use crate::Value;
-use crate::request::{CommCount, ElementStats, MessageStats, NiTunables};
+use crate::request::{CommCount, ElementStats, Heat, MessageStats, NiTunables};
 
-/// From which level of verbosity sums and current credits are shown; the kernel's tool ends at 4.
+/// From which level of verbosity sums, bytes, heat and current credits are shown; the kernel's tool ends at 4.
 pub(super) const EXTRA_DETAIL: u32 = 5;
 
 /// The sum over the interfaces of a net (dbg-085) or the NIDs of a peer (dbg-090).
@@ -21,6 +21,30 @@ pub(super) fn statistics(stats: ElementStats) -> Value {
         .with("send_count", stats.sent)
         .with("recv_count", stats.received)
         .with("drop_count", stats.dropped)
+}
+
+/// The value of a `net statistics` or `peer statistics` key: sums of messages and of bytes.
+pub(super) fn sums(parts: impl Iterator<Item = (ElementStats, ElementStats)> + Clone) -> Value {
+    let mut shown = statistics(total(parts.clone().map(|(messages, _)| messages)));
+    shown.merge(lengths(total(parts.map(|(_, bytes)| bytes))));
+    shown
+}
+
+/// The two keys that only this program shows of an interface or a peer NI.
+pub(super) fn push_activity(shown: &mut Value, bytes: ElementStats, heat: Heat) {
+    shown.push("lengths", lengths(bytes));
+    let thousandths = |value: u64| Value::Float(value as f64 / 1000.0);
+    let messages_and_bytes =
+        Value::map().with("messages", thousandths(heat.messages)).with("bytes", thousandths(heat.bytes));
+    shown.push("heat", messages_and_bytes);
+}
+
+/// Named as in the node's statistics.
+fn lengths(bytes: ElementStats) -> Value {
+    Value::map()
+        .with("send_length", bytes.sent)
+        .with("recv_length", bytes.received)
+        .with("drop_length", bytes.dropped)
 }
 
 /// The three keys with messages by kind.

@@ -21,5 +21,6 @@ pub mod recovery;
 mod refusal;
 pub mod route;
 pub mod routing;
+pub mod sample;
 pub mod stats;
 mod udsp_info;

@@ -1,10 +1,12 @@
 //! The node's counters.
 
 use super::refusal::reason;
+use super::sample::{Rate, Rates, Sample};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, LnetStats, Request};
+use crate::request::{Backend, LnetStats, LocalNi, Request};
 use crate::{Rc, Value};
 use lnet_wire::Errno;
+use std::time::Duration;
 
 /// Shows them (DLC sheet 2.8; dbg-005, dbg-045). `lustre_lnet_show_stats`.
 pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
@@ -15,6 +17,43 @@ pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
         }
         Err(errno) => refused(report, "read", seq_no, errno),
     }
+}
+
+/// Shows how fast messages and bytes went between two samples of a node that were taken `time` apart
+/// (dbg-105), rounded to whole ones per second: of the node, its nets, its interfaces.
+pub fn show_rate(before: &Sample, now: &Sample, time: Duration, report: &mut Report) -> Rc {
+    let rates = Rates::between(before, now, time);
+    let mut shown = Value::map().with("node", rate(rates.node));
+    let of_net = |nis: &[LocalNi]| {
+        let net = nis.first().map(|ni| ni.nid.net());
+        let items = nis.iter().filter_map(|ni| {
+            let its = rates.nis.get(&ni.nid)?;
+            Some(Value::map().with("nid", ni.nid.to_string()).with("rate", rate(*its)))
+        });
+        Value::map()
+            .with("net type", net.map(|it| it.to_string()).unwrap_or_default())
+            .with("local NI(s)", items.collect::<Vec<_>>())
+            .with("net rate", net.map(|it| rate(rates.net(it))).unwrap_or(Value::Null))
+    };
+    let nets: Vec<Value> =
+        now.nis.chunk_by(|one, next| one.nid.net() == next.nid.net()).map(of_net).collect();
+    shown.push("net", nets);
+    report.show("rate", shown);
+    report.success(Operation::Show, "rate", SeqNo::NONE)
+}
+
+fn rate(rate: Rate) -> Value {
+    let whole = |value: f64| value.round() as u64;
+    Value::map()
+        .with("send_count", whole(rate.sent))
+        .with("recv_count", whole(rate.received))
+        .with("send_length", whole(rate.sent_bytes))
+        .with("recv_length", whole(rate.received_bytes))
+}
+
+/// Reads a [`Sample`] with at most `max_peers` peers, or records why there is none.
+pub fn sample(backend: &dyn Backend, max_peers: usize, report: &mut Report) -> Result<Sample, Rc> {
+    Sample::read(backend, max_peers).map_err(|errno| refused(report, "read", SeqNo::NONE, errno))
 }
 
 /// Sets them to 0 (dbg-120). `lustre_lnet_reset_stats`.

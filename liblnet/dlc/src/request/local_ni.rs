@@ -1,6 +1,6 @@
 //! Interfaces of this node.
 
-use super::{ElementStats, MessageStats};
+use super::{ElementStats, Heat, MessageStats};
 use crate::CptList;
 use lnet_wire::{NetId, Nid};
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,12 @@ pub struct LocalNi {
     pub stats: ElementStats,
     /// Messages by kind.
     pub messages: MessageStats,
+    /// Bytes of their payloads.
+    #[serde(default)]
+    pub bytes: ElementStats,
+    /// How much it was used of late.
+    #[serde(default)]
+    pub heat: Heat,
     /// How well it is.
     pub health: LocalHealth,
     /// Send credits left now, and the fewest there ever were; negative: so many messages wait.

@@ -23,7 +23,7 @@ pub use peer::{
 };
 pub use policy::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};
-pub use stats::{CommCount, ElementStats, LnetStats, MessageStats};
+pub use stats::{CommCount, ElementStats, Heat, LnetStats, MessageStats};
 
 use lnet_wire::{Errno, NetId, Nid, ProcessId};
 use serde::{Deserialize, Serialize};

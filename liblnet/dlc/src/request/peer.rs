@@ -1,6 +1,6 @@
 //! Other nodes.
 
-use super::{ElementStats, MessageStats};
+use super::{ElementStats, Heat, MessageStats};
 use lnet_wire::{Nid, ProcessId};
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,12 @@ pub struct PeerNi {
     pub stats: ElementStats,
     /// Messages by kind.
     pub messages: MessageStats,
+    /// Bytes of their payloads.
+    #[serde(default)]
+    pub bytes: ElementStats,
+    /// How much it was used of late.
+    #[serde(default)]
+    pub heat: Heat,
     /// How well it is.
     pub health: PeerHealth,
 }

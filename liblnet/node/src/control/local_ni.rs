@@ -61,7 +61,8 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
 }
 
 /// The `index`th interface as it is (dbg-035, dbg-040).
-pub(super) fn get(core: &Core, index: u32) -> Result<LocalNi, Errno> {
+pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
+    let core = node.core();
     let nets = core.nets();
     let ni = nets.nis().nth(index as usize).ok_or(Errno::NotFound)?;
     Ok(LocalNi {
@@ -74,6 +75,8 @@ pub(super) fn get(core: &Core, index: u32) -> Result<LocalNi, Errno> {
         cpts: cpts(core, ni),
         stats: stats::element(ni.counters()),
         messages: stats::messages(ni.counters()),
+        bytes: stats::bytes(ni.counters()),
+        heat: node.heat.of_ni(ni.nid(), ni.counters()),
         health: LocalHealth { value: health(ni), ..LocalHealth::default() },
         tx_credits: ni.credits().0.into(),
         min_tx_credits: ni.min_credits().0.into(),

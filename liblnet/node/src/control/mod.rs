@@ -1,6 +1,7 @@
 //! A node as the one that carries out control requests: what `lnetctl`, the DLC calls and `LNetCtl` come to.
 
 mod explain;
+pub(crate) mod heat;
 mod local_ni;
 mod peer;
 mod policy;
@@ -50,18 +51,23 @@ impl Backend for Node {
             Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(&core.counters())))),
             Request::ResetLnetStats => {
                 core.reset_counters();
+                self.heat.reset();
                 Ok(Reply::Done)
             }
             Request::AddPeerNi(add) => peer::add(core, add).map(|()| Reply::Done),
             Request::DelPeerNi(del) => {
                 core.delete_peer(del.primary, del.nid, del.force).map(|()| Reply::Done)
             }
-            Request::GetPeerNi(nid) => peer::get(core, nid).map(|peer| Reply::Peer(Box::new(peer))),
-            Request::GetPeerList => Ok(Reply::Nids(core.peers().iter().map(|peer| peer.primary).collect())),
+            Request::GetPeerNi(nid) => peer::get(self, nid).map(|peer| Reply::Peer(Box::new(peer))),
+            Request::GetPeerList => {
+                let peers = core.peers();
+                self.heat.keep_peers(peers.iter().flat_map(|peer| &peer.nids));
+                Ok(Reply::Nids(peers.iter().map(|peer| peer.primary).collect()))
+            }
             Request::SetPeer(set) => peer::set_state(core, set).map(|()| Reply::Done),
             Request::AddLocalNi(add) => local_ni::add(self, add).map(Reply::Nid),
             Request::DelLocalNi(del) => local_ni::delete(self, &del).map(|()| Reply::Done),
-            Request::GetLocalNi(index) => local_ni::get(core, index).map(|ni| Reply::LocalNi(Box::new(ni))),
+            Request::GetLocalNi(index) => local_ni::get(self, index).map(|ni| Reply::LocalNi(Box::new(ni))),
             Request::SetNumaRange(range) => settings::set_numa_range(core, range).map(|()| Reply::Done),
             Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),
             Request::SetTunable(tunable, value) => settings::set(core, tunable, value).map(|()| Reply::Done),

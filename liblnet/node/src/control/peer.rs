@@ -1,6 +1,7 @@
 //! Other nodes.
 
 use super::stats;
+use crate::node::Node;
 use lnet_core::topology::{PeerNi, PeerState};
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, AddPeerNi, PeerHealth, SetPeerState};
@@ -20,7 +21,8 @@ pub(super) fn set_state(core: &Core, set: SetPeerState) -> Result<(), Errno> {
 }
 
 /// The peer with this NID as it is (dbg-050 to dbg-065).
-pub(super) fn get(core: &Core, nid: Nid) -> Result<request::Peer, Errno> {
+pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
+    let core = node.core();
     let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
     // Whether a gateway lives is not watched yet; until it is known to be dead it counts as alive.
     let alive = core.is_gateway(&peer).then_some(true);
@@ -28,11 +30,11 @@ pub(super) fn get(core: &Core, nid: Nid) -> Result<request::Peer, Errno> {
         primary: peer.primary,
         multi_rail: peer.is_multi_rail(),
         state: peer.state.0,
-        nis: nis.iter().map(|ni| peer_ni(ni, alive)).collect(),
+        nis: nis.iter().map(|ni| peer_ni(node, ni, alive)).collect(),
     })
 }
 
-fn peer_ni(ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerNi {
+fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerNi {
     let max = i32::try_from(ni.max_credits()).unwrap_or(i32::MAX);
     request::PeerNi {
         nid: ni.nid(),
@@ -47,6 +49,8 @@ fn peer_ni(ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerNi {
         refcount: u32::try_from(Arc::strong_count(ni).saturating_sub(1)).unwrap_or(u32::MAX),
         stats: stats::element(ni.counters()),
         messages: stats::messages(ni.counters()),
+        bytes: stats::bytes(ni.counters()),
+        heat: node.heat.of_peer_ni(ni.nid(), ni.counters()),
         health: PeerHealth { value: ni.health(), ..PeerHealth::default() },
     }
 }

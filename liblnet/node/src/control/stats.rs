@@ -22,6 +22,12 @@ pub(super) fn element(counters: &Counters) -> ElementStats {
     ElementStats { sent: sent.messages(), received: received.messages(), dropped: dropped.messages() }
 }
 
+/// Of an interface or a peer NI: bytes of payload.
+pub(super) fn bytes(counters: &Counters) -> ElementStats {
+    let NodeCounters { sent, received, dropped } = counters.read_all();
+    ElementStats { sent: sent.bytes, received: received.bytes, dropped: dropped.bytes }
+}
+
 /// Of an interface or a peer NI: messages by kind.
 pub(super) fn messages(counters: &Counters) -> MessageStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();

@@ -18,7 +18,7 @@ use lnet_wire::{Errno, NetId};
 /// | 1 | message counts, tunables, CPTs |
 /// | 2 | messages by kind, health |
 /// | 4 | what selection rules made of it |
-/// | 5 | send credits, and the net's sums |
+/// | 5 | send credits, bytes, heat, and the net's sums |
 ///
 /// `backup`: only what can be imported again.
 pub fn show(
@@ -60,8 +60,7 @@ fn nets(backend: &dyn Backend, only: Option<NetId>, detail: u32, backup: bool) -
         let mut shown =
             Value::map().with("net type", net).with("local NI(s)", items.collect::<Result<Vec<_>, _>>()?);
         if detail >= EXTRA_DETAIL && !backup {
-            let sum = counters::total(nis.iter().map(|ni| ni.stats));
-            shown.push("net statistics", counters::statistics(sum));
+            shown.push("net statistics", counters::sums(nis.iter().map(|ni| (ni.stats, ni.bytes))));
         }
         Ok(shown)
     };
@@ -109,6 +108,7 @@ fn ni_to_value(backend: &dyn Backend, ni: &LocalNi, detail: u32, backup: bool) -
     if live && detail >= EXTRA_DETAIL {
         shown.push("available_tx_credits", ni.tx_credits);
         shown.push("min_tx_credits", ni.min_tx_credits);
+        counters::push_activity(&mut shown, ni.bytes, ni.heat);
     }
     Ok(shown)
 }

@@ -4,8 +4,8 @@ use crate::interfaces::HostInterface;
 use crate::ip2nets::parse_string;
 use crate::ops::fake::Fake;
 use crate::request::{
-    AddLocalNi, AppliedUdsp, CommCount, ElementStats, LocalHealth, LocalNi, MessageStats, NiStatus, Reply,
-    SetHealth,
+    AddLocalNi, AppliedUdsp, CommCount, ElementStats, Heat, LocalHealth, LocalNi, MessageStats, NiStatus,
+    Reply, SetHealth,
 };
 use lnet_wire::Nid;
 
@@ -226,6 +226,8 @@ fn eth(text: &str, interface: &str) -> LocalNi {
             received: CommCount { put: 3, get: 2, reply: 9, ack: 6, hello: 0 },
             dropped: CommCount::default(),
         },
+        bytes: ElementStats { sent: 9000, received: 4096, dropped: 0 },
+        heat: Heat { messages: 1500, bytes: 2_000_250 },
         health: LocalHealth { value: 1000, ..LocalHealth::default() },
         tx_credits: 256,
         min_tx_credits: 250,
@@ -240,6 +242,8 @@ fn loopback() -> LocalNi {
         device_cpt: 0,
         stats: ElementStats::default(),
         messages: MessageStats::default(),
+        bytes: ElementStats::default(),
+        heat: Heat::default(),
         health: LocalHealth::default(),
         ..eth("0@lo", "")
     }
@@ -392,8 +396,22 @@ fn nets_are_shown_as_the_kernel_shows_them() {
     assert_eq!(shown(Some("tcp"), 4, false), format!("net:\n{tcp}{}", both(&level_4)));
     let udsp = "          udsp info:\n              net priority: 0\n              nid priority: 3\n";
     assert_eq!(shown(Some("tcp"), 2, false), format!("net:\n{tcp}{}", both(&level_4.replace(udsp, ""))));
-    let level_5 = format!("{level_4}          available_tx_credits: 256\n          min_tx_credits: 250\n");
-    let sums = "      net statistics:\n          send_count: 40\n          recv_count: 40\n          drop_count: 0\n";
+    let level_5 = format!(
+        "\
+{level_4}          available_tx_credits: 256
+          min_tx_credits: 250
+          lengths:
+              send_length: 9000
+              recv_length: 4096
+              drop_length: 0
+          heat:
+              messages: 1.500000
+              bytes: 2000.250000
+"
+    );
+    let sums = "      net statistics:\n          send_count: 40\n          recv_count: 40\n          \
+                drop_count: 0\n          send_length: 18000\n          recv_length: 8192\n          \
+                drop_length: 0\n";
     assert_eq!(shown(Some("tcp"), 5, false), format!("net:\n{tcp}{}{sums}", both(&level_5)));
     let kept = |interface: &str| format!("        - {}{tunables}{cpt}", interfaces(interface));
     assert_eq!(shown(None, 2, true), format!("net:\n{tcp}{}{}", kept("eth0"), kept("eth1")));

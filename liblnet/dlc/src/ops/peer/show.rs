@@ -18,7 +18,7 @@ use lnet_wire::{Errno, Nid};
 /// | 2 | messages by kind, health |
 /// | 3 | the state word |
 /// | 4 | what selection rules made of it |
-/// | 5 | the sum over its NIDs |
+/// | 5 | bytes, heat, and the sums over its NIDs |
 ///
 /// With `backup` nothing of levels 1 to 5 is.
 pub fn show(
@@ -111,8 +111,7 @@ fn to_value(backend: &dyn Backend, peer: &Peer, detail: u32, backup: bool) -> Re
     });
     shown.push("peer ni", nis.collect::<Result<Vec<_>, _>>()?);
     if detail >= EXTRA_DETAIL && !backup {
-        let sum = counters::total(peer.nis.iter().map(|ni| ni.stats));
-        shown.push("peer statistics", counters::statistics(sum));
+        shown.push("peer statistics", counters::sums(peer.nis.iter().map(|ni| (ni.stats, ni.bytes))));
     }
     Ok(shown)
 }
@@ -141,6 +140,9 @@ fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value,
     if detail >= 2 {
         counters::push_messages(&mut shown, &ni.messages);
         shown.push("health stats", health(&ni.health));
+    }
+    if detail >= EXTRA_DETAIL {
+        counters::push_activity(&mut shown, ni.bytes, ni.heat);
     }
     Ok(shown)
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::ops::fake::Fake;
 use crate::request::{
-    AppliedUdsp, CommCount, ElementStats, MessageStats, Peer, PeerHealth, PeerNi, Reply, SetHealth,
+    AppliedUdsp, CommCount, ElementStats, Heat, MessageStats, Peer, PeerHealth, PeerNi, Reply, SetHealth,
 };
 use std::cell::Cell;
 
@@ -139,6 +139,8 @@ fn peer_ni(text: &str) -> PeerNi {
             received: CommCount { reply: 8, ack: 2, ..CommCount::default() },
             dropped: CommCount::default(),
         },
+        bytes: ElementStats { sent: 8192, received: 1024, dropped: 0 },
+        heat: Heat { messages: 20, bytes: 0 },
         health: PeerHealth { value: 1000, ..PeerHealth::default() },
     }
 }
@@ -195,10 +197,15 @@ fn expected(detail: u32) -> String {
         (2, "          health stats:\n              health value: 1000\n              dropped: 0\n"),
         (2, "              timeout: 0\n              error: 0\n              network timeout: 0\n"),
         (2, "              ping_count: 0\n              next_ping: 0\n"),
+        (5, "          lengths:\n              send_length: 8192\n              recv_length: 1024\n"),
+        (5, "              drop_length: 0\n          heat:\n              messages: 0.020000\n"),
+        (5, "              bytes: 0.000000\n"),
     ];
     let lines: String = NI.iter().filter(|(level, _)| *level <= detail).map(|(_, text)| *text).collect();
     let state = if detail >= 3 { "      peer state: 273\n" } else { "" };
-    let sums = "      peer statistics:\n          send_count: 20\n          recv_count: 20\n          drop_count: 0\n";
+    let sums = "      peer statistics:\n          send_count: 20\n          recv_count: 20\n          \
+                drop_count: 0\n          send_length: 16384\n          recv_length: 2048\n          \
+                drop_length: 0\n";
     format!(
         "peer:\n    - primary nid: 10.99.0.12@tcp\n      Multi-Rail: True\n{state}      peer ni:\n        \
          - nid: 10.99.0.12@tcp\n{lines}        - nid: 10.99.1.12@tcp\n{lines}{}",

@@ -29,6 +29,8 @@ const NI_OUTPUT: &[&str] = &[
     "min_tx_credits",
     "available_tx_credits",
     "hwaddr",
+    "lengths",
+    "heat",
     "net statistics",
 ];
 

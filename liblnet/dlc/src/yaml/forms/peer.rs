@@ -25,6 +25,8 @@ const NI_OUTPUT: &[&str] = &[
     "received_stats",
     "dropped_stats",
     "health stats",
+    "lengths",
+    "heat",
     "udsp info",
     "send_count",
     "recv_count",

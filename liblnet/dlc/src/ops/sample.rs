@@ -1,0 +1,252 @@
+//! Everything that is counted, read at one time: what statistics over time and other formats are made of.
+
+use crate::request::{Backend, ElementStats, LnetStats, LocalNi, NodeInfo, Peer, PeerNi, Request};
+use lnet_wire::{Errno, NetId, Nid};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// A node's counters and states. Its parts are read one after the other, while messages go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Which node.
+    pub node: NodeInfo,
+    /// The node's counters.
+    pub stats: LnetStats,
+    /// Its interfaces, net by net, the loopback first.
+    pub nis: Vec<LocalNi>,
+    /// Peers, in the order in which they came.
+    pub peers: Vec<Peer>,
+    /// Peers that there are, read or not.
+    pub peer_count: usize,
+}
+
+impl Sample {
+    /// Reads it, with at most `max_peers` peers (dbg-100): each is a request of its own. Makes requests that
+    /// only read.
+    pub fn read(backend: &dyn Backend, max_peers: usize) -> Result<Self, Errno> {
+        let node = backend.ask(Request::GetNode)?;
+        let stats = *backend.ask::<Box<LnetStats>>(Request::GetLnetStats)?;
+        let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi)?;
+        let primaries: Vec<Nid> = backend.ask(Request::GetPeerList)?;
+        let mut peers = Vec::with_capacity(primaries.len().min(max_peers));
+        for nid in primaries.iter().copied().take(max_peers) {
+            match backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) {
+                Ok(peer) => peers.push(*peer),
+                // It went since the list was made.
+                Err(Errno::NotFound) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        let nis = nis.into_iter().map(|ni| *ni).collect();
+        Ok(Self { node, stats, nis, peers, peer_count: primaries.len() })
+    }
+}
+
+/// Messages and bytes, one way and the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages sent.
+    pub sent: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Bytes of payload sent.
+    pub sent_bytes: u64,
+    /// Bytes of payload received.
+    pub received_bytes: u64,
+}
+
+impl Traffic {
+    /// From the counters of an interface or a peer NI.
+    pub const fn new(messages: ElementStats, bytes: ElementStats) -> Self {
+        Self {
+            sent: messages.sent,
+            received: messages.received,
+            sent_bytes: bytes.sent,
+            received_bytes: bytes.received,
+        }
+    }
+
+    /// What the node's counters have.
+    pub const fn of_node(stats: &LnetStats) -> Self {
+        Self {
+            sent: stats.send_count,
+            received: stats.recv_count,
+            sent_bytes: stats.send_length,
+            received_bytes: stats.recv_length,
+        }
+    }
+
+    /// Of all NIDs of a peer.
+    pub fn of_peer(peer: &Peer) -> Self {
+        let sum = |it: fn(&PeerNi) -> ElementStats| super::counters::total(peer.nis.iter().map(it));
+        Self::new(sum(|ni| ni.stats), sum(|ni| ni.bytes))
+    }
+
+    /// What came since `before`. Counters that are smaller than before were set to 0 in between: they count
+    /// from there.
+    pub const fn since(self, before: Self) -> Self {
+        const fn since(now: u64, before: u64) -> u64 {
+            if now < before { now } else { now - before }
+        }
+        Self {
+            sent: since(self.sent, before.sent),
+            received: since(self.received, before.received),
+            sent_bytes: since(self.sent_bytes, before.sent_bytes),
+            received_bytes: since(self.received_bytes, before.received_bytes),
+        }
+    }
+}
+
+/// Messages and bytes per second (dbg-105).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rate {
+    /// Messages sent.
+    pub sent: f64,
+    /// Messages received.
+    pub received: f64,
+    /// Bytes of payload sent.
+    pub sent_bytes: f64,
+    /// Bytes of payload received.
+    pub received_bytes: f64,
+}
+
+impl Rate {
+    /// So much in such a time; nothing in no time.
+    pub fn new(traffic: Traffic, time: Duration) -> Self {
+        let seconds = time.as_secs_f64();
+        let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        Self {
+            sent: per_second(traffic.sent),
+            received: per_second(traffic.received),
+            sent_bytes: per_second(traffic.sent_bytes),
+            received_bytes: per_second(traffic.received_bytes),
+        }
+    }
+
+    /// Messages both ways.
+    pub const fn messages(&self) -> f64 {
+        self.sent + self.received
+    }
+
+    /// Bytes both ways.
+    pub const fn bytes(&self) -> f64 {
+        self.sent_bytes + self.received_bytes
+    }
+}
+
+impl std::ops::AddAssign for Rate {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.sent_bytes += other.sent_bytes;
+        self.received_bytes += other.received_bytes;
+    }
+}
+
+/// How fast everything went between two samples. What is not in both has no rate yet: nothing is said of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// The node's interfaces together.
+    pub node: Rate,
+    /// Of each interface.
+    pub nis: HashMap<Nid, Rate>,
+    /// Of each peer, by its primary NID: all its NIDs together.
+    pub peers: HashMap<Nid, Rate>,
+}
+
+impl Rates {
+    /// From one sample to the next, `time` later. Between different nodes, or lives of one, there is none.
+    pub fn between(before: &Sample, now: &Sample, time: Duration) -> Self {
+        if before.node != now.node {
+            return Self::default();
+        }
+        let rate = |now: Traffic, before: Traffic| Rate::new(now.since(before), time);
+        let of_ni = |ni: &LocalNi| (ni.nid, Traffic::new(ni.stats, ni.bytes));
+        let of_peer = |peer: &Peer| (peer.primary, Traffic::of_peer(peer));
+        let both = |before: HashMap<Nid, Traffic>, now: Vec<(Nid, Traffic)>| {
+            let known = now.into_iter().filter_map(|(nid, it)| Some((nid, rate(it, *before.get(&nid)?))));
+            known.collect()
+        };
+        Self {
+            node: rate(Traffic::of_node(&now.stats), Traffic::of_node(&before.stats)),
+            nis: both(before.nis.iter().map(of_ni).collect(), now.nis.iter().map(of_ni).collect()),
+            peers: both(before.peers.iter().map(of_peer).collect(), now.peers.iter().map(of_peer).collect()),
+        }
+    }
+
+    /// Of a net: its interfaces together.
+    pub fn net(&self, net: NetId) -> Rate {
+        let mut sum = Rate::default();
+        self.nis.iter().filter(|(nid, _)| nid.net() == net).for_each(|(_, rate)| sum += *rate);
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Traffic = Traffic { sent: 10, received: 4, sent_bytes: 4096, received_bytes: 0 };
+
+    #[test]
+    fn counters_that_were_reset_count_from_zero() {
+        let before = Traffic { sent: 4, received: 9, sent_bytes: 96, received_bytes: 7 };
+        let expected = Traffic { sent: 6, received: 4, sent_bytes: 4000, received_bytes: 0 };
+        assert_eq!(ONE.since(before), expected);
+    }
+
+    /// dbg-105.
+    #[test]
+    fn a_rate_is_per_second_whatever_the_time_between() {
+        let table = [(2000, 5.0, 2048.0), (500, 20.0, 8192.0), (0, 0.0, 0.0)];
+        for (ms, sent, sent_bytes) in table {
+            let rate = Rate::new(ONE, Duration::from_millis(ms));
+            assert_eq!((rate.sent, rate.sent_bytes), (sent, sent_bytes), "{ms} ms");
+        }
+    }
+
+    fn sample(process: u32, sent: u64, peers: &[(&str, u64)]) -> Sample {
+        let stats = LnetStats { send_count: sent, ..LnetStats::default() };
+        let peer = |&(nid, sent): &(&str, u64)| {
+            let ni = peer_ni(nid.parse().unwrap(), sent);
+            Peer { primary: ni.nid, multi_rail: true, state: 0, nis: vec![ni.clone(), ni] }
+        };
+        Sample {
+            node: NodeInfo { version: "0".into(), name: "n".into(), process },
+            stats,
+            nis: Vec::new(),
+            peers: peers.iter().map(peer).collect(),
+            peer_count: peers.len(),
+        }
+    }
+
+    fn peer_ni(nid: Nid, sent: u64) -> PeerNi {
+        PeerNi {
+            nid,
+            alive: None,
+            max_tx_credits: 8,
+            tx_credits: 8,
+            min_tx_credits: 8,
+            tx_queued_bytes: 0,
+            rtr_credits: 8,
+            min_rtr_credits: 8,
+            refcount: 1,
+            stats: ElementStats { sent, ..ElementStats::default() },
+            messages: Default::default(),
+            bytes: ElementStats::default(),
+            heat: Default::default(),
+            health: Default::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_new_has_no_rate_and_a_new_life_of_the_node_neither() {
+        let before = sample(1, 5, &[("10.0.0.1@tcp", 3)]);
+        let now = sample(1, 25, &[("10.0.0.1@tcp", 8), ("10.0.0.2@tcp", 9)]);
+        let rates = Rates::between(&before, &now, Duration::from_secs(2));
+        assert_eq!(rates.node.sent, 10.0);
+        let peers: Vec<_> = rates.peers.iter().map(|(nid, rate)| (nid.to_string(), rate.sent)).collect();
+        assert_eq!(peers, [("10.0.0.1@tcp".to_owned(), 5.0)]);
+        assert_eq!(Rates::between(&sample(2, 5, &[]), &now, Duration::from_secs(2)), Rates::default());
+    }
+}

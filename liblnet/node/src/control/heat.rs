@@ -1,0 +1,181 @@
+//! Heat: how much NIDs were used of late (dbg-070, dbg-075; core behaviour 10.2).
+//!
+//! A use counts 1 and decays: h becomes h * 2^(-t / [`TAU`]) in a time t. Nothing runs for it: it is brought
+//! up to date from the counters when somebody looks. What was counted between two looks is taken as spread
+//! evenly over the time between them, so looking every few seconds shows what happened, and one look after
+//! a long time the average since the node began. Nothing is chosen by it.
+
+use lnet_core::stats::{Counters, NodeCounters};
+use lnet_dlc::request;
+use lnet_wire::Nid;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// In this time half of it goes.
+pub(crate) const TAU: Duration = Duration::from_secs(10);
+
+/// The heat of all NIDs of a node that anybody ever looked at.
+#[derive(Debug)]
+pub(crate) struct HeatTable {
+    began: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    own: HashMap<Nid, Heat>,
+    peers: HashMap<Nid, Heat>,
+    /// Since when the counters count, after the node began.
+    counting_since: Duration,
+}
+
+impl HeatTable {
+    /// For a node whose counters count from now on.
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now(), state: Mutex::default() }
+    }
+
+    /// An interface's.
+    pub(super) fn of_ni(&self, nid: Nid, counters: &Counters) -> request::Heat {
+        self.look(|state| &mut state.own, nid, counters)
+    }
+
+    /// A peer NI's.
+    pub(super) fn of_peer_ni(&self, nid: Nid, counters: &Counters) -> request::Heat {
+        self.look(|state| &mut state.peers, nid, counters)
+    }
+
+    fn look(
+        &self,
+        which: fn(&mut State) -> &mut HashMap<Nid, Heat>,
+        nid: Nid,
+        counters: &Counters,
+    ) -> request::Heat {
+        let mut state = self.lock();
+        let cold = Heat::cold(state.counting_since);
+        which(&mut state).entry(nid).or_insert(cold).look(Uses::of(counters), self.began.elapsed())
+    }
+
+    /// The counters are 0 again: everything is cold.
+    pub(super) fn reset(&self) {
+        let counting_since = self.began.elapsed();
+        *self.lock() = State { counting_since, ..State::default() };
+    }
+
+    /// Forgets peer NIs that are gone, if there are so many that some must be.
+    pub(super) fn keep_peers<'a>(&self, there: impl Iterator<Item = &'a Nid> + Clone) {
+        let mut state = self.lock();
+        if state.peers.len() > there.clone().count() {
+            let there: HashSet<&Nid> = there.collect();
+            state.peers.retain(|nid, _| there.contains(nid));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sent and received, as counters have them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Uses {
+    messages: u64,
+    bytes: u64,
+}
+
+impl Uses {
+    fn of(counters: &Counters) -> Self {
+        let NodeCounters { sent, received, .. } = counters.read_all();
+        Self {
+            messages: sent.messages().saturating_add(received.messages()),
+            bytes: sent.bytes.saturating_add(received.bytes),
+        }
+    }
+}
+
+/// Of one NID, as it was at the last look.
+#[derive(Clone, Copy, Debug)]
+struct Heat {
+    at: Duration,
+    uses: Uses,
+    messages: f64,
+    bytes: f64,
+}
+
+impl Heat {
+    const fn cold(at: Duration) -> Self {
+        Self { at, uses: Uses { messages: 0, bytes: 0 }, messages: 0.0, bytes: 0.0 }
+    }
+
+    fn look(&mut self, uses: Uses, now: Duration) -> request::Heat {
+        let time = now.saturating_sub(self.at);
+        let new = |now: u64, before: u64| if now < before { now } else { now - before };
+        *self = Self {
+            at: now,
+            uses,
+            messages: decay(self.messages, new(uses.messages, self.uses.messages), time),
+            bytes: decay(self.bytes, new(uses.bytes, self.uses.bytes), time),
+        };
+        // A cast from a float stays within the integer.
+        let thousandths = |heat: f64| (heat * 1000.0).round() as u64;
+        request::Heat { messages: thousandths(self.messages), bytes: thousandths(self.bytes) }
+    }
+}
+
+/// What becomes of `heat` in `time`, in which there were so many uses, evenly spread.
+fn decay(heat: f64, uses: u64, time: Duration) -> f64 {
+    let x = time.as_secs_f64() / TAU.as_secs_f64() * std::f64::consts::LN_2;
+    // The mean of 2^(-t / TAU) over `time`.
+    let left_of_uses = if x > 0.0 { -(-x).exp_m1() / x } else { 1.0 };
+    heat * (-x).exp() + uses as f64 * left_of_uses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(one: f64, other: f64) -> bool {
+        (one - other).abs() <= 1e-6 * other.abs().max(1.0)
+    }
+
+    /// dbg-070, dbg-075.
+    #[test]
+    fn half_of_it_goes_in_tau() {
+        assert!(near(decay(8.0, 0, TAU), 4.0));
+        assert!(near(decay(8.0, 0, 3 * TAU), 1.0));
+        assert!(near(decay(8.0, 3, Duration::ZERO), 11.0));
+    }
+
+    #[test]
+    fn it_is_the_sum_over_uses_that_each_decay() {
+        let (time, uses) = (Duration::from_secs(7), 100_000_u64);
+        let naive: f64 = (0..uses)
+            .map(|use_| {
+                let age = time.as_secs_f64() * (use_ as f64 + 0.5) / uses as f64;
+                (-age / TAU.as_secs_f64()).exp2()
+            })
+            .sum();
+        assert!(near(decay(0.0, uses, time) / naive, 1.0));
+    }
+
+    #[test]
+    fn an_even_load_has_the_same_heat_however_often_it_is_looked_at() {
+        let load = |looks: u64| {
+            let each = 60_000 / looks;
+            (0..looks).fold(0.0, |heat, _| decay(heat, each, Duration::from_millis(each)))
+        };
+        assert!(near(load(1) / load(60_000), 1.0));
+    }
+
+    #[test]
+    fn counters_that_went_back_to_zero_count_from_there() {
+        let mut heat = Heat::cold(Duration::ZERO);
+        let uses = |messages| Uses { messages, bytes: 10 * messages };
+        assert_eq!(heat.look(uses(8), Duration::ZERO), request::Heat { messages: 8000, bytes: 80_000 });
+        assert_eq!(
+            heat.look(uses(2), TAU).messages,
+            (4000.0_f64 + 2000.0 * 0.5 / 2.0_f64.ln()).round() as u64
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! Counters.
+
+use super::{Context, Outcome};
+use crate::cli::{Stats, StatsCommand, StatsRate, StatsShow};
+use crate::output::prometheus;
+use lnet_dlc::ops::sample::Sample;
+use lnet_dlc::ops::stats;
+use lnet_dlc::{Operation, Rc, SeqNo};
+use std::time::Instant;
+
+pub(super) fn run(command: &Stats, cx: &mut Context<'_>) -> Outcome {
+    match &command.command {
+        None | Some(StatsCommand::Show(StatsShow { prometheus: true })) => show_prometheus(cx),
+        Some(StatsCommand::Show(_)) => Outcome::show(stats::show(cx.node, SeqNo::NONE, &mut cx.report)),
+        Some(StatsCommand::Reset) => Outcome::change(stats::reset(cx.node, SeqNo::NONE, &mut cx.report)),
+        Some(StatsCommand::Rate(rate)) => show_rate(rate, cx),
+    }
+}
+
+fn show_prometheus(cx: &mut Context<'_>) -> Outcome {
+    match stats::sample(cx.node, usize::MAX, &mut cx.report) {
+        Ok(sample) => {
+            cx.text = prometheus::exposition(&sample);
+            Outcome::change(Rc::OK)
+        }
+        Err(rc) => Outcome::show(rc),
+    }
+}
+
+/// Takes two samples; the time between them is measured, not believed.
+fn show_rate(rate: &StatsRate, cx: &mut Context<'_>) -> Outcome {
+    let mut sample = || -> Result<(Sample, Instant), Rc> {
+        let sample = stats::sample(cx.node, 0, &mut cx.report)?;
+        Ok((sample, Instant::now()))
+    };
+    let both = sample().and_then(|first| {
+        std::thread::sleep(rate.time);
+        Ok((first, sample()?))
+    });
+    let ((before, then), (now, when)) = match both {
+        Ok(both) => both,
+        Err(rc) => return Outcome::show(rc),
+    };
+    if before.node != now.node {
+        let rc = Rc::from(lnet_wire::Errno::ConnectionReset);
+        let text = "another node answered the second time; measure again";
+        return Outcome::show(cx.report.end(Operation::Show, "rate", SeqNo::NONE, rc, text));
+    }
+    Outcome::show(stats::show_rate(&before, &now, when - then, &mut cx.report))
+}

@@ -1,0 +1,178 @@
+//! From what is shown to cells on a screen. ASCII only: it goes over any connection.
+
+use super::model::{Row, State, View};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Table, Widget};
+use std::fmt::Write;
+
+const HEADER: u16 = 3;
+const KEYS: &str = "q quit  p pause  s sort  arrows, jk: scroll";
+const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+
+/// Draws it into the area, whatever its size.
+pub fn screen(view: &View, area: Rect, buffer: &mut Buffer) {
+    header(view, area, buffer);
+    let heights = Heights::new(view, area.height);
+    let columns = Columns::new(view, area.width);
+    let part = |top: u16, height: u16| Rect { y: area.y + top, height, ..area }.intersection(area);
+    let (rails, peers) = (HEADER + 1, HEADER + 1 + heights.rails + 2);
+    table(
+        ["RAIL", "IF"],
+        view.rails.iter().take(heights.rails.into()),
+        &columns,
+        part(rails, heights.rails + 1),
+        buffer,
+    );
+    let shown = usize::from(heights.peers);
+    let skipped = view.skipped.min(view.peers.len().saturating_sub(shown));
+    let rows = view.peers.iter().skip(skipped).take(shown);
+    table(["PEER", "NIDS"], rows, &columns, part(peers, heights.peers + 1), buffer);
+    let footer = part(area.height.saturating_sub(1), 1);
+    if footer.y > area.y + HEADER {
+        let place = place(view, heights, skipped);
+        let gap = usize::from(area.width).saturating_sub(KEYS.len() + place.len()).max(1);
+        Line::from(format!("{KEYS}{:gap$}{place}", "")).style(REVERSED).render(footer, buffer);
+    }
+}
+
+/// How many peers an area of this height has room for.
+pub fn peers_that_fit(view: &View, height: u16) -> usize {
+    Heights::new(view, height).peers.into()
+}
+
+/// All of it as text, without the line that tells the keys.
+pub fn as_text(view: &View, width: u16) -> String {
+    let rows = view.rails.len().saturating_add(view.peers.len()).min(usize::from(u16::MAX / 4)) as u16;
+    let longest = view.rails.iter().chain(&view.peers).map(|row| row.nid.len()).max().unwrap_or(0);
+    let wider = (longest.min(200) as u16).saturating_sub(NID);
+    let area = Rect::new(0, 0, width.max(SMALLEST + wider).clamp(1, 500), HEADER + rows + 5);
+    let mut buffer = Buffer::empty(area);
+    screen(view, area, &mut buffer);
+    let mut lines = lines(&buffer);
+    lines.truncate(lines.len().saturating_sub(1));
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines.join("\n") + "\n"
+}
+
+/// What is in a buffer, without styles and without blanks at the ends of lines.
+pub fn lines(buffer: &Buffer) -> Vec<String> {
+    let area = buffer.area();
+    let line = |y| -> String { (area.left()..area.right()).map(|x| buffer[(x, y)].symbol()).collect() };
+    (area.top()..area.bottom()).map(|y| line(y).trim_end().to_owned()).collect()
+}
+
+fn header(view: &View, area: Rect, buffer: &mut Buffer) {
+    let node = if view.node.is_empty() { "no node" } else { &view.node };
+    let paused = if view.paused { "  PAUSED" } else { "" };
+    let title = format!("lnetctl top  node {node}  {}{paused}", view.watching);
+    let problem =
+        view.problem.as_ref().map(|problem| format!("node does not answer: {problem}; trying again"));
+    let rates = match problem {
+        Some(problem) => Line::from(Span::styled(problem, BOLD.fg(Color::Red))),
+        None => Line::from(format!("rate   {}", view.rates)),
+    };
+    let title = format!("{title:<width$}", width = area.width.into());
+    let lines = [Line::from(title).style(REVERSED), Line::from(format!("total  {}", view.totals)), rates];
+    for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
+        line.render(Rect { y, height: 1, ..area }, buffer);
+    }
+}
+
+/// Which part of the peers is seen, and what is left out.
+fn place(view: &View, heights: Heights, skipped: usize) -> String {
+    let shown = usize::from(heights.peers).min(view.peers.len());
+    let first = if shown == 0 { 0 } else { skipped + 1 };
+    let mut text = format!("peers {first}-{} of {}", skipped + shown, view.peer_count);
+    if !view.sort.is_empty() {
+        let _ = write!(text, " by {}", view.sort);
+    }
+    text
+}
+
+/// Rows of each table, without its head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Heights {
+    rails: u16,
+    peers: u16,
+}
+
+impl Heights {
+    /// Rails get what they need, up to two thirds; peers the rest.
+    fn new(view: &View, height: u16) -> Self {
+        // The header, a blank line, the heads with a blank line between, the last line.
+        let free = height.saturating_sub(HEADER + 1 + 1 + 2 + 1);
+        let needed = view.rails.len().min(u16::MAX.into()) as u16;
+        let rails = needed.min(if view.peers.is_empty() { free } else { free.div_ceil(3) * 2 }).min(free);
+        Self { rails, peers: free - rails }
+    }
+}
+
+/// At least so many columns for a NID.
+const NID: u16 = 21;
+const DETAIL: u16 = 8;
+/// State, health, credits, messages, out, in.
+const FIXED: [u16; 6] = [4, 4, 9, 6, 7, 7];
+const SMALLEST: u16 = 80;
+const LONGEST_BAR: u16 = 40;
+
+#[derive(Debug)]
+struct Columns {
+    nid: u16,
+    detail: u16,
+    bar: u16,
+}
+
+impl Columns {
+    /// NIDs and names grow to what they need as far as there is room, and the bar takes the rest.
+    fn new(view: &View, width: u16) -> Self {
+        let rows = || view.rails.iter().chain(&view.peers);
+        let longest =
+            |of: fn(&Row) -> &String| rows().map(|row| of(row).len().min(200)).max().unwrap_or(0) as u16;
+        let fixed: u16 = FIXED.iter().sum::<u16>() + 8;
+        let mut free = width.saturating_sub(fixed + NID + DETAIL + 6);
+        let mut grow = |least: u16, wanted: u16| {
+            let more = wanted.saturating_sub(least).min(free);
+            free -= more;
+            least + more
+        };
+        let nid = grow(NID, longest(|row| &row.nid));
+        let detail = grow(DETAIL, longest(|row| &row.detail));
+        Self { nid, detail, bar: (free + 6).min(LONGEST_BAR) }
+    }
+}
+
+fn table<'a>(
+    names: [&'static str; 2],
+    rows: impl Iterator<Item = &'a Row>,
+    columns: &Columns,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let right = |text: &str| Cell::from(Line::from(text.to_owned()).right_aligned());
+    let head = ["HLTH", "CREDITS", "MSG/S", "OUT MiB", "IN MiB"].map(right);
+    let head =
+        names.map(Cell::from).into_iter().chain([Cell::from("STAT")]).chain(head).chain([Cell::from("LOAD")]);
+    let rows = rows.map(|row| {
+        let state = match row.state {
+            State::Active => Style::new(),
+            State::Degraded => BOLD.fg(Color::Yellow),
+            State::Failed => BOLD.fg(Color::Red),
+        };
+        let numbers = [&row.health, &row.credits, &row.messages, &row.sent, &row.received];
+        let cells = [Cell::from(row.nid.as_str()), Cell::from(row.detail.as_str())].into_iter();
+        let cells = cells.chain([Cell::from(row.state.word()).style(state)]);
+        let bar = "#".repeat((row.share * f64::from(columns.bar)).ceil() as usize);
+        ratatui::widgets::Row::new(cells.chain(numbers.map(|it| right(it))).chain([Cell::from(bar)]))
+    });
+    let widths = [columns.nid, columns.detail].into_iter().chain(FIXED).chain([columns.bar]);
+    Table::new(rows, widths.map(Constraint::Length))
+        .header(ratatui::widgets::Row::new(head).style(BOLD))
+        .column_spacing(1)
+        .render(area, buffer);
+}

@@ -1,0 +1,404 @@
+//! From samples and keys to what is shown: pure, with the time as an argument.
+
+use super::seconds;
+use crate::cli::Sort;
+use lnet_dlc::ops::sample::{Rate, Rates, Sample};
+use lnet_dlc::request::{LocalNi, NiStatus, Peer};
+use std::time::Duration;
+
+/// What somebody pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// `q`, Escape, Ctrl-C
+    Quit,
+    /// `p`, blank
+    Pause,
+    /// `s`
+    Sort,
+    /// `k`
+    Up,
+    /// `j`
+    Down,
+    /// A screen of peers back.
+    PageUp,
+    /// A screen of peers on.
+    PageDown,
+    /// To the first peer.
+    Home,
+    /// To the last.
+    End,
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Yes.
+    Continue,
+    /// No.
+    End,
+}
+
+/// Everything that is remembered from one look to the next.
+#[derive(Debug)]
+pub struct Watch {
+    interval: Duration,
+    sort: Sort,
+    paused: bool,
+    /// Peers above the first that is shown.
+    skipped: usize,
+    last: Option<(Sample, Duration)>,
+    rates: Rates,
+    problem: Option<String>,
+}
+
+impl Watch {
+    /// Nothing seen yet.
+    pub fn new(interval: Duration, sort: Sort) -> Self {
+        Self { interval, sort, paused: false, skipped: 0, last: None, rates: Rates::default(), problem: None }
+    }
+
+    /// What a look found, or why it found nothing; `at`: on the clock of the view. While paused, nothing
+    /// changes. What was seen last stays, without rates, while the node is away.
+    pub fn sampled(&mut self, at: Duration, found: Result<Sample, String>) {
+        if self.paused {
+            return;
+        }
+        match found {
+            Ok(sample) => {
+                self.rates = match &self.last {
+                    Some((before, then)) => Rates::between(before, &sample, at.saturating_sub(*then)),
+                    None => Rates::default(),
+                };
+                self.skipped = self.skipped.min(sample.peers.len().saturating_sub(1));
+                self.last = Some((sample, at));
+                self.problem = None;
+            }
+            Err(problem) => {
+                self.rates = Rates::default();
+                self.problem = Some(problem);
+            }
+        }
+    }
+
+    /// Does what a key is for. `page`: peers that fit on the screen.
+    pub fn press(&mut self, key: Key, page: usize) -> Flow {
+        let peers = self.last.as_ref().map_or(0, |(sample, _)| sample.peers.len());
+        let furthest = peers.saturating_sub(page);
+        let skipped = self.skipped.min(furthest);
+        self.skipped = match key {
+            Key::Quit => return Flow::End,
+            Key::Pause => {
+                self.paused = !self.paused;
+                skipped
+            }
+            Key::Sort => {
+                self.sort = match self.sort {
+                    Sort::Traffic => Sort::Nid,
+                    Sort::Nid => Sort::Health,
+                    Sort::Health => Sort::Credits,
+                    Sort::Credits => Sort::Traffic,
+                };
+                0
+            }
+            Key::Up => skipped.saturating_sub(1),
+            Key::Down => (skipped + 1).min(furthest),
+            Key::PageUp => skipped.saturating_sub(page),
+            Key::PageDown => skipped.saturating_add(page).min(furthest),
+            Key::Home => 0,
+            Key::End => furthest,
+        };
+        Flow::Continue
+    }
+
+    /// What is to be shown at this time.
+    pub fn view(&self, now: Duration) -> View {
+        let watching = format!("{}  every {} s", clock(now), seconds(self.interval));
+        let Some((sample, _)) = &self.last else {
+            return View { watching, problem: self.problem.clone(), ..View::default() };
+        };
+        let stats = &sample.stats;
+        let mut rails: Vec<Row> = sample.nis.iter().map(|ni| self.rail(ni)).collect();
+        set_shares(&mut rails);
+        let mut order: Vec<&Peer> = sample.peers.iter().collect();
+        order.sort_by(|one, other| self.compare(one, other));
+        let mut peers: Vec<Row> = order.into_iter().map(|peer| self.peer(peer)).collect();
+        set_shares(&mut peers);
+        View {
+            node: sample.node.name.clone(),
+            watching,
+            paused: self.paused,
+            totals: [
+                format!("sent {} msgs {}", stats.send_count, size(stats.send_length)),
+                format!("received {} msgs {}", stats.recv_count, size(stats.recv_length)),
+                format!("dropped {}", stats.drop_count),
+            ]
+            .join("   "),
+            rates: [
+                format!(
+                    "out {} msgs/s {} MiB/s",
+                    count(self.rates.node.sent),
+                    mib(self.rates.node.sent_bytes)
+                ),
+                format!(
+                    "in {} msgs/s {} MiB/s",
+                    count(self.rates.node.received),
+                    mib(self.rates.node.received_bytes)
+                ),
+            ]
+            .join("   "),
+            rails,
+            peers,
+            peer_count: sample.peer_count,
+            skipped: self.skipped,
+            sort: match self.sort {
+                Sort::Traffic => "traffic",
+                Sort::Nid => "nid",
+                Sort::Health => "health",
+                Sort::Credits => "credits",
+            },
+            problem: self.problem.clone(),
+        }
+    }
+
+    fn rail(&self, ni: &LocalNi) -> Row {
+        let health = ni.health.value;
+        let no_health = ni.nid.is_loopback();
+        let broken = ni.status == NiStatus::Down || ni.health.fatal_error || health == 0 && !no_health;
+        let rate = self.rates.nis.get(&ni.nid).copied().unwrap_or_default();
+        Row {
+            nid: ni.nid.to_string(),
+            detail: ni.interface.clone().unwrap_or_default(),
+            state: if no_health && !broken { State::Active } else { State::new(broken, health) },
+            health: if no_health { "-".to_owned() } else { health.to_string() },
+            credits: format!("{}/{}", ni.tx_credits, ni.min_tx_credits),
+            ..Row::with_rate(rate)
+        }
+    }
+
+    /// All its NIDs together: the worst health, the sums of credits.
+    fn peer(&self, peer: &Peer) -> Row {
+        let broken = peer.nis.iter().all(|ni| ni.alive == Some(false) || ni.health.value == 0);
+        let rate = self.rates.peers.get(&peer.primary).copied().unwrap_or_default();
+        let sum = |it: fn(&lnet_dlc::request::PeerNi) -> i32| -> i64 {
+            peer.nis.iter().map(|ni| i64::from(it(ni))).sum()
+        };
+        Row {
+            nid: peer.primary.to_string(),
+            detail: match peer.nis.len() {
+                1 => "1 nid".to_owned(),
+                nids => format!("{nids} nids"),
+            },
+            state: State::new(broken, worst_health(peer)),
+            health: worst_health(peer).to_string(),
+            credits: format!("{}/{}", sum(|ni| ni.tx_credits), sum(|ni| ni.min_tx_credits)),
+            ..Row::with_rate(rate)
+        }
+    }
+
+    /// Equal ones by NID, so that rows stay where they are.
+    fn compare(&self, one: &Peer, other: &Peer) -> std::cmp::Ordering {
+        let rate = |peer: &Peer| self.rates.peers.get(&peer.primary).copied().unwrap_or_default();
+        let credits = |peer: &Peer| peer.nis.iter().map(|ni| ni.tx_credits).min();
+        let by_sort = match self.sort {
+            Sort::Traffic => {
+                let (one, other) = (rate(one), rate(other));
+                let by_bytes = other.bytes().total_cmp(&one.bytes());
+                by_bytes.then(other.messages().total_cmp(&one.messages()))
+            }
+            Sort::Nid => std::cmp::Ordering::Equal,
+            Sort::Health => worst_health(one).cmp(&worst_health(other)),
+            Sort::Credits => credits(one).cmp(&credits(other)),
+        };
+        by_sort.then_with(|| one.primary.cmp(&other.primary))
+    }
+}
+
+fn worst_health(peer: &Peer) -> u32 {
+    peer.nis.iter().map(|ni| ni.health.value).min().unwrap_or(0)
+}
+
+/// The bar of each row: its part of the fastest one's rate, by bytes, or by messages where no bytes go.
+fn set_shares(rows: &mut [Row]) {
+    let of = |bytes: bool, row: &Row| if bytes { row.rate.bytes() } else { row.rate.messages() };
+    let bytes = rows.iter().any(|row| row.rate.bytes() > 0.0);
+    let most = rows.iter().map(|row| of(bytes, row)).fold(0.0, f64::max);
+    for row in rows {
+        row.share = if most > 0.0 { of(bytes, row) / most } else { 0.0 };
+    }
+}
+
+/// What is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// The node's name; empty while none was seen.
+    pub node: String,
+    /// For how long, and how often.
+    pub watching: String,
+    /// Whether the picture stands still.
+    pub paused: bool,
+    /// What the node counted.
+    pub totals: String,
+    /// How fast it goes.
+    pub rates: String,
+    /// Its interfaces, net by net.
+    pub rails: Vec<Row>,
+    /// Peers, in order.
+    pub peers: Vec<Row>,
+    /// Peers that there are, looked at or not.
+    pub peer_count: usize,
+    /// Peers above the first that is shown.
+    pub skipped: usize,
+    /// What peers are ordered by.
+    pub sort: &'static str,
+    /// Why the last look found nothing.
+    pub problem: Option<String>,
+}
+
+/// A rail or a peer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Its NID; a peer's primary NID.
+    pub nid: String,
+    /// An interface's name; how many NIDs a peer has.
+    pub detail: String,
+    /// Whether it works.
+    pub state: State,
+    /// 0 to 1000.
+    pub health: String,
+    /// Send credits: now, and the fewest there ever were.
+    pub credits: String,
+    /// Messages per second, both ways.
+    pub messages: String,
+    /// MiB per second that go out.
+    pub sent: String,
+    /// MiB per second that come in.
+    pub received: String,
+    /// 0 to 1, of the fastest row.
+    pub share: f64,
+    rate: Rate,
+}
+
+impl Row {
+    fn with_rate(rate: Rate) -> Self {
+        Self {
+            messages: count(rate.messages()),
+            sent: mib(rate.sent_bytes),
+            received: mib(rate.received_bytes),
+            rate,
+            ..Self::default()
+        }
+    }
+}
+
+/// How an interface is (dbg-030): derived, not stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// It works.
+    #[default]
+    Active,
+    /// It works, but its health is below 1000.
+    Degraded,
+    /// It does not.
+    Failed,
+}
+
+impl State {
+    const fn new(broken: bool, health: u32) -> Self {
+        match (broken, health) {
+            (true, _) | (_, 0) => Self::Failed,
+            (false, 1..1000) => Self::Degraded,
+            (false, _) => Self::Active,
+        }
+    }
+
+    /// In four letters.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Active => "up",
+            Self::Degraded => "degr",
+            Self::Failed => "fail",
+        }
+    }
+}
+
+/// Hours, minutes and seconds.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// A number in at most six characters.
+fn count(number: f64) -> String {
+    match number {
+        0.0..9.95 if number.fract() != 0.0 => format!("{number:.1}"),
+        ..999_999.5 => format!("{number:.0}"),
+        ..999_950_000.0 => format!("{:.1}M", number / 1e6),
+        _ => format!("{:.1}G", number / 1e9),
+    }
+}
+
+/// MiB in at most seven characters.
+fn mib(bytes: f64) -> String {
+    let mib = bytes / f64::from(1 << 20);
+    match mib {
+        ..9999.995 => format!("{mib:.2}"),
+        _ => format!("{mib:.0}"),
+    }
+}
+
+/// Bytes, with a unit.
+fn size(bytes: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes as f64;
+    let mut name = "B";
+    for unit in units {
+        if value < 1024.0 {
+            break;
+        }
+        (value, name) = (value / 1024.0, unit);
+    }
+    if name == "B" { format!("{bytes} B") } else { format!("{value:.1} {name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_within_their_columns() {
+        let table = [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (3.0, "3"),
+            (9.96, "10"),
+            (999_999.0, "999999"),
+            (1.5e6, "1.5M"),
+            (2e9, "2.0G"),
+        ];
+        for (number, expected) in table {
+            assert_eq!(count(number), expected, "{number}");
+        }
+        let table = [(0.0, "0.00"), (1048576.0, "1.00"), (12e9, "11444"), (1e3, "0.00"), (1e4, "0.01")];
+        for (bytes, expected) in table {
+            assert_eq!(mib(bytes), expected, "{bytes}");
+        }
+        let table = [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (u64::MAX, "16.0 EiB")];
+        for (bytes, expected) in table {
+            assert_eq!(size(bytes), expected, "{bytes}");
+        }
+        assert_eq!(clock(Duration::from_secs(3661)), "01:01:01");
+    }
+
+    #[test]
+    fn a_state_is_derived_from_health() {
+        let table = [
+            ((false, 1000), State::Active),
+            ((false, 999), State::Degraded),
+            ((false, 0), State::Failed),
+            ((true, 1000), State::Failed),
+        ];
+        for ((broken, health), expected) in table {
+            assert_eq!(State::new(broken, health), expected, "{broken} {health}");
+        }
+    }
+}
