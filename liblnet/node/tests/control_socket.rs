@@ -231,8 +231,14 @@ fn a_panic_while_a_request_is_carried_out_is_an_error_of_that_request() {
     assert!(client.call(Request::GetNode).is_ok());
 }
 
+/// Whether the node still answers on this connection.
+fn is_served(mut stream: &UnixStream) -> bool {
+    let request = frame::encode_request(&Request::GetNode).unwrap();
+    frame::write(stream, &request, None).is_ok() && matches!(frame::read(&mut stream, MAX_REPLY), Ok(Some(_)))
+}
+
 #[test]
-fn of_a_hundred_clients_the_last_sixty_four_stay_and_all_were_served() {
+fn of_a_hundred_clients_sixty_four_stay_and_all_were_served() {
     let node = start();
     let clients: Vec<UnixStream> = (0..100)
         .map(|_| {
@@ -242,14 +248,11 @@ fn of_a_hundred_clients_the_last_sixty_four_stay_and_all_were_served() {
             stream
         })
         .collect();
-    for (number, client) in clients.iter().enumerate() {
-        if number < 36 {
-            assert!(is_at_end(client), "{number}");
-        } else {
-            send(client, &Request::GetNode);
-            assert!(receive(client).is_ok(), "{number}");
-        }
-    }
+    // Who was idle for longest goes. When a client's thread notes that it is idle again is not seen from here:
+    // so it is not said which ones stay, but the last one certainly does.
+    let served: Vec<bool> = clients.iter().map(is_served).collect();
+    assert_eq!(served.iter().filter(|served| **served).count(), 64, "{served:?}");
+    assert_eq!(served.last(), Some(&true));
 }
 
 #[test]
@@ -261,7 +264,8 @@ fn where_all_clients_are_at_work_one_more_is_told_to_come_later() {
     assert_eq!(node.client().call(Request::GetNode), Err(Errno::TooManyUsers));
     node.leave.send(()).unwrap();
     assert_eq!(receive(&slow), Ok(Reply::Done));
-    node.is_fine();
+    // By the one connection there may be: from outside it is not seen when its place is free again.
+    assert!(is_served(&slow));
 }
 
 #[test]
