@@ -284,17 +284,6 @@ pub const DIFFERENCES: &[Difference] = &[
         "whether a gateway lives is not watched",
     ),
     row(
-        NotYet("Routers"),
-        &[
-            "§routes: lnetctl export --backup",
-            "§udsp: lnetctl peer show -v 4",
-            "§udsp: lnetctl export",
-            "§udsp: lnetctl export --backup",
-        ],
-        &["out - - primary nid: 10.99.0.12@tcp1..."],
-        "a node behind a gateway is no peer",
-    ),
-    row(
         OtherMachine,
         &["lnetctl set routing 1"],
         &["exit 244 -> 0", "err - add:..."],

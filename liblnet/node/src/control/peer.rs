@@ -35,13 +35,16 @@ pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
 }
 
 fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerNi {
-    let max = i32::try_from(ni.max_credits()).unwrap_or(i32::MAX);
+    // Credits are those of a local net: by another net nothing can be sent (OM-6).
+    let is_local = node.core().nets().net(ni.nid().net()).is_some();
+    let of_local = |credits: i32| if is_local { credits } else { 0 };
+    let max = of_local(i32::try_from(ni.max_credits()).unwrap_or(i32::MAX));
     request::PeerNi {
         nid: ni.nid(),
         alive,
         max_tx_credits: max,
-        tx_credits: ni.credits().0,
-        min_tx_credits: ni.min_credits().0,
+        tx_credits: of_local(ni.credits().0),
+        min_tx_credits: of_local(ni.min_credits().0),
         tx_queued_bytes: u32::try_from(ni.queued_bytes()).unwrap_or(u32::MAX),
         rtr_credits: max,
         min_rtr_credits: max,
