@@ -1,6 +1,6 @@
 //! Starting `lnetd`, the node with no program in it.
 
-use crate::runtime_dir::{NodeName, RuntimeDir};
+use crate::runtime_dir::{NodeName, RuntimeDir, is_of_its_user};
 use lnet_wire::Errno;
 use rustix::fs::OFlags;
 use std::env;
@@ -113,13 +113,6 @@ pub fn find() -> Option<PathBuf> {
     let path = env::var_os("PATH").filter(|_| trusted).unwrap_or_default();
     let in_path = env::split_paths(&path).map(|directory| directory.join("lnetd"));
     beside.into_iter().chain(in_path).find(|it| is_program(it))
-}
-
-/// Whether this process has no more rights than who started it, whose environment may then say what to run and
-/// whom to ask.
-pub(crate) fn is_of_its_user() -> bool {
-    use rustix::process::{getegid, geteuid, getgid, getuid};
-    getuid() == geteuid() && getgid() == getegid()
 }
 
 /// An empty log; the last one makes room.

@@ -4,7 +4,6 @@
 //! and `/tmp/lnet-UID` where there is neither. A node called `NAME` has there `NAME.sock` and, if its
 //! operator wants it, `NAME.status.sock`; a daemon that `lnetctl lnet configure` started logs to `NAME.log`.
 
-use crate::daemon::is_of_its_user;
 use rustix::process::geteuid;
 use std::fmt;
 use std::fs::{self, DirBuilder};
@@ -54,6 +53,13 @@ impl NodeName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether this process has no more rights than who started it, whose environment may then say what to run and
+/// whom to ask.
+pub(crate) fn is_of_its_user() -> bool {
+    use rustix::process::{getegid, geteuid, getgid, getuid};
+    getuid() == geteuid() && getgid() == getegid()
 }
 
 impl FromStr for NodeName {

@@ -145,3 +145,19 @@ unsafe impl Plain for libcfs_ioctl_data {}
 unsafe impl Plain for lnet_ioctl_lnet_stats {}
 // SAFETY: numbers and a pointer only.
 unsafe impl Plain for lnet_ioctl_ping_data {}
+
+/// Copies `bytes` to the caller's memory at `address`, where by the contract of `LNetCtl` there is as much
+/// room as the argument said.
+pub(super) fn store(address: u64, bytes: &[u8]) -> Result<(), Errno> {
+    let to = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
+    // SAFETY: the caller of `LNetCtl` gave this address, with at least so much room, for this to be stored.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
+    Ok(())
+}
+
+/// Copies `len` bytes from the caller's memory at `address`.
+pub(super) fn load(address: u64, len: usize) -> Result<Vec<u8>, Errno> {
+    let from = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
+    // SAFETY: the caller of `LNetCtl` gave this address, and says that so much is there to be read.
+    Ok(unsafe { std::slice::from_raw_parts(from.as_ptr(), len) }.to_vec())
+}

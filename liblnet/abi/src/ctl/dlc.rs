@@ -3,7 +3,7 @@
 //! Structures have the layout of 2.10 where 2.10 has them, that of 2.15 otherwise (C ABI sheet 5.4). Offsets
 //! stand where they are used, in the order of the sheet.
 
-use super::argument::{Argument, Bytes};
+use super::argument::{Argument, Bytes, store};
 use super::udsp;
 use crate::ni::nid_to_c;
 use lnet_core::Errno;
@@ -474,20 +474,4 @@ fn credit_info(peer_ni: &PeerNi) -> [u8; CREDIT_INFO] {
     view.put_i32(152, peer_ni.min_rtr_credits);
     view.put_u32(156, 1);
     bytes
-}
-
-/// Copies `bytes` to the caller's memory at `address`, where by the contract of `LNetCtl` there is as much
-/// room as the argument said.
-pub(super) fn store(address: u64, bytes: &[u8]) -> Result<(), Errno> {
-    let to = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
-    // SAFETY: the caller of `LNetCtl` gave this address, with at least so much room, for this to be stored.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), bytes.len()) };
-    Ok(())
-}
-
-/// Copies `len` bytes from the caller's memory at `address`.
-pub(super) fn load(address: u64, len: usize) -> Result<Vec<u8>, Errno> {
-    let from = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
-    // SAFETY: the caller of `LNetCtl` gave this address, and says that so much is there to be read.
-    Ok(unsafe { std::slice::from_raw_parts(from.as_ptr(), len) }.to_vec())
 }

@@ -1,8 +1,7 @@
 //! Selection rules as `LNetCtl` has them: `struct lnet_ioctl_udsp` and, behind its pointer, the marshalled
 //! descriptors (behaviour sheet 8.5).
 
-use super::argument::Bytes;
-use super::dlc::{load, store};
+use super::argument::{Bytes, load, store};
 use crate::ni::nid_to_c;
 use lnet_core::Errno;
 use lnet_dlc::request::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
