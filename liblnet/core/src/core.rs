@@ -11,6 +11,7 @@ use crate::ping::PingTarget;
 use crate::portal::Portal;
 use crate::stats::NodeCounters;
 use crate::sync::{Mutex, lock};
+use crate::time::{Clock, StoppedClock};
 use crate::topology::{Distance, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
 use arc_swap::ArcSwap;
 use lnet_wire::Errno;
@@ -30,12 +31,20 @@ pub struct CoreConfig {
     pub cpts: CptTable,
     /// Who knows where memory and threads are; asked only where distances differ.
     pub placement: Option<Arc<dyn Placement>>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl CoreConfig {
-    /// One partition on a machine of which nothing is known.
+    /// One partition on a machine of which nothing is known, where time stands still.
     pub fn new(pid: Pid, interface_cookie: u64) -> Self {
-        Self { pid, interface_cookie, cpts: CptTable::default(), placement: None }
+        Self {
+            pid,
+            interface_cookie,
+            cpts: CptTable::default(),
+            placement: None,
+            clock: Arc::new(StoppedClock),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One running node.
 
+use crate::clock::MonotonicClock;
 use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::cpt;
@@ -38,6 +39,7 @@ impl Node {
         let core = Core::new(CoreConfig {
             cpts: cpt::table(&config)?,
             placement: Some(Arc::new(SystemPlacement::default())),
+            clock: Arc::new(MonotonicClock::start()),
             ..CoreConfig::new(pid, wall_clock_ns())
         });
         let tcp = Socklnd::new(config.socklnd.clone());
