@@ -11,19 +11,24 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod agenda;
+mod asking;
+mod broken;
 mod clock;
 mod counts;
 mod digest;
 mod down_rev;
 mod driver;
+pub mod explore;
 mod faults;
 pub mod invariants;
 mod ledger;
 mod network;
 mod node;
+mod running;
 mod trace;
 mod world;
 
+pub use broken::Broken;
 pub use clock::SimClock;
 pub use counts::{Counts, Exchange};
 pub use digest::{Block, Digest, Purpose};
@@ -31,4 +36,4 @@ pub use ledger::{Ask, Asking, Op, OpId};
 pub use network::{Completion, LinkKey, NetworkConfig, Order};
 pub use node::{MATCH_BITS, NodeSpec, PORTAL, nid};
 pub use trace::{Line, NodeId, Trace, What};
-pub use world::{Broken, World, WorldConfig};
+pub use world::{World, WorldConfig};

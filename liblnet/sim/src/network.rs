@@ -478,9 +478,8 @@ impl Network {
 
     /// Ends the connections between two nodes; what is under way on them is lost.
     pub(crate) fn break_between(&mut self, a: NodeId, b: NodeId) {
-        let between = |key: &&LinkKey| {
-            (key.from.node, key.to.node) == (a, b) || (key.from.node, key.to.node) == (b, a)
-        };
+        let between =
+            |key: &&LinkKey| (key.from.node, key.to.node) == (a, b) || (key.from.node, key.to.node) == (b, a);
         let keys: Vec<LinkKey> = self.links.keys().filter(between).copied().collect();
         keys.into_iter().for_each(|key| self.break_link(key, "its connection broke"));
         self.counts.breaks += 1;

@@ -69,7 +69,6 @@ pub const fn nid(net: u16, address: u32) -> Nid {
 
 /// One node of a world.
 pub(crate) struct Node {
-    pub(crate) id: NodeId,
     pub(crate) spec: NodeSpec,
     /// `None` while it is down.
     pub(crate) life: Option<Life>,
@@ -111,10 +110,8 @@ impl Life {
         ledger: &SharedLedger,
     ) -> Result<Self, Errno> {
         let cookie = u64::from(id.0) << 32 | u64::from(lives);
-        let config = CoreConfig {
-            clock: Arc::clone(clock) as Arc<dyn Clock>,
-            ..CoreConfig::new(Pid::LUSTRE, cookie)
-        };
+        let config =
+            CoreConfig { clock: Arc::clone(clock) as Arc<dyn Clock>, ..CoreConfig::new(Pid::LUSTRE, cookie) };
         let core = Core::new(config);
         core.change_settings(|settings| {
             settings.discovery = spec.discovery;
@@ -137,10 +134,8 @@ impl Life {
     /// Memory for everybody's PUTs and GETs.
     fn serve(&self, memory: MdMemory) -> Result<(), Errno> {
         let me = self.core.me_attach(PORTAL, MatchId::ANY, MATCH_BITS, 0, false, InsertPosition::After)?;
-        let options = MdOptions::OP_PUT.0
-            | MdOptions::OP_GET.0
-            | MdOptions::MANAGE_REMOTE.0
-            | MdOptions::TRUNCATE.0;
+        let options =
+            MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0 | MdOptions::TRUNCATE.0;
         let spec = self.md_spec(SERVER, -1, SERVED, options);
         self.core.md_attach(me, spec, memory, false, &mut |_| ())
     }

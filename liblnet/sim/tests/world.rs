@@ -116,9 +116,15 @@ fn interfaces_come_and_go_under_traffic() {
             world.ask(b, nid(0, 1), Ask::PutWithAck);
             world.step();
         }
-        world.remove_ni(if round % 2 == 0 { a } else { b }, if round % 2 == 0 { nid(1, 1) } else { nid(1, 2) });
+        world.remove_ni(
+            if round % 2 == 0 { a } else { b },
+            if round % 2 == 0 { nid(1, 1) } else { nid(1, 2) },
+        );
         world.run_until_quiet(10_000);
-        world.remove_ni(if round % 2 == 1 { a } else { b }, if round % 2 == 1 { nid(1, 1) } else { nid(1, 2) });
+        world.remove_ni(
+            if round % 2 == 1 { a } else { b },
+            if round % 2 == 1 { nid(1, 1) } else { nid(1, 2) },
+        );
     }
     world.give_up_ops(seconds(1000));
     world.run_until_quiet(10_000);
