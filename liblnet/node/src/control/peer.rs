@@ -29,7 +29,7 @@ pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     Ok(request::Peer {
         primary: peer.primary,
         multi_rail: peer.is_multi_rail(),
-        state: peer.state.0,
+        state: peer.state().0,
         nis: nis.iter().map(|ni| peer_ni(node, ni, alive)).collect(),
     })
 }
