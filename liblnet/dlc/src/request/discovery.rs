@@ -4,12 +4,12 @@ use super::PingAnswer;
 use lnet_wire::{Errno, Nid, ProcessId};
 use serde::{Deserialize, Serialize};
 
-/// Finds out a node's NIDs and remembers them.
+/// Finds out a node's NIDs, even if they are known already, and remembers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discover {
     /// Whom.
     pub target: ProcessId,
-    /// Even if it is known already.
+    /// Also tell it this node's NIDs, even if it has them.
     pub force: bool,
     /// Room for so many NIDs.
     pub max_nids: u32,
