@@ -6,6 +6,7 @@ mod clock;
 mod control;
 pub mod control_server;
 mod cpt;
+mod discovery_thread;
 mod interfaces;
 mod node;
 mod ping;
