@@ -6,20 +6,20 @@ use lnet_wire::ping_info::{Features, PING_MAGIC};
 use lnet_wire::{Body, Header, RESERVED_PORTAL};
 
 /// Takes from a ping reply what such a node does not say.
-pub(crate) fn send(header: &Header, payload: &mut [u8]) {
+pub(crate) fn send(header: &Header, payload: &mut [u8], hidden: Features) {
     if !matches!(header.body, Body::Reply { .. }) {
         return;
     }
     let (Some(magic), Some(features)) = (word(payload, 0), word(payload, 4)) else { return };
     if magic == PING_MAGIC {
-        let newer = Features::MULTI_RAIL | Features::DISCOVERY;
-        put_u32(payload, 4, Features(features).with(newer, false).0);
+        put_u32(payload, 4, Features(features).with(hidden, false).0);
     }
 }
 
-/// Whether such a node has a use for a message that arrives: pushes it drops.
-pub(crate) const fn understands(header: &Header) -> bool {
-    !matches!(header.body, Body::Put { portal: RESERVED_PORTAL, .. })
+/// Whether such a node has a use for a message that arrives: one without multi-rail drops pushes.
+pub(crate) const fn understands(header: &Header, hidden: Features) -> bool {
+    !hidden.contains(Features::MULTI_RAIL)
+        || !matches!(header.body, Body::Put { portal: RESERVED_PORTAL, .. })
 }
 
 fn word(bytes: &[u8], offset: usize) -> Option<u32> {

@@ -1,7 +1,8 @@
 //! What is wrong with the network now, and with the nodes at its ends.
 
 use crate::trace::NodeId;
-use std::collections::BTreeSet;
+use lnet_wire::ping_info::Features;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether messages get from one node to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(crate) struct Faults {
     /// From the first to the second nothing gets through.
     cut: BTreeSet<(NodeId, NodeId)>,
     silent: BTreeSet<NodeId>,
-    down_rev: BTreeSet<NodeId>,
+    hidden: BTreeMap<NodeId, Features>,
     doubled: BTreeSet<(NodeId, NodeId)>,
 }
 
@@ -49,15 +50,16 @@ impl Faults {
         self.silent.remove(&node);
     }
 
-    pub(crate) fn is_down_rev(&self, node: NodeId) -> bool {
-        !self.down_rev.is_empty() && self.down_rev.contains(&node)
+    /// What a node's answers to pings do not say.
+    pub(crate) fn hidden_by(&self, node: NodeId) -> Features {
+        self.hidden.get(&node).copied().unwrap_or_default()
     }
 
-    pub(crate) fn set_down_rev(&mut self, node: NodeId, down_rev: bool) {
-        if down_rev {
-            self.down_rev.insert(node);
+    pub(crate) fn hide(&mut self, node: NodeId, features: Features) {
+        if features == Features::default() {
+            self.hidden.remove(&node);
         } else {
-            self.down_rev.remove(&node);
+            self.hidden.insert(node, features);
         }
     }
 

@@ -116,11 +116,15 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     if !talked || !both_discover {
         return Ok(());
     }
-    match its.nids.first().and_then(|nid| core.discovery_of(*nid)) {
-        Some(standing) if standing.up_to_date => Ok(()),
-        Some(standing) => Err(format!("{a} is not done with {b}: {standing:?}")),
-        None => Err(format!("{a} says nothing of its discovery of {b}")),
+    let Some(standing) = its.nids.first().and_then(|nid| core.discovery_of(*nid)) else {
+        return Err(format!("{a} says nothing of its discovery of {b}"));
+    };
+    let told = standing.node_sequence == core.node_sequence();
+    let heard = world.core(b).is_some_and(|other| other.node_sequence() == standing.peer_sequence);
+    if standing.up_to_date && told && heard {
+        return Ok(());
     }
+    Err(format!("{a} is not done with {b}: told {told}, heard {heard}, {standing:?}"))
 }
 
 /// NIDs for people.

@@ -249,6 +249,27 @@ impl Network {
         self.faults.silence(node);
     }
 
+    /// What an earlier life of a node sent is not read by anybody who has heard of its new one.
+    pub(crate) fn forget_earlier_life(&mut self, node: NodeId) {
+        let keys: Vec<LinkKey> = self.links.keys().filter(|key| key.from.node == node).copied().collect();
+        keys.into_iter().for_each(|key| self.break_link(key, "it is of an earlier life"));
+    }
+
+    /// Puts a message into the network that no node has sent, from one interface to another.
+    pub(crate) fn inject(&mut self, header: Header, payload: Option<Box<[u8]>>) {
+        let place = |nid| self.by_nid.get(&nid).copied();
+        let (Some(from), Some(to)) = (place(header.src_nid), place(header.dest_nid)) else { return };
+        self.numbers += 1;
+        let arrives = self.now() + self.config.latency;
+        // Behind nothing that a node sent: in a connection of its own.
+        let key = LinkKey { from, to, lane: u8::MAX };
+        let link = self.links.entry(key).or_default();
+        link.queue.push_back(Parcel { header, payload, arrives, number: self.numbers });
+        if link.queue.len() == 1 && link.stopped_by.is_none() {
+            self.arm(key);
+        }
+    }
+
     /// The node that has this NID now.
     pub(crate) fn owner(&self, nid: Nid) -> Option<NodeId> {
         self.by_nid.get(&nid).map(|place| place.node)
@@ -270,10 +291,8 @@ impl Network {
         }
         let header = *message.header();
         let mut payload = (message.payload_len() > 0).then(|| payload_of(&message));
-        if self.faults.is_down_rev(from.node)
-            && let Some(payload) = &mut payload
-        {
-            down_rev::send(&header, payload);
+        if let Some(payload) = &mut payload {
+            down_rev::send(&header, payload, self.faults.hidden_by(from.node));
         }
         let to = self.by_nid.get(&message.next_hop().nid).copied();
         let digest = Digest::of(&header, payload.as_deref().filter(|_| self.trace.is_kept()));
@@ -410,7 +429,7 @@ impl Network {
             self.lose(key.to.node, digest(), "nobody hears it");
             return None;
         }
-        if self.faults.is_down_rev(key.to.node) && !down_rev::understands(&parcel.header) {
+        if !down_rev::understands(&parcel.header, self.faults.hidden_by(key.to.node)) {
             self.lose(key.to.node, digest(), "the node is of an older version");
             return None;
         }

@@ -6,8 +6,9 @@ use crate::ledger::{Ledger, SERVER};
 use crate::trace::NodeId;
 use lnet_core::{
     Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, MatchId, MdMemory, MdOptions,
-    MdSpec, NiTunables, Time,
+    MdSpec, NiTunables, Settings, Time,
 };
+use lnet_wire::ping_info::Features;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
 use std::any::Any;
@@ -30,9 +31,9 @@ pub struct NodeSpec {
     pub discovery: DiscoveryMode,
     /// Whether it pings before the first contact even if it does not discover.
     pub first_ping: bool,
-    /// Whether it is of a version that knows nothing of multi-rail. It does not discover then, whatever the
-    /// above says.
-    pub down_rev: bool,
+    /// What its answers to pings do not say that a node of this version would: so it looks like one of an
+    /// older version. One that does not say that it is multi-rail drops pushes, too.
+    pub hides: Features,
     /// Credits of its interfaces.
     pub tunables: NiTunables,
 }
@@ -44,7 +45,7 @@ impl NodeSpec {
             nids: nids.to_vec(),
             discovery: DiscoveryMode::On,
             first_ping: true,
-            down_rev: false,
+            hides: Features::default(),
             tunables: NiTunables::default(),
         }
     }
@@ -55,10 +56,16 @@ impl NodeSpec {
         Self { discovery, ..self }
     }
 
-    /// The same, of an older version.
+    /// The same, of a version without multi-rail (2.9 and before).
     #[must_use]
     pub fn down_rev(self) -> Self {
-        Self { down_rev: true, discovery: DiscoveryMode::Off, first_ping: false, ..self }
+        let hides = Features::MULTI_RAIL | Features::DISCOVERY;
+        Self { hides, discovery: DiscoveryMode::Off, first_ping: false, ..self }
+    }
+
+    /// Whether it is of a version without multi-rail.
+    pub const fn is_down_rev(&self) -> bool {
+        self.hides.contains(Features::MULTI_RAIL)
     }
 }
 
@@ -110,14 +117,11 @@ impl Life {
         ledger: &SharedLedger,
     ) -> Result<Self, Errno> {
         let cookie = u64::from(id.0) << 32 | u64::from(lives);
-        let config =
-            CoreConfig { clock: Arc::clone(clock) as Arc<dyn Clock>, ..CoreConfig::new(Pid::LUSTRE, cookie) };
-        let core = Core::new(config);
-        core.change_settings(|settings| {
-            settings.discovery = spec.discovery;
-            settings.first_ping = spec.first_ping;
-            Ok(())
-        })?;
+        let settings =
+            Settings { discovery: spec.discovery, first_ping: spec.first_ping, ..Settings::default() };
+        let clock_of_core = Arc::clone(clock) as Arc<dyn Clock>;
+        let core =
+            Core::new(CoreConfig { clock: clock_of_core, settings, ..CoreConfig::new(Pid::LUSTRE, cookie) });
         let (heard, told) = (Arc::clone(ledger), Arc::clone(clock));
         let queue = core.eq_alloc(0, Some(Box::new(move |event| lock(&heard).hear(event, told.now()))))?;
         core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;

@@ -10,7 +10,8 @@ use crate::node::{Life, Node, NodeSpec, SharedLedger, lock};
 use crate::trace::{NodeId, Trace, What};
 use lnet_core::discovery::Standing;
 use lnet_core::{Core, DiscoveryMode};
-use lnet_wire::Nid;
+use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
+use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -83,7 +84,8 @@ impl World {
         {
             let mut network = self.network.lock();
             network.faults.unsilence(node);
-            network.faults.set_down_rev(node, it.spec.down_rev);
+            network.faults.hide(node, it.spec.hides);
+            network.forget_earlier_life(node);
             if network.trace.is_kept() {
                 let nids: Vec<String> = it.spec.nids.iter().map(ToString::to_string).collect();
                 network.note(node, What::Changed(format!("starts with {}", nids.join(", "))));
@@ -144,12 +146,10 @@ impl World {
         });
     }
 
-    /// Turns a node that is down into one of an older version, or back.
-    pub fn set_down_rev(&mut self, node: NodeId, down_rev: bool) {
-        if let Some(it) = self.nodes.get_mut(node.0 as usize) {
-            it.spec.down_rev = down_rev;
-            it.spec.discovery = if down_rev { DiscoveryMode::Off } else { DiscoveryMode::On };
-            it.spec.first_ping = !down_rev;
+    /// Changes what a node is to be when it is started next.
+    pub fn respecify(&mut self, node: NodeId, spec: NodeSpec) {
+        if let Some(it) = self.nodes.get_mut(node.0 as usize).filter(|it| it.life.is_none()) {
+            it.spec = spec;
         }
     }
 
@@ -203,6 +203,25 @@ impl World {
     pub fn double_connections(&mut self, a: NodeId, b: NodeId) {
         self.note(a, || format!("has a second connection with {b}"));
         self.network.lock().faults.double(a, b);
+    }
+
+    /// Has a push arrive that nobody sent: the node with the NID `src` tells the one with `dest` that it has these
+    /// NIDs. Takes a connection of its own.
+    pub fn forge_push(&mut self, src: Nid, dest: Nid, sequence: u32, nids: &[Nid]) {
+        let entries = nids.iter().map(|nid| PingEntry { nid: *nid, status: NiStatus::Up }).collect();
+        let features =
+            Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL | Features::DISCOVERY;
+        let payload = PingInfo { features, pid: Pid::LUSTRE, sequence, entries }.encode();
+        let (match_bits, portal) = (PING_MATCH_BITS, RESERVED_PORTAL);
+        let header = Header {
+            dest_nid: dest,
+            src_nid: src,
+            dest_pid: Pid::LUSTRE,
+            src_pid: Pid::LUSTRE,
+            payload_length: payload.len() as u32,
+            body: Body::Put { ack: None, match_bits, hdr_data: 0, portal, offset: 0 },
+        };
+        self.network.lock().inject(header, Some(payload.into()));
     }
 
     /// Lets connections break from now on: one message in so many breaks its own; 0: none.
