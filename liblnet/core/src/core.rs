@@ -2,6 +2,7 @@
 
 use crate::configure::Configured;
 use crate::cpt::{CptTable, Placement};
+use crate::discovery::{Discovery, DiscoveryMode};
 use crate::event::EventQueue;
 use crate::fault::FailRules;
 use crate::lnd::{Driver, Upcalls};
@@ -9,6 +10,7 @@ use crate::memory::{HandleTable, Md, MeHandle};
 use crate::message::MessagePool;
 use crate::ping::PingTarget;
 use crate::portal::Portal;
+use crate::settings::Settings;
 use crate::stats::NodeCounters;
 use crate::sync::{Mutex, lock};
 use crate::time::{Clock, StoppedClock};
@@ -33,6 +35,8 @@ pub struct CoreConfig {
     pub placement: Option<Arc<dyn Placement>>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
+    /// What is set from the start.
+    pub settings: Settings,
 }
 
 impl CoreConfig {
@@ -44,7 +48,15 @@ impl CoreConfig {
             cpts: CptTable::default(),
             placement: None,
             clock: Arc::new(StoppedClock),
+            settings: Settings::default(),
         }
+    }
+
+    /// The same for a node that asks nobody who it is, and sends to those whom it does not know at once.
+    #[must_use]
+    pub fn without_discovery(self) -> Self {
+        let settings = Settings { discovery: DiscoveryMode::Off, first_ping: false, ..self.settings };
+        Self { settings, ..self }
     }
 }
 
@@ -60,6 +72,7 @@ pub struct Core {
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
     pub(crate) configured: Configured,
+    pub(crate) discovery: Discovery,
     /// What went through interfaces that are gone.
     retired: Mutex<NodeCounters>,
     ending: AtomicBool,
@@ -72,15 +85,16 @@ impl Core {
     /// A node that is on no net, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
+            configured: Configured::new(config.settings),
             config,
-            portals: (0..MAX_PORTALS).map(|_| Portal::default()).collect(),
+            portals: portals(),
             mds: HandleTable::new(),
             queues: HandleTable::new(),
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
-            configured: Configured::default(),
+            discovery: Discovery::default(),
             retired: Mutex::new(NodeCounters::default()),
             ending: AtomicBool::new(false),
             configuration: Mutex::new(PingTarget::default()),
@@ -138,6 +152,7 @@ impl Core {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
                 self.rebuild_ping_target(ping_target);
+                self.tell_peers(false);
                 self.reapply_rules();
                 lnd.open();
                 Ok(ni)
@@ -161,6 +176,7 @@ impl Core {
         let ni = self.with_nets(|nets| nets.ni(nid).cloned()).ok_or(Errno::NotFound)?;
         self.nets.store(Arc::new(self.nets().without(nid)));
         self.rebuild_ping_target(ping_target);
+        self.tell_peers(false);
         self.stop_ni(&ni);
         self.retired_add(&ni);
         if self.with_nets(|nets| nets.net(nid.net()).is_none()) {
@@ -181,6 +197,7 @@ impl Core {
             self.stop_ni(ni);
         }
         self.nets.store(Arc::new(Nets::default()));
+        self.end_discovery();
         self.mds.drain();
         self.queues.drain();
         for portal in &self.portals {
@@ -294,6 +311,13 @@ impl Core {
             );
         }
     }
+}
+
+/// All portals; on the reserved one pushes wait for a place (5.1).
+fn portals() -> Box<[Portal]> {
+    let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
+    portals.iter().take(1).for_each(Portal::set_lazy);
+    portals
 }
 
 impl std::fmt::Debug for Core {

@@ -2,13 +2,14 @@
 
 use super::net::NetUsage;
 use crate::credit::{Credits, SharedPool};
+use crate::discovery::Record;
 use crate::message::{Message, MessagePool};
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use lnet_wire::{NetId, Nid};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 /// What is known of a peer, in the bits that the kernel's tools show (DLC sheet, appendix C).
@@ -65,7 +66,7 @@ impl PeerState {
     }
 }
 
-/// Another node. Never changes: a node that gains or loses a NID gets a new `Peer`.
+/// Another node. Its NIDs never change: a node that gains or loses one gets a new `Peer`.
 #[derive(Clone, Debug)]
 pub struct Peer {
     /// The NID by which upper layers know it (OM-20).
@@ -74,8 +75,8 @@ pub struct Peer {
     pub nids: Vec<Nid>,
     /// The same by nets, in the order in which the nets came.
     pub(crate) nets: Vec<PeerNet>,
-    /// What is known of it.
-    pub state: PeerState,
+    /// What is known of it, and its discovery: stays with the peer whatever NIDs come and go.
+    pub(crate) record: Arc<Record>,
     /// Peers are listed in the order in which they came: this is its place.
     pub(crate) order: u64,
 }
@@ -97,14 +98,19 @@ impl PeerNet {
 }
 
 impl Peer {
+    /// What is known of it.
+    pub fn state(&self) -> PeerState {
+        self.record.flags()
+    }
+
     /// Whether any of its NIDs may be used in place of another.
-    pub const fn is_multi_rail(&self) -> bool {
-        self.state.contains(PeerState::MULTI_RAIL)
+    pub fn is_multi_rail(&self) -> bool {
+        self.state().contains(PeerState::MULTI_RAIL)
     }
 
     /// Whether an operator made it.
-    pub const fn is_configured(&self) -> bool {
-        self.state.contains(PeerState::CONFIGURED)
+    pub fn is_configured(&self) -> bool {
+        self.state().contains(PeerState::CONFIGURED)
     }
 
     /// Its NIDs on one net, in order.
@@ -132,6 +138,8 @@ pub struct PeerNi {
     max_credits: u32,
     tx: SharedPool<Box<Message>>,
     health: AtomicU32,
+    /// Its node says that it does not work.
+    reported_down: AtomicBool,
     /// By selection rules.
     priority: AtomicU32,
     /// When it was chosen last (PS-31).
@@ -150,6 +158,7 @@ impl PeerNi {
             max_credits: credits,
             tx: SharedPool::new(credits),
             health: AtomicU32::new(MAX_HEALTH),
+            reported_down: AtomicBool::new(false),
             priority: AtomicU32::new(LOWEST_PRIORITY),
             sequence: AtomicU32::new(0),
             preferred: ArcSwap::default(),
@@ -166,6 +175,11 @@ impl PeerNi {
     /// The node that it belongs to.
     pub fn peer(&self) -> Arc<Peer> {
         self.peer.load_full()
+    }
+
+    /// The same for a short look.
+    pub(crate) fn peer_now(&self) -> Guard<Arc<Peer>> {
+        self.peer.load()
     }
 
     /// The primary NID of that node.
@@ -200,6 +214,15 @@ impl PeerNi {
 
     pub(crate) fn set_health(&self, value: u32) {
         self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
+    }
+
+    /// Whether its node says that it does not work.
+    pub fn is_reported_down(&self) -> bool {
+        self.reported_down.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_reported_down(&self, down: bool) {
+        self.reported_down.store(down, Ordering::Relaxed);
     }
 
     /// What went to it and came from it.
