@@ -30,12 +30,20 @@ pub struct CoreConfig {
     pub cpts: CptTable,
     /// Who knows where memory and threads are; asked only where distances differ.
     pub placement: Option<Arc<dyn Placement>>,
+    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
+    pub compare_queued_bytes: bool,
 }
 
 impl CoreConfig {
     /// One partition on a machine of which nothing is known.
     pub fn new(pid: Pid, interface_cookie: u64) -> Self {
-        Self { pid, interface_cookie, cpts: CptTable::default(), placement: None }
+        Self {
+            pid,
+            interface_cookie,
+            cpts: CptTable::default(),
+            placement: None,
+            compare_queued_bytes: false,
+        }
     }
 }
 

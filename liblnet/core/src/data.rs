@@ -145,7 +145,7 @@ impl Core {
     /// remembered.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let numa = self.numa(None);
-        let journey = Journey { source, destination, compare_queued_bytes: false, numa: numa.as_ref() };
+        let journey = self.journey(source, destination, numa.as_ref());
         let stranger = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
             let known = self.peers.get(destination);
@@ -157,9 +157,18 @@ impl Core {
     /// Which way a message with this memory goes.
     fn choose_for(&self, source: Option<Nid>, destination: Nid, md: Option<&Md>) -> Result<Chosen, Errno> {
         let numa = self.numa(md);
-        let journey = Journey { source, destination, compare_queued_bytes: false, numa: numa.as_ref() };
+        let journey = self.journey(source, destination, numa.as_ref());
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
         self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
+    }
+
+    const fn journey<'a>(
+        &self,
+        source: Option<Nid>,
+        destination: Nid,
+        numa: Option<&'a Numa<'a>>,
+    ) -> Journey<'a> {
+        Journey { source, destination, compare_queued_bytes: self.config.compare_queued_bytes, numa }
     }
 
     /// What distances to a message's memory are taken by, where they differ.

@@ -38,6 +38,7 @@ impl Node {
         let core = Core::new(CoreConfig {
             cpts: cpt::table(&config)?,
             placement: Some(Arc::new(SystemPlacement::default())),
+            compare_queued_bytes: config.compare_queued_bytes,
             ..CoreConfig::new(pid, wall_clock_ns())
         });
         let tcp = Socklnd::new(config.socklnd.clone());
