@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
+use lnet_core::credit::Credits;
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
 use lnet_core::topology::PeerNi;
 use lnet_core::{
@@ -146,4 +147,55 @@ fn queued_bytes_go_before_credits_only_where_they_are_to_be_compared() {
         assert_eq!(shown, rig.core.choose(None, nid(first)).unwrap().destination());
         assert_eq!(shown, nid(second), "{compare_queued_bytes}");
     }
+}
+
+/// A slow peer's messages wait for its own credits and hold none of the interface's (3.2: peer first).
+#[test]
+fn a_peer_that_takes_nothing_holds_no_more_than_its_credits_and_delays_nobody() {
+    let (slow, quick) = ("10.0.0.2@tcp", "10.0.0.3@tcp");
+    let rig = rig(config(), tunables(16, 4), &[slow]);
+    let md = rig.bind(8);
+    (0..300).for_each(|_| rig.put(md, slow));
+    assert_eq!(rig.peer_ni(slow).credits(), Credits(4 - 300));
+    assert_eq!(rig.ni.credits(), Credits(16 - 4));
+    for sent in 1..=300 {
+        rig.put(md, quick);
+        assert_eq!(rig.ended(&[slow, quick]), [0, 1], "message {sent}");
+    }
+    assert_eq!(rig.peer_ni(quick).min_credits(), Credits(3));
+    assert_eq!((rig.ni.credits(), rig.ni.min_credits()), (Credits(12), Credits(11)));
+    // Nothing of the slow one's was lost meanwhile.
+    while rig.finish_one() {}
+    assert_eq!(rig.ended(&[slow, quick]), [300, 0]);
+    assert_eq!((rig.peer_ni(slow).credits(), rig.ni.credits()), (Credits(4), Credits(16)));
+}
+
+/// One slow peer fewer than hold all credits is no hindrance; when they hold all, others wait in the
+/// interface's queue, first come first served (CR-10), and go when a slow one gives a credit back.
+#[test]
+fn slow_peers_delay_others_only_when_together_they_hold_all_of_an_interfaces_credits() {
+    let slow = ["10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.0.4@tcp", "10.0.0.5@tcp"];
+    let quick = "10.0.0.9@tcp";
+    let rig = rig(config(), tunables(16, 4), &slow);
+    let md = rig.bind(8);
+    for peer in &slow[..3] {
+        (0..10).for_each(|_| rig.put(md, peer));
+    }
+    (0..10).for_each(|_| rig.put(md, quick));
+    assert_eq!(rig.ended(&[quick]), [10]);
+    (0..10).for_each(|_| rig.put(md, slow[3]));
+    assert_eq!(rig.ni.credits(), Credits(0));
+    // Of ten more, four have their peer's credit and wait for one of the interface's, the others behind them.
+    (0..10).for_each(|_| rig.put(md, quick));
+    assert_eq!(rig.ended(&[quick]), [0]);
+    assert_eq!((rig.ni.credits(), rig.peer_ni(quick).credits()), (Credits(-4), Credits(4 - 10)));
+    // One credit comes back: the four go by it one after the other, then who came to the queue next, which is
+    // the slow peer's next message.
+    assert!(rig.finish_one());
+    assert_eq!(rig.ended(&[slow[0], quick]), [1, 4]);
+    assert_eq!(rig.kept_for().last(), Some(&nid(slow[0])));
+    // Whatever the order, all end.
+    while rig.finish_one() {}
+    assert_eq!(rig.ended(&[slow[0], slow[1], slow[2], slow[3], quick]), [9, 10, 10, 10, 6]);
+    assert_eq!(rig.ni.credits(), Credits(16));
 }

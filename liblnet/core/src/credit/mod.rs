@@ -1,4 +1,10 @@
 //! Credits: how many messages may be with a driver at once.
+//!
+//! A message takes one of its peer NI's credits, then one of its NI's. So a peer that takes nothing holds as many
+//! of the NI's as it has itself (`peer_credits`), and whatever else is sent to it waits for its own: others do not
+//! notice. Only when `credits / peer_credits` peers (of one CPU partition, where the NI's credits are divided) are
+//! slow at once do they hold all of the NI's; then everybody waits in one queue, first come, first served (CR-10),
+//! until a slow one takes something or its messages fail.
 
 mod shared;
 
