@@ -9,7 +9,7 @@ use crate::memory::{HandleTable, Md, MeHandle};
 use crate::message::MessagePool;
 use crate::ping::PingTarget;
 use crate::portal::Portal;
-use crate::stats::NodeCounters;
+use crate::stats::{Census, NodeCounters, Population};
 use crate::sync::{Mutex, lock};
 use crate::topology::{Distance, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
 use arc_swap::ArcSwap;
@@ -55,6 +55,7 @@ pub struct Core {
     pub(crate) queues: HandleTable<Arc<EventQueue>>,
     nets: ArcSwap<Nets>,
     pub(crate) peers: PeerTable,
+    pub(crate) census: Census,
     /// Spare messages for the loopback.
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
@@ -77,6 +78,7 @@ impl Core {
             queues: HandleTable::new(),
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
+            census: Census::default(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
             configured: Configured::default(),
@@ -259,11 +261,17 @@ impl Core {
         sum
     }
 
+    /// The messages that the node has, and how many went wrong.
+    pub fn population(&self) -> Population {
+        self.census.read()
+    }
+
     /// Sets every counter to 0: the node's, its interfaces' and the peer NIs' (dbg-120, ST-3).
     pub fn reset_counters(&self) {
         *lock(&self.retired) = NodeCounters::default();
         self.with_nets(|nets| nets.nis().for_each(|ni| ni.counters().reset()));
         self.peers.all().iter().for_each(|peer_ni| peer_ni.counters().reset());
+        self.census.reset();
     }
 
     fn retired_add(&self, ni: &Ni) {

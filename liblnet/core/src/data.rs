@@ -89,7 +89,10 @@ impl Core {
         let event = send_event(self.config.pid, target, &md, spec, outgoing.hdr_data);
         match self.request(source, target, md, outgoing, event) {
             Ok(message) => self.launch(message),
-            Err((errno, md)) => self.settle(&md, event, Err(errno)),
+            Err((errno, md)) => {
+                self.census.error();
+                self.settle(&md, event, Err(errno));
+            }
         }
     }
 
@@ -122,8 +125,7 @@ impl Core {
             payload_length: outgoing.length,
             body: outgoing.body,
         };
-        let pool = chosen.peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare());
-        let mut message = pool.take(header);
+        let mut message = self.new_message(chosen.peer_ni.as_ref(), header);
         message.next_hop = ProcessId { nid: destination, pid: target.pid };
         message.md = Some(md);
         message.length = outgoing.length;

@@ -110,6 +110,9 @@ impl Core {
     fn finish(&self, mut message: Box<Message>, result: Result<(), Errno>, steps: &mut Steps) {
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
+        if result.is_err() {
+            self.census.error();
+        }
         let next_hop = message.next_hop.nid;
         let bytes = message.wire_len();
         let held = std::mem::take(&mut message.held);
@@ -126,7 +129,7 @@ impl Core {
         {
             steps.extend(peer_ni.tx().give_back(bytes));
         }
-        peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare()).put(message);
+        self.put_away(message, peer_ni.as_ref());
     }
 
     /// Counts a message on its NI and its peer NI.

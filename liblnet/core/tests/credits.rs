@@ -4,6 +4,7 @@
 
 use lnet_core::credit::Credits;
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+use lnet_core::stats::Population;
 use lnet_core::topology::PeerNi;
 use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Target,
@@ -198,4 +199,25 @@ fn slow_peers_delay_others_only_when_together_they_hold_all_of_an_interfaces_cre
     while rig.finish_one() {}
     assert_eq!(rig.ended(&[slow[0], slow[1], slow[2], slow[3], quick]), [9, 10, 10, 10, 6]);
     assert_eq!(rig.ni.credits(), Credits(16));
+}
+
+/// dbg-045.
+#[test]
+fn messages_in_the_node_are_counted_whether_they_wait_or_are_under_way() {
+    let peers = ["10.0.0.2@tcp", "10.0.0.3@tcp"];
+    let rig = rig(config(), tunables(4, 2), &peers);
+    let md = rig.bind(8);
+    for peer in peers {
+        (0..5).for_each(|_| rig.put(md, peer));
+    }
+    assert_eq!(rig.core.population(), Population { alive: 10, most: 10, errors: 0 });
+    (0..4).for_each(|_| assert!(rig.finish_one()));
+    assert_eq!(rig.core.population(), Population { alive: 6, most: 10, errors: 0 });
+    // There is no way to this one.
+    rig.put(md, "10.0.0.2@tcp7");
+    assert_eq!(rig.core.population(), Population { alive: 6, most: 10, errors: 1 });
+    rig.core.reset_counters();
+    assert_eq!(rig.core.population(), Population { alive: 6, most: 6, errors: 0 });
+    while rig.finish_one() {}
+    assert_eq!(rig.core.population(), Population { alive: 0, most: 6, errors: 0 });
 }

@@ -143,6 +143,11 @@ impl PeerNi {
         self.peer.load().primary
     }
 
+    /// The place of that node in the order in which peers came.
+    pub(crate) fn order(&self) -> u64 {
+        self.peer.load().order
+    }
+
     /// Send credits left.
     pub fn credits(&self) -> Credits {
         self.tx.credits()
