@@ -151,7 +151,7 @@ impl Core {
         let stranger = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
             let known = self.peers.get(destination);
-            known.unwrap_or_else(|| stranger.get_or_add(destination, self.peer_credits(destination)))
+            known.unwrap_or_else(|| stranger.get_or_add(destination, self.first_peer_credits(destination)))
         });
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }

@@ -11,6 +11,7 @@ use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
 use crate::message::Message;
 use crate::stats::Fate;
+use crate::topology::PeerNi;
 use lnet_wire::Errno;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -34,6 +35,14 @@ impl Core {
                 DEFERRED.with_borrow_mut(|deferred| deferred.push_back((this, message)));
             }
             None => self.run(Step::Post(message)),
+        }
+    }
+
+    /// Gives a peer NI the credits of its net, if this node is on that (OM-6).
+    pub(crate) fn grant_credits(&self, peer_ni: &PeerNi) {
+        let Some(credits) = self.peer_credits(peer_ni.nid()) else { return };
+        for woken in peer_ni.tx().resize(credits) {
+            self.run(Step::Resume(woken));
         }
     }
 

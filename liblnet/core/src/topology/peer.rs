@@ -99,7 +99,6 @@ pub enum Preferred {
 pub struct PeerNi {
     nid: Nid,
     pub(super) peer: ArcSwap<Peer>,
-    max_credits: u32,
     tx: SharedPool<Box<Message>>,
     health: AtomicU32,
     /// By selection rules.
@@ -117,7 +116,6 @@ impl PeerNi {
         Self {
             nid,
             peer: ArcSwap::new(peer),
-            max_credits: credits,
             tx: SharedPool::new(credits),
             health: AtomicU32::new(MAX_HEALTH),
             priority: AtomicU32::new(LOWEST_PRIORITY),
@@ -154,8 +152,8 @@ impl PeerNi {
     }
 
     /// Messages that may be under way to it at once.
-    pub const fn max_credits(&self) -> u32 {
-        self.max_credits
+    pub fn max_credits(&self) -> u32 {
+        self.tx.size().0.unsigned_abs()
     }
 
     /// The fewest send credits there ever were.
