@@ -121,10 +121,8 @@ impl Core {
             (EventKind::Unlink, _) => self.own_failed(id, Errno::Cancelled),
             (_, Err(errno)) => self.own_failed(id, errno),
             (EventKind::Ack, Ok(())) => {
-                let sent = lock(&self.discovery.queue).ended(id);
-                if let Some(sent) = sent {
-                    self.tell(&sent.record, Input::PushAcked(sent.sequence));
-                }
+                let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
+                self.tell(&sent.record, Input::PushAcked(sent.sequence));
             }
             (EventKind::Reply, Ok(())) => {
                 let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
