@@ -129,7 +129,11 @@ impl Core {
                 let between = event.target.nid.zip(event.source.nid);
                 if let (Some(room), Some(between)) = (&sent.room, between) {
                     let input = match self.decode(room, event.mlength, sent.nid) {
-                        Some(heard) => Input::Reply { heard: Box::new(heard), between },
+                        Some(heard) => {
+                            // Its pushes will be as long.
+                            self.grow_push_target(heard.claimed_len);
+                            Input::Reply { heard: Box::new(heard), between }
+                        }
                         None => Input::BadReply,
                     };
                     self.tell(&sent.record, input);
