@@ -41,7 +41,7 @@ pub const EXCEPTIONS: [Exception; 5] = [
     },
     Exception {
         name: "discovery feature",
-        why: "discovery is later work, and a node without it must not announce it",
+        why: "where the application says pings and pushes the node does not discover, and must not announce it",
         place: |line| ping_block(line).map(|at| at + 4..at + 5),
         bits: Features::DISCOVERY.0 as u8,
     },

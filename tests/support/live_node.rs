@@ -15,12 +15,14 @@ use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Instant;
 
 /// Whatever a capture needs.
 const EVENTS: u32 = 4096;
 
 pub struct LiveNode {
     node: Arc<Node>,
+    discovers: bool,
     eq: EqHandle,
     /// By number, which is the `user_ptr` of their events. Kept until the node has ended.
     operations: Vec<Operation>,
@@ -39,17 +41,28 @@ struct Operation {
 }
 
 impl LiveNode {
-    /// A node on `nids`, in this order, which is that of its ping block.
+    /// A node on `nids`, in this order, which is that of its ping block. It makes no pings and pushes of its
+    /// own: the application says them, as all else, when the captured node said them.
     pub fn start(nids: &[Nid], socklnd: SocklndConfig) -> Self {
-        // Pings and pushes, too, are said when the captured node said them.
-        let (discovery, first_ping) = (DiscoveryMode::Off, false);
-        let config = StartConfig { socklnd, discovery, first_ping, ..StartConfig::default() };
+        Self::start_in_mode(nids, socklnd, DiscoveryMode::Off)
+    }
+
+    /// The same for one that discovers: the first ping of the capture begins it, and everything else to the
+    /// reserved portal the node says by itself.
+    pub fn start_discovering(nids: &[Nid], socklnd: SocklndConfig) -> Self {
+        Self::start_in_mode(nids, socklnd, DiscoveryMode::On)
+    }
+
+    fn start_in_mode(nids: &[Nid], socklnd: SocklndConfig, discovery: DiscoveryMode) -> Self {
+        let discovers = discovery == DiscoveryMode::On;
+        let config = StartConfig { socklnd, discovery, first_ping: false, ..StartConfig::default() };
         let node = Node::start(Pid::LUSTRE, config).unwrap();
         for nid in nids {
             node.add_nid(*nid).unwrap();
         }
         let eq = node.core().eq_alloc(EVENTS, None).unwrap();
-        Self { node, eq, operations: Vec::new(), waiting_for_answer: HashMap::new(), prepared: None }
+        let (operations, waiting_for_answer) = (Vec::new(), HashMap::new());
+        Self { node, discovers, eq, operations, waiting_for_answer, prepared: None }
     }
 
     /// Waits until everything that was begun has ended well, and ends the node.
@@ -60,6 +73,21 @@ impl LiveNode {
             }
         }
         self.node.shutdown();
+    }
+
+    /// Waits until the node knows the peer with the first of these NIDs by all of them, as a multi-rail one that
+    /// knows this node.
+    pub fn wait_until_discovered(&self, nids: &[Nid]) {
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            let peer = self.node.core().peer(nids[0]);
+            let found = peer.is_some_and(|(peer, _)| peer.is_multi_rail() && peer.nids == nids);
+            if found && self.node.core().discovery_of(nids[0]).is_some_and(|it| it.up_to_date) {
+                return;
+            }
+            assert!(Instant::now() < give_up, "{:?}", self.node.core().discovery_of(nids[0]));
+            std::thread::yield_now();
+        }
     }
 
     fn new_operation(&mut self, memory: &[u8], due: &[EventKind]) -> usize {
@@ -157,8 +185,16 @@ impl Application for LiveNode {
 
     fn start(&mut self, request: &Line) {
         let Some(header) = request.header() else { return };
-        self.put(header, request.payload());
-        self.get(header);
+        match header.body {
+            Body::Put { portal: RESERVED_PORTAL, .. } if self.discovers => {}
+            Body::Get { portal: RESERVED_PORTAL, .. } if self.discovers => {
+                self.node.core().discover(header.dest_nid, false).unwrap();
+            }
+            _ => {
+                self.put(header, request.payload());
+                self.get(header);
+            }
+        }
     }
 
     fn prepare(&mut self, request: &Line, answer: Option<&[u8]>) {
@@ -186,6 +222,12 @@ impl Application for LiveNode {
             Body::Put { .. } => {
                 let Some(number) = self.prepared.take() else { return };
                 (self.wait_for(number, EventKind::Put), number)
+            }
+            // Those to the node's own requests.
+            Body::Reply { handle } | Body::Ack { handle, .. }
+                if self.discovers && !self.waiting_for_answer.contains_key(&handle) =>
+            {
+                return;
             }
             Body::Reply { handle } => {
                 let number = self.waiting_for_answer[&handle];
