@@ -90,10 +90,10 @@ impl Core {
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             configured: Configured::new(config.settings),
+            mds: HandleTable::new(config.interface_cookie),
+            queues: HandleTable::new(config.interface_cookie),
             config,
             portals: portals(),
-            mds: HandleTable::new(),
-            queues: HandleTable::new(),
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
             census: Census::default(),
