@@ -238,11 +238,6 @@ impl Core {
         self.with_nets(|nets| nets.distance(nid))
     }
 
-    /// The primary NID of the peer with this NID, which is remembered if it was not known: `LNetPrimaryNID`.
-    pub fn primary_nid(&self, nid: Nid) -> Nid {
-        if nid.is_loopback() { nid } else { self.peer_ni(nid).primary() }
-    }
-
     /// All peer NIs known, in no order.
     pub fn peer_nis(&self) -> Vec<Arc<PeerNi>> {
         self.peers.all()
