@@ -14,7 +14,7 @@ use std::sync::Arc;
 const PORTAL: u32 = 5;
 
 fn node() -> Arc<Core> {
-    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
     core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
     core
 }

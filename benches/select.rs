@@ -37,7 +37,7 @@ fn nid(address: u32) -> Nid {
 }
 
 fn node(interfaces: u32) -> Arc<Core> {
-    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
     for i in 0..interfaces {
         core.add_ni(nid(0x0a00_0001 + i), NiTunables::default(), &Idle).unwrap();
     }
@@ -66,7 +66,7 @@ fn numa_node() -> Arc<Core> {
     let core = Core::new(CoreConfig {
         cpts: CptTable::new(&hardware, &Layout::Pattern(Pattern::EachNode)).unwrap(),
         placement: Some(Arc::new(SecondNode)),
-        ..CoreConfig::new(Pid::LUSTRE, 1)
+        ..CoreConfig::new(Pid::LUSTRE, 1).without_discovery()
     });
     for i in 0..4 {
         let config = NiConfig { device_cpt: Some(i), ..NiConfig::default() };

@@ -357,6 +357,7 @@ static void settings(void)
 		{ lustre_lnet_config_numa_range, lustre_lnet_show_numa_range, "numa_range", 5, 0 },
 		{ lustre_lnet_config_max_intf, lustre_lnet_show_max_intf, "max_interfaces", 20, 200 },
 		{ lustre_lnet_config_discovery, lustre_lnet_show_discovery, "discovery", 0, 1 },
+		{ lustre_lnet_config_discovery, lustre_lnet_show_discovery, "discovery", 2, 1 },
 		{ lustre_lnet_config_drop_asym_route, lustre_lnet_show_drop_asym_route, "drop_asym_route", 1, 0 },
 		{ lustre_lnet_config_retry_count, lustre_lnet_show_retry_count, "retry_count", 3, 2 },
 		{ lustre_lnet_config_transaction_to, lustre_lnet_show_transaction_to, "transaction_timeout", 60, 50 },

@@ -126,7 +126,9 @@ fn matrix() -> String {
 /// What is missing of a function, if anything.
 fn partly(name: &str) -> Option<&'static str> {
     Some(match name {
-        "LNetCtl" | "l_ioctl" => "GET_NI, FAIL_NID, LNET_DIST, PING, PING_PEER, GET_LNET_STATS, NUMA range",
+        "LNetCtl" | "l_ioctl" => {
+            "GET_NI, FAIL_NID, LNET_DIST, PING, PING_PEER, DISCOVER, GET_LNET_STATS, NUMA range"
+        }
         "register_ioc_dev" | "unregister_ioc_dev" => "does nothing, by design",
         "lnet_cpt_of_nid" => "always 0",
         "lustre_lnet_config_lib_init" | "lustre_lnet_config_lib_uninit" | "lustre_lnet_setup_mrrouting" => {

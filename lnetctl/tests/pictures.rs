@@ -67,7 +67,7 @@ fn peer(second: u64, number: u64) -> Peer {
         health: PeerHealth { value: if number == 4 { 700 } else { 1000 }, ..PeerHealth::default() },
     };
     let nis = vec![ni(0), ni(1)];
-    Peer { primary: nis[0].nid, multi_rail: true, state: 0, nis }
+    Peer { primary: nis[0].nid, multi_rail: true, state: 0, nis, discovery: None }
 }
 
 /// A node that has been up for so many seconds.

@@ -308,8 +308,9 @@ int lustre_lnet_ping_nid(char *pnid, char *src_nidstr, int timeout, int seq_no,
 		struct cYAML **show_rc, struct cYAML **err_rc);
 
 /**
- * Finds out the NIDs of every node of the comma list pnid, even of those that are known already if force
- * is not 0, and shows them under discover. Returns 0 if at least one answered.
+ * Finds out the NIDs of every node of the comma list pnid, even of those that are known already, and shows them
+ * under discover. If force is not 0 each is also told this node's NIDs, even if it has them. err_rc says which
+ * step failed at which NID. Returns 0 if at least one answered.
  */
 int lustre_lnet_discover_nid(char *pnid, int force, int seq_no, struct cYAML **show_rc,
 		struct cYAML **err_rc);
@@ -331,7 +332,10 @@ int lustre_lnet_config_max_intf(int value, int seq_no, struct cYAML **err_rc);
 /** Shows that under global, as max_interfaces. */
 int lustre_lnet_show_max_intf(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
-/** Sets whether peers are discovered: 0 or 1. */
+/**
+ * Sets whether peers are discovered: 0 not, 1 (and what is none of these) yes, 2 only to compare what they
+ * say with what is known of them.
+ */
 int lustre_lnet_config_discovery(int value, int seq_no, struct cYAML **err_rc);
 
 /** Shows that under global, as discovery. */

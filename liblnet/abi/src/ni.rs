@@ -4,6 +4,7 @@ use crate::backend;
 use crate::entry::{entry, helper, not_null};
 use crate::types::{__u32, NID_ANY, PID_ANY, lnet_nid_t, lnet_pid_t, lnet_process_id};
 use lnet_core::Errno;
+use lnet_dlc::peer_state;
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};
 
@@ -96,6 +97,11 @@ pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
     entry("LNetDebugPeer", || {
         let Some(nid) = Nid::from_u64(id.nid) else { return Ok(()) };
         let primary = backend::core(|core| Ok(core.primary_nid(nid)))?;
+        if let Some(its) = backend::core(|core| Ok(core.discovery_of(nid)))? {
+            let state = peer_state::words(its.state.0).join(" ");
+            let failure = its.failure.map(|failure| format!(", {failure}")).unwrap_or_default();
+            log::warn!("peer {nid}: {state}; {} messages wait for its discovery{failure}", its.parked);
+        }
         match backend::core(|core| core.dist(nid)) {
             Ok(way) => log::warn!(
                 "peer {nid}: primary NID {primary}, {} hops away, sent to from {}",

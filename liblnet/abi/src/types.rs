@@ -380,7 +380,7 @@ pub struct lnet_ioctl_lnet_stats {
 pub struct lnet_ioctl_ping_data {
     /// The start.
     pub ping_hdr: libcfs_ioctl_hdr,
-    /// In: milliseconds to wait.
+    /// In: milliseconds to wait; for a discovery, 1: even if the peer has this node's NIDs, tell it.
     pub op_param: __u32,
     /// In: room in ping_buf. Out: how many there are.
     pub ping_count: __u32,
@@ -388,7 +388,7 @@ pub struct lnet_ioctl_ping_data {
     pub ping_flags: __u32,
     /// Out: the peer is multi-rail.
     pub mr_info: Flag,
-    /// In: whom to ping.
+    /// In: whom to ask. Out of a discovery: its primary NID.
     pub ping_id: lnet_process_id,
     /// Out: its interfaces.
     pub ping_buf: *mut lnet_process_id,

@@ -5,6 +5,7 @@
 //! value that is replaced as a whole. From an event handler every change is [`Errno::Busy`].
 
 use crate::core::Core;
+use crate::discovery::DiscoveryMode;
 use crate::event::in_handler;
 use crate::ping::PingTarget;
 use crate::policy::{Applied, Rule, Rules};
@@ -24,6 +25,12 @@ pub(crate) struct Configured {
     pub(crate) routes: ArcSwap<Routes>,
     router: ArcSwap<Router>,
     rules: ArcSwap<Rules>,
+}
+
+impl Configured {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self { settings: ArcSwap::from_pointee(settings), ..Self::default() }
+    }
 }
 
 impl Core {
@@ -46,10 +53,16 @@ impl Core {
         &self,
         change: impl FnOnce(&mut Settings) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
-        let mut settings = self.settings();
+        let ping_target = &mut *self.configuring()?;
+        let before = self.settings();
+        let mut settings = before;
         change(&mut settings)?;
         self.configured.settings.store(Arc::new(settings));
+        let off = |settings: &Settings| settings.discovery == DiscoveryMode::Off;
+        if off(&before) != off(&settings) {
+            self.rebuild_ping_target(ping_target);
+        }
+        self.discovery_set(&before, &settings);
         Ok(())
     }
 
@@ -96,8 +109,9 @@ impl Core {
                 let state = PeerState::CONFIGURED
                     .with(PeerState::MULTI_RAIL, multi_rail)
                     .with(PeerState::LOCK_PRIMARY, lock_primary);
-                self.peers.make(primary, state, self.first_peer_credits(primary));
+                self.peers.make(primary, state, self.peer_credits(primary));
                 self.reapply_rules();
+                self.discovery.wake();
             }
         }
         Ok(())
@@ -112,8 +126,9 @@ impl Core {
         let adding =
             peer_config::add(peer.as_deref(), primary, nid, multi_rail, owner.as_deref(), owner_is_gateway)?;
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
-            self.peers.attach(&peer, nid, self.first_peer_credits(nid));
+            self.peers.attach(&peer, nid, self.peer_credits(nid));
             self.reapply_rules();
+            self.discovery.wake();
         }
         Ok(())
     }
@@ -131,6 +146,7 @@ impl Core {
             Deleting::Secondaries => self.peers.detach(&peer, |nid| nid != primary),
             Deleting::Nid(gone) => self.peers.detach(&peer, |nid| nid == gone),
         }
+        self.discovery.wake();
         Ok(())
     }
 
@@ -138,7 +154,15 @@ impl Core {
     pub fn set_peer_state(&self, nid: Nid, state: PeerState) -> Result<(), Errno> {
         let _one_at_a_time = self.configuring()?;
         let peer = self.peers.get(nid).ok_or(Errno::NotFound)?.peer();
-        self.peers.set_state(&peer, state);
+        // What is under way is not changed by being called something else.
+        let under_way = PeerState::DISCOVERING
+            .and(PeerState::PING_SENT)
+            .and(PeerState::PUSH_SENT)
+            .and(PeerState::DATA_PRESENT);
+        peer.record.with(|inner| {
+            let flags = inner.progress.flags;
+            inner.progress.flags = state.without(under_way).and(PeerState(flags.0 & under_way.0));
+        });
         Ok(())
     }
 
@@ -193,6 +217,7 @@ impl Core {
             self.configured.routes.store(Arc::new(routes));
         }
         self.peers.forget_net(net);
+        self.discovery.wake();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::configure::Configured;
 use crate::cpt::{CptTable, Placement};
+use crate::discovery::{Discovery, DiscoveryMode};
 use crate::event::EventQueue;
 use crate::fault::FailRules;
 use crate::lnd::{Driver, Upcalls};
@@ -9,8 +10,10 @@ use crate::memory::{HandleTable, Md, MeHandle};
 use crate::message::MessagePool;
 use crate::ping::PingTarget;
 use crate::portal::Portal;
+use crate::settings::Settings;
 use crate::stats::{Census, NodeCounters, Population};
 use crate::sync::{Mutex, lock};
+use crate::time::{Clock, StoppedClock};
 use crate::topology::{Distance, Net, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
 use arc_swap::ArcSwap;
 use lnet_wire::Errno;
@@ -32,10 +35,14 @@ pub struct CoreConfig {
     pub placement: Option<Arc<dyn Placement>>,
     /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
     pub compare_queued_bytes: bool,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// What is set from the start.
+    pub settings: Settings,
 }
 
 impl CoreConfig {
-    /// One partition on a machine of which nothing is known.
+    /// One partition on a machine of which nothing is known, where time stands still.
     pub fn new(pid: Pid, interface_cookie: u64) -> Self {
         Self {
             pid,
@@ -43,7 +50,16 @@ impl CoreConfig {
             cpts: CptTable::default(),
             placement: None,
             compare_queued_bytes: false,
+            clock: Arc::new(StoppedClock),
+            settings: Settings::default(),
         }
+    }
+
+    /// The same for a node that asks nobody who it is, and sends to those whom it does not know at once.
+    #[must_use]
+    pub fn without_discovery(self) -> Self {
+        let settings = Settings { discovery: DiscoveryMode::Off, first_ping: false, ..self.settings };
+        Self { settings, ..self }
     }
 }
 
@@ -60,6 +76,7 @@ pub struct Core {
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
     pub(crate) configured: Configured,
+    pub(crate) discovery: Discovery,
     /// What went through interfaces that are gone.
     retired: Mutex<NodeCounters>,
     ending: AtomicBool,
@@ -72,8 +89,9 @@ impl Core {
     /// A node that is on no net, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
+            configured: Configured::new(config.settings),
             config,
-            portals: (0..MAX_PORTALS).map(|_| Portal::default()).collect(),
+            portals: portals(),
             mds: HandleTable::new(),
             queues: HandleTable::new(),
             nets: ArcSwap::from_pointee(Nets::default()),
@@ -81,7 +99,7 @@ impl Core {
             census: Census::default(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
-            configured: Configured::default(),
+            discovery: Discovery::default(),
             retired: Mutex::new(NodeCounters::default()),
             ending: AtomicBool::new(false),
             configuration: Mutex::new(PingTarget::default()),
@@ -140,6 +158,7 @@ impl Core {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
                 self.rebuild_ping_target(ping_target);
+                self.tell_peers(false);
                 self.reapply_rules();
                 if is_new_net {
                     let on_it = |peer_ni: &Arc<PeerNi>| peer_ni.nid().net() == nid.net();
@@ -168,6 +187,7 @@ impl Core {
         let ni = self.with_nets(|nets| nets.ni(nid).cloned()).ok_or(Errno::NotFound)?;
         self.nets.store(Arc::new(self.nets().without(nid)));
         self.rebuild_ping_target(ping_target);
+        self.tell_peers(false);
         self.stop_ni(&ni);
         self.retired_add(&ni);
         if self.with_nets(|nets| nets.net(nid.net()).is_none()) {
@@ -188,6 +208,7 @@ impl Core {
             self.stop_ni(ni);
         }
         self.nets.store(Arc::new(Nets::default()));
+        self.end_discovery();
         self.mds.drain();
         self.queues.drain();
         for portal in &self.portals {
@@ -229,7 +250,7 @@ impl Core {
 
     pub(crate) fn peer_ni(&self, nid: Nid) -> Arc<PeerNi> {
         self.peers.get(nid).unwrap_or_else(|| {
-            let peer_ni = self.peers.get_or_add(nid, self.first_peer_credits(nid));
+            let peer_ni = self.peers.get_or_add(nid, self.peer_credits(nid));
             // Its net may have come just now, too early to find it.
             self.grant_credits(&peer_ni);
             if self.has_rules() {
@@ -251,15 +272,15 @@ impl Core {
     }
 
     /// The credits of a peer NI with this NID; `None` on a net that this node is not on.
-    pub(crate) fn peer_credits(&self, nid: Nid) -> Option<u32> {
+    pub(crate) fn net_peer_credits(&self, nid: Nid) -> Option<u32> {
         let of_net = |net: &Net| net.nis().first().map(|ni| ni.tunables().peer_credits);
         self.with_nets(|nets| nets.net(nid.net()).and_then(of_net))
     }
 
     /// The credits that a peer NI is made with. On a net that this node is not on none can be used; they are set
     /// when it joins the net.
-    pub(crate) fn first_peer_credits(&self, nid: Nid) -> u32 {
-        self.peer_credits(nid).unwrap_or_else(|| NiTunables::default().peer_credits)
+    pub(crate) fn peer_credits(&self, nid: Nid) -> u32 {
+        self.net_peer_credits(nid).unwrap_or_else(|| NiTunables::default().peer_credits)
     }
 
     /// Makes the next `count` messages to or from `nid` (or anybody) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends
@@ -315,6 +336,13 @@ impl Core {
             );
         }
     }
+}
+
+/// All portals; on the reserved one pushes wait for a place (5.1).
+fn portals() -> Box<[Portal]> {
+    let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
+    portals.iter().take(1).for_each(Portal::set_lazy);
+    portals
 }
 
 impl std::fmt::Debug for Core {

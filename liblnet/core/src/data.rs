@@ -5,7 +5,7 @@ use crate::event::{Event, EventKind, EventParty};
 use crate::memory::{Answer, Md, MdHandle, MdSpec, Near};
 use crate::message::Message;
 use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
-use crate::topology::PeerTable;
+use crate::topology::{PeerNi, PeerTable};
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
 use std::sync::Arc;
@@ -43,8 +43,9 @@ impl Core {
         let Target { portal, match_bits, offset, .. } = target;
         let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
         let length = md.memory().len();
-        let outgoing = Outgoing { body, length, hdr_data };
-        self.send_request(source, target, md, spec, outgoing);
+        let outgoing = Outgoing { body, length };
+        let event = send_event(self.config.pid, target, &md, spec, hdr_data);
+        self.send_request(Request { source, target, md, outgoing, event });
         Ok(())
     }
 
@@ -55,8 +56,9 @@ impl Core {
         // No reply can be longer than a message; the memory may be.
         let sink_length = md.memory().len().min(MAX_PAYLOAD);
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
-        let outgoing = Outgoing { body, length: 0, hdr_data: 0 };
-        self.send_request(source, target, md, spec, outgoing);
+        let outgoing = Outgoing { body, length: 0 };
+        let event = send_event(self.config.pid, target, &md, spec, 0);
+        self.send_request(Request { source, target, md, outgoing, event });
         Ok(())
     }
 
@@ -78,42 +80,56 @@ impl Core {
         WireHandle { interface_cookie: self.config.interface_cookie, object_cookie: md.handle().cookie() }
     }
 
-    fn send_request(
-        &self,
-        source: Option<Nid>,
-        target: Target,
-        md: Arc<Md>,
-        spec: MdSpec,
-        outgoing: Outgoing,
-    ) {
-        let event = send_event(self.config.pid, target, &md, spec, outgoing.hdr_data);
-        match self.request(source, target, md, outgoing, event) {
+    /// Sends a request, or has it wait until it is known who the peer is.
+    pub(crate) fn send_request(&self, mut request: Request) {
+        let Request { target, .. } = request;
+        let destination = loop {
+            let destination = match self.destination(&request) {
+                Ok(destination) => destination,
+                Err(errno) => return self.refuse(&request, errno),
+            };
+            let waits = destination.as_ref().filter(|peer_ni| self.must_wait(peer_ni, target.portal));
+            request = match waits {
+                None => break destination,
+                Some(peer_ni) => match self.park(&peer_ni.peer().record, request) {
+                    None => return,
+                    Some(request) => request,
+                },
+            };
+        };
+        match self.address(request, destination) {
             Ok(message) => self.launch(message),
-            Err((errno, md)) => {
-                self.census.error();
-                self.settle(&md, event, Err(errno));
-            }
+            Err((errno, request)) => self.refuse(&request, errno),
+        }
+    }
+
+    /// Tells of a request that never became a message.
+    pub(crate) fn refuse(&self, request: &Request, errno: Errno) {
+        self.census.error();
+        self.settle(&request.md, request.event, Err(errno));
+    }
+
+    /// The peer NI that a request names; none for the loopback.
+    fn destination(&self, request: &Request) -> Result<Option<Arc<PeerNi>>, Errno> {
+        match request.target.nid {
+            None => Err(Errno::Invalid),
+            Some(_) if self.is_ending() => Err(Errno::Shutdown),
+            Some(_) if request.outgoing.length > MAX_PAYLOAD => Err(Errno::MessageSize),
+            Some(nid) if nid.is_loopback() => Ok(None),
+            Some(nid) => Ok(Some(self.peer_ni(nid))),
         }
     }
 
     /// The message, addressed; or why it cannot be sent.
-    fn request(
+    fn address(
         &self,
-        source: Option<Nid>,
-        target: Target,
-        md: Arc<Md>,
-        outgoing: Outgoing,
-        event: Event,
-    ) -> Result<Box<Message>, (Errno, Arc<Md>)> {
-        let chosen = match target.nid {
-            None => Err(Errno::Invalid),
-            Some(_) if self.is_ending() => Err(Errno::Shutdown),
-            Some(_) if outgoing.length > MAX_PAYLOAD => Err(Errno::MessageSize),
-            Some(nid) => self.choose_for(source, nid, Some(&md)),
-        };
-        let chosen = match chosen {
+        request: Request,
+        destination: Option<Arc<PeerNi>>,
+    ) -> Result<Box<Message>, (Errno, Request)> {
+        let Request { source, target, outgoing, .. } = request;
+        let chosen = match self.choose_for(source, destination.as_ref(), Some(&request.md)) {
             Ok(chosen) => chosen,
-            Err(errno) => return Err((errno, md)),
+            Err(errno) => return Err((errno, request)),
         };
         chosen.used();
         let destination = chosen.destination();
@@ -127,9 +143,9 @@ impl Core {
         };
         let mut message = self.new_message(chosen.peer_ni.as_ref(), header);
         message.next_hop = ProcessId { nid: destination, pid: target.pid };
-        message.md = Some(md);
+        message.md = Some(request.md);
         message.length = outgoing.length;
-        message.event = Some(event);
+        message.event = Some(request.event);
         message.ni = Some(chosen.ni);
         message.peer_ni = chosen.peer_ni;
         Ok(message)
@@ -140,7 +156,8 @@ impl Core {
     /// Which way a message to `destination` goes now. Nothing is noted of it: ask again, and the answer is the
     /// same until something changes.
     pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<Chosen, Errno> {
-        self.choose_for(source, destination, None)
+        let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
+        self.choose_for(source, peer_ni.as_ref(), None)
     }
 
     /// The same, and why no other. A NID that is not known is taken for a peer of one rail, and is not
@@ -151,17 +168,22 @@ impl Core {
         let stranger = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
             let known = self.peers.get(destination);
-            known.unwrap_or_else(|| stranger.get_or_add(destination, self.first_peer_credits(destination)))
+            known.unwrap_or_else(|| stranger.get_or_add(destination, self.peer_credits(destination)))
         });
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }
 
     /// Which way a message with this memory goes.
-    fn choose_for(&self, source: Option<Nid>, destination: Nid, md: Option<&Md>) -> Result<Chosen, Errno> {
+    fn choose_for(
+        &self,
+        source: Option<Nid>,
+        peer_ni: Option<&Arc<PeerNi>>,
+        md: Option<&Md>,
+    ) -> Result<Chosen, Errno> {
         let numa = self.numa(md);
+        let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
         let journey = self.journey(source, destination, numa.as_ref());
-        let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
-        self.with_nets(|nets| select::choose(nets, peer_ni.as_ref(), journey))
+        self.with_nets(|nets| select::choose(nets, peer_ni, journey))
     }
 
     const fn journey<'a>(
@@ -196,11 +218,22 @@ impl Core {
     }
 }
 
+/// A PUT or GET of this node's, its MD charged.
+#[derive(Debug)]
+pub(crate) struct Request {
+    source: Option<Nid>,
+    pub(crate) target: Target,
+    pub(crate) md: Arc<Md>,
+    outgoing: Outgoing,
+    /// The SEND event, but for how it went.
+    pub(crate) event: Event,
+}
+
 /// What a PUT and a GET differ in.
+#[derive(Clone, Copy, Debug)]
 struct Outgoing {
     body: Body,
     length: u32,
-    hdr_data: u64,
 }
 
 /// The SEND event, but for how it went.

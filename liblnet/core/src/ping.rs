@@ -1,9 +1,10 @@
-//! What this node answers to pings, and where it takes pushes.
+//! What this node answers to pings, which is also what it pushes.
 //!
-//! Both are ordinary match entries on the reserved portal. The ping target is made anew whenever an
-//! interface comes or goes; the new one is in place before the old one is taken away.
+//! An ordinary match entry on the reserved portal, made anew whenever an interface comes or goes; the new one is
+//! in place before the old one is taken away.
 
 use crate::core::Core;
+use crate::discovery::{Block, DiscoveryMode};
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
 use lnet_wire::Errno;
@@ -11,10 +12,6 @@ use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{PING_MATCH_BITS, RESERVED_PORTAL};
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
-
-/// Room for the NIDs of a peer that pushes (`LNET_INTERFACES_MIN`).
-const PUSH_ROOM: usize = 16 + 16 * 16;
 
 /// What is posted on the reserved portal now.
 #[derive(Debug, Default)]
@@ -22,42 +19,45 @@ pub(crate) struct PingTarget {
     /// Counts the makings; peers read it from the block.
     sequence: u32,
     ping: Option<MdHandle>,
-    push: Option<MdHandle>,
 }
 
 impl Core {
-    /// Posts what pings are to be answered with now. A failure leaves the old answer in place.
+    /// Posts what pings are to be answered with now, for peers to be told. A failure leaves the old answer in place.
     pub(crate) fn rebuild_ping_target(&self, target: &mut PingTarget) {
         target.sequence = target.sequence.wrapping_add(1);
-        if target.push.is_none() {
-            target.push = self.post_push_target().inspect_err(|e| log::error!("no push target: {e}")).ok();
-        }
-        match self.post_ping_target(target.sequence) {
+        let block = Arc::new(self.ping_block(target.sequence));
+        match self.post_ping_target(&block) {
             Ok(ping) => {
                 if let Some(old) = target.ping.replace(ping) {
                     // It has no queue and never exhausts: it is there.
                     let _ = self.md_unlink(old);
                 }
+                self.publish(block);
+                self.post_push_targets();
             }
             Err(errno) => log::error!("pings are not answered with the latest interfaces: {errno}"),
         }
     }
 
-    fn post_ping_target(&self, sequence: u32) -> Result<MdHandle, Errno> {
+    fn ping_block(&self, sequence: u32) -> Block {
         let entries = self.with_nets(|nets| {
-            let others = nets.nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback());
-            others.map(|nid| PingEntry { nid, status: NiStatus::Up }).collect()
+            let others = nets.nis().filter(|ni| !ni.nid().is_loopback());
+            others
+                .map(|ni| {
+                    let status = if ni.is_fatal() { NiStatus::Down } else { NiStatus::Up };
+                    PingEntry { nid: ni.nid(), status }
+                })
+                .collect()
         });
-        let features = Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL;
+        let features = (Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL)
+            .with(Features::DISCOVERY, self.settings().discovery != DiscoveryMode::Off);
         let info = PingInfo { features, pid: self.config.pid, sequence, entries };
-        let block: Arc<[u8]> = info.encode().into();
-        self.post_own(block.as_ptr() as usize, block.len(), MdOptions::OP_GET, Arc::new(block))
+        Block { sequence, bytes: info.encode().into() }
     }
 
-    /// Pushes are taken and confirmed; what they say is used once peers are discovered.
-    fn post_push_target(&self) -> Result<MdHandle, Errno> {
-        let room: Arc<[AtomicU8]> = (0..PUSH_ROOM).map(|_| AtomicU8::new(0)).collect();
-        self.post_own(room.as_ptr() as usize, room.len(), MdOptions::OP_PUT, Arc::new(room))
+    fn post_ping_target(&self, block: &Arc<Block>) -> Result<MdHandle, Errno> {
+        let (address, len) = (block.bytes.as_ptr() as usize, block.bytes.len());
+        self.post_own(address, len, MdOptions::OP_GET, Arc::new(Arc::clone(block)))
     }
 
     fn post_own(

@@ -1,5 +1,6 @@
 //! Settings of the whole node (behaviour sheet 11), and what each accepts.
 
+use crate::discovery::DiscoveryMode;
 use lnet_wire::Errno;
 
 /// Health values, and the sensitivity to failures, lie in 0..=this; this is well.
@@ -16,8 +17,14 @@ pub struct Settings {
     pub numa_range: u32,
     /// The most interfaces that a peer may have.
     pub max_interfaces: u32,
-    /// Whether peers are discovered.
-    pub discovery: bool,
+    /// Whether and how peers are discovered.
+    pub discovery: DiscoveryMode,
+    /// Whether a peer is pinged before it is used for the first time even if nothing is discovered, as the
+    /// kernel does (DI-32).
+    pub first_ping: bool,
+    /// Whether [`crate::Core::primary_nid`] answers at once with what is known, as the kernel does (OM-25); if
+    /// not it waits for the peer's discovery.
+    pub lock_primary: bool,
     /// Whether a message is dropped that came by another way than the answer would go.
     pub drop_asym_route: bool,
     /// How often a message is sent again.
@@ -39,7 +46,9 @@ impl Default for Settings {
         Self {
             numa_range: 0,
             max_interfaces: DEFAULT_MAX_INTERFACES,
-            discovery: true,
+            discovery: DiscoveryMode::On,
+            first_ping: true,
+            lock_primary: true,
             drop_asym_route: false,
             retry_count: 2,
             transaction_timeout: 50,

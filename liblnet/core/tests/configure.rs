@@ -194,7 +194,7 @@ fn an_overwritten_state_is_kept_with_the_peer() {
     let core = node(&["10.0.0.1@tcp"]);
     core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
     core.set_peer_state(nid("10.0.0.2@tcp"), PeerState(5)).unwrap();
-    assert_eq!(core.peer(nid("10.0.0.2@tcp")).unwrap().0.state, PeerState(5));
+    assert_eq!(core.peer(nid("10.0.0.2@tcp")).unwrap().0.state(), PeerState(5));
     assert_eq!(core.set_peer_state(nid("10.0.0.3@tcp"), PeerState(5)), Err(Errno::NotFound));
 }
 

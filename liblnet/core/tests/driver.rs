@@ -95,7 +95,7 @@ struct Rig {
 }
 
 fn rig(credits: u32, peer_credits: u32) -> Rig {
-    let core = Core::new(CoreConfig::new(Pid::LUSTRE, COOKIE));
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, COOKIE).without_discovery());
     let driver = Played::default();
     let ni = core
         .add_ni(nid(0, 1), NiTunables { credits, peer_credits, ..NiTunables::default() }, &driver)

@@ -64,7 +64,7 @@ fn node(driver: &Notes) -> Arc<Core> {
     let core = Core::new(CoreConfig {
         cpts: CptTable::new(&hardware, &Layout::Pattern("N".parse().unwrap())).unwrap(),
         placement: Some(Arc::new(MadeUp)),
-        ..CoreConfig::new(Pid::LUSTRE, 1)
+        ..CoreConfig::new(Pid::LUSTRE, 1).without_discovery()
     });
     for (own, device_cpt) in [("10.0.0.1@tcp", 0), ("10.0.0.2@tcp", 1)] {
         let config = NiConfig { device_cpt: Some(device_cpt), ..NiConfig::default() };

@@ -5,6 +5,7 @@
 //! - [`ops`]: the operations of the DLC API (`lustre_lnet_*`), over a backend.
 //! - [`model`] and [`yaml`]: the configuration as a value, and the YAML that it is written in.
 //! - [`networks`], [`ip2nets`], [`routes`]: the strings that the kernel's module parameters of these names have.
+//! - [`peer_state`]: what the bits of a peer's state are called.
 //! - [`value`]: what is shown, and how it is written.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -22,6 +23,7 @@ pub mod model;
 pub mod networks;
 pub mod ops;
 pub mod other_end;
+pub mod peer_state;
 mod rc;
 pub mod report;
 pub mod request;

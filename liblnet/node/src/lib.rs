@@ -2,9 +2,11 @@
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod clock;
 mod control;
 pub mod control_server;
 mod cpt;
+mod discovery_thread;
 mod interfaces;
 mod node;
 mod ping;

@@ -1,8 +1,10 @@
 //! One running node.
 
+use crate::clock::MonotonicClock;
 use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::cpt;
+use crate::discovery_thread::DiscoveryThread;
 use crate::interfaces;
 use crate::placement::SystemPlacement;
 use crate::spin::Spin;
@@ -11,7 +13,7 @@ use crate::start_config::StartConfig;
 use lnet_core::lnd::Driver;
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
-use lnet_wire::{NetId, NetType, Nid, Pid};
+use lnet_wire::{NetId, NetType, Nid, Pid, RESERVED_PORTAL};
 use lolnd::Lolnd;
 use socklnd::Socklnd;
 use std::io;
@@ -29,18 +31,30 @@ pub struct Node {
     name: NodeName,
     sysfs: PathBuf,
     pub(crate) heat: HeatTable,
+    discovery: DiscoveryThread,
 }
 
 impl Node {
     /// Starts a node: the loopback first, then the nets of `config` in their order, its routes and its file.
     /// If anything cannot be started all is taken down again; the log names what was in the way.
     pub fn start(pid: Pid, config: StartConfig) -> Result<Arc<Self>, Errno> {
+        let clock = MonotonicClock::start();
         let core = Core::new(CoreConfig {
             cpts: cpt::table(&config)?,
             placement: Some(Arc::new(SystemPlacement::default())),
             compare_queued_bytes: config.compare_queued_bytes,
+            clock: Arc::new(clock),
             ..CoreConfig::new(pid, wall_clock_ns())
         });
+        core.change_settings(|settings| {
+            settings.discovery = config.discovery;
+            settings.first_ping = config.first_ping;
+            settings.lock_primary = config.lock_primary;
+            Ok(())
+        })?;
+        // A push that comes before there is room for it waits (behaviour sheet 5.1).
+        core.set_lazy_portal(RESERVED_PORTAL)?;
+        let discovery = DiscoveryThread::start(Arc::clone(&core), clock)?;
         let tcp = Socklnd::new(config.socklnd.clone());
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
@@ -51,6 +65,7 @@ impl Node {
             name: config.name.clone(),
             sysfs: config.sysfs.clone(),
             heat: HeatTable::new(),
+            discovery,
         });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         start::apply(&node, &config)?;
@@ -116,8 +131,10 @@ impl Node {
 
     /// Stops everything. No event is delivered after the return. Doing it twice does no harm.
     pub fn shutdown(&self) {
+        self.discovery.begin_to_stop();
         self.core.shutdown();
         self.tcp.shutdown();
+        self.discovery.join();
     }
 }
 

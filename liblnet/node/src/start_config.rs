@@ -2,7 +2,7 @@
 
 use crate::tunables::TUNABLES;
 use lnet_core::cpt::Layout;
-use lnet_core::{Errno, NiTunables};
+use lnet_core::{DiscoveryMode, Errno, NiTunables, Settings};
 use lnet_dlc::ip2nets::{self, Rule};
 use lnet_dlc::networks::{self, Network};
 use lnet_dlc::request::AddRoute;
@@ -30,6 +30,12 @@ pub struct StartConfig {
     pub routes: Vec<AddRoute>,
     /// A YAML file to import.
     pub config_file: Option<PathBuf>,
+    /// Whether and how peers are discovered.
+    pub discovery: DiscoveryMode,
+    /// Whether a peer is pinged before it is used for the first time even if nothing is discovered.
+    pub first_ping: bool,
+    /// Whether `LNetPrimaryNID` answers at once with what is known, or waits for the peer's discovery.
+    pub lock_primary: bool,
     /// For every interface.
     pub ni: NiTunables,
     /// For the TCP driver.
@@ -46,6 +52,7 @@ pub struct StartConfig {
 
 impl Default for StartConfig {
     fn default() -> Self {
+        let settings = Settings::default();
         Self {
             name: NodeName::of_this_process(),
             networks: Vec::new(),
@@ -53,6 +60,9 @@ impl Default for StartConfig {
             ip2nets_strict: true,
             routes: Vec::new(),
             config_file: None,
+            discovery: settings.discovery,
+            first_ping: settings.first_ping,
+            lock_primary: settings.lock_primary,
             ni: NiTunables::default(),
             socklnd: SocklndConfig::default(),
             wait_spin: default_spin(),

@@ -4,6 +4,7 @@
 //! module's: `LNET_` or `SOCKLND_`.
 
 use crate::start_config::StartConfig;
+use lnet_core::DiscoveryMode;
 use lnet_core::cpt::{Layout, Pattern};
 use socklnd::AcceptFrom;
 use socklnd::proto::Version;
@@ -81,6 +82,44 @@ pub const TUNABLES: &[Tunable] = &[
             config.cpts = Layout::Pattern(pattern);
             Ok(())
         },
+    },
+    Tunable {
+        variable: "LNET_DISCOVERY",
+        help: "1 or on: peers are asked for their NIDs before they are used, and told this node's (default); 0 or off: \
+               they are not; 2 or verify: what they say is only compared with what is known of them",
+        set: |config, text| {
+            config.discovery = match text {
+                "0" | "off" => DiscoveryMode::Off,
+                "1" | "on" => DiscoveryMode::On,
+                "2" | "verify" => DiscoveryMode::Verify,
+                _ => return Err("0 (off), 1 (on) or 2 (verify)"),
+            };
+            Ok(())
+        },
+    },
+    Tunable {
+        variable: "LNET_PEER_DISCOVERY_DISABLED",
+        help: "the same as the kernel has it: 1: off; 0: on; 2: verify; goes before LNET_DISCOVERY",
+        set: |config, text| {
+            put(&mut config.discovery, text, |n: u8| match n {
+                0 => Some(DiscoveryMode::On),
+                1 => Some(DiscoveryMode::Off),
+                2 => Some(DiscoveryMode::Verify),
+                _ => None,
+            })
+        },
+    },
+    Tunable {
+        variable: "LNET_FIRST_PING",
+        help: "1: without discovery, too, a peer is pinged once before it is used, as in the kernel (default); 0: it \
+               is not",
+        set: |config, text| put(&mut config.first_ping, text, switch),
+    },
+    Tunable {
+        variable: "LNET_LOCK_PRIM_NID",
+        help: "1: the primary NID by which a program first asks for a peer stays, and LNetPrimaryNID answers at once \
+               (default); 0: it waits until the peer is discovered",
+        set: |config, text| put(&mut config.lock_primary, text, switch),
     },
     Tunable {
         variable: "LNET_IP2NETS_STRICT",
@@ -235,6 +274,29 @@ mod tests {
     }
 
     #[test]
+    fn modes_of_discovery_are_numbers_or_words_and_the_kernels_parameter_says_the_contrary() {
+        use DiscoveryMode::{Off, On, Verify};
+        const DISABLED: &str = "LNET_PEER_DISCOVERY_DISABLED";
+        let table: [(&[(&str, &str)], DiscoveryMode); 10] = [
+            (&[], On),
+            (&[("LNET_DISCOVERY", "0")], Off),
+            (&[("LNET_DISCOVERY", "off")], Off),
+            (&[("LNET_DISCOVERY", "1")], On),
+            (&[("LNET_DISCOVERY", "2")], Verify),
+            (&[("LNET_DISCOVERY", "verify")], Verify),
+            (&[(DISABLED, "0")], On),
+            (&[(DISABLED, "1")], Off),
+            (&[(DISABLED, "2")], Verify),
+            (&[(DISABLED, "1"), ("LNET_DISCOVERY", "2")], Off),
+        ];
+        for (variables, mode) in table {
+            assert_eq!(start(variables).unwrap().discovery, mode, "{variables:?}");
+        }
+        let config = start(&[("LNET_FIRST_PING", "0"), ("LNET_LOCK_PRIM_NID", "0")]).unwrap();
+        assert!(!config.first_ping && !config.lock_primary);
+    }
+
+    #[test]
     fn wrong_values_are_refused() {
         let table = [
             ("LNET_NETWORKS", "tcp(", Errno::Invalid),
@@ -248,6 +310,11 @@ mod tests {
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
             ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
             ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),
+            ("LNET_DISCOVERY", "3", Errno::Invalid),
+            ("LNET_PEER_DISCOVERY_DISABLED", "3", Errno::Invalid),
+            ("LNET_PEER_DISCOVERY_DISABLED", "off", Errno::Invalid),
+            ("LNET_FIRST_PING", "2", Errno::Invalid),
+            ("LNET_LOCK_PRIM_NID", "-1", Errno::Invalid),
         ];
         for (name, value, errno) in table {
             assert_eq!(start(&[(name, value)]).err(), Some(errno), "{name}={value}");

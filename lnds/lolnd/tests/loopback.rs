@@ -22,7 +22,7 @@ struct Rig {
 }
 
 fn rig() -> Rig {
-    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42).without_discovery());
     core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let tell = Arc::clone(&heard);

@@ -22,7 +22,7 @@ const ROOM: usize = 64;
 const LONGEST: usize = 16;
 
 fn node() -> Arc<Core> {
-    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42).without_discovery());
     core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
     core
 }

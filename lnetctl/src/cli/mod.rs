@@ -21,7 +21,7 @@ pub use others::{CptOfNid, Debug, Fault, Global, Numa, PeerCredits};
 pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
-pub use set::{Routing, Set, Value};
+pub use set::{Mode, Routing, Set, Value};
 pub use stats::{Stats, StatsCommand, StatsRate, StatsShow};
 pub use top::{Sort, Top};
 pub use udsp::{Udsp, UdspAdd, UdspDel, UdspShow};

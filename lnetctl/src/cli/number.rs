@@ -22,6 +22,12 @@ pub(super) fn whole(text: &str) -> Result<i64, String> {
     Ok(if negative { -value } else { value })
 }
 
+/// [`whole`], or the name of a mode of discovery.
+pub(super) fn discovery_mode(text: &str) -> Result<i64, String> {
+    let wrong = |_| "it takes 0 (off), 1 (on) or 2 (verify)".to_owned();
+    lnet_dlc::ops::global::discovery_mode(text).map_or_else(|| whole(text).map_err(wrong), Ok)
+}
+
 /// [`whole`], for what C has as an `int`.
 pub(super) fn int(text: &str) -> Result<i32, String> {
     i32::try_from(whole(text)?).map_err(|_| "it takes -2147483648 to 2147483647".to_owned())
@@ -68,5 +74,14 @@ mod tests {
             assert!(whole(wrong).is_err(), "{wrong}");
         }
         assert!(int("2147483648").is_err() && count("-1").is_err());
+    }
+
+    #[test]
+    fn modes_of_discovery_have_names_and_numbers() {
+        let table = [("off", 0), ("on", 1), ("verify", 2), ("0", 0), ("0x2", 2), ("-1", -1)];
+        for (text, expected) in table {
+            assert_eq!(discovery_mode(text), Ok(expected), "{text}");
+        }
+        assert!(discovery_mode("").is_err() && discovery_mode("ON").is_err());
     }
 }

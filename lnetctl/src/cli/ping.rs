@@ -23,7 +23,7 @@ pub struct Discover {
     /// NIDs, also several between commas; without @NET they are on tcp
     #[arg(value_name = "NID", required = true)]
     pub nids: Vec<String>,
-    /// Even nodes that are known already
+    /// Also tell this node's NIDs to nodes that have them already
     #[arg(short, long)]
     pub force: bool,
 }

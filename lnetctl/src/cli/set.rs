@@ -11,6 +11,14 @@ pub struct Value {
     pub value: i64,
 }
 
+/// How peers are discovered.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Mode {
+    /// off (0), on (1) or verify (2); any other number is on
+    #[arg(allow_negative_numbers = true, value_parser = number::discovery_mode)]
+    pub value: i64,
+}
+
 /// Settings of the whole node.
 #[derive(Debug, Subcommand)]
 #[command(rename_all = "snake_case")]
@@ -27,8 +35,9 @@ pub enum Set {
     NumaRange(Value),
     /// The most interfaces that a peer may have; less than 16 is 200 [default: 200]
     MaxInterfaces(Value),
-    /// Discover peers (1) or not (0) [default: 1]
-    Discovery(Value),
+    /// Discover peers (1, on) or not (0, off), or only compare what they say with what is known of them and
+    /// report what differs (2, verify) [default: 1]
+    Discovery(Mode),
     /// Drop messages that came by another way than the answer would go (1) or not (0) [default: 0]
     DropAsymRoute(Value),
     /// How often a message is sent again: 0 to transaction_timeout, and only 0 while health_sensitivity is 0

@@ -1,7 +1,7 @@
 //! `lnetctl set`, `lnetctl routing`
 
 use super::{Context, Outcome, unsupported};
-use crate::cli::{Routing, Set, Value};
+use crate::cli::{Mode, Routing, Set, Value};
 use lnet_dlc::ops::global::{self, Setting};
 use lnet_dlc::ops::routing;
 use lnet_dlc::request::Tunable;
@@ -19,7 +19,7 @@ pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
         }
         Set::NumaRange(value) => (Setting::NumaRange, *value),
         Set::MaxInterfaces(value) => (Setting::Tunable(Tunable::MaxInterfaces), *value),
-        Set::Discovery(value) => (Setting::Tunable(Tunable::Discovery), *value),
+        Set::Discovery(Mode { value }) => (Setting::Tunable(Tunable::Discovery), Value { value: *value }),
         Set::DropAsymRoute(value) => (Setting::Tunable(Tunable::DropAsymRoute), *value),
         Set::RetryCount(value) => (Setting::Tunable(Tunable::RetryCount), *value),
         Set::TransactionTimeout(value) => (Setting::Tunable(Tunable::TransactionTimeout), *value),

@@ -1,11 +1,11 @@
 //! A node with one interface that agrees to everything and remembers what it was told; or none at all.
 
 use lnet_dlc::request::{
-    LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Ping,
-    PingAnswer, Tunables,
+    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, LndTunables, LnetStats, LocalHealth,
+    LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Ping, PingAnswer, Tunables,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request};
-use lnet_wire::Errno;
+use lnet_wire::{Errno, Nid};
 use lnetctl::run::Node;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -52,6 +52,7 @@ impl Backend for Up {
             Request::GetTunables => Some(Reply::Tunables(tunables())),
             Request::GetLnetStats => Some(Reply::Stats(Box::<LnetStats>::default())),
             Request::PingPeer(Ping { target, .. }) => return ping(target.nid),
+            Request::Discover(Discover { target, .. }) => return Ok(Reply::Discovered(discover(target.nid))),
             Request::AddPeerNi(_) => return Err(Errno::Exists),
             _ => Some(Reply::Done),
         }
@@ -60,10 +61,25 @@ impl Backend for Up {
 }
 
 /// Hosts from 77 on do not answer.
-fn ping(nid: lnet_wire::Nid) -> Result<Reply, Errno> {
+fn ping(nid: Nid) -> Result<Reply, Errno> {
     match nid.to_string().contains(".77@") {
         true => Err(Errno::HostUnreachable),
         false => Ok(Reply::Ping(PingAnswer { primary: nid, pid: 12345, multi_rail: true, nids: vec![nid] })),
+    }
+}
+
+/// The same hosts; and one that is on another net and says less than it is configured with.
+fn discover(nid: Nid) -> Discovered {
+    match ping(nid) {
+        Ok(Reply::Ping(answer)) => {
+            let missing = Difference::Missing("10.0.1.12@tcp1".parse().unwrap());
+            let differences = if nid.net().number() == 1 { vec![missing] } else { Vec::new() };
+            Discovered::Found { answer, differences }
+        }
+        _ => {
+            let (step, errno) = (DiscoveryStep::Ping, Errno::HostUnreachable);
+            Discovered::Failed(DiscoveryFailure { step, nid, errno })
+        }
     }
 }
 

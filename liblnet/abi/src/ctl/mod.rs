@@ -16,6 +16,8 @@ use crate::types::{
     lnet_process_id,
 };
 use lnet_core::{Core, Errno};
+use lnet_dlc::request::{self, Discovered};
+use lnet_dlc::{Backend, Request};
 use lnet_node::PingRequest;
 use lnet_wire::{Features, Nid, Pid, ProcessId};
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -109,6 +111,7 @@ enum Command {
     Distance,
     Ping,
     PingPeer,
+    Discover,
     GetStats,
     Dlc(dlc::Command),
 }
@@ -127,6 +130,7 @@ impl Command {
             58 => Self::Distance,
             61 => Self::Ping,
             62 => Self::PingPeer,
+            77 => Self::Discover,
             91 => Self::GetStats,
             _ => match dlc::Command::numbered(number) {
                 Some(command) => Self::Dlc(command),
@@ -147,6 +151,7 @@ impl Command {
             Self::Distance => distance(argument.data()?),
             Self::Ping => ping(argument.data()?),
             Self::PingPeer => ping_peer(argument.at_least()?),
+            Self::Discover => discover(argument.at_least()?),
             Self::GetStats => {
                 let stats: &mut lnet_ioctl_lnet_stats = argument.at_least()?;
                 stats.st_cntrs = backend::core(|core| Ok(counters_to_c(core)))?;
@@ -200,6 +205,28 @@ fn ping_peer(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
     let room = NonNull::new(data.ping_buf).ok_or(Errno::Fault)?;
     let answer = ask(data.ping_id, data.op_param, data.ping_count)?;
     data.ping_count = store(&answer.ids, room, data.ping_count);
+    data.mr_info = answer.multi_rail.into();
+    Ok(())
+}
+
+/// The errno is that of the step that failed. More NIDs than there is room for are not stored, and not counted.
+fn discover(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
+    let room = NonNull::new(data.ping_buf).ok_or(Errno::Fault)?;
+    if data.ping_count == 0 {
+        return Err(Errno::Invalid);
+    }
+    let nid = Nid::from_u64(data.ping_id.nid).ok_or(Errno::Invalid)?;
+    let target = ProcessId { nid, pid: Pid(data.ping_id.pid) };
+    let ask = request::Discover { target, force: data.op_param != 0, max_nids: data.ping_count };
+    let node: &dyn Backend = &*backend::node()?;
+    let answer = match node.ask(Request::Discover(ask))? {
+        Discovered::Found { answer, .. } => answer,
+        Discovered::Failed(failure) => return Err(failure.errno),
+    };
+    let id = |nid: &Nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: answer.pid });
+    let ids: Vec<lnet_process_id> = answer.nids.iter().filter_map(id).collect();
+    data.ping_id = id(&answer.primary).ok_or(Errno::Overflow)?;
+    data.ping_count = store(&ids, room, data.ping_count);
     data.mr_info = answer.multi_rail.into();
     Ok(())
 }
@@ -261,6 +288,7 @@ mod tests {
         let cases = [
             (0xc008_6532, Ok(Command::GetNi)),
             (0xc008_653d, Ok(Command::Ping)),
+            (0xc008_654d, Ok(Command::Discover)),
             (0xc0b8_655b, Ok(Command::GetStats)),
             (0xc0b8_6563, Ok(Command::Dlc(dlc::Command::GetNumaRange))),
             (0xc0b8_6551, Ok(Command::Dlc(dlc::Command::AddRoute))),

@@ -58,7 +58,8 @@ pub unsafe extern "C" fn _lustre_lnet_show_max_intf(
     }
 }
 
-/// Sets whether peers are discovered: 0 or 1.
+/// Sets whether peers are discovered: 0 not, 1 (and what is none of these) yes, 2 only to compare what they
+/// say with what is known of them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_config_discovery(
     value: c_int,

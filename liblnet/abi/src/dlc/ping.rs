@@ -27,8 +27,9 @@ pub unsafe extern "C" fn _lustre_lnet_ping_nid(
     }
 }
 
-/// Finds out the NIDs of every node of the comma list pnid, even of those that are known already if force
-/// is not 0, and shows them under discover. Returns 0 if at least one answered.
+/// Finds out the NIDs of every node of the comma list pnid, even of those that are known already, and shows them
+/// under discover. If force is not 0 each is also told this node's NIDs, even if it has them. err_rc says which
+/// step failed at which NID. Returns 0 if at least one answered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_discover_nid(
     pnid: *mut c_char,

@@ -2,13 +2,14 @@
 
 use super::net::NetUsage;
 use crate::credit::{Credits, SharedPool};
+use crate::discovery::Record;
 use crate::message::{Message, MessagePool};
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use lnet_wire::{NetId, Nid};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 /// What is known of a peer, in the bits that the kernel's tools show (DLC sheet, appendix C).
@@ -18,10 +19,40 @@ pub struct PeerState(pub u32);
 impl PeerState {
     /// Any of its NIDs may be used in place of another.
     pub const MULTI_RAIL: Self = Self(1 << 0);
+    /// It, or this node, does not discover.
+    pub const NO_DISCOVERY: Self = Self(1 << 1);
+    /// It forwards messages.
+    pub const ROUTER_ENABLED: Self = Self(1 << 2);
     /// An operator made it.
     pub const CONFIGURED: Self = Self(1 << 3);
+    /// It has been discovered.
+    pub const DISCOVERED: Self = Self(1 << 4);
+    /// It must be looked at again; UNDISCOVERED in the design's words.
+    pub const REDISCOVER: Self = Self(1 << 5);
+    /// It is being discovered, or queued for it.
+    pub const DISCOVERING: Self = Self(1 << 6);
+    /// It has said something that has not been followed yet.
+    pub const DATA_PRESENT: Self = Self(1 << 7);
+    /// Its NIDs are believed to be known.
+    pub const NIDS_UPTODATE: Self = Self(1 << 8);
+    /// A ping is under way.
+    pub const PING_SENT: Self = Self(1 << 9);
+    /// A push is under way.
+    pub const PUSH_SENT: Self = Self(1 << 10);
+    /// The last ping failed, and that has not been dealt with.
+    pub const PING_FAILED: Self = Self(1 << 11);
+    /// The last push failed, and that has not been dealt with.
+    pub const PUSH_FAILED: Self = Self(1 << 12);
+    /// It must be pinged whatever is known; PING_REQUIRED in the design's words.
+    pub const FORCE_PING: Self = Self(1 << 13);
+    /// It must be pushed to whatever it knows.
+    pub const FORCE_PUSH: Self = Self(1 << 14);
+    /// It is to be forgotten and found anew.
+    pub const MARK_DELETION: Self = Self(1 << 18);
     /// Its primary NID stays what it is (OM-24).
     pub const LOCK_PRIMARY: Self = Self(1 << 20);
+    /// Another peer claims one of its NIDs, and both are locked.
+    pub const BAD_CONFIG: Self = Self(1 << 21);
 
     /// Whether all bits of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
@@ -35,7 +66,7 @@ impl PeerState {
     }
 }
 
-/// Another node. Never changes: a node that gains or loses a NID gets a new `Peer`.
+/// Another node. Its NIDs never change: a node that gains or loses one gets a new `Peer`.
 #[derive(Clone, Debug)]
 pub struct Peer {
     /// The NID by which upper layers know it (OM-20).
@@ -44,8 +75,8 @@ pub struct Peer {
     pub nids: Vec<Nid>,
     /// The same by nets, in the order in which the nets came.
     pub(crate) nets: Vec<PeerNet>,
-    /// What is known of it.
-    pub state: PeerState,
+    /// What is known of it, and its discovery: stays with the peer whatever NIDs come and go.
+    pub(crate) record: Arc<Record>,
     /// Peers are listed in the order in which they came: this is its place.
     pub(crate) order: u64,
 }
@@ -67,14 +98,19 @@ impl PeerNet {
 }
 
 impl Peer {
+    /// What is known of it.
+    pub fn state(&self) -> PeerState {
+        self.record.flags()
+    }
+
     /// Whether any of its NIDs may be used in place of another.
-    pub const fn is_multi_rail(&self) -> bool {
-        self.state.contains(PeerState::MULTI_RAIL)
+    pub fn is_multi_rail(&self) -> bool {
+        self.state().contains(PeerState::MULTI_RAIL)
     }
 
     /// Whether an operator made it.
-    pub const fn is_configured(&self) -> bool {
-        self.state.contains(PeerState::CONFIGURED)
+    pub fn is_configured(&self) -> bool {
+        self.state().contains(PeerState::CONFIGURED)
     }
 
     /// Its NIDs on one net, in order.
@@ -101,12 +137,16 @@ pub struct PeerNi {
     pub(super) peer: ArcSwap<Peer>,
     tx: SharedPool<Box<Message>>,
     health: AtomicU32,
+    /// Its node says that it does not work.
+    reported_down: AtomicBool,
     /// By selection rules.
     priority: AtomicU32,
     /// When it was chosen last (PS-31).
     sequence: AtomicU32,
     /// This node's NIDs that are best for it.
     preferred: ArcSwap<Preferred>,
+    /// Whether those are [`Preferred::ByRule`], so that who asks where there are no rules need not look.
+    by_rule: AtomicBool,
     spare: MessagePool,
     counters: Counters,
 }
@@ -118,9 +158,11 @@ impl PeerNi {
             peer: ArcSwap::new(peer),
             tx: SharedPool::new(credits),
             health: AtomicU32::new(MAX_HEALTH),
+            reported_down: AtomicBool::new(false),
             priority: AtomicU32::new(LOWEST_PRIORITY),
             sequence: AtomicU32::new(0),
             preferred: ArcSwap::default(),
+            by_rule: AtomicBool::new(false),
             spare: MessagePool::default(),
             counters: Counters::default(),
         }
@@ -134,6 +176,11 @@ impl PeerNi {
     /// The node that it belongs to.
     pub fn peer(&self) -> Arc<Peer> {
         self.peer.load_full()
+    }
+
+    /// The same for a short look.
+    pub(crate) fn peer_now(&self) -> Guard<Arc<Peer>> {
+        self.peer.load()
     }
 
     /// The primary NID of that node.
@@ -175,6 +222,15 @@ impl PeerNi {
         self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
     }
 
+    /// Whether its node says that it does not work.
+    pub fn is_reported_down(&self) -> bool {
+        self.reported_down.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_reported_down(&self, down: bool) {
+        self.reported_down.store(down, Ordering::Relaxed);
+    }
+
     /// What went to it and came from it.
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -204,6 +260,9 @@ impl PeerNi {
     }
 
     pub(crate) fn prefers(&self, own: Nid) -> bool {
+        if !self.by_rule.load(Ordering::Relaxed) {
+            return false;
+        }
         match &**self.preferred.load() {
             Preferred::ByRule(nids) => nids.contains(&own),
             Preferred::Nothing | Preferred::Sticky(_) => false,
@@ -211,6 +270,7 @@ impl PeerNi {
     }
 
     pub(crate) fn set_preferred(&self, preferred: Preferred) {
+        self.by_rule.store(matches!(preferred, Preferred::ByRule(_)), Ordering::Relaxed);
         self.preferred.store(Arc::new(preferred));
     }
 

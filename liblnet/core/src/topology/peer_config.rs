@@ -30,7 +30,7 @@ pub(crate) fn make(
         _ if known.is_configured() && known.is_multi_rail() != multi_rail => Err(Errno::NotPermitted),
         _ if known.is_configured() => Ok(Making::Unchanged),
         _ if is_gateway => Err(Errno::Busy),
-        _ if known.state.contains(PeerState::LOCK_PRIMARY) => {
+        _ if known.state().contains(PeerState::LOCK_PRIMARY) => {
             Err(if same { Errno::Exists } else { Errno::Already })
         }
         _ => Ok(Making::Make),
@@ -115,7 +115,7 @@ pub(crate) fn delete(
         return Err(Errno::Busy);
     }
     match nid.filter(|nid| *nid != primary) {
-        None if peer.state.contains(PeerState::LOCK_PRIMARY) && !force => Ok(Deleting::Secondaries),
+        None if peer.state().contains(PeerState::LOCK_PRIMARY) && !force => Ok(Deleting::Secondaries),
         None => Ok(Deleting::Peer),
         Some(nid) if peer.nids.contains(&nid) => Ok(Deleting::Nid(nid)),
         Some(_) if nid_is_known => Err(Errno::NoChild),
@@ -137,7 +137,8 @@ mod tests {
 
     fn peer(nids: &[u8], state: u32) -> Peer {
         let nids: Vec<Nid> = nids.iter().copied().map(nid).collect();
-        Peer { primary: nids[0], nids, nets: Vec::new(), state: PeerState(state), order: 0 }
+        let record = std::sync::Arc::new(crate::discovery::Record::new(nids[0], PeerState(state)));
+        Peer { primary: nids[0], nids, nets: Vec::new(), record, order: 0 }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Every peer NI by its NID, and the peers that they make up (OM-1).
 
 use super::peer::{Peer, PeerNet, PeerNi, PeerState};
+use crate::discovery::Record;
 use foldhash::HashMap;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 /// Tables that peer NIs are spread over, so that threads seldom meet at a lock.
 const SHARDS: usize = 16;
@@ -16,11 +17,17 @@ type Shard = HashMap<Nid, Arc<PeerNi>>;
 pub(crate) struct PeerTable {
     shards: [RwLock<Shard>; SHARDS],
     born: AtomicU64,
+    /// What was kept for peers that are forgotten: somebody may wait there.
+    buried: Mutex<Vec<Arc<Record>>>,
 }
 
 impl PeerTable {
     pub(crate) fn new() -> Self {
-        Self { shards: std::array::from_fn(|_| RwLock::new(HashMap::default())), born: AtomicU64::new(0) }
+        Self {
+            shards: std::array::from_fn(|_| RwLock::new(HashMap::default())),
+            born: AtomicU64::new(0),
+            buried: Mutex::default(),
+        }
     }
 
     /// The peer NI with this NID, if it is known.
@@ -50,35 +57,76 @@ impl PeerTable {
     /// Puts a new peer with just this NID in the place of the one that was known by it, which is forgotten.
     /// Credits in use stay in use.
     pub(crate) fn make(&self, nid: Nid, state: PeerState, credits: u32) {
-        let peer_ni = self.get_or_add(nid, credits);
-        self.forget(peer_ni.peer().nids.iter().copied().filter(|its| *its != nid));
+        let previous = self.get_or_add(nid, credits).peer();
+        self.forget(previous.nids.iter().copied().filter(|its| *its != nid));
         self.store(&self.peer(nid, state), vec![nid]);
+        self.bury(&previous);
     }
 
     /// Gives `peer` the NID `nid`, taking it from whoever has it; who had it as the primary NID is forgotten.
-    pub(crate) fn attach(&self, peer: &Peer, nid: Nid, credits: u32) {
-        let previous = self.get_or_add(nid, credits).peer();
-        let others = previous.nids.iter().copied().filter(|its| *its != nid);
-        if previous.primary == nid {
-            self.forget(others);
-        } else {
-            self.store(&previous, others.collect());
-        }
-        self.store(peer, peer.nids.iter().copied().chain([nid]).collect());
+    pub(crate) fn attach(&self, peer: &Arc<Peer>, nid: Nid, credits: u32) {
+        let nids = peer.nids.iter().copied().chain([nid]).collect();
+        self.reshape(peer, peer.primary, nids, |_| credits);
     }
 
     /// Takes from `peer` the NIDs that `go` picks, and forgets them. Without its primary NID nothing of it
     /// stays.
-    pub(crate) fn detach(&self, peer: &Peer, go: impl Fn(Nid) -> bool) {
-        let all = go(peer.primary);
-        let (gone, stay): (Vec<Nid>, Vec<Nid>) = peer.nids.iter().partition(|nid| all || go(**nid));
-        self.forget(gone.into_iter());
-        self.store(peer, stay);
+    pub(crate) fn detach(&self, peer: &Arc<Peer>, go: impl Fn(Nid) -> bool) {
+        if go(peer.primary) {
+            self.forget(peer.nids.iter().copied());
+            self.bury(peer);
+        } else {
+            let stay = peer.nids.iter().copied().filter(|nid| !go(*nid)).collect();
+            self.reshape(peer, peer.primary, stay, |_| 0);
+        }
     }
 
-    /// Overwrites what is known of `peer`.
-    pub(crate) fn set_state(&self, peer: &Peer, state: PeerState) {
-        self.store(&Peer { state, ..peer.clone() }, peer.nids.clone());
+    /// Makes `nids`, `primary` among them, the NIDs of `peer`. Those that are new to it are taken from whoever
+    /// has them, with what is under way to them; who had one as the primary NID is forgotten. A NID that nobody
+    /// has gets what `credits` says.
+    pub(crate) fn reshape(
+        &self,
+        peer: &Arc<Peer>,
+        primary: Nid,
+        nids: Vec<Nid>,
+        credits: impl Fn(Nid) -> u32,
+    ) -> Arc<Peer> {
+        for nid in nids.iter().filter(|nid| !peer.nids.contains(nid)) {
+            self.take(peer, *nid, || credits(*nid));
+        }
+        self.forget(peer.nids.iter().copied().filter(|nid| !nids.contains(nid)));
+        peer.record.with(|inner| inner.primary = Some(primary));
+        self.store(&Peer { primary, ..Peer::clone(peer) }, nids)
+    }
+
+    /// Takes `nid` from whoever has it, for `peer`.
+    fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
+        let peer_ni = Arc::clone(
+            self.write(nid)
+                .entry(nid)
+                .or_insert_with(|| Arc::new(PeerNi::new(nid, Arc::clone(peer), credits()))),
+        );
+        let previous = peer_ni.peer();
+        if Arc::ptr_eq(&previous.record, &peer.record) {
+            return;
+        }
+        let others = previous.nids.iter().copied().filter(|its| *its != nid);
+        if previous.primary == nid {
+            self.forget(others);
+            self.bury(&previous);
+        } else {
+            self.store(&previous, others.collect());
+        }
+    }
+
+    /// What was kept for peers that have been forgotten since the last call.
+    pub(crate) fn take_buried(&self) -> Vec<Arc<Record>> {
+        std::mem::take(&mut *self.buried.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn bury(&self, peer: &Peer) {
+        peer.record.with(|inner| inner.buried = true);
+        self.buried.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.record));
     }
 
     /// Forgets every NID on `net`, and the peers whose primary NID is there (OM-33).
@@ -117,11 +165,12 @@ impl PeerTable {
     /// A new peer, its NID not yet among its nets.
     fn peer(&self, primary: Nid, state: PeerState) -> Peer {
         let order = self.born.fetch_add(1, Ordering::Relaxed);
-        Peer { primary, nids: vec![primary], nets: Vec::new(), state, order }
+        let record = Arc::new(Record::new(primary, state));
+        Peer { primary, nids: vec![primary], nets: Vec::new(), record, order }
     }
 
     /// Gives `peer` just the NIDs `nids`, all of which are known.
-    fn store(&self, peer: &Peer, nids: Vec<Nid>) {
+    fn store(&self, peer: &Peer, nids: Vec<Nid>) -> Arc<Peer> {
         let peer_nis: Vec<_> = nids.iter().filter_map(|nid| self.get(*nid)).collect();
         let mut nets: Vec<PeerNet> = peer.nets.clone();
         nets.iter_mut().for_each(|net| net.nis.clear());
@@ -133,6 +182,7 @@ impl PeerTable {
         for peer_ni in peer_nis {
             peer_ni.peer.store(Arc::clone(&peer));
         }
+        peer
     }
 
     fn read(&self, nid: Nid) -> RwLockReadGuard<'_, Shard> {

@@ -141,7 +141,10 @@ impl State {
                 Some(peer) if peer.primary != primary => return Err(Errno::Exists),
                 Some(peer) if peer.multi_rail != multi_rail => return Err(Errno::NotPermitted),
                 Some(_) => {}
-                None => self.peers.push(Peer { primary, multi_rail, state: 8, nis: vec![peer_ni(primary)] }),
+                None => {
+                    let nis = vec![peer_ni(primary)];
+                    self.peers.push(Peer { primary, multi_rail, state: 8, nis, discovery: None });
+                }
             }
             return Ok(Reply::Done);
         };
@@ -224,7 +227,13 @@ impl Backend for Memory {
                 if state.owner(it.gateway).is_none() {
                     // As the node has it: no state but whether it is alive.
                     let nis = vec![PeerNi { alive: Some(true), ..peer_ni(it.gateway) }];
-                    state.peers.push(Peer { primary: it.gateway, multi_rail: false, state: 0, nis });
+                    state.peers.push(Peer {
+                        primary: it.gateway,
+                        multi_rail: false,
+                        state: 0,
+                        nis,
+                        discovery: None,
+                    });
                 }
                 state.routes.push(Route {
                     net: it.net,

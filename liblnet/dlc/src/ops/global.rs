@@ -44,10 +44,24 @@ impl Setting {
     }
 }
 
+/// The value of the setting `discovery` that has this name: `off`, `on`, or `verify`, in which peers are asked
+/// who they are and nothing is changed: what differs from what is known of them is reported (dyn-060).
+pub fn discovery_mode(word: &str) -> Option<i64> {
+    match word {
+        "off" => Some(0),
+        "on" => Some(1),
+        "verify" => Some(VERIFY),
+        _ => None,
+    }
+}
+
+const VERIFY: i64 = 2;
+
 /// Sets one. [`Rc::GENERIC`] when the node refuses the value. `lustre_lnet_config_numa_range` and the like
 /// (cfg-090).
 ///
-/// Discovery and `drop_asym_route` are on for any value but 0; a NUMA range of -1 is the largest. Response
+/// `drop_asym_route` is on for any value but 0, and so is discovery, for which 2 is a mode of its own: see
+/// [`discovery_mode`]. A NUMA range of -1 is the largest. Response
 /// tracking and the recovery limit are checked here ([`Rc::BAD_PARAM`]), all others by the node.
 pub fn config(backend: &dyn Backend, setting: Setting, value: i64, seq_no: SeqNo, report: &mut Report) -> Rc {
     let name = setting.name();
@@ -129,6 +143,7 @@ fn request_for(setting: Setting, value: i64) -> Result<Request, Rc> {
         Setting::Tunable(tunable) => match tunable {
             Tunable::ResponseTracking if !(0..=3).contains(&value) => Err(Rc::BAD_PARAM),
             Tunable::RecoveryLimit if value < 0 => Err(Rc::BAD_PARAM),
+            Tunable::Discovery if value == VERIFY => Ok(Request::SetTunable(tunable, VERIFY)),
             Tunable::Discovery | Tunable::DropAsymRoute => {
                 Ok(Request::SetTunable(tunable, i64::from(value != 0)))
             }
@@ -144,7 +159,8 @@ const fn allowed(setting: Setting) -> &'static str {
         Setting::LndTimeout => "it follows from transaction_timeout and retry_count; set those",
         Setting::Tunable(tunable) => match tunable {
             Tunable::MaxInterfaces => "it takes the number of interfaces that a peer may have",
-            Tunable::Discovery | Tunable::DropAsymRoute => "it takes 0 (off) or 1 (on)",
+            Tunable::Discovery => "it takes 0 (off), 1 (on) or 2 (verify)",
+            Tunable::DropAsymRoute => "it takes 0 (off) or 1 (on)",
             Tunable::RetryCount => {
                 "it takes 0 to transaction_timeout, and only 0 while health_sensitivity is 0"
             }
@@ -183,7 +199,8 @@ mod tests {
             (tunable(ResponseTracking), -1, None, -1),
             (tunable(RecoveryLimit), 10, Some((Request::SetTunable(RecoveryLimit, 10), done())), 0),
             (tunable(RecoveryLimit), -1, None, -1),
-            (tunable(Discovery), 2, Some((Request::SetTunable(Discovery, 1), done())), 0),
+            (tunable(Discovery), 2, Some((Request::SetTunable(Discovery, 2), done())), 0),
+            (tunable(Discovery), 3, Some((Request::SetTunable(Discovery, 1), done())), 0),
             (tunable(Discovery), -1, Some((Request::SetTunable(Discovery, 1), done())), 0),
             (tunable(DropAsymRoute), 3, Some((Request::SetTunable(DropAsymRoute, 1), done())), 0),
             (tunable(MaxInterfaces), 2, Some((Request::SetTunable(MaxInterfaces, 2), done())), 0),

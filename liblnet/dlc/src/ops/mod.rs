@@ -7,6 +7,7 @@
 //! that fails.
 
 pub mod counters;
+pub mod discovery;
 pub mod explain;
 #[cfg(test)]
 mod fake;

@@ -1,8 +1,9 @@
 //! Asking other nodes who they are.
 
+use super::discovery;
 use super::refusal::{is_down, reason};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Discover, Ping, PingAnswer, Request};
+use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, PingAnswer, Request};
 use crate::{Rc, Value};
 use lnet_wire::{Errno, Nid, Pid, ProcessId, TextError};
 
@@ -29,15 +30,33 @@ pub fn ping(
         Ok(timeout @ 1..=MAX_TIMEOUT_MS) => timeout,
         _ => MAX_TIMEOUT_MS,
     };
-    let request =
-        |target| Request::PingPeer(Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS });
-    ask_each(backend, "ping", nids, request, seq_no, report)
+    let ask = |target| {
+        let ping = Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS };
+        let answer: PingAnswer =
+            backend.ask(Request::PingPeer(ping)).map_err(|errno| cause(backend, errno, MORE_PATIENCE))?;
+        Ok(to_value(&answer))
+    };
+    ask_each("ping", nids, ask, seq_no, report)
 }
 
 /// Discovers every NID of such a list (cfg-085). `lustre_lnet_discover_nid`.
+///
+/// The report on a NID says which step failed at which of the peer's NIDs. What the peer says of itself and is
+/// not followed, because it is configured otherwise or peers are only verified, is shown under `differences`,
+/// which is not there if there are none (dyn-060).
 pub fn discover(backend: &dyn Backend, nids: &str, force: bool, seq_no: SeqNo, report: &mut Report) -> Rc {
-    let request = |target| Request::Discover(Discover { target, force, max_nids: MAX_NIDS });
-    ask_each(backend, "discover", nids, request, seq_no, report)
+    let ask = |target| match backend.ask(Request::Discover(Discover { target, force, max_nids: MAX_NIDS })) {
+        Ok(Discovered::Found { answer, differences }) => {
+            let mut shown = to_value(&answer);
+            if !differences.is_empty() {
+                shown.push("differences", discovery::differences(&differences));
+            }
+            Ok(shown)
+        }
+        Ok(Discovered::Failed(failure)) => Err(failed_step(&failure)),
+        Err(errno) => Err(cause(backend, errno, MORE_TRANSACTION_TIME)),
+    };
+    ask_each("discover", nids, ask, seq_no, report)
 }
 
 const MAX_TIMEOUT_MS: u32 = 180_000;
@@ -47,10 +66,9 @@ const MAX_NIDS: u32 = 1024;
 
 /// Asks everyone in the list, and shows under `word` who answered.
 fn ask_each(
-    backend: &dyn Backend,
     word: &str,
     nids: &str,
-    request: impl Fn(ProcessId) -> Request,
+    ask: impl Fn(ProcessId) -> Result<Value, String>,
     seq_no: SeqNo,
     report: &mut Report,
 ) -> Rc {
@@ -58,15 +76,13 @@ fn ask_each(
     let mut failures = 0;
     for text in nids.split(',').map(str::trim).filter(|text| !text.is_empty()) {
         let answer = match parse_target(text) {
-            Ok(target) => backend
-                .ask(request(target))
-                .map_err(|errno| format!("cannot {word} {text}: {}", cause(backend, errno))),
+            Ok(target) => ask(target).map_err(|cause| format!("cannot {word} {text}: {cause}")),
             Err(error) => {
                 Err(format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"))
             }
         };
         match answer {
-            Ok(answer) => answers.push(to_value(&answer)),
+            Ok(answer) => answers.push(answer),
             Err(text) => {
                 failures += 1;
                 let _ = report.end(Operation::Manage, word, seq_no, Rc::BAD_PARAM, text);
@@ -88,10 +104,29 @@ fn parse_target(text: &str) -> Result<ProcessId, TextError> {
     }
 }
 
+/// What may help where time was too short.
+const MORE_PATIENCE: &str = "is more --timeout needed?";
+const MORE_TRANSACTION_TIME: &str = "is more of 'lnetctl set transaction_timeout' needed?";
+
 /// A host may be unreachable for a net that is down, too: then the remedy for a missing node would mislead.
-fn cause(backend: &dyn Backend, errno: Errno) -> String {
+fn cause(backend: &dyn Backend, errno: Errno, more_time: &str) -> String {
     match errno {
         Errno::NetworkDown if !is_down(backend) => errno.text().to_owned(),
+        errno => why(errno, more_time),
+    }
+}
+
+/// A discovery that failed was begun: there is a node.
+fn failed_step(failure: &DiscoveryFailure) -> String {
+    let why = match failure.errno {
+        Errno::NetworkDown => failure.errno.text().to_owned(),
+        errno => why(errno, MORE_TRANSACTION_TIME),
+    };
+    format!("{}: {why}", discovery::step(failure))
+}
+
+fn why(errno: Errno, more_time: &str) -> String {
+    match errno {
         Errno::ConnectionRefused => format!("{}; LNet is not up on this net there", errno.text()),
         Errno::HostUnreachable => {
             format!(
@@ -100,7 +135,7 @@ fn cause(backend: &dyn Backend, errno: Errno) -> String {
             )
         }
         Errno::TimedOut => {
-            format!("{}; is the node up, and LNet on it, and is more --timeout needed?", errno.text())
+            format!("{}; is the node up, and LNet on it, and {more_time}", errno.text())
         }
         errno => reason(errno),
     }
@@ -119,6 +154,7 @@ mod tests {
     use super::super::fake::Fake;
     use super::*;
     use crate::request::Reply;
+    use crate::request::{Difference, DiscoveryStep};
 
     fn nid(text: &str) -> Nid {
         text.parse().unwrap()
@@ -203,9 +239,73 @@ manage:
     fn discovery_is_shown_under_its_own_key() {
         let target = ProcessId { nid: nid("10.99.0.12@tcp"), pid: Pid::LUSTRE };
         let request = Request::Discover(Discover { target, force: true, max_nids: 1024 });
-        let fake = Fake::new([(request, answer("10.99.0.12@tcp"))]);
+        let Ok(Reply::Ping(answer)) = answer("10.99.0.12@tcp") else { panic!("an answer") };
+        let found = Discovered::Found { answer, differences: Vec::new() };
+        let fake = Fake::new([(request, Ok(Reply::Discovered(found)))]);
         let mut report = Report::new();
         assert_eq!(discover(&fake, "10.99.0.12@tcp", true, SeqNo::NONE, &mut report), Rc::OK);
         assert_eq!(report.shown.to_yaml(), SHOWN.replace("ping", "discover"));
+    }
+
+    /// dyn-060.
+    #[test]
+    fn what_a_discovered_node_says_and_is_not_followed_is_shown() {
+        let request =
+            |target: &str| Discover { target: target.parse().unwrap(), force: false, max_nids: 1024 };
+        let found = Discovered::Found {
+            answer: PingAnswer {
+                primary: nid("10.99.0.12@tcp"),
+                pid: 12345,
+                multi_rail: true,
+                nids: vec![nid("10.99.0.12@tcp")],
+            },
+            differences: vec![
+                Difference::Extra(nid("10.99.1.12@tcp")),
+                Difference::Missing(nid("10.99.2.12@tcp")),
+                Difference::MultiRail(false),
+                Difference::Primary(nid("10.99.1.12@tcp")),
+                Difference::Claimed(nid("10.99.3.12@tcp")),
+            ],
+        };
+        let asked = Request::Discover(request("12345-10.99.0.12@tcp"));
+        let fake = Fake::new([(asked, Ok(Reply::Discovered(found)))]);
+        let mut report = Report::new();
+        assert_eq!(discover(&fake, "10.99.0.12@tcp", false, SeqNo::NONE, &mut report), Rc::OK);
+        let expected = "\
+discover:
+    - primary nid: 10.99.0.12@tcp
+      Multi-Rail: True
+      peer ni:
+        - nid: 10.99.0.12@tcp
+      differences:
+        - \"it has 10.99.1.12@tcp, by which it is not known\"
+        - \"it does not have 10.99.2.12@tcp, by which it is known\"
+        - \"it says that it is not multi-rail, and is known to be\"
+        - \"it says that its primary NID is 10.99.1.12@tcp\"
+        - \"it has 10.99.3.12@tcp, which is known to be another peer's\"
+";
+        assert_eq!(report.shown.to_yaml(), expected);
+    }
+
+    #[test]
+    fn a_discovery_that_failed_says_which_step_at_which_nid() {
+        use DiscoveryStep::{Ping, Push};
+        let table = [
+            (Ping, Errno::HostUnreachable, "the ping to 10.99.1.12@tcp failed: No route to host; neither"),
+            (Push, Errno::TimedOut, "the push to 10.99.1.12@tcp failed: Connection timed out; is the node"),
+            (Ping, Errno::NetworkDown, "the ping to 10.99.1.12@tcp failed: Network is down\""),
+            (Push, Errno::Io, "the push to 10.99.1.12@tcp failed: Input/output error\""),
+        ];
+        for (step, errno, expected) in table {
+            let target: ProcessId = "12345-10.99.0.12@tcp".parse().unwrap();
+            let request = Request::Discover(Discover { target, force: false, max_nids: 1024 });
+            let failure = DiscoveryFailure { step, nid: nid("10.99.1.12@tcp"), errno };
+            let fake = Fake::new([(request, Ok(Reply::Discovered(Discovered::Failed(failure))))]);
+            let mut report = Report::new();
+            assert_eq!(discover(&fake, "10.99.0.12", false, SeqNo::NONE, &mut report), Rc(-1));
+            let head = "manage:\n    - discover:\n          errno: -1\n";
+            let text = report.errors_to_yaml();
+            assert!(text.starts_with(head) && text.contains(expected), "{text}");
+        }
     }
 }

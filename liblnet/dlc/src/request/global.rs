@@ -39,7 +39,7 @@ macro_rules! tunables {
 tunables! {
     /// The most interfaces that a peer may have.
     MaxInterfaces max_interfaces,
-    /// Whether peers are discovered.
+    /// Whether peers are discovered: 0 not, 1 yes, 2 only to compare with what is known of them.
     Discovery discovery,
     /// Whether messages that came by another way than the answer would go are dropped.
     DropAsymRoute drop_asym_route,

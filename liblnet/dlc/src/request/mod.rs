@@ -4,6 +4,7 @@
 //! The same values go three ways: to a node in this process ([`Backend`]), over the control socket as JSON,
 //! and to and from the C structures of `LNetCtl`.
 
+mod discovery;
 mod explain;
 mod global;
 mod local_ni;
@@ -12,15 +13,14 @@ mod policy;
 mod route;
 mod stats;
 
+pub use discovery::{Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery};
 pub use explain::{Explain, Explanation, Passed, PassedOver};
 pub use global::{Tunable, Tunables};
 pub use local_ni::{
     AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
     SetHealth, SetHealthKind,
 };
-pub use peer::{
-    AddPeerNi, DelPeerNi, Discover, NetNotice, Peer, PeerHealth, PeerNi, Ping, PingAnswer, SetPeerState,
-};
+pub use peer::{AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, Ping, PingAnswer, SetPeerState};
 pub use policy::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};
 pub use stats::{CommCount, ElementStats, Heat, LnetStats, MessageStats};
@@ -57,7 +57,7 @@ pub enum Request {
     LnetDist(Nid),
     /// (61, 62) [`Reply::Ping`].
     PingPeer(Ping),
-    /// (77) [`Reply::Ping`].
+    /// (77) [`Reply::Discovered`].
     Discover(Discover),
     /// (81) Add a route.
     AddRoute(AddRoute),
@@ -205,8 +205,10 @@ replies! {
     Number(u32),
     /// How far a NID is.
     Distance(DistanceAnswer),
-    /// What a ping or a discovery found.
+    /// What a ping found.
     Ping(PingAnswer),
+    /// What a discovery found, or where it failed.
+    Discovered(Discovered),
     /// An interface of the node.
     LocalNi(Box<LocalNi>),
     /// A peer.

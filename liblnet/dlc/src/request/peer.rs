@@ -1,6 +1,6 @@
 //! Other nodes.
 
-use super::{ElementStats, Heat, MessageStats};
+use super::{ElementStats, Heat, MessageStats, PeerDiscovery};
 use lnet_wire::{Nid, ProcessId};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,9 @@ pub struct Peer {
     pub state: u32,
     /// Its interfaces.
     pub nis: Vec<PeerNi>,
+    /// How far its discovery is, where the node tells.
+    #[serde(default)]
+    pub discovery: Option<PeerDiscovery>,
 }
 
 /// One interface of a peer.
@@ -113,17 +116,6 @@ pub struct Ping {
     pub source: Option<Nid>,
     /// How long to wait, in milliseconds; `None`: as long as it takes.
     pub timeout_ms: Option<u32>,
-    /// Room for so many NIDs.
-    pub max_nids: u32,
-}
-
-/// Finds out a node's NIDs and remembers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Discover {
-    /// Whom.
-    pub target: ProcessId,
-    /// Even if it is known already.
-    pub force: bool,
     /// Room for so many NIDs.
     pub max_nids: u32,
 }

@@ -1,5 +1,6 @@
 //! A node as the one that carries out control requests: what `lnetctl`, the DLC calls and `LNetCtl` come to.
 
+mod discovery;
 mod explain;
 pub(crate) mod heat;
 mod local_ni;
@@ -39,8 +40,9 @@ impl Backend for Node {
                 Reply::Distance(DistanceAnswer { hops: far.hops, source: far.source, order: far.order })
             }),
             Request::PingPeer(ping) => self.control_ping(ping),
-            // Both come with discovery and with routing.
-            Request::Discover(_) | Request::NotifyRouter(_) => Err(Errno::NotSupported),
+            Request::Discover(ask) => discovery::discover(self, ask).map(Reply::Discovered),
+            // It comes with routing.
+            Request::NotifyRouter(_) => Err(Errno::NotSupported),
             Request::Explain(ask) => explain::explain(core, ask).map(Reply::Explanation),
             Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
             Request::DelRoute(which) => core.delete_routes(which.net, which.gateway).map(|()| Reply::Done),

@@ -1,6 +1,6 @@
 //! Other nodes.
 
-use super::stats;
+use super::{discovery, stats};
 use crate::node::Node;
 use lnet_core::topology::{PeerNi, PeerState};
 use lnet_core::{Core, Errno};
@@ -26,10 +26,12 @@ pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
     // Whether a gateway lives is not watched yet; until it is known to be dead it counts as alive.
     let alive = core.is_gateway(&peer).then_some(true);
+    let standing = core.discovery_of(nid);
     Ok(request::Peer {
         primary: peer.primary,
         multi_rail: peer.is_multi_rail(),
-        state: peer.state.0,
+        state: standing.as_ref().map_or(peer.state(), |standing| standing.state).0,
+        discovery: standing.as_ref().map(discovery::of_peer),
         nis: nis.iter().map(|ni| peer_ni(node, ni, alive)).collect(),
     })
 }

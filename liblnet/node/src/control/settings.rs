@@ -1,7 +1,7 @@
 //! Settings of the whole node, and health values.
 
 use lnet_core::settings::{MAX_HEALTH, Settings};
-use lnet_core::{Core, Errno};
+use lnet_core::{Core, DiscoveryMode, Errno};
 use lnet_dlc::request::{SetHealth, SetHealthKind, Tunable, Tunables};
 
 /// The kernel's deprecated tunable: accepted, without effect, and always shown as this.
@@ -18,7 +18,11 @@ pub(super) fn set(core: &Core, tunable: Tunable, value: i64) -> Result<(), Errno
     core.change_settings(|settings| match tunable {
         Tunable::MaxInterfaces => settings.set_max_interfaces(value),
         Tunable::Discovery => {
-            settings.discovery = value != 0;
+            settings.discovery = match value {
+                0 => DiscoveryMode::Off,
+                2 => DiscoveryMode::Verify,
+                _ => DiscoveryMode::On,
+            };
             Ok(())
         }
         Tunable::DropAsymRoute => {
@@ -38,7 +42,11 @@ pub(super) fn set(core: &Core, tunable: Tunable, value: i64) -> Result<(), Errno
 pub(super) fn all(settings: &Settings) -> Tunables {
     Tunables {
         max_interfaces: settings.max_interfaces,
-        discovery: settings.discovery.into(),
+        discovery: match settings.discovery {
+            DiscoveryMode::Off => 0,
+            DiscoveryMode::On => 1,
+            DiscoveryMode::Verify => 2,
+        },
         drop_asym_route: settings.drop_asym_route.into(),
         retry_count: settings.retry_count,
         transaction_timeout: settings.transaction_timeout,

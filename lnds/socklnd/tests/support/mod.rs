@@ -70,7 +70,9 @@ pub struct Node {
 impl Node {
     pub fn start(nid: Nid, config: SocklndConfig) -> Self {
         let driver = Socklnd::new(config);
-        let core = Core::new(CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)));
+        let core = Core::new(
+            CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery(),
+        );
         let (sender, events) = channel();
         let handler = move |event: &Event| {
             let _ = sender.send(*event);

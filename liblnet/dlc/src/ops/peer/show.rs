@@ -1,6 +1,7 @@
 //! Peers as they are shown (DLC sheet 2.5).
 
 use crate::ops::counters::{self, EXTRA_DETAIL};
+use crate::ops::discovery;
 use crate::ops::refusal::reason;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
@@ -18,7 +19,7 @@ use lnet_wire::{Errno, Nid};
 /// | 2 | messages by kind, health |
 /// | 3 | the state word |
 /// | 4 | what selection rules made of it |
-/// | 5 | bytes, heat, and the sums over its NIDs |
+/// | 5 | bytes, heat, and the sums over its NIDs; the state in words, and how far its discovery is |
 ///
 /// With `backup` nothing of levels 1 to 5 is.
 pub fn show(
@@ -104,6 +105,9 @@ fn to_value(backend: &dyn Backend, peer: &Peer, detail: u32, backup: bool) -> Re
         .with("Multi-Rail", if peer.multi_rail { "True" } else { "False" });
     if detail >= 3 && !backup {
         shown.push("peer state", peer.state);
+    }
+    if let Some(its) = peer.discovery.as_ref().filter(|_| detail >= EXTRA_DETAIL && !backup) {
+        shown.push("discovery", discovery::to_value(peer.state, its));
     }
     let nis = peer.nis.iter().map(|ni| match backup {
         true => Ok(Value::map().with("nid", ni.nid.to_string())),

@@ -1,7 +1,8 @@
 use super::*;
 use crate::ops::fake::Fake;
 use crate::request::{
-    AppliedUdsp, CommCount, ElementStats, Heat, MessageStats, Peer, PeerHealth, PeerNi, Reply, SetHealth,
+    AppliedUdsp, CommCount, Difference, DiscoveryFailure, DiscoveryStep, ElementStats, Heat, MessageStats,
+    Peer, PeerDiscovery, PeerHealth, PeerNi, Reply, SetHealth,
 };
 use std::cell::Cell;
 
@@ -147,7 +148,7 @@ fn peer_ni(text: &str) -> PeerNi {
 
 fn peer() -> Peer {
     let nis = vec![peer_ni("10.99.0.12@tcp"), peer_ni("10.99.1.12@tcp")];
-    Peer { primary: nid("10.99.0.12@tcp"), multi_rail: true, state: 273, nis }
+    Peer { primary: nid("10.99.0.12@tcp"), multi_rail: true, state: 273, nis, discovery: None }
 }
 
 fn shown(detail: u32, backup: bool) -> String {
@@ -228,6 +229,47 @@ peer:
         - nid: 10.99.1.12@tcp
 ";
     assert_eq!(shown(5, true), backup);
+}
+
+/// dyn-060.
+#[test]
+fn above_the_kernels_levels_the_state_is_told_in_words_and_how_far_discovery_is() {
+    let discovery = PeerDiscovery {
+        up_to_date: false,
+        node_sequence: 3,
+        peer_sequence: 7,
+        parked: 2,
+        failure: Some(DiscoveryFailure {
+            step: DiscoveryStep::Ping,
+            nid: nid("10.99.1.12@tcp"),
+            errno: Errno::HostUnreachable,
+        }),
+        differences: vec![Difference::Extra(nid("10.99.2.12@tcp"))],
+    };
+    let peer = Peer { state: 8224, nis: Vec::new(), discovery: Some(discovery), ..peer() };
+    let shown = |detail| {
+        let fake = Fake::new([(Request::GetPeerNi(peer.primary), Ok(Reply::Peer(Box::new(peer.clone()))))]);
+        let mut report = Report::new();
+        let primary = peer.primary.to_string();
+        assert_eq!(show(&fake, Some(&primary), detail, SeqNo::NONE, &mut report, false), Rc::OK);
+        report.shown.to_yaml()
+    };
+    let expected = "\
+      peer state: 8224
+      discovery:
+          flags:
+              - rediscover
+              - force-ping
+          up to date: False
+          node sequence: 3
+          peer sequence: 7
+          parked messages: 2
+          last failure: \"the ping to 10.99.1.12@tcp failed: No route to host\"
+          differences:
+              - \"it has 10.99.2.12@tcp, by which it is not known\"
+";
+    assert!(shown(5).contains(expected), "{}", shown(5));
+    assert!(!shown(4).contains("discovery"), "{}", shown(4));
 }
 
 /// dbg-065.

@@ -3,9 +3,9 @@
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
 use super::super::scalars::{number, seq_no};
-use super::super::tree::{Entry, Node};
+use super::super::tree::{Entry, Kind, Node};
 use crate::model::{Block, Item};
-use crate::ops::global::Setting;
+use crate::ops::global::{Setting, discovery_mode};
 use crate::request::Tunable;
 use crate::{Rc, SeqNo};
 use std::ops::RangeInclusive;
@@ -52,7 +52,9 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
                 // Only which settings are named matters.
                 Purpose::Show | Purpose::Del | Purpose::Exec => Some(0),
                 Purpose::Add if value.is_null() => None,
-                Purpose::Add => number(value, setting.name(), range, refused, reader),
+                Purpose::Add => {
+                    mode(setting, value).or_else(|| number(value, setting.name(), range, refused, reader))
+                }
             };
             if settings.iter().any(|(other, _)| *other == setting) {
                 reader.wrong(at, format!("{} is said twice; keep one", setting.name()));
@@ -69,6 +71,14 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
     match settings.is_empty() {
         true => Vec::new(),
         false => vec![Block::Global(Item { it: settings, at: entry.at, seq_no: item_number })],
+    }
+}
+
+/// What a word says that one setting takes in place of a number.
+fn mode(setting: Setting, node: &Node) -> Option<i64> {
+    match (setting, &node.kind) {
+        (Setting::Tunable(Tunable::Discovery), Kind::Scalar(word)) => discovery_mode(word.trim()),
+        _ => None,
     }
 }
 

@@ -55,7 +55,7 @@ fn peer_item(node: &Node, reader: &mut Reader) -> Vec<(PeerItem, SeqNo)> {
     let complete = complete_list(&mut fields, reader);
     let filter = fields.get("nid");
     let detail = count(&mut fields, "detail", i32::MAX.into(), reader);
-    fields.ignore(&["peer state"]);
+    fields.ignore(&["peer state", "discovery"]);
     fields.ignore(NI_OUTPUT);
     let at = fields.at;
     match complete {

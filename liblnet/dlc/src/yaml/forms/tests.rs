@@ -440,6 +440,14 @@ fn older_names_of_settings_are_known() {
     all_come_to(Purpose::Add, &[older], expected);
 }
 
+#[test]
+fn modes_of_discovery_have_names_and_numbers() {
+    for (said, number) in [("off", 0), ("on", 1), ("verify", 2), ("2", 2), ("false", 0)] {
+        let text = format!("global:\n    discovery: {said}\n");
+        all_come_to(Purpose::Add, &[&text], &format!("global:\n    discovery: {number}\n"));
+    }
+}
+
 const RULES: &str = "\
 udsp:
     - idx: 0

@@ -1,0 +1,237 @@
+//! Following what a peer says of itself (5.6).
+
+use super::progress::Progress;
+use super::step::Input;
+use super::{Difference, DiscoveryMode};
+use crate::core::Core;
+use crate::sync::lock;
+use crate::topology::{Peer, PeerState as Flag, Preferred};
+use lnet_wire::Nid;
+use lnet_wire::ping_info::{Features, NiStatus, PingInfo};
+use std::sync::Arc;
+
+/// What is known of who has a NID that a peer claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Nobody, or a peer that gives it up.
+    Free,
+    /// A peer that an operator has made.
+    Configured,
+    /// A peer with other NIDs whose locked primary NID it is.
+    Locked,
+    /// A peer without others whose locked primary NID it is: who gets it is locked to it (OM-28).
+    LockedAlone,
+    /// This node itself.
+    Myself,
+}
+
+/// What is to become of a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) primary: Nid,
+    /// The primary one first.
+    pub(crate) nids: Vec<Nid>,
+    /// NIDs that it says it has and does not get.
+    pub(crate) refused: Vec<(Nid, Owner)>,
+    /// Its primary NID is that of a locked peer that it takes in.
+    pub(crate) inherits_lock: bool,
+}
+
+/// What a peer with `nids`, the primary one first, becomes when it says that it has the NIDs `said`, the primary
+/// one first (OM-24, OM-28, OM-30). `keeps_primary`: that is locked.
+pub(crate) fn plan(nids: &[Nid], keeps_primary: bool, said: &[Nid], owner: impl Fn(Nid) -> Owner) -> Plan {
+    let mut refused = Vec::new();
+    let mut locked = None;
+    let mut gets = Vec::with_capacity(said.len());
+    for nid in said {
+        match if nids.contains(nid) { Owner::Free } else { owner(*nid) } {
+            Owner::Free => gets.push(*nid),
+            Owner::LockedAlone => {
+                locked = locked.or(Some(*nid));
+                gets.push(*nid);
+            }
+            refusal => refused.push((*nid, refusal)),
+        }
+    }
+    let known = nids.first().copied().filter(|_| keeps_primary);
+    let inherits_lock = known.is_none() && locked.is_some();
+    let mut all: Vec<Nid> = Vec::with_capacity(said.len() + 1);
+    for nid in known.or(locked).into_iter().chain(gets) {
+        if !all.contains(&nid) {
+            all.push(nid);
+        }
+    }
+    // Nothing that it may have: it stays what it was.
+    if all.is_empty() {
+        all.extend_from_slice(nids);
+    }
+    Plan { primary: all.first().copied().unwrap_or(Nid::LOOPBACK), nids: all, refused, inherits_lock }
+}
+
+/// How what a peer says differs from what is known of it (dyn-060).
+pub(crate) fn differences(
+    nids: &[Nid],
+    progress: &Progress,
+    says_multi_rail: bool,
+    said: &[Nid],
+    is_anothers: impl Fn(Nid) -> bool,
+) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let multi_rail = progress.has(Flag::MULTI_RAIL);
+    found.extend((multi_rail != says_multi_rail).then_some(Difference::MultiRail(says_multi_rail)));
+    let primary = said.first().copied().filter(|primary| nids.first() != Some(primary));
+    found.extend(primary.map(Difference::Primary));
+    for nid in said.iter().filter(|nid| !nids.contains(nid)) {
+        found.push(if is_anothers(*nid) { Difference::Claimed(*nid) } else { Difference::Extra(*nid) });
+    }
+    found.extend(nids.iter().filter(|nid| !said.contains(nid)).copied().map(Difference::Missing));
+    found
+}
+
+impl Core {
+    /// Follows what `peer` said.
+    pub(crate) fn merge(&self, peer: &Arc<Peer>, info: PingInfo) {
+        let _configuration = lock(&self.configuration);
+        let Some(peer) = self.peer_of(&peer.record) else { return };
+        if self.is_ending() {
+            return;
+        }
+        let here = self.discovery.here();
+        let most = self.settings().max_interfaces as usize;
+        let said: Vec<Nid> = info.entries.iter().take(most).map(|entry| entry.nid).collect();
+        self.note_statuses(&peer, &info);
+        let disabled = peer.record.with(|inner| inner.progress.is_disabled(&here));
+        let says_multi_rail = info.features.contains(Features::MULTI_RAIL);
+        let only_compare = here.mode == DiscoveryMode::Verify || peer.is_configured();
+        if here.discovers() && only_compare && !said.is_empty() {
+            self.compare(&peer, says_multi_rail, &said);
+        } else if !disabled && let Some(first) = said.first() {
+            self.follow(&peer, &said, self.heir(&peer, *first), info.sequence);
+        }
+        self.tell(&peer.record, Input::Merged);
+    }
+
+    /// The peer that the one who says that `first` is its primary NID is already known as, if that is another one.
+    fn heir(&self, peer: &Peer, first: Nid) -> Option<Arc<Peer>> {
+        let known = self.peers.get(first)?.peer();
+        let is_other = !Arc::ptr_eq(&known.record, &peer.record);
+        let may_grow = !known.is_configured() && known.primary == first;
+        (is_other && may_grow && !peer.state().contains(Flag::LOCK_PRIMARY)).then_some(known)
+    }
+
+    /// Gives a peer the NIDs that it says it has. If it is known twice, the one that is known by the right primary
+    /// NID takes over.
+    fn follow(&self, peer: &Arc<Peer>, said: &[Nid], heir: Option<Arc<Peer>>, sequence: u32) {
+        if let Some(heir) = &heir {
+            let between = peer.record.with(|inner| inner.progress.between);
+            heir.record.with(|inner| inner.progress.inherit(between, sequence));
+        }
+        let grows = heir.as_ref().unwrap_or(peer);
+        let keeps_primary = grows.state().contains(Flag::LOCK_PRIMARY);
+        let plan = plan(&grows.nids, keeps_primary, said, |nid| self.owner(nid, grows, peer));
+        for (nid, owner) in &plan.refused {
+            log::error!("{} says that it has {nid}, {}: it does not get it", grows.primary, owner.words());
+        }
+        let mark = plan.marks();
+        grows.record.with(|inner| inner.progress.set(mark));
+        let grown = if plan.nids == grows.nids {
+            Arc::clone(grows)
+        } else {
+            log::debug!("{} has {} NIDs now", plan.primary, plan.nids.len());
+            self.peers.reshape(grows, plan.primary, plan.nids, |nid| self.peer_credits(nid))
+        };
+        self.freshen(&grown);
+        if heir.is_some() {
+            self.tell(&grown.record, Input::Wanted);
+        }
+    }
+
+    /// Who has `nid`, which `grows` is to get from what `peer` said.
+    fn owner(&self, nid: Nid, grows: &Peer, peer: &Peer) -> Owner {
+        let is_mine = |nid: Nid| self.with_nets(|nets| nets.ni(nid).is_some());
+        if is_mine(nid) && !is_mine(grows.primary) {
+            return Owner::Myself;
+        }
+        let Some(known) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else { return Owner::Free };
+        let locked = known.state().contains(Flag::LOCK_PRIMARY) && known.primary == nid;
+        match known {
+            known if Arc::ptr_eq(&known.record, &peer.record) => Owner::Free,
+            known if known.is_configured() => Owner::Configured,
+            known if locked && known.nids.len() > 1 => {
+                known.record.with(|inner| inner.progress.set(Flag::BAD_CONFIG));
+                Owner::Locked
+            }
+            _ if locked => Owner::LockedAlone,
+            _ => Owner::Free,
+        }
+    }
+
+    /// What is new on a multi-rail peer sticks to no interface (OM-23) and is under the rules.
+    fn freshen(&self, peer: &Peer) {
+        for peer_ni in peer.nids.iter().filter_map(|nid| self.peers.get(*nid)) {
+            if matches!(*peer_ni.preferred(), Preferred::Sticky(_)) {
+                peer_ni.set_preferred(Preferred::Nothing);
+            }
+            if self.has_rules() {
+                self.apply_rules_to(&peer_ni);
+            }
+        }
+    }
+
+    /// Notes which of a peer's interfaces it says do not work.
+    fn note_statuses(&self, peer: &Peer, info: &PingInfo) {
+        for entry in info.entries.iter().filter(|entry| peer.nids.contains(&entry.nid)) {
+            if let Some(peer_ni) = self.peers.get(entry.nid) {
+                peer_ni.set_reported_down(entry.status == NiStatus::Down);
+            }
+        }
+    }
+
+    /// Changes nothing: what differs is reported, once as long as it stays so.
+    fn compare(&self, peer: &Peer, says_multi_rail: bool, said: &[Nid]) {
+        let is_anothers = |nid: Nid| self.peers.get(nid).is_some();
+        let is_new = peer.record.with(|inner| {
+            let found = differences(&peer.nids, &inner.progress, says_multi_rail, said, is_anothers);
+            let is_new = inner.differences != found;
+            inner.differences.clone_from(&found);
+            is_new.then_some(found)
+        });
+        for difference in is_new.unwrap_or_default() {
+            log::warn!("{}: {difference}; nothing is changed", peer.primary);
+        }
+    }
+}
+
+impl Plan {
+    /// What the flags of the peer get.
+    fn marks(&self) -> Flag {
+        let locked = if self.inherits_lock { Flag::LOCK_PRIMARY } else { Flag::default() };
+        let refused = self.refused.iter().any(|(_, owner)| *owner == Owner::Locked);
+        locked.and(if refused { Flag::BAD_CONFIG } else { Flag::default() })
+    }
+}
+
+impl Owner {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Free | Self::LockedAlone => "which nobody else has",
+            Self::Configured => "which an operator gave to another peer",
+            Self::Locked => "which is the locked primary NID of another peer",
+            Self::Myself => "which is this node's own",
+        }
+    }
+}
+
+impl Progress {
+    /// A peer that was known twice goes on as this one.
+    fn inherit(&mut self, between: Option<(Nid, Nid)>, sequence: u32) {
+        self.set(Flag::MULTI_RAIL.and(Flag::NIDS_UPTODATE));
+        self.clear(Flag::NO_DISCOVERY.and(Flag::FORCE_PING).and(Flag::PING_FAILED));
+        self.peer_sequence = sequence;
+        self.between = self.between.or(between);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+#[path = "merge_tests.rs"]
+mod tests;

@@ -1,0 +1,66 @@
+use super::*;
+use lnet_wire::{NetId, NetType};
+
+fn nid(address: u8) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, 0), address.into())
+}
+
+fn nids(addresses: &[u8]) -> Vec<Nid> {
+    addresses.iter().copied().map(nid).collect()
+}
+
+/// 50 is configured for another, 60 locked with others, 70 locked alone, 80 this node's.
+fn owner(of: Nid) -> Owner {
+    match of {
+        of if of == nid(50) => Owner::Configured,
+        of if of == nid(60) => Owner::Locked,
+        of if of == nid(70) => Owner::LockedAlone,
+        of if of == nid(80) => Owner::Myself,
+        _ => Owner::Free,
+    }
+}
+
+#[test]
+fn a_peer_becomes_what_it_says_as_far_as_it_may() {
+    type Row<'a> = (&'a str, &'a [u8], bool, &'a [u8], &'a [u8], &'a [u8], bool);
+    let table: [Row<'_>; 10] = [
+        ("it grows", &[1], false, &[1, 2], &[1, 2], &[], false),
+        ("it shrinks", &[1, 2, 3], false, &[1, 3], &[1, 3], &[], false),
+        ("it is renamed", &[1, 2], false, &[3, 1, 2], &[3, 1, 2], &[], false),
+        ("its primary NID goes", &[1, 2], false, &[2], &[2], &[], false),
+        ("a locked primary NID stays first", &[1], true, &[2, 1], &[1, 2], &[], false),
+        ("a locked primary NID stays though it is not said", &[1], true, &[2], &[1, 2], &[], false),
+        ("others keep what they may keep", &[1], false, &[1, 50, 60, 80], &[1], &[50, 60, 80], false),
+        ("a locked peer of one NID is taken in with its lock", &[1], false, &[1, 70], &[70, 1], &[], true),
+        ("a locked peer takes it in and stays locked to its own", &[1], true, &[1, 70], &[1, 70], &[], false),
+        ("without any NID that it may have it stays", &[1, 2], false, &[50, 80], &[1, 2], &[50, 80], false),
+    ];
+    for (name, is, locked, says, becomes, refused, inherits) in table {
+        let plan = plan(&nids(is), locked, &nids(says), owner);
+        assert_eq!(plan.nids, nids(becomes), "{name}");
+        assert_eq!(plan.primary, nid(becomes[0]), "{name}");
+        assert_eq!(plan.refused.iter().map(|(nid, _)| *nid).collect::<Vec<_>>(), nids(refused), "{name}");
+        assert_eq!(plan.inherits_lock, inherits, "{name}");
+    }
+}
+
+#[test]
+fn a_nid_said_twice_is_there_once() {
+    assert_eq!(plan(&nids(&[1]), false, &nids(&[1, 2, 2, 1]), owner).nids, nids(&[1, 2]));
+}
+
+#[test]
+fn what_differs_is_found_and_named() {
+    let progress = Progress { flags: Flag::MULTI_RAIL, ..Progress::default() };
+    let found = differences(&nids(&[1, 2]), &progress, false, &nids(&[3, 1, 50]), |its| its == nid(50));
+    let expected = [
+        Difference::MultiRail(false),
+        Difference::Primary(nid(3)),
+        Difference::Extra(nid(3)),
+        Difference::Claimed(nid(50)),
+        Difference::Missing(nid(2)),
+    ];
+    assert_eq!(found, expected);
+    let same = differences(&nids(&[1, 2]), &progress, true, &nids(&[1, 2]), |_| false);
+    assert_eq!(same, []);
+}

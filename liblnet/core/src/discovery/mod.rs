@@ -1,0 +1,283 @@
+//! Who a peer is: finding out which NIDs a node has, and telling it which this one has (behaviour sheet 5).
+
+mod gate;
+mod merge;
+mod progress;
+mod push_target;
+mod queue;
+mod record;
+mod requests;
+mod run;
+mod step;
+mod trigger;
+
+use crate::core::Core;
+use crate::event::in_handler;
+use crate::memory::EqHandle;
+use crate::settings::Settings;
+use crate::sync::{Condvar, Mutex, lock};
+use crate::topology::PeerState;
+use arc_swap::ArcSwap;
+use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
+use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
+use progress::Here;
+use push_target::PushTarget;
+use queue::Queue;
+pub(crate) use record::Record;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use step::Input;
+
+/// Whether and how this node discovers (5.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DiscoveryMode {
+    /// Peers are what they are configured to be, or what their one NID says.
+    Off,
+    /// Peers are asked for their NIDs before they are used, and told this node's.
+    #[default]
+    On,
+    /// As [`DiscoveryMode::On`], but what is found is only compared with what is known; differences are
+    /// reported.
+    Verify,
+}
+
+/// What a node does to discover another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Asking it for its NIDs.
+    Ping,
+    /// Telling it this node's.
+    Push,
+}
+
+/// Why a discovery did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the {step} to {nid} failed: {}", errno.text())]
+pub struct Failure {
+    /// What was being done.
+    pub step: Step,
+    /// To which NID.
+    pub nid: Nid,
+    /// How it failed.
+    pub errno: Errno,
+}
+
+/// How what a peer says of itself differs from what is known of it (dyn-060).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// It has a NID that it is not known by.
+    Extra(Nid),
+    /// It does not have a NID that it is known by.
+    Missing(Nid),
+    /// It says that it is multi-rail (or not), and is known not to be (or to be).
+    MultiRail(bool),
+    /// Its primary NID is another.
+    Primary(Nid),
+    /// It has a NID that is known to be another peer's.
+    Claimed(Nid),
+}
+
+/// How far the discovery of a peer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The bits that the kernel's tools show.
+    pub state: PeerState,
+    /// Whether messages go to it without waiting (DI-11).
+    pub up_to_date: bool,
+    /// The latest of this node's configurations that it is known to have received; 0: none.
+    pub node_sequence: u32,
+    /// The latest of its configurations that was received; 0: none.
+    pub peer_sequence: u32,
+    /// Requests that wait for the discovery.
+    pub parked: usize,
+    /// Why the last discovery failed, if it did.
+    pub failure: Option<Failure>,
+    /// What was found and not followed: by the last discovery of a configured peer, or in
+    /// [`DiscoveryMode::Verify`].
+    pub differences: Vec<Difference>,
+}
+
+/// The discovery of a node's peers.
+#[derive(Debug, Default)]
+pub(crate) struct Discovery {
+    /// [`Here`] in one word, read on the way of every message.
+    here: AtomicU64,
+    /// Bytes of the largest answer that is believed.
+    most_room: AtomicU32,
+    /// What pings are answered with, and what is pushed.
+    block: ArcSwap<Block>,
+    pub(crate) queue: Mutex<Queue>,
+    queue_filled: Condvar,
+    pub(crate) push_target: Mutex<PushTarget>,
+    /// Held by the thread that is in [`Core::run_discovery`].
+    pub(crate) running: Mutex<()>,
+    /// Counts discoveries that have ended.
+    finished: Mutex<u64>,
+    one_finished: Condvar,
+    pub(crate) eq: OnceLock<EqHandle>,
+}
+
+/// What this node says of itself.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    pub(crate) sequence: u32,
+    pub(crate) bytes: Box<[u8]>,
+}
+
+impl Core {
+    /// Has the peer with this NID examined, whatever is known of it: pinged, and pushed to if it is
+    /// multi-rail (DI-35). With `force` it is pushed to even if it has everything. Returns at once.
+    /// [`Errno::Shutdown`] when the node is ending, [`Errno::Invalid`] for the loopback.
+    pub fn discover(&self, nid: Nid, force: bool) -> Result<(), Errno> {
+        if self.is_ending() {
+            return Err(Errno::Shutdown);
+        }
+        if nid.is_loopback() {
+            return Err(Errno::Invalid);
+        }
+        let record = Arc::clone(&self.peer_ni(nid).peer().record);
+        record.with(|inner| inner.failure = None);
+        self.tell(&record, Input::Examine { force });
+        Ok(())
+    }
+
+    /// Waits until the discovery of the peer with this NID has ended, at most so long: [`Errno::TimedOut`]. Not
+    /// from an event handler ([`Errno::Busy`]).
+    pub fn wait_discovered(&self, nid: Nid, timeout: Duration) -> Result<(), Failure> {
+        let failure = |errno| Failure { step: Step::Ping, nid, errno };
+        if in_handler() {
+            return Err(failure(Errno::Busy));
+        }
+        let give_up = Instant::now() + timeout;
+        let mut finished = lock(&self.discovery.finished);
+        loop {
+            if self.is_ending() {
+                return Err(failure(Errno::Shutdown));
+            }
+            // Looked up again each time: the NID may have become another peer's meanwhile (DI-34).
+            let Some(peer) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else { return Ok(()) };
+            if !peer.state().contains(PeerState::DISCOVERING) {
+                return peer.record.with(|inner| inner.failure).map_or(Ok(()), Err);
+            }
+            let left = give_up.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(failure(Errno::TimedOut));
+            }
+            let waited = self.discovery.one_finished.wait_timeout(finished, left);
+            (finished, _) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+
+    /// How far the discovery of the peer with this NID is; `None` for a NID that is not known.
+    pub fn discovery_of(&self, nid: Nid) -> Option<Standing> {
+        let peer = self.peers.get(nid)?.peer();
+        let here = self.discovery.here();
+        Some(peer.record.with(|inner| Standing {
+            state: inner.progress.flags,
+            up_to_date: inner.progress.is_up_to_date(&here),
+            node_sequence: inner.progress.node_sequence,
+            peer_sequence: inner.progress.peer_sequence,
+            parked: inner.parked.len(),
+            failure: inner.failure,
+            differences: inner.differences.clone(),
+        }))
+    }
+
+    /// Counts this node's configurations: what peers confirm in [`Standing::node_sequence`].
+    pub fn node_sequence(&self) -> u32 {
+        self.discovery.here().sequence
+    }
+
+    /// Waits until there is something for [`Core::run_discovery`] to do, or the node ends, at most so long.
+    pub fn wait_for_discovery(&self, timeout: Option<Duration>) {
+        let queue = lock(&self.discovery.queue);
+        let nothing = |queue: &mut Queue| !queue.woken && !self.is_ending();
+        match timeout {
+            Some(timeout) => drop(self.discovery.queue_filled.wait_timeout_while(queue, timeout, nothing)),
+            None => drop(self.discovery.queue_filled.wait_while(queue, nothing)),
+        }
+    }
+}
+
+impl Discovery {
+    /// This node as it is now.
+    pub(crate) fn here(&self) -> Here {
+        let word = self.here.load(Ordering::Acquire);
+        Here {
+            mode: match (word >> 32) & 3 {
+                1 => DiscoveryMode::On,
+                2 => DiscoveryMode::Verify,
+                _ => DiscoveryMode::Off,
+            },
+            first_ping: word >> 34 & 1 == 1,
+            sequence: word as u32,
+            most_room: self.most_room.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Notes what has changed of it; under the lock of the configuration.
+    pub(crate) fn set_here(&self, settings: &Settings, sequence: u32) {
+        let mode = match settings.discovery {
+            DiscoveryMode::Off => 0,
+            DiscoveryMode::On => 1,
+            DiscoveryMode::Verify => 2,
+        };
+        let word = u64::from(settings.first_ping) << 34 | mode << 32 | u64::from(sequence);
+        let most = (settings.max_interfaces as usize).saturating_mul(PING_ENTRY_LEN + PING_LONG_ENTRY_LEN);
+        let most_room = u32::try_from(PING_HEADER_LEN + most).unwrap_or(u32::MAX).min(MAX_PAYLOAD);
+        self.most_room.store(most_room, Ordering::Relaxed);
+        self.here.store(word, Ordering::Release);
+    }
+
+    pub(crate) fn block(&self) -> Arc<Block> {
+        self.block.load_full()
+    }
+
+    pub(crate) fn set_block(&self, block: Arc<Block>) {
+        self.block.store(block);
+    }
+
+    pub(crate) fn push(&self, record: Arc<Record>, urgent: bool) {
+        lock(&self.queue).push(record, urgent);
+        self.queue_filled.notify_all();
+    }
+
+    /// Has the thread look.
+    pub(crate) fn wake(&self) {
+        lock(&self.queue).woken = true;
+        self.queue_filled.notify_all();
+    }
+
+    pub(crate) fn begin_run(&self) {
+        lock(&self.queue).woken = false;
+    }
+
+    /// Tells who waits in [`Core::wait_discovered`].
+    pub(crate) fn tell_finished(&self) {
+        *lock(&self.finished) += 1;
+        self.one_finished.notify_all();
+    }
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ping => "ping",
+            Self::Push => "push",
+        })
+    }
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Extra(nid) => write!(f, "it has {nid} as well"),
+            Self::Missing(nid) => write!(f, "it does not have {nid}"),
+            Self::MultiRail(true) => f.write_str("it says that it is multi-rail"),
+            Self::MultiRail(false) => f.write_str("it says that it is not multi-rail"),
+            Self::Primary(nid) => write!(f, "its primary NID is {nid}"),
+            Self::Claimed(nid) => write!(f, "it says that it has {nid}, which is another peer's"),
+        }
+    }
+}

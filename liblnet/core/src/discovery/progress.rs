@@ -1,0 +1,122 @@
+//! What is known of the discovery of one peer, and what follows from it.
+
+use super::{DiscoveryMode, Step};
+use crate::topology::PeerState;
+use lnet_wire::ping_info::{PingInfo, ping_buffer_len};
+use lnet_wire::{Errno, Nid};
+
+/// This node, as far as the discovery of a peer depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Here {
+    pub(crate) mode: DiscoveryMode,
+    /// Whether peers are pinged before their first use even if nothing is discovered.
+    pub(crate) first_ping: bool,
+    /// Counts this node's configurations.
+    pub(crate) sequence: u32,
+    /// Bytes of the largest answer that is believed.
+    pub(crate) most_room: u32,
+}
+
+impl Here {
+    pub(crate) const fn discovers(&self) -> bool {
+        !matches!(self.mode, DiscoveryMode::Off)
+    }
+}
+
+/// How far the discovery of one peer is: what [`super::step::step`] works on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) flags: PeerState,
+    /// The latest of this node's configurations that the peer has confirmed.
+    pub(crate) node_sequence: u32,
+    /// The latest of its configurations that it has told.
+    pub(crate) peer_sequence: u32,
+    /// What it said and has not been followed yet ([`PeerState::DATA_PRESENT`]).
+    pub(crate) data: Option<Box<PingInfo>>,
+    /// Bytes that its answers need, as far as is known; 0: what is usual.
+    pub(crate) room: u32,
+    /// This node's NID and the peer's between which the last ping went.
+    pub(crate) between: Option<(Nid, Nid)>,
+    /// What failed last and has not been dealt with.
+    pub(crate) failed: Option<(Step, Errno)>,
+    /// Answers in a row that were of no use.
+    pub(crate) strikes: u8,
+}
+
+impl PeerState {
+    pub(crate) const fn has_any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+impl Progress {
+    pub(crate) const fn has(&self, flag: PeerState) -> bool {
+        self.flags.contains(flag)
+    }
+
+    pub(crate) const fn set(&mut self, flags: PeerState) {
+        self.flags = self.flags.and(flags);
+    }
+
+    pub(crate) const fn clear(&mut self, flags: PeerState) {
+        self.flags = self.flags.without(flags);
+    }
+
+    /// Whether neither side is to learn anything from the other (DI-12).
+    pub(crate) const fn is_disabled(&self, here: &Here) -> bool {
+        !here.discovers() || !self.has(PeerState::MULTI_RAIL) || self.has(PeerState::NO_DISCOVERY)
+    }
+
+    /// Bytes that its answer is given.
+    pub(crate) const fn room_to_ask_for(&self) -> u32 {
+        if self.room > USUAL_ROOM { self.room } else { USUAL_ROOM }
+    }
+
+    /// Whether it has to be asked.
+    pub(crate) const fn needs_ping(&self) -> bool {
+        !self.has(PeerState::PING_SENT)
+            && (self.has(PeerState::FORCE_PING) || !self.has(PeerState::NIDS_UPTODATE))
+    }
+
+    /// Whether it has to be told (DI-10).
+    pub(crate) const fn needs_push(&self, here: &Here) -> bool {
+        !self.has(PeerState::PUSH_SENT) && wants_push(self.flags, self.node_sequence, here)
+    }
+
+    /// Whether messages go to it without waiting (DI-11).
+    pub(crate) const fn is_up_to_date(&self, here: &Here) -> bool {
+        is_up_to_date(self.flags, self.node_sequence, here)
+    }
+}
+
+/// For sixteen interfaces (`LNET_INTERFACES_MIN`).
+pub(crate) const USUAL_ROOM: u32 = ping_buffer_len(16) as u32;
+
+const UNSETTLED: PeerState = PeerState::DISCOVERING
+    .and(PeerState::FORCE_PING)
+    .and(PeerState::FORCE_PUSH)
+    .and(PeerState::REDISCOVER)
+    .and(PeerState::MARK_DELETION);
+
+/// [`Progress::is_up_to_date`] of these parts.
+pub(crate) const fn is_up_to_date(flags: PeerState, node_sequence: u32, here: &Here) -> bool {
+    !flags.has_any(UNSETTLED)
+        && flags.contains(PeerState::DISCOVERED.and(PeerState::NIDS_UPTODATE))
+        && !wants_push(flags, node_sequence, here)
+}
+
+const fn wants_push(flags: PeerState, node_sequence: u32, here: &Here) -> bool {
+    flags.contains(PeerState::MULTI_RAIL)
+        && !flags.contains(PeerState::MARK_DELETION)
+        && (flags.contains(PeerState::FORCE_PUSH)
+            // Not "is lower": the count wraps.
+            || !flags.contains(PeerState::NO_DISCOVERY) && here.discovers() && node_sequence != here.sequence)
+}

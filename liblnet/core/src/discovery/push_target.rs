@@ -1,0 +1,97 @@
+//! Where pushes of other nodes go. Each place takes one; the thread posts it again. While none is there pushes
+//! wait, since the reserved portal is lazy (5.1).
+
+use super::progress::USUAL_ROOM;
+use super::requests::{Room, room};
+use super::step::Input;
+use crate::core::Core;
+use crate::event::Event;
+use crate::memory::{MdMemory, MdOptions, MdSpec};
+use crate::portal::{InsertPosition, MatchId};
+use crate::sync::lock;
+use lnet_wire::{Errno, PING_MATCH_BITS, RESERVED_PORTAL};
+use std::sync::Arc;
+
+/// Pushes that may arrive before the thread has to look.
+const PLACES: usize = 4;
+
+/// The places, by their numbers.
+#[derive(Debug)]
+pub(crate) struct PushTarget {
+    places: [Option<Room>; PLACES],
+    /// Bytes of each: as many as any push had.
+    room: u32,
+}
+
+impl Default for PushTarget {
+    fn default() -> Self {
+        Self { places: Default::default(), room: USUAL_ROOM }
+    }
+}
+
+impl Core {
+    /// Posts the places that are free. A failure is logged, and tried again next time.
+    pub(crate) fn post_push_targets(&self) {
+        for place in 0..PLACES {
+            let room = {
+                let target = &mut *lock(&self.discovery.push_target);
+                let room = room(target.room as usize);
+                match &mut target.places[place] {
+                    Some(_) => continue,
+                    free => Arc::clone(free.insert(room)),
+                }
+            };
+            if let Err(errno) = self.post_push_target(place, &room) {
+                lock(&self.discovery.push_target).places[place] = None;
+                log::error!("other nodes' interfaces are not taken: {errno}");
+                return;
+            }
+        }
+    }
+
+    fn post_push_target(&self, place: usize, room: &Room) -> Result<(), Errno> {
+        let (start, length) = (room.as_ptr() as usize, room.len() as u32);
+        let spec = MdSpec {
+            start,
+            length,
+            threshold: 1,
+            max_size: 0,
+            options: MdOptions(MdOptions::OP_PUT.0 | MdOptions::TRUNCATE.0),
+            user_ptr: place,
+            eq: Some(self.discovery_eq()?),
+        };
+        let me =
+            self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::After)?;
+        let memory = MdMemory::contiguous(start, length);
+        self.attach_owned(me, spec, memory, true, Some(Arc::new(Arc::clone(room))), &mut |_| ())
+            .map(drop)
+            .inspect_err(|_| {
+                let _ = self.me_unlink(me);
+            })
+    }
+
+    /// A push is in its place, or will never be.
+    pub(crate) fn push_arrived(&self, place: usize, event: &Event, status: Result<(), Errno>) {
+        let room = lock(&self.discovery.push_target).places.get_mut(place).and_then(Option::take);
+        let peer_ni = event.source.nid.and_then(|nid| self.peers.get(nid));
+        if let (Some(room), Some(peer_ni)) = (room, peer_ni) {
+            let heard = status.ok().and_then(|()| self.decode(&room, event.mlength, peer_ni.nid()));
+            let input = match heard {
+                Some(heard) => {
+                    self.grow_push_target(heard.claimed_len);
+                    Input::Pushed(Box::new(heard))
+                }
+                None => Input::BadPush,
+            };
+            self.tell(&peer_ni.peer().record, input);
+        }
+        self.discovery.wake();
+    }
+
+    /// From now on places have room for so much, as far as that is believed.
+    pub(crate) fn grow_push_target(&self, len: usize) {
+        let most = self.discovery.here().most_room;
+        let target = &mut *lock(&self.discovery.push_target);
+        target.room = target.room.max(u32::try_from(len).unwrap_or(u32::MAX).min(most));
+    }
+}

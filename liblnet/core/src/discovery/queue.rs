@@ -1,0 +1,114 @@
+//! Peers whose turn is to come, and requests that are under way to others.
+
+use super::Step;
+use super::record::Record;
+use super::requests::Room;
+use crate::memory::MdHandle;
+use crate::time::Time;
+use lnet_wire::Nid;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Requests of the last moment that may be under way before peers for which nothing waits have to: they must
+/// not take the credits of the messages that applications send.
+const MOST_RECENT: usize = 64;
+/// How long ago that is.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// A ping or push that has no end yet.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) record: Arc<Record>,
+    pub(crate) step: Step,
+    pub(crate) nid: Nid,
+    pub(crate) at: Time,
+    /// Where the answer to a ping goes.
+    pub(crate) room: Option<Room>,
+    /// The configuration that a push tells of.
+    pub(crate) sequence: u32,
+    /// Once it has one.
+    pub(crate) md: Option<MdHandle>,
+}
+
+/// What discovery has to do.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    /// For these something waits.
+    urgent: VecDeque<Arc<Record>>,
+    others: VecDeque<Arc<Record>>,
+    /// In the order in which they were sent.
+    sent: BTreeMap<usize, Sent>,
+    last_id: usize,
+    /// MDs of requests that have failed.
+    pub(crate) stale: Vec<MdHandle>,
+    /// What pings are answered with is to be made anew.
+    pub(crate) republish: bool,
+    /// Something has been put here since the thread looked.
+    pub(crate) woken: bool,
+}
+
+impl Queue {
+    /// A peer may be there twice; whoever takes it out looks whether it still is to come.
+    pub(crate) fn push(&mut self, record: Arc<Record>, urgent: bool) {
+        if urgent {
+            self.urgent.push_back(record)
+        } else {
+            self.others.push_back(record)
+        }
+        self.woken = true;
+    }
+
+    /// The next peer.
+    pub(crate) fn pop(&mut self, now: Time) -> Option<Arc<Record>> {
+        self.urgent.pop_front().or_else(|| self.may_send(now).then(|| self.others.pop_front()).flatten())
+    }
+
+    /// Notes a request that is about to be sent: its number.
+    pub(crate) fn sent(&mut self, sent: Sent) -> usize {
+        self.last_id += 1;
+        self.sent.insert(self.last_id, sent);
+        self.last_id
+    }
+
+    pub(crate) fn has_md(&mut self, id: usize, md: MdHandle) {
+        if let Some(sent) = self.sent.get_mut(&id) {
+            sent.md = Some(md);
+        }
+    }
+
+    /// Takes out a request that has come to its end.
+    pub(crate) fn ended(&mut self, id: usize) -> Option<Sent> {
+        self.woken = true;
+        self.sent.remove(&id)
+    }
+
+    /// Takes out the requests of a peer that is gone.
+    pub(crate) fn ended_of(&mut self, record: &Arc<Record>) -> Vec<Sent> {
+        self.sent.extract_if(.., |_, sent| Arc::ptr_eq(&sent.record, record)).map(|(_, sent)| sent).collect()
+    }
+
+    /// Takes out the oldest request if it is older than `timeout`.
+    pub(crate) fn expired(&mut self, now: Time, timeout: Duration) -> Option<Sent> {
+        let oldest = self.sent.first_entry()?;
+        (oldest.get().at + timeout <= now).then(|| oldest.remove())
+    }
+
+    /// When something becomes due by itself.
+    pub(crate) fn due(&self, timeout: Duration) -> Option<Time> {
+        let (_, oldest) = self.sent.first_key_value()?;
+        let expires = oldest.at + timeout;
+        let moment_over = self.moment_over().filter(|_| !self.others.is_empty());
+        Some(moment_over.map_or(expires, |over| over.min(expires)))
+    }
+
+    fn may_send(&self, now: Time) -> bool {
+        self.sent.values().rev().take_while(|sent| now < sent.at + MOMENT).take(MOST_RECENT).count()
+            < MOST_RECENT
+    }
+
+    /// When the oldest of the last requests is not recent any more.
+    fn moment_over(&self) -> Option<Time> {
+        self.sent.values().rev().nth(MOST_RECENT - 1).map(|sent| sent.at + MOMENT)
+    }
+}

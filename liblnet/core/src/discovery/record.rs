@@ -1,0 +1,67 @@
+//! What is kept for the discovery of one peer, whatever NIDs it gains and loses.
+
+use super::progress::{Here, Progress, is_up_to_date};
+use super::{Difference, Failure};
+use crate::data::Request;
+use crate::sync::{Mutex, lock};
+use crate::topology::PeerState;
+use lnet_wire::Nid;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The discovery of one peer.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// Copies of what is in `inner`, to be read without its lock.
+    flags: AtomicU32,
+    node_sequence: AtomicU32,
+    inner: Mutex<Inner>,
+}
+
+/// What a [`Record`] guards.
+#[derive(Debug, Default)]
+pub(crate) struct Inner {
+    pub(crate) progress: Progress,
+    /// The NID by which the peer is found; it is another's, or nobody's, once the peer is gone.
+    pub(crate) primary: Option<Nid>,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) differences: Vec<Difference>,
+    /// Requests that wait until the peer is discovered.
+    pub(crate) parked: Vec<Request>,
+    /// It is in the queue.
+    pub(crate) queued: bool,
+    /// In that for which something waits.
+    pub(crate) urgent: bool,
+    /// The NID that the last request went to which failed.
+    pub(crate) failing: Option<Nid>,
+    /// The peer is gone: nothing may be parked any more.
+    pub(crate) buried: bool,
+}
+
+impl Record {
+    pub(crate) fn new(primary: Nid, state: PeerState) -> Self {
+        let progress = Progress { flags: state, ..Progress::default() };
+        Self {
+            flags: AtomicU32::new(state.0),
+            node_sequence: AtomicU32::new(0),
+            inner: Mutex::new(Inner { progress, primary: Some(primary), ..Inner::default() }),
+        }
+    }
+
+    pub(crate) fn flags(&self) -> PeerState {
+        PeerState(self.flags.load(Ordering::Acquire))
+    }
+
+    /// Whether messages go to the peer without waiting: read on the way of every message.
+    pub(crate) fn is_up_to_date(&self, here: &Here) -> bool {
+        is_up_to_date(self.flags(), self.node_sequence.load(Ordering::Acquire), here)
+    }
+
+    /// Looks at and changes what is kept. `change` must not call out.
+    pub(crate) fn with<R>(&self, change: impl FnOnce(&mut Inner) -> R) -> R {
+        let inner = &mut *lock(&self.inner);
+        let result = change(inner);
+        self.node_sequence.store(inner.progress.node_sequence, Ordering::Release);
+        self.flags.store(inner.progress.flags.0, Ordering::Release);
+        result
+    }
+}

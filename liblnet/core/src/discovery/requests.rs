@@ -1,0 +1,195 @@
+//! Pings and pushes: ordinary GETs and PUTs of the node's own, and what is heard of them.
+
+use super::Step;
+use super::queue::Sent;
+use super::record::Record;
+use super::step::Input;
+use crate::core::Core;
+use crate::data::Target;
+use crate::event::{Event, EventKind};
+use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec};
+use crate::sync::lock;
+use crate::topology::Peer;
+use lnet_wire::ping_info::PingInfo;
+use lnet_wire::{Errno, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Memory that others write to while this node may look at it.
+pub(crate) type Room = Arc<[AtomicU8]>;
+
+pub(crate) fn room(len: usize) -> Room {
+    (0..len).map(|_| AtomicU8::new(0)).collect()
+}
+
+impl Core {
+    /// Asks a peer for its NIDs.
+    pub(crate) fn send_ping(&self, peer: &Peer) {
+        let room = room(peer.record.with(|inner| inner.progress.room_to_ask_for()) as usize);
+        let request =
+            Sent { room: Some(Arc::clone(&room)), ..self.request_to(peer, Step::Ping, peer.primary) };
+        self.send_own(request, &room, Arc::new(Arc::clone(&room)), |md, target| self.get(None, md, target));
+    }
+
+    /// Tells a peer this node's NIDs; back to where the answer to the ping came from, if there was one.
+    pub(crate) fn send_push(&self, peer: &Peer) {
+        let block = self.discovery.block();
+        let between = peer.record.with(|inner| inner.progress.between.take());
+        let between = between
+            .filter(|(own, its)| peer.nids.contains(its) && self.with_nets(|nets| nets.ni(*own).is_some()));
+        let nid = between.map_or(peer.primary, |(_, its)| its);
+        let source = between.map(|(own, _)| own);
+        let request = Sent { sequence: block.sequence, ..self.request_to(peer, Step::Push, nid) };
+        self.send_own(request, &block.bytes, Arc::new(Arc::clone(&block)), |md, target| {
+            self.put(source, md, true, target, 0)
+        });
+    }
+
+    fn request_to(&self, peer: &Peer, step: Step, nid: Nid) -> Sent {
+        let record = Arc::clone(&peer.record);
+        Sent { record, step, nid, at: self.config.clock.now(), room: None, sequence: 0, md: None }
+    }
+
+    fn send_own<T>(
+        &self,
+        request: Sent,
+        memory: &[T],
+        owner: Arc<dyn Any + Send + Sync>,
+        send: impl FnOnce(MdHandle, Target) -> Result<(), Errno>,
+    ) {
+        let target = Target {
+            nid: Some(request.nid),
+            pid: Pid::LUSTRE,
+            portal: RESERVED_PORTAL,
+            match_bits: PING_MATCH_BITS,
+            offset: 0,
+        };
+        let id = lock(&self.discovery.queue).sent(request);
+        let sent = self.bind_own(id, memory, owner).and_then(|md| {
+            lock(&self.discovery.queue).has_md(id, md);
+            send(md, target)
+        });
+        if let Err(errno) = sent {
+            self.own_failed(id, errno);
+        }
+    }
+
+    fn bind_own<T>(
+        &self,
+        id: usize,
+        memory: &[T],
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Result<MdHandle, Errno> {
+        let length = u32::try_from(size_of_val(memory)).map_err(|_| Errno::NoMemory)?;
+        let start = memory.as_ptr() as usize;
+        let spec = MdSpec {
+            start,
+            length,
+            threshold: 2,
+            max_size: 0,
+            options: MdOptions::TRUNCATE,
+            user_ptr: id,
+            eq: Some(self.discovery_eq()?),
+        };
+        self.bind_owned(spec, MdMemory::contiguous(start, length), true, owner)
+    }
+
+    /// Where the events of discovery's own MDs go.
+    pub(crate) fn discovery_eq(&self) -> Result<EqHandle, Errno> {
+        if let Some(eq) = self.discovery.eq.get() {
+            return Ok(*eq);
+        }
+        let this = self.this().ok_or(Errno::Shutdown)?;
+        let this = Arc::downgrade(&this);
+        let eq = self.eq_alloc(
+            0,
+            Some(Box::new(move |event| {
+                if let Some(core) = this.upgrade() {
+                    core.heard_of_own(event);
+                }
+            })),
+        )?;
+        Ok(*self.discovery.eq.get_or_init(|| eq))
+    }
+
+    fn heard_of_own(&self, event: &Event) {
+        let id = event.md.user_ptr;
+        match (event.kind, event.status) {
+            (EventKind::Put, status) => self.push_arrived(id, event, status),
+            (EventKind::Send, Ok(())) | (EventKind::Get, _) => {}
+            (EventKind::Unlink, _) => self.own_failed(id, Errno::Cancelled),
+            (_, Err(errno)) => self.own_failed(id, errno),
+            (EventKind::Ack, Ok(())) => {
+                if let Some(sent) = lock(&self.discovery.queue).ended(id) {
+                    self.tell(&sent.record, Input::PushAcked(sent.sequence));
+                }
+            }
+            (EventKind::Reply, Ok(())) => {
+                let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
+                let between = event.target.nid.zip(event.source.nid);
+                if let (Some(room), Some(between)) = (&sent.room, between) {
+                    let input = match self.decode(room, event.mlength, sent.nid) {
+                        Some(heard) => Input::Reply { heard: Box::new(heard), between },
+                        None => Input::BadReply,
+                    };
+                    self.tell(&sent.record, input);
+                }
+            }
+        }
+    }
+
+    /// What a peer has written into `room`; none if it makes no sense.
+    pub(crate) fn decode(
+        &self,
+        room: &Room,
+        len: u32,
+        from: Nid,
+    ) -> Option<lnet_wire::ping_info::ReceivedPingInfo> {
+        let block: Vec<u8> =
+            room.iter().take(len as usize).map(|byte| byte.load(Ordering::Relaxed)).collect();
+        PingInfo::decode(&block, self.settings().max_interfaces)
+            .inspect_err(|error| log::warn!("{from} says of itself what makes no sense: {error}"))
+            .ok()
+    }
+
+    fn own_failed(&self, id: usize, errno: Errno) {
+        let sent = lock(&self.discovery.queue).ended(id);
+        if let Some(sent) = sent {
+            self.fail_sent(sent, errno);
+        }
+    }
+
+    /// Tells a peer's record that a request will not be answered.
+    pub(crate) fn fail_sent(&self, sent: Sent, errno: Errno) {
+        let Sent { record, step, nid, md, .. } = sent;
+        lock(&self.discovery.queue).stale.extend(md);
+        record.with(|inner| inner.failing = Some(nid));
+        self.tell(
+            &record,
+            match step {
+                Step::Ping => Input::PingFailed(errno),
+                Step::Push => Input::PushFailed(errno),
+            },
+        );
+    }
+
+    /// Tells a peer's record what happened, and puts the peer in the queue if something is to be done.
+    pub(crate) fn tell(&self, record: &Arc<Record>, input: Input) {
+        let here = self.discovery.here();
+        let (queue, urgent) = record.with(|inner| {
+            let wanted = matches!(input, Input::Wanted | Input::Examine { .. });
+            let acted = super::step::step(&mut inner.progress, input, &here);
+            let queue = acted == super::step::Action::Queue && !inner.buried;
+            // What waited in the long queue moves to the short one.
+            let urgent = wanted || !inner.parked.is_empty();
+            let enter = queue && (!inner.queued || urgent && !inner.urgent);
+            inner.queued |= enter;
+            inner.urgent |= enter && urgent;
+            (enter, urgent)
+        });
+        if queue {
+            self.discovery.push(Arc::clone(record), urgent);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The discovery thread's work: one peer after the other.
+
+use super::record::{Inner, Record};
+use super::step::{Action, Input, step};
+use super::{Discovery, Failure, Step};
+use crate::core::Core;
+use crate::event::in_handler;
+use crate::sync::lock;
+use crate::time::Time;
+use crate::topology::Peer;
+use lnet_wire::Errno;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Looks at one peer in a row; more would be a fault of the table's.
+const MOST_LOOKS: usize = 32;
+
+impl Core {
+    /// Does what discovery has to do now: one thread at a time, and not from an event handler. Returns when
+    /// it wants to be called again at the latest, if it waits for anything; before that whenever
+    /// [`Core::wait_for_discovery`] says so. Event handlers of the application run inside.
+    pub fn run_discovery(&self) -> Option<Time> {
+        if in_handler() {
+            return Some(self.config.clock.now());
+        }
+        let _one_at_a_time = lock(&self.discovery.running);
+        self.discovery.begin_run();
+        let timeout = self.discovery_timeout();
+        if !self.is_ending() {
+            self.republish();
+            self.post_push_targets();
+        }
+        loop {
+            let now = self.config.clock.now();
+            self.end_stale(now, timeout);
+            self.clear_buried();
+            let next = lock(&self.discovery.queue).pop(now);
+            match next {
+                Some(record) => self.examine(&record),
+                None => break,
+            }
+        }
+        self.end_stale(self.config.clock.now(), timeout);
+        lock(&self.discovery.queue).due(timeout)
+    }
+
+    fn discovery_timeout(&self) -> Duration {
+        Duration::from_secs(self.settings().transaction_timeout.into())
+    }
+
+    /// Ends requests that have waited too long, and the MDs of those that have failed.
+    fn end_stale(&self, now: Time, timeout: Duration) {
+        loop {
+            let expired = lock(&self.discovery.queue).expired(now, timeout);
+            match expired {
+                Some(sent) => self.fail_sent(sent, Errno::TimedOut),
+                None => break,
+            }
+        }
+        let stale = std::mem::take(&mut lock(&self.discovery.queue).stale);
+        for md in stale {
+            // It may have ended by itself.
+            let _ = self.md_unlink(md);
+        }
+    }
+
+    /// What waited for peers that are gone begins anew (OM-5), and what was under way to them is over.
+    fn clear_buried(&self) {
+        for record in self.peers.take_buried() {
+            let ended = lock(&self.discovery.queue).ended_of(&record);
+            for md in ended.into_iter().filter_map(|sent| sent.md) {
+                let _ = self.md_unlink(md);
+            }
+            for request in Discovery::unpark(&record) {
+                self.send_request(request);
+            }
+            self.discovery.tell_finished();
+        }
+    }
+
+    fn examine(&self, record: &Arc<Record>) {
+        let is_to_come = record.with(|inner| {
+            let is_to_come = inner.queued && !inner.buried;
+            (inner.queued, inner.urgent) = (false, false);
+            is_to_come
+        });
+        if !is_to_come || self.is_ending() {
+            return;
+        }
+        for _ in 0..MOST_LOOKS {
+            let Some(peer) = self.peer_of(record) else { return };
+            let here = self.discovery.here();
+            let action = record.with(|inner| step(&mut inner.progress, Input::Look, &here));
+            match action {
+                Action::Again => {}
+                Action::Nothing | Action::Queue | Action::Wait => return,
+                Action::Merge(info) => self.merge(&peer, *info),
+                Action::Ping => return self.send_ping(&peer),
+                Action::Push => {
+                    self.send_push(&peer);
+                    // Its loss is told to the record; there may be a ping to send as well.
+                    return;
+                }
+                Action::Forget => return self.forget_discovered(&peer),
+                Action::Finish => return self.finish_discovery(record, None),
+                Action::GiveUp(step, errno) => return self.finish_discovery(record, Some((step, errno))),
+            }
+        }
+        log::error!("the discovery of {:?} does not come to an end", record.with(|inner| inner.primary));
+    }
+
+    /// The peer that a record is of, as it is now.
+    pub(crate) fn peer_of(&self, record: &Arc<Record>) -> Option<Arc<Peer>> {
+        let primary = record.with(|inner| inner.primary)?;
+        Some(self.peers.get(primary)?.peer()).filter(|peer| Arc::ptr_eq(&peer.record, record))
+    }
+
+    fn forget_discovered(&self, peer: &Arc<Peer>) {
+        log::info!("{} does not discover any more: it is found anew when it is needed", peer.primary);
+        let _configuration = lock(&self.configuration);
+        // It may have changed before the lock was there.
+        if let Some(peer) = self.peer_of(&peer.record) {
+            self.peers.detach(&peer, |_| true);
+        }
+    }
+
+    /// What waited for a peer is sent, or fails (DI-20).
+    fn finish_discovery(&self, record: &Arc<Record>, failed: Option<(Step, Errno)>) {
+        let parked = record.with(|inner| {
+            inner.failure = failed.and_then(|(step, errno)| failure(inner, step, errno));
+            std::mem::take(&mut inner.parked)
+        });
+        if let Some(failure) = record.with(|inner| inner.failure) {
+            log::warn!("{failure}{}", if parked.is_empty() { "" } else { "; what waited for it fails" });
+        }
+        self.discovery.tell_finished();
+        for request in parked {
+            match failed {
+                None => self.send_request(request),
+                Some((_, errno)) => self.refuse(&request, errno),
+            }
+        }
+    }
+
+    /// Ends what waits for discoveries: the node is ending (DI-23).
+    pub(crate) fn end_discovery(&self) {
+        let records = self.peers().into_iter().map(|peer| Arc::clone(&peer.record));
+        for record in records.chain(self.peers.take_buried()) {
+            for request in Discovery::unpark(&record) {
+                self.refuse(&request, Errno::Shutdown);
+            }
+        }
+        self.discovery.tell_finished();
+        self.discovery.wake();
+    }
+}
+
+fn failure(inner: &Inner, step: Step, errno: Errno) -> Option<Failure> {
+    Some(Failure { step, nid: inner.failing.or(inner.primary)?, errno })
+}

@@ -1,0 +1,360 @@
+//! The discovery of one peer as a step function: from what is known and what happens to what is to be done.
+//!
+//! What happens is an [`Input`]; it changes the [`Progress`]. What is to be done is decided when the peer's
+//! turn comes ([`Input::Look`]): by the first row of [`TABLE`] that applies.
+
+use super::progress::{Here, Progress};
+use super::{DiscoveryMode, Step};
+use crate::topology::PeerState as Flag;
+use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
+use lnet_wire::{Errno, Nid};
+
+/// Answers in a row that may be of no use before the peer is taken for one that cannot be discovered (T18).
+pub(crate) const MOST_STRIKES: u8 = 3;
+
+/// What happens to a peer.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// Its turn has come.
+    Look,
+    /// A message for it waits, or somebody wants to know it.
+    Wanted,
+    /// It is to be asked anew; with `force` also told anew (DI-35).
+    Examine { force: bool },
+    /// It answered a ping.
+    Reply { heard: Box<ReceivedPingInfo>, between: (Nid, Nid) },
+    /// It answered a ping with something else.
+    BadReply,
+    /// A ping did not get there, or its answer did not come.
+    PingFailed(Errno),
+    /// It told its NIDs by itself.
+    Pushed(Box<ReceivedPingInfo>),
+    /// It told something else.
+    BadPush,
+    /// It confirmed a push of this configuration of this node.
+    PushAcked(u32),
+    /// A push did not get there, or was not confirmed.
+    PushFailed(Errno),
+    /// What it said has been followed, as far as it could be.
+    Merged,
+    /// This node has something new to tell; with `force` to those, too, that are not discovered.
+    Changed { force: bool },
+    /// This node begins to discover.
+    SwitchedOn,
+}
+
+/// What is to be done for a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Nothing.
+    Nothing,
+    /// Put it in the queue.
+    Queue,
+    /// Forget it, and what it was; whoever waits begins anew.
+    Forget,
+    /// Follow what it said.
+    Merge(Box<PingInfo>),
+    /// Ping it.
+    Ping,
+    /// Push to it.
+    Push,
+    /// Look once more.
+    Again,
+    /// Leave it until something happens.
+    Wait,
+    /// It is discovered: whoever waits goes on.
+    Finish,
+    /// It cannot be: whoever waits is told so.
+    GiveUp(Step, Errno),
+}
+
+/// One row of [`TABLE`].
+pub(crate) struct Row {
+    /// The condition in words.
+    pub(crate) when: &'static str,
+    /// The action in words.
+    pub(crate) then: &'static str,
+    applies: fn(&Progress, &Here) -> bool,
+    act: fn(&mut Progress) -> Action,
+}
+
+/// What is done for a peer whose turn has come: the first row that applies (5.3).
+pub(crate) const TABLE: [Row; 10] = [
+    Row {
+        when: "MARK_DELETION",
+        then: "forget the peer; what waits for it begins anew",
+        applies: |peer, _| peer.has(Flag::MARK_DELETION),
+        act: |_| Action::Forget,
+    },
+    Row {
+        when: "DATA_PRESENT",
+        then: "merge what it said; look again",
+        applies: |peer, _| peer.has(Flag::DATA_PRESENT),
+        act: |peer| {
+            peer.clear(Flag::DATA_PRESENT);
+            peer.data.take().map_or(Action::Again, Action::Merge)
+        },
+    },
+    Row {
+        when: "PING_FAILED or PUSH_FAILED, with an error",
+        then: "give up; what waits for it fails",
+        applies: |peer, _| {
+            peer.flags.has_any(Flag::PING_FAILED.and(Flag::PUSH_FAILED)) && peer.failed.is_some()
+        },
+        act: |peer| {
+            peer.clear(Flag::PING_FAILED.and(Flag::PUSH_FAILED).and(Flag::DISCOVERING));
+            peer.clear(Flag::FORCE_PING.and(Flag::FORCE_PUSH));
+            peer.set(Flag::REDISCOVER);
+            peer.failed.take().map_or(Action::Again, |(step, errno)| Action::GiveUp(step, errno))
+        },
+    },
+    Row {
+        when: "PING_FAILED three times by useless answers",
+        then: "take it for a peer that is not multi-rail and does not discover; look again",
+        applies: |peer, _| peer.has(Flag::PING_FAILED) && peer.strikes >= MOST_STRIKES,
+        act: |peer| {
+            peer.clear(Flag::PING_FAILED.and(Flag::FORCE_PING));
+            peer.set(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE));
+            peer.strikes = 0;
+            Action::Again
+        },
+    },
+    Row {
+        when: "PING_FAILED by a useless answer or one that did not fit",
+        then: "FORCE_PING; look again",
+        applies: |peer, _| peer.has(Flag::PING_FAILED),
+        act: |peer| {
+            peer.clear(Flag::PING_FAILED);
+            peer.set(Flag::FORCE_PING);
+            Action::Again
+        },
+    },
+    Row {
+        when: "no PING_SENT, and FORCE_PING or no NIDS_UPTODATE",
+        then: "PING_SENT; ping it",
+        applies: |peer, _| peer.needs_ping(),
+        act: |peer| {
+            peer.clear(Flag::FORCE_PING);
+            peer.set(Flag::PING_SENT);
+            Action::Ping
+        },
+    },
+    Row {
+        when: "no PUSH_SENT, MULTI_RAIL, and FORCE_PUSH or a node sequence number that is not this node's",
+        then: "PUSH_SENT; push to it",
+        applies: Progress::may_push_now,
+        act: |peer| {
+            peer.clear(Flag::FORCE_PUSH);
+            peer.set(Flag::PUSH_SENT);
+            Action::Push
+        },
+    },
+    Row {
+        when: "FORCE_PUSH without MULTI_RAIL",
+        then: "no FORCE_PUSH; look again",
+        applies: |peer, _| peer.has(Flag::FORCE_PUSH) && !peer.has(Flag::MULTI_RAIL),
+        act: |peer| {
+            peer.clear(Flag::FORCE_PUSH);
+            Action::Again
+        },
+    },
+    Row {
+        when: "PING_SENT or PUSH_SENT",
+        then: "wait",
+        applies: |peer, _| peer.flags.has_any(Flag::PING_SENT.and(Flag::PUSH_SENT)),
+        act: |_| Action::Wait,
+    },
+    Row {
+        when: "anything else",
+        then: "DISCOVERED; what waits for it is sent",
+        applies: |_, _| true,
+        act: |peer| {
+            peer.set(Flag::DISCOVERED);
+            peer.clear(Flag::DISCOVERING.and(Flag::REDISCOVER));
+            Action::Finish
+        },
+    },
+];
+
+/// What `input` makes of a peer, and what is to be done for it now.
+pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
+    match input {
+        Input::Look => look(peer, here),
+        Input::Wanted => queue(peer),
+        Input::Examine { force } => {
+            peer.clear(Flag::NIDS_UPTODATE);
+            peer.set(if force { Flag::FORCE_PING.and(Flag::FORCE_PUSH) } else { Flag::default() });
+            queue(peer)
+        }
+        Input::Reply { heard, between } => {
+            peer.between = Some(between);
+            peer.clear(Flag::PING_SENT);
+            reply(peer, *heard, here);
+            queue_unless_up_to_date(peer, here)
+        }
+        Input::BadReply => {
+            peer.clear(Flag::PING_SENT);
+            no_use(peer);
+            queue(peer)
+        }
+        Input::PingFailed(errno) => {
+            peer.clear(Flag::PING_SENT);
+            peer.set(Flag::PING_FAILED);
+            peer.failed = Some((Step::Ping, errno));
+            queue(peer)
+        }
+        Input::Pushed(heard) => {
+            pushed(peer, *heard, here);
+            queue_unless_up_to_date(peer, here)
+        }
+        Input::BadPush => {
+            ask_again(peer);
+            queue(peer)
+        }
+        Input::PushAcked(sequence) => {
+            peer.clear(Flag::PUSH_SENT);
+            peer.node_sequence = sequence;
+            queue_unless_up_to_date(peer, here)
+        }
+        Input::PushFailed(errno) => {
+            peer.clear(Flag::PUSH_SENT);
+            peer.set(Flag::PUSH_FAILED);
+            peer.failed = Some((Step::Push, errno));
+            queue(peer)
+        }
+        Input::Merged => {
+            peer.set(Flag::NIDS_UPTODATE);
+            Action::Again
+        }
+        Input::Changed { force } => {
+            peer.set(if force { Flag::FORCE_PUSH } else { Flag::default() });
+            if peer.needs_push(here) { queue(peer) } else { Action::Nothing }
+        }
+        Input::SwitchedOn => {
+            peer.clear(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE));
+            peer.set(Flag::REDISCOVER);
+            Action::Nothing
+        }
+    }
+}
+
+impl Progress {
+    /// What is under way is waited for first: a push tells the peer what the ping's answer may change.
+    fn may_push_now(&self, here: &Here) -> bool {
+        !self.has(Flag::PING_SENT) && self.needs_push(here)
+    }
+}
+
+fn look(peer: &mut Progress, here: &Here) -> Action {
+    TABLE.iter().find(|row| (row.applies)(peer, here)).map_or(Action::Wait, |row| (row.act)(peer))
+}
+
+fn queue(peer: &mut Progress) -> Action {
+    peer.set(Flag::DISCOVERING);
+    Action::Queue
+}
+
+fn queue_unless_up_to_date(peer: &mut Progress, here: &Here) -> Action {
+    if peer.is_up_to_date(here) { Action::Nothing } else { queue(peer) }
+}
+
+/// An answer to a ping (5.5).
+fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
+    let it_discovers = heard.info.features.contains(Features::DISCOVERY);
+    learn_mode(peer, it_discovers, peer.flags.has_any(Flag::DISCOVERED.and(Flag::MULTI_RAIL)), here);
+    learn_multi_rail(peer, heard.info.features.contains(Features::MULTI_RAIL), here);
+    let asked_for = peer.room_to_ask_for();
+    note_room(peer, &heard, here);
+    if heard.truncated {
+        no_use(peer);
+        // Where there was room for what it announces, it lies. One that grows and grows is asked for all that may be.
+        if peer.room > asked_for {
+            peer.room = if peer.strikes >= 2 { here.most_room } else { peer.room };
+            peer.strikes = peer.strikes.min(MOST_STRIKES - 1);
+        }
+        return;
+    }
+    peer.strikes = 0;
+    peer.peer_sequence = heard.info.sequence;
+    keep(peer, heard.info);
+}
+
+/// What a peer told by itself (5.5).
+fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
+    note_room(peer, &heard, here);
+    if !heard.info.features.contains(Features::MULTI_RAIL) {
+        return;
+    }
+    let it_discovers = heard.info.features.contains(Features::DISCOVERY);
+    let was_settled = peer.has(Flag::DISCOVERED) && !peer.has(Flag::DISCOVERING);
+    if here.discovers() || !it_discovers {
+        learn_mode(peer, it_discovers, was_settled, here);
+    }
+    learn_multi_rail(peer, true, here);
+    let sequence = heard.info.sequence;
+    // Late, or of a new life: a ping will tell (T9).
+    if heard.truncated || is_older(sequence, peer.peer_sequence) {
+        ask_again(peer);
+        return;
+    }
+    let held = peer.data.as_ref().map(|data| data.sequence);
+    peer.peer_sequence = sequence;
+    peer.clear(Flag::NIDS_UPTODATE);
+    if held.is_none_or(|held| is_older(held, sequence)) {
+        keep(peer, heard.info);
+    }
+}
+
+/// Whether both sides discover. A peer that did and does not any more is forgotten, unless an operator made it.
+fn learn_mode(peer: &mut Progress, it_discovers: bool, was_more: bool, here: &Here) {
+    if here.mode == DiscoveryMode::Verify {
+        return;
+    }
+    if it_discovers && here.discovers() {
+        peer.clear(Flag::NO_DISCOVERY);
+        return;
+    }
+    if was_more && !peer.has(Flag::CONFIGURED) && !peer.has(Flag::NO_DISCOVERY) {
+        peer.set(Flag::MARK_DELETION);
+    }
+    peer.set(Flag::NO_DISCOVERY);
+}
+
+/// Whether the peer is multi-rail: what an operator said stands.
+fn learn_multi_rail(peer: &mut Progress, says: bool, here: &Here) {
+    let is = peer.has(Flag::MULTI_RAIL);
+    let may_learn = here.mode == DiscoveryMode::On && !peer.has(Flag::CONFIGURED);
+    match (says, is) {
+        (true, false) if may_learn && !peer.has(Flag::NO_DISCOVERY) => peer.set(Flag::MULTI_RAIL),
+        (false, true) if !peer.has(Flag::CONFIGURED) && here.mode != DiscoveryMode::Verify => {
+            peer.clear(Flag::MULTI_RAIL);
+        }
+        _ => {}
+    }
+}
+
+fn note_room(peer: &mut Progress, heard: &ReceivedPingInfo, here: &Here) {
+    let room = u32::try_from(heard.claimed_len).unwrap_or(u32::MAX);
+    peer.room = peer.room.max(room).min(here.most_room);
+}
+
+fn no_use(peer: &mut Progress) {
+    peer.strikes = peer.strikes.saturating_add(1);
+    peer.set(Flag::PING_FAILED);
+    peer.failed = None;
+}
+
+fn ask_again(peer: &mut Progress) {
+    peer.clear(Flag::NIDS_UPTODATE);
+    peer.set(Flag::FORCE_PING);
+}
+
+fn keep(peer: &mut Progress, info: PingInfo) {
+    peer.data = Some(Box::new(info));
+    peer.set(Flag::DATA_PRESENT);
+}
+
+/// Wraps.
+const fn is_older(one: u32, other: u32) -> bool {
+    other.wrapping_sub(one) as i32 > 0
+}

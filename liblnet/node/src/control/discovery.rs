@@ -1,0 +1,151 @@
+//! Discoveries that are asked for, and how far those of peers are.
+
+use crate::node::Node;
+use lnet_core::discovery::{self, Failure, Standing, Step};
+use lnet_core::{Core, Errno};
+use lnet_dlc::request::{
+    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery, PingAnswer,
+};
+use lnet_wire::{Nid, Pid};
+use std::time::Duration;
+
+/// What there is to be done besides the waiting for answers.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Discovers a peer and waits for it (DI-34, DI-35). Which step failed is an answer; an error is what was in
+/// the way before the first.
+pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> {
+    let core = node.core();
+    let nid = whom(core, ask.target.nid);
+    core.discover(nid, ask.force)?;
+    if let Err(failure) = core.wait_discovered(nid, patience(core)) {
+        return Ok(Discovered::Failed(failure_of(failure)));
+    }
+    let (peer, _) = core.peer(nid).ok_or(Errno::NotFound)?;
+    let differences = core.discovery_of(nid).map(|standing| differences(&standing)).unwrap_or_default();
+    let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(ask.max_nids as usize);
+    let answer = PingAnswer {
+        primary: peer.primary,
+        // What peers have another of is not kept.
+        pid: Pid::LUSTRE.0,
+        multi_rail: peer.is_multi_rail(),
+        nids: nids.collect(),
+    };
+    Ok(Discovered::Found { answer, differences })
+}
+
+/// Who asks for the loopback gets to know this node itself, by its first NID on a net, as in the kernel.
+fn whom(core: &Core, nid: Nid) -> Nid {
+    match nid.is_loopback() {
+        true => core.nets().nis().map(|ni| ni.nid()).find(|nid| !nid.is_loopback()).unwrap_or(nid),
+        false => nid,
+    }
+}
+
+/// A step that gets no answer ends by half as much again as a message may take; the step after it may have
+/// to wait as long.
+fn patience(core: &Core) -> Duration {
+    Duration::from_secs(core.settings().transaction_timeout.into()).saturating_mul(3).saturating_add(GRACE)
+}
+
+/// How far the discovery of a peer is, for who looks at it.
+pub(super) fn of_peer(standing: &Standing) -> PeerDiscovery {
+    PeerDiscovery {
+        up_to_date: standing.up_to_date,
+        node_sequence: standing.node_sequence,
+        peer_sequence: standing.peer_sequence,
+        parked: standing.parked as u64,
+        failure: standing.failure.map(failure_of),
+        differences: differences(standing),
+    }
+}
+
+const fn failure_of(Failure { step, nid, errno }: Failure) -> DiscoveryFailure {
+    let step = match step {
+        Step::Ping => DiscoveryStep::Ping,
+        Step::Push => DiscoveryStep::Push,
+    };
+    DiscoveryFailure { step, nid, errno }
+}
+
+fn differences(standing: &Standing) -> Vec<Difference> {
+    use discovery::Difference as Core;
+    let told = |difference: &Core| match *difference {
+        Core::Extra(nid) => Difference::Extra(nid),
+        Core::Missing(nid) => Difference::Missing(nid),
+        Core::MultiRail(multi_rail) => Difference::MultiRail(multi_rail),
+        Core::Primary(nid) => Difference::Primary(nid),
+        Core::Claimed(nid) => Difference::Claimed(nid),
+    };
+    standing.differences.iter().map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lnet_core::topology::PeerState;
+    use lnet_dlc::peer_state::words;
+
+    #[test]
+    fn the_words_for_a_peers_state_are_those_of_its_bits() {
+        let table = [
+            (PeerState::MULTI_RAIL, "multi-rail"),
+            (PeerState::NO_DISCOVERY, "no-discovery"),
+            (PeerState::ROUTER_ENABLED, "router-enabled"),
+            (PeerState::CONFIGURED, "configured"),
+            (PeerState::DISCOVERED, "discovered"),
+            (PeerState::REDISCOVER, "rediscover"),
+            (PeerState::DISCOVERING, "discovering"),
+            (PeerState::DATA_PRESENT, "data-present"),
+            (PeerState::NIDS_UPTODATE, "nids-up-to-date"),
+            (PeerState::PING_SENT, "ping-sent"),
+            (PeerState::PUSH_SENT, "push-sent"),
+            (PeerState::PING_FAILED, "ping-failed"),
+            (PeerState::PUSH_FAILED, "push-failed"),
+            (PeerState::FORCE_PING, "force-ping"),
+            (PeerState::FORCE_PUSH, "force-push"),
+            (PeerState::MARK_DELETION, "marked-for-deletion"),
+            (PeerState::LOCK_PRIMARY, "lock-primary"),
+            (PeerState::BAD_CONFIG, "bad-config"),
+        ];
+        for (state, word) in table {
+            assert_eq!(words(state.0), [word]);
+        }
+    }
+
+    /// dyn-060.
+    #[test]
+    fn how_far_a_discovery_is_is_told_with_its_last_failure_and_all_differences() {
+        let nid: Nid = "10.0.0.1@tcp".parse().unwrap();
+        let standing = Standing {
+            state: PeerState::REDISCOVER,
+            up_to_date: false,
+            node_sequence: 2,
+            peer_sequence: 3,
+            parked: 4,
+            failure: Some(Failure { step: Step::Push, nid, errno: Errno::TimedOut }),
+            differences: vec![
+                discovery::Difference::Extra(nid),
+                discovery::Difference::Missing(nid),
+                discovery::Difference::MultiRail(true),
+                discovery::Difference::Primary(nid),
+                discovery::Difference::Claimed(nid),
+            ],
+        };
+        let expected = PeerDiscovery {
+            up_to_date: false,
+            node_sequence: 2,
+            peer_sequence: 3,
+            parked: 4,
+            failure: Some(DiscoveryFailure { step: DiscoveryStep::Push, nid, errno: Errno::TimedOut }),
+            differences: vec![
+                Difference::Extra(nid),
+                Difference::Missing(nid),
+                Difference::MultiRail(true),
+                Difference::Primary(nid),
+                Difference::Claimed(nid),
+            ],
+        };
+        assert_eq!(of_peer(&standing), expected);
+    }
+}
