@@ -54,7 +54,7 @@ const REQUIREMENTS: &[(&str, Class, &str, Shown)] = &[
     ("cfg-070", Required, "NIDs of peers are added and removed, on the command line and from YAML", ByTests),
     ("cfg-075", Required, "A peer has NIDs on different nets", ByTests),
     ("cfg-080", Required, "A NID that another peer has is refused with an error code", ByTests),
-    ("cfg-085", Desired, "A peer that was not configured is discovered at first contact", With("Discovery")),
+    ("cfg-085", Desired, "A peer that was not configured is discovered at first contact", ByTests),
     ("cfg-090", Required, "The NUMA range can be set", ByTests),
     ("cfg-095", Desired, "Selection rules have an interface for programs", ByTests),
     ("cfg-100", Desired, "Selection rules are a set", ByTests),
@@ -72,6 +72,19 @@ const REQUIREMENTS: &[(&str, Class, &str, Shown)] = &[
     ("cfg-160", Nice, "lnetctl configures rules on its command line", ByTests),
     ("cfg-165", Nice, "lnetctl configures rules from YAML", ByTests),
     ("cfg-170", Required, "What was written out makes the same configuration again", ByTests),
+    ("dyn-005", Desired, "A node tells others its NIDs by a PUT, the push", ByTests),
+    ("dyn-010", Desired, "A push to a node that is not multi-rail is dropped without an answer", ByTests),
+    ("dyn-015", Desired, "A push has the node's interfaces", ByTests),
+    ("dyn-020", Desired, "A peer is pinged for its interfaces at first contact", ByTests),
+    ("dyn-025", Desired, "A ping is answered with the interfaces that are configured", ByTests),
+    ("dyn-030", Desired, "Answers to pings, and pushes, say that the node is multi-rail", ByTests),
+    ("dyn-035", Desired, "Who is found to be multi-rail is pushed to", ByTests),
+    ("dyn-040", Desired, "The NIDs of an answer or a push become those of one peer", ByTests),
+    ("dyn-045", Desired, "Multi-rail peers are told of interfaces that come or go", ByTests),
+    ("dyn-050", Nice, "Multi-rail peers are told of interfaces that fail or work again", ByTests),
+    ("dyn-055", Desired, "Who contacts another discovers it; who is contacted does not", ByTests),
+    ("dyn-060", Desired, "What differs from what is known of a peer is reported", ByTests),
+    ("dyn-065", Nice, "A peer that answers with another's NIDs is noticed", ByTests),
     ("dbg-005", Required, "Statistics are shown by DLC as YAML", ByTests),
     ("dbg-010", Required, "Messages sent are counted for each interface", ByTests),
     ("dbg-015", Required, "Messages received are counted for each interface", ByTests),
@@ -106,6 +119,8 @@ const REQUIREMENTS: &[(&str, Class, &str, Shown)] = &[
         With("Multi-Rail"),
     ),
     ("dbg-120", Required, "Statistics can be set to zero", ByTests),
+    ("bck-025", Required, "Nodes that are multi-rail and nodes that are not talk to each other", ByTests),
+    ("bck-030", Desired, "A node that becomes multi-rail is discovered as such", ByTests),
     ("doc-005", Required, "The manual tells of all this", ByTests),
     ("doc-010", Required, "There are manual pages for the commands", ByTests),
     ("doc-015", Required, "The interface for programs is documented", ByTests),
@@ -147,8 +162,8 @@ fn the_table_of_requirements_is_up_to_date() {
 
 fn table(tests: &BTreeMap<String, BTreeSet<String>>) -> String {
     let mut text = "# Requirements and the tests that show them\n\n\
-        What is required of configuration (cfg), of what can be seen of a running node (dbg) and of the\n\
-        documentation (doc), in the numbers of the Multi-Rail requirements of LNet. Generated from\n\
+        What is required of configuration (cfg), of discovery (dyn), of what can be seen of a running node (dbg),\n\
+        of nodes of other versions (bck) and of the documentation (doc), in the numbers of the Multi-Rail requirements of LNet. Generated from\n\
         `tests/requirements.rs` and the tests' documentation; a test compares it with them.\n\n\
         | ID | class | requirement | shown by |\n| --- | --- | --- | --- |\n"
         .to_owned();
@@ -208,7 +223,7 @@ fn requirements_in(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     let is_one = |word: &&str| {
         word.split_once('-').is_some_and(|(kind, number)| {
-            ["cfg", "dbg", "doc"].contains(&kind)
+            ["cfg", "dyn", "dbg", "bck", "doc"].contains(&kind)
                 && number.len() == 3
                 && number.bytes().all(|byte| byte.is_ascii_digit())
         })

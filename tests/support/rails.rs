@@ -182,7 +182,7 @@ fn node(networks: &str, port: &str) -> Arc<Node> {
         "LNET_NETWORKS" => Some(networks.to_owned()),
         "LNET_ACCEPT" => Some("all".to_owned()),
         "LNET_ACCEPT_PORT" => Some(port.to_owned()),
-        // The nodes are introduced by hand; what is measured and counted here is the traffic of the tests.
+        // What is counted is to be what a test sends.
         "LNET_DISCOVERY" | "LNET_FIRST_PING" => Some("0".to_owned()),
         _ => None,
     });

@@ -33,12 +33,12 @@ pub struct CoreConfig {
     pub cpts: CptTable,
     /// Who knows where memory and threads are; asked only where distances differ.
     pub placement: Option<Arc<dyn Placement>>,
-    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
-    pub compare_queued_bytes: bool,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// What is set from the start.
     pub settings: Settings,
+    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
+    pub compare_queued_bytes: bool,
 }
 
 impl CoreConfig {
@@ -49,9 +49,9 @@ impl CoreConfig {
             interface_cookie,
             cpts: CptTable::default(),
             placement: None,
-            compare_queued_bytes: false,
             clock: Arc::new(StoppedClock),
             settings: Settings::default(),
+            compare_queued_bytes: false,
         }
     }
 
@@ -90,10 +90,10 @@ impl Core {
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             configured: Configured::new(config.settings),
+            mds: HandleTable::new(config.interface_cookie),
+            queues: HandleTable::new(config.interface_cookie),
             config,
             portals: portals(),
-            mds: HandleTable::new(),
-            queues: HandleTable::new(),
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
             census: Census::default(),
@@ -238,11 +238,6 @@ impl Core {
         self.with_nets(|nets| nets.distance(nid))
     }
 
-    /// The primary NID of the peer with this NID, which is remembered if it was not known: `LNetPrimaryNID`.
-    pub fn primary_nid(&self, nid: Nid) -> Nid {
-        if nid.is_loopback() { nid } else { self.peer_ni(nid).primary() }
-    }
-
     /// All peer NIs known, in no order.
     pub fn peer_nis(&self) -> Vec<Arc<PeerNi>> {
         self.peers.all()
@@ -250,7 +245,7 @@ impl Core {
 
     pub(crate) fn peer_ni(&self, nid: Nid) -> Arc<PeerNi> {
         self.peers.get(nid).unwrap_or_else(|| {
-            let peer_ni = self.peers.get_or_add(nid, self.peer_credits(nid));
+            let peer_ni = self.peers.get_or_add(nid, self.first_peer_credits(nid));
             // Its net may have come just now, too early to find it.
             self.grant_credits(&peer_ni);
             if self.has_rules() {
@@ -272,15 +267,15 @@ impl Core {
     }
 
     /// The credits of a peer NI with this NID; `None` on a net that this node is not on.
-    pub(crate) fn net_peer_credits(&self, nid: Nid) -> Option<u32> {
+    pub(crate) fn peer_credits(&self, nid: Nid) -> Option<u32> {
         let of_net = |net: &Net| net.nis().first().map(|ni| ni.tunables().peer_credits);
         self.with_nets(|nets| nets.net(nid.net()).and_then(of_net))
     }
 
     /// The credits that a peer NI is made with. On a net that this node is not on none can be used; they are set
     /// when it joins the net.
-    pub(crate) fn peer_credits(&self, nid: Nid) -> u32 {
-        self.net_peer_credits(nid).unwrap_or_else(|| NiTunables::default().peer_credits)
+    pub(crate) fn first_peer_credits(&self, nid: Nid) -> u32 {
+        self.peer_credits(nid).unwrap_or_else(|| NiTunables::default().peer_credits)
     }
 
     /// Makes the next `count` messages to or from `nid` (or anybody) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends

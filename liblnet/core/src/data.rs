@@ -86,7 +86,7 @@ impl Core {
         let destination = loop {
             let destination = match self.destination(&request) {
                 Ok(destination) => destination,
-                Err(errno) => return self.refuse(&request, errno),
+                Err(errno) => return self.refuse(request, errno),
             };
             let waits = destination.as_ref().filter(|peer_ni| self.must_wait(peer_ni, target.portal));
             request = match waits {
@@ -99,12 +99,12 @@ impl Core {
         };
         match self.address(request, destination) {
             Ok(message) => self.launch(message),
-            Err((errno, request)) => self.refuse(&request, errno),
+            Err((errno, request)) => self.refuse(request, errno),
         }
     }
 
-    /// Tells of a request that never became a message.
-    pub(crate) fn refuse(&self, request: &Request, errno: Errno) {
+    /// Ends a request that is not sent.
+    pub(crate) fn refuse(&self, request: Request, errno: Errno) {
         self.census.error();
         self.settle(&request.md, request.event, Err(errno));
     }
@@ -168,7 +168,7 @@ impl Core {
         let stranger = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
             let known = self.peers.get(destination);
-            known.unwrap_or_else(|| stranger.get_or_add(destination, self.peer_credits(destination)))
+            known.unwrap_or_else(|| stranger.get_or_add(destination, self.first_peer_credits(destination)))
         });
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }

@@ -40,7 +40,7 @@ impl Core {
 
     /// Gives a peer NI the credits of its net, if this node is on that (OM-6).
     pub(crate) fn grant_credits(&self, peer_ni: &PeerNi) {
-        let Some(credits) = self.net_peer_credits(peer_ni.nid()) else { return };
+        let Some(credits) = self.peer_credits(peer_ni.nid()) else { return };
         for woken in peer_ni.tx().resize(credits) {
             self.run(Step::Resume(woken));
         }

@@ -124,8 +124,8 @@ fn check_peers(core: &Core) {
         for nid in &peer.nids {
             let (found, nis) = core.peer(*nid).unwrap_or_else(|| panic!("{peer:?}: no {nid}"));
             assert_eq!(
-                (found.primary, &found.nids, found.state),
-                (peer.primary, &peer.nids, peer.state),
+                (found.primary, &found.nids, found.state()),
+                (peer.primary, &peer.nids, peer.state()),
                 "{nid}"
             );
             assert_eq!(nis.len(), peer.nids.len());

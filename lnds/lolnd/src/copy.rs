@@ -1,6 +1,22 @@
-//! Copying from one MD's memory to another's.
+//! Copying payloads: from one MD's memory to another's, and out of and into bytes that a driver keeps.
 
-use lnet_core::memory::MemSlice;
+use lnet_core::Message;
+use lnet_core::memory::{MdMemory, MemSlice};
+
+/// The payload of a message that is to be sent, as it is now.
+pub fn payload_of(message: &Message) -> Box<[u8]> {
+    let mut bytes = vec![0; message.payload_len()];
+    let memory = MdMemory::contiguous(bytes.as_mut_ptr() as usize, message.payload_len() as u32);
+    copy(message.payload(), memory.slice(0, memory.len()));
+    bytes.into()
+}
+
+/// Puts `bytes` where the payload of an arriving message goes; what is more than wanted is left out.
+pub fn fill_payload_of(message: &Message, bytes: &[u8]) {
+    let len = bytes.len().min(message.payload_len()) as u32;
+    let memory = MdMemory::contiguous(bytes.as_ptr() as usize, len);
+    copy(memory.slice(0, len), message.payload());
+}
 
 /// Copies bytes from `from` to `to` until either ends. The two may overlap.
 pub(crate) fn copy(mut from: MemSlice<'_>, mut to: MemSlice<'_>) {

@@ -4,7 +4,7 @@
 //! target event.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod copy;
+pub mod copy;
 
 use lnet_core::Errno;
 use lnet_core::Message;

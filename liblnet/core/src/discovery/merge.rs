@@ -1,7 +1,7 @@
 //! Following what a peer says of itself (5.6).
 
 use super::progress::Progress;
-use super::step::Input;
+use super::step::{Input, is_older};
 use super::{Difference, DiscoveryMode};
 use crate::core::Core;
 use crate::sync::lock;
@@ -111,11 +111,13 @@ impl Core {
         self.tell(&peer.record, Input::Merged);
     }
 
-    /// The peer that the one who says that `first` is its primary NID is already known as, if that is another one.
+    /// The peer that the one who says that `first` is its primary NID is already known as, if that is another one: by
+    /// that NID, or by one that it is locked to.
     fn heir(&self, peer: &Peer, first: Nid) -> Option<Arc<Peer>> {
         let known = self.peers.get(first)?.peer();
         let is_other = !Arc::ptr_eq(&known.record, &peer.record);
-        let may_grow = !known.is_configured() && known.primary == first;
+        let may_grow =
+            !known.is_configured() && (known.primary == first || known.state().contains(Flag::LOCK_PRIMARY));
         (is_other && may_grow && !peer.state().contains(Flag::LOCK_PRIMARY)).then_some(known)
     }
 
@@ -123,6 +125,12 @@ impl Core {
     /// NID takes over.
     fn follow(&self, peer: &Arc<Peer>, said: &[Nid], heir: Option<Arc<Peer>>, sequence: u32) {
         if let Some(heir) = &heir {
+            // It has heard later news by its other NID; or the peer has begun a new life: a ping will tell.
+            let knows_better = heir.record.with(|inner| inner.progress.knows_better(sequence));
+            if knows_better {
+                self.tell(&heir.record, Input::Examine { force: false });
+                return;
+            }
             let between = peer.record.with(|inner| inner.progress.between);
             heir.record.with(|inner| inner.progress.inherit(between, sequence));
         }
@@ -138,7 +146,7 @@ impl Core {
             Arc::clone(grows)
         } else {
             log::debug!("{} has {} NIDs now", plan.primary, plan.nids.len());
-            self.peers.reshape(grows, plan.primary, plan.nids, |nid| self.peer_credits(nid))
+            self.peers.reshape(grows, plan.primary, plan.nids, |nid| self.first_peer_credits(nid))
         };
         self.freshen(&grown);
         if heir.is_some() {
@@ -223,6 +231,11 @@ impl Owner {
 }
 
 impl Progress {
+    /// Whether what came with this number is older than what is known.
+    const fn knows_better(&self, sequence: u32) -> bool {
+        self.peer_sequence != 0 && is_older(sequence, self.peer_sequence)
+    }
+
     /// A peer that was known twice goes on as this one.
     fn inherit(&mut self, between: Option<(Nid, Nid)>, sequence: u32) {
         self.set(Flag::MULTI_RAIL.and(Flag::NIDS_UPTODATE));

@@ -39,6 +39,8 @@ pub(crate) struct Progress {
     pub(crate) between: Option<(Nid, Nid)>,
     /// What failed last and has not been dealt with.
     pub(crate) failed: Option<(Step, Errno)>,
+    /// Whether it has told something since the last ping left: the answer may be older than that.
+    pub(crate) told_since_ping: bool,
     /// Answers in a row that were of no use.
     pub(crate) strikes: u8,
 }

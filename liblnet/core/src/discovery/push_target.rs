@@ -18,28 +18,25 @@ const PLACES: usize = 4;
 /// The places, by their numbers.
 #[derive(Debug)]
 pub(crate) struct PushTarget {
-    places: [Option<Room>; PLACES],
-    /// Bytes of each: as many as any push had.
+    places: Vec<Option<Room>>,
+    /// Bytes of each that is posted from now on: as many as any block had, rounded up.
     room: u32,
 }
 
 impl Default for PushTarget {
     fn default() -> Self {
-        Self { places: Default::default(), room: USUAL_ROOM }
+        Self { places: vec![None; PLACES], room: USUAL_ROOM }
     }
 }
 
 impl Core {
     /// Posts the places that are free. A failure is logged, and tried again next time.
     pub(crate) fn post_push_targets(&self) {
-        for place in 0..PLACES {
-            let room = {
+        loop {
+            let (place, room) = {
                 let target = &mut *lock(&self.discovery.push_target);
-                let room = room(target.room as usize);
-                match &mut target.places[place] {
-                    Some(_) => continue,
-                    free => Arc::clone(free.insert(room)),
-                }
+                let Some(place) = target.places.iter().position(Option::is_none) else { return };
+                (place, Arc::clone(target.places[place].insert(room(target.room as usize))))
             };
             if let Err(errno) = self.post_push_target(place, &room) {
                 lock(&self.discovery.push_target).places[place] = None;
@@ -60,8 +57,9 @@ impl Core {
             user_ptr: place,
             eq: Some(self.discovery_eq()?),
         };
+        // The latest first: they are the largest.
         let me =
-            self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::After)?;
+            self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::Before)?;
         let memory = MdMemory::contiguous(start, length);
         self.attach_owned(me, spec, memory, true, Some(Arc::new(Arc::clone(room))), &mut |_| ())
             .map(drop)
@@ -88,10 +86,14 @@ impl Core {
         self.discovery.wake();
     }
 
-    /// From now on places have room for so much, as far as that is believed.
+    /// There are places with room for so much from now on, as far as that is believed; smaller ones stay behind
+    /// them. Rounded up, so that even a peer that grows and grows does not make many.
     pub(crate) fn grow_push_target(&self, len: usize) {
         let most = self.discovery.here().most_room;
         let target = &mut *lock(&self.discovery.push_target);
-        target.room = target.room.max(u32::try_from(len).unwrap_or(u32::MAX).min(most));
+        if len > target.room as usize && target.room < most {
+            target.room = u32::try_from(len.next_power_of_two()).unwrap_or(u32::MAX).min(most);
+            target.places.extend([const { None }; PLACES]);
+        }
     }
 }

@@ -121,16 +121,19 @@ impl Core {
             (EventKind::Unlink, _) => self.own_failed(id, Errno::Cancelled),
             (_, Err(errno)) => self.own_failed(id, errno),
             (EventKind::Ack, Ok(())) => {
-                if let Some(sent) = lock(&self.discovery.queue).ended(id) {
-                    self.tell(&sent.record, Input::PushAcked(sent.sequence));
-                }
+                let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
+                self.tell(&sent.record, Input::PushAcked(sent.sequence));
             }
             (EventKind::Reply, Ok(())) => {
                 let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
                 let between = event.target.nid.zip(event.source.nid);
                 if let (Some(room), Some(between)) = (&sent.room, between) {
                     let input = match self.decode(room, event.mlength, sent.nid) {
-                        Some(heard) => Input::Reply { heard: Box::new(heard), between },
+                        Some(heard) => {
+                            // Its pushes will be as long.
+                            self.grow_push_target(heard.claimed_len);
+                            Input::Reply { heard: Box::new(heard), between }
+                        }
                         None => Input::BadReply,
                     };
                     self.tell(&sent.record, input);

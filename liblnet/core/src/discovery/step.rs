@@ -136,6 +136,7 @@ pub(crate) const TABLE: [Row; 10] = [
         act: |peer| {
             peer.clear(Flag::FORCE_PING);
             peer.set(Flag::PING_SENT);
+            peer.told_since_ping = false;
             Action::Ping
         },
     },
@@ -227,7 +228,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             Action::Again
         }
         Input::Changed { force } => {
-            peer.set(if force { Flag::FORCE_PUSH } else { Flag::default() });
+            peer.set(if force && peer.has(Flag::MULTI_RAIL) { Flag::FORCE_PUSH } else { Flag::default() });
             if peer.needs_push(here) { queue(peer) } else { Action::Nothing }
         }
         Input::SwitchedOn => {
@@ -275,6 +276,11 @@ fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
         return;
     }
     peer.strikes = 0;
+    // A push has overtaken it: what it says is no more, unless the peer has begun a new life (T9).
+    if peer.told_since_ping && is_older(heard.info.sequence, peer.peer_sequence) {
+        ask_again(peer);
+        return;
+    }
     peer.peer_sequence = heard.info.sequence;
     keep(peer, heard.info);
 }
@@ -298,6 +304,7 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
         return;
     }
     let held = peer.data.as_ref().map(|data| data.sequence);
+    peer.told_since_ping = true;
     peer.peer_sequence = sequence;
     peer.clear(Flag::NIDS_UPTODATE);
     if held.is_none_or(|held| is_older(held, sequence)) {
@@ -355,6 +362,14 @@ fn keep(peer: &mut Progress, info: PingInfo) {
 }
 
 /// Wraps.
-const fn is_older(one: u32, other: u32) -> bool {
+pub(crate) const fn is_older(one: u32, other: u32) -> bool {
     other.wrapping_sub(one) as i32 > 0
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "step_tests.rs"]
+mod tests;
+
+#[cfg(all(test, not(loom)))]
+#[path = "step_drawing.rs"]
+mod drawing;

@@ -1,0 +1,273 @@
+//! Live nodes on the loopback interface that find each other, and what they tell of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use lnet_core::topology::PeerState;
+use lnet_core::{
+    DiscoveryMode, Errno, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Target,
+};
+use lnet_dlc::request::{
+    AddPeerNi, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Peer, Tunable,
+};
+use lnet_dlc::{Backend, Request};
+use lnet_node::{Node, PingRequest, StartConfig};
+use lnet_wire::{Nid, Pid, ProcessId};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PORTAL: u32 = 9;
+/// Far longer than anything takes; a test that waits so long has failed.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// A port that is free on all loopback addresses at this moment.
+fn free_port() -> u16 {
+    TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// A node on these addresses in this mode.
+fn node(port: u16, addresses: &[&str], mode: DiscoveryMode) -> Arc<Node> {
+    let networks = format!("tcp({})", addresses.join(","));
+    let config = StartConfig::from_lookup(|variable| match variable {
+        "LNET_NETWORKS" => Some(networks.clone()),
+        "LNET_ACCEPT" => Some("all".to_owned()),
+        "LNET_ACCEPT_PORT" => Some(port.to_string()),
+        _ => None,
+    });
+    let config = StartConfig { discovery: mode, ..config.unwrap() };
+    Node::start(Pid::LUSTRE, config).unwrap()
+}
+
+fn nids(addresses: &[&str]) -> Vec<Nid> {
+    addresses.iter().map(|address| format!("{address}@tcp").parse().unwrap()).collect()
+}
+
+fn discover(node: &Node, nid: Nid, force: bool) -> Discovered {
+    let backend: &dyn Backend = node;
+    let target = ProcessId { nid, pid: Pid::LUSTRE };
+    backend.ask(Request::Discover(Discover { target, force, max_nids: 1024 })).unwrap()
+}
+
+/// What was found of a peer: its NIDs, the primary first, and the differences.
+fn found(discovered: Discovered) -> (Vec<Nid>, bool, Vec<Difference>) {
+    let Discovered::Found { answer, differences } = discovered else { panic!("{discovered:?}") };
+    assert_eq!(answer.nids.first(), Some(&answer.primary), "{answer:?}");
+    (answer.nids, answer.multi_rail, differences)
+}
+
+fn peer(node: &Node, nid: Nid) -> Option<Peer> {
+    let backend: &dyn Backend = node;
+    match backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) {
+        Ok(peer) => Some(*peer),
+        Err(Errno::NotFound) => None,
+        Err(errno) => panic!("{errno}"),
+    }
+}
+
+fn peer_nids(node: &Node, nid: Nid) -> Vec<Nid> {
+    peer(node, nid).map_or_else(Vec::new, |peer| peer.nis.iter().map(|ni| ni.nid).collect())
+}
+
+/// Waits until it is so.
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        thread::yield_now();
+    }
+}
+
+/// Puts some bytes to one NID of a peer, and waits for the ACK.
+fn put(from: &Node, to: &Node, nid: Nid) {
+    let memory: &'static [u8] = vec![7_u8; 4096].leak();
+    let spec = |options, threshold, eq| {
+        let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
+        let options = MdOptions(options);
+        let spec = MdSpec { start, length, threshold, max_size: 0, options, user_ptr: 0, eq };
+        (spec, MdMemory::contiguous(start, length))
+    };
+    let me = to.core().me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+    let (sink, room) = spec(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0, 1, None);
+    to.core().md_attach(me, sink, room, true, &mut |_| ()).unwrap();
+    let eq = from.core().eq_alloc(16, None).unwrap();
+    let (source, room) = spec(0, 2, Some(eq));
+    let md = from.core().md_bind(source, room, true).unwrap();
+    let target = Target { nid: Some(nid), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
+    from.core().put(None, md, true, target, 0).unwrap();
+    loop {
+        let (_, polled) = from.eq_poll(&[eq], Some(PATIENCE)).unwrap().expect("an event in time");
+        assert_eq!(polled.event.status, Ok(()), "{:?}", polled.event);
+        if polled.event.kind == EventKind::Ack {
+            return;
+        }
+    }
+}
+
+/// dyn-005, dyn-015, dyn-020, dyn-025, dyn-030, dyn-035, dyn-040.
+#[test]
+fn two_nodes_with_two_and_four_rails_find_each_other_from_one_nid() {
+    let (port, a, b) =
+        (free_port(), ["127.0.41.1", "127.0.41.2"], ["127.0.42.1", "127.0.42.2", "127.0.42.3", "127.0.42.4"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
+    let (near_nids, far_nids) = (nids(&a), nids(&b));
+    assert_eq!(found(discover(&near, far_nids[2], false)), (far_nids.clone(), true, vec![]));
+    wait_until("far knows near's NIDs", || peer_nids(&far, near_nids[0]) == near_nids);
+
+    // What is known already is asked for again, and told again by force.
+    assert_eq!(found(discover(&near, far_nids[0], true)), (far_nids.clone(), true, vec![]));
+    wait_until("all is quiet", || {
+        let quiet = |node: &Node, nid| {
+            peer(node, nid).is_some_and(|peer| {
+                let its = peer.discovery.unwrap();
+                its.up_to_date && its.parked == 0 && its.failure.is_none()
+            })
+        };
+        quiet(&near, far_nids[0]) && quiet(&far, near_nids[0])
+    });
+    for (node, other) in [(&near, &far_nids), (&far, &near_nids)] {
+        let told = peer(node, other[1]).unwrap();
+        assert_eq!((told.primary, told.multi_rail), (other[0], true));
+        let done = PeerState::MULTI_RAIL.0 | PeerState::DISCOVERED.0 | PeerState::NIDS_UPTODATE.0;
+        assert_eq!(told.state & done, done, "{}", told.state);
+        let its = told.discovery.unwrap();
+        assert!(its.node_sequence > 0 && its.peer_sequence > 0, "{its:?}");
+    }
+}
+
+/// cfg-085, dyn-020, dyn-040.
+#[test]
+fn the_first_message_to_a_peer_waits_until_it_is_discovered() {
+    let (port, a, b) = (free_port(), ["127.0.43.1"], ["127.0.44.1", "127.0.44.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
+    let far_nids = nids(&b);
+    put(&near, &far, far_nids[1]);
+    assert_eq!(peer_nids(&near, far_nids[1]), far_nids);
+}
+
+/// dyn-045.
+#[test]
+fn an_interface_that_comes_or_goes_is_told_to_the_peer() {
+    let (port, a, b) = (free_port(), ["127.0.45.1"], ["127.0.46.1", "127.0.46.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b[..1], DiscoveryMode::On));
+    let far_nids = nids(&b);
+    assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids[..1]);
+    wait_until("far knows near", || peer(&far, nids(&a)[0]).is_some_and(|peer| peer.multi_rail));
+    far.add_nid(far_nids[1]).unwrap();
+    wait_until("near knows both", || peer_nids(&near, far_nids[0]) == far_nids);
+    far.remove_ni(far_nids[1]).unwrap();
+    wait_until("near knows one again", || peer_nids(&near, far_nids[0]) == far_nids[..1]);
+}
+
+/// dyn-055.
+#[test]
+fn a_node_that_was_only_asked_does_not_discover_who_asked() {
+    let (port, a, b) = (free_port(), ["127.0.47.1", "127.0.47.2"], ["127.0.48.1"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
+    let target = ProcessId { nid: nids(&b)[0], pid: Pid::LUSTRE };
+    near.ping(PingRequest { target, source: Some(nids(&a)[0]), max_entries: 16, timeout: Some(PATIENCE) })
+        .unwrap();
+    let told = peer(&far, nids(&a)[0]).unwrap();
+    assert_eq!((told.nis.len(), told.multi_rail), (1, false));
+    assert_eq!(told.state & (PeerState::DISCOVERING.0 | PeerState::DISCOVERED.0), 0);
+}
+
+/// dyn-060.
+#[test]
+fn in_verify_mode_differences_are_told_and_nothing_is_changed() {
+    let (port, a, b) = (free_port(), ["127.0.49.1"], ["127.0.50.1", "127.0.50.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::Verify), node(port, &b, DiscoveryMode::On));
+    let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
+    // On a net that this node is not on: nothing is sent there.
+    let absent: Nid = "127.0.50.3@tcp7".parse().unwrap();
+    for nid in [None, Some(absent)] {
+        let add = AddPeerNi { primary: far_nids[0], nid, multi_rail: true, lock_primary: false };
+        backend.tell(Request::AddPeerNi(add)).unwrap();
+    }
+    let (known, _, mut differences) = found(discover(&near, far_nids[0], false));
+    assert_eq!(known, [far_nids[0], absent]);
+    differences.sort_by_key(|difference| matches!(difference, Difference::Missing(_)));
+    assert_eq!(differences, [Difference::Extra(far_nids[1]), Difference::Missing(absent)]);
+    assert_eq!(peer(&near, absent).unwrap().discovery.unwrap().differences.len(), 2);
+
+    // Without the mode a configured peer stays as it is, too.
+    backend.tell(Request::SetTunable(Tunable::Discovery, 1)).unwrap();
+    let (known, _, differences) = found(discover(&near, far_nids[0], false));
+    assert_eq!((known, differences.len()), (vec![far_nids[0], absent], 2));
+    far.shutdown();
+}
+
+/// bck-025.
+#[test]
+fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {
+    let (port, a, b) = (free_port(), ["127.0.51.1"], ["127.0.52.1", "127.0.52.2"]);
+    for (near_mode, far_mode) in
+        [(DiscoveryMode::On, DiscoveryMode::Off), (DiscoveryMode::Off, DiscoveryMode::On)]
+    {
+        let (near, far) = (node(port, &a, near_mode), node(port, &b, far_mode));
+        put(&near, &far, nids(&b)[0]);
+        let told = peer(&near, nids(&b)[0]).unwrap();
+        assert_eq!((told.nis.len(), told.multi_rail), (1, false), "{near_mode:?}");
+        near.shutdown();
+        far.shutdown();
+    }
+}
+
+#[test]
+fn a_discovery_that_fails_names_the_step_and_the_nid() {
+    let near = node(free_port(), &["127.0.53.1"], DiscoveryMode::On);
+    let nobody = nids(&["127.0.53.9"])[0];
+    let Discovered::Failed(failure) = discover(&near, nobody, false) else { panic!("somebody is there") };
+    let DiscoveryFailure { step, nid, errno } = failure;
+    assert_eq!((step, nid), (DiscoveryStep::Ping, nobody));
+    assert_ne!(errno, Errno::TimedOut);
+    assert_eq!(peer(&near, nobody).unwrap().discovery.unwrap().failure, Some(failure));
+    let elsewhere = "127.0.53.9@tcp7".parse().unwrap();
+    let Discovered::Failed(failure) = discover(&near, elsewhere, false) else { panic!("a way to tcp7") };
+    assert_eq!(failure.nid, elsewhere);
+}
+
+#[test]
+fn who_discovers_the_loopback_finds_this_node() {
+    let addresses = ["127.0.54.1", "127.0.54.2"];
+    let near = node(free_port(), &addresses, DiscoveryMode::On);
+    assert_eq!(found(discover(&near, Nid::LOOPBACK, false)), (nids(&addresses), true, vec![]));
+}
+
+#[test]
+fn a_node_that_ends_ends_the_discoveries_that_are_waited_for() {
+    let port = free_port();
+    // It takes callers and says nothing.
+    let silent = TcpListener::bind(("127.0.55.9", port)).unwrap();
+    let near = node(port, &["127.0.55.1"], DiscoveryMode::On);
+    let nid = nids(&["127.0.55.9"])[0];
+    let (tell, ended) = channel();
+    let asking = Arc::clone(&near);
+    let asker = thread::spawn(move || tell.send(discover(&asking, nid, false)));
+    wait_until("the discovery has begun", || {
+        peer(&near, nid).is_some_and(|peer| peer.state & PeerState::DISCOVERING.0 != 0)
+    });
+    near.shutdown();
+    let Ok(Discovered::Failed(failure)) = ended.recv_timeout(PATIENCE) else { panic!("an end") };
+    assert_eq!(failure.nid, nid);
+    asker.join().unwrap().unwrap();
+    drop(silent);
+}
+
+#[test]
+fn a_node_may_be_shut_down_twice_and_by_several_at_once() {
+    let near = node(free_port(), &["127.0.56.1"], DiscoveryMode::On);
+    let others: Vec<_> = (0..4)
+        .map(|_| {
+            let near = Arc::clone(&near);
+            thread::spawn(move || near.shutdown())
+        })
+        .collect();
+    near.shutdown();
+    others.into_iter().for_each(|other| other.join().unwrap());
+    near.shutdown();
+    let backend: &dyn Backend = &*near;
+    let target = ProcessId { nid: nids(&["127.0.56.9"])[0], pid: Pid::LUSTRE };
+    let ask = Request::Discover(Discover { target, force: false, max_nids: 16 });
+    assert_eq!(backend.ask::<Discovered>(ask), Err(Errno::Shutdown));
+}

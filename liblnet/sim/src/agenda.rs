@@ -1,0 +1,80 @@
+//! What is due when.
+
+use crate::network::LinkKey;
+use crate::trace::NodeId;
+use lnet_core::Time;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Something that comes by itself when its time has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Due {
+    /// The first message of a connection arrives, if the link is still armed with this token.
+    Arrival(LinkKey, u64),
+    /// The sender of this message is told how it went.
+    Finish(u64),
+    /// A node wanted to be woken.
+    Wake(NodeId),
+}
+
+/// In the order of time; what is due at the same time in the order in which it was planned.
+#[derive(Debug, Default)]
+pub(crate) struct Agenda {
+    heap: BinaryHeap<Reverse<Entry>>,
+    planned: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: Time,
+    number: u64,
+    due: Due,
+}
+
+impl Agenda {
+    /// Plans what `due` makes of the plan's number, which is never used twice.
+    pub(crate) fn plan(&mut self, at: Time, due: impl FnOnce(u64) -> Due) -> u64 {
+        self.planned += 1;
+        let number = self.planned;
+        self.heap.push(Reverse(Entry { at, number, due: due(number) }));
+        number
+    }
+
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    pub(crate) fn take_next(&mut self) -> Option<(Time, Due)> {
+        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.due))
+    }
+
+    pub(crate) fn peek(&self) -> Option<&Due> {
+        self.heap.peek().map(|Reverse(entry)| &entry.due)
+    }
+}
+
+impl Entry {
+    const fn key(&self) -> (Time, u64) {
+        (self.at, self.number)
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}

@@ -1,0 +1,100 @@
+//! Operations of nodes: started, looked at, given up.
+
+use crate::ledger::{Ask, Asking, Op, OpId};
+use crate::node::{MATCH_BITS, lock, owned_memory};
+use crate::trace::NodeId;
+use crate::world::World;
+use lnet_core::{Clock, Core, Errno, Target, Time};
+use lnet_wire::{Nid, Pid};
+
+/// Operations.
+impl World {
+    /// Has a node ask something of the node with this NID. `None` when it is down.
+    pub fn ask(&mut self, node: NodeId, nid: Nid, ask: Ask) -> Option<OpId> {
+        self.ask_as(node, nid, Asking { ask, ..Asking::default() })
+    }
+
+    /// The same in every detail.
+    pub fn ask_as(&mut self, node: NodeId, nid: Nid, asking: Asking) -> Option<OpId> {
+        if self.broken.is_some() {
+            return None;
+        }
+        let core = self.core(node)?;
+        self.note(node, || format!("asks {nid}: {:?}", asking.ask));
+        let id = lock(&self.ledger).start(node, asking.ask, self.clock.now());
+        if let Err(errno) = self.begin(&core, id, node, nid, asking) {
+            self.broke(format!("{node} cannot ask {nid}: {}", errno.text()));
+        }
+        self.settle(node);
+        Some(id)
+    }
+
+    fn begin(&self, core: &Core, id: OpId, node: NodeId, nid: Nid, asking: Asking) -> Result<(), Errno> {
+        let Asking { ask, source, bytes, portal } = asking;
+        let Some(life) = self.nodes.get(node.0 as usize).and_then(|it| it.life.as_ref()) else {
+            return Err(Errno::Shutdown);
+        };
+        let threshold = if ask == Ask::Put { 1 } else { 2 };
+        let spec = life.md_spec(id.0, threshold, bytes, 0);
+        let (memory, owner) = owned_memory(bytes);
+        let md = core.bind_owned(spec, memory, true, owner)?;
+        lock(&self.ledger).set_md(id, md);
+        let target = Target { nid: Some(nid), pid: Pid::LUSTRE, portal, match_bits: MATCH_BITS, offset: 0 };
+        match ask {
+            Ask::Put => core.put(source, md, false, target, 0),
+            Ask::PutWithAck => core.put(source, md, true, target, 0),
+            Ask::Get => core.get(source, md, target),
+        }
+    }
+
+    /// What became of an operation.
+    pub fn op(&self, id: OpId) -> Option<Op> {
+        lock(&self.ledger).op(id).cloned()
+    }
+
+    /// All operations, in the order in which they were started.
+    pub fn ops(&self) -> Vec<Op> {
+        lock(&self.ledger).all().to_vec()
+    }
+
+    /// How many have not ended.
+    pub fn open_ops(&self) -> usize {
+        lock(&self.ledger).count_open()
+    }
+
+    /// PUTs and GETs that nodes served.
+    pub fn served(&self) -> u64 {
+        lock(&self.ledger).served
+    }
+
+    /// Has the owners of operations that began before `before` and have not ended give them up, as whoever
+    /// waits for an answer does in the end.
+    pub fn give_up_ops(&mut self, before: Time) {
+        let late: Vec<OpId> = {
+            let ledger = lock(&self.ledger);
+            ledger.open().filter(|(_, op)| op.started <= before).map(|(id, _)| id).collect()
+        };
+        late.into_iter().for_each(|id| self.give_up(id));
+    }
+
+    fn give_up(&mut self, id: OpId) {
+        let Some((node, Some(md))) = lock(&self.ledger).op(id).map(|op| (op.node, op.md)) else { return };
+        let Some(core) = self.core(node) else { return };
+        self.note(node, || format!("gives up operation {}", id.0));
+        // It may be on its way out already.
+        let _ = core.md_unlink(md);
+        self.settle(node);
+    }
+
+    pub(crate) fn give_up_hopeless(&mut self) {
+        let hopeless = std::mem::take(&mut lock(&self.ledger).hopeless);
+        for id in hopeless {
+            let Some((node, Some(md))) = lock(&self.ledger).op(id).map(|op| (op.node, op.md)) else {
+                continue;
+            };
+            if let Some(core) = self.core(node) {
+                let _ = core.md_unlink(md);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What must never happen, found and told.
+
+use crate::invariants;
+use crate::node::lock;
+use crate::trace::NodeId;
+use crate::world::World;
+use std::fmt;
+
+/// Something that must never happen, and how to see it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// What is wrong.
+    pub what: String,
+    /// In which scenario.
+    pub scenario: String,
+    /// With which seed.
+    pub seed: u64,
+    /// The order of events that was chosen, if it was.
+    pub path: Option<String>,
+    /// What happened last, oldest first.
+    pub trace: Vec<String>,
+}
+
+/// What must be true.
+impl World {
+    /// Notes that something must be true that is not.
+    pub fn expect(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
+        if !holds {
+            self.broke(otherwise());
+        }
+    }
+
+    /// Whether nothing is broken yet.
+    pub const fn is_sound(&self) -> bool {
+        self.broken.is_none()
+    }
+
+    /// What was found broken first, if anything.
+    pub fn finish(&mut self) -> Result<(), Box<Broken>> {
+        match self.broken.take() {
+            Some(broken) => Err(broken),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks what must be true of a world in which nothing is under way: see [`invariants::quiet`].
+    pub fn check_quiet(&mut self) {
+        if let Err(what) = invariants::quiet(self) {
+            self.broke(what);
+        }
+    }
+
+    /// Checks that those two nodes know each other as they are: see [`invariants::agreement`].
+    pub fn check_agreement(&mut self, a: NodeId, b: NodeId) {
+        if let Err(what) = invariants::agreement(self, a, b) {
+            self.broke(what);
+        }
+    }
+
+    /// What must be true of the node after every step.
+    pub(crate) fn check(&mut self, node: NodeId) {
+        let complaint = lock(&self.ledger).complaint.take();
+        if let Some(complaint) = complaint {
+            self.broke(complaint.0);
+        }
+        if !self.config.checked {
+            return;
+        }
+        let Some(core) = self.core(node) else { return };
+        let checked = invariants::node(&core);
+        let peers = core.peers().len();
+        if let Some(it) = self.nodes.get_mut(node.0 as usize) {
+            self.peers_joined += it.peers.saturating_sub(peers) as u64;
+            it.peers = peers;
+        }
+        if let Err(what) = checked {
+            self.broke(format!("{node}: {what}"));
+        }
+    }
+
+    pub(crate) fn broke(&mut self, what: String) {
+        if self.broken.is_some() {
+            return;
+        }
+        let trace = self.network.lock().trace.lines().map(ToString::to_string).collect();
+        let (scenario, seed) = (self.scenario.clone(), self.config.seed);
+        self.broken = Some(Box::new(Broken { what, scenario, seed, path: None, trace }));
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.scenario, self.what)?;
+        writeln!(f, "what happened last:")?;
+        self.trace.iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        match &self.path {
+            Some(path) => write!(f, "the same again: LNET_SIM_PATH={path} cargo test -p lnet-sim THIS_TEST"),
+            None => write!(f, "the same again: LNET_SIM_SEED={} cargo test -p lnet-sim THIS_TEST", self.seed),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}

@@ -1,0 +1,77 @@
+//! How much of what happened.
+
+use crate::digest::Purpose;
+use crate::trace::NodeId;
+use std::collections::BTreeMap;
+
+/// Of the whole network, and of each pair of nodes unless that is too much.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Messages sent, by [`Purpose`].
+    pub by_purpose: [u64; 7],
+    /// Messages that were lost.
+    pub lost: u64,
+    /// Pushes among them.
+    pub lost_pushes: u64,
+    /// Messages whose sender was told so at once.
+    pub failed: u64,
+    /// Connections that broke.
+    pub breaks: u64,
+    /// Messages that had to wait for a buffer.
+    pub holds: u64,
+    pairs: Option<BTreeMap<(NodeId, NodeId), Exchange>>,
+}
+
+/// What discovery cost one node with another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// Pings from the one to the other.
+    pub pings: u32,
+    /// Pushes.
+    pub pushes: u32,
+    /// Replies to those pings that arrived.
+    pub replies: u32,
+}
+
+impl Counts {
+    pub(crate) fn new(pairs: bool) -> Self {
+        Self { pairs: pairs.then(BTreeMap::new), ..Self::default() }
+    }
+
+    pub(crate) fn sent(&mut self, from: NodeId, to: Option<NodeId>, purpose: Purpose) {
+        self.by_purpose[purpose as usize] += 1;
+        if let (Some(to), Some(pairs)) = (to, &mut self.pairs) {
+            match purpose {
+                Purpose::Ping => pairs.entry((from, to)).or_default().pings += 1,
+                Purpose::Push => pairs.entry((from, to)).or_default().pushes += 1,
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn arrived(&mut self, from: NodeId, to: NodeId, purpose: Purpose) {
+        if let (Purpose::PingReply, Some(pairs)) = (purpose, &mut self.pairs) {
+            pairs.entry((to, from)).or_default().replies += 1;
+        }
+    }
+
+    /// Messages sent for this purpose.
+    pub const fn of(&self, purpose: Purpose) -> u64 {
+        self.by_purpose[purpose as usize]
+    }
+
+    /// Messages sent for any purpose.
+    pub fn messages(&self) -> u64 {
+        self.by_purpose.iter().sum()
+    }
+
+    /// Pings and pushes.
+    pub const fn discovery(&self) -> u64 {
+        self.of(Purpose::Ping) + self.of(Purpose::Push)
+    }
+
+    /// What the first node did to discover the second.
+    pub fn between(&self, from: NodeId, to: NodeId) -> Exchange {
+        self.pairs.as_ref().and_then(|pairs| pairs.get(&(from, to))).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,27 @@
+//! A node of a version without multi-rail (2.9 and before), made at the wire: it says less of itself, and
+//! understands less. Its core does not know.
+
+use lnet_wire::byte_order::put_u32;
+use lnet_wire::ping_info::{Features, PING_MAGIC};
+use lnet_wire::{Body, Header, RESERVED_PORTAL};
+
+/// Takes from a ping reply what such a node does not say.
+pub(crate) fn send(header: &Header, payload: &mut [u8], hidden: Features) {
+    if !matches!(header.body, Body::Reply { .. }) {
+        return;
+    }
+    let (Some(magic), Some(features)) = (word(payload, 0), word(payload, 4)) else { return };
+    if magic == PING_MAGIC {
+        put_u32(payload, 4, Features(features).with(hidden, false).0);
+    }
+}
+
+/// Whether such a node has a use for a message that arrives: one without multi-rail drops pushes.
+pub(crate) const fn understands(header: &Header, hidden: Features) -> bool {
+    !hidden.contains(Features::MULTI_RAIL)
+        || !matches!(header.body, Body::Put { portal: RESERVED_PORTAL, .. })
+}
+
+fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+    bytes.get(offset..offset + 4)?.try_into().ok().map(u32::from_le_bytes)
+}

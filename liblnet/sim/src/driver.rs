@@ -1,0 +1,69 @@
+//! The driver of simulated interfaces: what the core sends goes into the network, with a copy of its payload.
+
+use crate::network::{Network, Place};
+use crate::trace::NodeId;
+use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::{Errno, Message, Ni};
+use lnet_wire::NetType;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The network as nodes' drivers share it with the world. Its lock is never held over a call of the core.
+#[derive(Clone)]
+pub(crate) struct Shared(Arc<Mutex<Network>>);
+
+impl Shared {
+    pub(crate) fn new(network: Network) -> Self {
+        Self(Arc::new(Mutex::new(network)))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Network> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One node's driver.
+pub(crate) struct SimDriver {
+    pub(crate) network: Shared,
+    pub(crate) node: NodeId,
+}
+
+impl Driver for SimDriver {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        let place = self.network.lock().plug_in(self.node, ni, upcalls);
+        Ok(Arc::new(SimNi { network: self.network.clone(), place }))
+    }
+}
+
+struct SimNi {
+    network: Shared,
+    place: Place,
+}
+
+impl LndNi for SimNi {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        self.network.lock().send(self.place, message)
+    }
+
+    fn shutdown(&self) {
+        let (upcalls, unfinished) = self.network.lock().unplug(self.place);
+        if let Some(upcalls) = upcalls {
+            unfinished.into_iter().for_each(|message| upcalls.finalize(message, Err(Errno::Shutdown)));
+        }
+    }
+}
+
+/// A message that arrived and waits for a buffer of its node's.
+pub(crate) struct Held {
+    pub(crate) network: Shared,
+    pub(crate) number: u64,
+}
+
+impl HeldReceive for Held {
+    fn resume(&self, verdict: Verdict) {
+        self.network.lock().resumed.push_back((self.number, verdict));
+    }
+}

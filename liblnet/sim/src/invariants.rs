@@ -1,0 +1,135 @@
+//! What must be true of nodes and of the world they are in.
+
+use crate::trace::NodeId;
+use crate::world::World;
+use lnet_core::topology::PeerState;
+use lnet_core::{Core, DiscoveryMode};
+use lnet_wire::Nid;
+use std::collections::HashMap;
+
+/// Of a node, at any time: each NID is in one peer, that peer is found by each of its NIDs, and its primary NID
+/// is among them.
+pub fn node(core: &Core) -> Result<(), String> {
+    let mut owner: HashMap<Nid, Nid> = HashMap::new();
+    for peer in core.peers() {
+        if !peer.nids.contains(&peer.primary) {
+            return Err(format!("the peer {} does not have its primary NID", peer.primary));
+        }
+        for nid in &peer.nids {
+            if let Some(other) = owner.insert(*nid, peer.primary) {
+                return Err(format!("{nid} is in the peers {other} and {}", peer.primary));
+            }
+            match core.peer(*nid) {
+                Some((found, nis)) if found.primary == peer.primary && nis.len() == peer.nids.len() => {}
+                Some((found, nis)) => {
+                    return Err(format!(
+                        "{nid} of the peer {} with {} NIDs leads to {} with {} peer NIs",
+                        peer.primary,
+                        peer.nids.len(),
+                        found.primary,
+                        nis.len()
+                    ));
+                }
+                None => return Err(format!("{nid} of the peer {} is not known", peer.primary)),
+            }
+        }
+    }
+    for peer_ni in core.peer_nis() {
+        if !owner.contains_key(&peer_ni.nid()) {
+            return Err(format!("the peer NI {} is in no peer", peer_ni.nid()));
+        }
+    }
+    Ok(())
+}
+
+/// Of a world in which nothing is under way: no request waits for a discovery that nobody does, no discovery is
+/// under way, and every operation whose answer cannot be lost has ended.
+pub fn quiet(world: &World) -> Result<(), String> {
+    if !world.is_idle() {
+        return Err("something is still under way".to_owned());
+    }
+    for id in world.node_ids() {
+        let Some(core) = world.core(id) else { continue };
+        node(&core).map_err(|what| format!("{id}: {what}"))?;
+        for peer in core.peers() {
+            let Some(standing) = core.discovery_of(peer.primary) else { continue };
+            if standing.parked > 0 {
+                return Err(format!("{id} keeps {} requests to {} waiting", standing.parked, peer.primary));
+            }
+            for (bit, name) in BUSY {
+                if standing.state.contains(bit) {
+                    return Err(format!("{id} is quiet, and {} is marked {name}", peer.primary));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+const BUSY: [(PeerState, &str); 4] = [
+    (PeerState::PING_SENT, "PING_SENT"),
+    (PeerState::PUSH_SENT, "PUSH_SENT"),
+    (PeerState::DATA_PRESENT, "DATA_PRESENT"),
+    (PeerState::DISCOVERING, "DISCOVERING"),
+];
+
+/// Of two nodes that talked, in both directions, since anything changed: each knows the other as it is, and knows
+/// that the other knows. Those that do not discover are known by single NIDs.
+pub fn agreement(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
+    one_sided(world, a, b)?;
+    one_sided(world, b, a)
+}
+
+/// What `a` knows of `b`.
+fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
+    let (Some(core), Some(mine), Some(its)) = (world.core(a), world.spec(a), world.spec(b)) else {
+        return Ok(());
+    };
+    let nids = world.nids(b);
+    if nids.iter().any(|nid| core.peer(*nid).is_some_and(|(peer, _)| peer.is_configured())) {
+        return Ok(());
+    }
+    let both_discover = mine.discovery == DiscoveryMode::On && its.discovery != DiscoveryMode::Off;
+    let mut talked = false;
+    for nid in &nids {
+        let Some((peer, _)) = core.peer(*nid) else {
+            if both_discover {
+                return Err(format!("{a} does not know {nid} of {b}"));
+            }
+            continue;
+        };
+        talked = true;
+        let mut believed = peer.nids.clone();
+        believed.sort_unstable();
+        let mut real = if both_discover { nids.clone() } else { vec![*nid] };
+        real.sort_unstable();
+        if believed != real {
+            return Err(format!("{a} knows {b} by {}, it has {}", list(&believed), list(&real)));
+        }
+        let primary = if both_discover { nids.first().copied() } else { Some(*nid) };
+        if Some(peer.primary) != primary {
+            return Err(format!("{a} takes {} for the primary NID of {b}", peer.primary));
+        }
+        if peer.is_multi_rail() != both_discover {
+            return Err(format!("{a} takes {b} for multi-rail: {}", peer.is_multi_rail()));
+        }
+    }
+    if !talked || !both_discover {
+        return Ok(());
+    }
+    let Some(standing) = nids.first().and_then(|nid| core.discovery_of(*nid)) else {
+        return Err(format!("{a} says nothing of its discovery of {b}"));
+    };
+    let told = standing.node_sequence == core.node_sequence();
+    let heard = world.core(b).is_some_and(|other| other.node_sequence() == standing.peer_sequence);
+    if standing.up_to_date && told && heard {
+        return Ok(());
+    }
+    Err(format!("{a} is not done with {b}: told {told}, heard {heard}, {standing:?}"))
+}
+
+/// NIDs for people.
+pub fn list(nids: &[Nid]) -> String {
+    let names: Vec<String> = nids.iter().map(ToString::to_string).collect();
+    if names.is_empty() { "no NID".to_owned() } else { names.join(" ") }
+}

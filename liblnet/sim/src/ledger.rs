@@ -1,0 +1,184 @@
+//! Every operation that was started, and what its owner was told of it: each must end exactly once.
+
+use crate::node::PORTAL;
+use crate::trace::NodeId;
+use lnet_core::{Errno, Event, EventKind, MdHandle, Time};
+use lnet_wire::Nid;
+
+/// An operation that a node was asked to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub usize);
+
+/// What is asked of another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// To take data, with no answer.
+    Put,
+    /// To take data and confirm it.
+    PutWithAck,
+    /// To give data.
+    Get,
+}
+
+/// A request in every detail.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking {
+    /// What is asked.
+    pub ask: Ask,
+    /// From which of the node's NIDs; `None`: whichever is best.
+    pub source: Option<Nid>,
+    /// How many bytes are to move.
+    pub bytes: u32,
+    /// To which portal.
+    pub portal: u32,
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        Self { ask: Ask::PutWithAck, source: None, bytes: 8, portal: PORTAL }
+    }
+}
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// Who asked.
+    pub node: NodeId,
+    /// What.
+    pub ask: Ask,
+    /// When.
+    pub started: Time,
+    /// When its SEND event came.
+    pub left: Option<Time>,
+    /// How that went.
+    pub sent: Option<Result<(), Errno>>,
+    /// How its ACK or REPLY went, if it came.
+    pub answered: Option<Result<(), Errno>>,
+    /// Whether its last event has come.
+    pub ended: bool,
+    pub(crate) md: Option<MdHandle>,
+    /// Its node died under it: nobody is told anything more.
+    pub(crate) orphaned: bool,
+}
+
+/// What a handler was told that it must not be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Complaint(pub(crate) String);
+
+/// All operations of a world.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    ops: Vec<Op>,
+    open: usize,
+    /// PUTs and GETs that were served.
+    pub(crate) served: u64,
+    pub(crate) complaint: Option<Complaint>,
+    /// Operations that could not leave and still wait for an answer: their owners give them up.
+    pub(crate) hopeless: Vec<OpId>,
+}
+
+/// What MDs that serve others carry instead of the number of an operation.
+pub(crate) const SERVER: usize = usize::MAX;
+
+impl Op {
+    /// Whether all that it asked for happened.
+    pub const fn succeeded(&self) -> bool {
+        let answered = matches!((self.ask, self.answered), (Ask::Put, _) | (_, Some(Ok(()))));
+        matches!(self.sent, Some(Ok(()))) && answered && self.ended
+    }
+}
+
+impl Ledger {
+    pub(crate) fn start(&mut self, node: NodeId, ask: Ask, started: Time) -> OpId {
+        self.open += 1;
+        self.ops.push(Op {
+            node,
+            ask,
+            started,
+            left: None,
+            sent: None,
+            answered: None,
+            ended: false,
+            md: None,
+            orphaned: false,
+        });
+        OpId(self.ops.len() - 1)
+    }
+
+    pub(crate) fn op(&self, id: OpId) -> Option<&Op> {
+        self.ops.get(id.0)
+    }
+
+    pub(crate) fn set_md(&mut self, id: OpId, md: MdHandle) {
+        if let Some(op) = self.ops.get_mut(id.0) {
+            op.md = Some(md);
+        }
+    }
+
+    /// The operations that have not ended, with their MDs.
+    pub(crate) fn open(&self) -> impl Iterator<Item = (OpId, &Op)> {
+        let open = |op: &Op| !op.ended && !op.orphaned;
+        (0..).map(OpId).zip(&self.ops).filter(move |(_, op)| open(op))
+    }
+
+    /// How many those are.
+    pub(crate) const fn count_open(&self) -> usize {
+        self.open
+    }
+
+    pub(crate) fn all(&self) -> &[Op] {
+        &self.ops
+    }
+
+    /// The node is gone, and with it whoever waited.
+    pub(crate) fn orphan(&mut self, node: NodeId) {
+        for op in self.ops.iter_mut().filter(|op| op.node == node && !op.ended && !op.orphaned) {
+            op.orphaned = true;
+            self.open -= 1;
+        }
+    }
+
+    /// What a handler hears.
+    pub(crate) fn hear(&mut self, event: &Event, now: Time) {
+        if event.md.user_ptr == SERVER {
+            self.served += 1;
+            return;
+        }
+        let number = event.md.user_ptr;
+        let Some(op) = self.ops.get_mut(number) else {
+            self.complain(format!("an event for an operation that nobody started: {event:?}"));
+            return;
+        };
+        if op.orphaned {
+            return;
+        }
+        if op.ended {
+            self.complain(format!("operation {number} is told {:?} after its last event", event.kind));
+            return;
+        }
+        let twice = match event.kind {
+            EventKind::Send => {
+                op.left = Some(now);
+                op.sent.replace(event.status).is_some()
+            }
+            EventKind::Ack | EventKind::Reply => op.answered.replace(event.status).is_some(),
+            EventKind::Unlink => false,
+            EventKind::Get | EventKind::Put => true,
+        };
+        op.ended = event.unlinked;
+        if event.status.is_err() && event.kind == EventKind::Send && !op.ended {
+            self.hopeless.push(OpId(number));
+        }
+        let silent_end = op.ended && op.sent.is_none();
+        self.open -= usize::from(event.unlinked);
+        if twice {
+            self.complain(format!("operation {number} is told {:?} once too often", event.kind));
+        } else if silent_end {
+            self.complain(format!("operation {number} ends and was never told whether it left"));
+        }
+    }
+
+    fn complain(&mut self, text: String) {
+        self.complaint.get_or_insert(Complaint(text));
+    }
+}

@@ -1,0 +1,160 @@
+//! A virtual node: a real core, what it was made of, and its life.
+
+use crate::clock::SimClock;
+use crate::driver::{Shared, SimDriver};
+use crate::ledger::{Ledger, SERVER};
+use crate::trace::NodeId;
+use lnet_core::{
+    Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, MatchId, MdMemory, MdOptions,
+    MdSpec, NiTunables, Settings, Time,
+};
+use lnet_wire::ping_info::Features;
+use lnet_wire::{NetId, NetType, Nid, Pid};
+use lolnd::Lolnd;
+use std::any::Any;
+use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The portal that every node serves.
+pub const PORTAL: u32 = 9;
+/// What requests to it match on.
+pub const MATCH_BITS: u64 = 0x5109;
+/// Bytes that every node serves.
+pub(crate) const SERVED: u32 = 64;
+
+/// What a node is to be.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// Its NIDs, the primary one first.
+    pub nids: Vec<Nid>,
+    /// Whether and how it discovers.
+    pub discovery: DiscoveryMode,
+    /// Whether it pings before the first contact even if it does not discover.
+    pub first_ping: bool,
+    /// What its answers to pings do not say that a node of this version would: so it looks like one of an
+    /// older version. One that does not say that it is multi-rail drops pushes, too.
+    pub hides: Features,
+    /// Credits of its interfaces.
+    pub tunables: NiTunables,
+}
+
+impl NodeSpec {
+    /// A node with these NIDs and everything as it is by default.
+    pub fn new(nids: &[Nid]) -> Self {
+        Self {
+            nids: nids.to_vec(),
+            discovery: DiscoveryMode::On,
+            first_ping: true,
+            hides: Features::default(),
+            tunables: NiTunables::default(),
+        }
+    }
+
+    /// The same with discovery as given.
+    #[must_use]
+    pub fn with_discovery(self, discovery: DiscoveryMode) -> Self {
+        Self { discovery, ..self }
+    }
+
+    /// The same, of a version without multi-rail (2.9 and before).
+    #[must_use]
+    pub fn down_rev(self) -> Self {
+        let hides = Features::MULTI_RAIL | Features::DISCOVERY;
+        Self { hides, discovery: DiscoveryMode::Off, first_ping: false, ..self }
+    }
+
+    /// Whether it is of a version without multi-rail.
+    pub const fn is_down_rev(&self) -> bool {
+        self.hides.contains(Features::MULTI_RAIL)
+    }
+}
+
+/// The NID `address@tcpN`, its address in 10.0.0.0/8.
+pub const fn nid(net: u16, address: u32) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, net), 0x0a00_0000 | address)
+}
+
+/// One node of a world.
+pub(crate) struct Node {
+    pub(crate) spec: NodeSpec,
+    /// `None` while it is down.
+    pub(crate) life: Option<Life>,
+    /// How often it was started.
+    pub(crate) lives: u32,
+    /// When it wants to be woken.
+    pub(crate) wake: Option<Time>,
+    /// How many peers it knew when that was looked at last.
+    pub(crate) peers: usize,
+}
+
+/// From a start to the next end.
+pub(crate) struct Life {
+    pub(crate) core: Arc<Core>,
+    pub(crate) queue: EqHandle,
+    /// What it serves; must outlive the core's use of it.
+    _served: Arc<dyn Any + Send + Sync>,
+}
+
+/// The operations, as handlers share them with the world.
+pub(crate) type SharedLedger = Arc<Mutex<Ledger>>;
+
+pub(crate) fn lock(ledger: &SharedLedger) -> MutexGuard<'_, Ledger> {
+    ledger.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory that an MD owns.
+pub(crate) fn owned_memory(len: u32) -> (MdMemory, Arc<dyn Any + Send + Sync>) {
+    let bytes: Arc<[AtomicU8]> = (0..len).map(|_| AtomicU8::new(0)).collect();
+    (MdMemory::contiguous(bytes.as_ptr() as usize, len), Arc::new(bytes))
+}
+
+impl Life {
+    /// Starts the node `id` for the `lives`th time.
+    pub(crate) fn start(
+        id: NodeId,
+        lives: u32,
+        spec: &NodeSpec,
+        network: &Shared,
+        clock: &Arc<SimClock>,
+        ledger: &SharedLedger,
+    ) -> Result<Self, Errno> {
+        let cookie = u64::from(id.0) << 32 | u64::from(lives);
+        let settings =
+            Settings { discovery: spec.discovery, first_ping: spec.first_ping, ..Settings::default() };
+        let clock_of_core = Arc::clone(clock) as Arc<dyn Clock>;
+        let core =
+            Core::new(CoreConfig { clock: clock_of_core, settings, ..CoreConfig::new(Pid::LUSTRE, cookie) });
+        let (heard, told) = (Arc::clone(ledger), Arc::clone(clock));
+        let queue = core.eq_alloc(0, Some(Box::new(move |event| lock(&heard).hear(event, told.now()))))?;
+        core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
+        let driver = SimDriver { network: network.clone(), node: id };
+        for nid in &spec.nids {
+            core.add_ni(*nid, spec.tunables, &driver)?;
+        }
+        let (memory, served) = owned_memory(SERVED);
+        let life = Self { core, queue, _served: served };
+        life.serve(memory)?;
+        Ok(life)
+    }
+
+    /// Memory for everybody's PUTs and GETs.
+    fn serve(&self, memory: MdMemory) -> Result<(), Errno> {
+        let me = self.core.me_attach(PORTAL, MatchId::ANY, MATCH_BITS, 0, false, InsertPosition::After)?;
+        let options =
+            MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0 | MdOptions::TRUNCATE.0;
+        let spec = self.md_spec(SERVER, -1, SERVED, options);
+        self.core.md_attach(me, spec, memory, false, &mut |_| ())
+    }
+
+    pub(crate) const fn md_spec(&self, user_ptr: usize, threshold: i32, length: u32, options: u32) -> MdSpec {
+        MdSpec {
+            start: 0,
+            length,
+            threshold,
+            max_size: 0,
+            options: MdOptions(options),
+            user_ptr,
+            eq: Some(self.queue),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Time, and what it brings: messages arrive, senders are told, nodes wake.
+
+use crate::agenda::Due;
+use crate::driver::Held;
+use crate::network::{Arrival, Finished, LinkKey, Waiting};
+use crate::trace::NodeId;
+use crate::world::World;
+use lnet_core::lnd::{HeldReceive, Upcalls, Verdict};
+use lnet_core::{Clock, Core, Errno, Message, Time};
+use lolnd::copy::fill_payload_of;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// Time, and what it brings.
+impl World {
+    /// Now.
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Does the next thing that is due. False when nothing is, or something is [`Broken`]. With
+    /// [`Order::Chosen`] messages do not arrive by themselves.
+    pub fn step(&mut self) -> bool {
+        if self.broken.is_some() {
+            return false;
+        }
+        let next = self.network.lock().agenda.take_next();
+        let Some((at, due)) = next else { return false };
+        self.clock.advance_to(at);
+        match due {
+            Due::Arrival(key, token) => {
+                let holds = self.network.lock().is_armed(key, token);
+                if holds {
+                    self.deliver(key);
+                }
+            }
+            Due::Finish(number) => {
+                let finished = self.network.lock().take_finished(number);
+                if let Some(Finished { upcalls, node, message, result }) = finished {
+                    upcalls.finalize(message, result);
+                    self.settle(node);
+                }
+            }
+            Due::Wake(node) => self.wake(node, at),
+        }
+        true
+    }
+
+    fn wake(&mut self, node: NodeId, at: Time) {
+        let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
+        if it.wake == Some(at) {
+            it.wake = None;
+            self.settle(node);
+        }
+    }
+
+    /// Lets time pass until then.
+    pub fn run_until(&mut self, then: Time) {
+        loop {
+            let next = self.network.lock().agenda.next_at();
+            if next.is_none_or(|at| at > then) || !self.step() {
+                break;
+            }
+        }
+        if self.broken.is_none() {
+            self.clock.advance_to(then);
+        }
+    }
+
+    /// Lets time pass until nothing is left to happen; [`Broken`] if that takes more than `most` steps.
+    pub fn run_until_quiet(&mut self, most: usize) {
+        for _ in 0..most {
+            if !self.step() {
+                return;
+            }
+        }
+        self.broke(format!("still not quiet after {most} steps"));
+    }
+
+    /// Does what has to happen before anything can be chosen: senders are told. With `all` also what only time
+    /// brings.
+    pub(crate) fn step_unchosen(&mut self, all: bool) -> bool {
+        let due = {
+            let network = self.network.lock();
+            all || matches!(network.agenda.peek(), Some(Due::Finish(_)))
+        };
+        due && self.step()
+    }
+
+    /// Lets everything arrive, connection by connection, until nothing is left to happen, whoever decides on the
+    /// order otherwise.
+    pub fn run_in_order(&mut self) {
+        for _ in 0..ENDLESS {
+            while self.step_unchosen(false) {}
+            match self.ready().first() {
+                Some(key) => self.deliver(*key),
+                None if self.step_unchosen(true) => {}
+                None => return,
+            }
+        }
+        self.broke("does not come to an end".to_owned());
+    }
+
+    /// The connections of which a message may arrive next.
+    pub fn ready(&self) -> Vec<LinkKey> {
+        self.network.lock().ready()
+    }
+
+    /// Lets the next message of a connection arrive.
+    pub fn deliver(&mut self, key: LinkKey) {
+        if self.broken.is_some() {
+            return;
+        }
+        let node = key.receiver();
+        let arrival = self.network.lock().take_arrival(key);
+        if let Some(arrival) = arrival {
+            self.arrive(arrival);
+        }
+        self.settle(node);
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        let asked = Cell::new(None);
+        let hold = || {
+            let number = self.network.lock().next_number();
+            asked.set(Some(number));
+            Arc::new(Held { network: self.network.clone(), number }) as Arc<dyn HeldReceive>
+        };
+        let verdict = arrival.upcalls.receive(&arrival.ni, arrival.from, &arrival.parcel.header, &hold);
+        match (verdict, asked.into_inner()) {
+            (Verdict::Deliver(message), _) => {
+                place(&*arrival.upcalls, message, arrival.parcel.payload.as_deref(), Ok(()));
+            }
+            (Verdict::Discard, _) => {}
+            (Verdict::Hold, Some(number)) => self.network.lock().hold(number, arrival),
+            (Verdict::Hold, None) => self.broke("a message is to wait, and for nothing".to_owned()),
+            (Verdict::Refuse(violation), _) => {
+                self.broke(format!("{} refuses a message: {violation}", arrival.key.receiver()));
+            }
+        }
+    }
+
+    /// After something was done to a node: what waited for it, and what its discovery has to do.
+    pub(crate) fn settle(&mut self, node: NodeId) {
+        if self.broken.is_some() {
+            return;
+        }
+        for _ in 0..SPINS {
+            self.drain(node);
+            let Some(core) = self.core(node) else { return };
+            let wake = self.discovery(&core);
+            self.give_up_hopeless();
+            let now = self.clock.now();
+            if self.network.lock().resumed.is_empty() && wake.is_none_or(|at| at > now) {
+                self.plan_wake(node, wake);
+                self.check(node);
+                return;
+            }
+        }
+        self.broke(format!("{node} always wants to run its discovery again"));
+    }
+
+    fn discovery(&mut self, core: &Core) -> Option<Time> {
+        let Some(slowest) = &mut self.slowest_discovery else { return core.run_discovery() };
+        let before = std::time::Instant::now();
+        let wake = core.run_discovery();
+        *slowest = before.elapsed().max(*slowest);
+        wake
+    }
+
+    fn plan_wake(&mut self, node: NodeId, wake: Option<Time>) {
+        let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
+        if let Some(at) = wake.filter(|_| it.wake != wake) {
+            self.network.lock().agenda.plan(at, |_| Due::Wake(node));
+        }
+        it.wake = wake;
+    }
+
+    /// Delivers what waited for a buffer and has one.
+    pub(crate) fn drain(&mut self, node: NodeId) {
+        loop {
+            let resumed = self.network.lock().take_resumed();
+            let Some((Waiting { upcalls, parcel, broken, .. }, verdict)) = resumed else { return };
+            match verdict {
+                Verdict::Deliver(message) => {
+                    let result = if broken { Err(Errno::ConnectionReset) } else { Ok(()) };
+                    place(&*upcalls, message, parcel.payload.as_deref(), result);
+                }
+                Verdict::Discard => {}
+                Verdict::Hold | Verdict::Refuse(_) => {
+                    self.broke(format!("{node} decides on a message that waited and does not decide"));
+                }
+            }
+        }
+    }
+}
+
+/// More steps than quiet ever takes to come.
+const ENDLESS: usize = 100_000;
+
+/// More rounds of discovery without anything new do not come to an end.
+const SPINS: usize = 1000;
+
+/// Puts the payload where it belongs, and says so.
+fn place(upcalls: &dyn Upcalls, message: Box<Message>, payload: Option<&[u8]>, result: Result<(), Errno>) {
+    if let (Some(payload), Ok(())) = (payload, result) {
+        fill_payload_of(&message, payload);
+    }
+    upcalls.received(message, result);
+}

@@ -1,0 +1,98 @@
+//! The last things that happened in a world, kept as they are and written out only when somebody asks.
+
+use crate::digest::Digest;
+use lnet_core::{Errno, Time};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// A node of a world: its place in the order in which they were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A node gave a message to the network.
+    Sent(Digest),
+    /// The network gave a message to a node.
+    Arrived(Digest),
+    /// A message arrived and waits for a buffer; its connection stands still.
+    Held(Digest),
+    /// A message will never arrive, and why.
+    Lost(Digest, &'static str),
+    /// The sender of a message was told that it could not be sent.
+    Failed(Digest, Errno),
+    /// Something else was done to the node, or asked of it.
+    Changed(String),
+}
+
+/// One line of a trace.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// When.
+    pub at: Time,
+    /// To which node.
+    pub node: NodeId,
+    /// What.
+    pub what: What,
+}
+
+/// The last lines, oldest first.
+#[derive(Debug)]
+pub struct Trace {
+    lines: VecDeque<Line>,
+    keep: usize,
+}
+
+impl Trace {
+    /// Keeps the last `keep` lines; with 0 nothing is ever kept.
+    pub const fn new(keep: usize) -> Self {
+        Self { lines: VecDeque::new(), keep }
+    }
+
+    /// Whether lines are kept at all: making one costs something.
+    pub const fn is_kept(&self) -> bool {
+        self.keep > 0
+    }
+
+    /// Adds a line; the oldest goes when there are too many.
+    pub fn add(&mut self, at: Time, node: NodeId, what: What) {
+        if self.keep == 0 {
+            return;
+        }
+        if self.lines.len() == self.keep {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(Line { at, node, what });
+    }
+
+    /// The lines, oldest first.
+    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter()
+    }
+}
+
+impl fmt::Display for NodeId {
+    /// A letter, and a number behind it from the 27th node on.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letter = char::from(b'A' + (self.0 % 26) as u8);
+        match self.0 / 26 {
+            0 => write!(f, "{letter}"),
+            round => write!(f, "{letter}{round}"),
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>12.6} {:<3} ", self.at.0.as_secs_f64(), self.node.to_string())?;
+        match &self.what {
+            What::Sent(digest) => write!(f, "sends    {digest}"),
+            What::Arrived(digest) => write!(f, "gets     {digest}"),
+            What::Held(digest) => write!(f, "holds    {digest}"),
+            What::Lost(digest, why) => write!(f, "lost     {digest}: {why}"),
+            What::Failed(digest, errno) => write!(f, "failed   {digest}: {}", errno.text()),
+            What::Changed(text) => write!(f, "-------- {text}"),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! A world: nodes, the network between them, and one clock. What is done to it is done here.
+
+use crate::broken::Broken;
+use crate::clock::SimClock;
+use crate::counts::Counts;
+use crate::driver::{Shared, SimDriver};
+use crate::ledger::Ledger;
+use crate::network::{Network, NetworkConfig};
+use crate::node::{Life, Node, NodeSpec, SharedLedger, lock};
+use crate::trace::{NodeId, Trace, What};
+use lnet_core::discovery::Standing;
+use lnet_core::{Core, DiscoveryMode};
+use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
+use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How a world is made.
+#[derive(Clone, Debug)]
+pub struct WorldConfig {
+    /// Everything that is left to chance follows from it.
+    pub seed: u64,
+    /// The network.
+    pub network: NetworkConfig,
+    /// Lines of trace to keep; 0 to be fast.
+    pub trace: usize,
+    /// Whether what must always be true is checked after every step.
+    pub checked: bool,
+}
+
+impl Default for WorldConfig {
+    fn default() -> Self {
+        Self { seed: 1, network: NetworkConfig::default(), trace: 200, checked: true }
+    }
+}
+
+/// The world. After the first thing that is [`Broken`] nothing happens in it any more.
+pub struct World {
+    pub(crate) scenario: String,
+    pub(crate) config: WorldConfig,
+    pub(crate) clock: Arc<SimClock>,
+    pub(crate) network: Shared,
+    pub(crate) ledger: SharedLedger,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) broken: Option<Box<Broken>>,
+    /// The longest that one call of `run_discovery` took, in real time; kept only if asked for.
+    pub(crate) slowest_discovery: Option<Duration>,
+    /// Peers that nodes knew and know no more, since they are one with another or forgotten.
+    pub(crate) peers_joined: u64,
+}
+
+/// Life stories: making a world, its nodes, and changing them.
+impl World {
+    /// An empty world. `scenario` is what it is called when something breaks.
+    pub fn new(scenario: &str, config: WorldConfig) -> Self {
+        let clock = Arc::new(SimClock::default());
+        let trace = Trace::new(config.trace);
+        let network = Network::new(config.network, config.seed, Arc::clone(&clock), trace);
+        Self {
+            scenario: scenario.to_owned(),
+            clock,
+            network: Shared::new(network),
+            ledger: Arc::new(Mutex::new(Ledger::default())),
+            nodes: Vec::new(),
+            broken: None,
+            slowest_discovery: None,
+            peers_joined: 0,
+            config,
+        }
+    }
+
+    /// Adds a node and starts it.
+    pub fn add_node(&mut self, spec: NodeSpec) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(Node { spec, life: None, lives: 0, wake: None, peers: 0 });
+        self.start(id);
+        id
+    }
+
+    /// Starts a node that is down, with the NIDs that it had or was given since, and nothing else that it knew.
+    pub fn start(&mut self, node: NodeId) {
+        let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
+        if it.life.is_some() {
+            return;
+        }
+        it.lives += 1;
+        {
+            let mut network = self.network.lock();
+            network.faults.unsilence(node);
+            network.faults.hide(node, it.spec.hides);
+            network.forget_earlier_life(node);
+            if network.trace.is_kept() {
+                let nids: Vec<String> = it.spec.nids.iter().map(ToString::to_string).collect();
+                network.note(node, What::Changed(format!("starts with {}", nids.join(", "))));
+            }
+        }
+        match Life::start(node, it.lives, &it.spec, &self.network, &self.clock, &self.ledger) {
+            Ok(life) => it.life = Some(life),
+            Err(errno) => self.broke(format!("{node} does not start: {}", errno.text())),
+        }
+        self.settle(node);
+    }
+
+    /// Ends a node without a word to anybody. What it had sent still arrives.
+    pub fn crash(&mut self, node: NodeId) {
+        let Some(life) = self.nodes.get_mut(node.0 as usize).and_then(|it| it.life.take()) else { return };
+        self.note(node, || "dies".to_owned());
+        self.network.lock().silence(node);
+        lock(&self.ledger).orphan(node);
+        life.core.shutdown();
+        self.drain(node);
+    }
+
+    /// Gives a node another interface; one that is down has it when it starts.
+    pub fn add_ni(&mut self, node: NodeId, nid: Nid) {
+        self.note(node, || format!("gets the interface {nid}"));
+        let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
+        it.spec.nids.push(nid);
+        let Some(life) = &it.life else { return };
+        let driver = SimDriver { network: self.network.clone(), node };
+        if let Err(errno) = life.core.add_ni(nid, it.spec.tunables, &driver) {
+            self.broke(format!("{node} does not get {nid}: {}", errno.text()));
+        }
+        self.settle(node);
+    }
+
+    /// Takes an interface from a node.
+    pub fn remove_ni(&mut self, node: NodeId, nid: Nid) {
+        self.note(node, || format!("loses the interface {nid}"));
+        let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
+        it.spec.nids.retain(|its| *its != nid);
+        let Some(life) = &it.life else { return };
+        if let Err(errno) = life.core.remove_ni(nid) {
+            self.broke(format!("{node} keeps {nid}: {}", errno.text()));
+        }
+        self.settle(node);
+    }
+
+    /// Changes whether and how a node discovers.
+    pub fn set_discovery(&mut self, node: NodeId, mode: DiscoveryMode) {
+        self.note(node, || format!("discovery is {mode:?}"));
+        let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
+        it.spec.discovery = mode;
+        self.with_core(node, |core| {
+            core.change_settings(|settings| {
+                settings.discovery = mode;
+                Ok(())
+            })
+        });
+    }
+
+    /// Changes what a node is to be when it is started next.
+    pub fn respecify(&mut self, node: NodeId, spec: NodeSpec) {
+        if let Some(it) = self.nodes.get_mut(node.0 as usize).filter(|it| it.life.is_none()) {
+            it.spec = spec;
+        }
+    }
+
+    /// Has a node discover the one with this NID.
+    pub fn discover(&mut self, node: NodeId, nid: Nid, force: bool) {
+        self.note(node, || format!("is told to discover {nid}{}", if force { ", by force" } else { "" }));
+        self.with_core(node, |core| core.discover(nid, force));
+    }
+
+    /// Does something with the core of a node, if it is up, and then what discovery has to do.
+    pub fn with_core<R>(&mut self, node: NodeId, act: impl FnOnce(&Arc<Core>) -> R) -> Option<R> {
+        if self.broken.is_some() {
+            return None;
+        }
+        let core = self.core(node)?;
+        let result = act(&core);
+        self.settle(node);
+        Some(result)
+    }
+
+    /// Writes a line into the trace.
+    pub fn note(&self, node: NodeId, text: impl FnOnce() -> String) {
+        let mut network = self.network.lock();
+        if network.trace.is_kept() {
+            network.note(node, What::Changed(text()));
+        }
+    }
+}
+
+/// Faults of the network.
+impl World {
+    /// From now on nothing gets from one node to the other; the other way it may.
+    pub fn cut(&mut self, from: NodeId, to: NodeId) {
+        self.note(from, || format!("is cut off from {to}"));
+        self.network.lock().faults.cut(from, to);
+    }
+
+    /// Ends all cuts, and doubled connections.
+    pub fn heal(&mut self) {
+        self.note(NodeId(0), || "the network is well again".to_owned());
+        self.network.lock().faults.heal();
+    }
+
+    /// Breaks the connections between two nodes; what is under way on them is lost.
+    pub fn break_between(&mut self, a: NodeId, b: NodeId) {
+        self.note(a, || format!("the connections with {b} break"));
+        self.network.lock().break_between(a, b);
+    }
+
+    /// There are two connections between the nodes from now on: messages overtake each other.
+    pub fn double_connections(&mut self, a: NodeId, b: NodeId) {
+        self.note(a, || format!("has a second connection with {b}"));
+        self.network.lock().faults.double(a, b);
+    }
+
+    /// Has a push arrive that nobody sent: the node with the NID `src` tells the one with `dest` that it has these
+    /// NIDs. Takes a connection of its own.
+    pub fn forge_push(&mut self, src: Nid, dest: Nid, sequence: u32, nids: &[Nid]) {
+        let entries = nids.iter().map(|nid| PingEntry { nid: *nid, status: NiStatus::Up }).collect();
+        let features =
+            Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL | Features::DISCOVERY;
+        let payload = PingInfo { features, pid: Pid::LUSTRE, sequence, entries }.encode();
+        let (match_bits, portal) = (PING_MATCH_BITS, RESERVED_PORTAL);
+        let header = Header {
+            dest_nid: dest,
+            src_nid: src,
+            dest_pid: Pid::LUSTRE,
+            src_pid: Pid::LUSTRE,
+            payload_length: payload.len() as u32,
+            body: Body::Put { ack: None, match_bits, hdr_data: 0, portal, offset: 0 },
+        };
+        self.network.lock().inject(header, Some(payload.into()));
+    }
+
+    /// Lets connections break from now on: one message in so many breaks its own; 0: none.
+    pub fn set_breaks(&mut self, one_in: u32) {
+        self.network.lock().config.breaks_one_in = one_in;
+    }
+}
+
+/// Looking at it.
+impl World {
+    /// The core of a node that is up.
+    pub fn core(&self, node: NodeId) -> Option<Arc<Core>> {
+        Some(Arc::clone(&self.nodes.get(node.0 as usize)?.life.as_ref()?.core))
+    }
+
+    /// All nodes.
+    pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// What a node is to be now.
+    pub fn spec(&self, node: NodeId) -> Option<&NodeSpec> {
+        self.nodes.get(node.0 as usize).map(|it| &it.spec)
+    }
+
+    /// The NIDs of a node as it tells them to others: net by net, the primary one first. None while it is down.
+    pub fn nids(&self, node: NodeId) -> Vec<Nid> {
+        let Some(core) = self.core(node) else { return Vec::new() };
+        core.nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
+    }
+
+    /// Whether a node is up.
+    pub fn is_up(&self, node: NodeId) -> bool {
+        self.nodes.get(node.0 as usize).is_some_and(|it| it.life.is_some())
+    }
+
+    /// How often a node was started.
+    pub fn lives(&self, node: NodeId) -> u32 {
+        self.nodes.get(node.0 as usize).map_or(0, |it| it.lives)
+    }
+
+    /// How far a node's discovery of the peer with this NID is.
+    pub fn standing(&self, node: NodeId, nid: Nid) -> Option<Standing> {
+        self.core(node)?.discovery_of(nid)
+    }
+
+    /// What a node believes to be all NIDs of the peer with this one, the primary first; none, if it does not
+    /// know it.
+    pub fn believed(&self, node: NodeId, nid: Nid) -> Vec<Nid> {
+        let peer = self.core(node).and_then(|core| core.peer(nid));
+        peer.map(|(peer, _)| peer.nids.clone()).unwrap_or_default()
+    }
+
+    /// The node that has this NID now.
+    pub fn owner(&self, nid: Nid) -> Option<NodeId> {
+        self.network.lock().owner(nid)
+    }
+
+    /// How much of what happened.
+    pub fn counts(&self) -> Counts {
+        self.network.lock().counts.clone()
+    }
+
+    /// Whether nothing is under way between nodes.
+    pub fn is_idle(&self) -> bool {
+        self.network.lock().is_idle()
+    }
+
+    /// Messages that wait for a buffer of their receiver's.
+    pub fn waiting(&self) -> usize {
+        self.network.lock().waiting()
+    }
+
+    /// How many peers of nodes were found to be one with another, or forgotten; counted only if the world is checked.
+    pub const fn peers_joined(&self) -> u64 {
+        self.peers_joined
+    }
+
+    /// What this world was made with.
+    pub const fn config(&self) -> &WorldConfig {
+        &self.config
+    }
+
+    /// Measures from now on how long, in real time, calls of `run_discovery` take.
+    pub fn measure_discovery(&mut self) {
+        self.slowest_discovery = Some(Duration::ZERO);
+    }
+
+    /// The longest since then.
+    pub fn slowest_discovery(&self) -> Duration {
+        self.slowest_discovery.unwrap_or_default()
+    }
+}
+
+impl Drop for World {
+    /// Cores and their drivers hold each other until they are shut down.
+    fn drop(&mut self) {
+        for node in 0..self.nodes.len() as u32 {
+            self.crash(NodeId(node));
+        }
+    }
+}

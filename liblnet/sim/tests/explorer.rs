@@ -1,0 +1,106 @@
+//! The explorer: it tries what differs, all of it, and can do it again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use lnet_core::DiscoveryMode;
+use lnet_sim::explore::{Actor, Explored, Scenario, explore};
+use lnet_sim::{Ask, NodeId, NodeSpec, World, WorldConfig, nid};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+fn plain(world: &mut World, nids: &[u32]) -> NodeId {
+    let nids: Vec<_> = nids.iter().map(|address| nid(0, *address)).collect();
+    let spec = NodeSpec::new(&nids).with_discovery(DiscoveryMode::Off);
+    world.add_node(NodeSpec { first_ping: false, ..spec })
+}
+
+/// The order in which the requests of two nodes were served by a third.
+#[test]
+fn both_orders_of_two_messages_to_one_node_are_tried_and_no_order_twice() {
+    let seen = RefCell::new(Vec::new());
+    let explored = explore(
+        &Scenario {
+            name: "two to one",
+            config: WorldConfig::default(),
+            build: &|world| {
+                let c = plain(world, &[3]);
+                let askers = [plain(world, &[1]), plain(world, &[2])];
+                assert_eq!(c, NodeId(0));
+                let actor =
+                    |node| Actor::on(node).then(move |world| drop(world.ask(node, nid(0, 3), Ask::Put)));
+                askers.map(actor).into()
+            },
+            check: &|world| {
+                world.expect(false, String::new);
+                let served = world.finish().unwrap_err().trace.into_iter();
+                let order: Vec<String> = served.filter(|line| line.contains("gets     ")).collect();
+                let order: Vec<String> = order.iter().map(|line| line[26..].to_owned()).collect();
+                seen.borrow_mut().push(order);
+            },
+        },
+        1000,
+    )
+    .unwrap();
+    let seen = seen.into_inner();
+    assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 2, "{seen:#?}");
+    assert_eq!((explored.orders, explored.all), (2, true));
+}
+
+#[test]
+fn what_goes_wrong_in_one_order_only_is_found_and_found_again() {
+    let scenario = |path: &mut Option<String>| {
+        let broken = explore(
+            &Scenario {
+                name: "the third before the first",
+                config: WorldConfig::default(),
+                build: &|world| {
+                    let (a, b) = (plain(world, &[1]), plain(world, &[2]));
+                    world.double_connections(a, b);
+                    vec![Actor::on(a).then(move |world| {
+                        for ask in [Ask::Put, Ask::Put, Ask::Get] {
+                            world.ask(a, nid(0, 2), ask);
+                        }
+                    })]
+                },
+                check: &|world| {
+                    world.expect(false, String::new);
+                    let broken = world.finish().unwrap_err();
+                    let arrives = broken.trace.iter().find(|line| line.contains("gets     ")).unwrap();
+                    let first_is_get = arrives.contains("GET");
+                    world.expect(!first_is_get, || "overtaken".to_owned());
+                },
+            },
+            1000,
+        );
+        *path = broken.err().and_then(|broken| broken.path);
+    };
+    // Turns are 1, 0, 1: the GET is behind the first PUT, and nothing overtakes within a connection.
+    let mut path = None;
+    scenario(&mut path);
+    assert_eq!(path, None);
+}
+
+#[test]
+fn where_there_are_too_many_orders_chance_picks_some() {
+    let explored = explore(
+        &Scenario {
+            name: "all to all",
+            config: WorldConfig::default(),
+            build: &|world| {
+                let nodes: Vec<NodeId> = (1..=4).map(|address| plain(world, &[address])).collect();
+                let actor = |node: NodeId| {
+                    (1..=4).filter(|to| *to != node.0 + 1).fold(Actor::on(node), |actor, to| {
+                        actor.then(move |world| drop(world.ask(node, nid(0, to), Ask::PutWithAck)))
+                    })
+                };
+                nodes.into_iter().map(actor).collect()
+            },
+            check: &|world| {
+                let (open, served) = (world.open_ops(), world.served());
+                world.expect(open == 0 && served == 12, || format!("{open} open, {served} served"));
+            },
+        },
+        50,
+    )
+    .unwrap();
+    assert_eq!(explored, Explored { orders: 100, pruned: explored.pruned, all: false });
+}

@@ -1,0 +1,109 @@
+//! T17: peers that do not answer; and nodes that come back.
+
+use super::*;
+use lnet_core::Errno;
+use lnet_core::topology::PeerState;
+
+/// T17.
+#[test]
+fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_tries_again() {
+    let mut world = chosen("T17");
+    add(&mut world, 1);
+    add(&mut world, 1);
+    world.crash(B);
+    let ops = [0; 3].map(|_| world.ask(A, b(1), Ask::PutWithAck).unwrap());
+    world.run_in_order();
+    for op in ops {
+        assert_eq!(world.op(op).unwrap().sent, Some(Err(Errno::HostUnreachable)));
+    }
+    let standing = world.standing(A, b(1)).unwrap();
+    assert!(standing.state.contains(PeerState::REDISCOVER), "{standing:?}");
+    assert_eq!(standing.failure.unwrap().errno, Errno::HostUnreachable);
+    world.start(B);
+    assert!(talk(&mut world, A, b(1)));
+    world.check_agreement(A, B);
+    world.give_up_ops(seconds(1_000_000));
+    finish(world);
+}
+
+/// T17, DI-22.
+#[test]
+fn requests_to_a_silent_peer_fail_when_the_time_for_a_transaction_is_over() {
+    for (from, to) in [(A, B), (B, A)] {
+        let mut world = chosen("T17, silent");
+        add(&mut world, 1);
+        add(&mut world, 1);
+        world.cut(from, to);
+        let op = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+        world.run_in_order();
+        let op = world.op(op).unwrap();
+        assert_eq!(op.sent, Some(Err(Errno::TimedOut)));
+        let left = op.left.unwrap();
+        assert!(left >= seconds(50) && left <= seconds(75), "{left:?}");
+        world.heal();
+        assert!(talk(&mut world, A, b(1)));
+        world.check_agreement(A, B);
+        world.give_up_ops(seconds(1_000_000));
+        finish(world);
+    }
+}
+
+/// The connection breaks at any moment of a discovery: what was lost is noticed, and the next try succeeds.
+#[test]
+fn a_discovery_whose_connection_breaks_ends_and_the_next_one_succeeds() {
+    in_all_orders(
+        "a break",
+        800,
+        |world| {
+            add(world, 1);
+            add(world, 2);
+            vec![
+                Actor::on(A).then(ask(A, b(1))),
+                Actor::on(B).then(ask(B, a(1))),
+                Actor::anywhere().then(|world| world.break_between(A, B)),
+            ]
+        },
+        |world| {
+            world.give_up_ops(seconds(1_000_000));
+            let reached = talk(world, A, b(1)) && talk(world, B, a(1));
+            world.expect(reached, || "they do not reach each other".to_owned());
+            world.check_agreement(A, B);
+        },
+    );
+}
+
+/// A node that comes back counts its configurations from the beginning.
+#[test]
+fn a_node_that_dies_at_any_moment_and_comes_back_is_found_as_it_is_then() {
+    in_all_orders(
+        "a restart",
+        800,
+        |world| {
+            add(world, 1);
+            add(world, 3);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            let restart = Actor::anywhere().then(|world| world.crash(B)).then(|world| {
+                world.respecify(B, NodeSpec::new(&[b(1), b(4)]));
+                world.start(B);
+            });
+            vec![
+                Actor::anywhere().then(|world| world.add_ni(A, a(2))),
+                restart.then(ask(B, a(1))),
+                Actor::on(A).then(ask(A, b(1))),
+            ]
+        },
+        |world| {
+            world.give_up_ops(seconds(1_000_000));
+            for _ in 0..4 {
+                talk(world, B, a(1));
+                talk(world, A, b(1));
+                world.give_up_ops(seconds(1_000_000));
+                world.run_in_order();
+            }
+            let reached = talk(world, A, b(1)) && talk(world, B, a(1));
+            world.expect(reached, || "they do not reach each other".to_owned());
+            world.check_agreement(A, B);
+        },
+    );
+}

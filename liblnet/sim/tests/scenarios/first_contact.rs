@@ -1,0 +1,76 @@
+//! T1, T10: one node meets another, or each the other.
+
+use super::*;
+use lnet_sim::Purpose;
+
+/// T1.
+#[test]
+fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
+    for rails in 1..=3 {
+        let mut world = chosen("T1");
+        add(&mut world, rails);
+        add(&mut world, 3);
+        world.ask(A, b(2), Ask::PutWithAck);
+        let [ping] = world.ready()[..] else { panic!("{:?}", world.ready()) };
+        world.deliver(ping);
+        let known = world.core(B).unwrap().peers();
+        let [peer] = &known[..] else { panic!("{known:?}") };
+        assert_eq!(peer.nids.len(), 1);
+        assert!(!peer.is_multi_rail());
+        assert_eq!(world.owner(peer.primary), Some(A));
+        assert_eq!((world.counts().of(Purpose::Ping), world.counts().of(Purpose::PingReply)), (1, 1));
+        let [reply] = world.ready()[..] else { panic!("{:?}", world.ready()) };
+        world.deliver(reply);
+        // Nothing was begun by B until A told it something.
+        assert_eq!(world.counts().between(B, A).pings, 0);
+        assert_eq!(world.believed(A, b(1)), [b(1), b(2), b(3)]);
+        world.run_in_order();
+        world.check_agreement(A, B);
+        all_succeeded(&mut world);
+        finish(world);
+    }
+}
+
+/// T10 a to d: what the sheet tells apart are all orders of the same messages.
+#[test]
+fn two_nodes_that_discover_each_other_at_once_both_end_up_knowing() {
+    for (rails_a, rails_b) in [(1, 1), (2, 2), (1, 3)] {
+        let explored = in_all_orders(
+            "T10",
+            1500,
+            |world| {
+                add(world, rails_a);
+                add(world, rails_b);
+                vec![Actor::on(A).then(ask(A, b(1))), Actor::on(B).then(ask(B, a(1)))]
+            },
+            |world| {
+                all_succeeded(world);
+                world.check_agreement(A, B);
+                for (from, to) in [(A, B), (B, A)] {
+                    let cost = world.counts().between(from, to);
+                    world.expect(cost.pings <= 1 && cost.pushes <= 1, || format!("{from} {cost:?}"));
+                }
+            },
+        );
+        assert!(explored.orders > 1);
+    }
+}
+
+/// T10 with traffic behind it.
+#[test]
+fn what_waits_for_a_discovery_goes_out_in_its_order_and_all_of_it() {
+    in_all_orders(
+        "T10, many requests",
+        300,
+        |world| {
+            add(world, 2);
+            add(world, 2);
+            let asks = |node, to| (0..3).fold(Actor::on(node), |actor, _| actor.then(ask(node, to)));
+            vec![asks(A, b(2)), asks(B, a(2))]
+        },
+        |world| {
+            all_succeeded(world);
+            world.check_agreement(A, B);
+        },
+    );
+}

@@ -1,0 +1,234 @@
+//! T6 to T8, T18, T19, T21: nodes that do not discover, of older versions, or change their mind.
+
+use super::*;
+use lnet_sim::Purpose;
+use lnet_wire::ping_info::Features;
+
+/// T6.
+#[test]
+fn a_node_that_does_not_discover_is_known_by_each_nid_alone_and_not_pushed_to() {
+    in_all_orders(
+        "T6",
+        500,
+        |world| {
+            add(world, 2);
+            add_with(world, 2, DiscoveryMode::Off);
+            vec![Actor::on(A).then(ask(A, b(2))), Actor::on(A).then(ask(A, b(1)))]
+        },
+        |world| {
+            all_succeeded(world);
+            world.check_agreement(A, B);
+            let counts = world.counts();
+            world.expect(counts.of(Purpose::Push) == 0, || "a push".to_owned());
+            let pings = counts.between(A, B).pings;
+            world.expect(pings == 2, || format!("{pings} pings"));
+        },
+    );
+}
+
+/// T6b.
+#[test]
+fn a_push_to_a_node_that_does_not_discover_any_more_is_confirmed_and_changes_nothing() {
+    let mut world = chosen("T6b");
+    add(&mut world, 2);
+    add(&mut world, 2);
+    assert!(talk(&mut world, A, b(1)));
+    world.set_discovery(B, DiscoveryMode::Off);
+    world.break_between(B, A);
+    world.add_ni(A, a(3));
+    let push = world.ready().into_iter().find(|key| key.receiver() == B).unwrap();
+    world.deliver(push);
+    let ack = world.ready().into_iter().find(|key| key.receiver() == A).unwrap();
+    world.deliver(ack);
+    assert_eq!(world.standing(A, b(1)).unwrap().node_sequence, world.core(A).unwrap().node_sequence());
+    assert_eq!(world.believed(B, a(1)), [a(1), a(2)]);
+    finish(world);
+}
+
+/// T7.
+#[test]
+fn a_node_that_does_not_discover_pings_once_and_is_asked_before_it_is_used() {
+    in_all_orders(
+        "T7",
+        500,
+        |world| {
+            add_with(world, 2, DiscoveryMode::Off);
+            add(world, 2);
+            vec![
+                Actor::on(A).then(ask(A, b(1))).then(ask(A, b(1))),
+                Actor::on(B).then(ask(B, a(1))).then(ask(B, a(1))),
+            ]
+        },
+        |world| {
+            all_succeeded(world);
+            let counts = world.counts();
+            world.expect(counts.of(Purpose::Push) == 0, || "a push".to_owned());
+            for (from, to) in [(A, B), (B, A)] {
+                // A message of A's may leave by another of its NIDs, which to B is another peer.
+                let pings = counts.between(from, to).pings;
+                world.expect(pings == 1, || format!("{from} pings {pings} times"));
+            }
+            let multi_rail =
+                world.core(B).is_some_and(|core| core.peers().iter().any(|it| it.is_multi_rail()));
+            world.expect(!multi_rail, || "B takes A for multi-rail".to_owned());
+        },
+    );
+}
+
+/// T8.
+#[test]
+fn switching_discovery_on_sends_nothing_until_a_peer_is_used() {
+    let mut world = chosen("T8");
+    add_with(&mut world, 2, DiscoveryMode::Off);
+    add(&mut world, 2);
+    add(&mut world, 2);
+    for to in [b(1), c(1)] {
+        assert!(talk(&mut world, A, to));
+    }
+    let before = world.counts().messages();
+    world.set_discovery(A, DiscoveryMode::On);
+    world.run_in_order();
+    assert_eq!(world.counts().messages(), before);
+    assert!(talk(&mut world, A, b(1)));
+    world.check_agreement(A, B);
+    assert_eq!(world.believed(A, c(1)), [c(1)]);
+    assert_eq!(world.counts().between(A, C).pings, 1);
+    assert!(talk(&mut world, C, a(1)));
+    world.check_agreement(A, C);
+    finish(world);
+}
+
+/// T8b.
+#[test]
+fn switching_discovery_off_is_told_and_the_others_find_the_node_anew() {
+    in_all_orders(
+        "T8b",
+        300,
+        |world| {
+            add(world, 2);
+            add(world, 2);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            vec![
+                Actor::on(A).then(|world| world.set_discovery(A, DiscoveryMode::Off)),
+                Actor::on(B).then(ask(B, a(1))).then(ask(B, a(1))),
+            ]
+        },
+        |world| {
+            all_succeeded(world);
+            let used = talk(world, B, a(1)) && talk(world, B, a(2));
+            world.expect(used, || "A is not reached any more".to_owned());
+            for rail in 1..=2 {
+                let known = world.believed(B, a(rail));
+                world.expect(known == [a(rail)], || format!("B takes {known:?} for one"));
+            }
+        },
+    );
+}
+
+/// T8b, bck-*: what an operator made stays.
+#[test]
+fn a_configured_peer_stays_when_it_stops_discovering() {
+    let mut world = chosen("T8b, configured");
+    add(&mut world, 2);
+    add(&mut world, 2);
+    world.with_core(B, |core| core.make_peer(a(1), true, false)).unwrap().unwrap();
+    world.with_core(B, |core| core.add_peer_nid(a(1), a(2), true)).unwrap().unwrap();
+    assert!(talk(&mut world, B, a(1)));
+    world.set_discovery(A, DiscoveryMode::Off);
+    world.run_in_order();
+    assert!(talk(&mut world, B, a(1)));
+    assert_eq!(world.believed(B, a(2)), [a(1), a(2)]);
+    assert!(world.core(B).unwrap().peer(a(1)).unwrap().0.is_configured());
+    finish(world);
+}
+
+/// T18.
+#[test]
+fn a_node_of_an_older_version_is_pinged_once_and_always_used_from_the_same_nid() {
+    in_all_orders(
+        "T18",
+        300,
+        |world| {
+            add(world, 3);
+            let spec = spec(world, 2).down_rev();
+            world.add_node(spec);
+            vec![(0..4).fold(Actor::on(A), |actor, _| actor.then(ask(A, b(2))))]
+        },
+        |world| {
+            all_succeeded(world);
+            let cost = world.counts().between(A, B);
+            world.expect((cost.pings, cost.pushes) == (1, 0), || format!("{cost:?}"));
+            let sources = world.core(B).map_or(0, |core| core.peers().len());
+            world.expect(sources == 1, || format!("B was used from {sources} NIDs"));
+        },
+    );
+}
+
+/// T18.
+#[test]
+fn a_node_whose_answers_make_no_sense_is_pinged_three_times_and_then_used_as_it_is() {
+    let mut world = chosen("T18, no status");
+    add(&mut world, 2);
+    let spec = spec(&world, 2).down_rev();
+    world.add_node(NodeSpec { hides: spec.hides | Features::NI_STATUS, ..spec });
+    assert!(talk(&mut world, A, b(1)));
+    assert!(talk(&mut world, A, b(1)));
+    assert_eq!(world.counts().between(A, B).pings, 3);
+    assert_eq!(world.counts().of(Purpose::Push), 0);
+    finish(world);
+}
+
+/// T19.
+#[test]
+fn a_node_that_comes_back_in_an_older_version_is_found_out_when_it_is_looked_at() {
+    let mut world = chosen("T19");
+    add(&mut world, 2);
+    add(&mut world, 2);
+    assert!(talk(&mut world, A, b(1)));
+    world.crash(B);
+    let older = NodeSpec::new(&[b(1), b(2)]).down_rev();
+    world.respecify(B, older);
+    world.start(B);
+    world.discover(A, b(1), true);
+    world.run_in_order();
+    assert!(talk(&mut world, A, b(1)));
+    assert!(talk(&mut world, A, b(2)));
+    assert!(!world.core(A).unwrap().peer(b(1)).unwrap().0.is_multi_rail());
+    let known = [world.believed(A, b(1)), world.believed(A, b(2))];
+    assert_eq!(known, [vec![b(1)], vec![b(2)]]);
+    assert!(talk(&mut world, B, a(1)));
+    finish(world);
+}
+
+/// T21, without routers.
+#[test]
+fn nodes_of_any_version_and_mode_reach_each_other_and_rails_are_joined_only_where_both_discover() {
+    let kinds = |spec: NodeSpec| {
+        [
+            spec.clone(),
+            spec.clone().with_discovery(DiscoveryMode::Verify),
+            spec.clone().with_discovery(DiscoveryMode::Off),
+            spec.down_rev(),
+        ]
+    };
+    for first in 0..4 {
+        for second in 0..4 {
+            in_all_orders(
+                &format!("T21, {first} and {second}"),
+                60,
+                |world| {
+                    let spec_a = kinds(spec(world, 2))[first].clone();
+                    world.add_node(spec_a);
+                    let spec_b = kinds(spec(world, 2))[second].clone();
+                    world.add_node(spec_b);
+                    vec![Actor::on(A).then(ask(A, b(1))), Actor::on(B).then(ask(B, a(1)))]
+                },
+                |world| {
+                    all_succeeded(world);
+                    world.check_agreement(A, B);
+                },
+            );
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! T13, T14: NIDs that go from one place to another.
+
+use super::*;
+use lnet_core::topology::PeerState;
+
+/// T13, T9: the answer to a ping may come after the push that says that the NID is gone.
+#[test]
+fn a_peer_whose_first_nid_goes_is_known_by_the_next() {
+    in_all_orders(
+        "T13",
+        500,
+        |world| {
+            add(world, 2);
+            add(world, 3);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            vec![
+                Actor::anywhere().then(|world| world.remove_ni(B, b(1))),
+                Actor::on(A).then(|world| world.discover(A, b(2), false)),
+            ]
+        },
+        // What was lost on the way to the interface that went is found out by the next request.
+        |world| settle(world, A, B, b(2), a(1)),
+    );
+}
+
+/// T13: the primary NID is locked.
+#[test]
+fn a_locked_primary_nid_stays_though_its_node_has_it_no_more() {
+    let mut world = chosen("T13, locked");
+    add(&mut world, 1);
+    add(&mut world, 2);
+    assert!(talk(&mut world, A, b(1)));
+    let state = world.standing(A, b(1)).unwrap().state;
+    let locked = PeerState(state.0 | PeerState::LOCK_PRIMARY.0);
+    world.with_core(A, |core| core.set_peer_state(b(1), locked)).unwrap().unwrap();
+    world.remove_ni(B, b(1));
+    world.add_ni(B, b(3));
+    world.run_in_order();
+    assert_eq!(world.believed(A, b(2)), [b(1), b(2), b(3)]);
+    finish(world);
+}
+
+/// T14: a secondary NID moves.
+#[test]
+fn a_nid_that_goes_from_one_node_to_another_is_known_at_the_new_place_only() {
+    in_all_orders(
+        "T14",
+        600,
+        |world| {
+            for _ in 0..3 {
+                add(world, 2);
+            }
+            let met = talk(world, A, b(1)) && talk(world, A, c(1));
+            world.expect(met, || "they do not meet".to_owned());
+            let moved =
+                Actor::anywhere().then(|world| world.remove_ni(B, b(2))).then(|world| world.add_ni(C, b(2)));
+            vec![moved]
+        },
+        |world| {
+            world.check_agreement(A, B);
+            world.check_agreement(A, C);
+        },
+    );
+}
+
+/// T9, T14: a node is met by a NID that it has just got, and loses another one meanwhile.
+#[test]
+fn what_a_passing_nid_says_does_not_outlive_it() {
+    in_all_orders(
+        "a passing NID",
+        1500,
+        |world| {
+            add(world, 1);
+            add(world, 1);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            let change = Actor::anywhere()
+                .then(|world| world.add_ni(B, b(2)))
+                .then(|world| world.add_ni(B, b(3)))
+                .then(|world| world.remove_ni(B, b(3)));
+            vec![change, Actor::on(A).then(ask(A, b(2)))]
+        },
+        |world| {
+            world.give_up_ops(seconds(1_000_000));
+            world.run_in_order();
+            world.check_agreement(A, B);
+        },
+    );
+}
+
+/// T14: the primary NID moves, and requests are on their way to it.
+#[test]
+fn a_primary_nid_that_goes_to_another_node_is_known_there_and_nothing_is_forgotten() {
+    in_all_orders(
+        "T14, primary",
+        600,
+        |world| {
+            for _ in 0..3 {
+                add(world, 2);
+            }
+            let met = talk(world, A, b(1)) && talk(world, A, c(1));
+            world.expect(met, || "they do not meet".to_owned());
+            let moved =
+                Actor::anywhere().then(|world| world.remove_ni(B, b(1))).then(|world| world.add_ni(C, b(1)));
+            vec![moved, Actor::on(A).then(ask(A, b(1)))]
+        },
+        |world| {
+            settle(world, A, C, c(1), a(1));
+            settle(world, A, B, b(2), a(1));
+            settle(world, A, C, b(1), a(2));
+        },
+    );
+}
+
+/// Lets two nodes talk until they agree: some of it may go to NIDs that are gone.
+fn settle(world: &mut World, one: NodeId, other: NodeId, to_other: Nid, to_one: Nid) {
+    world.give_up_ops(seconds(1_000_000));
+    for _ in 0..6 {
+        talk(world, one, to_other);
+        talk(world, other, to_one);
+        world.give_up_ops(seconds(1_000_000));
+        world.run_in_order();
+    }
+    let reached = talk(world, one, to_other) && talk(world, other, to_one);
+    world.expect(reached, || "they do not reach each other".to_owned());
+    world.check_agreement(one, other);
+}

@@ -1,0 +1,119 @@
+//! T3 to T5: operators and discovery at the same peer.
+
+use super::*;
+use lnet_core::Errno;
+use lnet_core::discovery::Difference;
+
+fn made(world: &mut World, node: NodeId, nid: Nid) {
+    let made = world.with_core(node, |core| core.make_peer(nid, true, false));
+    world.expect(made == Some(Ok(())), || format!("{nid} is not made: {made:?}"));
+}
+
+/// T3.
+#[test]
+fn what_an_operator_makes_of_a_peer_stands_whatever_discovery_finds() {
+    in_all_orders(
+        "T3",
+        1500,
+        |world| {
+            add(world, 1);
+            add(world, 3);
+            let operator = Actor::on(A).then(|world| made(world, A, b(1))).then(|world| {
+                let added = world.with_core(A, |core| core.add_peer_nid(b(1), b(2), true));
+                world.expect(added == Some(Ok(())), || format!("the NID is not added: {added:?}"));
+            });
+            vec![operator, Actor::on(A).then(ask(A, b(1))), Actor::on(B).then(ask(B, a(1)))]
+        },
+        |world| {
+            all_succeeded(world);
+            let known = world.believed(A, b(2));
+            world.expect(known == [b(1), b(2)], || format!("A takes {known:?} for one"));
+            let peer = world.core(A).and_then(|core| core.peer(b(1)));
+            world.expect(peer.is_some_and(|(peer, _)| peer.is_configured()), || "not configured".to_owned());
+        },
+    );
+}
+
+/// T4.
+#[test]
+fn a_peer_can_be_deleted_while_it_is_discovered_and_made_again() {
+    in_all_orders(
+        "T4",
+        1500,
+        |world| {
+            add(world, 2);
+            add(world, 2);
+            let delete = |world: &mut World| {
+                let deleted = world.with_core(A, |core| core.delete_peer(b(1), None, false));
+                let known = [Some(Ok(())), Some(Err(Errno::NotFound))];
+                world.expect(known.contains(&deleted), || format!("not deleted: {deleted:?}"));
+            };
+            let operator = Actor::on(A).then(delete).then(|world| made(world, A, b(1))).then(delete);
+            vec![operator, Actor::on(A).then(ask(A, b(1)))]
+        },
+        |world| {
+            all_succeeded(world);
+            let again = talk(world, A, b(2)) && talk(world, B, a(1));
+            world.expect(again, || "they do not meet again".to_owned());
+            world.check_agreement(A, B);
+        },
+    );
+}
+
+/// T4, at the discovered one's side, where the peer is made by what arrives.
+#[test]
+fn a_peer_can_be_deleted_while_it_pushes() {
+    in_all_orders(
+        "T4, passive",
+        1500,
+        |world| {
+            add(world, 2);
+            add(world, 2);
+            let delete = |rail: u32| {
+                move |world: &mut World| {
+                    world.with_core(B, |core| core.delete_peer(a(rail), None, false));
+                }
+            };
+            vec![Actor::on(A).then(ask(A, b(1))), Actor::on(B).then(delete(1)).then(delete(2))]
+        },
+        |world| {
+            all_succeeded(world);
+            let again = talk(world, B, a(1)) && talk(world, A, b(1));
+            world.expect(again, || "they do not meet again".to_owned());
+            world.check_agreement(A, B);
+        },
+    );
+}
+
+/// T5.
+#[test]
+fn a_configured_peer_that_says_otherwise_stays_as_it_is_and_the_differences_are_kept() {
+    let mut world = chosen("T5");
+    add(&mut world, 1);
+    add(&mut world, 2);
+    world.with_core(A, |core| core.make_peer(b(1), false, false)).unwrap().unwrap();
+    for _ in 0..3 {
+        assert!(talk(&mut world, A, b(1)));
+    }
+    assert_eq!(world.believed(A, b(1)), [b(1)]);
+    let standing = world.standing(A, b(1)).unwrap();
+    assert!(standing.up_to_date, "{standing:?}");
+    assert!(standing.differences.contains(&Difference::Extra(b(2))), "{standing:?}");
+    assert!(standing.differences.contains(&Difference::MultiRail(true)), "{standing:?}");
+    assert_eq!(world.counts().between(A, B).pings, 1);
+    finish(world);
+}
+
+/// cfg-085, 5.7: nothing changes in verification mode, and what differs is told.
+#[test]
+fn verification_changes_nothing_and_tells_what_differs() {
+    let mut world = chosen("verification");
+    add_with(&mut world, 2, DiscoveryMode::Verify);
+    add(&mut world, 2);
+    made(&mut world, A, b(1));
+    assert!(talk(&mut world, A, b(1)));
+    assert_eq!(world.believed(A, b(1)), [b(1)]);
+    let standing = world.standing(A, b(1)).unwrap();
+    assert_eq!(standing.differences, [Difference::Extra(b(2))]);
+    finish(world);
+}

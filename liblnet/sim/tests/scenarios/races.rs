@@ -1,0 +1,112 @@
+//! T9: news that overtakes older news.
+
+use super::*;
+
+/// T9: pushes that arrive in the wrong order.
+#[test]
+fn a_push_that_comes_late_does_not_bring_back_what_was_before_it() {
+    in_all_orders(
+        "T9",
+        1500,
+        |world| {
+            add(world, 1);
+            add(world, 1);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            let late = world.core(A).map_or(0, |core| core.node_sequence());
+            vec![
+                Actor::anywhere()
+                    .then(|world| world.add_ni(A, a(2)))
+                    .then(|world| world.add_ni(A, a(3)))
+                    .then(move |world| world.forge_push(a(1), b(1), late + 1, &[a(1), a(2)])),
+            ]
+        },
+        |world| world.check_agreement(A, B),
+    );
+}
+
+/// T9: only the late one comes.
+#[test]
+fn an_old_push_alone_changes_nothing_for_good() {
+    let mut world = chosen("T9, alone");
+    add(&mut world, 2);
+    add(&mut world, 2);
+    assert!(talk(&mut world, A, b(1)));
+    world.forge_push(a(1), b(1), 1, &[a(1)]);
+    world.run_in_order();
+    world.check_agreement(A, B);
+    finish(world);
+}
+
+/// T9: the answer to a ping is overtaken by a push, on another connection or from another interface.
+#[test]
+fn an_answer_that_comes_after_a_later_push_does_not_bring_back_what_was_before() {
+    let explored = in_all_orders(
+        "T9, reply",
+        3000,
+        |world| {
+            add(world, 1);
+            add(world, 1);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            world.double_connections(A, B);
+            vec![
+                Actor::anywhere().then(|world| world.add_ni(A, a(2))),
+                Actor::on(B).then(|world| world.discover(B, a(1), false)),
+            ]
+        },
+        |world| world.check_agreement(A, B),
+    );
+    assert!(explored.all);
+}
+
+/// Both change at once.
+#[test]
+fn two_nodes_that_change_at_once_both_learn_it() {
+    in_all_orders(
+        "both change",
+        1500,
+        |world| {
+            add(world, 2);
+            add(world, 2);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            vec![
+                Actor::anywhere().then(|world| world.add_ni(A, a(3))).then(|world| world.add_ni(A, a(4))),
+                Actor::anywhere().then(|world| world.add_ni(B, b(3))),
+                Actor::on(B).then(ask(B, a(1))),
+            ]
+        },
+        |world| {
+            all_succeeded(world);
+            world.check_agreement(A, B);
+        },
+    );
+}
+
+/// T20.
+#[test]
+fn interfaces_that_come_and_go_under_traffic_are_told_and_nothing_is_lost_but_what_was_on_its_way_to_them() {
+    in_all_orders(
+        "T20",
+        800,
+        |world| {
+            add(world, 2);
+            add(world, 2);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            let asks = |node, to| (0..2).fold(Actor::on(node), |actor, _| actor.then(ask(node, to)));
+            vec![
+                Actor::anywhere().then(|world| world.add_ni(B, b(3))).then(|world| world.add_ni(B, b(4))),
+                asks(A, b(1)),
+                asks(B, a(2)),
+            ]
+        },
+        |world| {
+            all_succeeded(world);
+            world.check_agreement(A, B);
+            let pushes = world.counts().between(B, A).pushes;
+            world.expect(pushes <= 3, || format!("{pushes} pushes for two changes"));
+        },
+    );
+}

@@ -1,0 +1,129 @@
+//! T2, T11, T12: one node is discovered by several of its NIDs at once.
+
+use super::*;
+
+fn one_sided(rails_a: u32, rails_b: u32, most: usize) {
+    in_all_orders(
+        "T2, T11",
+        most,
+        |world| {
+            add(world, rails_a);
+            add(world, rails_b);
+            (1..=rails_b).map(|rail| Actor::on(A).then(ask(A, b(rail)))).collect()
+        },
+        |world| {
+            all_succeeded(world);
+            world.check_agreement(A, B);
+            let peers = [A, B].map(|node| world.core(node).map_or(0, |core| core.peers().len()));
+            world.expect(peers == [1, 1], || format!("{peers:?} peers"));
+            let cost = world.counts().between(A, B);
+            world.expect(cost.pings <= rails_b && cost.pushes <= 2, || format!("A: {cost:?}"));
+            let cost = world.counts().between(B, A);
+            world.expect(cost.pings == 0 && cost.pushes <= 2, || format!("B: {cost:?}"));
+        },
+    );
+}
+
+/// T2a, T11.
+#[test]
+fn a_peer_that_is_discovered_by_two_nids_at_once_becomes_one_peer() {
+    one_sided(1, 2, 1500);
+}
+
+/// T11.
+#[test]
+fn a_peer_that_is_discovered_by_three_nids_at_once_becomes_one_peer() {
+    one_sided(1, 3, 800);
+}
+
+/// T2b.
+#[test]
+fn peers_that_pings_from_two_nids_have_made_are_merged_by_the_push() {
+    one_sided(2, 2, 1500);
+    one_sided(3, 3, 500);
+}
+
+/// T2b: pings from NIDs that are given.
+#[test]
+fn a_node_that_comes_by_each_of_its_nids_is_one_peer_once_it_has_told_so() {
+    in_all_orders(
+        "T2b",
+        1000,
+        |world| {
+            add(world, 2);
+            add(world, 2);
+            let from = |rail| {
+                move |world: &mut World| {
+                    let asking = Asking { source: Some(a(rail)), ..Asking::default() };
+                    world.ask_as(A, b(rail), asking);
+                }
+            };
+            vec![Actor::on(A).then(from(1)), Actor::on(A).then(from(2))]
+        },
+        |world| {
+            all_succeeded(world);
+            world.check_agreement(A, B);
+        },
+    );
+}
+
+/// T2c.
+#[test]
+fn a_node_of_an_older_version_stays_a_peer_for_each_of_its_nids() {
+    in_all_orders(
+        "T2c",
+        500,
+        |world| {
+            let spec = spec(world, 2).down_rev();
+            world.add_node(spec);
+            add(world, 2);
+            let from = |rail| {
+                move |world: &mut World| {
+                    let asking = Asking { source: Some(a(rail)), ..Asking::default() };
+                    world.ask_as(A, b(1), asking);
+                }
+            };
+            vec![
+                Actor::on(A).then(from(1)).then(from(2)),
+                Actor::on(B).then(ask(B, a(1))),
+                Actor::on(B).then(ask(B, a(2))),
+            ]
+        },
+        |world| {
+            all_succeeded(world);
+            for rail in 1..=2 {
+                let known = world.believed(B, a(rail));
+                world.expect(known == [a(rail)], || format!("B takes {known:?} for one"));
+            }
+            let pushes = world.counts().between(B, A).pushes;
+            world.expect(pushes == 0, || format!("{pushes} pushes to a node that knows none"));
+        },
+    );
+}
+
+/// T12.
+#[test]
+fn two_nodes_that_discover_each_other_by_several_nids_at_once_are_one_peer_each() {
+    in_all_orders(
+        "T12",
+        1500,
+        |world| {
+            add(world, 2);
+            add(world, 2);
+            vec![
+                Actor::on(A).then(ask(A, b(1))),
+                Actor::on(A).then(ask(A, b(2))),
+                Actor::on(B).then(ask(B, a(1))),
+                Actor::on(B).then(ask(B, a(2))),
+            ]
+        },
+        |world| {
+            all_succeeded(world);
+            world.check_agreement(A, B);
+            for (from, to) in [(A, B), (B, A)] {
+                let cost = world.counts().between(from, to);
+                world.expect(cost.pings <= 2 && cost.pushes <= 2, || format!("{from} {cost:?}"));
+            }
+        },
+    );
+}

@@ -1,0 +1,153 @@
+//! The simulator itself: what it promises of order, faults and repetition.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use lnet_core::{DiscoveryMode, Time};
+use lnet_sim::{Ask, Asking, Completion, NetworkConfig, NodeId, NodeSpec, Purpose, World, WorldConfig, nid};
+use std::time::Duration;
+
+fn plain(address: u32) -> NodeSpec {
+    NodeSpec { first_ping: false, ..NodeSpec::new(&[nid(0, address)]).with_discovery(DiscoveryMode::Off) }
+}
+
+fn pair(network: NetworkConfig) -> (World, NodeId, NodeId) {
+    let mut world = World::new("two nodes", WorldConfig { seed: 3, network, ..WorldConfig::default() });
+    let a = world.add_node(plain(1));
+    let b = world.add_node(plain(2));
+    (world, a, b)
+}
+
+fn seconds(seconds: u64) -> Time {
+    Time(Duration::from_secs(seconds))
+}
+
+#[test]
+fn puts_and_gets_reach_the_other_node_and_end_once() {
+    for completion in [Completion::AtOnce, Completion::Later] {
+        let (mut world, a, b) = pair(NetworkConfig { completion, ..NetworkConfig::default() });
+        let mut ops = Vec::new();
+        for _ in 0..40 {
+            for ask in [Ask::Put, Ask::PutWithAck, Ask::Get] {
+                ops.extend(world.ask(a, nid(0, 2), ask));
+                ops.extend(world.ask(b, nid(0, 1), ask));
+            }
+        }
+        world.run_until_quiet(10_000);
+        world.check_quiet();
+        world.finish().unwrap();
+        assert_eq!((ops.len(), world.open_ops(), world.served()), (240, 0, 240));
+        assert!(ops.iter().all(|op| world.op(*op).unwrap().succeeded()));
+        assert_eq!(world.counts().of(Purpose::Ack), 80);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_world() {
+    let run = |seed| {
+        let network = NetworkConfig { connections: 2, breaks_one_in: 20, ..NetworkConfig::default() };
+        let mut world = World::new("again", WorldConfig { seed, network, ..WorldConfig::default() });
+        let a = world.add_node(plain(1));
+        world.add_node(plain(2));
+        for _ in 0..100 {
+            world.ask(a, nid(0, 2), Ask::PutWithAck);
+        }
+        world.run_until_quiet(10_000);
+        world.expect(false, || "to see the trace".to_owned());
+        world.finish().unwrap_err().trace
+    };
+    assert_eq!(run(7), run(7));
+    assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn what_a_cut_swallows_ends_when_its_owner_gives_it_up() {
+    let (mut world, a, b) = pair(NetworkConfig::default());
+    world.cut(b, a);
+    for ask in [Ask::Put, Ask::PutWithAck, Ask::Get] {
+        for _ in 0..10 {
+            world.ask(a, nid(0, 2), ask);
+            world.ask(b, nid(0, 1), ask);
+        }
+    }
+    world.run_until_quiet(10_000);
+    // A to B gets through; half of what B loses is reported to it.
+    assert!(world.open_ops() > 20 && world.served() == 30, "{} {}", world.open_ops(), world.served());
+    world.give_up_ops(seconds(1000));
+    world.heal();
+    world.run_until_quiet(10_000);
+    world.check_quiet();
+    world.finish().unwrap();
+    assert_eq!(world.open_ops(), 0);
+}
+
+#[test]
+fn a_node_that_dies_takes_its_operations_with_it_and_comes_back_as_another() {
+    let (mut world, a, b) = pair(NetworkConfig::default());
+    for _ in 0..20 {
+        world.ask(a, nid(0, 2), Ask::Get);
+        world.ask(b, nid(0, 1), Ask::Get);
+    }
+    world.run_until(Time(Duration::from_micros(60)));
+    world.crash(b);
+    world.run_until_quiet(10_000);
+    assert!(!world.is_up(b));
+    assert!(world.ask(b, nid(0, 1), Ask::Put).is_none());
+    let refused = world.ask(a, nid(0, 2), Ask::PutWithAck).unwrap();
+    world.run_until_quiet(10_000);
+    assert!(world.op(refused).unwrap().sent.unwrap().is_err());
+    world.start(b);
+    let op = world.ask(a, nid(0, 2), Ask::PutWithAck).unwrap();
+    world.run_until_quiet(10_000);
+    assert!(world.op(op).unwrap().succeeded());
+    world.give_up_ops(seconds(1000));
+    world.run_until_quiet(10_000);
+    world.check_quiet();
+    world.finish().unwrap();
+    assert_eq!((world.open_ops(), world.lives(b)), (0, 2));
+}
+
+#[test]
+fn interfaces_come_and_go_under_traffic() {
+    let (mut world, a, b) = pair(NetworkConfig::default());
+    for round in 0..10 {
+        world.add_ni(b, nid(1, 2));
+        world.add_ni(a, nid(1, 1));
+        for _ in 0..20 {
+            world.ask(a, nid(1, 2), Ask::Get);
+            world.ask(b, nid(0, 1), Ask::PutWithAck);
+            world.step();
+        }
+        world.remove_ni(
+            if round % 2 == 0 { a } else { b },
+            if round % 2 == 0 { nid(1, 1) } else { nid(1, 2) },
+        );
+        world.run_until_quiet(10_000);
+        world.remove_ni(
+            if round % 2 == 1 { a } else { b },
+            if round % 2 == 1 { nid(1, 1) } else { nid(1, 2) },
+        );
+    }
+    world.give_up_ops(seconds(1000));
+    world.run_until_quiet(10_000);
+    world.check_quiet();
+    world.finish().unwrap();
+    assert_eq!(world.open_ops(), 0);
+}
+
+#[test]
+fn a_put_to_a_lazy_portal_stops_its_connection_until_there_is_a_buffer() {
+    let (mut world, a, b) = pair(NetworkConfig::default());
+    world.with_core(b, |core| core.set_lazy_portal(PORTAL_OF_NOBODY));
+    world.ask_as(a, nid(0, 2), Asking { ask: Ask::Put, portal: PORTAL_OF_NOBODY, ..Asking::default() });
+    let behind = world.ask(a, nid(0, 2), Ask::PutWithAck).unwrap();
+    world.run_until_quiet(1000);
+    assert_eq!(world.waiting(), 1);
+    assert_eq!(world.op(behind).unwrap().answered, None);
+    world.with_core(b, |core| core.clear_lazy_portal(PORTAL_OF_NOBODY));
+    world.run_until_quiet(1000);
+    assert_eq!(world.waiting(), 0);
+    assert!(world.op(behind).unwrap().succeeded());
+    world.check_quiet();
+    world.finish().unwrap();
+}
+
+const PORTAL_OF_NOBODY: u32 = 11;
