@@ -135,6 +135,36 @@ fn two_nodes_with_two_and_four_rails_find_each_other_from_one_nid() {
     }
 }
 
+/// dyn-040.
+#[test]
+fn twenty_nodes_that_start_at_once_all_find_each_other() {
+    let port = free_port();
+    let rails = |n: usize| [format!("127.0.63.{n}"), format!("127.0.64.{n}")];
+    let start = |n: usize| move || node(port, &rails(n).each_ref().map(String::as_str), DiscoveryMode::On);
+    let starting: Vec<_> = (1..=20).map(|n| thread::spawn(start(n))).collect();
+    let nodes: Vec<_> = starting.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let all: Vec<Vec<Nid>> = (1..=20).map(|n| nids(&rails(n).each_ref().map(String::as_str))).collect();
+    thread::scope(|scope| {
+        for (at, node) in nodes.iter().enumerate() {
+            let others = all.iter().enumerate().filter(move |(other, _)| *other != at);
+            scope.spawn(move || {
+                // By either rail.
+                others.for_each(|(other, its)| node.core().discover(its[(at + other) % 2], false).unwrap());
+            });
+        }
+    });
+    for (at, node) in nodes.iter().enumerate() {
+        for its in all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, its)| its) {
+            wait_until("a node knows another", || {
+                peer(node, its[0]).is_some_and(|peer| {
+                    let known: Vec<Nid> = peer.nis.iter().map(|ni| ni.nid).collect();
+                    known == *its && peer.multi_rail && peer.discovery.is_some_and(|it| it.up_to_date)
+                })
+            });
+        }
+    }
+}
+
 /// cfg-085, dyn-020, dyn-040.
 #[test]
 fn the_first_message_to_a_peer_waits_until_it_is_discovered() {
