@@ -6,6 +6,8 @@
 
 mod support;
 
+use lnet_core::DiscoveryMode;
+use lnet_node::StartConfig;
 use lnet_wire::Nid;
 use lnet_wire::nid::Address;
 use socklnd::SocklndConfig;
@@ -22,7 +24,7 @@ struct Replay {
     /// Our NIDs, in the order of the captured node's ping block.
     nids: &'static [&'static str],
     /// How the captured node was set up differently from the others.
-    set_up: fn(&mut SocklndConfig),
+    set_up: fn(&mut StartConfig),
 }
 
 const fn replay(file: &'static str, nids: &'static [&'static str]) -> Replay {
@@ -37,14 +39,14 @@ const GUEST2_RAILS: &[&str] = &["10.99.0.12@tcp", "10.99.1.12@tcp"];
 /// Ours is the node that was called first.
 const CALLED: [Replay; 17] = [
     replay("k2158-a-ping-1ni-nodisc.pcap", GUEST2),
-    replay("k2158-b-discover-2rail-mr.pcap", GUEST2_RAILS),
+    Replay { set_up: discovering, ..replay("k2158-b-discover-2rail-mr.pcap", GUEST2_RAILS) },
     replay("k2158-c-lst-read-4k.pcap", GUEST2),
     replay("k2158-c-lst-read-full-4k.pcap", GUEST2),
     replay("k2158-c-lst-write-1m.pcap", GUEST2),
     replay("k2158-c-lst-write-4k.pcap", GUEST2),
     replay("k2158-c-lst-write-full-4k.pcap", GUEST2),
     replay("k2158-d-lst-ping.pcap", GUEST2),
-    replay("k2158-g-ping-disc-off-to-on.pcap", GUEST2_RAILS),
+    Replay { set_up: discovering, ..replay("k2158-g-ping-disc-off-to-on.pcap", GUEST2_RAILS) },
     Replay { set_up: four_connections, ..replay("k2158-j-conns-per-peer-4.pcap", GUEST2) },
     replay("k2158-k-accept-all-nonpriv.pcap", GUEST2),
     Replay { set_up: checksums, ..replay("k2158-k-checksum-on.pcap", GUEST2) },
@@ -52,13 +54,13 @@ const CALLED: [Replay; 17] = [
     replay("k2158-k-simultaneous-connect.pcap", GUEST2),
     Replay { set_up: untyped, ..replay("k2158-k-untyped-conns.pcap", GUEST2) },
     replay("k2170-d-lst-ping.pcap", GUEST2),
-    replay("k2170-i-large-nid-ping.pcap", &["fd99::12@tcp"]),
+    Replay { set_up: discovering, ..replay("k2170-i-large-nid-ping.pcap", &["fd99::12@tcp"]) },
 ];
 
 /// Ours is the node that called first.
 const CALLING: [Replay; 15] = [
     replay("k2158-a-ping-1ni-nodisc.pcap", GUEST1),
-    replay("k2158-b-discover-2rail-mr.pcap", GUEST1_RAILS),
+    Replay { set_up: discovering, ..replay("k2158-b-discover-2rail-mr.pcap", GUEST1_RAILS) },
     replay("k2158-c-lst-read-4k.pcap", GUEST1),
     replay("k2158-c-lst-read-full-4k.pcap", GUEST1),
     replay("k2158-c-lst-write-1m.pcap", GUEST1),
@@ -72,7 +74,7 @@ const CALLING: [Replay; 15] = [
     Replay { set_up: checksums, ..replay("k2158-k-checksum-on.pcap", GUEST1) },
     replay("k2158-k-ping-wrong-net.pcap", &["10.99.0.11@tcp7"]),
     replay("k2170-d-lst-ping.pcap", GUEST1),
-    replay("k2170-i-large-nid-ping.pcap", &["fd99::11@tcp"]),
+    Replay { set_up: discovering, ..replay("k2170-i-large-nid-ping.pcap", &["fd99::11@tcp"]) },
 ];
 
 /// What is not played, and why.
@@ -90,16 +92,20 @@ const NOT_PLAYED: [(&str, &str); 5] = [
     ("k2158-host-hello-variants.pcap", "golden_variants.rs asks its questions one by one"),
 ];
 
-fn four_connections(config: &mut SocklndConfig) {
-    config.conns_per_peer = 4;
+fn discovering(config: &mut StartConfig) {
+    config.discovery = DiscoveryMode::On;
 }
 
-fn checksums(config: &mut SocklndConfig) {
-    config.enable_csum = true;
+fn four_connections(config: &mut StartConfig) {
+    config.socklnd.conns_per_peer = 4;
 }
 
-fn untyped(config: &mut SocklndConfig) {
-    config.typed_conns = false;
+fn checksums(config: &mut StartConfig) {
+    config.socklnd.enable_csum = true;
+}
+
+fn untyped(config: &mut StartConfig) {
+    config.socklnd.typed_conns = false;
 }
 
 #[test]
@@ -131,8 +137,9 @@ fn play(replay: &Replay) {
     let nids: Vec<Nid> = replay.nids.iter().map(|nid| nid.parse().unwrap()).collect();
     let addresses: Vec<IpAddr> = nids.iter().map(address_of).collect();
     let script = script(replay.file, &addresses);
-    // The captured nodes asked for receipts from 16 KiB on.
-    let mut config = SocklndConfig { zc_min_payload: Some(16 << 10), ..SocklndConfig::default() };
+    // The captured nodes asked for receipts from 16 KiB on, and most did not discover.
+    let socklnd = SocklndConfig { zc_min_payload: Some(16 << 10), ..SocklndConfig::default() };
+    let mut config = StartConfig { socklnd, discovery: DiscoveryMode::Off, ..StartConfig::default() };
     (replay.set_up)(&mut config);
     let player = Player::new(&script);
     let mut node = LiveNode::start(&nids, config);
