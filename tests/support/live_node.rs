@@ -14,6 +14,8 @@ use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::Instant;
 
 /// Whatever a capture needs.
 const EVENTS: u32 = 4096;
@@ -62,6 +64,22 @@ impl LiveNode {
             self.node.core().wait_discovered(nid, PATIENCE).unwrap();
         }
         self.node.shutdown();
+    }
+
+    /// Waits until the node knows the peer with these NIDs, the primary one first, and the peer knows it.
+    pub fn wait_until_it_knows(&self, nids: &[Nid]) {
+        let core = self.node.core();
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            let peer = core.peer(nids[0]);
+            let found = peer.is_some_and(|(peer, _)| peer.is_multi_rail() && peer.nids == nids);
+            let standing = core.discovery_of(nids[0]);
+            if found && standing.as_ref().is_some_and(|standing| standing.up_to_date) {
+                return;
+            }
+            assert!(Instant::now() < give_up, "{standing:?}");
+            thread::yield_now();
+        }
     }
 
     fn new_operation(&mut self, memory: &[u8], due: &[EventKind]) -> usize {

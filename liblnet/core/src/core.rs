@@ -90,10 +90,10 @@ impl Core {
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             configured: Configured::new(config.settings),
+            mds: HandleTable::new(config.interface_cookie),
+            queues: HandleTable::new(config.interface_cookie),
             config,
             portals: portals(),
-            mds: HandleTable::new(),
-            queues: HandleTable::new(),
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
             census: Census::default(),
@@ -236,11 +236,6 @@ impl Core {
     /// How far a NID is: `LNetDist`.
     pub fn dist(&self, nid: Nid) -> Result<Distance, Errno> {
         self.with_nets(|nets| nets.distance(nid))
-    }
-
-    /// The primary NID of the peer with this NID, which is remembered if it was not known: `LNetPrimaryNID`.
-    pub fn primary_nid(&self, nid: Nid) -> Nid {
-        if nid.is_loopback() { nid } else { self.peer_ni(nid).primary() }
     }
 
     /// All peer NIs known, in no order.

@@ -70,7 +70,7 @@ fn rig(config: CoreConfig, tunables: NiTunables, slow: &[&str]) -> Rig {
 }
 
 fn config() -> CoreConfig {
-    CoreConfig::new(Pid::LUSTRE, 1)
+    CoreConfig::new(Pid::LUSTRE, 1).without_discovery()
 }
 
 impl Rig {

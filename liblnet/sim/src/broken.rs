@@ -66,7 +66,13 @@ impl World {
         if !self.config.checked {
             return;
         }
-        let checked = self.core(node).map_or(Ok(()), |core| invariants::node(&core));
+        let Some(core) = self.core(node) else { return };
+        let checked = invariants::node(&core);
+        let peers = core.peers().len();
+        if let Some(it) = self.nodes.get_mut(node.0 as usize) {
+            self.peers_joined += it.peers.saturating_sub(peers) as u64;
+            it.peers = peers;
+        }
         if let Err(what) = checked {
             self.broke(format!("{node}: {what}"));
         }

@@ -65,6 +65,11 @@ impl Counts {
         self.by_purpose.iter().sum()
     }
 
+    /// Pings and pushes.
+    pub const fn discovery(&self) -> u64 {
+        self.of(Purpose::Ping) + self.of(Purpose::Push)
+    }
+
     /// What the first node did to discover the second.
     pub fn between(&self, from: NodeId, to: NodeId) -> Exchange {
         self.pairs.as_ref().and_then(|pairs| pairs.get(&(from, to))).copied().unwrap_or_default()

@@ -85,27 +85,28 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     let (Some(core), Some(mine), Some(its)) = (world.core(a), world.spec(a), world.spec(b)) else {
         return Ok(());
     };
+    let nids = world.nids(b);
+    if nids.iter().any(|nid| core.peer(*nid).is_some_and(|(peer, _)| peer.is_configured())) {
+        return Ok(());
+    }
     let both_discover = mine.discovery == DiscoveryMode::On && its.discovery != DiscoveryMode::Off;
     let mut talked = false;
-    for nid in &its.nids {
+    for nid in &nids {
         let Some((peer, _)) = core.peer(*nid) else {
             if both_discover {
                 return Err(format!("{a} does not know {nid} of {b}"));
             }
             continue;
         };
-        if peer.is_configured() {
-            return Ok(());
-        }
         talked = true;
         let mut believed = peer.nids.clone();
         believed.sort_unstable();
-        let mut real = if both_discover { its.nids.clone() } else { vec![*nid] };
+        let mut real = if both_discover { nids.clone() } else { vec![*nid] };
         real.sort_unstable();
         if believed != real {
             return Err(format!("{a} knows {b} by {}, it has {}", list(&believed), list(&real)));
         }
-        let primary = if both_discover { its.nids.first().copied() } else { Some(*nid) };
+        let primary = if both_discover { nids.first().copied() } else { Some(*nid) };
         if Some(peer.primary) != primary {
             return Err(format!("{a} takes {} for the primary NID of {b}", peer.primary));
         }
@@ -116,7 +117,7 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     if !talked || !both_discover {
         return Ok(());
     }
-    let Some(standing) = its.nids.first().and_then(|nid| core.discovery_of(*nid)) else {
+    let Some(standing) = nids.first().and_then(|nid| core.discovery_of(*nid)) else {
         return Err(format!("{a} says nothing of its discovery of {b}"));
     };
     let told = standing.node_sequence == core.node_sequence();

@@ -22,9 +22,11 @@ pub mod explore;
 mod faults;
 pub mod invariants;
 mod ledger;
+pub mod load;
 mod network;
 mod node;
 mod running;
+mod tally;
 mod trace;
 mod world;
 
@@ -35,5 +37,6 @@ pub use digest::{Block, Digest, Purpose};
 pub use ledger::{Ask, Asking, Op, OpId};
 pub use network::{Completion, LinkKey, NetworkConfig, Order};
 pub use node::{MATCH_BITS, NodeSpec, PORTAL, nid};
+pub use tally::Tally;
 pub use trace::{Line, NodeId, Trace, What};
 pub use world::{World, WorldConfig};

@@ -83,6 +83,8 @@ pub(crate) struct Node {
     pub(crate) lives: u32,
     /// When it wants to be woken.
     pub(crate) wake: Option<Time>,
+    /// How many peers it knew when that was looked at last.
+    pub(crate) peers: usize,
 }
 
 /// From a start to the next end.

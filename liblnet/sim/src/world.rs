@@ -45,6 +45,8 @@ pub struct World {
     pub(crate) broken: Option<Box<Broken>>,
     /// The longest that one call of `run_discovery` took, in real time; kept only if asked for.
     pub(crate) slowest_discovery: Option<Duration>,
+    /// Peers that nodes knew and know no more, since they are one with another or forgotten.
+    pub(crate) peers_joined: u64,
 }
 
 /// Life stories: making a world, its nodes, and changing them.
@@ -62,6 +64,7 @@ impl World {
             nodes: Vec::new(),
             broken: None,
             slowest_discovery: None,
+            peers_joined: 0,
             config,
         }
     }
@@ -69,7 +72,7 @@ impl World {
     /// Adds a node and starts it.
     pub fn add_node(&mut self, spec: NodeSpec) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
-        self.nodes.push(Node { spec, life: None, lives: 0, wake: None });
+        self.nodes.push(Node { spec, life: None, lives: 0, wake: None, peers: 0 });
         self.start(id);
         id
     }
@@ -247,6 +250,12 @@ impl World {
         self.nodes.get(node.0 as usize).map(|it| &it.spec)
     }
 
+    /// The NIDs of a node as it tells them to others: net by net, the primary one first. None while it is down.
+    pub fn nids(&self, node: NodeId) -> Vec<Nid> {
+        let Some(core) = self.core(node) else { return Vec::new() };
+        core.nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
+    }
+
     /// Whether a node is up.
     pub fn is_up(&self, node: NodeId) -> bool {
         self.nodes.get(node.0 as usize).is_some_and(|it| it.life.is_some())
@@ -287,6 +296,11 @@ impl World {
     /// Messages that wait for a buffer of their receiver's.
     pub fn waiting(&self) -> usize {
         self.network.lock().waiting()
+    }
+
+    /// How many peers of nodes were found to be one with another, or forgotten; counted only if the world is checked.
+    pub const fn peers_joined(&self) -> u64 {
+        self.peers_joined
     }
 
     /// What this world was made with.

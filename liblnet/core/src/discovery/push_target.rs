@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::memory::{MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
 use crate::sync::lock;
-use lnet_wire::{Errno, PING_MATCH_BITS, RESERVED_PORTAL};
+use lnet_wire::{Errno, Nid, PING_MATCH_BITS, RESERVED_PORTAL};
 use std::sync::Arc;
 
 /// Pushes that may arrive before the thread has to look.
@@ -71,7 +71,8 @@ impl Core {
     /// A push is in its place, or will never be.
     pub(crate) fn push_arrived(&self, place: usize, event: &Event, status: Result<(), Errno>) {
         let room = lock(&self.discovery.push_target).places.get_mut(place).and_then(Option::take);
-        let peer_ni = event.source.nid.and_then(|nid| self.peers.get(nid));
+        let peer_ni = event.source.nid.filter(|nid| self.may_speak_for(event.sender, *nid));
+        let peer_ni = peer_ni.and_then(|nid| self.peers.get(nid));
         if let (Some(room), Some(peer_ni)) = (room, peer_ni) {
             let heard = status.ok().and_then(|()| self.decode(&room, event.mlength, peer_ni.nid()));
             let input = match heard {
@@ -84,6 +85,20 @@ impl Core {
             self.tell(&peer_ni.peer().record, input);
         }
         self.discovery.wake();
+    }
+
+    /// Whether what `sender` hands over may be from `nid`: only routers hand over what others say.
+    fn may_speak_for(&self, sender: Option<Nid>, nid: Nid) -> bool {
+        sender.is_some_and(|sender| {
+            let gateway = || self.peers.get(sender).is_some_and(|sender| self.is_gateway(&sender.peer()));
+            let may = sender == nid || gateway();
+            if !may {
+                log::warn!(
+                    "{sender}, which is no router, pushes in the name of {nid}: it is not listened to"
+                );
+            }
+            may
+        })
     }
 
     /// There are places with room for so much from now on, as far as that is believed; smaller ones stay behind

@@ -116,6 +116,7 @@ impl PeerTable {
             self.bury(&previous);
         } else {
             self.store(&previous, others.collect());
+            doubt(&previous);
         }
     }
 
@@ -134,6 +135,7 @@ impl PeerTable {
         for peer in self.peers() {
             if peer.nids.iter().any(|nid| nid.net() == net) {
                 self.detach(&peer, |nid| nid.net() == net);
+                doubt(&peer);
             }
         }
     }
@@ -198,6 +200,13 @@ impl PeerTable {
         let sum =
             bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
         &self.shards[sum % SHARDS]
+    }
+}
+
+/// A peer has lost a NID and has not said so: it is asked before it is used again.
+fn doubt(peer: &Peer) {
+    if !peer.is_configured() {
+        peer.record.with(|inner| inner.progress.clear(PeerState::NIDS_UPTODATE));
     }
 }
 

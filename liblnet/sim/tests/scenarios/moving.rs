@@ -53,9 +53,8 @@ fn a_nid_that_goes_from_one_node_to_another_is_known_at_the_new_place_only() {
             }
             let met = talk(world, A, b(1)) && talk(world, A, c(1));
             world.expect(met, || "they do not meet".to_owned());
-            let moved = Actor::anywhere()
-                .then(|world| world.remove_ni(B, b(2)))
-                .then(|world| world.add_ni(C, b(2)));
+            let moved =
+                Actor::anywhere().then(|world| world.remove_ni(B, b(2))).then(|world| world.add_ni(C, b(2)));
             vec![moved]
         },
         |world| {
@@ -102,9 +101,8 @@ fn a_primary_nid_that_goes_to_another_node_is_known_there_and_nothing_is_forgott
             }
             let met = talk(world, A, b(1)) && talk(world, A, c(1));
             world.expect(met, || "they do not meet".to_owned());
-            let moved = Actor::anywhere()
-                .then(|world| world.remove_ni(B, b(1)))
-                .then(|world| world.add_ni(C, b(1)));
+            let moved =
+                Actor::anywhere().then(|world| world.remove_ni(B, b(1))).then(|world| world.add_ni(C, b(1)));
             vec![moved, Actor::on(A).then(ask(A, b(1)))]
         },
         |world| {

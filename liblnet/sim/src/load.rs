@@ -1,0 +1,369 @@
+//! What nobody thought of: small worlds made by chance, in which everything happens that can, and which must come
+//! to rest in the end with all who discover knowing each other.
+
+use crate::broken::Broken;
+use crate::invariants;
+use crate::ledger::{Ask, Asking};
+use crate::network::{Completion, NetworkConfig};
+use crate::node::{NodeSpec, nid};
+use crate::tally::Tally;
+use crate::trace::NodeId;
+use crate::world::{World, WorldConfig};
+use lnet_core::{DiscoveryMode, Time};
+use lnet_wire::Nid;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Rounds in which all nodes talk to each other at the end; by then all must know each other.
+const ROUNDS: usize = 12;
+/// More events than a small world has.
+const ENDLESS: usize = 500_000;
+/// Messages of discovery for each thing that was done, beyond which it is a storm.
+const STORM: u64 = 60;
+
+/// Makes the world of this seed, lets it live, and says what happened in it.
+pub fn run_seed(seed: u64) -> Result<Tally, Box<Broken>> {
+    let mut load = Load::new(seed);
+    load.live();
+    load.come_to_rest();
+    load.tally.add_counts(&load.world.counts(), &load.world.ops());
+    load.tally.peers_joined = load.world.peers_joined();
+    load.world.finish().map(|()| load.tally)
+}
+
+struct Load {
+    random: fastrand::Rng,
+    world: World,
+    tally: Tally,
+    /// NIDs that were given out; each is new, but those that move.
+    addresses: u32,
+    /// Nodes that did not always discover as they do now: what others believe of them may be old for good.
+    changed_mode: BTreeSet<NodeId>,
+    done: u64,
+}
+
+/// Making the world.
+impl Load {
+    fn new(seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
+        let network = network(&mut random);
+        let config = WorldConfig { seed, network, ..WorldConfig::default() };
+        let world = World::new("a world made by chance", config);
+        let mut load = Self {
+            random,
+            world,
+            tally: Tally { worlds: 1, ..Tally::default() },
+            addresses: 0,
+            changed_mode: BTreeSet::new(),
+            done: 0,
+        };
+        let alike = load.random.bool();
+        for _ in 0..load.random.u32(2..=6) {
+            let spec = load.spec(alike);
+            load.tally.down_rev_nodes += u64::from(spec.is_down_rev());
+            load.tally.nodes += 1;
+            load.world.add_node(spec);
+        }
+        load
+    }
+
+    fn spec(&mut self, alike: bool) -> NodeSpec {
+        let others = self.random.u32(0..=3);
+        let mut nids: Vec<Nid> = (0..others).map(|_| self.new_nid(None)).collect();
+        // All nodes meet on the first net.
+        let first = self.new_nid(Some(0));
+        nids.insert(self.random.usize(0..=nids.len()), first);
+        let spec = NodeSpec::new(&nids);
+        match if alike { 9 } else { self.random.u32(0..10) } {
+            0 => spec.with_discovery(DiscoveryMode::Off),
+            1 => spec.with_discovery(DiscoveryMode::Verify),
+            2 => spec.down_rev(),
+            _ => spec,
+        }
+    }
+
+    fn new_nid(&mut self, net: Option<u16>) -> Nid {
+        self.addresses += 1;
+        let net = net.unwrap_or_else(|| self.random.u16(0..2));
+        nid(net, self.addresses)
+    }
+}
+
+fn network(random: &mut fastrand::Rng) -> NetworkConfig {
+    let calm = random.bool();
+    NetworkConfig {
+        latency: Duration::from_micros(random.u64(1..50)),
+        jitter: Duration::from_micros(random.u64(1..3000)),
+        slow_one_in: if random.bool() { 0 } else { random.u32(5..100) },
+        completion: if random.bool() { Completion::AtOnce } else { Completion::Later },
+        connections: random.u8(1..=3),
+        breaks_one_in: if calm { 0 } else { random.u32(10..300) },
+        ..NetworkConfig::default()
+    }
+}
+
+/// Letting it live.
+impl Load {
+    fn live(&mut self) {
+        for _ in 0..self.random.u32(20..100) {
+            if !self.world.is_sound() {
+                return;
+            }
+            self.done += 1;
+            self.act();
+            let pause = match self.random.u32(0..20) {
+                0 => Duration::from_secs(self.random.u64(1..120)),
+                1..=4 => Duration::from_millis(self.random.u64(1..50)),
+                5..=9 => Duration::ZERO,
+                _ => Duration::from_micros(self.random.u64(0..3000)),
+            };
+            let then = self.world.now() + pause;
+            self.world.run_until(then);
+        }
+    }
+
+    fn act(&mut self) {
+        match self.random.u32(0..100) {
+            0..=5 => self.add_ni(),
+            6..=11 => self.remove_ni(),
+            12..=14 => self.crash(),
+            15..=19 => self.start(),
+            20..=22 => self.cut(),
+            23..=25 => self.world.heal(),
+            26..=28 => self.break_between(),
+            29..=30 => self.move_nid(),
+            31..=34 => self.discover(),
+            35..=36 => self.change_mode(),
+            37..=39 => self.delete_peer(),
+            40..=41 => self.configure_peer(),
+            42..=43 => self.give_up(),
+            44 => {
+                let (a, b) = (self.any_node(), self.any_node());
+                self.world.double_connections(a, b);
+            }
+            _ => self.ask(),
+        }
+    }
+
+    fn any_node(&mut self) -> NodeId {
+        NodeId(self.random.u32(0..self.world.node_ids().count() as u32))
+    }
+
+    fn any_nid_of(&mut self, node: NodeId) -> Option<Nid> {
+        let nids = self.world.spec(node)?.nids.clone();
+        self.random.choice(nids)
+    }
+
+    fn ask(&mut self) {
+        let (node, other) = (self.any_node(), self.any_node());
+        let Some(nid) = self.any_nid_of(other).filter(|nid| self.is_on_net_of(node, *nid)) else { return };
+        if node == other {
+            return;
+        }
+        let ask = [Ask::Put, Ask::PutWithAck, Ask::Get][self.random.usize(0..3)];
+        for _ in 0..self.random.u32(1..=12) {
+            let source =
+                self.any_nid_of(node).filter(|its| its.net() == nid.net() && self.random.u8(0..8) == 0);
+            let asking = Asking { ask, source, bytes: self.random.u32(0..64), ..Asking::default() };
+            self.world.ask_as(node, nid, asking);
+        }
+    }
+
+    fn is_on_net_of(&self, node: NodeId, nid: Nid) -> bool {
+        self.world.spec(node).is_some_and(|spec| spec.nids.iter().any(|its| its.net() == nid.net()))
+    }
+
+    fn add_ni(&mut self) {
+        let node = self.any_node();
+        if self.world.spec(node).is_some_and(|spec| spec.nids.len() < 6) {
+            let nid = self.new_nid(None);
+            self.world.add_ni(node, nid);
+            self.tally.nis_added += 1;
+        }
+    }
+
+    /// A NID of the node's that it can do without: it stays on the first net.
+    fn spare_nid(&mut self, node: NodeId) -> Option<Nid> {
+        let nids = self.world.spec(node)?.nids.clone();
+        let first_net = nid(0, 0).net();
+        let on_first_net = nids.iter().filter(|nid| nid.net() == first_net).count();
+        let spare = nids.into_iter().filter(|nid| nid.net() != first_net || on_first_net > 1);
+        self.random.choice(spare.collect::<Vec<_>>())
+    }
+
+    fn remove_ni(&mut self) {
+        let node = self.any_node();
+        if let Some(nid) = self.spare_nid(node) {
+            self.world.remove_ni(node, nid);
+            self.tally.nis_removed += 1;
+        }
+    }
+
+    fn move_nid(&mut self) {
+        let (from, to) = (self.any_node(), self.any_node());
+        if let Some(nid) = self.spare_nid(from).filter(|_| from != to) {
+            self.world.remove_ni(from, nid);
+            self.world.add_ni(to, nid);
+            self.tally.nids_moved += 1;
+        }
+    }
+
+    fn crash(&mut self) {
+        let node = self.any_node();
+        if self.world.is_up(node) {
+            self.world.crash(node);
+            self.tally.crashes += 1;
+        }
+    }
+
+    fn start(&mut self) {
+        let down: Vec<NodeId> = self.world.node_ids().filter(|node| !self.world.is_up(*node)).collect();
+        if let Some(node) = self.random.choice(down) {
+            self.world.start(node);
+        }
+    }
+
+    fn cut(&mut self) {
+        let (a, b) = (self.any_node(), self.any_node());
+        self.world.cut(a, b);
+        if self.random.bool() {
+            self.world.cut(b, a);
+        }
+        self.tally.cuts += 1;
+    }
+
+    fn break_between(&mut self) {
+        let (a, b) = (self.any_node(), self.any_node());
+        self.world.break_between(a, b);
+    }
+
+    fn discover(&mut self) {
+        let (node, other) = (self.any_node(), self.any_node());
+        if let Some(nid) = self.any_nid_of(other).filter(|nid| node != other && self.is_on_net_of(node, *nid))
+        {
+            let force = self.random.bool();
+            self.world.discover(node, nid, force);
+        }
+    }
+
+    fn change_mode(&mut self) {
+        let node = self.any_node();
+        if self.world.spec(node).is_some_and(|spec| !spec.is_down_rev()) {
+            let modes = [DiscoveryMode::On, DiscoveryMode::Off, DiscoveryMode::Verify];
+            self.world.set_discovery(node, modes[self.random.usize(0..3)]);
+            self.changed_mode.insert(node);
+            self.tally.mode_changes += 1;
+        }
+    }
+
+    fn delete_peer(&mut self) {
+        let node = self.any_node();
+        let peers = self.world.core(node).map(|core| core.peers()).unwrap_or_default();
+        let Some(peer) = self.random.choice(peers) else { return };
+        // What an operator takes from a peer that was discovered stays away until that has something new to tell.
+        let part = peer.is_configured() && self.random.bool();
+        let nid = if part { self.random.choice(peer.nids.clone()) } else { None };
+        self.world.note(node, || format!("forgets {} of {}", nid.unwrap_or(peer.primary), peer.primary));
+        self.world.with_core(node, |core| core.delete_peer(peer.primary, nid, false));
+        self.tally.peers_deleted += 1;
+    }
+
+    /// As it is, or nearly.
+    fn configure_peer(&mut self) {
+        let (node, other) = (self.any_node(), self.any_node());
+        let Some(nids) = self.world.spec(other).map(|spec| spec.nids.clone()) else { return };
+        let Some(primary) = nids.first().copied().filter(|_| node != other) else { return };
+        let multi_rail = self.random.u8(0..4) > 0;
+        self.world.note(node, || format!("is told of {primary}"));
+        self.world.with_core(node, |core| core.make_peer(primary, multi_rail, false));
+        for nid in nids.into_iter().skip(1).filter(|_| multi_rail) {
+            self.world.with_core(node, |core| core.add_peer_nid(primary, nid, true));
+        }
+        self.tally.peers_configured += 1;
+    }
+
+    fn give_up(&mut self) {
+        let patience = Duration::from_secs(60);
+        let now = self.world.now().since(Time(patience));
+        self.world.give_up_ops(Time(now));
+    }
+}
+
+/// Coming to rest.
+impl Load {
+    fn come_to_rest(&mut self) {
+        self.world.heal();
+        self.world.set_breaks(0);
+        for node in self.world.node_ids() {
+            self.world.start(node);
+        }
+        self.quieten();
+        let mut wrong = Ok(());
+        for round in 0..ROUNDS {
+            if !self.world.is_sound() {
+                return;
+            }
+            let first = self.world.ops().len();
+            self.all_talk();
+            self.quieten();
+            wrong = self.all_is_well(first);
+            if wrong.is_ok() {
+                self.tally.rounds = self.tally.rounds.max(round as u64 + 1);
+                break;
+            }
+        }
+        self.world.expect(wrong.is_ok(), || wrong.err().unwrap_or_default());
+        let cost = self.world.counts().discovery();
+        let nodes = self.world.node_ids().count() as u64;
+        let most = STORM * (self.done + ROUNDS as u64 * nodes) * nodes;
+        self.world.expect(cost < most, || format!("{cost} pings and pushes for {} deeds", self.done));
+    }
+
+    /// Until nothing happens any more, and nobody waits for what will not come.
+    fn quieten(&mut self) {
+        self.world.run_until_quiet(ENDLESS);
+        let now = self.world.now();
+        self.world.give_up_ops(now);
+        self.world.run_until_quiet(ENDLESS);
+        self.world.check_quiet();
+        let open = self.world.open_ops();
+        self.world.expect(open == 0, || format!("{open} operations do not end"));
+    }
+
+    fn all_talk(&mut self) {
+        for node in self.world.node_ids() {
+            for other in self.world.node_ids().filter(|other| *other != node) {
+                let nids = self.world.spec(other).map(|spec| spec.nids.clone()).unwrap_or_default();
+                let first_net = nids.into_iter().find(|nid| self.is_on_net_of(node, *nid));
+                if let Some(nid) = first_net {
+                    self.world.ask(node, nid, Ask::PutWithAck);
+                    self.done += 1;
+                }
+            }
+        }
+    }
+
+    /// Whether all who discover agree, and what was asked since the operation `first` was answered.
+    fn all_is_well(&self, first: usize) -> Result<(), String> {
+        for a in self.world.node_ids() {
+            for b in self.world.node_ids().filter(|b| *b > a) {
+                if self.must_agree(a, b) {
+                    invariants::agreement(&self.world, a, b)?;
+                }
+            }
+        }
+        match self.world.ops().iter().skip(first).position(|op| !op.succeeded()) {
+            Some(at) => Err(format!("operation {} does not succeed", first + at)),
+            None => Ok(()),
+        }
+    }
+
+    fn must_agree(&self, a: NodeId, b: NodeId) -> bool {
+        let mode = |node| self.world.spec(node).map(|spec| spec.discovery);
+        let modes = [mode(a), mode(b)];
+        let both_on = modes == [Some(DiscoveryMode::On); 2];
+        let verifies = modes.contains(&Some(DiscoveryMode::Verify));
+        let as_ever = !self.changed_mode.contains(&a) && !self.changed_mode.contains(&b);
+        both_on || as_ever && !verifies
+    }
+}

@@ -1,0 +1,34 @@
+//! A thousand worlds made by chance. `LNET_SIM_SEED` in the environment has just that one made.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use lnet_sim::Tally;
+use lnet_sim::load::run_seed;
+
+const SEEDS: u64 = 1000;
+const HALVES: u64 = 2;
+
+/// Split, so that two processors are busy.
+fn worlds(half: u64) {
+    let only = std::env::var("LNET_SIM_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
+    let mut tally = Tally::default();
+    for seed in (half..SEEDS).step_by(HALVES as usize) {
+        match run_seed(only.unwrap_or(seed)) {
+            Ok(one) => tally += one,
+            Err(broken) => panic!("{broken}"),
+        }
+        if only.is_some() {
+            break;
+        }
+    }
+    println!("{tally}");
+}
+
+#[test]
+fn five_hundred_worlds_come_to_rest_and_all_know_each_other() {
+    worlds(0);
+}
+
+#[test]
+fn five_hundred_other_worlds_come_to_rest_and_all_know_each_other() {
+    worlds(1);
+}
