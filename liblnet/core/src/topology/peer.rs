@@ -254,6 +254,13 @@ impl PeerNi {
         self.sequence.store(sequence, Ordering::Relaxed);
     }
 
+    /// Notes that it was used when there was no other: one that comes later has its turn first.
+    pub(crate) fn note_use(&self) {
+        if self.sequence() == 0 {
+            self.set_sequence(1);
+        }
+    }
+
     /// This node's NIDs that are best for it, and why.
     pub fn preferred(&self) -> Arc<Preferred> {
         self.preferred.load_full()
