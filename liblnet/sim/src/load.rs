@@ -47,7 +47,9 @@ impl Load {
     fn new(seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let network = network(&mut random);
-        let config = WorldConfig { seed, network, ..WorldConfig::default() };
+        let lines = std::env::var("LNET_SIM_TRACE").ok().and_then(|lines| lines.parse().ok());
+        let trace = lines.unwrap_or(WorldConfig::default().trace);
+        let config = WorldConfig { seed, network, trace, ..WorldConfig::default() };
         let world = World::new("a world made by chance", config);
         let mut load = Self {
             random,

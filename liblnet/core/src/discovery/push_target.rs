@@ -9,7 +9,8 @@ use crate::event::Event;
 use crate::memory::{MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
 use crate::sync::lock;
-use lnet_wire::{Errno, PING_MATCH_BITS, RESERVED_PORTAL};
+use crate::topology::Peer;
+use lnet_wire::{Errno, Nid, PING_MATCH_BITS, RESERVED_PORTAL};
 use std::sync::Arc;
 
 /// Pushes that may arrive before the thread has to look.
@@ -74,16 +75,25 @@ impl Core {
         let peer_ni = event.source.nid.and_then(|nid| self.peers.get(nid));
         if let (Some(room), Some(peer_ni)) = (room, peer_ni) {
             let heard = status.ok().and_then(|()| self.decode(&room, event.mlength, peer_ni.nid()));
-            let input = match heard {
+            let (record, input) = match heard {
                 Some(heard) => {
                     self.grow_push_target(heard.claimed_len);
-                    Input::Pushed(Box::new(heard))
+                    let first = heard.info.entries.first().map(|entry| entry.nid);
+                    let known = first.and_then(|first| self.peer_by_primary(first));
+                    let peer = known.unwrap_or_else(|| peer_ni.peer());
+                    (Arc::clone(&peer.record), Input::Pushed(Box::new(heard)))
                 }
-                None => Input::BadPush,
+                None => (Arc::clone(&peer_ni.peer().record), Input::BadPush),
             };
-            self.tell(&peer_ni.peer().record, input);
+            self.tell(&record, input);
         }
         self.discovery.wake();
+    }
+
+    /// Who pushes is who it says it is: the NID that it pushes from may still be known as another's, whose
+    /// configurations are counted otherwise (T14).
+    fn peer_by_primary(&self, nid: Nid) -> Option<Arc<Peer>> {
+        Some(self.peers.get(nid)?.peer()).filter(|peer| peer.primary == nid)
     }
 
     /// There are places with room for so much from now on, as far as that is believed; smaller ones stay behind
