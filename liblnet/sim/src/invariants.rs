@@ -78,11 +78,16 @@ const BUSY: [(PeerState, &str); 4] = [
 ///
 /// Nothing is said of those of whom an operator told one of them: that stands, whatever they tell each other.
 pub fn agreement(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
-    if was_told_of(world, a, b) || was_told_of(world, b, a) {
+    if is_by_order(world, a, b) {
         return Ok(());
     }
     one_sided(world, a, b)?;
     one_sided(world, b, a)
+}
+
+/// Whether an operator told one of the two of the other.
+pub(crate) fn is_by_order(world: &World, a: NodeId, b: NodeId) -> bool {
+    was_told_of(world, a, b) || was_told_of(world, b, a)
 }
 
 /// Whether an operator told `a` of `b`.
@@ -107,6 +112,10 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
             }
             continue;
         };
+        // What is not up to date is asked before it is used.
+        if !both_discover && !core.discovery_of(*nid).is_some_and(|standing| standing.up_to_date) {
+            continue;
+        }
         talked = true;
         let mut believed = peer.nids.clone();
         believed.sort_unstable();

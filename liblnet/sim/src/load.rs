@@ -3,7 +3,7 @@
 
 use crate::broken::Broken;
 use crate::invariants;
-use crate::ledger::{Ask, Asking};
+use crate::ledger::{Ask, Asking, Op};
 use crate::network::{Completion, NetworkConfig};
 use crate::node::{NodeSpec, nid};
 use crate::tally::Tally;
@@ -354,10 +354,15 @@ impl Load {
                 }
             }
         }
-        match self.world.ops().iter().skip(first).position(|op| !op.succeeded()) {
-            Some(at) => Err(format!("operation {} does not succeed", first + at)),
-            None => Ok(()),
-        }
+        let ops = self.world.ops();
+        let must = |op: &Op| {
+            let other = self.world.owner(op.target);
+            other.is_some_and(|other| {
+                self.must_agree(op.node, other) && !invariants::is_by_order(&self.world, op.node, other)
+            })
+        };
+        let failed = ops.iter().skip(first).find(|op| !op.succeeded() && must(op));
+        failed.map_or(Ok(()), |op| Err(format!("{} does not reach {}: {:?}", op.node, op.target, op.sent)))
     }
 
     fn must_agree(&self, a: NodeId, b: NodeId) -> bool {
@@ -365,7 +370,9 @@ impl Load {
         let modes = [mode(a), mode(b)];
         let both_on = modes == [Some(DiscoveryMode::On); 2];
         let verifies = modes.contains(&Some(DiscoveryMode::Verify));
-        let as_ever = !self.changed_mode.contains(&a) && !self.changed_mode.contains(&b);
+        // Who does not discover any more tells nobody that a NID has gone elsewhere.
+        let as_ever =
+            self.tally.nids_moved == 0 && !self.changed_mode.contains(&a) && !self.changed_mode.contains(&b);
         both_on || as_ever && !verifies
     }
 }
