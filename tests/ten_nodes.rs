@@ -55,7 +55,7 @@ fn every_node_pings_every_node() {
             let request = PingRequest { target, source: None, max_entries: 16, timeout: Some(FOR_EVER) };
             let answer = node.ping(request).unwrap().info;
             assert_eq!(answer.entries.iter().map(|entry| entry.nid).collect::<Vec<_>>(), [nid(other)]);
-            assert_eq!(answer.features.0, 0x0e);
+            assert_eq!(answer.features.0, 0x1e);
         }
     }
 }

@@ -4,7 +4,8 @@
 use super::player::{Application, PATIENCE};
 use super::script::Line;
 use lnet_core::{
-    EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
+    DiscoveryMode, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
+    MdSpec, Target,
 };
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
@@ -40,7 +41,10 @@ struct Operation {
 impl LiveNode {
     /// A node on `nids`, in this order, which is that of its ping block.
     pub fn start(nids: &[Nid], socklnd: SocklndConfig) -> Self {
-        let node = Node::start(Pid::LUSTRE, StartConfig { socklnd, ..StartConfig::default() }).unwrap();
+        // Pings and pushes, too, are said when the captured node said them.
+        let (discovery, first_ping) = (DiscoveryMode::Off, false);
+        let config = StartConfig { socklnd, discovery, first_ping, ..StartConfig::default() };
+        let node = Node::start(Pid::LUSTRE, config).unwrap();
         for nid in nids {
             node.add_nid(*nid).unwrap();
         }

@@ -31,21 +31,6 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
         "it is a peer only if it was its turn when this node pinged itself",
     ),
     (
-        After("§ping: lnetctl discover 10.99.0.12@tcp"),
-        &[
-            "lnetctl peer del --prim_nid 10.99.0.12@tcp",
-            "lnetctl peer del --prim_nid 10.99.1.12@tcp",
-            "lnetctl peer del --prim_nid 10.99.0.77@tcp",
-            "lnetctl peer del --prim_nid 10.99.0.12@tcp7",
-            "lnetctl peer del --prim_nid 10.99.0.11@tcp",
-            "lnetctl peer add --prim_nid 10.99.0.12@tcp --nid 10.99.1.12@tcp",
-            "lnetctl peer add --prim_nid 10.99.0.77@tcp --non_mr",
-            "lnetctl peer add --prim_nid 10.99.0.12@tcp7 --non_mr",
-            "lnetctl peer add --prim_nid 10.99.0.11@tcp --nid 10.99.1.11@tcp,10.99.1.11@tcp7",
-        ],
-        "they are configured where the kernel has discovered them",
-    ),
-    (
         Before("lnetctl peer add --prim_nid 10.99.0.11@tcp"),
         &["lnetctl peer del --prim_nid 10.99.0.11@tcp"],
         "a discovered peer would be replaced",

@@ -109,7 +109,7 @@ impl Core {
                 let state = PeerState::CONFIGURED
                     .with(PeerState::MULTI_RAIL, multi_rail)
                     .with(PeerState::LOCK_PRIMARY, lock_primary);
-                self.peers.make(primary, state, self.peer_credits(primary));
+                self.peers.make(primary, state, self.first_peer_credits(primary));
                 self.reapply_rules();
                 self.discovery.wake();
             }
@@ -126,7 +126,7 @@ impl Core {
         let adding =
             peer_config::add(peer.as_deref(), primary, nid, multi_rail, owner.as_deref(), owner_is_gateway)?;
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
-            self.peers.attach(&peer, nid, self.peer_credits(nid));
+            self.peers.attach(&peer, nid, self.first_peer_credits(nid));
             self.reapply_rules();
             self.discovery.wake();
         }

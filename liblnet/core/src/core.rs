@@ -11,10 +11,10 @@ use crate::message::MessagePool;
 use crate::ping::PingTarget;
 use crate::portal::Portal;
 use crate::settings::Settings;
-use crate::stats::NodeCounters;
+use crate::stats::{Census, NodeCounters, Population};
 use crate::sync::{Mutex, lock};
 use crate::time::{Clock, StoppedClock};
-use crate::topology::{Distance, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
+use crate::topology::{Distance, Net, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
 use arc_swap::ArcSwap;
 use lnet_wire::Errno;
 use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
@@ -37,6 +37,8 @@ pub struct CoreConfig {
     pub clock: Arc<dyn Clock>,
     /// What is set from the start.
     pub settings: Settings,
+    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
+    pub compare_queued_bytes: bool,
 }
 
 impl CoreConfig {
@@ -49,6 +51,7 @@ impl CoreConfig {
             placement: None,
             clock: Arc::new(StoppedClock),
             settings: Settings::default(),
+            compare_queued_bytes: false,
         }
     }
 
@@ -68,6 +71,7 @@ pub struct Core {
     pub(crate) queues: HandleTable<Arc<EventQueue>>,
     nets: ArcSwap<Nets>,
     pub(crate) peers: PeerTable,
+    pub(crate) census: Census,
     /// Spare messages for the loopback.
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
@@ -86,12 +90,13 @@ impl Core {
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             configured: Configured::new(config.settings),
+            mds: HandleTable::new(config.interface_cookie),
+            queues: HandleTable::new(config.interface_cookie),
             config,
             portals: portals(),
-            mds: HandleTable::new(),
-            queues: HandleTable::new(),
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
+            census: Census::default(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
             discovery: Discovery::default(),
@@ -148,6 +153,7 @@ impl Core {
         let nets = self.nets().with(Arc::clone(&ni))?;
         // The driver may call up as soon as it is started, so the interface must be known before.
         let before = self.nets.swap(Arc::new(nets));
+        let is_new_net = before.net(nid.net()).is_none();
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
@@ -155,6 +161,11 @@ impl Core {
                 self.rebuild_ping_target(ping_target);
                 self.tell_peers(false);
                 self.reapply_rules();
+                if is_new_net {
+                    let on_it = |peer_ni: &Arc<PeerNi>| peer_ni.nid().net() == nid.net();
+                    let waiting = self.peers.all().into_iter().filter(on_it);
+                    waiting.for_each(|peer_ni| self.grant_credits(&peer_ni));
+                }
                 lnd.open();
                 Ok(ni)
             }
@@ -228,11 +239,6 @@ impl Core {
         self.with_nets(|nets| nets.distance(nid))
     }
 
-    /// The primary NID of the peer with this NID, which is remembered if it was not known: `LNetPrimaryNID`.
-    pub fn primary_nid(&self, nid: Nid) -> Nid {
-        if nid.is_loopback() { nid } else { self.peer_ni(nid).primary() }
-    }
-
     /// All peer NIs known, in no order.
     pub fn peer_nis(&self) -> Vec<Arc<PeerNi>> {
         self.peers.all()
@@ -240,7 +246,9 @@ impl Core {
 
     pub(crate) fn peer_ni(&self, nid: Nid) -> Arc<PeerNi> {
         self.peers.get(nid).unwrap_or_else(|| {
-            let peer_ni = self.peers.get_or_add(nid, self.peer_credits(nid));
+            let peer_ni = self.peers.get_or_add(nid, self.first_peer_credits(nid));
+            // Its net may have come just now, too early to find it.
+            self.grant_credits(&peer_ni);
             if self.has_rules() {
                 self.apply_rules_to(&peer_ni);
             }
@@ -259,10 +267,16 @@ impl Core {
         })
     }
 
-    pub(crate) fn peer_credits(&self, nid: Nid) -> u32 {
-        self.with_nets(|nets| nets.net(nid.net()).and_then(|net| net.nis().first().cloned()))
-            .map_or_else(NiTunables::default, |ni| ni.tunables())
-            .peer_credits
+    /// The credits of a peer NI with this NID; `None` on a net that this node is not on.
+    pub(crate) fn peer_credits(&self, nid: Nid) -> Option<u32> {
+        let of_net = |net: &Net| net.nis().first().map(|ni| ni.tunables().peer_credits);
+        self.with_nets(|nets| nets.net(nid.net()).and_then(of_net))
+    }
+
+    /// The credits that a peer NI is made with. On a net that this node is not on none can be used; they are set
+    /// when it joins the net.
+    pub(crate) fn first_peer_credits(&self, nid: Nid) -> u32 {
+        self.peer_credits(nid).unwrap_or_else(|| NiTunables::default().peer_credits)
     }
 
     /// Makes the next `count` messages to or from `nid` (or anybody) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends
@@ -278,11 +292,17 @@ impl Core {
         sum
     }
 
+    /// The messages that the node has, and how many went wrong.
+    pub fn population(&self) -> Population {
+        self.census.read()
+    }
+
     /// Sets every counter to 0: the node's, its interfaces' and the peer NIs' (dbg-120, ST-3).
     pub fn reset_counters(&self) {
         *lock(&self.retired) = NodeCounters::default();
         self.with_nets(|nets| nets.nis().for_each(|ni| ni.counters().reset()));
         self.peers.all().iter().for_each(|peer_ni| peer_ni.counters().reset());
+        self.census.reset();
     }
 
     fn retired_add(&self, ni: &Ni) {

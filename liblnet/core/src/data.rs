@@ -86,7 +86,7 @@ impl Core {
         let destination = loop {
             let destination = match self.destination(&request) {
                 Ok(destination) => destination,
-                Err(errno) => return self.settle(&request.md, request.event, Err(errno)),
+                Err(errno) => return self.refuse(request, errno),
             };
             let waits = destination.as_ref().filter(|peer_ni| self.must_wait(peer_ni, target.portal));
             request = match waits {
@@ -99,8 +99,14 @@ impl Core {
         };
         match self.address(request, destination) {
             Ok(message) => self.launch(message),
-            Err((errno, request)) => self.settle(&request.md, request.event, Err(errno)),
+            Err((errno, request)) => self.refuse(request, errno),
         }
+    }
+
+    /// Ends a request that is not sent.
+    pub(crate) fn refuse(&self, request: Request, errno: Errno) {
+        self.census.error();
+        self.settle(&request.md, request.event, Err(errno));
     }
 
     /// The peer NI that a request names; none for the loopback.
@@ -135,8 +141,7 @@ impl Core {
             payload_length: outgoing.length,
             body: outgoing.body,
         };
-        let pool = chosen.peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare());
-        let mut message = pool.take(header);
+        let mut message = self.new_message(chosen.peer_ni.as_ref(), header);
         message.next_hop = ProcessId { nid: destination, pid: target.pid };
         message.md = Some(request.md);
         message.length = outgoing.length;
@@ -159,11 +164,11 @@ impl Core {
     /// remembered.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let numa = self.numa(None);
-        let journey = Journey { source, destination, compare_queued_bytes: false, numa: numa.as_ref() };
+        let journey = self.journey(source, destination, numa.as_ref());
         let stranger = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
             let known = self.peers.get(destination);
-            known.unwrap_or_else(|| stranger.get_or_add(destination, self.peer_credits(destination)))
+            known.unwrap_or_else(|| stranger.get_or_add(destination, self.first_peer_credits(destination)))
         });
         self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }
@@ -177,8 +182,17 @@ impl Core {
     ) -> Result<Chosen, Errno> {
         let numa = self.numa(md);
         let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
-        let journey = Journey { source, destination, compare_queued_bytes: false, numa: numa.as_ref() };
+        let journey = self.journey(source, destination, numa.as_ref());
         self.with_nets(|nets| select::choose(nets, peer_ni, journey))
+    }
+
+    const fn journey<'a>(
+        &self,
+        source: Option<Nid>,
+        destination: Nid,
+        numa: Option<&'a Numa<'a>>,
+    ) -> Journey<'a> {
+        Journey { source, destination, compare_queued_bytes: self.config.compare_queued_bytes, numa }
     }
 
     /// What distances to a message's memory are taken by, where they differ.

@@ -2,8 +2,10 @@
 //!
 //! The same object serves a whole exchange: a received PUT becomes its ACK, a received GET its REPLY.
 
+use crate::core::Core;
 use crate::event::Event;
 use crate::memory::{Md, MemSlice};
+use crate::stats::GroupNumber;
 use crate::sync::{Mutex, lock};
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId, WireHandle};
@@ -27,6 +29,8 @@ pub struct Message {
     /// Not for messages over the loopback.
     pub(crate) peer_ni: Option<Arc<PeerNi>>,
     pub(crate) held: HeldCredits,
+    /// Where it is counted as long as the node has it.
+    pub(crate) counted: GroupNumber,
 }
 
 /// The send credits that a message holds, which it must return once.
@@ -82,7 +86,27 @@ impl Message {
             ni: None,
             peer_ni: None,
             held: HeldCredits::default(),
+            counted: GroupNumber::default(),
         }
+    }
+}
+
+impl Core {
+    /// A message to or from `peer_ni`, or over the loopback.
+    pub(crate) fn new_message(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Box<Message> {
+        let mut message = self.spare_of(peer_ni).take(header);
+        message.counted = self.census.enter(peer_ni.map_or(0, |peer_ni| peer_ni.order()));
+        message
+    }
+
+    /// Takes back a message that refers to no MD any more; it goes to the spare ones of `peer_ni`.
+    pub(crate) fn put_away(&self, message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
+        self.census.leave(message.counted);
+        self.spare_of(peer_ni).put(message);
+    }
+
+    fn spare_of<'a>(&'a self, peer_ni: Option<&'a Arc<PeerNi>>) -> &'a MessagePool {
+        peer_ni.map_or(&self.spare, |peer_ni| peer_ni.spare())
     }
 }
 

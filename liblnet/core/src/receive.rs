@@ -39,7 +39,10 @@ impl Upcalls for Core {
         }
         let inspection = match self.with_nets(|nets| inspect(header, ni.nid(), nets)) {
             Ok(inspection) => inspection,
-            Err(violation) => return Verdict::Refuse(violation),
+            Err(violation) => {
+                self.census.error();
+                return Verdict::Refuse(violation);
+            }
         };
         let message = self.incoming(ni, from, header);
         if inspection == Inspection::ForAnother {
@@ -66,6 +69,9 @@ impl Upcalls for Core {
 
     fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
         self.count(&message, if result.is_ok() { Fate::Received } else { Fate::Dropped });
+        if result.is_err() {
+            self.census.error();
+        }
         match message.header.body {
             Body::Put { ack, .. } => self.put_received(message, ack, result),
             Body::Get { reply, .. } if result.is_ok() => self.reply_to(message, reply),
@@ -106,7 +112,7 @@ impl Core {
             message.header.src_nid
         );
         let peer_ni = message.peer_ni.take();
-        peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare()).put(message);
+        self.put_away(message, peer_ni.as_ref());
     }
 
     fn discard(&self, message: Box<Message>, why: &str) -> Verdict {
@@ -116,8 +122,7 @@ impl Core {
 
     fn incoming(&self, ni: &Arc<Ni>, from: Nid, header: &Header) -> Box<Message> {
         let peer_ni = (!from.is_loopback()).then(|| self.sender(from, ni));
-        let pool = peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare());
-        let mut message = pool.take(*header);
+        let mut message = self.new_message(peer_ni.as_ref(), *header);
         message.next_hop = ProcessId { nid: from, pid: header.src_pid };
         message.ni = Some(Arc::clone(ni));
         message.peer_ni = peer_ni;
@@ -289,7 +294,7 @@ impl Core {
 
     fn forget(&self, mut message: Box<Message>) {
         let peer_ni = message.peer_ni.take();
-        peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare()).put(message);
+        self.put_away(message, peer_ni.as_ref());
     }
 }
 

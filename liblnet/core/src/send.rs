@@ -11,6 +11,7 @@ use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
 use crate::message::Message;
 use crate::stats::Fate;
+use crate::topology::PeerNi;
 use lnet_wire::Errno;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -34,6 +35,14 @@ impl Core {
                 DEFERRED.with_borrow_mut(|deferred| deferred.push_back((this, message)));
             }
             None => self.run(Step::Post(message)),
+        }
+    }
+
+    /// Gives a peer NI the credits of its net, if this node is on that (OM-6).
+    pub(crate) fn grant_credits(&self, peer_ni: &PeerNi) {
+        let Some(credits) = self.peer_credits(peer_ni.nid()) else { return };
+        for woken in peer_ni.tx().resize(credits) {
+            self.run(Step::Resume(woken));
         }
     }
 
@@ -110,6 +119,9 @@ impl Core {
     fn finish(&self, mut message: Box<Message>, result: Result<(), Errno>, steps: &mut Steps) {
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
+        if result.is_err() {
+            self.census.error();
+        }
         let next_hop = message.next_hop.nid;
         let bytes = message.wire_len();
         let held = std::mem::take(&mut message.held);
@@ -126,7 +138,7 @@ impl Core {
         {
             steps.extend(peer_ni.tx().give_back(bytes));
         }
-        peer_ni.as_ref().map_or(&self.spare, |peer_ni| peer_ni.spare()).put(message);
+        self.put_away(message, peer_ni.as_ref());
     }
 
     /// Counts a message on its NI and its peer NI.

@@ -131,6 +131,35 @@ fn a_net_takes_its_peer_nis_and_routes_along() {
     assert_eq!(core.routes().iter().count(), 0);
 }
 
+/// OM-6.
+#[test]
+fn a_net_that_comes_gives_the_peer_nis_that_wait_for_it_its_credits() {
+    let core = node(&["10.0.0.1@tcp"]);
+    core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
+    core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.1.2@tcp1"), true).unwrap();
+    core.primary_nid(nid("10.0.1.3@tcp1"));
+    let credits = || {
+        let mut credits: Vec<_> = core
+            .peer_nis()
+            .iter()
+            .map(|ni| (ni.nid().to_string(), ni.max_credits(), ni.credits().0, ni.min_credits().0))
+            .collect();
+        credits.sort_unstable();
+        credits
+    };
+    let join = |own: &str, peer_credits| {
+        let tunables = NiTunables { peer_credits, ..NiTunables::default() };
+        core.add_ni(nid(own), tunables, &Idle).unwrap();
+    };
+    join("10.0.1.1@tcp1", 32);
+    let expected = [("10.0.0.2@tcp", 8), ("10.0.1.2@tcp1", 32), ("10.0.1.3@tcp1", 32)];
+    let of = |(peer_ni, credits): (&str, u32)| (peer_ni.to_owned(), credits, credits as i32, credits as i32);
+    assert_eq!(credits(), expected.map(of));
+    // Another interface of the same net changes nothing.
+    join("10.0.1.4@tcp1", 4);
+    assert_eq!(credits(), expected.map(of));
+}
+
 #[test]
 fn a_net_that_routes_lead_to_cannot_be_joined() {
     let core = node(&["10.0.0.1@tcp"]);

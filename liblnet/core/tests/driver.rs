@@ -4,6 +4,7 @@
 
 use lnet_core::credit::Credits;
 use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict, Violation};
+use lnet_core::stats::Population;
 use lnet_core::topology::Ni;
 use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
@@ -218,6 +219,7 @@ fn headers_that_no_peer_may_send_are_refused_or_dropped_and_leave_no_trace() {
     }
     assert_eq!(rig.heard(), []);
     assert_eq!(rig.ni.counters().read(lnet_core::stats::Fate::Dropped).messages(), 14);
+    assert_eq!(rig.core.population(), Population { alive: 0, most: 1, errors: 7 });
 }
 
 #[test]
@@ -289,6 +291,7 @@ fn what_waits_for_a_credit_when_its_md_is_unlinked_is_cancelled() {
         assert_eq!(rig.heard(), []);
         rig.drive(Ok(()));
         let cancelled = Err(Errno::Cancelled);
+        assert_eq!(rig.core.population(), Population { alive: 0, most: 3, errors: 2 });
         let want = [(Ok(()), false), (cancelled, false), (cancelled, true)];
         assert_eq!(rig.heard(), want.map(|(status, last)| (EventKind::Send, status, last)));
         assert_eq!(rig.ni.credits(), Credits(credits as i32));
@@ -371,6 +374,9 @@ fn a_get_is_reported_when_its_reply_has_left_or_failed() {
         let sent = rig.drive(result);
         assert_eq!(sent[0].payload_length, 8);
         assert_eq!(rig.heard(), [(EventKind::Get, result, true)]);
+        // Question and answer are one message.
+        let errors = u64::from(result.is_err());
+        assert_eq!(rig.core.population(), Population { alive: 0, most: 1, errors });
     }
 }
 
@@ -428,6 +434,7 @@ fn with_one_credit_and_many_threads_every_send_ends_once_and_all_credits_come_ba
         let sends = heard.iter().filter(|(kind, ..)| *kind == EventKind::Send).count();
         let last = heard.iter().filter(|(.., unlinked)| *unlinked).count();
         assert_eq!((sends, last), (accepted.into_inner(), mds.into_inner()));
+        assert_eq!(rig.core.population().alive, 0);
         assert_eq!(rig.ni.credits(), Credits(credits as i32));
         assert!(rig.core.peer_nis().iter().all(|peer| peer.credits() == Credits(peer_credits as i32)));
         assert_eq!(rig.core.eq_free(rig.eq), Ok(()));

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// After a panic in what is called: nobody knows whether it will be called for again.
 const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 
-/// The thread of one node. It ends with [`DiscoveryThread::stop`], not when this is dropped.
+/// The thread of one node. It ends with [`DiscoveryThread::join`], not when this is dropped.
 #[derive(Debug)]
 pub(crate) struct DiscoveryThread {
     ending: Arc<AtomicBool>,

@@ -11,9 +11,9 @@ use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
 use lnet_core::lnd::Driver;
-use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
+use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables, Settings};
 use lnet_dlc::runtime_dir::NodeName;
-use lnet_wire::{NetId, NetType, Nid, Pid, RESERVED_PORTAL};
+use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
 use socklnd::Socklnd;
 use std::io;
@@ -43,16 +43,15 @@ impl Node {
             cpts: cpt::table(&config)?,
             placement: Some(Arc::new(SystemPlacement::default())),
             clock: Arc::new(clock),
+            settings: Settings {
+                discovery: config.discovery,
+                first_ping: config.first_ping,
+                lock_primary: config.lock_primary,
+                ..Settings::default()
+            },
+            compare_queued_bytes: config.compare_queued_bytes,
             ..CoreConfig::new(pid, wall_clock_ns())
         });
-        core.change_settings(|settings| {
-            settings.discovery = config.discovery;
-            settings.first_ping = config.first_ping;
-            settings.lock_primary = config.lock_primary;
-            Ok(())
-        })?;
-        // A push that comes before there is room for it waits (behaviour sheet 5.1).
-        core.set_lazy_portal(RESERVED_PORTAL)?;
         let discovery = DiscoveryThread::start(Arc::clone(&core), clock)?;
         let tcp = Socklnd::new(config.socklnd.clone());
         let spin = Spin::new(config.wait_spin);

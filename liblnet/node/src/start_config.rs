@@ -42,6 +42,8 @@ pub struct StartConfig {
     pub socklnd: SocklndConfig,
     /// How long a thread that waits for an event asks again and again before it sleeps; zero is not at all.
     pub wait_spin: Duration,
+    /// Whether peers' interfaces are compared by their queued bytes before their credits (snd-035).
+    pub compare_queued_bytes: bool,
     /// Into which CPU partitions the machine is divided.
     pub cpts: Layout,
     /// Where the system tells of CPUs, NUMA nodes and devices: `/sys`, or what is laid out like it.
@@ -64,6 +66,7 @@ impl Default for StartConfig {
             ni: NiTunables::default(),
             socklnd: SocklndConfig::default(),
             wait_spin: default_spin(),
+            compare_queued_bytes: false,
             cpts: Layout::Default,
             sysfs: "/sys".into(),
         }

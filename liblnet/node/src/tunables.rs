@@ -55,6 +55,12 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| put(&mut config.socklnd.accept_timeout, text, seconds),
     },
     Tunable {
+        variable: "LNET_COMPARE_QUEUED_BYTES",
+        help: "1: of a peer's interfaces the one with the fewest queued bytes goes before the one with the most \
+               credits; 0: credits only, as in the kernel (0)",
+        set: |config, text| put(&mut config.compare_queued_bytes, text, switch),
+    },
+    Tunable {
         variable: "LNET_CPU_NPARTITIONS",
         help: "into how many partitions the CPUs are divided, at most 256; 0: one for up to four CPUs, otherwise one for \
                about every two cores (0)",
@@ -251,8 +257,10 @@ mod tests {
             ("SOCKLND_CONNS_PER_PEER", ""),
             ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
             ("LNET_CPU_NPARTITIONS", "4"),
+            ("LNET_COMPARE_QUEUED_BYTES", "1"),
         ])
         .unwrap();
+        assert!(config.compare_queued_bytes && !start(&[]).unwrap().compare_queued_bytes);
         assert_eq!(config.networks.len(), 1);
         assert_eq!(config.socklnd.accept, AcceptFrom::All);
         assert_eq!(config.socklnd.accept_port, 9988);
@@ -300,6 +308,7 @@ mod tests {
             ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
+            ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
             ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),
             ("LNET_DISCOVERY", "3", Errno::Invalid),
             ("LNET_PEER_DISCOVERY_DISABLED", "3", Errno::Invalid),

@@ -333,14 +333,17 @@ impl Load {
     }
 
     fn all_talk(&mut self) {
-        for node in self.world.node_ids() {
-            for other in self.world.node_ids().filter(|other| *other != node) {
-                let nids = self.world.spec(other).map(|spec| spec.nids.clone()).unwrap_or_default();
-                let first_net = nids.into_iter().find(|nid| self.is_on_net_of(node, *nid));
-                if let Some(nid) = first_net {
-                    self.world.ask(node, nid, Ask::PutWithAck);
-                    self.done += 1;
-                }
+        let nodes: Vec<NodeId> = self.world.node_ids().collect();
+        let pairs = nodes.iter().flat_map(|node| nodes.iter().map(|other| (*node, *other)));
+        let mut pairs: Vec<_> = pairs.filter(|(node, other)| node != other).collect();
+        // In another order each time: whose turn it is among NIDs must not always be the same.
+        self.random.shuffle(&mut pairs);
+        for (node, other) in pairs {
+            let nids = self.world.spec(other).map(|spec| spec.nids.clone()).unwrap_or_default();
+            let first_net = nids.into_iter().find(|nid| self.is_on_net_of(node, *nid));
+            if let Some(nid) = first_net {
+                self.world.ask(node, nid, Ask::PutWithAck);
+                self.done += 1;
             }
         }
     }

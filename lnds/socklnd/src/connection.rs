@@ -150,8 +150,8 @@ impl Connection {
         }
     }
 
-    /// The kernel has news.
-    pub(crate) fn on_event(self: &Arc<Self>, flags: EventFlags) {
+    /// The kernel has news; whether there was anything to receive.
+    pub(crate) fn on_event(self: &Arc<Self>, flags: EventFlags) -> bool {
         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         if flags.intersects(ended) {
             self.stream_ended.store(true, Ordering::Release);
@@ -159,9 +159,7 @@ impl Connection {
         if flags.intersects(ended | EventFlags::OUT) {
             self.on_writable();
         }
-        if flags.intersects(ended | EventFlags::IN) {
-            self.run_receive();
-        }
+        flags.intersects(ended | EventFlags::IN) && self.poll()
     }
 
     /// Receives what is there; whether there was anything.

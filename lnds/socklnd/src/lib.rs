@@ -14,6 +14,7 @@ mod decide;
 mod driver;
 mod handshake;
 mod held;
+mod next_read;
 mod ni;
 mod peer;
 pub mod proto;

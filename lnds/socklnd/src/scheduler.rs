@@ -2,6 +2,7 @@
 //! for an event and offers its time.
 
 use crate::connection::Connection;
+use crate::next_read::NextRead;
 use crate::sync::lock;
 use crate::wake::{WAKE, Wake, epoll_with_wake};
 use rustix::event::{Timespec, epoll};
@@ -11,7 +12,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Events taken from the kernel at once.
@@ -38,8 +39,8 @@ pub(crate) struct Scheduler {
     visited: AtomicBool,
     /// Turns that applications' threads took without waiting.
     polled: AtomicU64,
-    /// The connection that was last read from: who asks without waiting asks it first.
-    hot: Mutex<Weak<Connection>>,
+    /// Which connection who asks without waiting asks first.
+    next_read: Mutex<NextRead<Connection>>,
 }
 
 struct Registered {
@@ -60,7 +61,7 @@ impl Scheduler {
             work: AtomicU64::new(0),
             visited: AtomicBool::new(false),
             polled: AtomicU64::new(0),
-            hot: Mutex::default(),
+            next_read: Mutex::new(NextRead::new()),
         })
     }
 
@@ -137,9 +138,13 @@ impl Scheduler {
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
         if timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS) {
-            let hot = lock(&self.hot).upgrade();
-            if let Some(hot) = hot {
-                return hot.poll();
+            let guess = lock(&self.next_read).guess();
+            if let Some(connection) = guess {
+                let worked = connection.poll();
+                if worked {
+                    lock(&self.next_read).note(&connection);
+                }
+                return worked;
             }
         }
         self.visited.store(true, Ordering::SeqCst);
@@ -167,11 +172,11 @@ impl Scheduler {
             if token != WAKE
                 && let Some(connection) = self.find(token)
             {
-                connection.on_event(event.flags);
-                worked = true;
-                if { event.flags }.contains(epoll::EventFlags::IN) {
-                    *lock(&self.hot) = Arc::downgrade(&connection);
+                // The kernel also tells of what has been read since.
+                if connection.on_event(event.flags) {
+                    lock(&self.next_read).note(&connection);
                 }
+                worked = true;
             }
         }
         // Only as many as there are now: each may put itself in again.

@@ -15,8 +15,7 @@ use crate::types::{
     libcfs_ioctl_data, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data, lnet_ni, lnet_nid_t,
     lnet_process_id,
 };
-use lnet_core::Errno;
-use lnet_core::stats::NodeCounters;
+use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, Discovered};
 use lnet_dlc::{Backend, Request};
 use lnet_node::PingRequest;
@@ -90,7 +89,7 @@ pub unsafe extern "C" fn _unregister_ioc_dev(dev_id: c_int) {
 pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
     entry("lnet_counters_get", || {
         let counters = not_null(counters)?;
-        let now = backend::core(|core| Ok(counters_to_c(&core.counters()))).unwrap_or_default();
+        let now = backend::core(|core| Ok(counters_to_c(core))).unwrap_or_default();
         // SAFETY: not NULL; by contract the caller's to write.
         unsafe { counters.write(now) };
         Ok(())
@@ -155,7 +154,7 @@ impl Command {
             Self::Discover => discover(argument.at_least()?),
             Self::GetStats => {
                 let stats: &mut lnet_ioctl_lnet_stats = argument.at_least()?;
-                stats.st_cntrs = backend::core(|core| Ok(counters_to_c(&core.counters())))?;
+                stats.st_cntrs = backend::core(|core| Ok(counters_to_c(core)))?;
                 Ok(())
             }
             Self::Dlc(command) => command.run(&*backend::node()?, argument),
@@ -264,8 +263,12 @@ fn store(ids: &[lnet_process_id], to: NonNull<lnet_process_id>, room: u32) -> u3
 }
 
 /// The counts in C are 32 bits wide and wrap.
-fn counters_to_c(counters: &NodeCounters) -> lnet_counters {
+fn counters_to_c(core: &Core) -> lnet_counters {
+    let (counters, population) = (core.counters(), core.population());
     lnet_counters {
+        msgs_alloc: population.alive as u32,
+        msgs_max: population.most as u32,
+        errors: population.errors as u32,
         send_count: counters.sent.messages() as u32,
         recv_count: counters.received.messages() as u32,
         drop_count: counters.dropped.messages() as u32,

@@ -1,4 +1,10 @@
 //! Credits: how many messages may be with a driver at once.
+//!
+//! A message takes one of its peer NI's credits, then one of its NI's. So a peer that takes nothing holds as many
+//! of the NI's as it has itself (`peer_credits`), and whatever else is sent to it waits for its own: others do not
+//! notice. Only when `credits / peer_credits` peers (of one CPU partition, where the NI's credits are divided) are
+//! slow at once do they hold all of the NI's; then everybody waits in one queue, first come, first served (CR-10),
+//! until a slow one takes something or its messages fail.
 
 mod shared;
 
@@ -12,9 +18,11 @@ pub struct Credits(pub i32);
 
 /// A pool of credits and the queue of those that wait for one: first come, first served.
 ///
-/// Always: the credits are negative exactly when somebody waits, and by as many as wait.
+/// The credits are negative exactly when somebody waits, and by as many as wait; but if the pool was made smaller
+/// than what is in use, until that much has come back.
 #[derive(Debug)]
 pub struct CreditPool<T> {
+    size: Credits,
     credits: Credits,
     low_water: Credits,
     waiting: VecDeque<T>,
@@ -23,8 +31,8 @@ pub struct CreditPool<T> {
 impl<T> CreditPool<T> {
     /// A pool of `credits`.
     pub const fn new(credits: u32) -> Self {
-        let credits = Credits(if credits > i32::MAX as u32 { i32::MAX } else { credits as i32 });
-        Self { credits, low_water: credits, waiting: VecDeque::new() }
+        let size = size(credits);
+        Self { size, credits: size, low_water: size, waiting: VecDeque::new() }
     }
 
     /// Takes a credit for `item`: gives it back if there was one, keeps it in the queue if not. Either way
@@ -47,6 +55,18 @@ impl<T> CreditPool<T> {
         if self.credits.0 <= 0 { self.waiting.pop_front() } else { None }
     }
 
+    /// Makes it a pool of `credits`; who waits and gets one of those that are new leaves the queue. What is in use
+    /// stays in use.
+    pub fn resize(&mut self, credits: u32) -> VecDeque<T> {
+        let waited = self.waiting.len();
+        let more = size(credits).0.saturating_sub(self.size.0);
+        self.size = size(credits);
+        self.credits.0 = self.credits.0.saturating_add(more);
+        self.low_water.0 = self.low_water.0.saturating_add(more);
+        let wait_on = usize::try_from(self.credits.0.saturating_neg()).unwrap_or(0);
+        self.waiting.drain(..waited.saturating_sub(wait_on)).collect()
+    }
+
     /// Lets everybody who waits go without a credit.
     pub fn abandon(&mut self) -> VecDeque<T> {
         self.credits.0 += self.waiting.len() as i32;
@@ -58,6 +78,11 @@ impl<T> CreditPool<T> {
         self.waiting.iter()
     }
 
+    /// Credits when none is in use.
+    pub const fn size(&self) -> Credits {
+        self.size
+    }
+
     /// Credits now.
     pub const fn credits(&self) -> Credits {
         self.credits
@@ -67,6 +92,10 @@ impl<T> CreditPool<T> {
     pub const fn low_water(&self) -> Credits {
         self.low_water
     }
+}
+
+const fn size(credits: u32) -> Credits {
+    Credits(if credits > i32::MAX as u32 { i32::MAX } else { credits as i32 })
 }
 
 /// The credits of one NI on each of `cpts` CPU partitions (core behaviour spec 3.1).
@@ -112,6 +141,22 @@ mod tests {
         assert_eq!(pool.credits(), Credits(0));
         assert_eq!(pool.give_back(), None);
         assert_eq!((pool.credits(), pool.low_water()), (Credits(1), Credits(-1)));
+    }
+
+    #[test]
+    fn a_pool_that_grows_wakes_as_many_as_it_grew_and_one_that_shrinks_serves_on_in_order() {
+        let mut pool = CreditPool::new(1);
+        assert_eq!(pool.take('a'), Some('a'));
+        for waiting in ['b', 'c', 'd'] {
+            assert_eq!(pool.take(waiting), None);
+        }
+        assert_eq!(pool.resize(3), ['b', 'c']);
+        assert_eq!((pool.size(), pool.credits(), pool.low_water()), (Credits(3), Credits(-1), Credits(-1)));
+        assert_eq!(pool.give_back(), Some('d'));
+        assert_eq!(pool.resize(1), []);
+        assert_eq!(pool.credits(), Credits(-2));
+        assert_eq!([pool.give_back(), pool.give_back(), pool.give_back()], [None; 3]);
+        assert_eq!((pool.credits(), pool.low_water()), (Credits(1), Credits(-3)));
     }
 
     proptest! {

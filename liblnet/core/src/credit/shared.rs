@@ -35,6 +35,16 @@ impl<T> SharedPool<T> {
         self.change(CreditPool::give_back)
     }
 
+    /// [`CreditPool::resize`].
+    pub(crate) fn resize(&self, credits: u32) -> VecDeque<T> {
+        self.change(|pool| pool.resize(credits))
+    }
+
+    /// Credits when none is in use.
+    pub(crate) fn size(&self) -> Credits {
+        lock(&self.pool).size()
+    }
+
     /// [`CreditPool::abandon`]; for pools that count no bytes.
     pub(crate) fn abandon(&self) -> VecDeque<T> {
         self.change(CreditPool::abandon)

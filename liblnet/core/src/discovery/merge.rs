@@ -152,7 +152,7 @@ impl Core {
             Arc::clone(grows)
         } else {
             log::debug!("{} has {} NIDs now", plan.primary, plan.nids.len());
-            self.peers.reshape(grows, plan.primary, plan.nids, |nid| self.peer_credits(nid))
+            self.peers.reshape(grows, plan.primary, plan.nids, |nid| self.first_peer_credits(nid))
         };
         self.freshen(&grown);
         if heir.is_some() {

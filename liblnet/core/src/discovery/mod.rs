@@ -1,5 +1,6 @@
 //! Who a peer is: finding out which NIDs a node has, and telling it which this one has (behaviour sheet 5).
 
+mod consumers;
 mod gate;
 mod merge;
 mod progress;

@@ -10,6 +10,7 @@ use crate::memory::{MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
 use crate::sync::lock;
 use crate::topology::Peer;
+use lnet_wire::ping_info::PingInfo;
 use lnet_wire::{Errno, Nid, PING_MATCH_BITS, RESERVED_PORTAL};
 use std::sync::Arc;
 
@@ -72,15 +73,15 @@ impl Core {
     /// A push is in its place, or will never be.
     pub(crate) fn push_arrived(&self, place: usize, event: &Event, status: Result<(), Errno>) {
         let room = lock(&self.discovery.push_target).places.get_mut(place).and_then(Option::take);
-        let peer_ni = event.source.nid.and_then(|nid| self.peers.get(nid));
+        let peer_ni = event.source.nid.filter(|nid| self.may_speak_for(event.sender, *nid));
+        let peer_ni = peer_ni.and_then(|nid| self.peers.get(nid));
         if let (Some(room), Some(peer_ni)) = (room, peer_ni) {
             let heard = status.ok().and_then(|()| self.decode(&room, event.mlength, peer_ni.nid()));
             let (record, input) = match heard {
                 Some(heard) => {
                     self.grow_push_target(heard.claimed_len);
-                    let first = heard.info.entries.first().map(|entry| entry.nid);
-                    let known = first.and_then(|first| self.peer_by_primary(first));
-                    let peer = known.unwrap_or_else(|| peer_ni.peer());
+                    let peer =
+                        self.peer_who_says(&heard.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
                     (Arc::clone(&peer.record), Input::Pushed(Box::new(heard)))
                 }
                 None => (Arc::clone(&peer_ni.peer().record), Input::BadPush),
@@ -90,10 +91,26 @@ impl Core {
         self.discovery.wake();
     }
 
-    /// Who pushes is who it says it is: the NID that it pushes from may still be known as another's, whose
-    /// configurations are counted otherwise (T14).
-    fn peer_by_primary(&self, nid: Nid) -> Option<Arc<Peer>> {
-        Some(self.peers.get(nid)?.peer()).filter(|peer| peer.primary == nid)
+    /// Who pushes is who it says it is, if what it says has the NID that it pushes from: that may still be known as
+    /// another's, whose configurations are counted otherwise (T14).
+    fn peer_who_says(&self, said: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
+        let first =
+            said.entries.first().filter(|_| said.entries.iter().any(|entry| entry.nid == source))?.nid;
+        Some(self.peers.get(first)?.peer()).filter(|peer| peer.primary == first)
+    }
+
+    /// Whether what `sender` hands over may be from `nid`: only routers hand over what others say.
+    fn may_speak_for(&self, sender: Option<Nid>, nid: Nid) -> bool {
+        sender.is_some_and(|sender| {
+            let gateway = || self.peers.get(sender).is_some_and(|sender| self.is_gateway(&sender.peer()));
+            let may = sender == nid || gateway();
+            if !may {
+                log::warn!(
+                    "{sender}, which is no router, pushes in the name of {nid}: it is not listened to"
+                );
+            }
+            may
+        })
     }
 
     /// There are places with room for so much from now on, as far as that is believed; smaller ones stay behind

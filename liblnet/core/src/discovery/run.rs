@@ -137,7 +137,7 @@ impl Core {
         for request in parked {
             match failed {
                 None => self.send_request(request),
-                Some((_, errno)) => self.settle(&request.md, request.event, Err(errno)),
+                Some((_, errno)) => self.refuse(request, errno),
             }
         }
     }
@@ -147,7 +147,7 @@ impl Core {
         let records = self.peers().into_iter().map(|peer| Arc::clone(&peer.record));
         for record in records.chain(self.peers.take_buried()) {
             for request in Discovery::unpark(&record) {
-                self.settle(&request.md, request.event, Err(Errno::Shutdown));
+                self.refuse(request, Errno::Shutdown);
             }
         }
         self.discovery.tell_finished();

@@ -237,7 +237,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             Action::Again
         }
         Input::Changed { force } => {
-            peer.set(if force { Flag::FORCE_PUSH } else { Flag::default() });
+            peer.set(if force && peer.has(Flag::MULTI_RAIL) { Flag::FORCE_PUSH } else { Flag::default() });
             if peer.needs_push(here) { queue(peer) } else { Action::Nothing }
         }
         Input::SwitchedOn => {
@@ -373,3 +373,11 @@ fn keep(peer: &mut Progress, info: PingInfo) {
 pub(crate) const fn is_older(one: u32, other: u32) -> bool {
     other.wrapping_sub(one) as i32 > 0
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "step_tests.rs"]
+mod tests;
+
+#[cfg(all(test, not(loom)))]
+#[path = "step_drawing.rs"]
+mod drawing;

@@ -1,6 +1,8 @@
 //! Handles: numbers by which C callers and the wire name an object.
 //!
-//! A cookie is never reused within a node's life, so that a late ACK or REPLY finds nothing (trap T24).
+//! A cookie is never reused within a node's life, so that a late ACK or REPLY finds nothing (trap T24). Generations
+//! begin elsewhere in each life: a caller's handle of an earlier one shall not be found to be something of the
+//! node's own.
 //! Layout, opaque to everybody: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot.
 //! A slot whose generations are used up is retired.
 
@@ -88,23 +90,29 @@ impl Place {
 /// Objects in numbered slots; a slot's number comes back with a new generation only.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
+    /// With which generation a slot begins.
+    first: u32,
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
 }
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self::beginning_with(0)
     }
 }
 
 impl<T> Slots<T> {
+    const fn beginning_with(first: u32) -> Self {
+        Self { first, slots: Vec::new(), free: Vec::new() }
+    }
+
     /// Puts in what `make` makes, given its slot.
     pub(crate) fn insert(&mut self, make: impl FnOnce(Slot) -> T) -> Result<Slot, Errno> {
         let index = match self.free.pop() {
             Some(index) => index,
             None if self.slots.len() < MAX_SLOTS => {
-                self.slots.push((0, None));
+                self.slots.push((self.first, None));
                 (self.slots.len() - 1) as u32
             }
             None => return Err(Errno::NoMemory),
@@ -163,8 +171,11 @@ pub(crate) struct HandleTable<T> {
 }
 
 impl<T: Clone> HandleTable<T> {
-    pub(crate) fn new() -> Self {
-        Self { shards: std::array::from_fn(|_| Mutex::new(Slots::default())) }
+    /// For one life of a node, which `life` tells from others.
+    pub(crate) fn new(life: u64) -> Self {
+        // Spread, for lives differ in their last bits; of the generations at least three quarters are left.
+        let first = (life.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32;
+        Self { shards: std::array::from_fn(|_| Mutex::new(Slots::beginning_with(first))) }
     }
 
     /// Puts in what `make` makes, given its place.
@@ -226,13 +237,13 @@ mod tests {
             assert_eq!(MeHandle::from_cookie(cookie).place(), None);
         }
         // All ones has the kind of an EQ; its table does not exist.
-        let table = HandleTable::<u8>::new();
+        let table = HandleTable::<u8>::new(0);
         assert_eq!(table.get(EqHandle::from_cookie(u64::MAX).place()), None);
     }
 
     #[test]
     fn a_removed_object_is_not_found_and_its_slot_comes_back_under_another_cookie() {
-        let table = HandleTable::new();
+        let table = HandleTable::new(0);
         let mut first = None;
         table.insert(|place| *first.insert(MdHandle::new(place))).unwrap();
         let first = first.unwrap();
@@ -246,8 +257,20 @@ mod tests {
     }
 
     #[test]
+    fn a_handle_of_an_earlier_life_finds_nothing() {
+        let handle = |life| {
+            let mut handle = None;
+            HandleTable::new(life).insert(|place| *handle.insert(MdHandle::new(place))).unwrap();
+            handle.unwrap()
+        };
+        let next = HandleTable::new(8);
+        next.insert(MdHandle::new).unwrap();
+        assert_eq!(next.get(handle(7).place()), None);
+    }
+
+    #[test]
     fn a_slot_whose_generations_are_used_up_is_retired() {
-        let mut slots = Slots { slots: vec![(u32::MAX, None)], free: vec![0] };
+        let mut slots = Slots { first: 0, slots: vec![(u32::MAX, None)], free: vec![0] };
         let last = slots.insert(|_| 'a').unwrap();
         assert_eq!((last.index, last.generation), (0, u32::MAX));
         slots.remove(last);

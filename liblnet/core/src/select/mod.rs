@@ -103,7 +103,7 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
         let ni = best_local_ni(net, journey).ok_or(Errno::HostUnreachable)?;
         return Ok(to_named(ni, Turns { sticks: true, ..Turns::of_local(net) }));
     }
-    let (_, (net, peer_net)) = best(shared_nets(nets, &peer)).ok_or(Errno::HostUnreachable)?;
+    let (net, peer_net) = best_net(nets, &peer).ok_or(Errno::HostUnreachable)?;
     let ni = best_local_ni(net, journey).ok_or(Errno::HostUnreachable)?;
     let (_, peer_ni) = best(peer_nis(peer_net, ni.nid(), journey)).ok_or(Errno::HostUnreachable)?;
     // Where there is only one, nobody asks whose turn it is.
@@ -115,6 +115,16 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
 impl Turns {
     fn of_local(net: &Net) -> Self {
         Self { local: (net.nis().len() > 1).then(|| Arc::clone(net.usage())), ..Self::default() }
+    }
+}
+
+/// The best net that this node and a peer are both on. Where there is only one, nothing is compared.
+fn best_net<'a>(nets: &'a Nets, peer: &'a Peer) -> Option<(&'a Net, &'a PeerNet)> {
+    let mut shared = peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net)));
+    let first = shared.next()?;
+    match shared.next() {
+        None => Some(first),
+        Some(_) => best(shared_nets(nets, peer)).map(|(_, nets)| nets),
     }
 }
 

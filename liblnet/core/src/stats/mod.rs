@@ -1,5 +1,8 @@
 //! Counters of messages and bytes.
 
+mod census;
+
+pub(crate) use census::{Census, GroupNumber};
 use lnet_wire::MessageType;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -92,6 +95,19 @@ pub struct NodeCounters {
     pub received: Tally,
     /// Dropped.
     pub dropped: Tally,
+}
+
+/// The messages that a node has, and those that went wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Population {
+    /// Messages that the node has now: being sent, arriving, or waiting.
+    pub alive: u64,
+    /// The most that there were at once since the last reset: exact with one peer. With several never less than the
+    /// truth; it may be more, because peers are counted in groups whose maxima are added.
+    pub most: u64,
+    /// Messages that ended with an error since the last reset: not sent, broken off while they arrived, or
+    /// against the protocol.
+    pub errors: u64,
 }
 
 impl std::ops::AddAssign for NodeCounters {

@@ -135,7 +135,6 @@ pub enum Preferred {
 pub struct PeerNi {
     nid: Nid,
     pub(super) peer: ArcSwap<Peer>,
-    max_credits: u32,
     tx: SharedPool<Box<Message>>,
     health: AtomicU32,
     /// Its node says that it does not work.
@@ -155,7 +154,6 @@ impl PeerNi {
         Self {
             nid,
             peer: ArcSwap::new(peer),
-            max_credits: credits,
             tx: SharedPool::new(credits),
             health: AtomicU32::new(MAX_HEALTH),
             reported_down: AtomicBool::new(false),
@@ -187,14 +185,19 @@ impl PeerNi {
         self.peer.load().primary
     }
 
+    /// The place of that node in the order in which peers came.
+    pub(crate) fn order(&self) -> u64 {
+        self.peer.load().order
+    }
+
     /// Send credits left.
     pub fn credits(&self) -> Credits {
         self.tx.credits()
     }
 
     /// Messages that may be under way to it at once.
-    pub const fn max_credits(&self) -> u32 {
-        self.max_credits
+    pub fn max_credits(&self) -> u32 {
+        self.tx.size().0.unsigned_abs()
     }
 
     /// The fewest send credits there ever were.

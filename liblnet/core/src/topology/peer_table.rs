@@ -213,10 +213,14 @@ impl PeerTable {
     }
 }
 
-/// A peer has lost a NID and has not said so: it is asked before it is used again.
+/// A peer has lost a NID and has not said so: it is asked, and told, before it is used again. What it was told may
+/// have been heard by who has the NID now.
 fn doubt(peer: &Peer) {
     if !peer.is_configured() {
-        peer.record.with(|inner| inner.progress.clear(PeerState::NIDS_UPTODATE));
+        peer.record.with(|inner| {
+            inner.progress.clear(PeerState::NIDS_UPTODATE);
+            inner.progress.node_sequence = 0;
+        });
     }
 }
 

@@ -50,7 +50,7 @@ impl Backend for Node {
             Request::ConfigRouter(on) => route::switch(core, on).map(|()| Reply::Done),
             Request::AddBuffers(counts) => route::set_buffers(core, counts).map(|()| Reply::Done),
             Request::GetBuffers(cpt) => route::buffers(core, cpt).map(Reply::Buffers),
-            Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(&core.counters())))),
+            Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(core)))),
             Request::ResetLnetStats => {
                 core.reset_counters();
                 self.heat.reset();

@@ -1,11 +1,16 @@
 //! Counters as they are shown.
 
+use lnet_core::Core;
 use lnet_core::stats::{Counters, NodeCounters, Tally};
 use lnet_dlc::request::{CommCount, ElementStats, LnetStats, MessageStats};
 
 /// The node's (dbg-045). What is not counted yet is 0.
-pub(super) fn node(counters: &NodeCounters) -> LnetStats {
+pub(super) fn node(core: &Core) -> LnetStats {
+    let (counters, population) = (core.counters(), core.population());
     LnetStats {
+        msgs_alloc: population.alive,
+        msgs_max: population.most,
+        errors: population.errors,
         send_count: counters.sent.messages(),
         recv_count: counters.received.messages(),
         drop_count: counters.dropped.messages(),

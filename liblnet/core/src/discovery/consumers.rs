@@ -1,0 +1,119 @@
+//! What programs ask of discovery: who a NID belongs to, and peers that they know of by other means (OM-25, OM-26).
+
+use super::Failure;
+use super::step::Input;
+use crate::core::Core;
+use crate::event::in_handler;
+use crate::topology::{Peer, PeerState};
+use lnet_wire::{Errno, Nid};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Core {
+    /// The primary NID of the peer with this NID: `LNetPrimaryNID`. A peer that is not known well is
+    /// discovered; the answer is what is known now, unless [`crate::Settings::lock_primary`] is off: then, but
+    /// for event handlers, what is known when that has ended. A failure gives what is known.
+    pub fn primary_nid(&self, nid: Nid) -> Nid {
+        if nid.is_loopback() || self.is_ending() {
+            return nid;
+        }
+        let peer = self.peer_ni(nid).peer();
+        let here = self.discovery.here();
+        if here.discovers() && !peer.record.is_up_to_date(&here) {
+            self.tell(&peer.record, Input::Wanted);
+            let settings = self.settings();
+            if !settings.lock_primary && !in_handler() {
+                // A push that has to follow may take as long once more.
+                let patience = Duration::from_secs(settings.transaction_timeout.into()) * 2;
+                let _ = self.wait_discovered(nid, patience);
+            }
+        }
+        self.peers.primary(nid)
+    }
+
+    /// Makes a peer of NIDs that are known by other means to be one node's: `LNetAddPeer`. The first is its
+    /// primary NID, and stays it if [`crate::Settings::lock_primary`] is on. Without discovery each NID is a peer of
+    /// its own. What an operator has made stays as it is. [`Errno::Invalid`] without any NID but the
+    /// loopback's, [`Errno::Busy`] from an event handler, [`Errno::NotPermitted`] for a NID that may not be given
+    /// to the peer; those before it have been.
+    pub fn add_peer(&self, nids: &[Nid]) -> Result<(), Errno> {
+        let mut nids = nids.iter().copied().filter(|nid| !nid.is_loopback());
+        let first = nids.next().ok_or(Errno::Invalid)?;
+        let _one_at_a_time = self.configuring()?;
+        let discovers = self.discovery.here().discovers();
+        let lock_it = PeerState::default().with(PeerState::LOCK_PRIMARY, self.settings().lock_primary);
+        let mut peer = self.consumers_peer(first, discovers, lock_it);
+        for nid in nids {
+            if !discovers {
+                self.consumers_peer(nid, false, lock_it);
+                continue;
+            }
+            peer = self.consumers_nid(peer, nid)?;
+        }
+        self.reapply_rules();
+        self.discovery.wake();
+        Ok(())
+    }
+
+    /// Whether the peer with this NID can be used: `LNetPeerDiscovered`. [`Errno::Already`] while that is being
+    /// found out, which begins if it has not; [`Errno::HostUnreachable`] if its discovery has failed.
+    pub fn peer_discovered(&self, nid: Nid) -> Result<(), Errno> {
+        let Some(peer) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else {
+            return Err(Errno::HostUnreachable);
+        };
+        let here = self.discovery.here();
+        if peer.record.is_up_to_date(&here) {
+            return Ok(());
+        }
+        if peer.state().contains(PeerState::DISCOVERING) {
+            return Err(Errno::Already);
+        }
+        let failure: Option<Failure> = peer.record.with(|inner| inner.failure.take());
+        if failure.is_some() {
+            return Err(Errno::HostUnreachable);
+        }
+        self.tell(&peer.record, Input::Wanted);
+        Err(Errno::Again)
+    }
+
+    /// The peer with this NID as a program has it: a new one, unless it is somebody's already whom it may not be
+    /// taken from.
+    fn consumers_peer(&self, nid: Nid, multi_rail: bool, lock_it: PeerState) -> Arc<Peer> {
+        let known = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
+        let stays = |peer: &Peer| {
+            peer.state().has_any(PeerState::CONFIGURED.and(PeerState::LOCK_PRIMARY)) || peer.primary == nid
+        };
+        match known.filter(|peer| stays(peer)) {
+            Some(peer) => {
+                if !peer.is_configured() && peer.primary == nid {
+                    let mark = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).and(lock_it);
+                    peer.record.with(|inner| inner.progress.set(mark));
+                }
+                peer
+            }
+            None => {
+                let state = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).and(lock_it);
+                self.peers.make(nid, state, self.first_peer_credits(nid));
+                self.peer_ni(nid).peer()
+            }
+        }
+    }
+
+    /// Gives a program's peer another NID (OM-28).
+    fn consumers_nid(&self, peer: Arc<Peer>, nid: Nid) -> Result<Arc<Peer>, Errno> {
+        if peer.nids.contains(&nid) {
+            return Ok(peer);
+        }
+        if peer.is_configured() {
+            return Err(Errno::NotPermitted);
+        }
+        let owner = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
+        if owner.is_some_and(|owner| {
+            owner.is_configured() || owner.state().contains(PeerState::LOCK_PRIMARY) && owner.primary == nid
+        }) {
+            return Err(Errno::Exists);
+        }
+        self.peers.attach(&peer, nid, self.first_peer_credits(nid));
+        Ok(self.peers.get(peer.primary).map_or(peer, |peer_ni| peer_ni.peer()))
+    }
+}

@@ -1,0 +1,116 @@
+//! Draws the step function: the table and the ways between a peer's phases, as ARCHITECTURE.md shows them.
+
+use super::*;
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::fmt::Write;
+
+const BEGIN: &str = "<!-- the discovery of a peer: drawn by discovery/step_drawing.rs -->\n";
+const END: &str = "<!-- end of the drawing -->\n";
+
+#[test]
+fn architecture_shows_the_step_function_as_it_is() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let (shown, after) = rest.split_once(END).unwrap();
+    let drawn = drawing();
+    if std::env::var_os("UPDATE_DRAWING").is_some() {
+        std::fs::write(path, format!("{before}{BEGIN}{drawn}{END}{after}")).unwrap();
+    } else {
+        assert!(shown == drawn, "ARCHITECTURE.md is out of date; UPDATE_DRAWING=1 writes it anew");
+    }
+}
+
+fn drawing() -> String {
+    let mut out = String::from("\n| when its turn has come and it has | then |\n| --- | --- |\n");
+    for row in &TABLE {
+        writeln!(out, "| {} | {} |", row.when, row.then).unwrap();
+    }
+    out.push_str("\n```mermaid\nstateDiagram-v2\n    [*] --> unknown\n");
+    for ((from, to), why) in ways() {
+        let why: Vec<_> = why.into_iter().collect();
+        writeln!(out, "    {from} --> {to}: {}", why.join(", ")).unwrap();
+    }
+    out.push_str("```\n\n");
+    out
+}
+
+/// Where a peer is, as seen from outside.
+fn phase(peer: &Progress, here: &Here) -> &'static str {
+    match peer.flags {
+        flags if flags.contains(Flag::MARK_DELETION) => "leaving",
+        flags if flags.contains(Flag::DATA_PRESENT) => "heard",
+        flags if flags.contains(Flag::PING_SENT) => "pinged",
+        flags if flags.contains(Flag::PUSH_SENT) => "pushed",
+        flags if flags.has_any(Flag::PING_FAILED.and(Flag::PUSH_FAILED)) => "failed",
+        flags if flags.contains(Flag::DISCOVERING) => "queued",
+        _ if peer.is_up_to_date(here) => "settled",
+        flags if flags.contains(Flag::REDISCOVER) => "given_up",
+        _ => "unknown",
+    }
+}
+
+const HERE: Here = Here { mode: DiscoveryMode::On, first_ping: true, sequence: 2, most_room: 8016 };
+
+/// Every way between two phases, and what leads along it.
+fn ways() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
+    let mut ways: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    let mut seen = HashSet::new();
+    let mut to_see = VecDeque::from([Progress::default()]);
+    while let Some(peer) = to_see.pop_front() {
+        if !seen.insert(format!("{peer:?}")) {
+            continue;
+        }
+        for (name, input) in inputs(&peer) {
+            let mut next = peer.clone();
+            let action = step(&mut next, input, &HERE);
+            if let Action::Merge(_) = action {
+                step(&mut next, Input::Merged, &HERE);
+            }
+            let (from, to) =
+                (phase(&peer, &HERE), if action == Action::Forget { "[*]" } else { phase(&next, &HERE) });
+            if from != to {
+                ways.entry((from, to)).or_default().insert(name);
+            }
+            if action != Action::Forget {
+                to_see.push_back(next);
+            }
+        }
+    }
+    ways
+}
+
+/// What may happen to a peer; while it is being discovered only what discovery itself brings about.
+fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
+    let heard = |features, sequence| {
+        let info = PingInfo {
+            features: Features(features),
+            pid: lnet_wire::Pid::LUSTRE,
+            sequence,
+            entries: Vec::new(),
+        };
+        Box::new(ReceivedPingInfo { claimed_count: 1, claimed_len: 32, truncated: false, info })
+    };
+    let between = (Nid::LOOPBACK, Nid::LOOPBACK);
+    let mut inputs = Vec::new();
+    if peer.has(Flag::DISCOVERING) {
+        inputs.push(("turn", Input::Look));
+    } else {
+        inputs.push(("wanted", Input::Wanted));
+        inputs.push(("push arrives", Input::Pushed(heard(0x1e, 2))));
+        inputs.push(("push without discovery arrives", Input::Pushed(heard(0x0e, 2))));
+        inputs.push(("own interfaces change", Input::Changed { force: true }));
+    }
+    if peer.has(Flag::PING_SENT) {
+        inputs.extend([
+            ("reply", Input::Reply { heard: heard(0x1e, 2), between }),
+            ("reply without discovery", Input::Reply { heard: heard(0x0e, 2), between }),
+            ("useless reply", Input::BadReply),
+            ("ping fails", Input::PingFailed(Errno::TimedOut)),
+        ]);
+    }
+    if peer.has(Flag::PUSH_SENT) {
+        inputs.extend([("ACK", Input::PushAcked(2)), ("push fails", Input::PushFailed(Errno::TimedOut))]);
+    }
+    inputs
+}

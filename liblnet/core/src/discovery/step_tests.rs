@@ -1,0 +1,275 @@
+use super::*;
+use lnet_wire::ping_info::{NiStatus, PingEntry};
+use lnet_wire::{NetId, NetType, Pid};
+
+const HERE: Here = Here { mode: DiscoveryMode::On, first_ping: true, sequence: 7, most_room: 8016 };
+const OFF: Here = Here { mode: DiscoveryMode::Off, ..HERE };
+const VERIFY: Here = Here { mode: DiscoveryMode::Verify, ..HERE };
+/// What a multi-rail node that discovers says it can do; the same without discovery; an old one.
+const FULL: Features = Features(0x1e);
+const NO_DISCOVERY: Features = Features(0x0e);
+const OLD: Features = Features(0x06);
+
+const SETTLED: Flag = Flag::DISCOVERED.and(Flag::NIDS_UPTODATE);
+const KNOWN: Flag = SETTLED.and(Flag::MULTI_RAIL);
+
+fn nid(address: u32) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, 0), address)
+}
+
+fn heard(features: Features, sequence: u32) -> Box<ReceivedPingInfo> {
+    let entries = vec![PingEntry { nid: nid(1), status: NiStatus::Up }];
+    let info = PingInfo { features, pid: Pid::LUSTRE, sequence, entries };
+    Box::new(ReceivedPingInfo { claimed_count: 2, claimed_len: info.encoded_len(), truncated: false, info })
+}
+
+fn cut(claimed_len: usize) -> Box<ReceivedPingInfo> {
+    Box::new(ReceivedPingInfo { claimed_len, truncated: true, ..*heard(FULL, 3) })
+}
+
+fn reply(features: Features) -> Input {
+    Input::Reply { heard: heard(features, 3), between: (nid(9), nid(1)) }
+}
+
+fn peer(flags: Flag) -> Progress {
+    // It has everything from this node, and the last that it said was its third configuration.
+    Progress { flags, node_sequence: HERE.sequence, peer_sequence: 3, ..Progress::default() }
+}
+
+/// What happens to a peer with these flags: the flags then, and the action.
+fn after(flags: Flag, input: Input, here: &Here) -> (Flag, Action) {
+    let mut peer = peer(flags);
+    let action = step(&mut peer, input, here);
+    (peer.flags, action)
+}
+
+/// The actions for a peer as long as it is looked at again, what is sent being answered at once.
+fn looks(mut peer: Progress, here: &Here) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for _ in 0..10 {
+        let action = step(&mut peer, Input::Look, here);
+        let over = !matches!(action, Action::Again | Action::Merge(_));
+        if matches!(action, Action::Merge(_)) {
+            step(&mut peer, Input::Merged, here);
+        }
+        actions.push(action);
+        if over {
+            break;
+        }
+    }
+    actions
+}
+
+#[test]
+fn a_peer_whose_turn_has_come_gets_what_the_first_row_says() {
+    let failed = |step, errno| Progress { failed: Some((step, errno)), ..Progress::default() };
+    let with = |progress: Progress, flags: Flag| Progress { flags, ..progress };
+    let data = Progress { data: Some(Box::new(heard(FULL, 4).info)), ..peer(KNOWN) };
+    let old = Progress { node_sequence: 6, ..peer(KNOWN) };
+    let table: Vec<(&str, Progress, Action)> = vec![
+        ("unknown", Progress::default(), Action::Ping),
+        ("known", peer(KNOWN), Action::Finish),
+        ("forced ping", peer(KNOWN.and(Flag::FORCE_PING)), Action::Ping),
+        ("ping under way", peer(Flag::PING_SENT), Action::Wait),
+        ("ping under way, forced", peer(Flag::PING_SENT.and(Flag::FORCE_PING)), Action::Wait),
+        ("forced push", peer(KNOWN.and(Flag::FORCE_PUSH)), Action::Push),
+        ("push under way", with(old.clone(), KNOWN.and(Flag::PUSH_SENT)), Action::Wait),
+        ("forced push, one rail", peer(SETTLED.and(Flag::FORCE_PUSH)), Action::Again),
+        ("has an old configuration", old.clone(), Action::Push),
+        (
+            "has an old one, does not discover",
+            with(old.clone(), KNOWN.and(Flag::NO_DISCOVERY)),
+            Action::Finish,
+        ),
+        ("has an old one, one rail", with(old, SETTLED), Action::Finish),
+        ("to be deleted", peer(KNOWN.and(Flag::MARK_DELETION).and(Flag::DATA_PRESENT)), Action::Forget),
+        (
+            "with data",
+            with(data, KNOWN.and(Flag::DATA_PRESENT).and(Flag::PING_FAILED)),
+            Action::Merge(Box::new(heard(FULL, 4).info)),
+        ),
+        (
+            "ping failed",
+            with(failed(Step::Ping, Errno::TimedOut), Flag::PING_FAILED),
+            Action::GiveUp(Step::Ping, Errno::TimedOut),
+        ),
+        (
+            "push failed",
+            with(failed(Step::Push, Errno::Io), KNOWN.and(Flag::PUSH_FAILED)),
+            Action::GiveUp(Step::Push, Errno::Io),
+        ),
+        ("useless answer", peer(Flag::PING_FAILED), Action::Again),
+    ];
+    for (name, mut peer, expected) in table {
+        assert_eq!(step(&mut peer, Input::Look, &HERE), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_peer_that_is_given_up_is_tried_again_when_it_is_wanted_again() {
+    let mut peer = Progress::default();
+    assert_eq!(step(&mut peer, Input::Wanted, &HERE), Action::Queue);
+    assert_eq!(step(&mut peer, Input::Look, &HERE), Action::Ping);
+    assert_eq!(step(&mut peer, Input::PingFailed(Errno::TimedOut), &HERE), Action::Queue);
+    assert_eq!(step(&mut peer, Input::Look, &HERE), Action::GiveUp(Step::Ping, Errno::TimedOut));
+    assert_eq!(peer.flags, Flag::REDISCOVER);
+    assert!(!peer.is_up_to_date(&HERE));
+    assert_eq!(step(&mut peer, Input::Wanted, &HERE), Action::Queue);
+    assert_eq!(step(&mut peer, Input::Look, &HERE), Action::Ping);
+}
+
+/// The rows of 5.5 for answers to pings.
+#[test]
+fn an_answer_to_a_ping_says_what_the_peer_is() {
+    let sent = Flag::PING_SENT.and(Flag::DISCOVERING);
+    let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING);
+    let made = Flag::CONFIGURED;
+    let table = [
+        ("multi-rail", sent, FULL, HERE, data.and(Flag::MULTI_RAIL)),
+        ("does not discover", sent, NO_DISCOVERY, HERE, data.and(Flag::NO_DISCOVERY)),
+        ("old", sent, OLD, HERE, data.and(Flag::NO_DISCOVERY)),
+        ("this node does not discover", sent, FULL, OFF, data.and(Flag::NO_DISCOVERY)),
+        ("discovers again", sent.and(Flag::NO_DISCOVERY), FULL, HERE, data.and(Flag::MULTI_RAIL)),
+        (
+            "does not any more",
+            sent.and(KNOWN),
+            NO_DISCOVERY,
+            HERE,
+            data.and(KNOWN).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
+        ),
+        (
+            "an operator's does not any more",
+            sent.and(KNOWN).and(made),
+            NO_DISCOVERY,
+            HERE,
+            data.and(KNOWN).and(made).and(Flag::NO_DISCOVERY),
+        ),
+        ("an operator's of one rail stays so", sent.and(made), FULL, HERE, data.and(made)),
+        ("was multi-rail", sent.and(Flag::MULTI_RAIL), Features(0x16), HERE, data),
+        ("compared only", sent, FULL, VERIFY, data),
+        ("compared only, does not discover", sent.and(KNOWN), NO_DISCOVERY, VERIFY, data.and(KNOWN)),
+    ];
+    for (name, flags, features, here, expected) in table {
+        let (flags, action) = after(flags, reply(features), &here);
+        assert_eq!((flags, action), (expected, Action::Queue), "{name}");
+    }
+}
+
+/// The rows of 5.5 for pushes.
+#[test]
+fn a_push_is_followed_unless_it_is_late_or_cut() {
+    let fresh = |sequence| Input::Pushed(heard(FULL, sequence));
+    let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING).and(Flag::MULTI_RAIL);
+    let ask = Flag::FORCE_PING.and(Flag::DISCOVERING);
+    let known = Flag::MULTI_RAIL.and(Flag::DISCOVERED);
+    let table = [
+        ("of a stranger", Flag::default(), fresh(4), HERE, data),
+        ("new", KNOWN, fresh(4), HERE, data.and(known)),
+        ("the same once more", KNOWN, fresh(3), HERE, data.and(known)),
+        ("late (T9)", KNOWN, fresh(2), HERE, ask.and(known)),
+        ("cut off", KNOWN, Input::Pushed(cut(400)), HERE, ask.and(known)),
+        ("makes no sense", KNOWN, Input::BadPush, HERE, ask.and(known)),
+        (
+            "turned off (T8b)",
+            KNOWN,
+            Input::Pushed(heard(NO_DISCOVERY, 4)),
+            HERE,
+            data.and(known).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
+        ),
+        (
+            "turned off, of an operator's peer",
+            KNOWN.and(Flag::CONFIGURED),
+            Input::Pushed(heard(NO_DISCOVERY, 4)),
+            HERE,
+            data.and(known).and(Flag::CONFIGURED).and(Flag::NO_DISCOVERY),
+        ),
+        (
+            "compared only",
+            SETTLED,
+            fresh(4),
+            VERIFY,
+            Flag::DATA_PRESENT.and(Flag::DISCOVERING).and(Flag::DISCOVERED),
+        ),
+    ];
+    for (name, flags, input, here, expected) in table {
+        let (flags, action) = after(flags, input, &here);
+        assert_eq!((flags, action), (expected, Action::Queue), "{name}");
+    }
+    let of_one_rail = after(KNOWN, Input::Pushed(heard(OLD, 4)), &HERE);
+    assert_eq!(of_one_rail, (KNOWN, Action::Nothing), "a push that does not say multi-rail");
+}
+
+#[test]
+fn of_two_pushes_that_wait_the_later_stays() {
+    for (first, second) in [(4, 5), (5, 4)] {
+        let mut peer = peer(KNOWN);
+        step(&mut peer, Input::Pushed(heard(FULL, first)), &HERE);
+        step(&mut peer, Input::Pushed(heard(FULL, second)), &HERE);
+        assert_eq!(peer.data.map(|data| data.sequence), Some(5));
+    }
+}
+
+#[test]
+fn a_confirmed_push_settles_what_it_told_and_no_more() {
+    let mut peer = Progress { node_sequence: 0, ..peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING)) };
+    assert_eq!(step(&mut peer, Input::PushAcked(6), &HERE), Action::Queue);
+    assert_eq!(looks(peer.clone(), &HERE), [Action::Push]);
+    assert_eq!(step(&mut peer, Input::PushAcked(7), &HERE), Action::Queue);
+    assert_eq!(looks(peer, &HERE), [Action::Finish]);
+}
+
+/// T18.
+#[test]
+fn three_useless_answers_make_a_peer_of_one_rail() {
+    let mut peer = Progress::default();
+    step(&mut peer, Input::Wanted, &HERE);
+    for _ in 0..3 {
+        assert_eq!(looks(peer.clone(), &HERE).last(), Some(&Action::Ping));
+        step(&mut peer, Input::BadReply, &HERE);
+    }
+    assert_eq!(looks(peer.clone(), &HERE), [Action::Again, Action::Finish]);
+}
+
+/// T16.
+#[test]
+fn an_answer_that_does_not_fit_is_asked_for_with_more_room_and_a_liar_not_for_ever() {
+    let mut peer = Progress::default();
+    let long = |len| Input::Reply { heard: cut(len), between: (nid(9), nid(1)) };
+    for (claimed, room) in [(400, 400), (500, HERE.most_room), (600, HERE.most_room)] {
+        step(&mut peer, long(claimed), &HERE);
+        assert_eq!(peer.room_to_ask_for(), room, "{claimed}");
+    }
+    let mut pings = 0;
+    while looks(peer.clone(), &HERE).last() == Some(&Action::Ping) {
+        pings += 1;
+        assert!(pings < 5);
+        step(&mut peer, long(600), &HERE);
+    }
+}
+
+#[test]
+fn switching_on_asks_nobody_at_once_and_everybody_at_the_next_use() {
+    for flags in [KNOWN, SETTLED.and(Flag::NO_DISCOVERY)] {
+        let mut peer = peer(flags);
+        assert_eq!(step(&mut peer, Input::SwitchedOn, &HERE), Action::Nothing);
+        assert!(!peer.is_up_to_date(&HERE));
+        step(&mut peer, Input::Wanted, &HERE);
+        assert_eq!(looks(peer, &HERE), [Action::Ping]);
+    }
+}
+
+#[test]
+fn a_change_is_told_to_those_who_discover_and_with_force_to_all_of_several_rails() {
+    let table = [
+        (KNOWN, 6, false, Action::Queue),
+        (KNOWN, 7, false, Action::Nothing),
+        (KNOWN, 7, true, Action::Queue),
+        (KNOWN.and(Flag::NO_DISCOVERY), 6, false, Action::Nothing),
+        (KNOWN.and(Flag::NO_DISCOVERY), 6, true, Action::Queue),
+        (SETTLED, 6, true, Action::Nothing),
+    ];
+    for (flags, node_sequence, force, expected) in table {
+        let mut peer = Progress { node_sequence, ..peer(flags) };
+        assert_eq!(step(&mut peer, Input::Changed { force }, &HERE), expected, "{flags:?} {force}");
+    }
+}

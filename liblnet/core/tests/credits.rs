@@ -1,0 +1,223 @@
+//! Who gets credits and who waits, by a driver for which some NIDs never take what they are sent.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+use lnet_core::credit::Credits;
+use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+use lnet_core::stats::Population;
+use lnet_core::topology::PeerNi;
+use lnet_core::{
+    Core, CoreConfig, EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Target,
+};
+use lnet_wire::{NetType, Nid, Pid};
+use std::sync::{Arc, Mutex};
+
+/// Keeps messages to slow NIDs until [`Rig::finish_one`]; has sent all others at once.
+#[derive(Clone, Default)]
+struct Driven {
+    slow: Arc<Vec<Nid>>,
+    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
+    kept: Arc<Mutex<Vec<Box<Message>>>>,
+}
+
+impl Driver for Driven {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+impl LndNi for Driven {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        if !self.slow.contains(&message.next_hop().nid) {
+            return SendOutcome::Done(message, Ok(()));
+        }
+        self.kept.lock().unwrap().push(message);
+        SendOutcome::Pending
+    }
+
+    fn shutdown(&self) {}
+}
+
+/// A node on `10.0.0.1@tcp`.
+struct Rig {
+    core: Arc<Core>,
+    ni: Arc<Ni>,
+    driver: Driven,
+    eq: EqHandle,
+}
+
+/// Large enough for what these tests leave unread.
+const EVENTS: u32 = 4096;
+
+fn nid(text: &str) -> Nid {
+    text.parse().unwrap()
+}
+
+const fn tunables(credits: u32, peer_credits: u32) -> NiTunables {
+    NiTunables { credits, peer_credits, peer_buffer_credits: 0, peer_timeout: 180, conns_per_peer: None }
+}
+
+fn rig(config: CoreConfig, tunables: NiTunables, slow: &[&str]) -> Rig {
+    let core = Core::new(config);
+    let driver = Driven { slow: Arc::new(slow.iter().map(|text| nid(text)).collect()), ..Driven::default() };
+    let ni = core.add_ni(nid("10.0.0.1@tcp"), tunables, &driver).unwrap();
+    let eq = core.eq_alloc(EVENTS, None).unwrap();
+    Rig { core, ni, driver, eq }
+}
+
+fn config() -> CoreConfig {
+    CoreConfig::new(Pid::LUSTRE, 1).without_discovery()
+}
+
+impl Rig {
+    /// Memory that the driver never looks at.
+    fn bind(&self, length: u32) -> MdHandle {
+        let spec = MdSpec {
+            start: 0,
+            length,
+            threshold: -1,
+            max_size: 0,
+            options: MdOptions(0),
+            user_ptr: 0,
+            eq: Some(self.eq),
+        };
+        self.core.md_bind(spec, MdMemory::contiguous(0, length), false).unwrap()
+    }
+
+    fn put(&self, md: MdHandle, to: &str) {
+        let target = Target { nid: Some(nid(to)), pid: Pid::LUSTRE, portal: 1, match_bits: 1, offset: 0 };
+        self.core.put(None, md, false, target, 0).unwrap();
+    }
+
+    fn peer_ni(&self, text: &str) -> Arc<PeerNi> {
+        self.core.peer_nis().into_iter().find(|peer_ni| peer_ni.nid() == nid(text)).unwrap()
+    }
+
+    /// The driver has sent what it kept longest.
+    fn finish_one(&self) -> bool {
+        let message = {
+            let mut kept = self.driver.kept.lock().unwrap();
+            if kept.is_empty() {
+                return false;
+            }
+            kept.remove(0)
+        };
+        lnet_core::lnd::Upcalls::finalize(&*self.core, message, Ok(()));
+        true
+    }
+
+    /// How many of the SEND events that have come since the last look are of messages to each of `peers`.
+    fn ended(&self, peers: &[&str]) -> Vec<usize> {
+        let mut ended = vec![0; peers.len()];
+        while let Some(polled) = self.core.eq_get(self.eq).unwrap() {
+            assert_eq!(polled.event.status, Ok(()));
+            let to = polled.event.target.nid;
+            let at = peers.iter().position(|peer| to == Some(nid(peer))).unwrap();
+            ended[at] += 1;
+        }
+        ended
+    }
+
+    fn kept_for(&self) -> Vec<Nid> {
+        self.driver.kept.lock().unwrap().iter().map(|message| message.next_hop().nid).collect()
+    }
+}
+
+/// snd-035: with the switch a peer's interface that has much to carry waits until the others have as much;
+/// without, only messages count, as in the kernel.
+#[test]
+fn queued_bytes_go_before_credits_only_where_they_are_to_be_compared() {
+    let (first, second) = ("10.0.0.8@tcp", "10.0.0.9@tcp");
+    let table =
+        [(false, [first, second, first, second, first]), (true, [first, second, second, second, second])];
+    for (compare_queued_bytes, expected) in table {
+        let config = CoreConfig { compare_queued_bytes, ..config() };
+        let rig = rig(config, tunables(256, 8), &[first, second]);
+        rig.core.make_peer(nid(first), true, false).unwrap();
+        rig.core.add_peer_nid(nid(first), nid(second), true).unwrap();
+        rig.put(rig.bind(1 << 16), first);
+        let small = rig.bind(8);
+        (1..expected.len()).for_each(|_| rig.put(small, first));
+        assert_eq!(rig.kept_for(), expected.map(nid), "{compare_queued_bytes}");
+        // What is shown is what is done.
+        let shown = rig.core.explain(None, nid(first)).unwrap().chosen.destination();
+        assert_eq!(shown, rig.core.choose(None, nid(first)).unwrap().destination());
+        assert_eq!(shown, nid(second), "{compare_queued_bytes}");
+    }
+}
+
+/// A slow peer's messages wait for its own credits and hold none of the interface's (3.2: peer first).
+#[test]
+fn a_peer_that_takes_nothing_holds_no_more_than_its_credits_and_delays_nobody() {
+    let (slow, quick) = ("10.0.0.2@tcp", "10.0.0.3@tcp");
+    let rig = rig(config(), tunables(16, 4), &[slow]);
+    let md = rig.bind(8);
+    (0..300).for_each(|_| rig.put(md, slow));
+    assert_eq!(rig.peer_ni(slow).credits(), Credits(4 - 300));
+    assert_eq!(rig.ni.credits(), Credits(16 - 4));
+    for sent in 1..=300 {
+        rig.put(md, quick);
+        assert_eq!(rig.ended(&[slow, quick]), [0, 1], "message {sent}");
+    }
+    assert_eq!(rig.peer_ni(quick).min_credits(), Credits(3));
+    assert_eq!((rig.ni.credits(), rig.ni.min_credits()), (Credits(12), Credits(11)));
+    // Nothing of the slow one's was lost meanwhile.
+    while rig.finish_one() {}
+    assert_eq!(rig.ended(&[slow, quick]), [300, 0]);
+    assert_eq!((rig.peer_ni(slow).credits(), rig.ni.credits()), (Credits(4), Credits(16)));
+}
+
+/// One slow peer fewer than hold all credits is no hindrance; when they hold all, others wait in the
+/// interface's queue, first come first served (CR-10), and go when a slow one gives a credit back.
+#[test]
+fn slow_peers_delay_others_only_when_together_they_hold_all_of_an_interfaces_credits() {
+    let slow = ["10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.0.4@tcp", "10.0.0.5@tcp"];
+    let quick = "10.0.0.9@tcp";
+    let rig = rig(config(), tunables(16, 4), &slow);
+    let md = rig.bind(8);
+    for peer in &slow[..3] {
+        (0..10).for_each(|_| rig.put(md, peer));
+    }
+    (0..10).for_each(|_| rig.put(md, quick));
+    assert_eq!(rig.ended(&[quick]), [10]);
+    (0..10).for_each(|_| rig.put(md, slow[3]));
+    assert_eq!(rig.ni.credits(), Credits(0));
+    // Of ten more, four have their peer's credit and wait for one of the interface's, the others behind them.
+    (0..10).for_each(|_| rig.put(md, quick));
+    assert_eq!(rig.ended(&[quick]), [0]);
+    assert_eq!((rig.ni.credits(), rig.peer_ni(quick).credits()), (Credits(-4), Credits(4 - 10)));
+    // One credit comes back: the four go by it one after the other, then who came to the queue next, which is
+    // the slow peer's next message.
+    assert!(rig.finish_one());
+    assert_eq!(rig.ended(&[slow[0], quick]), [1, 4]);
+    assert_eq!(rig.kept_for().last(), Some(&nid(slow[0])));
+    // Whatever the order, all end.
+    while rig.finish_one() {}
+    assert_eq!(rig.ended(&[slow[0], slow[1], slow[2], slow[3], quick]), [9, 10, 10, 10, 6]);
+    assert_eq!(rig.ni.credits(), Credits(16));
+}
+
+/// dbg-045.
+#[test]
+fn messages_in_the_node_are_counted_whether_they_wait_or_are_under_way() {
+    let peers = ["10.0.0.2@tcp", "10.0.0.3@tcp"];
+    let rig = rig(config(), tunables(4, 2), &peers);
+    let md = rig.bind(8);
+    for peer in peers {
+        (0..5).for_each(|_| rig.put(md, peer));
+    }
+    assert_eq!(rig.core.population(), Population { alive: 10, most: 10, errors: 0 });
+    (0..4).for_each(|_| assert!(rig.finish_one()));
+    assert_eq!(rig.core.population(), Population { alive: 6, most: 10, errors: 0 });
+    // There is no way to this one.
+    rig.put(md, "10.0.0.2@tcp7");
+    assert_eq!(rig.core.population(), Population { alive: 6, most: 10, errors: 1 });
+    rig.core.reset_counters();
+    assert_eq!(rig.core.population(), Population { alive: 6, most: 6, errors: 0 });
+    while rig.finish_one() {}
+    assert_eq!(rig.core.population(), Population { alive: 0, most: 6, errors: 0 });
+}
