@@ -205,6 +205,9 @@ impl Load {
         let (from, to) = (self.any_node(), self.any_node());
         if let Some(nid) = self.spare_nid(from).filter(|_| from != to) {
             self.world.remove_ni(from, nid);
+            // Not while confirmations are under way that would be taken for the other's.
+            let then = self.world.now() + Duration::from_secs(10);
+            self.world.run_until(then);
             self.world.add_ni(to, nid);
             self.tally.nids_moved += 1;
         }
