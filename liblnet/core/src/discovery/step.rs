@@ -37,6 +37,8 @@ pub(crate) enum Input {
     PushFailed(Errno),
     /// What it said has been followed, as far as it could be.
     Merged,
+    /// What it seemed to have said was another's.
+    AnsweredByAnother,
     /// This node has something new to tell; with `force` to those, too, that are not discovered.
     Changed { force: bool },
     /// This node begins to discover.
@@ -224,7 +226,14 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             queue(peer)
         }
         Input::Merged => {
+            peer.strikes = 0;
             peer.set(Flag::NIDS_UPTODATE);
+            Action::Again
+        }
+        Input::AnsweredByAnother => {
+            peer.peer_sequence = 0;
+            peer.clear(Flag::NIDS_UPTODATE);
+            no_use(peer);
             Action::Again
         }
         Input::Changed { force } => {
@@ -275,7 +284,6 @@ fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
         }
         return;
     }
-    peer.strikes = 0;
     // A push has overtaken it: what it says is no more, unless the peer has begun a new life (T9).
     if peer.told_since_ping && is_older(heard.info.sequence, peer.peer_sequence) {
         ask_again(peer);
