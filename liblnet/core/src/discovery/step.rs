@@ -72,7 +72,7 @@ pub(crate) enum Action {
 
 /// One row of [`TABLE`].
 pub(crate) struct Row {
-    /// The condition in words.
+    /// The condition in words, for the log and the drawing.
     pub(crate) when: &'static str,
     /// The action in words.
     pub(crate) then: &'static str,
@@ -256,7 +256,11 @@ impl Progress {
 }
 
 fn look(peer: &mut Progress, here: &Here) -> Action {
-    TABLE.iter().find(|row| (row.applies)(peer, here)).map_or(Action::Wait, |row| (row.act)(peer))
+    let row = TABLE.iter().find(|row| (row.applies)(peer, here));
+    row.map_or(Action::Wait, |row| {
+        log::trace!("{}: {}", row.when, row.then);
+        (row.act)(peer)
+    })
 }
 
 fn queue(peer: &mut Progress) -> Action {
