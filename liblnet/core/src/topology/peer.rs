@@ -227,6 +227,11 @@ impl PeerNi {
         self.reported_down.load(Ordering::Relaxed)
     }
 
+    /// Its health as far as it can be used: none while its node says that it does not work.
+    pub(crate) fn usable_health(&self) -> u32 {
+        if self.is_reported_down() { 0 } else { self.health() }
+    }
+
     pub(crate) fn set_reported_down(&self, down: bool) {
         self.reported_down.store(down, Ordering::Relaxed);
     }
@@ -252,6 +257,13 @@ impl PeerNi {
 
     pub(crate) fn set_sequence(&self, sequence: u32) {
         self.sequence.store(sequence, Ordering::Relaxed);
+    }
+
+    /// Notes that it was used when there was no other: one that comes later has its turn first.
+    pub(crate) fn note_use(&self) {
+        if self.sequence() == 0 {
+            self.set_sequence(1);
+        }
     }
 
     /// This node's NIDs that are best for it, and why.
