@@ -157,6 +157,7 @@ impl Core {
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
+                self.peers.forget_nid(nid);
                 self.rebuild_ping_target(ping_target);
                 self.tell_peers(false);
                 self.reapply_rules();

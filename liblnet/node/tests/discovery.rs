@@ -139,6 +139,56 @@ fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {
     }
 }
 
+/// bck-030.
+#[test]
+fn a_peer_that_begins_to_discover_is_found_with_all_its_rails() {
+    let (port, a, b) = (free_port(), ["127.0.57.1"], ["127.0.58.1", "127.0.58.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::Off));
+    let far_nids = nids(&b);
+    put(&near, &far, far_nids[0]);
+    assert_eq!(peer_nids(&near, far_nids[0]), far_nids[..1]);
+    let backend: &dyn Backend = &*far;
+    backend.tell(Request::SetTunable(Tunable::Discovery, 1)).unwrap();
+    assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids, true, vec![]));
+}
+
+/// dyn-050.
+#[test]
+fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
+    let (port, a, b) = (free_port(), ["127.0.59.1"], ["127.0.60.1", "127.0.60.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
+    let (near_nid, far_nids) = (nids(&a)[0], nids(&b));
+    assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);
+    let told = |node: &Node, nid| peer(node, nid).and_then(|peer| peer.discovery).unwrap_or_default();
+    wait_until("near has all", || told(&far, near_nid).up_to_date && told(&far, near_nid).node_sequence > 0);
+    for fatal in [true, false] {
+        let (sent, heard) = (told(&far, near_nid).node_sequence, told(&near, far_nids[0]).peer_sequence);
+        far.core().set_ni_fatal(far_nids[1], fatal);
+        wait_until("far has pushed", || told(&far, near_nid).node_sequence > sent);
+        wait_until("near has followed", || told(&near, far_nids[0]).peer_sequence > heard);
+    }
+}
+
+/// dyn-060, dyn-065.
+#[test]
+fn a_peer_that_has_the_nid_of_another_is_noticed() {
+    let (port, a, b) = (free_port(), ["127.0.61.1"], ["127.0.62.1", "127.0.62.2"]);
+    for mode in [DiscoveryMode::On, DiscoveryMode::Verify] {
+        let (near, far) = (node(port, &a, mode), node(port, &b, DiscoveryMode::On));
+        let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
+        let other = AddPeerNi { primary: far_nids[1], nid: None, multi_rail: true, lock_primary: false };
+        backend.tell(Request::AddPeerNi(other)).unwrap();
+        let (known, _, differences) = found(discover(&near, far_nids[0], false));
+        assert_eq!(known, far_nids[..1], "{mode:?}");
+        // Of a peer that is followed the log tells what was refused.
+        let claimed = differences.contains(&Difference::Claimed(far_nids[1]));
+        assert_eq!(claimed, mode == DiscoveryMode::Verify, "{differences:?}");
+        assert_eq!(peer_nids(&near, far_nids[1]), far_nids[1..]);
+        near.shutdown();
+        far.shutdown();
+    }
+}
+
 #[test]
 fn a_discovery_that_fails_names_the_step_and_the_nid() {
     let near = node(free_port(), &["127.0.53.1"], DiscoveryMode::On);

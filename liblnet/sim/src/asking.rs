@@ -21,7 +21,7 @@ impl World {
         }
         let core = self.core(node)?;
         self.note(node, || format!("asks {nid}: {:?}", asking.ask));
-        let id = lock(&self.ledger).start(node, asking.ask, self.clock.now());
+        let id = lock(&self.ledger).start(node, nid, asking.ask, self.clock.now());
         if let Err(errno) = self.begin(&core, id, node, nid, asking) {
             self.broke(format!("{node} cannot ask {nid}: {}", errno.text()));
         }

@@ -75,9 +75,26 @@ const BUSY: [(PeerState, &str); 4] = [
 
 /// Of two nodes that talked, in both directions, since anything changed: each knows the other as it is, and knows
 /// that the other knows. Those that do not discover are known by single NIDs.
+///
+/// Nothing is said of those of whom an operator told one of them: that stands, whatever they tell each other.
 pub fn agreement(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
+    if is_by_order(world, a, b) {
+        return Ok(());
+    }
     one_sided(world, a, b)?;
     one_sided(world, b, a)
+}
+
+/// Whether an operator told one of the two of the other.
+pub(crate) fn is_by_order(world: &World, a: NodeId, b: NodeId) -> bool {
+    was_told_of(world, a, b) || was_told_of(world, b, a)
+}
+
+/// Whether an operator told `a` of `b`.
+fn was_told_of(world: &World, a: NodeId, b: NodeId) -> bool {
+    let Some(core) = world.core(a) else { return false };
+    let is_configured = |nid: &Nid| core.peer(*nid).is_some_and(|(peer, _)| peer.is_configured());
+    world.nids(b).iter().any(is_configured)
 }
 
 /// What `a` knows of `b`.
@@ -86,9 +103,6 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
         return Ok(());
     };
     let nids = world.nids(b);
-    if nids.iter().any(|nid| core.peer(*nid).is_some_and(|(peer, _)| peer.is_configured())) {
-        return Ok(());
-    }
     let both_discover = mine.discovery == DiscoveryMode::On && its.discovery != DiscoveryMode::Off;
     let mut talked = false;
     for nid in &nids {
@@ -98,6 +112,10 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
             }
             continue;
         };
+        // What is not up to date is asked before it is used.
+        if !both_discover && !core.discovery_of(*nid).is_some_and(|standing| standing.up_to_date) {
+            continue;
+        }
         talked = true;
         let mut believed = peer.nids.clone();
         believed.sort_unstable();

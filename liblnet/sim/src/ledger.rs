@@ -44,6 +44,8 @@ impl Default for Asking {
 pub struct Op {
     /// Who asked.
     pub node: NodeId,
+    /// Whom.
+    pub target: Nid,
     /// What.
     pub ask: Ask,
     /// When.
@@ -89,10 +91,11 @@ impl Op {
 }
 
 impl Ledger {
-    pub(crate) fn start(&mut self, node: NodeId, ask: Ask, started: Time) -> OpId {
+    pub(crate) fn start(&mut self, node: NodeId, target: Nid, ask: Ask, started: Time) -> OpId {
         self.open += 1;
         self.ops.push(Op {
             node,
+            target,
             ask,
             started,
             left: None,

@@ -106,7 +106,13 @@ impl Core {
         if here.discovers() && only_compare && !said.is_empty() {
             self.compare(&peer, says_multi_rail, &said);
         } else if !disabled && let Some(first) = said.first() {
-            self.follow(&peer, &said, self.heir(&peer, *first), info.sequence);
+            let heir = self.heir(&peer, *first);
+            self.follow(&peer, &said, heir.as_ref(), info.sequence);
+            // It was another that answered, by a NID that this one has lost: it has not been heard itself.
+            if heir.is_some() && self.peer_of(&peer.record).is_some() {
+                self.tell(&peer.record, Input::AnsweredByAnother);
+                return;
+            }
         }
         self.tell(&peer.record, Input::Merged);
     }
@@ -123,8 +129,8 @@ impl Core {
 
     /// Gives a peer the NIDs that it says it has. If it is known twice, the one that is known by the right primary
     /// NID takes over.
-    fn follow(&self, peer: &Arc<Peer>, said: &[Nid], heir: Option<Arc<Peer>>, sequence: u32) {
-        if let Some(heir) = &heir {
+    fn follow(&self, peer: &Arc<Peer>, said: &[Nid], heir: Option<&Arc<Peer>>, sequence: u32) {
+        if let Some(heir) = heir {
             // It has heard later news by its other NID; or the peer has begun a new life: a ping will tell.
             let knows_better = heir.record.with(|inner| inner.progress.knows_better(sequence));
             if knows_better {
@@ -134,7 +140,7 @@ impl Core {
             let between = peer.record.with(|inner| inner.progress.between);
             heir.record.with(|inner| inner.progress.inherit(between, sequence));
         }
-        let grows = heir.as_ref().unwrap_or(peer);
+        let grows = heir.unwrap_or(peer);
         let keeps_primary = grows.state().contains(Flag::LOCK_PRIMARY);
         let plan = plan(&grows.nids, keeps_primary, said, |nid| self.owner(nid, grows, peer));
         for (nid, owner) in &plan.refused {

@@ -9,6 +9,8 @@ use crate::event::Event;
 use crate::memory::{MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
 use crate::sync::lock;
+use crate::topology::Peer;
+use lnet_wire::ping_info::PingInfo;
 use lnet_wire::{Errno, Nid, PING_MATCH_BITS, RESERVED_PORTAL};
 use std::sync::Arc;
 
@@ -75,16 +77,26 @@ impl Core {
         let peer_ni = peer_ni.and_then(|nid| self.peers.get(nid));
         if let (Some(room), Some(peer_ni)) = (room, peer_ni) {
             let heard = status.ok().and_then(|()| self.decode(&room, event.mlength, peer_ni.nid()));
-            let input = match heard {
+            let (record, input) = match heard {
                 Some(heard) => {
                     self.grow_push_target(heard.claimed_len);
-                    Input::Pushed(Box::new(heard))
+                    let peer =
+                        self.peer_who_says(&heard.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
+                    (Arc::clone(&peer.record), Input::Pushed(Box::new(heard)))
                 }
-                None => Input::BadPush,
+                None => (Arc::clone(&peer_ni.peer().record), Input::BadPush),
             };
-            self.tell(&peer_ni.peer().record, input);
+            self.tell(&record, input);
         }
         self.discovery.wake();
+    }
+
+    /// Who pushes is who it says it is, if what it says has the NID that it pushes from: that may still be known as
+    /// another's, whose configurations are counted otherwise (T14).
+    fn peer_who_says(&self, said: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
+        let first =
+            said.entries.first().filter(|_| said.entries.iter().any(|entry| entry.nid == source))?.nid;
+        Some(self.peers.get(first)?.peer()).filter(|peer| peer.primary == first)
     }
 
     /// Whether what `sender` hands over may be from `nid`: only routers hand over what others say.

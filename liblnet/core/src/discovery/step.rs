@@ -37,6 +37,8 @@ pub(crate) enum Input {
     PushFailed(Errno),
     /// What it said has been followed, as far as it could be.
     Merged,
+    /// What it seemed to have said was another's.
+    AnsweredByAnother,
     /// This node has something new to tell; with `force` to those, too, that are not discovered.
     Changed { force: bool },
     /// This node begins to discover.
@@ -70,7 +72,7 @@ pub(crate) enum Action {
 
 /// One row of [`TABLE`].
 pub(crate) struct Row {
-    /// The condition in words.
+    /// The condition in words, for the log and the drawing.
     pub(crate) when: &'static str,
     /// The action in words.
     pub(crate) then: &'static str,
@@ -224,7 +226,14 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             queue(peer)
         }
         Input::Merged => {
+            peer.strikes = 0;
             peer.set(Flag::NIDS_UPTODATE);
+            Action::Again
+        }
+        Input::AnsweredByAnother => {
+            peer.peer_sequence = 0;
+            peer.clear(Flag::NIDS_UPTODATE);
+            no_use(peer);
             Action::Again
         }
         Input::Changed { force } => {
@@ -247,7 +256,11 @@ impl Progress {
 }
 
 fn look(peer: &mut Progress, here: &Here) -> Action {
-    TABLE.iter().find(|row| (row.applies)(peer, here)).map_or(Action::Wait, |row| (row.act)(peer))
+    let row = TABLE.iter().find(|row| (row.applies)(peer, here));
+    row.map_or(Action::Wait, |row| {
+        log::trace!("{}: {}", row.when, row.then);
+        (row.act)(peer)
+    })
 }
 
 fn queue(peer: &mut Progress) -> Action {
@@ -275,7 +288,6 @@ fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
         }
         return;
     }
-    peer.strikes = 0;
     // A push has overtaken it: what it says is no more, unless the peer has begun a new life (T9).
     if peer.told_since_ping && is_older(heard.info.sequence, peer.peer_sequence) {
         ask_again(peer);

@@ -43,7 +43,8 @@ impl Core {
     pub(crate) fn discovery_set(&self, before: &Settings, now: &Settings) {
         self.discovery.set_here(now, self.discovery.here().sequence);
         match (before.discovery, now.discovery) {
-            (DiscoveryMode::Off, DiscoveryMode::On | DiscoveryMode::Verify) => {
+            (DiscoveryMode::Off, DiscoveryMode::On | DiscoveryMode::Verify)
+            | (DiscoveryMode::Verify, DiscoveryMode::On) => {
                 // Nothing is sent now: each is asked when it is used next.
                 for peer in self.peers() {
                     self.tell(&peer.record, Input::SwitchedOn);

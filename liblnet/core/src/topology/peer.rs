@@ -145,6 +145,8 @@ pub struct PeerNi {
     sequence: AtomicU32,
     /// This node's NIDs that are best for it.
     preferred: ArcSwap<Preferred>,
+    /// Whether those are [`Preferred::ByRule`], so that who asks where there are no rules need not look.
+    by_rule: AtomicBool,
     spare: MessagePool,
     counters: Counters,
 }
@@ -160,6 +162,7 @@ impl PeerNi {
             priority: AtomicU32::new(LOWEST_PRIORITY),
             sequence: AtomicU32::new(0),
             preferred: ArcSwap::default(),
+            by_rule: AtomicBool::new(false),
             spare: MessagePool::default(),
             counters: Counters::default(),
         }
@@ -224,6 +227,11 @@ impl PeerNi {
         self.reported_down.load(Ordering::Relaxed)
     }
 
+    /// Its health as far as it can be used: none while its node says that it does not work.
+    pub(crate) fn usable_health(&self) -> u32 {
+        if self.is_reported_down() { 0 } else { self.health() }
+    }
+
     pub(crate) fn set_reported_down(&self, down: bool) {
         self.reported_down.store(down, Ordering::Relaxed);
     }
@@ -264,6 +272,9 @@ impl PeerNi {
     }
 
     pub(crate) fn prefers(&self, own: Nid) -> bool {
+        if !self.by_rule.load(Ordering::Relaxed) {
+            return false;
+        }
         match &**self.preferred.load() {
             Preferred::ByRule(nids) => nids.contains(&own),
             Preferred::Nothing | Preferred::Sticky(_) => false,
@@ -271,6 +282,7 @@ impl PeerNi {
     }
 
     pub(crate) fn set_preferred(&self, preferred: Preferred) {
+        self.by_rule.store(matches!(preferred, Preferred::ByRule(_)), Ordering::Relaxed);
         self.preferred.store(Arc::new(preferred));
     }
 

@@ -130,6 +130,16 @@ impl PeerTable {
         self.buried.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.record));
     }
 
+    /// Forgets that another node had `nid`, which is this node's own now, unless an operator said so. What it is
+    /// told there would be told to this node itself.
+    pub(crate) fn forget_nid(&self, nid: Nid) {
+        let peer = self.get(nid).map(|peer_ni| peer_ni.peer());
+        if let Some(peer) = peer.filter(|peer| !peer.is_configured()) {
+            self.detach(&peer, |its| its == nid);
+            doubt(&peer);
+        }
+    }
+
     /// Forgets every NID on `net`, and the peers whose primary NID is there (OM-33).
     pub(crate) fn forget_net(&self, net: NetId) {
         for peer in self.peers() {
@@ -203,10 +213,14 @@ impl PeerTable {
     }
 }
 
-/// A peer has lost a NID and has not said so: it is asked before it is used again.
+/// A peer has lost a NID and has not said so: it is asked, and told, before it is used again. What it was told may
+/// have been heard by who has the NID now.
 fn doubt(peer: &Peer) {
     if !peer.is_configured() {
-        peer.record.with(|inner| inner.progress.clear(PeerState::NIDS_UPTODATE));
+        peer.record.with(|inner| {
+            inner.progress.clear(PeerState::NIDS_UPTODATE);
+            inner.progress.node_sequence = 0;
+        });
     }
 }
 
