@@ -147,11 +147,11 @@ fn an_answer_takes_the_turn_of_its_interfaces() {
 fn a_given_source_is_what_a_peer_of_one_rail_sticks_to_from_then_on() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::default());
-    let given = Some(nid("10.0.0.2@tcp"));
+    let given = Some("10.0.0.2@tcp");
     choose(&nets, Some(&peer_nis[0]), journey(given, "10.0.0.8@tcp")).unwrap().used();
-    for source in [None, Some(nid("10.0.0.1@tcp")), None] {
+    for source in [None, Some("10.0.0.1@tcp"), None] {
         let chosen = choose(&nets, Some(&peer_nis[0]), journey(source, "10.0.0.8@tcp")).unwrap();
-        assert_eq!(chosen.ni.nid(), source.unwrap_or(nid("10.0.0.2@tcp")));
+        assert_eq!(chosen.ni.nid(), nid(source.unwrap_or("10.0.0.2@tcp")));
         chosen.used();
     }
 }
