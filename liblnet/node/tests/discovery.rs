@@ -1,47 +1,21 @@
 //! Live nodes on the loopback interface that find each other, and what they tell of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod live;
+
+use live::{PATIENCE, free_port, nids, node, peer, peer_nids, put, wait_until};
 use lnet_core::topology::PeerState;
-use lnet_core::{
-    DiscoveryMode, Errno, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Target,
-};
+use lnet_core::{DiscoveryMode, Errno};
 use lnet_dlc::request::{
-    AddPeerNi, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Peer, Tunable,
+    AddPeerNi, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Tunable,
 };
 use lnet_dlc::{Backend, Request};
-use lnet_node::{Node, PingRequest, StartConfig};
+use lnet_node::{Node, PingRequest};
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
-
-const PORTAL: u32 = 9;
-/// Far longer than anything takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(100);
-
-/// A port that is free on all loopback addresses at this moment.
-fn free_port() -> u16 {
-    TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port()
-}
-
-/// A node on these addresses in this mode.
-fn node(port: u16, addresses: &[&str], mode: DiscoveryMode) -> Arc<Node> {
-    let networks = format!("tcp({})", addresses.join(","));
-    let config = StartConfig::from_lookup(|variable| match variable {
-        "LNET_NETWORKS" => Some(networks.clone()),
-        "LNET_ACCEPT" => Some("all".to_owned()),
-        "LNET_ACCEPT_PORT" => Some(port.to_string()),
-        _ => None,
-    });
-    let config = StartConfig { discovery: mode, ..config.unwrap() };
-    Node::start(Pid::LUSTRE, config).unwrap()
-}
-
-fn nids(addresses: &[&str]) -> Vec<Nid> {
-    addresses.iter().map(|address| format!("{address}@tcp").parse().unwrap()).collect()
-}
 
 fn discover(node: &Node, nid: Nid, force: bool) -> Discovered {
     let backend: &dyn Backend = node;
@@ -54,54 +28,6 @@ fn found(discovered: Discovered) -> (Vec<Nid>, bool, Vec<Difference>) {
     let Discovered::Found { answer, differences } = discovered else { panic!("{discovered:?}") };
     assert_eq!(answer.nids.first(), Some(&answer.primary), "{answer:?}");
     (answer.nids, answer.multi_rail, differences)
-}
-
-fn peer(node: &Node, nid: Nid) -> Option<Peer> {
-    let backend: &dyn Backend = node;
-    match backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) {
-        Ok(peer) => Some(*peer),
-        Err(Errno::NotFound) => None,
-        Err(errno) => panic!("{errno}"),
-    }
-}
-
-fn peer_nids(node: &Node, nid: Nid) -> Vec<Nid> {
-    peer(node, nid).map_or_else(Vec::new, |peer| peer.nis.iter().map(|ni| ni.nid).collect())
-}
-
-/// Waits until it is so.
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        thread::yield_now();
-    }
-}
-
-/// Puts some bytes to one NID of a peer, and waits for the ACK.
-fn put(from: &Node, to: &Node, nid: Nid) {
-    let memory: &'static [u8] = vec![7_u8; 4096].leak();
-    let spec = |options, threshold, eq| {
-        let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
-        let options = MdOptions(options);
-        let spec = MdSpec { start, length, threshold, max_size: 0, options, user_ptr: 0, eq };
-        (spec, MdMemory::contiguous(start, length))
-    };
-    let me = to.core().me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
-    let (sink, room) = spec(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0, 1, None);
-    to.core().md_attach(me, sink, room, true, &mut |_| ()).unwrap();
-    let eq = from.core().eq_alloc(16, None).unwrap();
-    let (source, room) = spec(0, 2, Some(eq));
-    let md = from.core().md_bind(source, room, true).unwrap();
-    let target = Target { nid: Some(nid), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
-    from.core().put(None, md, true, target, 0).unwrap();
-    loop {
-        let (_, polled) = from.eq_poll(&[eq], Some(PATIENCE)).unwrap().expect("an event in time");
-        assert_eq!(polled.event.status, Ok(()), "{:?}", polled.event);
-        if polled.event.kind == EventKind::Ack {
-            return;
-        }
-    }
 }
 
 /// dyn-005, dyn-015, dyn-020, dyn-025, dyn-030, dyn-035, dyn-040.

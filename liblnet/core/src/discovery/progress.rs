@@ -37,6 +37,8 @@ pub(crate) struct Progress {
     pub(crate) room: u32,
     /// This node's NID and the peer's between which the last ping went.
     pub(crate) between: Option<(Nid, Nid)>,
+    /// The same of a push that it is to be asked about, until it is.
+    pub(crate) spoke: Option<(Nid, Nid)>,
     /// What failed last and has not been dealt with.
     pub(crate) failed: Option<(Step, Errno)>,
     /// Whether it has told something since the last ping left: the answer may be older than that.
