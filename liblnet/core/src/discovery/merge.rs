@@ -146,8 +146,12 @@ impl Core {
         for (nid, owner) in &plan.refused {
             log::error!("{} says that it has {nid}, {}: it does not get it", grows.primary, owner.words());
         }
-        let mark = plan.marks();
-        grows.record.with(|inner| inner.progress.set(mark));
+        let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
+        grows.record.with(|inner| {
+            inner.progress.set(mark);
+            // It may be another node than the one that was told what this one has.
+            inner.progress.node_sequence = if renamed { 0 } else { inner.progress.node_sequence };
+        });
         let grown = if plan.nids == grows.nids {
             Arc::clone(grows)
         } else {
