@@ -97,6 +97,7 @@ impl Application for NoApplication {
     fn call(&mut self, _: Nid, _: Nid) {}
     fn connected(&mut self, _: IpAddr) {}
     fn start(&mut self, _: &Line) {}
+    fn discover(&mut self, _: Nid) {}
     fn prepare(&mut self, _: &Line, _: Option<&[u8]>) {}
     fn received(&mut self, _: &Line) {}
 }

@@ -6,6 +6,8 @@
 
 mod support;
 
+use lnet_core::DiscoveryMode;
+use lnet_node::StartConfig;
 use lnet_wire::Nid;
 use lnet_wire::nid::Address;
 use socklnd::SocklndConfig;
@@ -22,11 +24,22 @@ struct Replay {
     /// Our NIDs, in the order of the captured node's ping block.
     nids: &'static [&'static str],
     /// How the captured node was set up differently from the others.
-    set_up: fn(&mut SocklndConfig),
+    set_up: fn(&mut StartConfig),
+    /// All NIDs of the other node, if each is to know the other in the end.
+    finds: &'static [&'static str],
 }
 
 const fn replay(file: &'static str, nids: &'static [&'static str]) -> Replay {
-    Replay { file, nids, set_up: |_| () }
+    Replay { file, nids, set_up: |_| (), finds: &[] }
+}
+
+/// The captured node discovered.
+const fn discovering(
+    file: &'static str,
+    nids: &'static [&'static str],
+    finds: &'static [&'static str],
+) -> Replay {
+    Replay { file, nids, set_up: |config| config.discovery = DiscoveryMode::On, finds }
 }
 
 const GUEST1: &[&str] = &["10.99.0.11@tcp"];
@@ -37,14 +50,14 @@ const GUEST2_RAILS: &[&str] = &["10.99.0.12@tcp", "10.99.1.12@tcp"];
 /// Ours is the node that was called first.
 const CALLED: [Replay; 17] = [
     replay("k2158-a-ping-1ni-nodisc.pcap", GUEST2),
-    replay("k2158-b-discover-2rail-mr.pcap", GUEST2_RAILS),
+    discovering("k2158-b-discover-2rail-mr.pcap", GUEST2_RAILS, GUEST1_RAILS),
     replay("k2158-c-lst-read-4k.pcap", GUEST2),
     replay("k2158-c-lst-read-full-4k.pcap", GUEST2),
     replay("k2158-c-lst-write-1m.pcap", GUEST2),
     replay("k2158-c-lst-write-4k.pcap", GUEST2),
     replay("k2158-c-lst-write-full-4k.pcap", GUEST2),
     replay("k2158-d-lst-ping.pcap", GUEST2),
-    replay("k2158-g-ping-disc-off-to-on.pcap", GUEST2_RAILS),
+    discovering("k2158-g-ping-disc-off-to-on.pcap", GUEST2_RAILS, &[]),
     Replay { set_up: four_connections, ..replay("k2158-j-conns-per-peer-4.pcap", GUEST2) },
     replay("k2158-k-accept-all-nonpriv.pcap", GUEST2),
     Replay { set_up: checksums, ..replay("k2158-k-checksum-on.pcap", GUEST2) },
@@ -52,13 +65,13 @@ const CALLED: [Replay; 17] = [
     replay("k2158-k-simultaneous-connect.pcap", GUEST2),
     Replay { set_up: untyped, ..replay("k2158-k-untyped-conns.pcap", GUEST2) },
     replay("k2170-d-lst-ping.pcap", GUEST2),
-    replay("k2170-i-large-nid-ping.pcap", &["fd99::12@tcp"]),
+    discovering("k2170-i-large-nid-ping.pcap", &["fd99::12@tcp"], &["fd99::11@tcp"]),
 ];
 
 /// Ours is the node that called first.
 const CALLING: [Replay; 15] = [
     replay("k2158-a-ping-1ni-nodisc.pcap", GUEST1),
-    replay("k2158-b-discover-2rail-mr.pcap", GUEST1_RAILS),
+    discovering("k2158-b-discover-2rail-mr.pcap", GUEST1_RAILS, GUEST2_RAILS),
     replay("k2158-c-lst-read-4k.pcap", GUEST1),
     replay("k2158-c-lst-read-full-4k.pcap", GUEST1),
     replay("k2158-c-lst-write-1m.pcap", GUEST1),
@@ -72,7 +85,7 @@ const CALLING: [Replay; 15] = [
     Replay { set_up: checksums, ..replay("k2158-k-checksum-on.pcap", GUEST1) },
     replay("k2158-k-ping-wrong-net.pcap", &["10.99.0.11@tcp7"]),
     replay("k2170-d-lst-ping.pcap", GUEST1),
-    replay("k2170-i-large-nid-ping.pcap", &["fd99::11@tcp"]),
+    discovering("k2170-i-large-nid-ping.pcap", &["fd99::11@tcp"], &["fd99::12@tcp"]),
 ];
 
 /// What is not played, and why.
@@ -90,23 +103,25 @@ const NOT_PLAYED: [(&str, &str); 5] = [
     ("k2158-host-hello-variants.pcap", "golden_variants.rs asks its questions one by one"),
 ];
 
-fn four_connections(config: &mut SocklndConfig) {
-    config.conns_per_peer = 4;
+fn four_connections(config: &mut StartConfig) {
+    config.socklnd.conns_per_peer = 4;
 }
 
-fn checksums(config: &mut SocklndConfig) {
-    config.enable_csum = true;
+fn checksums(config: &mut StartConfig) {
+    config.socklnd.enable_csum = true;
 }
 
-fn untyped(config: &mut SocklndConfig) {
-    config.typed_conns = false;
+fn untyped(config: &mut StartConfig) {
+    config.socklnd.typed_conns = false;
 }
 
+/// dyn-005, dyn-035.
 #[test]
 fn called_by_a_kernel_node_we_say_what_a_kernel_node_says() {
     play_all(&CALLED);
 }
 
+/// dyn-005, dyn-035.
 #[test]
 fn calling_a_kernel_node_we_say_what_a_kernel_node_says() {
     play_all(&CALLING);
@@ -128,16 +143,24 @@ fn play_all(replays: &'static [Replay]) {
 }
 
 fn play(replay: &Replay) {
-    let nids: Vec<Nid> = replay.nids.iter().map(|nid| nid.parse().unwrap()).collect();
+    let nids = nids_of(replay.nids);
     let addresses: Vec<IpAddr> = nids.iter().map(address_of).collect();
     let script = script(replay.file, &addresses);
-    // The captured nodes asked for receipts from 16 KiB on.
-    let mut config = SocklndConfig { zc_min_payload: Some(16 << 10), ..SocklndConfig::default() };
+    // The captured nodes asked for receipts from 16 KiB on, and most did not discover.
+    let socklnd = SocklndConfig { zc_min_payload: Some(16 << 10), ..SocklndConfig::default() };
+    let mut config = StartConfig { socklnd, discovery: DiscoveryMode::Off, ..StartConfig::default() };
     (replay.set_up)(&mut config);
     let player = Player::new(&script);
     let mut node = LiveNode::start(&nids, config);
     player.play(&mut node);
+    if !replay.finds.is_empty() {
+        node.wait_until_it_knows(&nids_of(replay.finds));
+    }
     node.finish();
+}
+
+fn nids_of(nids: &[&str]) -> Vec<Nid> {
+    nids.iter().map(|nid| nid.parse().unwrap()).collect()
 }
 
 fn address_of(nid: &Nid) -> IpAddr {

@@ -156,6 +156,15 @@ impl Traffic {
     }
 }
 
+/// Ends the traffic when dropped, so that a test that fails ends too.
+struct Over<'a>(&'a Traffic);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::SeqCst);
+    }
+}
+
 fn spec(
     length: u32,
     threshold: i32,
@@ -198,6 +207,7 @@ fn under_traffic(rails: Rails, stays: Nid, go: impl Fn(&Rails) -> Option<Arc<Ni>
     let stays = ni(&rails, stays);
     let mut gone = Vec::new();
     thread::scope(|threads| {
+        let over = Over(&traffic);
         for _ in 0..2 {
             threads.spawn(|| traffic.run());
         }
@@ -209,7 +219,7 @@ fn under_traffic(rails: Rails, stays: Nid, go: impl Fn(&Rails) -> Option<Arc<Ni>
             come(&rails);
         }
         traffic.await_more(PHASE);
-        traffic.over.store(true, Ordering::SeqCst);
+        drop(over);
     });
     let operations = traffic.settle();
     for operation in &operations {

@@ -2,7 +2,6 @@
 
 use super::conversation::Content;
 use super::script::Line;
-use lnet_wire::ping_info::{Features, PING_MAGIC};
 use lnet_wire::{Body, Nid};
 use socklnd::proto::hello::Version;
 use std::collections::{HashMap, HashSet};
@@ -40,15 +39,16 @@ pub const EXCEPTIONS: [Exception; 5] = [
         bits: 0xff,
     },
     Exception {
-        name: "discovery feature",
-        why: "discovery is later work, and a node without it must not announce it",
-        place: |line| ping_block(line).map(|at| at + 4..at + 5),
-        bits: Features::DISCOVERY.0 as u8,
-    },
-    Exception {
         name: "which of several",
         why: "of several connections of one type any will do, and the kernel chooses by what waits on each; the \
               player hears what is said on whichever it is",
+        place: |_| None,
+        bits: 0,
+    },
+    Exception {
+        name: "answers and discovery",
+        why: "a push is confirmed by the thread that received it and answered with a push by another, here and in \
+              the kernel: the ACK and that push have no order",
         place: |_| None,
         bits: 0,
     },
@@ -126,9 +126,4 @@ pub fn made_up_handle(line: &Line) -> Option<usize> {
 /// Where the handle of any message is.
 pub fn handle(line: &Line) -> Option<usize> {
     line.header().map(|_| line.bytes.len() - line.payload().len() - 40)
-}
-
-fn ping_block(line: &Line) -> Option<usize> {
-    let is_block = line.payload().starts_with(&PING_MAGIC.to_le_bytes());
-    is_block.then(|| line.bytes.len() - line.payload().len())
 }

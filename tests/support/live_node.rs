@@ -4,17 +4,18 @@
 use super::player::{Application, PATIENCE};
 use super::script::Line;
 use lnet_core::{
-    DiscoveryMode, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
-    MdSpec, Target,
+    EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
 };
 use lnet_node::{Node, StartConfig};
+use lnet_wire::ping_info::ping_buffer_len;
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
-use socklnd::SocklndConfig;
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::Instant;
 
 /// Whatever a capture needs.
 const EVENTS: u32 = 4096;
@@ -28,6 +29,8 @@ pub struct LiveNode {
     waiting_for_answer: HashMap<WireHandle, usize>,
     /// The PUT or GET that is about to arrive.
     prepared: Option<usize>,
+    /// Peers that an operator has had discovered.
+    discovered: Vec<Nid>,
 }
 
 /// Something that the application does, or has posted memory for.
@@ -40,16 +43,14 @@ struct Operation {
 
 impl LiveNode {
     /// A node on `nids`, in this order, which is that of its ping block.
-    pub fn start(nids: &[Nid], socklnd: SocklndConfig) -> Self {
-        // Pings and pushes, too, are said when the captured node said them.
-        let (discovery, first_ping) = (DiscoveryMode::Off, false);
-        let config = StartConfig { socklnd, discovery, first_ping, ..StartConfig::default() };
+    pub fn start(nids: &[Nid], config: StartConfig) -> Self {
         let node = Node::start(Pid::LUSTRE, config).unwrap();
         for nid in nids {
             node.add_nid(*nid).unwrap();
         }
         let eq = node.core().eq_alloc(EVENTS, None).unwrap();
-        Self { node, eq, operations: Vec::new(), waiting_for_answer: HashMap::new(), prepared: None }
+        let (operations, discovered) = (Vec::new(), Vec::new());
+        Self { node, eq, operations, waiting_for_answer: HashMap::new(), prepared: None, discovered }
     }
 
     /// Waits until everything that was begun has ended well, and ends the node.
@@ -59,7 +60,26 @@ impl LiveNode {
                 self.wait_for(number, kind);
             }
         }
+        for nid in self.discovered {
+            self.node.core().wait_discovered(nid, PATIENCE).unwrap();
+        }
         self.node.shutdown();
+    }
+
+    /// Waits until the node knows the peer with these NIDs, the primary one first, and the peer knows it.
+    pub fn wait_until_it_knows(&self, nids: &[Nid]) {
+        let core = self.node.core();
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            let peer = core.peer(nids[0]);
+            let found = peer.is_some_and(|(peer, _)| peer.is_multi_rail() && peer.nids == nids);
+            let standing = core.discovery_of(nids[0]);
+            if found && standing.as_ref().is_some_and(|standing| standing.up_to_date) {
+                return;
+            }
+            assert!(Instant::now() < give_up, "{standing:?}");
+            thread::yield_now();
+        }
     }
 
     fn new_operation(&mut self, memory: &[u8], due: &[EventKind]) -> usize {
@@ -101,11 +121,13 @@ impl LiveNode {
     }
 
     fn get(&mut self, header: &Header) {
-        let Body::Get { reply, sink_length, .. } = header.body else { return };
+        let Body::Get { reply, sink_length, portal, .. } = header.body else { return };
         let number = self.new_operation(&vec![0; sink_length as usize], &[EventKind::Send, EventKind::Reply]);
         let md = self.bind(number, 2);
         self.waiting_for_answer.insert(reply, number);
-        self.node.core().get(Some(header.src_nid), md, target(header)).unwrap();
+        // An operator's ping goes by whichever interface.
+        let source = Some(header.src_nid).filter(|_| portal != RESERVED_PORTAL);
+        self.node.core().get(source, md, target(header)).unwrap();
     }
 
     fn bind(&self, number: usize, threshold: usize) -> MdHandle {
@@ -134,7 +156,7 @@ impl LiveNode {
 
 impl Application for LiveNode {
     fn call(&mut self, from: Nid, to: Nid) {
-        let number = self.new_operation(&[0; 272], &[]);
+        let number = self.new_operation(&[0; ping_buffer_len(200)], &[]);
         let md = self.bind(number, 2);
         let target = Target {
             nid: Some(to),
@@ -159,6 +181,11 @@ impl Application for LiveNode {
         let Some(header) = request.header() else { return };
         self.put(header, request.payload());
         self.get(header);
+    }
+
+    fn discover(&mut self, peer: Nid) {
+        self.node.core().discover(peer, false).unwrap();
+        self.discovered.push(peer);
     }
 
     fn prepare(&mut self, request: &Line, answer: Option<&[u8]>) {
@@ -188,11 +215,12 @@ impl Application for LiveNode {
                 (self.wait_for(number, EventKind::Put), number)
             }
             Body::Reply { handle } => {
-                let number = self.waiting_for_answer[&handle];
+                // Discovery's own pings are the node's affair.
+                let Some(number) = self.waiting_for_answer.get(&handle).copied() else { return };
                 (self.wait_for(number, EventKind::Reply), number)
             }
             Body::Ack { handle, accepted, .. } => {
-                let number = self.waiting_for_answer[&handle];
+                let Some(number) = self.waiting_for_answer.get(&handle).copied() else { return };
                 assert_eq!(self.wait_for(number, EventKind::Ack).mlength, accepted);
                 return;
             }

@@ -2,7 +2,7 @@
 
 use super::conversation::Content;
 use super::difference::{self, Difference};
-use super::script::{Action, Dialogue, Line, Script};
+use super::script::{Action, Cause, Dialogue, Line, Place, Script};
 use lnet_wire::byte_order::ByteOrder;
 use lnet_wire::{Body, Nid, WireHandle};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,6 +25,9 @@ pub trait Application {
     /// The node is to send this PUT or GET; does not wait.
     fn start(&mut self, request: &Line);
 
+    /// The node is to discover this peer; does not wait.
+    fn discover(&mut self, peer: Nid);
+
     /// Both HELLOs of a connection to this address of the node were said: waits until the node has taken note.
     fn connected(&mut self, our_end: IpAddr);
 
@@ -46,9 +49,9 @@ pub struct Player<'a> {
     /// How many HELLOs were said, by number of the dialogue.
     greetings: HashMap<usize, usize>,
     /// Lines of the node by dialogue and number.
-    heard_before_its_turn: HashSet<(usize, usize)>,
-    /// Which lines the application has been told to start.
-    started: Vec<(usize, usize)>,
+    heard_before_its_turn: HashSet<Place>,
+    /// For which lines the application has been told to do something.
+    started: Vec<Place>,
     difference: Difference,
 }
 
@@ -146,23 +149,29 @@ impl<'a> Player<'a> {
             let [opener, acceptor] = self.script.dialogues[step.dialogue].ends();
             ends == [opener, acceptor] || ends == [acceptor, opener]
         });
-        let mut of_application = of_the_pair.filter_map(|step| match step.action {
+        let mut requests = of_the_pair.filter_map(|step| match step.action {
             Action::Say(line) => Some((step.dialogue, line)),
             Action::Open | Action::Close { .. } => None,
         });
-        let request = of_application
-            .find(|(dialogue, line)| self.script.line(*dialogue, *line).is_of_our_application());
-        if let Some(place) = request {
-            self.start(place, application);
+        if let Some(place) = requests.find(|place| self.script.cause_of(*place).is_some()) {
+            self.have_it_said(place, application);
         } else if let Some((from, to)) = self.script.dialogues[number].nids() {
             application.call(from, to);
         }
     }
 
-    fn start(&mut self, place: (usize, usize), application: &mut dyn Application) {
-        if !self.started.contains(&place) {
-            self.started.push(place);
-            application.start(self.script.line(place.0, place.1));
+    /// Has the application do, once, what makes the node say what is said there.
+    fn have_it_said(&mut self, place: Place, application: &mut dyn Application) {
+        let Some(cause) = self.script.cause_of(place) else { return };
+        let begins_at = if let Cause::Request(request) = cause { request } else { place };
+        if self.started.contains(&begins_at) {
+            return;
+        }
+        self.started.push(begins_at);
+        match cause {
+            Cause::Request(request) => application.start(self.script.line(request.0, request.1)),
+            Cause::Discover(peer) => application.discover(peer),
+            Cause::Itself => {}
         }
     }
 
@@ -188,16 +197,14 @@ impl<'a> Player<'a> {
 
     fn hear(&mut self, number: usize, line_number: usize, application: &mut dyn Application) {
         let line = self.script.line(number, line_number);
-        if line.is_of_our_application() {
-            self.start((number, line_number), application);
-        }
+        self.have_it_said((number, line_number), application);
         if self.heard_before_its_turn.remove(&(number, line_number)) {
             return;
         }
         let group = self.interchangeable_with(number);
         loop {
-            let heard = match group.len() {
-                1 => self.read(number, line.bytes.len()),
+            let heard = match line.header() {
+                None if group.len() == 1 => self.read(number, line.bytes.len()),
                 _ => self.read_message(self.wait_for_any(&group).unwrap_or(number), line),
             };
             let heard = heard.unwrap_or_else(|error| {
@@ -213,7 +220,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    fn check(&mut self, place: (usize, usize), heard: &[u8]) {
+    fn check(&mut self, place: Place, heard: &[u8]) {
         let dialogue = &self.script.dialogues[place.0];
         let line = self.script.line(place.0, place.1);
         if let Err(complaint) = self.difference.check(dialogue.our_end().ip(), line, heard) {
@@ -250,10 +257,10 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Which line of the node was `heard`: the expected one, or one that it has said before its turn on
-    /// another connection, because there is no order between connections.
-    fn place_of(&self, heard: &[u8], expected: (usize, usize), group: &[usize]) -> (usize, usize) {
-        let passes = |place: &(usize, usize)| {
+    /// Which line of the node was `heard`: the expected one, or one that it has said before its turn, because
+    /// there is no order between connections, and none between discovery and the rest of a node.
+    fn place_of(&self, heard: &[u8], expected: Place, group: &[usize]) -> Place {
+        let passes = |place: &Place| {
             let line = self.script.line(place.0, place.1);
             let address = self.script.dialogues[place.0].our_end().ip();
             line.ours
@@ -264,7 +271,11 @@ impl<'a> Player<'a> {
             Action::Say(line) if group.contains(&step.dialogue) => Some((step.dialogue, line)),
             _ => None,
         });
-        let mut open = places.skip_while(|place| *place != expected);
+        let has_no_order = |place: &Place| {
+            let of_discovery = |place: Place| self.script.is_of_discovery(place);
+            *place == expected || group.len() > 1 || of_discovery(*place) != of_discovery(expected)
+        };
+        let mut open = places.skip_while(|place| *place != expected).filter(has_no_order);
         open.find(|place| passes(place) && !self.heard_before_its_turn.contains(place)).unwrap_or(expected)
     }
 

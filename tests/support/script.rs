@@ -4,7 +4,8 @@
 use super::conversation::{self, Content, Item};
 use super::pcap;
 use super::streams::{self, Connection, EventKind, Side};
-use lnet_wire::{Body, Header, WireHandle};
+use lnet_wire::ping_info::ping_buffer_len;
+use lnet_wire::{Body, Header, Nid, RESERVED_PORTAL, WireHandle};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
@@ -41,6 +42,20 @@ pub struct Step {
     pub action: Action,
 }
 
+/// A dialogue's number, and that of a line in it.
+pub type Place = (usize, usize);
+
+/// Why a node sends a PUT or GET.
+#[derive(Clone, Copy, Debug)]
+pub enum Cause {
+    /// An application sends the request that is there: it, or the ping that comes before it.
+    Request(Place),
+    /// An operator has this peer discovered.
+    Discover(Nid),
+    /// Nothing but what the node has heard: it tells a peer who it is.
+    Itself,
+}
+
 /// In the order in which things of one packet happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
@@ -51,6 +66,9 @@ pub enum Action {
         ours: bool,
     },
 }
+
+/// What discovery's pings have room for; an operator's have room for more.
+const ROOM_OF_DISCOVERY: u32 = ping_buffer_len(16) as u32;
 
 /// The capture `file` as seen by the node with the addresses `ours`.
 pub fn script(file: &str, ours: &[IpAddr]) -> Script {
@@ -85,6 +103,43 @@ impl Script {
         self.steps.iter().filter_map(|step| match step.action {
             Action::Say(line) => Some((step.dialogue, self.line(step.dialogue, line))),
             _ => None,
+        })
+    }
+
+    /// Why the node says what is said there; `None` for what is no PUT or GET of its own.
+    pub fn cause_of(&self, place: Place) -> Option<Cause> {
+        let line = self.line(place.0, place.1);
+        let header = line.header().filter(|_| line.is_request_of_ours())?;
+        match header.body {
+            Body::Put { portal: RESERVED_PORTAL, .. } => Some(Cause::Itself),
+            Body::Get { portal: RESERVED_PORTAL, sink_length, .. } if sink_length == ROOM_OF_DISCOVERY => {
+                let waiting = self.application_requests_behind(place).find(|place| {
+                    self.line(place.0, place.1).header().is_some_and(|it| it.dest_nid == header.dest_nid)
+                });
+                Some(waiting.map_or(Cause::Discover(header.dest_nid), Cause::Request))
+            }
+            _ => Some(Cause::Request(place)),
+        }
+    }
+
+    /// Whether the node's discovery says what is said there.
+    pub fn is_of_discovery(&self, place: Place) -> bool {
+        match self.cause_of(place) {
+            Some(Cause::Request(request)) => request != place,
+            Some(Cause::Discover(_) | Cause::Itself) => true,
+            None => false,
+        }
+    }
+
+    /// The PUTs and GETs of the node that wait for discoveries, from `place` on.
+    fn application_requests_behind(&self, place: Place) -> impl Iterator<Item = Place> {
+        let places = self.steps.iter().filter_map(|step| match step.action {
+            Action::Say(line) => Some((step.dialogue, line)),
+            Action::Open | Action::Close { .. } => None,
+        });
+        places.skip_while(move |it| *it != place).filter(|place| {
+            let line = self.line(place.0, place.1);
+            line.is_request_of_ours() && line.portal().is_some_and(|portal| portal != RESERVED_PORTAL)
         })
     }
 
@@ -166,9 +221,16 @@ impl Line {
         }
     }
 
-    /// Whether the node's application, not the node itself, has this sent: a PUT or GET of ours.
-    pub fn is_of_our_application(&self) -> bool {
-        let request = |header: &Header| matches!(header.body, Body::Put { .. } | Body::Get { .. });
-        self.ours && self.header().is_some_and(request)
+    /// Where a PUT or GET goes to.
+    pub fn portal(&self) -> Option<u32> {
+        match self.header()?.body {
+            Body::Put { portal, .. } | Body::Get { portal, .. } => Some(portal),
+            Body::Ack { .. } | Body::Reply { .. } => None,
+        }
+    }
+
+    /// Whether this is a PUT or GET of the node's.
+    pub fn is_request_of_ours(&self) -> bool {
+        self.ours && self.portal().is_some()
     }
 }

@@ -7,7 +7,7 @@ use crate::message::Message;
 use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
 use crate::topology::{PeerNi, PeerTable};
 use lnet_wire::Errno;
-use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, WireHandle};
+use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
 use std::sync::Arc;
 
 /// Where a PUT or GET is addressed to.
@@ -127,7 +127,12 @@ impl Core {
         destination: Option<Arc<PeerNi>>,
     ) -> Result<Box<Message>, (Errno, Request)> {
         let Request { source, target, outgoing, .. } = request;
-        let chosen = match self.choose_for(source, destination.as_ref(), Some(&request.md)) {
+        let chosen = match self.choose_for(
+            source,
+            destination.as_ref(),
+            target.portal == RESERVED_PORTAL,
+            Some(&request.md),
+        ) {
             Ok(chosen) => chosen,
             Err(errno) => return Err((errno, request)),
         };
@@ -157,7 +162,7 @@ impl Core {
     /// same until something changes.
     pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<Chosen, Errno> {
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
-        self.choose_for(source, peer_ni.as_ref(), None)
+        self.choose_for(source, peer_ni.as_ref(), false, None)
     }
 
     /// The same, and why no other. A NID that is not known is taken for a peer of one rail, and is not
@@ -178,11 +183,12 @@ impl Core {
         &self,
         source: Option<Nid>,
         peer_ni: Option<&Arc<PeerNi>>,
+        reserved: bool,
         md: Option<&Md>,
     ) -> Result<Chosen, Errno> {
         let numa = self.numa(md);
         let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
-        let journey = self.journey(source, destination, numa.as_ref());
+        let journey = Journey { reserved, ..self.journey(source, destination, numa.as_ref()) };
         self.with_nets(|nets| select::choose(nets, peer_ni, journey))
     }
 
@@ -192,7 +198,8 @@ impl Core {
         destination: Nid,
         numa: Option<&'a Numa<'a>>,
     ) -> Journey<'a> {
-        Journey { source, destination, compare_queued_bytes: self.config.compare_queued_bytes, numa }
+        let compare_queued_bytes = self.config.compare_queued_bytes;
+        Journey { source, destination, compare_queued_bytes, reserved: false, numa }
     }
 
     /// What distances to a message's memory are taken by, where they differ.

@@ -6,6 +6,7 @@ use crate::lnd::{HeldReceive, Upcalls, Verdict, Violation};
 use crate::memory::{Access, Answer, MdHandle, MdOptions};
 use crate::message::Message;
 use crate::portal::{Delayed, Found, Incoming, Request};
+use crate::select;
 use crate::stats::Fate;
 use crate::topology::{Nets, Ni};
 use lnet_wire::Errno;
@@ -281,6 +282,9 @@ impl Core {
         {
             message.next_hop.nid = asker;
             message.peer_ni = Some(peer_ni);
+        }
+        if let (Some(ni), Some(peer_ni)) = (&message.ni, &message.peer_ni) {
+            self.with_nets(|nets| select::answered(nets, ni, peer_ni));
         }
         self.launch(message);
     }

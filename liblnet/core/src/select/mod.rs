@@ -26,6 +26,9 @@ pub struct Journey<'a> {
     pub destination: Nid,
     /// Whether peers' queued bytes count before their credits (snd-035); the kernel does not compare them.
     pub compare_queued_bytes: bool,
+    /// Whether it goes to the reserved portal. Such a request leaves by any interface, and a peer of one rail
+    /// does not stick to that (PS-30).
+    pub reserved: bool,
     /// What tells how far interfaces are from the memory; `None` where all are equally far.
     pub numa: Option<&'a Numa<'a>>,
 }
@@ -62,8 +65,10 @@ impl Chosen {
         if let Some(net) = &self.turns.local {
             self.ni.set_sequence(net.next_sequence());
         }
-        if let (Some(net), Some(peer_ni)) = (&self.turns.peer, &self.peer_ni) {
-            peer_ni.set_sequence(net.next_sequence());
+        match (&self.turns.peer, &self.peer_ni) {
+            (Some(net), Some(peer_ni)) => peer_ni.set_sequence(net.next_sequence()),
+            (None, Some(peer_ni)) => peer_ni.note_use(),
+            (_, None) => {}
         }
         if let (true, Some(peer_ni)) = (self.turns.sticks, &self.peer_ni) {
             peer_ni.set_preferred(Preferred::Sticky(self.ni.nid()));
@@ -96,12 +101,12 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
     let peer = named.peer();
     if !peer.is_multi_rail() {
         let net = nets.net(named.nid().net()).ok_or(Errno::HostUnreachable)?;
-        if let Some(ni) = named.sticky().and_then(|nid| nets.ni(nid)).filter(|ni| ni.nid().net() == net.id())
-        {
+        let sticky = named.sticky().filter(|_| !journey.reserved).and_then(|nid| nets.ni(nid));
+        if let Some(ni) = sticky.filter(|ni| ni.nid().net() == net.id()) {
             return Ok(to_named(ni, Turns::default()));
         }
         let ni = best_local_ni(net, journey).ok_or(Errno::HostUnreachable)?;
-        return Ok(to_named(ni, Turns { sticks: true, ..Turns::of_local(net) }));
+        return Ok(to_named(ni, Turns { sticks: !journey.reserved, ..Turns::of_local(net) }));
     }
     let (net, peer_net) = best_net(nets, &peer).ok_or(Errno::HostUnreachable)?;
     let ni = best_local_ni(net, journey).ok_or(Errno::HostUnreachable)?;
@@ -110,6 +115,20 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
     let alone = peer.nids.len() == 1;
     let turns = Turns { peer: (!alone).then(|| Arc::clone(&peer_net.usage)), ..Turns::of_local(net) };
     Ok(Chosen { ni: Arc::clone(ni), peer_ni: Some(peer_ni), turns })
+}
+
+/// Notes that an answer leaves by this interface for that of a peer: among equals what was used last comes last,
+/// whoever chose it (PS-31).
+pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
+    if let Some(net) = nets.net(ni.nid().net()).filter(|net| net.nis().len() > 1) {
+        ni.set_sequence(net.usage().next_sequence());
+    }
+    let peer = peer_ni.peer_now();
+    let net = peer.nets.iter().find(|net| peer.nids.len() > 1 && net.id == peer_ni.nid().net());
+    match net {
+        Some(net) => peer_ni.set_sequence(net.usage.next_sequence()),
+        None => peer_ni.note_use(),
+    }
 }
 
 impl Turns {

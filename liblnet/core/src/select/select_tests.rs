@@ -32,6 +32,7 @@ fn journey(source: Option<&str>, destination: &str) -> Journey<'static> {
         source: source.map(nid),
         destination: nid(destination),
         compare_queued_bytes: false,
+        reserved: false,
         numa: None,
     }
 }
@@ -107,6 +108,38 @@ fn a_peer_of_one_rail_stays_with_the_interface_that_was_first_used() {
     // An interface that has gone is given up.
     let left = nets.without(first);
     assert!(ways(&left, &peer_nis[0], 2).keys().all(|(own, _)| nid(own) != first));
+}
+
+/// PS-30: so that a ping tells whether the other interface works.
+#[test]
+fn what_goes_to_the_reserved_portal_sticks_to_nothing() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
+    let (_table, peer_nis) = peer(&["10.0.0.9@tcp"], PeerState::default());
+    let send = |reserved| {
+        let journey = Journey { reserved, ..journey(None, "10.0.0.9@tcp") };
+        let chosen = choose(&nets, Some(&peer_nis[0]), journey).unwrap();
+        chosen.used();
+        chosen.ni.nid().to_string()
+    };
+    assert_eq!([true, true, true].map(send), ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.1@tcp"]);
+    assert_eq!(peer_nis[0].sticky(), None);
+    assert_eq!([false, false, true, false].map(send), [2, 2, 1, 2].map(|n| format!("10.0.0.{n}@tcp")));
+}
+
+/// PS-31.
+#[test]
+fn an_answer_takes_the_turn_of_its_interfaces() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
+    let (table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::MULTI_RAIL);
+    answered(&nets, nets.ni(nid("10.0.0.1@tcp")).unwrap(), &peer_nis[0]);
+    // It turns out to have another, which nothing has gone to yet.
+    table.attach(&peer_nis[0].peer(), nid("10.0.0.9@tcp"), 8);
+    let chosen = choose(&nets, Some(&peer_nis[0]), journey(None, "10.0.0.8@tcp")).unwrap();
+    assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.2@tcp", "10.0.0.9@tcp"].map(nid));
+    chosen.used();
+    answered(&nets, &chosen.ni, chosen.peer_ni.as_ref().unwrap());
+    let chosen = choose(&nets, Some(&peer_nis[0]), journey(None, "10.0.0.8@tcp")).unwrap();
+    assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.1@tcp", "10.0.0.8@tcp"].map(nid));
 }
 
 /// snd-060: the local interface first, then the peer's on the same net.

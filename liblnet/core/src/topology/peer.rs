@@ -145,6 +145,8 @@ pub struct PeerNi {
     sequence: AtomicU32,
     /// This node's NIDs that are best for it.
     preferred: ArcSwap<Preferred>,
+    /// Whether those are [`Preferred::ByRule`], so that who asks where there are no rules need not look.
+    by_rule: AtomicBool,
     spare: MessagePool,
     counters: Counters,
 }
@@ -160,6 +162,7 @@ impl PeerNi {
             priority: AtomicU32::new(LOWEST_PRIORITY),
             sequence: AtomicU32::new(0),
             preferred: ArcSwap::default(),
+            by_rule: AtomicBool::new(false),
             spare: MessagePool::default(),
             counters: Counters::default(),
         }
@@ -251,12 +254,22 @@ impl PeerNi {
         self.sequence.store(sequence, Ordering::Relaxed);
     }
 
+    /// Notes that it was used when there was no other: one that comes later has its turn first.
+    pub(crate) fn note_use(&self) {
+        if self.sequence() == 0 {
+            self.set_sequence(1);
+        }
+    }
+
     /// This node's NIDs that are best for it, and why.
     pub fn preferred(&self) -> Arc<Preferred> {
         self.preferred.load_full()
     }
 
     pub(crate) fn prefers(&self, own: Nid) -> bool {
+        if !self.by_rule.load(Ordering::Relaxed) {
+            return false;
+        }
         match &**self.preferred.load() {
             Preferred::ByRule(nids) => nids.contains(&own),
             Preferred::Nothing | Preferred::Sticky(_) => false,
@@ -264,6 +277,7 @@ impl PeerNi {
     }
 
     pub(crate) fn set_preferred(&self, preferred: Preferred) {
+        self.by_rule.store(matches!(preferred, Preferred::ByRule(_)), Ordering::Relaxed);
         self.preferred.store(Arc::new(preferred));
     }
 
