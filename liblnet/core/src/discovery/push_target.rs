@@ -86,6 +86,8 @@ impl Core {
                 }
                 None => (Arc::clone(&peer_ni.peer().record), Input::BadPush),
             };
+            let between = event.target.nid.zip(event.source.nid);
+            record.with(|inner| inner.progress.pushed_from = between);
             self.tell(&record, input);
         }
         self.discovery.wake();

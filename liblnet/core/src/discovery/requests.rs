@@ -24,12 +24,17 @@ pub(crate) fn room(len: usize) -> Room {
 }
 
 impl Core {
-    /// Asks a peer for its NIDs.
+    /// Asks a peer for its NIDs; where a push came from that is in doubt, if there was one: what else is known of it
+    /// may be no more.
     pub(crate) fn send_ping(&self, peer: &Peer) {
-        let room = room(peer.record.with(|inner| inner.progress.room_to_ask_for()) as usize);
-        let request =
-            Sent { room: Some(Arc::clone(&room)), ..self.request_to(peer, Step::Ping, peer.primary) };
-        self.send_own(request, &room, Arc::new(Arc::clone(&room)), |md, target| self.get(None, md, target));
+        let (room_to_ask_for, pushed_from) =
+            peer.record.with(|inner| (inner.progress.room_to_ask_for(), inner.progress.pushed_from.take()));
+        let room = room(room_to_ask_for as usize);
+        let pushed_from = pushed_from.filter(|(own, _)| self.with_nets(|nets| nets.ni(*own).is_some()));
+        let nid = pushed_from.map_or(peer.primary, |(_, its)| its);
+        let source = pushed_from.map(|(own, _)| own);
+        let request = Sent { room: Some(Arc::clone(&room)), ..self.request_to(peer, Step::Ping, nid) };
+        self.send_own(request, &room, Arc::new(Arc::clone(&room)), |md, target| self.get(source, md, target));
     }
 
     /// Tells a peer this node's NIDs; back to where the answer to the ping came from, if there was one.
