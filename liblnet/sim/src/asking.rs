@@ -57,6 +57,11 @@ impl World {
         lock(&self.ledger).all().to_vec()
     }
 
+    /// Forgets the operations if all have ended: a measurement is of the nodes, not of the ledger.
+    pub fn forget_ended_ops(&mut self) {
+        lock(&self.ledger).forget_if_all_ended();
+    }
+
     /// How many have not ended.
     pub fn open_ops(&self) -> usize {
         lock(&self.ledger).count_open()

@@ -81,8 +81,19 @@ pub fn agreement(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     if is_by_order(world, a, b) {
         return Ok(());
     }
-    one_sided(world, a, b)?;
-    one_sided(world, b, a)
+    let agreed = one_sided(world, a, b).and_then(|()| one_sided(world, b, a));
+    agreed.map_err(|what| format!("{what}\n{}{}", beliefs(world, a, b), beliefs(world, b, a)))
+}
+
+/// All that `a` believes of `b`, for people.
+fn beliefs(world: &World, a: NodeId, b: NodeId) -> String {
+    let Some(core) = world.core(a) else { return String::new() };
+    let mut text = String::new();
+    for nid in world.nids(b) {
+        let Some((peer, standing)) = core.peer(nid).zip(core.discovery_of(nid)) else { continue };
+        text += &format!("{a} of {nid}: {} in {standing:?}\n", list(&peer.0.nids));
+    }
+    text
 }
 
 /// Whether an operator told one of the two of the other.

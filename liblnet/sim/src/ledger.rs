@@ -133,6 +133,12 @@ impl Ledger {
         &self.ops
     }
 
+    pub(crate) fn forget_if_all_ended(&mut self) {
+        if self.open == 0 {
+            self.ops = Vec::new();
+        }
+    }
+
     /// The node is gone, and with it whoever waited.
     pub(crate) fn orphan(&mut self, node: NodeId) {
         for op in self.ops.iter_mut().filter(|op| op.node == node && !op.ended && !op.orphaned) {

@@ -107,6 +107,14 @@ impl Core {
             self.compare(&peer, says_multi_rail, &said);
         } else if !disabled && let Some(first) = said.first() {
             let heir = self.heir(&peer, *first);
+            // It has heard later news by its other NID, or the peer has begun a new life: the next answer will tell.
+            let doubted = peer.record.with(|inner| inner.progress.doubted);
+            let knows_better =
+                |heir: &Arc<Peer>| heir.record.with(|inner| inner.progress.knows_better(info.sequence));
+            if doubted != Some(info.sequence) && heir.as_ref().is_some_and(knows_better) {
+                self.tell(&peer.record, Input::Doubted(info.sequence));
+                return;
+            }
             self.follow(&peer, &said, heir.as_ref(), info.sequence);
             // It was another that answered, by a NID that this one has lost: it has not been heard itself.
             if heir.is_some() && self.peer_of(&peer.record).is_some() {
@@ -131,12 +139,6 @@ impl Core {
     /// NID takes over.
     fn follow(&self, peer: &Arc<Peer>, said: &[Nid], heir: Option<&Arc<Peer>>, sequence: u32) {
         if let Some(heir) = heir {
-            // It has heard later news by its other NID; or the peer has begun a new life: a ping will tell.
-            let knows_better = heir.record.with(|inner| inner.progress.knows_better(sequence));
-            if knows_better {
-                self.tell(&heir.record, Input::Examine { force: false });
-                return;
-            }
             let between = peer.record.with(|inner| inner.progress.between);
             heir.record.with(|inner| inner.progress.inherit(between, sequence));
         }
@@ -146,8 +148,12 @@ impl Core {
         for (nid, owner) in &plan.refused {
             log::error!("{} says that it has {nid}, {}: it does not get it", grows.primary, owner.words());
         }
-        let mark = plan.marks();
-        grows.record.with(|inner| inner.progress.set(mark));
+        let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
+        grows.record.with(|inner| {
+            inner.progress.set(mark);
+            // It may be another node than the one that was told what this one has.
+            inner.progress.node_sequence = if renamed { 0 } else { inner.progress.node_sequence };
+        });
         let grown = if plan.nids == grows.nids {
             Arc::clone(grows)
         } else {

@@ -39,6 +39,8 @@ pub(crate) enum Input {
     Merged,
     /// What it seemed to have said was another's.
     AnsweredByAnother,
+    /// What it said, with this number, is older than what it said by another NID.
+    Doubted(u32),
     /// This node has something new to tell; with `force` to those, too, that are not discovered.
     Changed { force: bool },
     /// This node begins to discover.
@@ -228,7 +230,13 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         }
         Input::Merged => {
             peer.strikes = 0;
+            peer.doubted = None;
             peer.set(Flag::NIDS_UPTODATE);
+            Action::Again
+        }
+        Input::Doubted(sequence) => {
+            peer.doubted = Some(sequence);
+            ask_again(peer);
             Action::Again
         }
         Input::AnsweredByAnother => {
@@ -319,6 +327,7 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), her
     }
     let held = peer.data.as_ref().map(|data| data.sequence);
     peer.told_since_ping = true;
+    peer.spoke = None;
     peer.peer_sequence = sequence;
     peer.clear(Flag::NIDS_UPTODATE);
     if held.is_none_or(|held| is_older(held, sequence)) {

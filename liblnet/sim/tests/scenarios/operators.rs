@@ -114,6 +114,10 @@ fn verification_changes_nothing_and_tells_what_differs() {
     assert!(talk(&mut world, A, b(1)));
     assert_eq!(world.believed(A, b(1)), [b(1)]);
     let standing = world.standing(A, b(1)).unwrap();
-    assert_eq!(standing.differences, [Difference::Extra(b(2))]);
+    // A message of B may have come from there, which makes it another peer.
+    let [Difference::Extra(other) | Difference::Claimed(other)] = standing.differences[..] else {
+        panic!("{standing:?}")
+    };
+    assert_eq!(other, b(2));
     finish(world);
 }
