@@ -31,6 +31,9 @@ static void before_the_network_is_up(void)
 	CHECK_EQ(LNetGetId(0, &id), -ENETDOWN);
 	CHECK_EQ(LNetDist(loopback().nid, NULL, NULL), -ENETDOWN);
 	CHECK_EQ(LNetPrimaryNID(5), 5);
+	CHECK_EQ(LNetAddPeer(&(lnet_nid_t){ 5 }, 1), -ENETDOWN);
+	CHECK_EQ(LNetPeerDiscovered(5), -ENETDOWN);
+	CHECK_EQ(LNetGetPeerDiscoveryStatus(), -ENETDOWN);
 	LNetDebugPeer(loopback());
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), -ENETDOWN);
 	CHECK_EQ(LNetMEInsert(no_me, anybody(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), -ENETDOWN);
@@ -101,6 +104,16 @@ static void addresses(void)
 	CHECK_EQ(LNetPrimaryNID(libcfs_str2nid("10.0.0.1@tcp77")), libcfs_str2nid("10.0.0.1@tcp77"));
 	CHECK_EQ(LNetPrimaryNID(loopback().nid), loopback().nid);
 	CHECK_EQ(LNetPrimaryNID(LNET_NID_ANY), LNET_NID_ANY);
+
+	source = loopback().nid;
+	CHECK_EQ(LNetAddPeer(NULL, 1), -EFAULT);
+	CHECK_EQ(LNetAddPeer(&source, 0), -EINVAL);
+	CHECK_EQ(LNetAddPeer(&source, 1), -EINVAL);
+	CHECK_EQ(LNetAddPeer(&source, 129), -EINVAL);
+	source = LNET_NID_ANY;
+	CHECK_EQ(LNetAddPeer(&source, 1), -EINVAL);
+	CHECK_EQ(LNetPeerDiscovered(LNET_NID_ANY), -EINVAL);
+	CHECK_EQ(LNetPeerDiscovered(libcfs_str2nid("10.0.0.1@tcp78")), -EHOSTUNREACH);
 }
 
 static void match_entries(void)

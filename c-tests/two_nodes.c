@@ -185,6 +185,47 @@ static void ping(struct lnet_process_id server)
 	CHECK_EQ(ids[1].nid, server.nid);
 }
 
+/* The server is found by the NID that is known; nobody is behind the other NID. */
+static void discover(struct lnet_process_id server)
+{
+	lnet_nid_t nobody[] = { loopback().nid, node("127.0.9.9").nid };
+	struct lnet_process_id ids[4];
+	struct lnet_ioctl_ping_data peer;
+	int result;
+
+	LIBCFS_IOC_INIT_V2(peer, ping_hdr);
+	peer.op_param = 1;
+	peer.ping_count = LENGTH(ids);
+	peer.ping_id = server;
+	peer.ping_buf = ids;
+	memset(ids, 0, sizeof(ids));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DISCOVER, &peer), 0);
+	CHECK_EQ(peer.ping_count, 1);
+	CHECK_EQ(peer.mr_info, 1);
+	CHECK_EQ(peer.ping_id.nid, server.nid);
+	CHECK_EQ(ids[0].nid, server.nid);
+	CHECK_EQ(ids[0].pid, LNET_PID_LUSTRE);
+	CHECK_EQ(LNetGetPeerDiscoveryStatus(), 1);
+	CHECK_EQ(LNetPeerDiscovered(server.nid), 1);
+	LNetDebugPeer(server);
+
+	CHECK_EQ(LNetPeerDiscovered(nobody[1]), -EHOSTUNREACH);
+	CHECK_EQ(LNetAddPeer(nobody, LENGTH(nobody)), 0);
+	CHECK_EQ(LNetPrimaryNID(nobody[1]), nobody[1]);
+	peer.ping_count = LENGTH(ids);
+	peer.ping_id.nid = nobody[1];
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DISCOVER, &peer), -ECONNREFUSED);
+	CHECK_EQ(LNetPeerDiscovered(nobody[1]), -EHOSTUNREACH);
+	/* From then on it is tried again. */
+	while ((result = LNetPeerDiscovered(nobody[1])) != -EHOSTUNREACH)
+		CHECK(result == -EAGAIN || result == -EALREADY);
+	peer.ping_count = 0;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DISCOVER, &peer), -EINVAL);
+	peer.ping_count = 1;
+	peer.ping_buf = NULL;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DISCOVER, &peer), -EFAULT);
+}
+
 static void put_with_ack(struct lnet_process_id server, int i)
 {
 	struct iovec vec[32];
@@ -321,6 +362,7 @@ int main(void)
 	if (failures)
 		return 1;
 	ping(node(server));
+	discover(node(server));
 	for (int i = 0; i < SIZES; i++) {
 		put_with_ack(node(server), i);
 		get_with_reply(node(client), node(server), i);

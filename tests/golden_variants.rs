@@ -3,6 +3,7 @@
 
 mod support;
 
+use lnet_node::StartConfig;
 use lnet_wire::ping_info::PingInfo;
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -53,7 +54,8 @@ struct Row {
 fn odd_requests_are_answered_as_the_kernel_answers_them() {
     let Some(_namespace) = namespace_or_skip() else { return };
     // For the rows in which the caller falls silent.
-    let config = SocklndConfig { accept_timeout: Duration::from_secs(1), ..SocklndConfig::default() };
+    let socklnd = SocklndConfig { accept_timeout: Duration::from_secs(1), ..SocklndConfig::default() };
+    let config = StartConfig { socklnd, ..StartConfig::default() };
     let node = LiveNode::start(&[OURS.parse().unwrap()], config);
     let connections = streams::connections(&pcap::segments(CAPTURE));
     let rows = rows();

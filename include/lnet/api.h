@@ -63,10 +63,36 @@ int LNetDist(lnet_nid_t nid, lnet_nid_t *srcnid, __u32 *order);
 
 /**
  * The primary NID of the node that has the interface nid: the one that match entries see, and the
- * initiator in events. nid itself if nothing is known of that node. Sends nothing.
- * Allowed in an event handler.
+ * initiator in events. nid itself if nothing is known of that node.
+ *
+ * A node that is not known well is asked who it is (discovery). The call does not wait for the answer, unless
+ * the environment says LNET_LOCK_PRIM_NID=0: then it may take twice the transaction time-out, but never waits
+ * in an event handler.
  */
 lnet_nid_t LNetPrimaryNID(lnet_nid_t nid);
+
+/**
+ * Says that these NIDs, at most 128, are those of one node: of 2.15. The first is its primary NID, and stays it
+ * unless the environment says LNET_LOCK_PRIM_NID=0. Without discovery each is a node of its own. What an
+ * operator has configured stays as it is. Sends nothing.
+ *
+ * Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or one that is none, or too many),
+ * -EEXIST (a NID is another node's for good), -EPERM (the node is configured without it); the NIDs before
+ * it are the node's then. -EBUSY from an event handler.
+ */
+int LNetAddPeer(lnet_nid_t *nids, __u32 num_nids);
+
+/**
+ * Whether the node with this NID can be used: of 2.17, where NIDs are larger. Does not wait.
+ *
+ * Returns 1 if so. -EALREADY: that is being found out. -EAGAIN: it is from now on. -EHOSTUNREACH: the node is
+ * not known, or it has not answered; the next call asks it again. -EINVAL: this is no NID.
+ * Errors: -ENETDOWN.
+ */
+int LNetPeerDiscovered(lnet_nid_t nid);
+
+/** Whether this node discovers others: 1 or 0. Of 2.12. Errors: -ENETDOWN. Allowed in an event handler. */
+int LNetGetPeerDiscoveryStatus(void);
 
 /** Logs what this node knows of a peer. Allowed in an event handler. */
 void LNetDebugPeer(struct lnet_process_id id);

@@ -26,11 +26,6 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
         "the kernel adds it, and this node shall have the same nets",
     ),
     (
-        Before("§ping: lnetctl peer show"),
-        &["lnetctl peer del --prim_nid 10.99.1.11@tcp"],
-        "it is a peer only if it was its turn when this node pinged itself",
-    ),
-    (
         Before("lnetctl peer add --prim_nid 10.99.0.11@tcp"),
         &["lnetctl peer del --prim_nid 10.99.0.11@tcp"],
         "a discovered peer would be replaced",

@@ -6,7 +6,8 @@
 //!
 //! | module | functions |
 //! | --- | --- |
-//! | `ni` | `LNetNIInit` `LNetNIFini` `LNetGetId` `LNetDist` `LNetPrimaryNID` `LNetDebugPeer` |
+//! | `ni` | `LNetNIInit` `LNetNIFini` `LNetGetId` `LNetDist` |
+//! | `peer` | `LNetPrimaryNID` `LNetAddPeer` `LNetPeerDiscovered` `LNetGetPeerDiscoveryStatus` `LNetDebugPeer` |
 //! | `me` | `LNetMEAttach` `LNetMEInsert` `LNetMEUnlink` |
 //! | `md` | `LNetMDAttach` `LNetMDBind` `LNetMDUnlink` |
 //! | `eq` | `LNetEQAlloc` `LNetEQFree` `LNetEQGet` `LNetEQWait` `LNetEQPoll` |
@@ -33,6 +34,7 @@ pub mod me;
 pub mod ni;
 pub mod nidlist;
 pub mod nidstr;
+pub mod peer;
 pub mod portal;
 pub mod string;
 pub mod types;

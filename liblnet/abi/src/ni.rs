@@ -1,10 +1,9 @@
 //! Up and down; who am I, who and how far is a peer.
 
 use crate::backend;
-use crate::entry::{entry, helper, not_null};
+use crate::entry::{entry, not_null};
 use crate::types::{__u32, NID_ANY, PID_ANY, lnet_nid_t, lnet_pid_t, lnet_process_id};
 use lnet_core::Errno;
-use lnet_dlc::peer_state;
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};
 
@@ -78,40 +77,6 @@ pub unsafe extern "C" fn _LNetDist(nid: lnet_nid_t, srcnid: *mut lnet_nid_t, ord
         }
         Ok(c_int::try_from(distance.hops).unwrap_or(c_int::MAX))
     })
-}
-
-/// The primary NID of the node that has the interface nid: the one that match entries see, and the
-/// initiator in events. nid itself if nothing is known of that node. Sends nothing.
-/// Allowed in an event handler.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
-    helper(nid, || match Nid::from_u64(nid) {
-        Some(known) => backend::core(|core| Ok(nid_to_c(Some(core.primary_nid(known))))).unwrap_or(nid),
-        None => nid,
-    })
-}
-
-/// Logs what this node knows of a peer. Allowed in an event handler.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
-    entry("LNetDebugPeer", || {
-        let Some(nid) = Nid::from_u64(id.nid) else { return Ok(()) };
-        let primary = backend::core(|core| Ok(core.primary_nid(nid)))?;
-        if let Some(its) = backend::core(|core| Ok(core.discovery_of(nid)))? {
-            let state = peer_state::words(its.state.0).join(" ");
-            let failure = its.failure.map(|failure| format!(", {failure}")).unwrap_or_default();
-            log::warn!("peer {nid}: {state}; {} messages wait for its discovery{failure}", its.parked);
-        }
-        match backend::core(|core| core.dist(nid)) {
-            Ok(way) => log::warn!(
-                "peer {nid}: primary NID {primary}, {} hops away, sent to from {}",
-                way.hops,
-                way.source
-            ),
-            Err(errno) => log::warn!("peer {nid}: primary NID {primary}, not reachable: {errno}"),
-        }
-        Ok(())
-    });
 }
 
 /// A NID, or the wildcard, as C has it; the wildcard also for one that does not fit in eight bytes.

@@ -1,47 +1,21 @@
 //! Live nodes on the loopback interface that find each other, and what they tell of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod live;
+
+use live::{PATIENCE, free_port, nids, node, peer, peer_nids, put, wait_until};
 use lnet_core::topology::PeerState;
-use lnet_core::{
-    DiscoveryMode, Errno, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Target,
-};
+use lnet_core::{DiscoveryMode, Errno};
 use lnet_dlc::request::{
-    AddPeerNi, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Peer, Tunable,
+    AddPeerNi, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Tunable,
 };
 use lnet_dlc::{Backend, Request};
-use lnet_node::{Node, PingRequest, StartConfig};
+use lnet_node::{Node, PingRequest};
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
-
-const PORTAL: u32 = 9;
-/// Far longer than anything takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(100);
-
-/// A port that is free on all loopback addresses at this moment.
-fn free_port() -> u16 {
-    TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port()
-}
-
-/// A node on these addresses in this mode.
-fn node(port: u16, addresses: &[&str], mode: DiscoveryMode) -> Arc<Node> {
-    let networks = format!("tcp({})", addresses.join(","));
-    let config = StartConfig::from_lookup(|variable| match variable {
-        "LNET_NETWORKS" => Some(networks.clone()),
-        "LNET_ACCEPT" => Some("all".to_owned()),
-        "LNET_ACCEPT_PORT" => Some(port.to_string()),
-        _ => None,
-    });
-    let config = StartConfig { discovery: mode, ..config.unwrap() };
-    Node::start(Pid::LUSTRE, config).unwrap()
-}
-
-fn nids(addresses: &[&str]) -> Vec<Nid> {
-    addresses.iter().map(|address| format!("{address}@tcp").parse().unwrap()).collect()
-}
 
 fn discover(node: &Node, nid: Nid, force: bool) -> Discovered {
     let backend: &dyn Backend = node;
@@ -54,54 +28,6 @@ fn found(discovered: Discovered) -> (Vec<Nid>, bool, Vec<Difference>) {
     let Discovered::Found { answer, differences } = discovered else { panic!("{discovered:?}") };
     assert_eq!(answer.nids.first(), Some(&answer.primary), "{answer:?}");
     (answer.nids, answer.multi_rail, differences)
-}
-
-fn peer(node: &Node, nid: Nid) -> Option<Peer> {
-    let backend: &dyn Backend = node;
-    match backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) {
-        Ok(peer) => Some(*peer),
-        Err(Errno::NotFound) => None,
-        Err(errno) => panic!("{errno}"),
-    }
-}
-
-fn peer_nids(node: &Node, nid: Nid) -> Vec<Nid> {
-    peer(node, nid).map_or_else(Vec::new, |peer| peer.nis.iter().map(|ni| ni.nid).collect())
-}
-
-/// Waits until it is so.
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        thread::yield_now();
-    }
-}
-
-/// Puts some bytes to one NID of a peer, and waits for the ACK.
-fn put(from: &Node, to: &Node, nid: Nid) {
-    let memory: &'static [u8] = vec![7_u8; 4096].leak();
-    let spec = |options, threshold, eq| {
-        let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
-        let options = MdOptions(options);
-        let spec = MdSpec { start, length, threshold, max_size: 0, options, user_ptr: 0, eq };
-        (spec, MdMemory::contiguous(start, length))
-    };
-    let me = to.core().me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
-    let (sink, room) = spec(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0, 1, None);
-    to.core().md_attach(me, sink, room, true, &mut |_| ()).unwrap();
-    let eq = from.core().eq_alloc(16, None).unwrap();
-    let (source, room) = spec(0, 2, Some(eq));
-    let md = from.core().md_bind(source, room, true).unwrap();
-    let target = Target { nid: Some(nid), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
-    from.core().put(None, md, true, target, 0).unwrap();
-    loop {
-        let (_, polled) = from.eq_poll(&[eq], Some(PATIENCE)).unwrap().expect("an event in time");
-        assert_eq!(polled.event.status, Ok(()), "{:?}", polled.event);
-        if polled.event.kind == EventKind::Ack {
-            return;
-        }
-    }
 }
 
 /// dyn-005, dyn-015, dyn-020, dyn-025, dyn-030, dyn-035, dyn-040.
@@ -132,6 +58,36 @@ fn two_nodes_with_two_and_four_rails_find_each_other_from_one_nid() {
         assert_eq!(told.state & done, done, "{}", told.state);
         let its = told.discovery.unwrap();
         assert!(its.node_sequence > 0 && its.peer_sequence > 0, "{its:?}");
+    }
+}
+
+/// dyn-040.
+#[test]
+fn twenty_nodes_that_start_at_once_all_find_each_other() {
+    let port = free_port();
+    let rails = |n: usize| [format!("127.0.63.{n}"), format!("127.0.64.{n}")];
+    let start = |n: usize| move || node(port, &rails(n).each_ref().map(String::as_str), DiscoveryMode::On);
+    let starting: Vec<_> = (1..=20).map(|n| thread::spawn(start(n))).collect();
+    let nodes: Vec<_> = starting.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let all: Vec<Vec<Nid>> = (1..=20).map(|n| nids(&rails(n).each_ref().map(String::as_str))).collect();
+    thread::scope(|scope| {
+        for (at, node) in nodes.iter().enumerate() {
+            let others = all.iter().enumerate().filter(move |(other, _)| *other != at);
+            scope.spawn(move || {
+                // By either rail.
+                others.for_each(|(other, its)| node.core().discover(its[(at + other) % 2], false).unwrap());
+            });
+        }
+    });
+    for (at, node) in nodes.iter().enumerate() {
+        for its in all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, its)| its) {
+            wait_until("a node knows another", || {
+                peer(node, its[0]).is_some_and(|peer| {
+                    let known: Vec<Nid> = peer.nis.iter().map(|ni| ni.nid).collect();
+                    known == *its && peer.multi_rail && peer.discovery.is_some_and(|it| it.up_to_date)
+                })
+            });
+        }
     }
 }
 
@@ -208,6 +164,56 @@ fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {
         put(&near, &far, nids(&b)[0]);
         let told = peer(&near, nids(&b)[0]).unwrap();
         assert_eq!((told.nis.len(), told.multi_rail), (1, false), "{near_mode:?}");
+        near.shutdown();
+        far.shutdown();
+    }
+}
+
+/// bck-030.
+#[test]
+fn a_peer_that_begins_to_discover_is_found_with_all_its_rails() {
+    let (port, a, b) = (free_port(), ["127.0.57.1"], ["127.0.58.1", "127.0.58.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::Off));
+    let far_nids = nids(&b);
+    put(&near, &far, far_nids[0]);
+    assert_eq!(peer_nids(&near, far_nids[0]), far_nids[..1]);
+    let backend: &dyn Backend = &*far;
+    backend.tell(Request::SetTunable(Tunable::Discovery, 1)).unwrap();
+    assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids, true, vec![]));
+}
+
+/// dyn-050.
+#[test]
+fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
+    let (port, a, b) = (free_port(), ["127.0.59.1"], ["127.0.60.1", "127.0.60.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
+    let (near_nid, far_nids) = (nids(&a)[0], nids(&b));
+    assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);
+    let told = |node: &Node, nid| peer(node, nid).and_then(|peer| peer.discovery).unwrap_or_default();
+    wait_until("near has all", || told(&far, near_nid).up_to_date && told(&far, near_nid).node_sequence > 0);
+    for fatal in [true, false] {
+        let (sent, heard) = (told(&far, near_nid).node_sequence, told(&near, far_nids[0]).peer_sequence);
+        far.core().set_ni_fatal(far_nids[1], fatal);
+        wait_until("far has pushed", || told(&far, near_nid).node_sequence > sent);
+        wait_until("near has followed", || told(&near, far_nids[0]).peer_sequence > heard);
+    }
+}
+
+/// dyn-060, dyn-065.
+#[test]
+fn a_peer_that_has_the_nid_of_another_is_noticed() {
+    let (port, a, b) = (free_port(), ["127.0.61.1"], ["127.0.62.1", "127.0.62.2"]);
+    for mode in [DiscoveryMode::On, DiscoveryMode::Verify] {
+        let (near, far) = (node(port, &a, mode), node(port, &b, DiscoveryMode::On));
+        let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
+        let other = AddPeerNi { primary: far_nids[1], nid: None, multi_rail: true, lock_primary: false };
+        backend.tell(Request::AddPeerNi(other)).unwrap();
+        let (known, _, differences) = found(discover(&near, far_nids[0], false));
+        assert_eq!(known, far_nids[..1], "{mode:?}");
+        // Of a peer that is followed the log tells what was refused.
+        let claimed = differences.contains(&Difference::Claimed(far_nids[1]));
+        assert_eq!(claimed, mode == DiscoveryMode::Verify, "{differences:?}");
+        assert_eq!(peer_nids(&near, far_nids[1]), far_nids[1..]);
         near.shutdown();
         far.shutdown();
     }

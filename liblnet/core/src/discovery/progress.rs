@@ -37,10 +37,10 @@ pub(crate) struct Progress {
     pub(crate) room: u32,
     /// This node's NID and the peer's between which the last ping went.
     pub(crate) between: Option<(Nid, Nid)>,
+    /// The same of a push that it is to be asked about, until it is.
+    pub(crate) spoke: Option<(Nid, Nid)>,
     /// What failed last and has not been dealt with.
     pub(crate) failed: Option<(Step, Errno)>,
-    /// This node's NID and the one that a push came from that is in doubt: there it can be asked.
-    pub(crate) pushed_from: Option<(Nid, Nid)>,
     /// The number of an answer that was older than what is known: if it comes again the peer has begun a new life.
     pub(crate) doubted: Option<u32>,
     /// Whether it has told something since the last ping left: the answer may be older than that.

@@ -75,19 +75,18 @@ impl Core {
         let room = lock(&self.discovery.push_target).places.get_mut(place).and_then(Option::take);
         let peer_ni = event.source.nid.filter(|nid| self.may_speak_for(event.sender, *nid));
         let peer_ni = peer_ni.and_then(|nid| self.peers.get(nid));
-        if let (Some(room), Some(peer_ni)) = (room, peer_ni) {
+        if let (Some(room), Some(peer_ni), Some(own)) = (room, peer_ni, event.target.nid) {
+            let between = (own, peer_ni.nid());
             let heard = status.ok().and_then(|()| self.decode(&room, event.mlength, peer_ni.nid()));
             let (record, input) = match heard {
                 Some(heard) => {
                     self.grow_push_target(heard.claimed_len);
                     let peer =
                         self.peer_who_says(&heard.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
-                    (Arc::clone(&peer.record), Input::Pushed(Box::new(heard)))
+                    (Arc::clone(&peer.record), Input::Pushed { heard: Box::new(heard), between })
                 }
-                None => (Arc::clone(&peer_ni.peer().record), Input::BadPush),
+                None => (Arc::clone(&peer_ni.peer().record), Input::BadPush { between }),
             };
-            let between = event.target.nid.zip(event.source.nid);
-            record.with(|inner| inner.progress.pushed_from = between);
             self.tell(&record, input);
         }
         self.discovery.wake();

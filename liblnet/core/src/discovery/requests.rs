@@ -24,15 +24,14 @@ pub(crate) fn room(len: usize) -> Room {
 }
 
 impl Core {
-    /// Asks a peer for its NIDs; where a push came from that is in doubt, if there was one: what else is known of it
-    /// may be no more.
+    /// Asks a peer for its NIDs; about what it told, where it told it.
     pub(crate) fn send_ping(&self, peer: &Peer) {
-        let (room_to_ask_for, pushed_from) =
-            peer.record.with(|inner| (inner.progress.room_to_ask_for(), inner.progress.pushed_from.take()));
-        let room = room(room_to_ask_for as usize);
-        let pushed_from = pushed_from.filter(|(own, _)| self.with_nets(|nets| nets.ni(*own).is_some()));
-        let nid = pushed_from.map_or(peer.primary, |(_, its)| its);
-        let source = pushed_from.map(|(own, _)| own);
+        let (room_len, spoke) =
+            peer.record.with(|inner| (inner.progress.room_to_ask_for(), inner.progress.spoke.take()));
+        let room = room(room_len as usize);
+        // Also where that is none of its NIDs as far as is known: those may be no more.
+        let spoke = spoke.filter(|(own, _)| self.with_nets(|nets| nets.ni(*own).is_some()));
+        let (source, nid) = spoke.map_or((None, peer.primary), |(own, its)| (Some(own), its));
         let request = Sent { room: Some(Arc::clone(&room)), ..self.request_to(peer, Step::Ping, nid) };
         self.send_own(request, &room, Arc::new(Arc::clone(&room)), |md, target| self.get(source, md, target));
     }
@@ -41,14 +40,18 @@ impl Core {
     pub(crate) fn send_push(&self, peer: &Peer) {
         let block = self.discovery.block();
         let between = peer.record.with(|inner| inner.progress.between.take());
-        let between = between
-            .filter(|(own, its)| peer.nids.contains(its) && self.with_nets(|nets| nets.ni(*own).is_some()));
-        let nid = between.map_or(peer.primary, |(_, its)| its);
-        let source = between.map(|(own, _)| own);
+        let (source, nid) = self.way_back(peer, between);
         let request = Sent { sequence: block.sequence, ..self.request_to(peer, Step::Push, nid) };
         self.send_own(request, &block.bytes, Arc::new(Arc::clone(&block)), |md, target| {
             self.put(source, md, true, target, 0)
         });
+    }
+
+    /// By which interface to send, if not by whichever, and to which NID: between those two if both are still there.
+    fn way_back(&self, peer: &Peer, between: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
+        let between = between
+            .filter(|(own, its)| peer.nids.contains(its) && self.with_nets(|nets| nets.ni(*own).is_some()));
+        between.map_or((None, peer.primary), |(own, its)| (Some(own), its))
     }
 
     fn request_to(&self, peer: &Peer, step: Step, nid: Nid) -> Sent {

@@ -28,9 +28,9 @@ pub(crate) enum Input {
     /// A ping did not get there, or its answer did not come.
     PingFailed(Errno),
     /// It told its NIDs by itself.
-    Pushed(Box<ReceivedPingInfo>),
+    Pushed { heard: Box<ReceivedPingInfo>, between: (Nid, Nid) },
     /// It told something else.
-    BadPush,
+    BadPush { between: (Nid, Nid) },
     /// It confirmed a push of this configuration of this node.
     PushAcked(u32),
     /// A push did not get there, or was not confirmed.
@@ -74,7 +74,7 @@ pub(crate) enum Action {
 
 /// One row of [`TABLE`].
 pub(crate) struct Row {
-    /// The condition in words.
+    /// The condition in words, for the log and the drawing.
     pub(crate) when: &'static str,
     /// The action in words.
     pub(crate) then: &'static str,
@@ -208,11 +208,12 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             peer.failed = Some((Step::Ping, errno));
             queue(peer)
         }
-        Input::Pushed(heard) => {
-            pushed(peer, *heard, here);
+        Input::Pushed { heard, between } => {
+            pushed(peer, *heard, between, here);
             queue_unless_up_to_date(peer, here)
         }
-        Input::BadPush => {
+        Input::BadPush { between } => {
+            peer.spoke = Some(between);
             ask_again(peer);
             queue(peer)
         }
@@ -264,7 +265,11 @@ impl Progress {
 }
 
 fn look(peer: &mut Progress, here: &Here) -> Action {
-    TABLE.iter().find(|row| (row.applies)(peer, here)).map_or(Action::Wait, |row| (row.act)(peer))
+    let row = TABLE.iter().find(|row| (row.applies)(peer, here));
+    row.map_or(Action::Wait, |row| {
+        log::trace!("{}: {}", row.when, row.then);
+        (row.act)(peer)
+    })
 }
 
 fn queue(peer: &mut Progress) -> Action {
@@ -302,7 +307,7 @@ fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
 }
 
 /// What a peer told by itself (5.5).
-fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
+fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), here: &Here) {
     note_room(peer, &heard, here);
     if !heard.info.features.contains(Features::MULTI_RAIL) {
         return;
@@ -314,14 +319,14 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
     }
     learn_multi_rail(peer, true, here);
     let sequence = heard.info.sequence;
-    // Late, or of a new life: a ping will tell (T9).
+    // Late, or of a new life, in which it may have nothing but this NID any more: a ping to that will tell (T9).
     if heard.truncated || is_older(sequence, peer.peer_sequence) {
+        peer.spoke = Some(between);
         ask_again(peer);
         return;
     }
     let held = peer.data.as_ref().map(|data| data.sequence);
     peer.told_since_ping = true;
-    peer.pushed_from = None;
     peer.peer_sequence = sequence;
     peer.clear(Flag::NIDS_UPTODATE);
     if held.is_none_or(|held| is_older(held, sequence)) {

@@ -97,8 +97,8 @@ fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
         inputs.push(("turn", Input::Look));
     } else {
         inputs.push(("wanted", Input::Wanted));
-        inputs.push(("push arrives", Input::Pushed(heard(0x1e, 2))));
-        inputs.push(("push without discovery arrives", Input::Pushed(heard(0x0e, 2))));
+        inputs.push(("push arrives", Input::Pushed { heard: heard(0x1e, 2), between }));
+        inputs.push(("push without discovery arrives", Input::Pushed { heard: heard(0x0e, 2), between }));
         inputs.push(("own interfaces change", Input::Changed { force: true }));
     }
     if peer.has(Flag::PING_SENT) {

@@ -94,7 +94,13 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
     if let Some(source) = journey.source {
         let ni = nets.ni(source).ok_or(Errno::Invalid)?;
         return match source.net() == named.nid().net() {
-            true => Ok(to_named(ni, Turns::default())),
+            true => {
+                // The first interface that a peer of one rail is sent to by is its own from then on, whoever chose
+                // it (PS-30).
+                let sticks =
+                    !journey.reserved && named.sticky().is_none() && !named.peer_now().is_multi_rail();
+                Ok(to_named(ni, Turns { sticks, ..Turns::default() }))
+            }
             false => Err(Errno::HostUnreachable),
         };
     }
@@ -154,7 +160,7 @@ fn shared_nets<'a>(
 ) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
     peer.nets.iter().filter_map(|peer_net| {
         let net = nets.net(peer_net.id)?;
-        let peer_health = peer_net.nis().map(|peer_ni| peer_ni.health()).max()?;
+        let peer_health = peer_net.nis().map(|peer_ni| peer_ni.usable_health()).max()?;
         let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
         let candidate = NetCandidate {
             fatal: working().next().is_none(),
@@ -205,7 +211,7 @@ fn peer_nis(
 ) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
     peer_net.nis().map(move |peer_ni| {
         let candidate = PeerNiCandidate {
-            health: peer_ni.health(),
+            health: peer_ni.usable_health(),
             priority: peer_ni.priority(),
             preferred: peer_ni.prefers(own),
             queued_bytes: if journey.compare_queued_bytes { peer_ni.queued_bytes() } else { 0 },

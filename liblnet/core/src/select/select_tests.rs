@@ -142,6 +142,34 @@ fn an_answer_takes_the_turn_of_its_interfaces() {
     assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.1@tcp", "10.0.0.8@tcp"].map(nid));
 }
 
+/// PS-30.
+#[test]
+fn a_given_source_is_what_a_peer_of_one_rail_sticks_to_from_then_on() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
+    let (_table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::default());
+    let given = Some("10.0.0.2@tcp");
+    choose(&nets, Some(&peer_nis[0]), journey(given, "10.0.0.8@tcp")).unwrap().used();
+    for source in [None, Some("10.0.0.1@tcp"), None] {
+        let chosen = choose(&nets, Some(&peer_nis[0]), journey(source, "10.0.0.8@tcp")).unwrap();
+        assert_eq!(chosen.ni.nid(), nid(source.unwrap_or("10.0.0.2@tcp")));
+        chosen.used();
+    }
+}
+
+/// dyn-050.
+#[test]
+fn what_a_node_says_is_down_is_used_only_if_all_is() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
+    let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.1.8@tcp1"], PeerState::MULTI_RAIL);
+    let chosen = || {
+        choose(&nets, Some(&peer_nis[0]), journey(None, "10.0.0.8@tcp")).unwrap().destination().to_string()
+    };
+    for (down, goes_to) in [(0, "10.0.0.9@tcp"), (1, "10.0.1.8@tcp1"), (2, "10.0.0.8@tcp")] {
+        peer_nis[down].set_reported_down(true);
+        assert_eq!(chosen(), goes_to);
+    }
+}
+
 /// snd-060: the local interface first, then the peer's on the same net.
 #[test]
 fn health_decides_before_turns() {

@@ -227,6 +227,11 @@ impl PeerNi {
         self.reported_down.load(Ordering::Relaxed)
     }
 
+    /// Its health as far as it can be used: none while its node says that it does not work.
+    pub(crate) fn usable_health(&self) -> u32 {
+        if self.is_reported_down() { 0 } else { self.health() }
+    }
+
     pub(crate) fn set_reported_down(&self, down: bool) {
         self.reported_down.store(down, Ordering::Relaxed);
     }

@@ -107,10 +107,11 @@ impl Node {
             ),
         })?;
         let nid = ping.target.nid;
+        let known = self.core().peer(nid);
         Ok(Reply::Ping(PingAnswer {
-            primary: self.core().primary_nid(nid),
+            primary: known.as_ref().map_or(nid, |(peer, _)| peer.primary),
             pid: answer.info.pid.0,
-            multi_rail: self.core().peer(nid).is_some_and(|(peer, _)| peer.is_multi_rail()),
+            multi_rail: known.is_some_and(|(peer, _)| peer.is_multi_rail()),
             nids: answer
                 .info
                 .entries

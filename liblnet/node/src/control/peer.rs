@@ -30,7 +30,7 @@ pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     Ok(request::Peer {
         primary: peer.primary,
         multi_rail: peer.is_multi_rail(),
-        state: standing.as_ref().map_or(peer.state(), |standing| standing.state).0,
+        state: peer.state().0,
         discovery: standing.as_ref().map(discovery::of_peer),
         nis: nis.iter().map(|ni| peer_ni(node, ni, alive)).collect(),
     })

@@ -43,6 +43,7 @@ net:
 ";
 
 /// cfg-065.
+/// bck-020.
 #[test]
 fn nets_of_every_form_come_to_local_nis() {
     let before_multi_rail = "\

@@ -1,0 +1,88 @@
+//! Other nodes: by which NID they are known, and making them known.
+
+use crate::backend;
+use crate::entry::{entry, helper, not_null};
+use crate::ni::nid_to_c;
+use crate::types::{__u32, lnet_nid_t, lnet_process_id};
+use lnet_core::{DiscoveryMode, Errno};
+use lnet_dlc::ops::peer::MAX_NIDS;
+use lnet_dlc::peer_state;
+use lnet_wire::Nid;
+use std::ffi::c_int;
+
+/// The primary NID of the node that has the interface nid: the one that match entries see, and the
+/// initiator in events. nid itself if nothing is known of that node.
+///
+/// A node that is not known well is asked who it is (discovery). The call does not wait for the answer, unless
+/// the environment says LNET_LOCK_PRIM_NID=0: then it may take twice the transaction time-out, but never waits
+/// in an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
+    helper(nid, || match Nid::from_u64(nid) {
+        Some(known) => backend::core(|core| Ok(nid_to_c(Some(core.primary_nid(known))))).unwrap_or(nid),
+        None => nid,
+    })
+}
+
+/// Says that these NIDs, at most 128, are those of one node: of 2.15. The first is its primary NID, and stays it
+/// unless the environment says LNET_LOCK_PRIM_NID=0. Without discovery each is a node of its own. What an
+/// operator has configured stays as it is. Sends nothing.
+///
+/// Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or one that is none, or too many),
+/// -EEXIST (a NID is another node's for good), -EPERM (the node is configured without it); the NIDs before
+/// it are the node's then. -EBUSY from an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) -> c_int {
+    entry("LNetAddPeer", || {
+        let nids = not_null(nids)?;
+        let count =
+            usize::try_from(num_nids).ok().filter(|count| *count <= MAX_NIDS).ok_or(Errno::Invalid)?;
+        // SAFETY: by contract there are so many at `nids`, which nobody changes meanwhile.
+        let nids = (0..count).map(|i| unsafe { nids.add(i).read_unaligned() });
+        let nids: Option<Vec<Nid>> = nids.map(Nid::from_u64).collect();
+        backend::core(|core| core.add_peer(&nids.ok_or(Errno::Invalid)?)).map(|()| 0)
+    })
+}
+
+/// Whether the node with this NID can be used: of 2.17, where NIDs are larger. Does not wait.
+///
+/// Returns 1 if so. -EALREADY: that is being found out. -EAGAIN: it is from now on. -EHOSTUNREACH: the node is
+/// not known, or it has not answered; the next call asks it again. -EINVAL: this is no NID.
+/// Errors: -ENETDOWN.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetPeerDiscovered(nid: lnet_nid_t) -> c_int {
+    entry("LNetPeerDiscovered", || {
+        let nid = Nid::from_u64(nid).ok_or(Errno::Invalid)?;
+        backend::core(|core| core.peer_discovered(nid)).map(|()| 1)
+    })
+}
+
+/// Whether this node discovers others: 1 or 0. Of 2.12. Errors: -ENETDOWN. Allowed in an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetGetPeerDiscoveryStatus() -> c_int {
+    entry("LNetGetPeerDiscoveryStatus", || {
+        backend::core(|core| Ok(c_int::from(core.settings().discovery != DiscoveryMode::Off)))
+    })
+}
+
+/// Logs what this node knows of a peer. Allowed in an event handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
+    entry("LNetDebugPeer", || {
+        let Some(nid) = Nid::from_u64(id.nid) else { return Ok(()) };
+        match backend::core(|core| Ok(core.peer(nid).zip(core.discovery_of(nid))))? {
+            Some(((peer, _), its)) => {
+                let state = peer_state::words(its.state.0).join(" ");
+                let failure = its.failure.map(|failure| format!("; {failure}")).unwrap_or_default();
+                let (primary, parked) = (peer.primary, its.parked);
+                log::warn!("peer {nid}: primary NID {primary}; {state}; {parked} messages wait{failure}");
+            }
+            None => log::warn!("peer {nid}: not known"),
+        }
+        match backend::core(|core| core.dist(nid)) {
+            Ok(way) => log::warn!("peer {nid}: {} hops away, sent to from {}", way.hops, way.source),
+            Err(errno) => log::warn!("peer {nid}: not reachable: {errno}"),
+        }
+        Ok(())
+    });
+}

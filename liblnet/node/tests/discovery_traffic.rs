@@ -1,0 +1,163 @@
+//! Live nodes with several rails that nobody has told of each other: the first PUT to one NID finds all.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod live;
+
+use live::{Talker, free_port, knows, nids, node, node_on, own_nids, peer_nids, wait_until};
+use lnet_core::stats::Fate;
+use lnet_core::{DiscoveryMode, Event};
+use lnet_wire::Nid;
+use std::collections::BTreeSet;
+
+/// PUTs for each interface of the one who sends.
+const ROUNDS: u64 = 16;
+
+/// dyn-005, dyn-015, cfg-085, snd-005: two rails, four, and two nets.
+#[test]
+fn the_first_put_to_any_nid_of_a_node_finds_all_of_them_and_the_next_use_them_all() {
+    let table = [
+        ("tcp(127.0.61.1,127.0.61.2)", "tcp(127.0.62.1,127.0.62.2)"),
+        (
+            "tcp(127.0.61.1,127.0.61.2,127.0.61.3,127.0.61.4)",
+            "tcp(127.0.62.1,127.0.62.2,127.0.62.3,127.0.62.4)",
+        ),
+        ("tcp(127.0.61.1),tcp1(127.0.61.2)", "tcp(127.0.62.1),tcp1(127.0.62.2)"),
+        ("tcp(127.0.61.1)", "tcp(127.0.62.1,127.0.62.2,127.0.62.3)"),
+    ];
+    for (near, far) in table {
+        let port = free_port();
+        let [near, far] = [near, far].map(|nets| Talker::new(node_on(port, nets, DiscoveryMode::On)));
+        let [near_nids, far_nids] = [&near, &far].map(|talker| own_nids(&talker.node));
+        near.put(far_nids[far_nids.len() - 1]);
+        near.await_acks(1);
+        far.arrival();
+        for nid in &far_nids {
+            assert_eq!(peer_nids(&near.node, *nid), far_nids);
+        }
+        wait_until("each knows the other", || knows(&near.node, &far_nids) && knows(&far.node, &near_nids));
+        check_spread(&near, &far);
+        check_spread(&far, &near);
+    }
+}
+
+/// PUTs to each NID in turn leave by all interfaces and arrive by all, and each says who they are from.
+fn check_spread(from: &Talker, to: &Talker) {
+    let [from_nids, to_nids] = [from, to].map(|talker| own_nids(&talker.node));
+    let before = [puts(from, Fate::Sent), puts(to, Fate::Received)];
+    let count = ROUNDS * from_nids.len().max(to_nids.len()) as u64;
+    let events: Vec<Event> = (0..count)
+        .map(|number| {
+            from.put(to_nids[number as usize % to_nids.len()]);
+            from.await_acks(1);
+            to.arrival()
+        })
+        .collect();
+    let after = [puts(from, Fate::Sent), puts(to, Fate::Received)];
+    for (before, after) in before.iter().zip(&after) {
+        let fair = count / before.len() as u64;
+        for (before, after) in before.iter().zip(after) {
+            assert!(after - before >= fair / 2, "{} of {count} in {after:?}", after - before);
+        }
+    }
+    let all = |nids: &[Nid]| nids.iter().copied().collect::<BTreeSet<_>>();
+    let sources: BTreeSet<Nid> = events.iter().filter_map(|event| event.source.nid).collect();
+    let targets: BTreeSet<Nid> = events.iter().filter_map(|event| event.target.nid).collect();
+    assert_eq!((sources, targets), (all(&from_nids), all(&to_nids)));
+    for event in &events {
+        assert_eq!(event.initiator.nid, Some(from_nids[0]), "{event:?}");
+    }
+}
+
+/// PUTs that left by each interface, or came in by it.
+fn puts(talker: &Talker, fate: Fate) -> Vec<u64> {
+    let nets = talker.node.core().nets();
+    let count = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(fate).put;
+    own_nids(&talker.node).iter().map(count).collect()
+}
+
+/// dyn-045, cfg-020: the primary one may go, too.
+#[test]
+fn traffic_follows_the_interfaces_that_come_and_go() {
+    let port = free_port();
+    let (a, b) = (["127.0.63.1", "127.0.63.2"], ["127.0.64.1", "127.0.64.2"]);
+    let near = Talker::new(node(port, &a, DiscoveryMode::On));
+    let far = Talker::new(node(port, &b[..1], DiscoveryMode::On));
+    let (near_nids, far_nids) = (nids(&a), nids(&b));
+    near.put(far_nids[0]);
+    near.await_acks(1);
+    far.arrival();
+    let each_knows = |near_nids: &[Nid], far_nids: &[Nid]| {
+        wait_until("each knows what the other has now", || {
+            knows(&near.node, far_nids) && knows(&far.node, near_nids)
+        });
+        check_spread(&near, &far);
+        check_spread(&far, &near);
+    };
+    each_knows(&near_nids, &far_nids[..1]);
+    far.node.add_nid(far_nids[1]).unwrap();
+    each_knows(&near_nids, &far_nids);
+    far.node.remove_ni(far_nids[0]).unwrap();
+    each_knows(&near_nids, &far_nids[1..]);
+    near.node.remove_ni(near_nids[0]).unwrap();
+    each_knows(&near_nids[1..], &far_nids[1..]);
+}
+
+/// How a node is found again that was ended and started on other addresses.
+enum Found {
+    /// It sends something itself.
+    BySending,
+    /// It is sent nothing before an operator has it discovered.
+    ByDiscovery,
+}
+
+/// dyn-005, T14: its count of configurations is lower, the same, or higher.
+#[test]
+fn a_node_that_was_started_again_with_other_nids_is_found_again() {
+    let address = |n: &u8| format!("127.0.66.{n}");
+    let table: [(&[u8], &[u8], Found); 7] = [
+        (&[1, 2], &[1, 3], Found::BySending),
+        (&[1, 2, 3], &[1, 4], Found::BySending),
+        (&[1, 2], &[1, 3, 4], Found::BySending),
+        (&[1, 2], &[2, 3], Found::BySending),
+        (&[1, 2], &[3, 4], Found::BySending),
+        (&[1, 2], &[1, 3], Found::ByDiscovery),
+        (&[1, 2, 3], &[1, 4], Found::ByDiscovery),
+    ];
+    for (before, after, how) in table {
+        println!("{before:?} becomes {after:?}");
+        let port = free_port();
+        let near = Talker::new(node(port, &["127.0.65.1", "127.0.65.2"], DiscoveryMode::On));
+        let near_nids = own_nids(&near.node);
+        let start = |addresses: &[u8]| {
+            let addresses: Vec<String> = addresses.iter().map(address).collect();
+            let networks = format!("tcp({})", addresses.join(","));
+            let far = Talker::new(node_on(port, &networks, DiscoveryMode::On));
+            let far_nids = own_nids(&far.node);
+            (far, far_nids)
+        };
+        let (far, far_nids) = start(before);
+        near.put(far_nids[0]);
+        near.await_acks(1);
+        wait_until("each knows the other", || knows(&near.node, &far_nids) && knows(&far.node, &near_nids));
+        far.node.shutdown();
+
+        let (far, far_nids) = start(after);
+        match how {
+            Found::BySending => {
+                far.put(near_nids[0]);
+                far.await_acks(1);
+                near.arrival();
+            }
+            Found::ByDiscovery => {
+                near.node.core().discover(far_nids[0], false).unwrap();
+                near.node.core().wait_discovered(far_nids[0], live::PATIENCE).unwrap();
+            }
+        }
+        wait_until("near knows far again", || knows(&near.node, &far_nids));
+        check_spread(&far, &near);
+        wait_until("each knows the other again", || {
+            knows(&near.node, &far_nids) && knows(&far.node, &near_nids)
+        });
+        check_spread(&near, &far);
+    }
+}

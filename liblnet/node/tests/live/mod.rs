@@ -1,0 +1,154 @@
+//! Live nodes on the loopback interface, and what one of them knows of another. Each test file uses its own part.
+#![allow(dead_code, unreachable_pub)]
+
+use lnet_core::{
+    DiscoveryMode, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
+    MdSpec, Target,
+};
+use lnet_dlc::request::Peer;
+use lnet_dlc::{Backend, Request};
+use lnet_node::{Node, StartConfig};
+use lnet_wire::{Nid, Pid};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Far longer than anything takes; a test that waits so long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(100);
+
+const PORTAL: u32 = 9;
+const LENGTH: u32 = 4096;
+
+/// A port that is free on all loopback addresses at this moment.
+pub fn free_port() -> u16 {
+    TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// A node on these addresses in this mode.
+pub fn node(port: u16, addresses: &[&str], mode: DiscoveryMode) -> Arc<Node> {
+    node_on(port, &format!("tcp({})", addresses.join(",")), mode)
+}
+
+/// A node on these networks, as `LNET_NETWORKS` has them, in this mode.
+pub fn node_on(port: u16, networks: &str, mode: DiscoveryMode) -> Arc<Node> {
+    let config = StartConfig::from_lookup(|variable| match variable {
+        "LNET_NETWORKS" => Some(networks.to_owned()),
+        "LNET_ACCEPT" => Some("all".to_owned()),
+        "LNET_ACCEPT_PORT" => Some(port.to_string()),
+        _ => None,
+    });
+    let config = StartConfig { discovery: mode, ..config.unwrap() };
+    Node::start(Pid::LUSTRE, config).unwrap()
+}
+
+pub fn nids(addresses: &[&str]) -> Vec<Nid> {
+    addresses.iter().map(|address| format!("{address}@tcp").parse().unwrap()).collect()
+}
+
+/// A node's NIDs but the loopback.
+pub fn own_nids(node: &Node) -> Vec<Nid> {
+    node.core().nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
+}
+
+/// What a node knows of the peer with this NID.
+pub fn peer(node: &Node, nid: Nid) -> Option<Peer> {
+    let backend: &dyn Backend = node;
+    match backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) {
+        Ok(peer) => Some(*peer),
+        Err(Errno::NotFound) => None,
+        Err(errno) => panic!("{errno}"),
+    }
+}
+
+/// The NIDs that a node knows of the peer with this one, the primary one first.
+pub fn peer_nids(node: &Node, nid: Nid) -> Vec<Nid> {
+    peer(node, nid).map_or_else(Vec::new, |peer| peer.nis.iter().map(|ni| ni.nid).collect())
+}
+
+/// Whether the node knows the peer with these NIDs, the primary one first, and the peer knows the node, as far as it
+/// has confirmed that; and nothing is under way between them.
+pub fn knows(node: &Node, nids: &[Nid]) -> bool {
+    nids.iter().all(|nid| {
+        peer(node, *nid).is_some_and(|peer| {
+            let its = peer.discovery.unwrap();
+            let all = peer.nis.iter().map(|ni| ni.nid).eq(nids.iter().copied());
+            all && peer.primary == nids[0] && peer.multi_rail && its.up_to_date && its.parked == 0
+        })
+    })
+}
+
+/// Waits until it is so.
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        thread::yield_now();
+    }
+}
+
+/// A node with a program that takes all that is PUT to it, and PUTs.
+pub struct Talker {
+    pub node: Arc<Node>,
+    inbox: EqHandle,
+    outbox: EqHandle,
+    source: MdHandle,
+}
+
+impl Talker {
+    pub fn new(node: Arc<Node>) -> Self {
+        let core = node.core();
+        let [inbox, outbox] = [(); 2].map(|()| core.eq_alloc(4096, None).unwrap());
+        let me = core.me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+        let (sink, memory) = spec(MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0), inbox);
+        core.md_attach(me, sink, memory, false, &mut |_| ()).unwrap();
+        let (source, memory) = spec(MdOptions(0), outbox);
+        let source = core.md_bind(source, memory, false).unwrap();
+        Self { node, inbox, outbox, source }
+    }
+
+    /// Begins a PUT to whoever has this NID.
+    pub fn put(&self, to: Nid) {
+        let target = Target { nid: Some(to), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
+        self.node.core().put(None, self.source, true, target, 0).unwrap();
+    }
+
+    /// Waits until so many PUTs are known to have arrived.
+    pub fn await_acks(&self, mut count: usize) {
+        while count > 0 {
+            let event = self.next(self.outbox);
+            assert_eq!(event.status, Ok(()), "{event:?}");
+            count -= usize::from(event.kind == EventKind::Ack);
+        }
+    }
+
+    /// Waits for the next PUT to arrive.
+    pub fn arrival(&self) -> Event {
+        let event = self.next(self.inbox);
+        assert_eq!((event.kind, event.status, event.mlength), (EventKind::Put, Ok(()), LENGTH), "{event:?}");
+        event
+    }
+
+    fn next(&self, eq: EqHandle) -> Event {
+        let (_, polled) = self.node.eq_poll(&[eq], Some(PATIENCE)).unwrap().expect("an event in time");
+        assert!(!polled.lost);
+        polled.event
+    }
+}
+
+/// Memory that is there for ever.
+fn spec(options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemory) {
+    let memory: &'static [u8] = vec![7; LENGTH as usize].leak();
+    let start = memory.as_ptr() as usize;
+    let spec =
+        MdSpec { start, length: LENGTH, threshold: -1, max_size: 0, options, user_ptr: 0, eq: Some(eq) };
+    (spec, MdMemory::contiguous(start, LENGTH))
+}
+
+/// PUTs once to a NID of a peer, and waits until that has arrived.
+pub fn put(from: &Arc<Node>, to: &Arc<Node>, nid: Nid) {
+    let [from, to] = [from, to].map(|node| Talker::new(Arc::clone(node)));
+    from.put(nid);
+    from.await_acks(1);
+    to.arrival();
+}
