@@ -29,9 +29,8 @@ impl Core {
         let (room_len, spoke) =
             peer.record.with(|inner| (inner.progress.room_to_ask_for(), inner.progress.spoke.take()));
         let room = room(room_len as usize);
-        // Also where that is none of its NIDs as far as is known: those may be no more.
-        let spoke = spoke.filter(|(own, _)| self.with_nets(|nets| nets.ni(*own).is_some()));
-        let (source, nid) = spoke.map_or((None, peer.primary), |(own, its)| (Some(own), its));
+        // It may have spoken from a NID that is not known to be its own.
+        let (source, nid) = self.way_back(peer, spoke);
         let request = Sent { room: Some(Arc::clone(&room)), ..self.request_to(peer, Step::Ping, nid) };
         self.send_own(request, &room, Arc::new(Arc::clone(&room)), |md, target| self.get(source, md, target));
     }
@@ -40,6 +39,7 @@ impl Core {
     pub(crate) fn send_push(&self, peer: &Peer) {
         let block = self.discovery.block();
         let between = peer.record.with(|inner| inner.progress.between.take());
+        let between = between.filter(|(_, its)| peer.nids.contains(its));
         let (source, nid) = self.way_back(peer, between);
         let request = Sent { sequence: block.sequence, ..self.request_to(peer, Step::Push, nid) };
         self.send_own(request, &block.bytes, Arc::new(Arc::clone(&block)), |md, target| {
@@ -47,10 +47,9 @@ impl Core {
         });
     }
 
-    /// By which interface to send, if not by whichever, and to which NID: between those two if both are still there.
+    /// By which interface to send, if not by whichever, and to which NID: between those two, if the interface is still there.
     fn way_back(&self, peer: &Peer, between: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
-        let between = between
-            .filter(|(own, its)| peer.nids.contains(its) && self.with_nets(|nets| nets.ni(*own).is_some()));
+        let between = between.filter(|(own, _)| self.with_nets(|nets| nets.ni(*own).is_some()));
         between.map_or((None, peer.primary), |(own, its)| (Some(own), its))
     }
 

@@ -327,6 +327,7 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), her
     }
     let held = peer.data.as_ref().map(|data| data.sequence);
     peer.told_since_ping = true;
+    peer.spoke = None;
     peer.peer_sequence = sequence;
     peer.clear(Flag::NIDS_UPTODATE);
     if held.is_none_or(|held| is_older(held, sequence)) {
