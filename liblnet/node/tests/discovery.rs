@@ -191,9 +191,9 @@ fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
     assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);
     let told = |node: &Node, nid| peer(node, nid).and_then(|peer| peer.discovery).unwrap_or_default();
     wait_until("near has all", || told(&far, near_nid).up_to_date && told(&far, near_nid).node_sequence > 0);
-    for fatal in [true, false] {
+    for why in [Some("the test says so"), None] {
         let (sent, heard) = (told(&far, near_nid).node_sequence, told(&near, far_nids[0]).peer_sequence);
-        far.core().set_ni_fatal(far_nids[1], fatal);
+        far.core().set_ni_fatal(far_nids[1], why);
         wait_until("far has pushed", || told(&far, near_nid).node_sequence > sent);
         wait_until("near has followed", || told(&near, far_nids[0]).peer_sequence > heard);
     }
