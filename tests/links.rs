@@ -5,28 +5,14 @@
 mod support;
 
 use lnet_core::stats::Fate;
-use lnet_dlc::request::{AddLocalNi, LndTunables, LocalNi, NiStatus, NiTunables};
+use lnet_dlc::request::{AddLocalNi, LndTunables, LocalNi, NiStatus, NiTunables, Peer};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid};
 use std::fs;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 use support::netns::{empty_namespace_or_skip, ip};
-use support::rails::{Discovery, Rails, Transfer, address, nid, nids, port, route};
-
-/// Far longer than anything takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(100);
-
-/// Waits until it is so.
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        thread::yield_now();
-    }
-}
+use support::rails::{Discovery, Rails, Transfer, address, nid, nids, port, route, wait_until};
 
 /// What `net show` has.
 fn status(node: &Node, nid: Nid) -> NiStatus {
@@ -35,12 +21,14 @@ fn status(node: &Node, nid: Nid) -> NiStatus {
     nis.iter().find(|ni| ni.nid == nid).expect("the interface").status
 }
 
-/// What the far node was told of the second card of the near one, if it knows that.
-fn second_card_as_told(rails: &Rails) -> Option<NiStatus> {
-    let peer_nis = rails.far.core().peer_nis();
-    let peer_ni = peer_nis.iter().find(|peer_ni| peer_ni.nid() == nid(0, 1))?;
-    // Before it has been told, it takes it for another node's.
-    peer_ni.peer().nids_on(nid(0, 0).net()).find(|its| *its == nid(0, 0))?;
+/// What a node has been told of the second card of the other machine, once it knows both of its cards, and neither
+/// node has anything to tell the other.
+fn second_card_as_told(node: &Node, machine: usize) -> Option<NiStatus> {
+    let backend: &dyn Backend = node;
+    let peer: Box<Peer> = backend.ask(Request::GetPeerNi(nid(machine, 1))).ok()?;
+    let is_settled = peer.discovery.is_some_and(|it| it.up_to_date) && peer.nis.len() == 2;
+    let peer_nis = node.core().peer_nis();
+    let peer_ni = peer_nis.iter().find(|peer_ni| peer_ni.nid() == nid(machine, 1)).filter(|_| is_settled)?;
     Some(if peer_ni.is_reported_down() { NiStatus::Down } else { NiStatus::Up })
 }
 
@@ -66,20 +54,23 @@ fn transfer(rails: &Rails) -> [[bool; 2]; 2] {
 fn both_nodes_follow(break_it: impl FnOnce(&Rails), mend_it: impl FnOnce(&Rails)) {
     let Some(rails) = Rails::strangers_or_skip(2, |_| None, Discovery::On) else { return };
     rails.transfer(Transfer::Put, 1, 64, 1);
-    wait_until("far knows both rails", || second_card_as_told(&rails) == Some(NiStatus::Up));
+    let far_is_told = || second_card_as_told(&rails.far, 0);
+    wait_until("they know each other", || {
+        far_is_told() == Some(NiStatus::Up) && second_card_as_told(&rails.near, 1) == Some(NiStatus::Up)
+    });
     // What is still under way by one card makes the other one better for as long.
     let all_are_used = || transfer(&rails) == [[true, true], [true, true]];
     wait_until("both rails are used", all_are_used);
 
     break_it(&rails);
     wait_until("near sees it", || status(&rails.near, nid(0, 1)) == NiStatus::Down);
-    wait_until("far is told", || second_card_as_told(&rails) == Some(NiStatus::Down));
+    wait_until("far is told", || far_is_told() == Some(NiStatus::Down));
     assert_eq!(status(&rails.near, nid(0, 0)), NiStatus::Up);
     assert_eq!(transfer(&rails), [[true, false], [true, false]]);
 
     mend_it(&rails);
     wait_until("near sees that it is mended", || status(&rails.near, nid(0, 1)) == NiStatus::Up);
-    wait_until("far is told that, too", || second_card_as_told(&rails) == Some(NiStatus::Up));
+    wait_until("far is told that, too", || far_is_told() == Some(NiStatus::Up));
     wait_until("both rails are used again", all_are_used);
     rails.shutdown();
 }

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Two nodes with as many rails each, all on net `tcp`.
 pub struct Rails {
@@ -63,7 +63,12 @@ impl Rails {
                 ip(&["link", "set", &port, "master", "switch", "up"]);
             }
         }
-        Some(Self { near, far, machines: vec![its, the_others] })
+        let rails = Self { near, far, machines: vec![its, the_others] };
+        // The kernel takes its time to say that a link has a carrier.
+        wait_until("all cards work", || {
+            [&rails.near, &rails.far].iter().all(|node| node.core().nets().nis().all(|ni| !ni.is_fatal()))
+        });
+        Some(rails)
     }
 
     /// Two nodes on the loopback interface, with networks as `LNET_NETWORKS` has them: nothing limits them, and
@@ -170,6 +175,15 @@ pub enum Transfer {
 const PORTAL: u32 = 9;
 /// Far beyond what any step takes; only a hang gets there.
 const FOR_EVER: Duration = Duration::from_secs(60);
+
+/// Waits until it is so.
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + FOR_EVER;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        thread::yield_now();
+    }
+}
 
 /// The NID of a card.
 pub fn nid(machine: usize, card: usize) -> Nid {

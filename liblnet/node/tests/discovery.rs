@@ -199,6 +199,23 @@ fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
     }
 }
 
+/// dyn-050.
+#[test]
+fn an_interface_that_did_not_work_before_is_known_from_the_first_answer_on() {
+    let (port, a, b) = (free_port(), ["127.0.71.1"], ["127.0.72.1", "127.0.72.2", "127.0.72.3"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b[..2], DiscoveryMode::On));
+    let far_nids = nids(&b);
+    far.core().set_ni_fatal(far_nids[1], Some("the test says so"));
+    // What pings are answered with is made anew here.
+    far.add_nid(far_nids[2]).unwrap();
+    assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);
+    let peer_nis = near.core().peer_nis();
+    let mut down = peer_nis.iter().filter(|peer_ni| peer_ni.is_reported_down()).map(|it| it.nid());
+    assert_eq!((down.next(), down.next()), (Some(far_nids[1]), None));
+    near.shutdown();
+    far.shutdown();
+}
+
 /// dyn-060, dyn-065.
 #[test]
 fn a_peer_that_has_the_nid_of_another_is_noticed() {
