@@ -31,6 +31,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 help:
 	@echo "make demo       two LNet nodes with two rails each on this machine, and what they say"
 	@echo "make test       all tests"
+	@echo "make soak       simulated worlds made by chance, for SOAK_SECONDS=$(SOAK_SECONDS), from the seed SOAK_SEED on"
 	@echo "make lint       formats, lints, licences, drift of generated files"
 	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md"
 	@echo "make bench-quick  the side-by-side only, short, printed and not written anywhere"
@@ -87,7 +88,17 @@ COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf \
 
 bench: compare-programs
 	cargo bench --workspace
+	cargo run --release --package lnet-sim --example scale
 	$(COMPARE) --write docs/performance.md
+
+# Another seed every day, so that no two days try the same worlds.
+SOAK_SECONDS ?= 600
+SOAK_SEED ?= $(shell date +%Y%m%d)000000
+
+.PHONY: soak
+soak:
+	@scripts/setup test
+	cargo run --release --package lnet-sim --example soak -- --seconds $(SOAK_SECONDS) --seed $(SOAK_SEED)
 
 bench-quick: compare-programs
 	$(COMPARE) --quick

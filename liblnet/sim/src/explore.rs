@@ -98,9 +98,8 @@ const ENDLESS: usize = 20_000;
 /// Tries all orders, or the first `most` of them and then as many that chance picks.
 /// `LNET_SIM_PATH` in the environment has just that one order tried.
 pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Broken>> {
-    if let Some(path) = std::env::var("LNET_SIM_PATH").ok().and_then(|text| parse(&text)) {
-        let mut path = path.into_iter();
-        run(scenario, &mut |_, _| path.next().or(Some(0)))?;
+    if let Ok(path) = std::env::var("LNET_SIM_PATH") {
+        again(scenario, &path)?;
         return Ok(Explored { orders: 1, ..Explored::default() });
     }
     let mut explored = Explored::default();
@@ -135,6 +134,12 @@ pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Bro
         explored.orders += 1;
     }
     Ok(explored)
+}
+
+/// Tries just the order that [`Broken::path`] tells of; where it ends, or makes no sense, whatever comes first.
+pub fn again(scenario: &Scenario<'_>, path: &str) -> Result<(), Box<Broken>> {
+    let mut path = path.split(',').map(|word| word.trim().parse().unwrap_or(0));
+    run(scenario, &mut |_, _| path.next().or(Some(0))).map(drop)
 }
 
 fn fork(before: Option<&Fork>, enabled: &[Choice]) -> Fork {
@@ -213,8 +218,4 @@ fn enabled(world: &World, actors: &[Actor], done: &[usize]) -> Vec<Choice> {
     let act = actors.iter().zip(done).enumerate();
     let act = act.filter(|(_, (actor, done))| **done < actor.steps.len());
     deliver.chain(act.map(|(index, (actor, _))| Choice::Act(index, actor.node))).collect()
-}
-
-fn parse(text: &str) -> Option<Vec<usize>> {
-    text.split(',').map(|word| word.trim().parse().ok()).collect()
 }

@@ -52,7 +52,7 @@ impl Load {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let network = network(&mut random);
         let lines = std::env::var("LNET_SIM_TRACE").ok().and_then(|lines| lines.parse().ok());
-        let trace = lines.unwrap_or(WorldConfig::default().trace);
+        let trace = lines.unwrap_or_else(|| WorldConfig::default().trace);
         let config = WorldConfig { seed, network, trace, ..WorldConfig::default() };
         let world = World::new("a world made by chance", config);
         let mut load = Self {

@@ -304,7 +304,7 @@ impl Network {
                 let lane = self.lane(from, to);
                 self.enqueue(LinkKey { from, to, lane }, message, payload, digest)
             }
-            Some((_, Way::Blocked)) => self.into_the_dark(from, message, digest),
+            Some((_, Way::Blocked)) => self.send_into_the_dark(from, message, digest),
         }
     }
 
@@ -330,7 +330,7 @@ impl Network {
             self.break_link(key, "its connection broke");
             self.break_link(back, "its connection broke");
             self.counts.breaks += 1;
-            return self.into_the_dark(key.from, message, digest);
+            return self.send_into_the_dark(key.from, message, digest);
         }
         let header = *message.header();
         self.numbers += 1;
@@ -354,7 +354,7 @@ impl Network {
     }
 
     /// Nobody will hear of the message; its sender is told late, or that all is well, as TCP does.
-    fn into_the_dark(&mut self, from: Place, message: Box<Message>, digest: Digest) -> SendOutcome {
+    fn send_into_the_dark(&mut self, from: Place, message: Box<Message>, digest: Digest) -> SendOutcome {
         if self.config.order == Order::Timed && self.random.bool() {
             return self.fail(from, message, digest, Errno::TimedOut);
         }

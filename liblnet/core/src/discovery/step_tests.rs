@@ -155,10 +155,14 @@ fn an_answer_to_a_ping_says_what_the_peer_is() {
     }
 }
 
+fn push(heard: Box<ReceivedPingInfo>) -> Input {
+    Input::Pushed { heard, between: (nid(9), nid(1)) }
+}
+
 /// The rows of 5.5 for pushes.
 #[test]
 fn a_push_is_followed_unless_it_is_late_or_cut() {
-    let fresh = |sequence| Input::Pushed { heard: heard(FULL, sequence), between: (nid(9), nid(1)) };
+    let fresh = |sequence| push(heard(FULL, sequence));
     let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING).and(Flag::MULTI_RAIL);
     let ask = Flag::FORCE_PING.and(Flag::DISCOVERING);
     let known = Flag::MULTI_RAIL.and(Flag::DISCOVERED);
@@ -167,25 +171,19 @@ fn a_push_is_followed_unless_it_is_late_or_cut() {
         ("new", KNOWN, fresh(4), HERE, data.and(known)),
         ("the same once more", KNOWN, fresh(3), HERE, data.and(known)),
         ("late (T9)", KNOWN, fresh(2), HERE, ask.and(known)),
-        (
-            "cut off",
-            KNOWN,
-            Input::Pushed { heard: cut(400), between: (nid(9), nid(1)) },
-            HERE,
-            ask.and(known),
-        ),
+        ("cut off", KNOWN, push(cut(400)), HERE, ask.and(known)),
         ("makes no sense", KNOWN, Input::BadPush { between: (nid(9), nid(1)) }, HERE, ask.and(known)),
         (
             "turned off (T8b)",
             KNOWN,
-            Input::Pushed { heard: heard(NO_DISCOVERY, 4), between: (nid(9), nid(1)) },
+            push(heard(NO_DISCOVERY, 4)),
             HERE,
             data.and(known).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
         ),
         (
             "turned off, of an operator's peer",
             KNOWN.and(Flag::CONFIGURED),
-            Input::Pushed { heard: heard(NO_DISCOVERY, 4), between: (nid(9), nid(1)) },
+            push(heard(NO_DISCOVERY, 4)),
             HERE,
             data.and(known).and(Flag::CONFIGURED).and(Flag::NO_DISCOVERY),
         ),
@@ -201,16 +199,32 @@ fn a_push_is_followed_unless_it_is_late_or_cut() {
         let (flags, action) = after(flags, input, &here);
         assert_eq!((flags, action), (expected, Action::Queue), "{name}");
     }
-    let of_one_rail = after(KNOWN, Input::Pushed { heard: heard(OLD, 4), between: (nid(9), nid(1)) }, &HERE);
+    let of_one_rail = after(KNOWN, push(heard(OLD, 4)), &HERE);
     assert_eq!(of_one_rail, (KNOWN, Action::Nothing), "a push that does not say multi-rail");
+}
+
+/// T14: it may be reached nowhere else any more.
+#[test]
+fn a_push_that_is_not_followed_is_asked_about_where_it_came_from() {
+    let table = [
+        ("late, or of a new life", push(heard(FULL, 2)), Some((nid(9), nid(1)))),
+        ("cut off", push(cut(400)), Some((nid(9), nid(1)))),
+        ("makes no sense", Input::BadPush { between: (nid(9), nid(1)) }, Some((nid(9), nid(1)))),
+        ("new", push(heard(FULL, 4)), None),
+    ];
+    for (name, input, expected) in table {
+        let mut peer = peer(KNOWN);
+        step(&mut peer, input, &HERE);
+        assert_eq!(peer.spoke, expected, "{name}");
+    }
 }
 
 #[test]
 fn of_two_pushes_that_wait_the_later_stays() {
     for (first, second) in [(4, 5), (5, 4)] {
         let mut peer = peer(KNOWN);
-        step(&mut peer, Input::Pushed { heard: heard(FULL, first), between: (nid(9), nid(1)) }, &HERE);
-        step(&mut peer, Input::Pushed { heard: heard(FULL, second), between: (nid(9), nid(1)) }, &HERE);
+        step(&mut peer, push(heard(FULL, first)), &HERE);
+        step(&mut peer, push(heard(FULL, second)), &HERE);
         assert_eq!(peer.data.map(|data| data.sequence), Some(5));
     }
 }
