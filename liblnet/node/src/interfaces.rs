@@ -2,6 +2,7 @@
 
 use lnet_core::Errno;
 use lnet_dlc::interfaces::{HostInterface, Unusable, addresses_of, first_usable, host_interfaces};
+use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
@@ -37,6 +38,14 @@ pub(crate) fn nid(net: NetId, address: IpAddr) -> Nid {
     match address {
         IpAddr::V4(v4) => Nid::new(net, v4.into()),
         IpAddr::V6(v6) => Nid::new_long(net, v6.octets()),
+    }
+}
+
+/// The IP address that a NID of an IP network has.
+pub(crate) fn address(nid: Nid) -> IpAddr {
+    match nid.address() {
+        Address::Short(v4) => IpAddr::V4(v4.into()),
+        Address::Long(v6) => IpAddr::V6(v6.into()),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod control_server;
 mod cpt;
 mod discovery_thread;
 mod interfaces;
+mod links;
 mod node;
 mod ping;
 mod placement;

@@ -6,6 +6,7 @@ use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::cpt;
 use crate::discovery_thread::DiscoveryThread;
 use crate::interfaces;
+use crate::links::Links;
 use crate::placement::SystemPlacement;
 use crate::spin::Spin;
 use crate::start;
@@ -32,6 +33,7 @@ pub struct Node {
     sysfs: PathBuf,
     pub(crate) heat: HeatTable,
     discovery: DiscoveryThread,
+    links: Links,
 }
 
 impl Node {
@@ -64,6 +66,7 @@ impl Node {
             sysfs: config.sysfs.clone(),
             heat: HeatTable::new(),
             discovery,
+            links: Links::new(),
         });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         start::apply(&node, &config)?;
@@ -111,8 +114,9 @@ impl Node {
         config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, nid, name);
         self.core
             .add_ni(nid, config, driver)
-            .inspect_err(|errno| log::error!("cannot start {nid}: {errno}"))
-            .map(|ni| ni.nid())
+            .inspect_err(|errno| log::error!("cannot start {nid}: {errno}"))?;
+        self.links.cover(&self.core, nid);
+        Ok(nid)
     }
 
     /// Takes the node off an interface: see [`Core::remove_ni`].
@@ -129,6 +133,7 @@ impl Node {
 
     /// Stops everything. No event is delivered after the return. Doing it twice does no harm.
     pub fn shutdown(&self) {
+        self.links.end();
         self.discovery.begin_to_stop();
         self.core.shutdown();
         self.tcp.shutdown();

@@ -191,12 +191,29 @@ fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
     assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);
     let told = |node: &Node, nid| peer(node, nid).and_then(|peer| peer.discovery).unwrap_or_default();
     wait_until("near has all", || told(&far, near_nid).up_to_date && told(&far, near_nid).node_sequence > 0);
-    for fatal in [true, false] {
+    for why in [Some("the test says so"), None] {
         let (sent, heard) = (told(&far, near_nid).node_sequence, told(&near, far_nids[0]).peer_sequence);
-        far.core().set_ni_fatal(far_nids[1], fatal);
+        far.core().set_ni_fatal(far_nids[1], why);
         wait_until("far has pushed", || told(&far, near_nid).node_sequence > sent);
         wait_until("near has followed", || told(&near, far_nids[0]).peer_sequence > heard);
     }
+}
+
+/// dyn-050.
+#[test]
+fn an_interface_that_did_not_work_before_is_known_from_the_first_answer_on() {
+    let (port, a, b) = (free_port(), ["127.0.71.1"], ["127.0.72.1", "127.0.72.2", "127.0.72.3"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b[..2], DiscoveryMode::On));
+    let far_nids = nids(&b);
+    far.core().set_ni_fatal(far_nids[1], Some("the test says so"));
+    // What pings are answered with is made anew here.
+    far.add_nid(far_nids[2]).unwrap();
+    assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);
+    let peer_nis = near.core().peer_nis();
+    let mut down = peer_nis.iter().filter(|peer_ni| peer_ni.is_reported_down()).map(|it| it.nid());
+    assert_eq!((down.next(), down.next()), (Some(far_nids[1]), None));
+    near.shutdown();
+    far.shutdown();
 }
 
 /// dyn-060, dyn-065.

@@ -112,7 +112,7 @@ impl Core {
                 return;
             }
             let heir = self.heir(&peer, *first);
-            self.follow(&peer, &said, heir.as_ref(), info.sequence);
+            self.follow(&peer, &said, heir.as_ref(), &info);
             // It was another that answered, by a NID that this one has lost: it has not been heard itself.
             if heir.is_some() && self.peer_of(&peer.record).is_some() {
                 self.tell(&peer.record, Input::AnsweredByAnother);
@@ -148,10 +148,10 @@ impl Core {
 
     /// Gives a peer the NIDs that it says it has. If it is known twice, the one that is known by the right primary
     /// NID takes over.
-    fn follow(&self, peer: &Arc<Peer>, said: &[Nid], heir: Option<&Arc<Peer>>, sequence: u32) {
+    fn follow(&self, peer: &Arc<Peer>, said: &[Nid], heir: Option<&Arc<Peer>>, info: &PingInfo) {
         if let Some(heir) = heir {
             let between = peer.record.with(|inner| inner.progress.between);
-            heir.record.with(|inner| inner.progress.inherit(between, sequence));
+            heir.record.with(|inner| inner.progress.inherit(between, info.sequence));
         }
         let grows = heir.unwrap_or(peer);
         let keeps_primary = grows.state().contains(Flag::LOCK_PRIMARY);
@@ -172,6 +172,8 @@ impl Core {
             self.peers.reshape(grows, plan.primary, plan.nids, |nid| self.first_peer_credits(nid))
         };
         self.freshen(&grown);
+        // Those too that it has just got.
+        self.note_statuses(&grown, info);
         if heir.is_some() {
             self.tell(&grown.record, Input::Wanted);
         }

@@ -10,14 +10,19 @@ use std::sync::Arc;
 
 impl Core {
     /// Notes whether an interface of this node works, as its driver or the machine says, and tells peers of it
-    /// (HE-4, dyn-050). Any thread may call, event handlers too. An unknown NID changes nothing.
-    pub fn set_ni_fatal(&self, nid: Nid, fatal: bool) {
+    /// (HE-4, dyn-050). `why` is what is wrong with it, for the log (dbg-110), or `None` if it works. Any thread may
+    /// call, event handlers too. An unknown NID changes nothing, nor does another reason.
+    pub fn set_ni_fatal(&self, nid: Nid, why: Option<&str>) {
+        let fatal = why.is_some();
         let changed = self.with_nets(|nets| {
             let ni = nets.ni(nid).filter(|ni| ni.is_fatal() != fatal);
             ni.inspect(|ni| ni.set_fatal(fatal)).is_some()
         });
         if changed {
-            log::error!("{nid} {}", if fatal { "does not work any more" } else { "works again" });
+            match why {
+                Some(why) => log::error!("{nid} does not work any more: {why}"),
+                None => log::error!("{nid} works again"),
+            }
             lock(&self.discovery.queue).republish = true;
             self.discovery.wake();
         }

@@ -1,0 +1,145 @@
+//! The machine's links and addresses, watched: an interface of this node whose link or address has gone is marked
+//! as broken, and as working when both are back (HE-4).
+//!
+//! The kernel's news says only that something has changed; what is so then is listed in whole. So news that is lost,
+//! or comes late, or is about something else, does no harm.
+
+mod decide;
+mod machine;
+mod news;
+
+use crate::interfaces;
+use lnet_core::Core;
+use lnet_wire::{NetType, Nid};
+use news::{News, Next};
+use rustix::event::{EventfdFlags, eventfd};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// The watch of one node; its thread, `lnet_links`, starts with the first interface that needs it and ends with
+/// [`Links::end`], not when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Links {
+    /// The process in which the thread runs: a child of `fork` does not have it.
+    process: u32,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nothing to watch yet.
+    Idle,
+    Watching(Watch),
+    /// The machine does not tell; the log has said so.
+    Blind,
+    Ended,
+}
+
+#[derive(Debug)]
+struct Watch {
+    /// Readable from the moment on at which the thread is to end.
+    end: Arc<OwnedFd>,
+    handle: JoinHandle<()>,
+}
+
+impl Links {
+    /// Nothing is watched before [`Links::cover`].
+    pub(crate) fn new() -> Self {
+        Self { process: std::process::id(), state: Mutex::new(State::Idle) }
+    }
+
+    /// From now on the interface `nid` of `core` is watched, if it is one on a net over IP; what is so now is
+    /// known when this returns. Where the machine does not tell, the log says so once, and every interface is
+    /// taken to work.
+    pub(crate) fn cover(&self, core: &Arc<Core>, nid: Nid) {
+        if nid.net().kind() == NetType::TCP && self.is_watching(core) {
+            look(core, Some(nid));
+        }
+    }
+
+    fn is_watching(&self, core: &Arc<Core>) -> bool {
+        let state = &mut *self.state();
+        if matches!(state, State::Idle) {
+            *state = Watch::start(core).map_or_else(
+                |error| {
+                    log::warn!(
+                        "the machine's links and addresses cannot be watched: {error}; interfaces are taken to work"
+                    );
+                    State::Blind
+                },
+                State::Watching,
+            );
+        }
+        matches!(state, State::Watching(_))
+    }
+
+    /// Ends the thread, and waits for it. Nothing is watched any more, nor will be. Everybody who calls this
+    /// waits, but who does not have the thread.
+    pub(crate) fn end(&self) {
+        if std::process::id() != self.process {
+            return;
+        }
+        let state = &mut *self.state();
+        if let State::Watching(Watch { end, handle }) = std::mem::replace(state, State::Ended) {
+            // It cannot fail: the counter is at 0.
+            let _ = rustix::io::write(&end, &1_u64.to_ne_bytes());
+            if handle.join().is_err() {
+                log::error!("the watch over links ended for a reason of the library's own");
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    /// News counts from here on, so whoever looks afterwards misses nothing.
+    fn start(core: &Arc<Core>) -> io::Result<Self> {
+        let news = News::subscribe()?;
+        let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let (core, ended) = (Arc::clone(core), Arc::clone(&end));
+        let thread = thread::Builder::new().name("lnet_links".to_owned());
+        let handle = thread.spawn(move || run(&core, &news, &ended))?;
+        Ok(Self { end, handle })
+    }
+}
+
+fn run(core: &Core, news: &News, end: &OwnedFd) {
+    let mut listed = true;
+    loop {
+        match news.wait(end, !listed) {
+            Ok(Next::Look) => listed = look(core, None),
+            Ok(Next::End) => return,
+            Err(error) => {
+                log::error!("the machine's links and addresses are not watched any more: {error}");
+                return;
+            }
+        }
+    }
+}
+
+/// Compares this node's interfaces, or one of them, with what the machine has now. Whether that could be listed.
+///
+/// Two threads may do so at once: if the one that is through last has the older list, there is news, and another
+/// look follows.
+fn look(core: &Core, only: Option<Nid>) -> bool {
+    let nets = core.nets();
+    let concerned = |nid: Nid| nid.net().kind() == NetType::TCP && only.is_none_or(|only| nid == only);
+    let mut nis = nets.nis().filter(|ni| concerned(ni.nid())).peekable();
+    if nis.peek().is_none() {
+        return true;
+    }
+    let Ok(machine) = machine::entries().inspect_err(|error| log::warn!("cannot list links: {error}")) else {
+        return false;
+    };
+    for ni in nis {
+        let (address, name) = (interfaces::address(ni.nid()), ni.config().interface.as_deref());
+        let fault = decide::fault_of(address, name, &machine, machine::is_local);
+        core.set_ni_fatal(ni.nid(), fault.map(|fault| fault.to_string()).as_deref());
+    }
+    true
+}
