@@ -222,7 +222,11 @@ impl Core {
 
     /// Changes nothing: what differs is reported, once as long as it stays so.
     fn compare(&self, peer: &Peer, says_multi_rail: bool, said: &[Nid]) {
-        let is_anothers = |nid: Nid| self.peers.get(nid).is_some();
+        // One of a single NID that nobody made may well be the same node: it has sent by that interface.
+        let is_anothers = |nid: Nid| {
+            let known = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
+            known.is_some_and(|known| known.is_configured() || known.nids.len() > 1)
+        };
         let is_new = peer.record.with(|inner| {
             let found = differences(&peer.nids, &inner.progress, says_multi_rail, said, is_anothers);
             let is_new = inner.differences != found;
