@@ -53,6 +53,7 @@ fn peer(second: u64, number: u64) -> Peer {
     let ni = |net: u64| PeerNi {
         nid: format!("10.0.{net}.{}@tcp", 10 + number).parse().unwrap(),
         alive: (number == 1).then_some(true),
+        reported_down: false,
         max_tx_credits: 8,
         tx_credits: 8 - number as i32 % 3,
         min_tx_credits: -2,

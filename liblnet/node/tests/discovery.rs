@@ -153,6 +153,45 @@ fn in_verify_mode_differences_are_told_and_nothing_is_changed() {
     far.shutdown();
 }
 
+/// dyn-060.
+#[test]
+fn differences_are_gone_once_what_a_peer_says_is_followed() {
+    let (port, a, b) = (free_port(), ["127.0.73.1"], ["127.0.74.1", "127.0.74.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::Verify), node(port, &b, DiscoveryMode::On));
+    let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
+    assert!(!found(discover(&near, far_nids[1], false)).2.is_empty());
+    backend.tell(Request::SetTunable(Tunable::Discovery, 1)).unwrap();
+    assert_eq!(found(discover(&near, far_nids[1], false)), (far_nids, true, vec![]));
+    far.shutdown();
+}
+
+#[test]
+fn a_discovery_begins_anew_when_what_was_known_of_the_peer_is_void() {
+    let (port, a, b) = (free_port(), ["127.0.75.1"], ["127.0.76.1", "127.0.76.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
+    let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
+    assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids.clone(), true, vec![]));
+    // Without discovery a multi-rail peer that nobody has configured is forgotten when it is looked at.
+    backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();
+    assert_eq!(found(discover(&near, far_nids[1], false)), (vec![far_nids[1]], false, vec![]));
+    far.shutdown();
+}
+
+#[test]
+fn who_discovers_a_nid_that_its_node_has_no_more_is_told_that_nothing_is_there() {
+    let (port, a, b) = (free_port(), ["127.0.77.1"], ["127.0.78.1", "127.0.78.2"]);
+    let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
+    let far_nids = nids(&b);
+    assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids.clone(), true, vec![]));
+    far.shutdown();
+    let far = node(port, &b[1..], DiscoveryMode::On);
+    let discovered = discover(&near, far_nids[0], false);
+    let Discovered::Failed(failure) = discovered else { panic!("{discovered:?}") };
+    assert_eq!((failure.step, failure.nid), (DiscoveryStep::Ping, far_nids[0]));
+    assert_eq!(peer_nids(&near, far_nids[1]), far_nids[1..]);
+    far.shutdown();
+}
+
 /// bck-025.
 #[test]
 fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {

@@ -124,6 +124,8 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
     };
     let help = "Whether a peer NI answers: 1 or 0; only where that is watched.";
     gauge("lnet_peer_ni_up", help, &|ni| ni.alive.map(i64::from));
+    let help = "Whether a peer NI's own node says that it is down: 1 or 0.";
+    gauge("lnet_peer_ni_reported_down", help, &|ni| Some(ni.reported_down.into()));
     gauge("lnet_peer_ni_health", "How well a peer NI is: 0 to 1000.", &|ni| Some(ni.health.value.into()));
     let help = "Send credits of a peer NI that are left; negative: so many messages wait.";
     gauge("lnet_peer_ni_tx_credits", help, &|ni| Some(ni.tx_credits.into()));

@@ -177,7 +177,7 @@ impl Watch {
 
     /// All its NIDs together: the worst health, the sums of credits.
     fn peer(&self, peer: &Peer) -> Row {
-        let broken = peer.nis.iter().all(|ni| ni.alive == Some(false) || ni.health.value == 0);
+        let broken = peer.nis.iter().all(|ni| ni.alive == Some(false) || usable_health(ni) == 0);
         let rate = self.rates.peers.get(&peer.primary).copied().unwrap_or_default();
         let sum = |it: fn(&lnet_dlc::request::PeerNi) -> i32| -> i64 {
             peer.nis.iter().map(|ni| i64::from(it(ni))).sum()
@@ -214,7 +214,12 @@ impl Watch {
 }
 
 fn worst_health(peer: &Peer) -> u32 {
-    peer.nis.iter().map(|ni| ni.health.value).min().unwrap_or(0)
+    peer.nis.iter().map(usable_health).min().unwrap_or(0)
+}
+
+/// As messages are sent: what its own node says is down has none.
+const fn usable_health(ni: &lnet_dlc::request::PeerNi) -> u32 {
+    if ni.reported_down { 0 } else { ni.health.value }
 }
 
 /// The bar of each row: its part of the fastest one's rate, by bytes, or by messages where no bytes go.
@@ -305,8 +310,8 @@ pub enum State {
 impl State {
     const fn new(broken: bool, health: u32) -> Self {
         match (broken, health) {
-            (true, _) | (_, 0) => Self::Failed,
-            (false, 1..1000) => Self::Degraded,
+            (true, _) => Self::Failed,
+            (false, 0..1000) => Self::Degraded,
             (false, _) => Self::Active,
         }
     }
@@ -394,7 +399,7 @@ mod tests {
         let table = [
             ((false, 1000), State::Active),
             ((false, 999), State::Degraded),
-            ((false, 0), State::Failed),
+            ((false, 0), State::Degraded),
             ((true, 1000), State::Failed),
         ];
         for ((broken, health), expected) in table {

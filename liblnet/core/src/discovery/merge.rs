@@ -105,7 +105,9 @@ impl Core {
         let only_compare = here.mode == DiscoveryMode::Verify || peer.is_configured();
         if here.discovers() && only_compare && !said.is_empty() {
             self.compare(&peer, says_multi_rail, &said);
-        } else if !disabled && let Some(first) = said.first() {
+        } else if disabled {
+            peer.record.with(|inner| inner.differences.clear());
+        } else if let Some(first) = said.first() {
             // The next answer will tell whether it was overtaken, or the peer has begun a new life.
             if self.is_overtaken(&peer, &said, info.sequence) {
                 self.tell(&peer.record, Input::Doubted(info.sequence));
@@ -161,6 +163,7 @@ impl Core {
         }
         let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
         grows.record.with(|inner| {
+            inner.differences.clear();
             inner.progress.set(mark);
             // It may be another node than the one that was told what this one has.
             inner.progress.node_sequence = if renamed { 0 } else { inner.progress.node_sequence };

@@ -21,7 +21,7 @@ impl Core {
         if changed {
             match why {
                 Some(why) => log::error!("{nid} does not work any more: {why}"),
-                None => log::error!("{nid} works again"),
+                None => log::warn!("{nid} works again"),
             }
             lock(&self.discovery.queue).republish = true;
             self.discovery.wake();

@@ -9,6 +9,8 @@ pub enum Criterion {
     Fatal,
     /// Health value: higher is better.
     Health,
+    /// Its node says that it does not work: it counts as of no health.
+    ReportedDown,
     /// Priority from selection rules: lower is better.
     Priority,
     /// NUMA distance from the memory to the device: lower is better.
@@ -37,6 +39,7 @@ impl Criterion {
         match self {
             Self::Fatal => "the driver reports it as broken",
             Self::Health => "lower health",
+            Self::ReportedDown => "its node says that it is down",
             Self::Priority => "lower priority by selection rules",
             Self::Distance => "farther from the memory",
             Self::Preferred => "not preferred by a selection rule",

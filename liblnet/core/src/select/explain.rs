@@ -68,8 +68,13 @@ pub fn explain(
     }
     if let Some(Explained { others, chosen }) = explained(shared_nets(nets, &peer).collect()) {
         explanation.net = chosen.0;
-        explanation.nets =
-            others.into_iter().map(|(candidate, (net, _), why)| (net.id(), candidate, why)).collect();
+        explanation.nets = others
+            .into_iter()
+            .map(|(candidate, (net, its), why)| {
+                let down = its.nis().all(|peer_ni| peer_ni.is_reported_down());
+                (net.id(), candidate, named(why, down))
+            })
+            .collect();
     }
     let peer_net = peer.nets.iter().find(|net| net.id == peer_ni.nid().net());
     let own = explanation.chosen.ni.nid();
@@ -77,8 +82,18 @@ pub fn explain(
         peer_net.and_then(|net| explained(peer_nis(net, own, journey).collect()))
     {
         explanation.peer_ni = chosen.0;
-        explanation.peer_nis =
-            others.into_iter().map(|(candidate, its, why)| (its.nid(), candidate, why)).collect();
+        explanation.peer_nis = others
+            .into_iter()
+            .map(|(candidate, its, why)| (its.nid(), candidate, named(why, its.is_reported_down())))
+            .collect();
     }
     Ok(explanation)
+}
+
+/// What is reported down has lost by its health, which nobody has lowered: that would not be found anywhere else.
+const fn named(why: Criterion, reported_down: bool) -> Criterion {
+    match why {
+        Criterion::Health if reported_down => Criterion::ReportedDown,
+        why => why,
+    }
 }

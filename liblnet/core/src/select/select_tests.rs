@@ -205,6 +205,24 @@ fn an_explanation_names_the_criterion_by_which_each_other_lost() {
     );
 }
 
+/// dyn-050: its health is what it was, and would not explain it.
+#[test]
+fn an_explanation_tells_what_a_node_says_is_down_from_what_has_low_health() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
+    let nids = ["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.0.10@tcp", "10.0.1.8@tcp1"];
+    let (_table, peer_nis) = peer(&nids, PeerState::MULTI_RAIL);
+    peer_nis[1].set_reported_down(true);
+    peer_nis[2].set_health(0);
+    peer_nis[3].set_reported_down(true);
+    let explanation = explain(&nets, Some(&peer_nis[0]), journey(None, nids[0])).unwrap();
+    let losers: Vec<_> = explanation.peer_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect();
+    assert_eq!(
+        losers,
+        [(nids[1].to_owned(), Criterion::ReportedDown), (nids[2].to_owned(), Criterion::Health)]
+    );
+    assert_eq!(explanation.nets.first().map(|(_, _, why)| *why), Some(Criterion::ReportedDown));
+}
+
 /// One interface of a made-up machine: on which net, and whether it is broken.
 fn interface() -> impl Strategy<Value = (u16, bool, u32)> {
     (0_u16..3, any::<bool>(), prop_oneof![Just(0_u32), Just(1000), 0_u32..=1000])

@@ -79,6 +79,7 @@ pub(super) fn peer_ni(nid: Nid) -> PeerNi {
     PeerNi {
         nid,
         alive: None,
+        reported_down: false,
         max_tx_credits: 8,
         tx_credits: 8,
         min_tx_credits: 8,

@@ -127,10 +127,13 @@ fn failed_step(failure: &DiscoveryFailure) -> String {
 
 fn why(errno: Errno, more_time: &str) -> String {
     match errno {
-        Errno::ConnectionRefused => format!("{}; LNet is not up on this net there", errno.text()),
+        Errno::ConnectionRefused => format!(
+            "{}; LNet is not up there, or does not have the interface by which this went",
+            errno.text()
+        ),
         Errno::HostUnreachable => {
             format!(
-                "{}; neither a net nor a route of this node leads there, or all of them fail",
+                "{}; nothing answers at that address, or neither a net nor a route of this node leads there",
                 errno.text()
             )
         }

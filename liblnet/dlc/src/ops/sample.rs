@@ -224,6 +224,7 @@ mod tests {
         PeerNi {
             nid,
             alive: None,
+            reported_down: false,
             max_tx_credits: 8,
             tx_credits: 8,
             min_tx_credits: 8,

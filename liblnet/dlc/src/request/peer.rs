@@ -60,6 +60,9 @@ pub struct PeerNi {
     pub nid: Nid,
     /// Whether it answers; `None` where that is not watched.
     pub alive: Option<bool>,
+    /// Whether its node says that it does not work.
+    #[serde(default)]
+    pub reported_down: bool,
     /// Messages that may be under way to it at once.
     pub max_tx_credits: i32,
     /// How many more may be now; negative: so many wait.

@@ -12,18 +12,32 @@ use std::time::Duration;
 /// What there is to be done besides the waiting for answers.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How often one discovery begins, if what was known of the peer turns out to be void.
+const MOST_BEGINNINGS: usize = 3;
+
 /// Discovers a peer and waits for it (DI-34, DI-35). Which step failed is an answer; an error is what was in
 /// the way before the first.
 pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> {
     let core = node.core();
     let nid = whom(core, ask.target.nid);
-    core.discover(nid, ask.force)?;
-    if let Err(failure) = core.wait_discovered(nid, patience(core)) {
-        return Ok(Discovered::Failed(failure_of(failure)));
+    for _ in 0..MOST_BEGINNINGS {
+        core.discover(nid, ask.force)?;
+        if let Err(failure) = core.wait_discovered(nid, patience(core)) {
+            return Ok(Discovered::Failed(failure_of(failure)));
+        }
+        if let Some(found) = found(core, nid, ask.max_nids) {
+            return Ok(found);
+        }
     }
-    let (peer, _) = core.peer(nid).ok_or(Errno::NotFound)?;
+    Err(Errno::NotFound)
+}
+
+/// What is known of the peer with this NID; none if the discovery has taken the NID from it, or has ended with
+/// the peer being forgotten: then who has the NID now is still to be found out.
+fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
+    let (peer, _) = core.peer(nid)?;
     let differences = core.discovery_of(nid).map(|standing| differences(&standing)).unwrap_or_default();
-    let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(ask.max_nids as usize);
+    let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(max_nids as usize);
     let answer = PingAnswer {
         primary: peer.primary,
         // What peers have another of is not kept.
@@ -31,7 +45,7 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
         multi_rail: peer.is_multi_rail(),
         nids: nids.collect(),
     };
-    Ok(Discovered::Found { answer, differences })
+    Some(Discovered::Found { answer, differences })
 }
 
 /// Who asks for the loopback gets to know this node itself, by its first NID on a net, as in the kernel.

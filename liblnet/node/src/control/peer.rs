@@ -44,6 +44,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
     request::PeerNi {
         nid: ni.nid(),
         alive,
+        reported_down: ni.is_reported_down(),
         max_tx_credits: max,
         tx_credits: of_local(ni.credits().0),
         min_tx_credits: of_local(ni.min_credits().0),

@@ -131,6 +131,9 @@ fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value,
         Some(false) => "down",
     };
     shown.push("state", state);
+    if detail >= EXTRA_DETAIL {
+        shown.push("reported status", if ni.reported_down { "down" } else { "up" });
+    }
     if detail >= 1 {
         shown.push("max_ni_tx_credits", ni.max_tx_credits);
         shown.push("available_tx_credits", ni.tx_credits);

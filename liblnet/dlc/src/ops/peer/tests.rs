@@ -127,6 +127,7 @@ fn peer_ni(text: &str) -> PeerNi {
     PeerNi {
         nid: nid(text),
         alive: None,
+        reported_down: false,
         max_tx_credits: 8,
         tx_credits: 8,
         min_tx_credits: 7,
@@ -179,6 +180,7 @@ fn expected(detail: u32) -> String {
         (4, "              Preferred gateway NIDs:\n                  NID-0: 10.99.0.1@tcp\n"),
         (4, "              Preferred source NIDs:\n                  NID-0: 10.99.0.11@tcp\n"),
         (0, "          state: NA\n"),
+        (5, "          reported status: up\n"),
         (
             1,
             "          max_ni_tx_credits: 8\n          available_tx_credits: 8\n          min_tx_credits: 7\n",

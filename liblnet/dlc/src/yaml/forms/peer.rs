@@ -13,6 +13,7 @@ use lnet_wire::Nid;
 /// What is put out of a peer NI and not taken in.
 const NI_OUTPUT: &[&str] = &[
     "state",
+    "reported status",
     "max_ni_tx_credits",
     "available_tx_credits",
     "min_tx_credits",
