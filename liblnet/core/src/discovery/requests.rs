@@ -61,8 +61,14 @@ impl Core {
                 pairs.get(tries.checked_rem(pairs.len())?).copied()
             };
             let after_failures = || (tries > 0 && peer.is_multi_rail()).then(next).flatten();
-            between.or_else(after_failures).map_or((None, peer.primary), |(own, its)| (Some(own), its))
+            between.or_else(after_failures)
         })
+        .map_or_else(|| (None, self.chosen_of(peer)), |(own, its)| (Some(own), its))
+    }
+
+    /// To which NID a request to this peer goes now if nothing is said of its way: to be named if it fails.
+    fn chosen_of(&self, peer: &Peer) -> Nid {
+        self.choose(None, peer.primary).map_or(peer.primary, |chosen| chosen.destination())
     }
 
     fn request_to(&self, peer: &Peer, step: Step, nid: Nid) -> Sent {

@@ -294,7 +294,11 @@ discover:
     fn a_discovery_that_failed_says_which_step_at_which_nid() {
         use DiscoveryStep::{Ping, Push};
         let table = [
-            (Ping, Errno::HostUnreachable, "the ping to 10.99.1.12@tcp failed: No route to host; neither"),
+            (
+                Ping,
+                Errno::HostUnreachable,
+                "the ping to 10.99.1.12@tcp failed: No route to host; nothing answers",
+            ),
             (Push, Errno::TimedOut, "the push to 10.99.1.12@tcp failed: Connection timed out; is the node"),
             (Ping, Errno::NetworkDown, "the ping to 10.99.1.12@tcp failed: Network is down\""),
             (Push, Errno::Io, "the push to 10.99.1.12@tcp failed: Input/output error\""),
