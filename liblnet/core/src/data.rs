@@ -97,9 +97,10 @@ impl Core {
                 },
             };
         };
-        match self.address(request, destination) {
-            Ok(message) => self.launch(message),
-            Err((errno, request)) => self.refuse(request, errno),
+        let reserved = target.portal == RESERVED_PORTAL;
+        match self.choose_for(request.source, destination.as_ref(), reserved, Some(&request.md)) {
+            Ok(chosen) => self.launch(self.address(request, chosen)),
+            Err(errno) => self.refuse(request, errno),
         }
     }
 
@@ -120,22 +121,9 @@ impl Core {
         }
     }
 
-    /// The message, addressed; or why it cannot be sent.
-    fn address(
-        &self,
-        request: Request,
-        destination: Option<Arc<PeerNi>>,
-    ) -> Result<Box<Message>, (Errno, Request)> {
-        let Request { source, target, outgoing, .. } = request;
-        let chosen = match self.choose_for(
-            source,
-            destination.as_ref(),
-            target.portal == RESERVED_PORTAL,
-            Some(&request.md),
-        ) {
-            Ok(chosen) => chosen,
-            Err(errno) => return Err((errno, request)),
-        };
+    /// The message that a request becomes.
+    fn address(&self, request: Request, chosen: Chosen) -> Box<Message> {
+        let Request { target, outgoing, .. } = request;
         chosen.used();
         let destination = chosen.destination();
         let header = Header {
@@ -153,7 +141,7 @@ impl Core {
         message.event = Some(request.event);
         message.ni = Some(chosen.ni);
         message.peer_ni = chosen.peer_ni;
-        Ok(message)
+        message
     }
 }
 

@@ -161,10 +161,10 @@ impl World {
     }
 
     fn discovery(&mut self, core: &Core) -> Option<Time> {
-        let Some(slowest) = &mut self.slowest_discovery else { return core.run_discovery() };
-        let before = std::time::Instant::now();
+        let Some((clock, slowest)) = &mut self.slowest_discovery else { return core.run_discovery() };
+        let before = clock();
         let wake = core.run_discovery();
-        *slowest = before.elapsed().max(*slowest);
+        *slowest = clock().saturating_sub(before).max(*slowest);
         wake
     }
 

@@ -106,15 +106,12 @@ impl Core {
         if here.discovers() && only_compare && !said.is_empty() {
             self.compare(&peer, says_multi_rail, &said);
         } else if !disabled && let Some(first) = said.first() {
-            let heir = self.heir(&peer, *first);
-            // It has heard later news by its other NID, or the peer has begun a new life: the next answer will tell.
-            let doubted = peer.record.with(|inner| inner.progress.doubted);
-            let knows_better =
-                |heir: &Arc<Peer>| heir.record.with(|inner| inner.progress.knows_better(info.sequence));
-            if doubted != Some(info.sequence) && heir.as_ref().is_some_and(knows_better) {
+            // The next answer will tell whether it was overtaken, or the peer has begun a new life.
+            if self.is_overtaken(&peer, &said, info.sequence) {
                 self.tell(&peer.record, Input::Doubted(info.sequence));
                 return;
             }
+            let heir = self.heir(&peer, *first);
             self.follow(&peer, &said, heir.as_ref(), &info);
             // It was another that answered, by a NID that this one has lost: it has not been heard itself.
             if heir.is_some() && self.peer_of(&peer.record).is_some() {
@@ -123,6 +120,20 @@ impl Core {
             }
         }
         self.tell(&peer.record, Input::Merged);
+    }
+
+    /// Whether one that has some of these NIDs has told later news of itself, as far as can be known: it may be the same
+    /// node, heard by another NID. Not if this was doubted before and has come again.
+    fn is_overtaken(&self, peer: &Peer, said: &[Nid], sequence: u32) -> bool {
+        let knows_better = |nid: &Nid| {
+            let known = self.peers.get(*nid).map(|peer_ni| peer_ni.peer());
+            known.is_some_and(|known| {
+                !Arc::ptr_eq(&known.record, &peer.record)
+                    && !known.is_configured()
+                    && known.record.with(|inner| inner.progress.knows_better(sequence))
+            })
+        };
+        peer.record.with(|inner| inner.progress.doubted) != Some(sequence) && said.iter().any(knows_better)
     }
 
     /// The peer that the one who says that `first` is its primary NID is already known as, if that is another one: by
@@ -211,7 +222,11 @@ impl Core {
 
     /// Changes nothing: what differs is reported, once as long as it stays so.
     fn compare(&self, peer: &Peer, says_multi_rail: bool, said: &[Nid]) {
-        let is_anothers = |nid: Nid| self.peers.get(nid).is_some();
+        // One of a single NID that nobody made may well be the same node: it has sent by that interface.
+        let is_anothers = |nid: Nid| {
+            let known = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
+            known.is_some_and(|known| known.is_configured() || known.nids.len() > 1)
+        };
         let is_new = peer.record.with(|inner| {
             let found = differences(&peer.nids, &inner.progress, says_multi_rail, said, is_anothers);
             let is_new = inner.differences != found;

@@ -45,6 +45,8 @@ pub(crate) struct Progress {
     pub(crate) doubted: Option<u32>,
     /// Whether it has told something since the last ping left: the answer may be older than that.
     pub(crate) told_since_ping: bool,
+    /// Requests in a row that failed: of several NIDs the next is tried.
+    pub(crate) tries: u8,
     /// Answers in a row that were of no use.
     pub(crate) strikes: u8,
 }

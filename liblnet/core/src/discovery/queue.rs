@@ -85,7 +85,9 @@ impl Queue {
 
     /// Takes out the requests of a peer that is gone.
     pub(crate) fn ended_of(&mut self, record: &Arc<Record>) -> Vec<Sent> {
-        self.sent.extract_if(.., |_, sent| Arc::ptr_eq(&sent.record, record)).map(|(_, sent)| sent).collect()
+        let its = self.sent.iter().filter(|(_, sent)| Arc::ptr_eq(&sent.record, record));
+        let ids: Vec<usize> = its.map(|(id, _)| *id).collect();
+        ids.into_iter().filter_map(|id| self.sent.remove(&id)).collect()
     }
 
     /// Takes out the oldest request if it is older than `timeout`.

@@ -30,7 +30,7 @@ impl Core {
             peer.record.with(|inner| (inner.progress.room_to_ask_for(), inner.progress.spoke.take()));
         let room = room(room_len as usize);
         // It may have spoken from a NID that is not known to be its own.
-        let (source, nid) = self.way_back(peer, spoke);
+        let (source, nid) = self.way(peer, spoke);
         let request = Sent { room: Some(Arc::clone(&room)), ..self.request_to(peer, Step::Ping, nid) };
         self.send_own(request, &room, Arc::new(Arc::clone(&room)), |md, target| self.get(source, md, target));
     }
@@ -40,17 +40,29 @@ impl Core {
         let block = self.discovery.block();
         let between = peer.record.with(|inner| inner.progress.between.take());
         let between = between.filter(|(_, its)| peer.nids.contains(its));
-        let (source, nid) = self.way_back(peer, between);
+        let (source, nid) = self.way(peer, between);
         let request = Sent { sequence: block.sequence, ..self.request_to(peer, Step::Push, nid) };
         self.send_own(request, &block.bytes, Arc::new(Arc::clone(&block)), |md, target| {
             self.put(source, md, true, target, 0)
         });
     }
 
-    /// By which interface to send, if not by whichever, and to which NID: between those two, if the interface is still there.
-    fn way_back(&self, peer: &Peer, between: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
-        let between = between.filter(|(own, _)| self.with_nets(|nets| nets.ni(*own).is_some()));
-        between.map_or((None, peer.primary), |(own, its)| (Some(own), its))
+    /// By which interface to send, if not by whichever, and to which NID: between those two, if the interface is still
+    /// there; after a failure over one pair of a multi-rail peer's after the other, since nobody else may notice that
+    /// one of them is dead.
+    fn way(&self, peer: &Peer, between: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
+        let tries = usize::from(peer.record.with(|inner| inner.progress.tries));
+        self.with_nets(|nets| {
+            let between = between.filter(|(own, _)| nets.ni(*own).is_some());
+            let pairs = peer.nids.iter().filter_map(|its| Some((nets.net(its.net())?, *its)));
+            let pairs = pairs.flat_map(|(net, its)| net.nis().iter().map(move |ni| (ni.nid(), its)));
+            let next = || {
+                let pairs: Vec<_> = pairs.collect();
+                pairs.get(tries.checked_rem(pairs.len())?).copied()
+            };
+            let after_failures = || (tries > 0 && peer.is_multi_rail()).then(next).flatten();
+            between.or_else(after_failures).map_or((None, peer.primary), |(own, its)| (Some(own), its))
+        })
     }
 
     fn request_to(&self, peer: &Peer, step: Step, nid: Nid) -> Sent {

@@ -12,6 +12,9 @@ use lnet_wire::{Errno, Nid};
 /// Answers in a row that may be of no use before the peer is taken for one that cannot be discovered (T18).
 pub(crate) const MOST_STRIKES: u8 = 3;
 
+/// Requests to a peer of several NIDs that may fail one after the other before it is given up (the retries of a message).
+const MOST_TRIES: u8 = 3;
+
 /// What happens to a peer.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
@@ -124,7 +127,7 @@ pub(crate) const TABLE: [Row; 10] = [
         },
     },
     Row {
-        when: "PING_FAILED by a useless answer or one that did not fit",
+        when: "PING_FAILED by a useless answer, one that did not fit, or at one of several NIDs",
         then: "FORCE_PING; look again",
         applies: |peer, _| peer.has(Flag::PING_FAILED),
         act: |peer| {
@@ -193,6 +196,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         }
         Input::Reply { heard, between } => {
             peer.between = Some(between);
+            peer.tries = 0;
             peer.clear(Flag::PING_SENT);
             reply(peer, *heard, here);
             queue_unless_up_to_date(peer, here)
@@ -205,7 +209,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         Input::PingFailed(errno) => {
             peer.clear(Flag::PING_SENT);
             peer.set(Flag::PING_FAILED);
-            peer.failed = Some((Step::Ping, errno));
+            peer.failed = (!may_try_another(peer, errno)).then_some((Step::Ping, errno));
             queue(peer)
         }
         Input::Pushed { heard, between } => {
@@ -219,13 +223,16 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         }
         Input::PushAcked(sequence) => {
             peer.clear(Flag::PUSH_SENT);
+            peer.tries = 0;
             peer.node_sequence = sequence;
             queue_unless_up_to_date(peer, here)
         }
         Input::PushFailed(errno) => {
             peer.clear(Flag::PUSH_SENT);
-            peer.set(Flag::PUSH_FAILED);
-            peer.failed = Some((Step::Push, errno));
+            if !may_try_another(peer, errno) {
+                peer.set(Flag::PUSH_FAILED);
+                peer.failed = Some((Step::Push, errno));
+            }
             queue(peer)
         }
         Input::Merged => {
@@ -361,6 +368,13 @@ fn learn_multi_rail(peer: &mut Progress, says: bool, here: &Here) {
         }
         _ => {}
     }
+}
+
+/// Whether a request that failed is sent once more at once, to another of the peer's NIDs. One that was not answered in
+/// time has taken long enough.
+fn may_try_another(peer: &mut Progress, errno: Errno) -> bool {
+    peer.tries = peer.tries.wrapping_add(1);
+    peer.has(Flag::MULTI_RAIL) && errno != Errno::TimedOut && !peer.tries.is_multiple_of(MOST_TRIES)
 }
 
 fn note_room(peer: &mut Progress, heard: &ReceivedPingInfo, here: &Here) {

@@ -118,6 +118,27 @@ fn a_peer_that_is_given_up_is_tried_again_when_it_is_wanted_again() {
     assert_eq!(step(&mut peer, Input::Look, &HERE), Action::Ping);
 }
 
+#[test]
+fn of_a_peer_of_several_nids_others_are_tried_before_it_is_given_up() {
+    let table = [
+        (Flag::MULTI_RAIL, Errno::ConnectionRefused, 3),
+        (Flag::MULTI_RAIL, Errno::TimedOut, 1),
+        (Flag::default(), Errno::ConnectionRefused, 1),
+    ];
+    for (flags, errno, most) in table {
+        let mut peer = peer(flags);
+        step(&mut peer, Input::Wanted, &HERE);
+        let mut pings = 0;
+        while looks(peer.clone(), &HERE).last() == Some(&Action::Ping) {
+            pings += 1;
+            peer.set(Flag::PING_SENT);
+            step(&mut peer, Input::PingFailed(errno), &HERE);
+        }
+        assert_eq!(pings, most, "{flags:?} {errno:?}");
+        assert_eq!(looks(peer, &HERE), [Action::GiveUp(Step::Ping, errno)]);
+    }
+}
+
 /// The rows of 5.5 for answers to pings.
 #[test]
 fn an_answer_to_a_ping_says_what_the_peer_is() {

@@ -55,7 +55,7 @@ fn add_with(world: &mut World, rails: u32, mode: DiscoveryMode) -> NodeId {
     world.add_node(spec)
 }
 
-/// Does `node` ask, and is its request answered when everything has arrived?
+/// Has `node` ask whoever has the NID `to`.
 fn ask(node: NodeId, to: Nid) -> impl Fn(&mut World) + Copy {
     move |world| {
         world.ask(node, to, Ask::PutWithAck);
@@ -78,7 +78,7 @@ fn all_succeeded(world: &mut World) {
     world.expect(failed.is_none(), || format!("operation {failed:?} did not succeed"));
 }
 
-/// Runs a scenario in as many orders as there are, or `most` and as many again by chance; at least `least`.
+/// Runs a scenario in as many orders as there are, or in `most` of them and as many again by chance.
 fn in_all_orders(
     name: &str,
     most: usize,

@@ -38,6 +38,32 @@ fn an_old_push_alone_changes_nothing_for_good() {
     finish(world);
 }
 
+/// T9, T13: the late one comes from the NID by which the peer was known, and which it has no more.
+#[test]
+fn an_old_push_from_a_nid_that_is_gone_does_not_bring_it_back() {
+    in_all_orders(
+        "T9, from a NID that is gone",
+        800,
+        |world| {
+            add(world, 1);
+            add(world, 2);
+            let met = talk(world, A, b(1));
+            world.expect(met, || "they do not meet".to_owned());
+            let now = world.core(B).map_or(0, |core| core.node_sequence());
+            vec![
+                Actor::anywhere()
+                    .then(move |world| world.forge_push(b(1), a(1), now, &[b(1), b(2)]))
+                    .then(|world| world.remove_ni(B, b(1))),
+            ]
+        },
+        |world| {
+            let reached = talk(world, B, a(1));
+            world.expect(reached, || "B does not reach A".to_owned());
+            world.check_agreement(A, B);
+        },
+    );
+}
+
 /// T9: the answer to a ping is overtaken by a push, on another connection or from another interface.
 #[test]
 fn an_answer_that_comes_after_a_later_push_does_not_bring_back_what_was_before() {

@@ -1,0 +1,98 @@
+//! From the network to a node, at once or when it has a buffer.
+
+use super::*;
+
+impl Network {
+    /// The connections whose next message may arrive now, in an order that does not depend on how it came to be.
+    pub(crate) fn ready(&self) -> Vec<LinkKey> {
+        let ready = |link: &Link| !link.queue.is_empty() && link.stopped_by.is_none();
+        self.links.iter().filter(|(_, link)| ready(link)).map(|(key, _)| *key).collect()
+    }
+
+    /// Whether this plan for an arrival still holds.
+    pub(crate) fn is_armed(&self, key: LinkKey, token: u64) -> bool {
+        self.links.get(&key).is_some_and(|link| link.armed == token && link.stopped_by.is_none())
+    }
+
+    /// The next message of a connection, if it gets through.
+    pub(crate) fn take_arrival(&mut self, key: LinkKey) -> Option<Arrival> {
+        let link = self.links.get_mut(&key)?;
+        let parcel = link.queue.pop_front()?;
+        let room_for = link.queue.get(WINDOW - 1).map(|parcel| parcel.number);
+        if link.queue.is_empty() {
+            self.links.remove(&key);
+        } else {
+            self.arm(key);
+        }
+        if let Some(number) = room_for {
+            self.plan_finish(number, Duration::ZERO);
+        }
+        let digest = || Digest::of(&parcel.header, parcel.payload.as_deref());
+        if self.faults.way(key.from.node, key.to.node) == Way::Blocked {
+            self.lose(key.to.node, digest(), "nobody hears it");
+            return None;
+        }
+        if !down_rev::understands(&parcel.header, self.faults.hidden_by(key.to.node)) {
+            self.lose(key.to.node, digest(), "the node is of an older version");
+            return None;
+        }
+        let from = self.interface(key.from)?.nid;
+        let (ni, upcalls) = self.interface(key.to)?.plugged.as_ref()?;
+        let (ni, upcalls) = (Arc::clone(ni), Arc::clone(upcalls));
+        if self.trace.is_kept() {
+            let digest = digest();
+            self.counts.arrived(key.from.node, key.to.node, digest.purpose);
+            self.note(key.to.node, What::Arrived(digest));
+        }
+        Some(Arrival { key, ni, upcalls, from, parcel })
+    }
+
+    pub(super) fn arm(&mut self, key: LinkKey) {
+        if self.config.order == Order::Chosen {
+            return;
+        }
+        let Some(link) = self.links.get_mut(&key) else { return };
+        let Some(first) = link.queue.front() else { return };
+        let at = first.arrives.max(self.clock.now());
+        link.armed = self.agenda.plan(at, |token| Due::Arrival(key, token));
+    }
+
+    /// A number for a message that has to wait.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// Stops a connection at a message that has to wait.
+    pub(crate) fn hold(&mut self, number: u64, arrival: Arrival) {
+        let Arrival { key, upcalls, parcel, .. } = arrival;
+        let digest = Digest::of(&parcel.header, parcel.payload.as_deref());
+        self.note_of(key.to.node, || What::Held(digest));
+        self.counts.holds += 1;
+        self.links.entry(key).or_default().stopped_by = Some(number);
+        self.waiting.insert(number, Waiting { key, upcalls, parcel, broken: false });
+    }
+
+    /// The message that waited, whose connection goes on now.
+    pub(crate) fn take_resumed(&mut self) -> Option<(Waiting, Verdict)> {
+        let at = self.resumed.iter().position(|(number, _)| self.waiting.contains_key(number))?;
+        let (number, verdict) = self.resumed.remove(at)?;
+        let waiting = self.waiting.remove(&number)?;
+        if let Some(link) = self.links.get_mut(&waiting.key)
+            && link.stopped_by == Some(number)
+        {
+            link.stopped_by = None;
+            if link.queue.is_empty() {
+                self.links.remove(&waiting.key);
+            } else {
+                self.arm(waiting.key);
+            }
+        }
+        Some((waiting, verdict))
+    }
+
+    /// Messages that wait for a buffer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+}

@@ -1,0 +1,49 @@
+//! What is lost, and who is told.
+
+use super::*;
+
+impl Network {
+    /// Ends the connections between two nodes; what is under way on them is lost.
+    pub(crate) fn break_between(&mut self, a: NodeId, b: NodeId) {
+        let between =
+            |key: &&LinkKey| (key.from.node, key.to.node) == (a, b) || (key.from.node, key.to.node) == (b, a);
+        let keys: Vec<LinkKey> = self.links.keys().filter(between).copied().collect();
+        keys.into_iter().for_each(|key| self.break_link(key, "its connection broke"));
+        self.counts.breaks += 1;
+    }
+
+    /// Ends one direction of a connection.
+    pub(crate) fn break_link(&mut self, key: LinkKey, why: &'static str) {
+        let Some(link) = self.links.remove(&key) else { return };
+        if let Some(waiting) = link.stopped_by.and_then(|number| self.waiting.get_mut(&number)) {
+            waiting.broken = true;
+        }
+        for parcel in link.queue {
+            if let Some(unfinished) = self.unfinished.get_mut(&parcel.number) {
+                unfinished.result = Err(Errno::ConnectionReset);
+                self.plan_finish(parcel.number, Duration::ZERO);
+            }
+            let digest = Digest::of(&parcel.header, parcel.payload.as_deref());
+            self.lose(key.to.node, digest, why);
+        }
+    }
+
+    pub(super) fn lose(&mut self, node: NodeId, digest: Digest, why: &'static str) {
+        self.counts.lost += 1;
+        if matches!(digest.purpose, Purpose::Push) {
+            self.counts.lost_pushes += 1;
+        }
+        self.note_of(node, || What::Lost(digest, why));
+    }
+
+    pub(super) fn note_of(&mut self, node: NodeId, what: impl FnOnce() -> What) {
+        if self.trace.is_kept() {
+            self.note(node, what());
+        }
+    }
+
+    /// Whether nothing is under way but what stands still.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.unfinished.is_empty() && self.resumed.is_empty() && self.ready().is_empty()
+    }
+}

@@ -1,0 +1,118 @@
+//! From a node into the network.
+
+use super::*;
+
+impl Network {
+    pub(crate) fn send(&mut self, from: Place, message: Box<Message>) -> SendOutcome {
+        if self.faults.is_silent(from.node) {
+            return SendOutcome::Done(message, Err(Errno::Shutdown));
+        }
+        let header = *message.header();
+        let mut payload = (message.payload_len() > 0).then(|| payload_of(&message));
+        if let Some(payload) = &mut payload {
+            down_rev::send(&header, payload, self.faults.hidden_by(from.node));
+        }
+        let to = self.by_nid.get(&message.next_hop().nid).copied();
+        let digest = Digest::of(&header, payload.as_deref().filter(|_| self.trace.is_kept()));
+        self.counts.sent(from.node, to.map(|to| to.node), digest.purpose);
+        self.note_of(from.node, || What::Sent(digest));
+        match to.map(|to| (to, self.faults.way(from.node, to.node))) {
+            None => self.fail(from, message, digest, Errno::HostUnreachable),
+            Some((to, Way::Open)) => {
+                let lane = self.lane(from, to);
+                self.enqueue(LinkKey { from, to, lane }, message, payload, digest)
+            }
+            Some((_, Way::Blocked)) => self.send_into_the_dark(from, message, digest),
+        }
+    }
+
+    fn lane(&mut self, from: Place, to: Place) -> u8 {
+        let connections = self.config.connections.max(self.faults.connections(from.node, to.node));
+        if connections <= 1 {
+            return 0;
+        }
+        let turn = self.turns.entry((from, to)).or_default();
+        *turn = (*turn + 1) % connections;
+        *turn
+    }
+
+    fn enqueue(
+        &mut self,
+        key: LinkKey,
+        message: Box<Message>,
+        payload: Option<Box<[u8]>>,
+        digest: Digest,
+    ) -> SendOutcome {
+        if self.one_in(self.config.breaks_one_in) {
+            let back = LinkKey { from: key.to, to: key.from, lane: key.lane };
+            self.break_link(key, "its connection broke");
+            self.break_link(back, "its connection broke");
+            self.counts.breaks += 1;
+            return self.send_into_the_dark(key.from, message, digest);
+        }
+        let header = *message.header();
+        self.numbers += 1;
+        let number = self.numbers;
+        let (now, latency) = (self.now(), self.latency());
+        let link = self.links.entry(key).or_default();
+        let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
+        let taken = link.queue.len() < WINDOW;
+        link.queue.push_back(Parcel { header, payload, arrives, number });
+        if link.queue.len() == 1 && link.stopped_by.is_none() {
+            self.arm(key);
+        }
+        if taken && self.config.completion == Completion::AtOnce {
+            return SendOutcome::Done(message, Ok(()));
+        }
+        self.unfinished.insert(number, Unfinished { from: key.from, message, result: Ok(()) });
+        if taken {
+            self.plan_finish(number, latency);
+        }
+        SendOutcome::Pending
+    }
+
+    /// Nobody will hear of the message; its sender is told late, or that all is well, as TCP does.
+    fn send_into_the_dark(&mut self, from: Place, message: Box<Message>, digest: Digest) -> SendOutcome {
+        if self.config.order == Order::Timed && self.random.bool() {
+            return self.fail(from, message, digest, Errno::TimedOut);
+        }
+        self.lose(from.node, digest, "nobody hears it");
+        SendOutcome::Done(message, Ok(()))
+    }
+
+    fn fail(&mut self, from: Place, message: Box<Message>, digest: Digest, errno: Errno) -> SendOutcome {
+        self.counts.failed += 1;
+        self.note_of(from.node, || What::Failed(digest, errno));
+        self.numbers += 1;
+        self.unfinished.insert(self.numbers, Unfinished { from, message, result: Err(errno) });
+        let after = if errno == Errno::TimedOut { Duration::from_secs(16) } else { self.latency() };
+        self.plan_finish(self.numbers, after);
+        SendOutcome::Pending
+    }
+
+    pub(super) fn plan_finish(&mut self, number: u64, after: Duration) {
+        let after = if self.config.order == Order::Chosen { Duration::ZERO } else { after };
+        let at = self.now() + after;
+        self.agenda.plan(at, |_| Due::Finish(number));
+    }
+
+    pub(super) fn latency(&mut self) -> Duration {
+        let jitter = self.config.jitter.as_nanos() as u64;
+        if self.config.order == Order::Chosen || jitter == 0 {
+            return self.config.latency;
+        }
+        let latency = self.config.latency + Duration::from_nanos(self.random.u64(0..=jitter));
+        if self.one_in(self.config.slow_one_in) { latency * 1000 } else { latency }
+    }
+
+    fn one_in(&mut self, many: u32) -> bool {
+        many > 0 && self.random.u32(0..many) == 0
+    }
+
+    /// The sender of a message is to be told now, if it has not been.
+    pub(crate) fn take_finished(&mut self, number: u64) -> Option<Finished> {
+        let Unfinished { from, message, result } = self.unfinished.remove(&number)?;
+        let (_, upcalls) = self.interface(from)?.plugged.as_ref()?;
+        Some(Finished { upcalls: Arc::clone(upcalls), node: from.node, message, result })
+    }
+}
