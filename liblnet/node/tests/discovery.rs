@@ -179,7 +179,8 @@ fn a_discovery_begins_anew_when_what_was_known_of_the_peer_is_void() {
 
 #[test]
 fn who_discovers_a_nid_that_its_node_has_no_more_is_told_that_nothing_is_there() {
-    let (port, a, b) = (free_port(), ["127.0.77.1"], ["127.0.78.1", "127.0.78.2"]);
+    let (port, a, b) =
+        (free_port(), ["127.0.77.1", "127.0.77.2", "127.0.77.3"], ["127.0.78.1", "127.0.78.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
     let far_nids = nids(&b);
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids.clone(), true, vec![]));

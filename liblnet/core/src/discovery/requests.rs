@@ -54,11 +54,10 @@ impl Core {
         let tries = usize::from(peer.record.with(|inner| inner.progress.tries));
         self.with_nets(|nets| {
             let between = between.filter(|(own, _)| nets.ni(*own).is_some());
-            let pairs = peer.nids.iter().filter_map(|its| Some((nets.net(its.net())?, *its)));
-            let pairs = pairs.flat_map(|(net, its)| net.nis().iter().map(move |ni| (ni.nid(), its)));
             let next = || {
-                let pairs: Vec<_> = pairs.collect();
-                pairs.get(tries.checked_rem(pairs.len())?).copied()
+                let reachable = peer.nids.iter().filter_map(|its| Some((nets.net(its.net())?.nis(), *its)));
+                let (nis, its) = pair_of_try(tries, &reachable.collect::<Vec<_>>())?;
+                Some((nis.nid(), its))
             };
             let after_failures = || (tries > 0 && peer.is_multi_rail()).then(next).flatten();
             between.or_else(after_failures)
@@ -222,5 +221,33 @@ impl Core {
         if queue {
             self.discovery.push(Arc::clone(record), urgent);
         }
+    }
+}
+
+/// Which pair is tried after so many failures: each of the peer's NIDs first, since it may have lost any; each time by
+/// another own interface, which comes to the same rail where both number them alike; then each with the next one.
+fn pair_of_try<'a, T, N: Copy>(tries: usize, reachable: &[(&'a [T], N)]) -> Option<(&'a T, N)> {
+    let turn = tries.checked_rem(reachable.len())?;
+    let round = tries.checked_div(reachable.len())?;
+    let (own, its) = reachable.get(turn)?;
+    Some((own.get(turn.wrapping_add(round).checked_rem(own.len())?)?, *its))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_go_to_each_nid_of_the_peer_before_one_comes_again_and_in_the_end_by_each_interface() {
+        let own = ['a', 'b'];
+        let reachable = [(&own[..], 1), (&own[..], 2), (&own[..1], 3)];
+        let pairs = |tries: std::ops::Range<usize>| -> Vec<(char, i32)> {
+            tries.filter_map(|tries| pair_of_try(tries, &reachable)).map(|(own, its)| (*own, its)).collect()
+        };
+        assert_eq!(pairs(0..3), [('a', 1), ('b', 2), ('a', 3)]);
+        assert_eq!(pairs(3..6), [('b', 1), ('a', 2), ('a', 3)]);
+        assert_eq!(pairs(6..7), [('a', 1)]);
+        assert_eq!(pair_of_try::<char, i32>(1, &[]), None);
+        assert_eq!(pair_of_try::<char, i32>(1, &[(&[], 1)]), None);
     }
 }
