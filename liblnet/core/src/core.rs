@@ -234,6 +234,11 @@ impl Core {
             .map(|nid| ProcessId { nid, pid: self.config.pid })
     }
 
+    /// Whether one of this node's interfaces has this NID.
+    pub(crate) fn is_own(&self, nid: Nid) -> bool {
+        self.with_nets(|nets| nets.ni(nid).is_some())
+    }
+
     /// How far a NID is: `LNetDist`.
     pub fn dist(&self, nid: Nid) -> Result<Distance, Errno> {
         self.with_nets(|nets| nets.distance(nid))

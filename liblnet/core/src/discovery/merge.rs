@@ -23,6 +23,8 @@ pub(crate) enum Owner {
     LockedAlone,
     /// This node itself.
     Myself,
+    /// Not this node, which the peer is.
+    NotMyself,
 }
 
 /// What is to become of a peer.
@@ -141,8 +143,9 @@ impl Core {
     fn heir(&self, peer: &Peer, first: Nid) -> Option<Arc<Peer>> {
         let known = self.peers.get(first)?.peer();
         let is_other = !Arc::ptr_eq(&known.record, &peer.record);
-        let may_grow =
-            !known.is_configured() && (known.primary == first || known.state().contains(Flag::LOCK_PRIMARY));
+        let may_grow = !known.is_configured()
+            && (known.primary == first || known.state().contains(Flag::LOCK_PRIMARY))
+            && self.is_own(known.primary) == self.is_own(peer.primary);
         (is_other && may_grow && !peer.state().contains(Flag::LOCK_PRIMARY)).then_some(known)
     }
 
@@ -181,9 +184,10 @@ impl Core {
 
     /// Who has `nid`, which `grows` is to get from what `peer` said.
     fn owner(&self, nid: Nid, grows: &Peer, peer: &Peer) -> Owner {
-        let is_mine = |nid: Nid| self.with_nets(|nets| nets.ni(nid).is_some());
-        if is_mine(nid) && !is_mine(grows.primary) {
-            return Owner::Myself;
+        match (self.is_own(nid), self.is_own(grows.primary)) {
+            (true, false) => return Owner::Myself,
+            (false, true) => return Owner::NotMyself,
+            _ => {}
         }
         let Some(known) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else { return Owner::Free };
         let locked = known.state().contains(Flag::LOCK_PRIMARY) && known.primary == nid;
@@ -255,6 +259,7 @@ impl Owner {
             Self::Configured => "which an operator gave to another peer",
             Self::Locked => "which is the locked primary NID of another peer",
             Self::Myself => "which is this node's own",
+            Self::NotMyself => "which is not this node's, and speaks as this node",
         }
     }
 }

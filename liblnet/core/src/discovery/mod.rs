@@ -19,6 +19,7 @@ use crate::settings::Settings;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::PeerState;
 use arc_swap::ArcSwap;
+use gate::Waiting;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
 use progress::Here;
@@ -111,6 +112,8 @@ pub(crate) struct Discovery {
     pub(crate) queue: Mutex<Queue>,
     queue_filled: Condvar,
     pub(crate) push_target: Mutex<PushTarget>,
+    /// Where requests wait. Taken before the lock of a record, and not on the way of a message to a known peer.
+    waiting: Mutex<Waiting>,
     /// Held by the thread that is in [`Core::run_discovery`].
     pub(crate) running: Mutex<()>,
     /// Counts discoveries that have ended.

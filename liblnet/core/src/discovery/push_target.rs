@@ -93,11 +93,12 @@ impl Core {
     }
 
     /// Who pushes is who it says it is, if what it says has the NID that it pushes from: that may still be known as
-    /// another's, whose configurations are counted otherwise (T14).
+    /// another's, whose configurations are counted otherwise (T14). Nobody else is this node.
     fn peer_who_says(&self, said: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
         let first =
             said.entries.first().filter(|_| said.entries.iter().any(|entry| entry.nid == source))?.nid;
-        Some(self.peers.get(first)?.peer()).filter(|peer| peer.primary == first)
+        Some(self.peers.get(first)?.peer())
+            .filter(|peer| peer.primary == first && self.is_own(first) == self.is_own(source))
     }
 
     /// Whether what `sender` hands over may be from `nid`: only routers hand over what others say.

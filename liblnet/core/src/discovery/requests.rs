@@ -144,7 +144,8 @@ impl Core {
                 // The NID that it went to may have become another's, which knows it now instead.
                 let who = event.source.nid.and_then(|nid| self.peers.get(nid)).map(|peer_ni| peer_ni.peer());
                 let is_its = who.is_some_and(|who| Arc::ptr_eq(&who.record, &sent.record));
-                self.tell(&sent.record, Input::PushAcked(if is_its { sent.sequence } else { 0 }));
+                let acked = if is_its { Input::PushAcked(sent.sequence) } else { Input::AckedByAnother };
+                self.tell(&sent.record, acked);
             }
             (EventKind::Reply, Ok(())) => {
                 let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };

@@ -2,7 +2,7 @@
 
 use super::record::{Inner, Record};
 use super::step::{Action, Input, step};
-use super::{Discovery, Failure, Step};
+use super::{Failure, Step};
 use crate::core::Core;
 use crate::event::in_handler;
 use crate::sync::lock;
@@ -71,7 +71,7 @@ impl Core {
             for md in ended.into_iter().filter_map(|sent| sent.md) {
                 let _ = self.md_unlink(md);
             }
-            for request in Discovery::unpark(&record) {
+            for request in self.discovery.unpark(&record) {
                 self.send_request(request);
             }
             self.discovery.tell_finished();
@@ -126,10 +126,8 @@ impl Core {
 
     /// What waited for a peer is sent, or fails (DI-20).
     fn finish_discovery(&self, record: &Arc<Record>, failed: Option<(Step, Errno)>) {
-        let parked = record.with(|inner| {
-            inner.failure = failed.and_then(|(step, errno)| failure(inner, step, errno));
-            std::mem::take(&mut inner.parked)
-        });
+        record.with(|inner| inner.failure = failed.and_then(|(step, errno)| failure(inner, step, errno)));
+        let parked = self.discovery.unpark(record);
         if let Some(failure) = record.with(|inner| inner.failure) {
             log::warn!("{failure}{}", if parked.is_empty() { "" } else { "; what waited for it fails" });
         }
@@ -146,7 +144,7 @@ impl Core {
     pub(crate) fn end_discovery(&self) {
         let records = self.peers().into_iter().map(|peer| Arc::clone(&peer.record));
         for record in records.chain(self.peers.take_buried()) {
-            for request in Discovery::unpark(&record) {
+            for request in self.discovery.unpark(&record) {
                 self.refuse(request, Errno::Shutdown);
             }
         }
