@@ -1,5 +1,6 @@
 //! Following what a peer says of itself (5.6).
 
+use super::complaints::Reason;
 use super::progress::Progress;
 use super::step::{Input, is_older};
 use super::{Difference, DiscoveryMode};
@@ -8,6 +9,7 @@ use crate::sync::lock;
 use crate::topology::{Peer, PeerState as Flag, Preferred};
 use lnet_wire::Nid;
 use lnet_wire::ping_info::{Features, NiStatus, PingInfo};
+use log::Level;
 use std::sync::Arc;
 
 /// What is known of who has a NID that a peer claims.
@@ -160,7 +162,9 @@ impl Core {
         let keeps_primary = grows.state().contains(Flag::LOCK_PRIMARY);
         let plan = plan(&grows.nids, keeps_primary, said, |nid| self.owner(nid, grows, peer));
         for (nid, owner) in &plan.refused {
-            log::error!("{} says that it has {nid}, {}: it does not get it", grows.primary, owner.words());
+            let words = owner.words();
+            let line = format_args!("{} says that it has {nid}, {words}: it does not get it", grows.primary);
+            self.complain(Reason::Refused, Level::Error, line);
         }
         let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
         grows.record.with(|inner| {
@@ -238,7 +242,8 @@ impl Core {
             is_new.then_some(found)
         });
         for difference in is_new.unwrap_or_default() {
-            log::warn!("{}: {difference}; nothing is changed", peer.primary);
+            let line = format_args!("{}: {difference}; nothing is changed", peer.primary);
+            self.complain(Reason::Differs, Level::Warn, line);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Who a peer is: finding out which NIDs a node has, and telling it which this one has (behaviour sheet 5).
 
+mod complaints;
 mod consumers;
 mod gate;
 mod merge;
@@ -19,6 +20,7 @@ use crate::settings::Settings;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::PeerState;
 use arc_swap::ArcSwap;
+use complaints::Complaints;
 use gate::Waiting;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
@@ -116,6 +118,7 @@ pub(crate) struct Discovery {
     waiting: Mutex<Waiting>,
     /// Held by the thread that is in [`Core::run_discovery`].
     pub(crate) running: Mutex<()>,
+    complaints: Complaints,
     /// Counts discoveries that have ended.
     finished: Mutex<u64>,
     one_finished: Condvar,

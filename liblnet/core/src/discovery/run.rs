@@ -1,5 +1,6 @@
 //! The discovery thread's work: one peer after the other.
 
+use super::complaints::Reason;
 use super::record::{Inner, Record};
 use super::step::{Action, Input, step};
 use super::{Failure, Step};
@@ -9,6 +10,7 @@ use crate::sync::lock;
 use crate::time::Time;
 use crate::topology::Peer;
 use lnet_wire::Errno;
+use log::Level;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -116,7 +118,8 @@ impl Core {
     }
 
     fn forget_discovered(&self, peer: &Arc<Peer>) {
-        log::info!("{} does not discover any more: it is found anew when it is needed", peer.primary);
+        let line = format_args!("{} does not discover any more: it is found anew when needed", peer.primary);
+        self.complain(Reason::Forgotten, Level::Info, line);
         let _configuration = lock(&self.configuration);
         // It may have changed before the lock was there.
         if let Some(peer) = self.peer_of(&peer.record) {
@@ -129,7 +132,8 @@ impl Core {
         record.with(|inner| inner.failure = failed.and_then(|(step, errno)| failure(inner, step, errno)));
         let parked = self.discovery.unpark(record);
         if let Some(failure) = record.with(|inner| inner.failure) {
-            log::warn!("{failure}{}", if parked.is_empty() { "" } else { "; what waited for it fails" });
+            let and = if parked.is_empty() { "" } else { "; what waited for it fails" };
+            self.complain(Reason::Failed, Level::Warn, format_args!("{failure}{and}"));
         }
         self.discovery.tell_finished();
         for request in parked {
