@@ -19,6 +19,9 @@ fn nid(net: u16, address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, net), address)
 }
 
+#[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
+type Kept = Mutex<Option<Vec<Box<Message>>>>;
+
 /// Sends everything at once, but pings: one fails, one is answered with nothing, one is kept.
 #[derive(Clone, Default)]
 struct Fickle {
@@ -29,7 +32,7 @@ struct FickleNi {
     pings: Arc<AtomicUsize>,
     ni: Arc<Ni>,
     upcalls: Arc<dyn Upcalls>,
-    kept: Mutex<Option<Vec<Box<Message>>>>,
+    kept: Kept,
 }
 
 struct NeverHeld;

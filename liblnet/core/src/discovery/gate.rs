@@ -78,6 +78,11 @@ impl Discovery {
         record.with(|inner| std::mem::take(&mut inner.parked))
     }
 
+    /// Those for which something waits, whether their peers are still there or not.
+    pub(crate) fn waited_for(&self) -> Vec<Arc<Record>> {
+        lock(&self.waiting).values().cloned().collect()
+    }
+
     /// Takes what waits with this MD, for whichever peer.
     fn unpark_md(&self, md: &Md) -> Vec<Request> {
         let mut taken = Vec::new();

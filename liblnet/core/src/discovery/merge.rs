@@ -2,6 +2,7 @@
 
 use super::complaints::Reason;
 use super::progress::Progress;
+use super::record::Inner;
 use super::step::{Input, is_older};
 use super::{Difference, DiscoveryMode};
 use crate::core::Core;
@@ -167,10 +168,14 @@ impl Core {
             self.complain(Reason::Refused, Level::Error, line);
         }
         let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
-        grows.record.with(|inner| {
-            inner.progress.set(mark);
-            // It may be another node than the one that was told what this one has.
-            inner.progress.node_sequence = if renamed { 0 } else { inner.progress.node_sequence };
+        grows.record.with(|Inner { progress, .. }| {
+            progress.set(mark);
+            // It may be another node than the one that was told what this one has, or another that has got a NID of
+            // its may have confirmed that.
+            if renamed || progress.confirmed_by.is_some_and(|nid| !plan.nids.contains(&nid)) {
+                progress.node_sequence = 0;
+                progress.confirmed_by = None;
+            }
         });
         let grown = if plan.nids == grows.nids {
             Arc::clone(grows)

@@ -144,9 +144,9 @@ impl Core {
             (EventKind::Ack, Ok(())) => {
                 let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
                 // The NID that it went to may have become another's, which knows it now instead.
-                let who = event.source.nid.and_then(|nid| self.peers.get(nid)).map(|peer_ni| peer_ni.peer());
-                let is_its = who.is_some_and(|who| Arc::ptr_eq(&who.record, &sent.record));
-                let acked = if is_its { Input::PushAcked(sent.sequence) } else { Input::AckedByAnother };
+                let who = event.source.nid.and_then(|nid| self.peers.get(nid));
+                let by = who.filter(|who| Arc::ptr_eq(&who.peer_now().record, &sent.record));
+                let acked = by.map_or(Input::AckedByAnother, |by| Input::PushAcked(sent.sequence, by.nid()));
                 self.tell(&sent.record, acked);
             }
             (EventKind::Reply, Ok(())) => {

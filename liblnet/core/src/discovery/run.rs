@@ -146,8 +146,7 @@ impl Core {
 
     /// Ends what waits for discoveries: the node is ending (DI-23).
     pub(crate) fn end_discovery(&self) {
-        let records = self.peers().into_iter().map(|peer| Arc::clone(&peer.record));
-        for record in records.chain(self.peers.take_buried()) {
+        for record in self.discovery.waited_for() {
             for request in self.discovery.unpark(&record) {
                 self.refuse(request, Errno::Shutdown);
             }

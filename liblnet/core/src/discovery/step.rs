@@ -34,8 +34,8 @@ pub(crate) enum Input {
     Pushed { heard: Box<ReceivedPingInfo>, between: (Nid, Nid) },
     /// It told something else.
     BadPush { between: (Nid, Nid) },
-    /// It confirmed a push of this configuration of this node.
-    PushAcked(u32),
+    /// It confirmed a push of this configuration of this node, by this NID.
+    PushAcked(u32, Nid),
     /// Another confirmed a push to it.
     AckedByAnother,
     /// A push did not get there, or was not confirmed.
@@ -223,9 +223,10 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             ask_again(peer);
             queue(peer)
         }
-        Input::PushAcked(sequence) => {
+        Input::PushAcked(sequence, by) => {
             peer.clear(Flag::PUSH_SENT);
             peer.tries = 0;
+            peer.confirmed_by = Some(by);
             peer.node_sequence = sequence;
             queue_unless_up_to_date(peer, here)
         }

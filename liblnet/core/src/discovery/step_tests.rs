@@ -253,9 +253,9 @@ fn of_two_pushes_that_wait_the_later_stays() {
 #[test]
 fn a_confirmed_push_settles_what_it_told_and_no_more() {
     let mut peer = Progress { node_sequence: 0, ..peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING)) };
-    assert_eq!(step(&mut peer, Input::PushAcked(6), &HERE), Action::Queue);
+    assert_eq!(step(&mut peer, Input::PushAcked(6, nid(1)), &HERE), Action::Queue);
     assert_eq!(looks(peer.clone(), &HERE), [Action::Push]);
-    assert_eq!(step(&mut peer, Input::PushAcked(7), &HERE), Action::Queue);
+    assert_eq!(step(&mut peer, Input::PushAcked(7, nid(1)), &HERE), Action::Queue);
     assert_eq!(looks(peer, &HERE), [Action::Finish]);
 }
 
