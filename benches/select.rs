@@ -123,6 +123,10 @@ fn many_peers(c: &mut Criterion) {
                 core.choose(None, black_box(nid(0x0b00_0001 + which * 4))).unwrap()
             });
         });
+        // What is left of the difference when the memory has been read before: look-ups take the same steps.
+        group.bench_function(BenchmarkId::new("the same one each time", peers), |b| {
+            b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap());
+        });
         core.shutdown();
     }
     group.finish();

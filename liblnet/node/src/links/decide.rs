@@ -50,7 +50,7 @@ pub(super) fn fault_of<'a>(
 fn fault_of_link(entry: &Entry) -> Option<Fault<'_>> {
     match entry {
         Entry { up: false, name, .. } => Some(Fault::Down(name)),
-        Entry { running: false, name, .. } => Some(Fault::NoCarrier(name)),
+        Entry { carrier: false, name, .. } => Some(Fault::NoCarrier(name)),
         _ => None,
     }
 }
@@ -76,7 +76,7 @@ mod tests {
         Entry {
             name: name.to_owned(),
             up: state != "down",
-            running: state == "works",
+            carrier: state == "works",
             address: address.map(|address| address.parse().unwrap()),
             whole_net: (name == "lo").then_some(Ipv4Addr::new(255, 0, 0, 0)),
         }

@@ -1,6 +1,8 @@
 //! What the machine has: links and addresses.
 
-use getifaddrs::{Address, InterfaceFlags, getifaddrs};
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
+use nix::sys::socket::SockaddrStorage;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
@@ -11,8 +13,8 @@ pub(super) struct Entry {
     pub(super) name: String,
     /// Whether the link is set up.
     pub(super) up: bool,
-    /// Whether it works: the carrier is there.
-    pub(super) running: bool,
+    /// Whether something is at its other end that lets it talk.
+    pub(super) carrier: bool,
     /// The address, if this entry is one.
     pub(super) address: Option<IpAddr>,
     /// Only of an IPv4 address of the loopback: the mask of the net of which every address is the machine's.
@@ -32,21 +34,63 @@ impl Entry {
 
 /// All that there is now, in the network namespace of the calling thread.
 pub(super) fn entries() -> io::Result<Vec<Entry>> {
-    Ok(getifaddrs()?
-        .map(|it| Entry {
-            up: it.flags.contains(InterfaceFlags::UP),
-            running: it.flags.contains(InterfaceFlags::RUNNING),
-            address: it.address.ip_addr(),
-            whole_net: match &it.address {
-                Address::V4(v4) if it.flags.contains(InterfaceFlags::LOOPBACK) => v4.netmask,
-                _ => None,
-            },
-            name: it.name,
-        })
-        .collect())
+    let entry = |name, flags: InterfaceFlags, address: Option<IpAddr>, mask: Option<IpAddr>| Entry {
+        name,
+        up: flags.contains(InterfaceFlags::IFF_UP),
+        carrier: has_carrier(flags),
+        address,
+        whole_net: match mask {
+            Some(IpAddr::V4(mask)) if flags.contains(InterfaceFlags::IFF_LOOPBACK) => Some(mask),
+            _ => None,
+        },
+    };
+    let listed = getifaddrs()?;
+    Ok(listed.map(|it| entry(it.interface_name, it.flags, ip(it.address), ip(it.netmask))).collect())
+}
+
+/// IFF_RUNNING comes up to a second after the carrier, and IFF_LOWER_UP is not everywhere; when one has gone and
+/// news of it has come, both have. IFF_DORMANT is a port that has not let this machine in yet.
+fn has_carrier(flags: InterfaceFlags) -> bool {
+    flags.intersects(InterfaceFlags::IFF_LOWER_UP | InterfaceFlags::IFF_RUNNING)
+        && !flags.contains(InterfaceFlags::IFF_DORMANT)
+}
+
+fn ip(address: Option<SockaddrStorage>) -> Option<IpAddr> {
+    let address = address?;
+    let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+    v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
 }
 
 /// Whether an address belongs to this machine though no link has it, as routes of type `local` make it.
 pub(super) fn is_local(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_carrier_is_what_either_flag_says_unless_the_port_keeps_this_machine_out() {
+        for (flags, carrier) in [
+            (libc::IFF_UP, false),
+            (libc::IFF_UP | libc::IFF_RUNNING, true),
+            (libc::IFF_UP | libc::IFF_LOWER_UP, true),
+            (libc::IFF_UP | libc::IFF_RUNNING | libc::IFF_LOWER_UP, true),
+            (libc::IFF_UP | libc::IFF_LOWER_UP | libc::IFF_DORMANT, false),
+        ] {
+            assert_eq!(has_carrier(InterfaceFlags::from_bits_truncate(flags)), carrier, "{flags:#x}");
+        }
+    }
+
+    /// Where interfaces can be listed at all there is the loopback.
+    #[test]
+    fn links_are_listed_with_their_addresses() {
+        let all = entries().unwrap();
+        let lo = all.iter().find(|entry| entry.address == Some(Ipv4Addr::LOCALHOST.into())).unwrap();
+        assert_eq!((lo.up, lo.carrier, lo.whole_net), (true, true, Some(Ipv4Addr::new(255, 0, 0, 0))));
+        assert!(lo.has([127, 3, 2, 1].into()) && !lo.has([128, 0, 0, 1].into()));
+        assert!(all.iter().any(|entry| entry.name == lo.name && entry.address.is_none()));
+        assert!(is_local([127, 3, 2, 1].into()) && !is_local([192, 0, 2, 1].into()));
+    }
 }
