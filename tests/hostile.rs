@@ -430,6 +430,7 @@ fn what_a_node_has_no_use_for_is_dropped_and_the_connection_lives() {
     let get = Header { body: get, ..ack };
     let rows = [
         ("PUT that matches nothing", put()),
+        ("PUT to the portal of pushes that is none", patched(put(), at::PORTAL, &[0; 4])),
         ("PUT to a portal that is none", patched(put(), at::PORTAL, &[0xff; 4])),
         ("GET of everything", message(Version::V3, &get, Cookies::default(), &[])),
         ("ACK to nobody", message(Version::V3, &ack, Cookies::default(), &[])),

@@ -17,7 +17,7 @@ use crate::time::{Clock, StoppedClock};
 use crate::topology::{Distance, Net, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
 use arc_swap::ArcSwap;
 use lnet_wire::Errno;
-use lnet_wire::{MAX_PORTALS, Nid, Pid, ProcessId};
+use lnet_wire::{MAX_PORTALS, Nid, PING_MATCH_BITS, Pid, ProcessId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -234,6 +234,11 @@ impl Core {
             .map(|nid| ProcessId { nid, pid: self.config.pid })
     }
 
+    /// Whether one of this node's interfaces has this NID.
+    pub(crate) fn is_own(&self, nid: Nid) -> bool {
+        self.with_nets(|nets| nets.ni(nid).is_some())
+    }
+
     /// How far a NID is: `LNetDist`.
     pub fn dist(&self, nid: Nid) -> Result<Distance, Errno> {
         self.with_nets(|nets| nets.distance(nid))
@@ -334,10 +339,10 @@ impl Core {
     }
 }
 
-/// All portals; on the reserved one pushes wait for a place (5.1).
+/// All portals; on the reserved one pushes wait for a place (5.1), and nothing else, which would wait for ever.
 fn portals() -> Box<[Portal]> {
     let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
-    portals.iter().take(1).for_each(Portal::set_lazy);
+    portals.iter().take(1).for_each(|reserved| reserved.set_lazy_for(PING_MATCH_BITS));
     portals
 }
 

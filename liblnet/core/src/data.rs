@@ -93,6 +93,9 @@ impl Core {
                 None => break destination,
                 Some(peer_ni) => match self.park(&peer_ni.peer().record, request) {
                     None => return,
+                    Some(request) if request.md.is_aborted() => {
+                        return self.refuse(request, Errno::Cancelled);
+                    }
                     Some(request) => request,
                 },
             };

@@ -146,7 +146,8 @@ impl Core {
     }
 
     /// Ends an MD: `LNetMDUnlink`. An idle one reports UNLINK before this returns; a busy one reports its
-    /// end with its last operation. [`Errno::NotFound`] when it is gone or going.
+    /// end with its last operation. Those that wait for the discovery of a peer end at once, with
+    /// [`Errno::Cancelled`]. [`Errno::NotFound`] when it is gone or going.
     pub fn md_unlink(&self, md: MdHandle) -> Result<(), Errno> {
         let md = self.mds.get(md.place()).ok_or(Errno::NotFound)?;
         if let Some((portal, slot)) = md.attached().and_then(|me| me_place(self, me)) {
@@ -217,8 +218,10 @@ impl Core {
     fn unlink(&self, md: &Md) -> Result<(), Errno> {
         let settled = md.unlink()?;
         // Busy or idle, the handle is dead from here on; only messages still know the MD.
-        let _ = settled == Settled::Ended;
         self.mds.remove(md.handle().place());
+        if settled == Settled::Lives {
+            self.cancel_parked(md);
+        }
         send_deferred();
         Ok(())
     }

@@ -10,7 +10,7 @@ use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
     MdOptions, MdSpec, Message, NiTunables, Target,
 };
-use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid, WireHandle};
+use lnet_wire::{Body, Header, NetId, NetType, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -336,6 +336,20 @@ fn a_put_that_was_made_to_wait_while_its_interface_went_is_not_delivered_later()
     rig.attach(&memory, 1, PUT);
     assert_eq!(rig.driver.resumed.lock().unwrap().len(), 1);
     assert_eq!(rig.heard(), []);
+}
+
+#[test]
+fn on_the_portal_of_pushes_nothing_else_waits() {
+    let rig = rig(8, 8);
+    let put = |match_bits| {
+        let body = Body::Put { ack: None, match_bits, hdr_data: 0, portal: RESERVED_PORTAL, offset: 0 };
+        rig.arrives(&from_peer(body, 8))
+    };
+    assert!(matches!(put(PING_MATCH_BITS ^ 1), Verdict::Discard));
+    // Those that there is a place for are taken, the next wait.
+    let verdicts: Vec<Verdict> = (0..10).map(|_| put(PING_MATCH_BITS)).collect();
+    assert!(matches!(verdicts.first(), Some(Verdict::Deliver(_))));
+    assert!(matches!(verdicts.last(), Some(Verdict::Hold)));
 }
 
 #[test]

@@ -83,6 +83,11 @@ pub(crate) struct Ledger {
 pub(crate) const SERVER: usize = usize::MAX;
 
 impl Op {
+    /// What its node knows it by; `None` until it has that.
+    pub const fn md(&self) -> Option<MdHandle> {
+        self.md
+    }
+
     /// Whether all that it asked for happened.
     pub const fn succeeded(&self) -> bool {
         let answered = matches!((self.ask, self.answered), (Ask::Put, _) | (_, Some(Ok(()))));

@@ -32,3 +32,13 @@ fn five_hundred_worlds_come_to_rest_and_all_know_each_other() {
 fn five_hundred_other_worlds_come_to_rest_and_all_know_each_other() {
     worlds(1);
 }
+
+/// In 17498 a node that has got another's NID confirms what is meant for that.
+#[test]
+fn worlds_that_broke_once_come_to_rest() {
+    for seed in [17_498] {
+        if let Err(broken) = run_seed(seed) {
+            panic!("{broken}");
+        }
+    }
+}

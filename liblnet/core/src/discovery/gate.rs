@@ -5,8 +5,11 @@ use super::record::Record;
 use super::step::Input;
 use crate::core::Core;
 use crate::data::Request;
+use crate::memory::Md;
+use crate::sync::lock;
 use crate::topology::PeerNi;
-use lnet_wire::RESERVED_PORTAL;
+use foldhash::HashMap;
+use lnet_wire::{Errno, RESERVED_PORTAL};
 use std::sync::Arc;
 
 impl Core {
@@ -23,26 +26,80 @@ impl Core {
     }
 
     /// Makes a request wait for the discovery of its peer, which begins if it has not (DI-31). `Some`: it need
-    /// not wait any more, or the peer is gone, and it is to be looked at once more.
+    /// not wait any more, its MD has been unlinked, or the peer is gone, and it is to be looked at once more.
     pub(crate) fn park(&self, record: &Arc<Record>, request: Request) -> Option<Request> {
-        let here = self.discovery.here();
+        let refused = self.discovery.park(record, request, || self.is_ending());
+        if refused.is_none() {
+            self.tell(record, Input::Wanted);
+        }
+        refused
+    }
+
+    /// Ends the requests with this MD that wait for a discovery: it has been unlinked, and its owner shall not have to
+    /// wait for a peer that may be dead.
+    pub(crate) fn cancel_parked(&self, md: &Md) {
+        for request in self.discovery.unpark_md(md) {
+            self.refuse(request, Errno::Cancelled);
+        }
+    }
+}
+
+/// Records for which requests wait, by their places in memory: an MD does not know where its requests are.
+pub(super) type Waiting = HashMap<usize, Arc<Record>>;
+
+impl Discovery {
+    fn park(
+        &self,
+        record: &Arc<Record>,
+        request: Request,
+        is_ending: impl FnOnce() -> bool,
+    ) -> Option<Request> {
+        let here = self.here();
+        // Held over the look at the MD: who unlinks it looks here afterwards.
+        let waiting = &mut *lock(&self.waiting);
         let refused = record.with(|inner| {
-            if inner.buried || inner.progress.is_up_to_date(&here) || self.is_ending() {
+            let need_not = inner.buried || inner.progress.is_up_to_date(&here);
+            if need_not || request.md.is_aborted() || is_ending() {
                 return Some(request);
             }
             inner.parked.push(request);
             None
         });
         if refused.is_none() {
-            self.tell(record, Input::Wanted);
+            waiting.insert(place_of(record), Arc::clone(record));
         }
         refused
     }
-}
 
-impl Discovery {
     /// Takes what waits for a peer.
-    pub(crate) fn unpark(record: &Record) -> Vec<Request> {
+    pub(crate) fn unpark(&self, record: &Arc<Record>) -> Vec<Request> {
+        let waiting = &mut *lock(&self.waiting);
+        waiting.remove(&place_of(record));
         record.with(|inner| std::mem::take(&mut inner.parked))
     }
+
+    /// Those for which something waits, whether their peers are still there or not.
+    pub(crate) fn waited_for(&self) -> Vec<Arc<Record>> {
+        lock(&self.waiting).values().cloned().collect()
+    }
+
+    /// Takes what waits with this MD, for whichever peer.
+    fn unpark_md(&self, md: &Md) -> Vec<Request> {
+        let mut taken = Vec::new();
+        lock(&self.waiting).retain(|_, record| {
+            record.with(|inner| {
+                let (its, others) = std::mem::take(&mut inner.parked)
+                    .into_iter()
+                    .partition::<Vec<_>, _>(|request| std::ptr::eq(&*request.md, md));
+                inner.parked = others;
+                taken.extend(its);
+                !inner.parked.is_empty()
+            })
+        });
+        taken
+    }
+}
+
+fn place_of(record: &Arc<Record>) -> usize {
+    Arc::as_ptr(record).addr()
 }

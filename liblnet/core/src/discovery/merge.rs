@@ -1,6 +1,8 @@
 //! Following what a peer says of itself (5.6).
 
+use super::complaints::Reason;
 use super::progress::Progress;
+use super::record::Inner;
 use super::step::{Input, is_older};
 use super::{Difference, DiscoveryMode};
 use crate::core::Core;
@@ -8,6 +10,7 @@ use crate::sync::lock;
 use crate::topology::{Peer, PeerState as Flag, Preferred};
 use lnet_wire::Nid;
 use lnet_wire::ping_info::{Features, NiStatus, PingInfo};
+use log::Level;
 use std::sync::Arc;
 
 /// What is known of who has a NID that a peer claims.
@@ -23,6 +26,8 @@ pub(crate) enum Owner {
     LockedAlone,
     /// This node itself.
     Myself,
+    /// Not this node, which the peer is.
+    NotMyself,
 }
 
 /// What is to become of a peer.
@@ -143,8 +148,9 @@ impl Core {
     fn heir(&self, peer: &Peer, first: Nid) -> Option<Arc<Peer>> {
         let known = self.peers.get(first)?.peer();
         let is_other = !Arc::ptr_eq(&known.record, &peer.record);
-        let may_grow =
-            !known.is_configured() && (known.primary == first || known.state().contains(Flag::LOCK_PRIMARY));
+        let may_grow = !known.is_configured()
+            && (known.primary == first || known.state().contains(Flag::LOCK_PRIMARY))
+            && self.is_own(known.primary) == self.is_own(peer.primary);
         (is_other && may_grow && !peer.state().contains(Flag::LOCK_PRIMARY)).then_some(known)
     }
 
@@ -159,14 +165,20 @@ impl Core {
         let keeps_primary = grows.state().contains(Flag::LOCK_PRIMARY);
         let plan = plan(&grows.nids, keeps_primary, said, |nid| self.owner(nid, grows, peer));
         for (nid, owner) in &plan.refused {
-            log::error!("{} says that it has {nid}, {}: it does not get it", grows.primary, owner.words());
+            let words = owner.words();
+            let line = format_args!("{} says that it has {nid}, {words}: it does not get it", grows.primary);
+            self.complain(Reason::Refused, Level::Error, line);
         }
         let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
-        grows.record.with(|inner| {
-            inner.differences.clear();
-            inner.progress.set(mark);
-            // It may be another node than the one that was told what this one has.
-            inner.progress.node_sequence = if renamed { 0 } else { inner.progress.node_sequence };
+        grows.record.with(|Inner { progress, differences, .. }| {
+            differences.clear();
+            progress.set(mark);
+            // It may be another node than the one that was told what this one has, or another that has got a NID of
+            // its may have confirmed that.
+            if renamed || progress.confirmed_by.is_some_and(|nid| !plan.nids.contains(&nid)) {
+                progress.node_sequence = 0;
+                progress.confirmed_by = None;
+            }
         });
         let grown = if plan.nids == grows.nids {
             Arc::clone(grows)
@@ -184,9 +196,10 @@ impl Core {
 
     /// Who has `nid`, which `grows` is to get from what `peer` said.
     fn owner(&self, nid: Nid, grows: &Peer, peer: &Peer) -> Owner {
-        let is_mine = |nid: Nid| self.with_nets(|nets| nets.ni(nid).is_some());
-        if is_mine(nid) && !is_mine(grows.primary) {
-            return Owner::Myself;
+        match (self.is_own(nid), self.is_own(grows.primary)) {
+            (true, false) => return Owner::Myself,
+            (false, true) => return Owner::NotMyself,
+            _ => {}
         }
         let Some(known) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else { return Owner::Free };
         let locked = known.state().contains(Flag::LOCK_PRIMARY) && known.primary == nid;
@@ -237,7 +250,8 @@ impl Core {
             is_new.then_some(found)
         });
         for difference in is_new.unwrap_or_default() {
-            log::warn!("{}: {difference}; nothing is changed", peer.primary);
+            let line = format_args!("{}: {difference}; nothing is changed", peer.primary);
+            self.complain(Reason::Differs, Level::Warn, line);
         }
     }
 }
@@ -258,6 +272,7 @@ impl Owner {
             Self::Configured => "which an operator gave to another peer",
             Self::Locked => "which is the locked primary NID of another peer",
             Self::Myself => "which is this node's own",
+            Self::NotMyself => "which is not this node's, and speaks as this node",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Who a peer is: finding out which NIDs a node has, and telling it which this one has (behaviour sheet 5).
 
+mod complaints;
 mod consumers;
 mod gate;
 mod merge;
@@ -19,6 +20,8 @@ use crate::settings::Settings;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::PeerState;
 use arc_swap::ArcSwap;
+use complaints::Complaints;
+use gate::Waiting;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
 use progress::Here;
@@ -111,8 +114,11 @@ pub(crate) struct Discovery {
     pub(crate) queue: Mutex<Queue>,
     queue_filled: Condvar,
     pub(crate) push_target: Mutex<PushTarget>,
+    /// Where requests wait. Taken before the lock of a record, and not on the way of a message to a known peer.
+    waiting: Mutex<Waiting>,
     /// Held by the thread that is in [`Core::run_discovery`].
     pub(crate) running: Mutex<()>,
+    complaints: Complaints,
     /// Counts discoveries that have ended.
     finished: Mutex<u64>,
     one_finished: Condvar,

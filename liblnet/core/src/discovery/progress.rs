@@ -29,6 +29,8 @@ pub(crate) struct Progress {
     pub(crate) flags: PeerState,
     /// The latest of this node's configurations that the peer has confirmed.
     pub(crate) node_sequence: u32,
+    /// By which NID it did.
+    pub(crate) confirmed_by: Option<Nid>,
     /// The latest of its configurations that it has told.
     pub(crate) peer_sequence: u32,
     /// What it said and has not been followed yet ([`PeerState::DATA_PRESENT`]).

@@ -1,6 +1,7 @@
 //! Where pushes of other nodes go. Each place takes one; the thread posts it again. While none is there pushes
 //! wait, since the reserved portal is lazy (5.1).
 
+use super::complaints::Reason;
 use super::progress::USUAL_ROOM;
 use super::requests::{Room, room};
 use super::step::Input;
@@ -12,6 +13,7 @@ use crate::sync::lock;
 use crate::topology::Peer;
 use lnet_wire::ping_info::PingInfo;
 use lnet_wire::{Errno, Nid, PING_MATCH_BITS, RESERVED_PORTAL};
+use log::Level;
 use std::sync::Arc;
 
 /// Pushes that may arrive before the thread has to look.
@@ -32,9 +34,11 @@ impl Default for PushTarget {
 }
 
 impl Core {
-    /// Posts the places that are free. A failure is logged, and tried again next time.
+    /// Posts the places that are free. A failure is logged, and tried again next time. Pushes that wait may take them
+    /// at once; each of those wakes the thread, so that a flood of them does not keep anybody here.
     pub(crate) fn post_push_targets(&self) {
-        loop {
+        let places = lock(&self.discovery.push_target).places.len();
+        for _ in 0..places {
             let (place, room) = {
                 let target = &mut *lock(&self.discovery.push_target);
                 let Some(place) = target.places.iter().position(Option::is_none) else { return };
@@ -93,11 +97,12 @@ impl Core {
     }
 
     /// Who pushes is who it says it is, if what it says has the NID that it pushes from: that may still be known as
-    /// another's, whose configurations are counted otherwise (T14).
+    /// another's, whose configurations are counted otherwise (T14). Nobody else is this node.
     fn peer_who_says(&self, said: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
         let first =
             said.entries.first().filter(|_| said.entries.iter().any(|entry| entry.nid == source))?.nid;
-        Some(self.peers.get(first)?.peer()).filter(|peer| peer.primary == first)
+        Some(self.peers.get(first)?.peer())
+            .filter(|peer| peer.primary == first && self.is_own(first) == self.is_own(source))
     }
 
     /// Whether what `sender` hands over may be from `nid`: only routers hand over what others say.
@@ -106,9 +111,9 @@ impl Core {
             let gateway = || self.peers.get(sender).is_some_and(|sender| self.is_gateway(&sender.peer()));
             let may = sender == nid || gateway();
             if !may {
-                log::warn!(
-                    "{sender}, which is no router, pushes in the name of {nid}: it is not listened to"
-                );
+                let line =
+                    format_args!("{sender}, which is no router, pushes in the name of {nid}: not heard");
+                self.complain(Reason::InAnothersName, Level::Warn, line);
             }
             may
         })

@@ -1,6 +1,7 @@
 //! Pings and pushes: ordinary GETs and PUTs of the node's own, and what is heard of them.
 
 use super::Step;
+use super::complaints::Reason;
 use super::queue::Sent;
 use super::record::Record;
 use super::step::Input;
@@ -12,6 +13,7 @@ use crate::sync::lock;
 use crate::topology::Peer;
 use lnet_wire::ping_info::PingInfo;
 use lnet_wire::{Errno, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
+use log::Level;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -147,9 +149,10 @@ impl Core {
             (EventKind::Ack, Ok(())) => {
                 let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
                 // The NID that it went to may have become another's, which knows it now instead.
-                let who = event.source.nid.and_then(|nid| self.peers.get(nid)).map(|peer_ni| peer_ni.peer());
-                let is_its = who.is_some_and(|who| Arc::ptr_eq(&who.record, &sent.record));
-                self.tell(&sent.record, Input::PushAcked(if is_its { sent.sequence } else { 0 }));
+                let who = event.source.nid.and_then(|nid| self.peers.get(nid));
+                let by = who.filter(|who| Arc::ptr_eq(&who.peer_now().record, &sent.record));
+                let acked = by.map_or(Input::AckedByAnother, |by| Input::PushAcked(sent.sequence, by.nid()));
+                self.tell(&sent.record, acked);
             }
             (EventKind::Reply, Ok(())) => {
                 let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
@@ -179,7 +182,10 @@ impl Core {
         let block: Vec<u8> =
             room.iter().take(len as usize).map(|byte| byte.load(Ordering::Relaxed)).collect();
         PingInfo::decode(&block, self.settings().max_interfaces)
-            .inspect_err(|error| log::warn!("{from} says of itself what makes no sense: {error}"))
+            .inspect_err(|error| {
+                let line = format_args!("{from} says of itself what makes no sense: {error}");
+                self.complain(Reason::Nonsense, Level::Warn, line);
+            })
             .ok()
     }
 

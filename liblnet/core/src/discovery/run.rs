@@ -1,14 +1,16 @@
 //! The discovery thread's work: one peer after the other.
 
+use super::complaints::Reason;
 use super::record::{Inner, Record};
 use super::step::{Action, Input, step};
-use super::{Discovery, Failure, Step};
+use super::{Failure, Step};
 use crate::core::Core;
 use crate::event::in_handler;
 use crate::sync::lock;
 use crate::time::Time;
 use crate::topology::Peer;
 use lnet_wire::Errno;
+use log::Level;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,7 +73,7 @@ impl Core {
             for md in ended.into_iter().filter_map(|sent| sent.md) {
                 let _ = self.md_unlink(md);
             }
-            for request in Discovery::unpark(&record) {
+            for request in self.discovery.unpark(&record) {
                 self.send_request(request);
             }
             self.discovery.tell_finished();
@@ -116,7 +118,8 @@ impl Core {
     }
 
     fn forget_discovered(&self, peer: &Arc<Peer>) {
-        log::info!("{} does not discover any more: it is found anew when it is needed", peer.primary);
+        let line = format_args!("{} does not discover any more: it is found anew when needed", peer.primary);
+        self.complain(Reason::Forgotten, Level::Info, line);
         let _configuration = lock(&self.configuration);
         // It may have changed before the lock was there.
         if let Some(peer) = self.peer_of(&peer.record) {
@@ -126,12 +129,11 @@ impl Core {
 
     /// What waited for a peer is sent, or fails (DI-20).
     fn finish_discovery(&self, record: &Arc<Record>, failed: Option<(Step, Errno)>) {
-        let parked = record.with(|inner| {
-            inner.failure = failed.and_then(|(step, errno)| failure(inner, step, errno));
-            std::mem::take(&mut inner.parked)
-        });
+        record.with(|inner| inner.failure = failed.and_then(|(step, errno)| failure(inner, step, errno)));
+        let parked = self.discovery.unpark(record);
         if let Some(failure) = record.with(|inner| inner.failure) {
-            log::warn!("{failure}{}", if parked.is_empty() { "" } else { "; what waited for it fails" });
+            let and = if parked.is_empty() { "" } else { "; what waited for it fails" };
+            self.complain(Reason::Failed, Level::Warn, format_args!("{failure}{and}"));
         }
         self.discovery.tell_finished();
         for request in parked {
@@ -144,9 +146,8 @@ impl Core {
 
     /// Ends what waits for discoveries: the node is ending (DI-23).
     pub(crate) fn end_discovery(&self) {
-        let records = self.peers().into_iter().map(|peer| Arc::clone(&peer.record));
-        for record in records.chain(self.peers.take_buried()) {
-            for request in Discovery::unpark(&record) {
+        for record in self.discovery.waited_for() {
+            for request in self.discovery.unpark(&record) {
                 self.refuse(request, Errno::Shutdown);
             }
         }

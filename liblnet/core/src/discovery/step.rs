@@ -34,8 +34,10 @@ pub(crate) enum Input {
     Pushed { heard: Box<ReceivedPingInfo>, between: (Nid, Nid) },
     /// It told something else.
     BadPush { between: (Nid, Nid) },
-    /// It confirmed a push of this configuration of this node.
-    PushAcked(u32),
+    /// It confirmed a push of this configuration of this node, by this NID.
+    PushAcked(u32, Nid),
+    /// Another confirmed a push to it.
+    AckedByAnother,
     /// A push did not get there, or was not confirmed.
     PushFailed(Errno),
     /// What it said has been followed, as far as it could be.
@@ -221,20 +223,18 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             ask_again(peer);
             queue(peer)
         }
-        Input::PushAcked(sequence) => {
+        Input::PushAcked(sequence, by) => {
             peer.clear(Flag::PUSH_SENT);
             peer.tries = 0;
+            peer.confirmed_by = Some(by);
             peer.node_sequence = sequence;
             queue_unless_up_to_date(peer, here)
         }
-        Input::PushFailed(errno) => {
-            peer.clear(Flag::PUSH_SENT);
-            if !may_try_another(peer, errno) {
-                peer.set(Flag::PUSH_FAILED);
-                peer.failed = Some((Step::Push, errno));
-            }
-            queue(peer)
+        Input::AckedByAnother => {
+            peer.node_sequence = 0;
+            push_failed(peer, Errno::HostUnreachable)
         }
+        Input::PushFailed(errno) => push_failed(peer, errno),
         Input::Merged => {
             peer.strikes = 0;
             peer.doubted = None;
@@ -242,8 +242,10 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             Action::Again
         }
         Input::Doubted(sequence) => {
+            // One that says something else each time is not asked for ever.
             peer.doubted = Some(sequence);
-            ask_again(peer);
+            peer.clear(Flag::NIDS_UPTODATE);
+            no_use(peer);
             Action::Again
         }
         Input::AnsweredByAnother => {
@@ -282,6 +284,18 @@ fn look(peer: &mut Progress, here: &Here) -> Action {
 fn queue(peer: &mut Progress) -> Action {
     peer.set(Flag::DISCOVERING);
     Action::Queue
+}
+
+fn push_failed(peer: &mut Progress, errno: Errno) -> Action {
+    peer.clear(Flag::PUSH_SENT);
+    if may_try_another(peer, errno) {
+        // Also one that was sent though the peer has everything.
+        peer.set(Flag::FORCE_PUSH);
+    } else {
+        peer.set(Flag::PUSH_FAILED);
+        peer.failed = Some((Step::Push, errno));
+    }
+    queue(peer)
 }
 
 fn queue_unless_up_to_date(peer: &mut Progress, here: &Here) -> Action {

@@ -110,7 +110,10 @@ fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
         ]);
     }
     if peer.has(Flag::PUSH_SENT) {
-        inputs.extend([("ACK", Input::PushAcked(2)), ("push fails", Input::PushFailed(Errno::TimedOut))]);
+        inputs.extend([
+            ("ACK", Input::PushAcked(2, Nid::LOOPBACK)),
+            ("push fails", Input::PushFailed(Errno::TimedOut)),
+        ]);
     }
     inputs
 }

@@ -253,13 +253,46 @@ fn of_two_pushes_that_wait_the_later_stays() {
 #[test]
 fn a_confirmed_push_settles_what_it_told_and_no_more() {
     let mut peer = Progress { node_sequence: 0, ..peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING)) };
-    assert_eq!(step(&mut peer, Input::PushAcked(6), &HERE), Action::Queue);
+    assert_eq!(step(&mut peer, Input::PushAcked(6, nid(1)), &HERE), Action::Queue);
     assert_eq!(looks(peer.clone(), &HERE), [Action::Push]);
-    assert_eq!(step(&mut peer, Input::PushAcked(7), &HERE), Action::Queue);
+    assert_eq!(step(&mut peer, Input::PushAcked(7, nid(1)), &HERE), Action::Queue);
     assert_eq!(looks(peer, &HERE), [Action::Finish]);
 }
 
 /// T18.
+#[test]
+fn a_push_that_others_confirm_is_not_repeated_for_ever() {
+    let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
+    for _ in 1..MOST_TRIES {
+        step(&mut peer, Input::AckedByAnother, &HERE);
+        assert_eq!(looks(peer.clone(), &HERE), [Action::Push]);
+        step(&mut peer, Input::Look, &HERE);
+    }
+    step(&mut peer, Input::AckedByAnother, &HERE);
+    assert_eq!(looks(peer.clone(), &HERE), [Action::GiveUp(Step::Push, Errno::HostUnreachable)]);
+    assert!(!peer.is_up_to_date(&HERE));
+}
+
+#[test]
+fn a_forced_push_that_fails_at_one_of_several_nids_is_sent_to_another() {
+    let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
+    step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &HERE);
+    assert_eq!(looks(peer, &HERE), [Action::Push]);
+}
+
+#[test]
+fn one_whose_answers_contradict_what_is_known_is_asked_again_but_not_for_ever() {
+    let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
+    for sequence in 1..u32::from(MOST_STRIKES) {
+        step(&mut peer, Input::Doubted(sequence), &HERE);
+        assert_eq!(looks(peer.clone(), &HERE), [Action::Again, Action::Ping]);
+        peer.clear(Flag::PING_FAILED);
+    }
+    step(&mut peer, Input::Doubted(9), &HERE);
+    step(&mut peer, Input::Look, &HERE);
+    assert!(peer.has(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE)) && !peer.needs_ping());
+}
+
 #[test]
 fn three_useless_answers_make_a_peer_of_one_rail() {
     let mut peer = Progress::default();

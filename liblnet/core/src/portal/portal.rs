@@ -20,9 +20,19 @@ pub(crate) struct Portal {
 struct State {
     /// Fixed by the first entry for the node's whole life (MA-1).
     kind: Option<Kind>,
-    lazy: bool,
+    lazy: Lazy,
     table: MatchTable,
     delayed: VecDeque<Delayed>,
+}
+
+/// Which PUTs wait that match nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Lazy {
+    #[default]
+    No,
+    /// Those with these match bits.
+    Only(u64),
+    All,
 }
 
 /// A PUT that waits on a lazy portal, with the driver that holds its payload back.
@@ -130,7 +140,7 @@ impl Portal {
             None => Found::Nothing,
         };
         match found {
-            Found::Nothing if may_wait && state.lazy => match delay() {
+            Found::Nothing if may_wait && state.lazy.holds(request.match_bits) => match delay() {
                 Some(delayed) => {
                     state.delayed.push_back(delayed);
                     Incoming::Held
@@ -145,13 +155,18 @@ impl Portal {
 
     /// Makes PUTs that match nothing wait.
     pub(crate) fn set_lazy(&self) {
-        lock(&self.state).lazy = true;
+        lock(&self.state).lazy = Lazy::All;
+    }
+
+    /// Makes PUTs with these match bits wait that match nothing.
+    pub(crate) fn set_lazy_for(&self, match_bits: u64) {
+        lock(&self.state).lazy = Lazy::Only(match_bits);
     }
 
     /// Ends that; the PUTs that waited, to be dropped.
     pub(crate) fn clear_lazy(&self) -> VecDeque<Delayed> {
         let state = &mut *lock(&self.state);
-        state.lazy = false;
+        state.lazy = Lazy::No;
         std::mem::take(&mut state.delayed)
     }
 
@@ -166,6 +181,16 @@ impl Portal {
         let (taken, kept) = state.delayed.drain(..).partition(|delayed| which(&delayed.message));
         state.delayed = kept;
         Vec::from(taken)
+    }
+}
+
+impl Lazy {
+    const fn holds(self, match_bits: u64) -> bool {
+        match self {
+            Self::No => false,
+            Self::Only(bits) => bits == match_bits,
+            Self::All => true,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod failures;
 mod first_contact;
+mod hostile;
 mod modes;
 mod moving;
 mod operators;

@@ -1,0 +1,88 @@
+//! What the log says of peers: so seldom, for each reason, that none of them can fill it.
+//!
+//! Counted for the node, not for each peer: one that lies may have as many names as it likes.
+
+use crate::core::Core;
+use crate::sync::{Mutex, lock};
+use crate::time::Time;
+use log::Level;
+use std::time::Duration;
+
+/// Lines that one reason gets in a [`WHILE`].
+const MOST_LINES: u32 = 10;
+const WHILE: Duration = Duration::from_secs(60);
+
+/// Why there is a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// What a peer says of itself cannot be read.
+    Nonsense,
+    /// A peer speaks for another.
+    InAnothersName,
+    /// A peer does not get a NID that it says it has.
+    Refused,
+    /// A peer is not what it is known to be, and stays that.
+    Differs,
+    /// A peer is forgotten.
+    Forgotten,
+    /// A peer cannot be discovered.
+    Failed,
+}
+
+/// The lines of each reason.
+#[derive(Debug, Default)]
+pub(crate) struct Complaints([Mutex<Lines>; 6]);
+
+#[derive(Debug, Default)]
+struct Lines {
+    since: Time,
+    said: u32,
+    left_out: u64,
+}
+
+impl Core {
+    /// Says it in the log, or counts that it was not said.
+    pub(crate) fn complain(&self, reason: Reason, level: Level, line: impl std::fmt::Display) {
+        let Some(lines) = self.discovery.complaints.0.get(reason as usize) else { return };
+        let admitted = lock(lines).admit(self.config.clock.now());
+        match admitted {
+            Some(0) => log::log!(level, "{line}"),
+            Some(left_out) => log::log!(level, "{line} ({left_out} such lines before it were left out)"),
+            None => {}
+        }
+    }
+}
+
+impl Lines {
+    /// Whether there is room for one more now, and how many have been left out since the last.
+    fn admit(&mut self, now: Time) -> Option<u64> {
+        if self.since + WHILE <= now {
+            (self.since, self.said) = (now, 0);
+        }
+        if self.said >= MOST_LINES {
+            self.left_out += 1;
+            return None;
+        }
+        self.said += 1;
+        Some(std::mem::take(&mut self.left_out))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_reasons_is_a_few_lines_a_minute_and_the_rest_is_counted() {
+        let mut lines = Lines::default();
+        let mut admitted = |seconds, times: usize| {
+            let now = Time(Duration::from_secs(seconds));
+            (0..times).filter_map(|_| lines.admit(now)).collect::<Vec<_>>()
+        };
+        assert_eq!(admitted(0, 1000), [0; 10]);
+        assert_eq!(admitted(59, 10), []);
+        assert_eq!(admitted(60, 2), [1000, 0]);
+        assert_eq!(admitted(119, 100), [0; 8]);
+        assert_eq!(admitted(500, 1), [92]);
+    }
+}

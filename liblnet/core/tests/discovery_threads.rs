@@ -1,0 +1,168 @@
+//! Requests that wait for discoveries, with everything going on at once: each ends exactly once.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::topology::Ni;
+use lnet_core::{
+    Core, CoreConfig, DiscoveryMode, Errno, Event, MdMemory, MdOptions, MdSpec, Message, NiTunables, Target,
+};
+use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+const SENDERS: usize = 3;
+const EACH: usize = 400;
+const PEERS: u32 = 12;
+
+fn nid(net: u16, address: u32) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, net), address)
+}
+
+#[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
+type Kept = Mutex<Option<Vec<Box<Message>>>>;
+
+/// Sends everything at once, but pings: one fails, one is answered with nothing, one is kept.
+#[derive(Clone, Default)]
+struct Fickle {
+    pings: Arc<AtomicUsize>,
+}
+
+struct FickleNi {
+    pings: Arc<AtomicUsize>,
+    ni: Arc<Ni>,
+    upcalls: Arc<dyn Upcalls>,
+    kept: Kept,
+}
+
+struct NeverHeld;
+
+impl HeldReceive for NeverHeld {
+    fn resume(&self, _: Verdict) {}
+}
+
+impl Driver for Fickle {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        let (ni, pings, kept) = (Arc::clone(ni), Arc::clone(&self.pings), Mutex::new(Some(Vec::new())));
+        Ok(Arc::new(FickleNi { pings, ni, upcalls, kept }))
+    }
+}
+
+impl LndNi for FickleNi {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        let asked = *message.header();
+        let Body::Get { reply, .. } = asked.body else { return SendOutcome::Done(message, Ok(())) };
+        match self.pings.fetch_add(1, Ordering::Relaxed) % 4 {
+            0 => SendOutcome::Done(message, Err(Errno::HostUnreachable)),
+            1 => match &mut *self.kept.lock().unwrap() {
+                Some(kept) => {
+                    kept.push(message);
+                    SendOutcome::Pending
+                }
+                None => SendOutcome::Done(message, Err(Errno::Shutdown)),
+            },
+            _ => {
+                let body = Body::Reply { handle: reply };
+                let (dest_nid, src_nid) = (asked.src_nid, asked.dest_nid);
+                let answer = Header { dest_nid, src_nid, body, payload_length: 0, ..asked };
+                let hold = || Arc::new(NeverHeld) as Arc<dyn HeldReceive>;
+                if let Verdict::Deliver(got) = self.upcalls.receive(&self.ni, src_nid, &answer, &hold) {
+                    self.upcalls.received(got, Ok(()));
+                }
+                SendOutcome::Done(message, Ok(()))
+            }
+        }
+    }
+
+    fn shutdown(&self) {
+        let kept = self.kept.lock().unwrap().take();
+        for message in kept.into_iter().flatten() {
+            self.upcalls.finalize(message, Err(Errno::Shutdown));
+        }
+    }
+}
+
+/// A node, and how many last events each operation had.
+fn node() -> (Arc<Core>, lnet_core::EqHandle, Arc<[AtomicU32]>) {
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
+    core.add_ni(nid(0, 1000), NiTunables::default(), &Fickle::default()).unwrap();
+    let ends: Arc<[AtomicU32]> = (0..SENDERS * EACH).map(|_| AtomicU32::new(0)).collect();
+    let (told, this) = (Arc::clone(&ends), Arc::downgrade(&core));
+    let handler = move |event: &Event| {
+        if event.unlinked {
+            told[event.md.user_ptr].fetch_add(1, Ordering::Relaxed);
+        }
+        // What a handler may ask must not wait for what it is inside of.
+        if let Some(core) = this.upgrade() {
+            core.primary_nid(nid(0, event.md.user_ptr as u32 % PEERS));
+            assert_eq!(core.add_peer(&[nid(0, 1)]), Err(Errno::Busy));
+        }
+    };
+    let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    (core, eq, ends)
+}
+
+#[test]
+fn every_request_ends_once_whatever_comes_and_goes_while_it_waits() {
+    let memory = [0_u8; 8];
+    for round in 0..20_u32 {
+        let (core, eq, ends) = node();
+        let accepted: Vec<AtomicBool> = (0..SENDERS * EACH).map(|_| AtomicBool::new(false)).collect();
+        let (over, sent) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let send = &|number: usize| {
+            let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
+            let (options, eq) = (MdOptions(0), Some(eq));
+            let spec = MdSpec { start, length, threshold: 1, max_size: 0, options, user_ptr: number, eq };
+            let Ok(md) = core.md_bind(spec, MdMemory::contiguous(start, length), true) else { return };
+            let to = Some(nid(0, number as u32 % PEERS));
+            let target = Target { nid: to, pid: Pid::LUSTRE, portal: 9, match_bits: 1, offset: 0 };
+            accepted[number].store(core.put(None, md, false, target, 0).is_ok(), Ordering::Relaxed);
+            if number.is_multiple_of(3) {
+                let _ = core.md_unlink(md);
+            }
+            sent.fetch_add(1, Ordering::Relaxed);
+        };
+        let churn = |turn: u32| {
+            let peer = nid(0, turn % PEERS);
+            let mode = [DiscoveryMode::On, DiscoveryMode::Off, DiscoveryMode::On, DiscoveryMode::Verify];
+            let _ = match turn % 7 {
+                0 => core.delete_peer(peer, None, false),
+                1 => core.make_peer(peer, true, turn.is_multiple_of(2)),
+                2 => core.add_peer_nid(nid(0, (turn - 1) % PEERS), peer, true),
+                3 => core.change_settings(|settings| {
+                    settings.discovery = mode[turn as usize / 7 % 4];
+                    Ok(())
+                }),
+                4 => core.add_ni(nid(1, 1000), NiTunables::default(), &Fickle::default()).map(drop),
+                5 => core.remove_ni(nid(1, 1000)),
+                _ => core.add_peer(&[peer, nid(0, (turn + 5) % PEERS)]),
+            };
+        };
+        thread::scope(|scope| {
+            for sender in 0..SENDERS {
+                scope.spawn(move || (sender * EACH..(sender + 1) * EACH).for_each(send));
+            }
+            scope.spawn(|| (0..).take_while(|_| !over.load(Ordering::Relaxed)).for_each(churn));
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    core.run_discovery();
+                    core.wait_for_discovery(None);
+                }
+            });
+            // At another moment in each round.
+            while sent.load(Ordering::Relaxed) < SENDERS * EACH * round as usize / 20 {
+                thread::yield_now();
+            }
+            core.shutdown();
+            over.store(true, Ordering::Relaxed);
+        });
+        for (number, ends) in ends.iter().enumerate() {
+            let (ends, accepted) = (ends.load(Ordering::Relaxed), accepted[number].load(Ordering::Relaxed));
+            assert!(ends == 1 || ends == 0 && !accepted, "round {round}: {number} ended {ends} times");
+        }
+    }
+}
