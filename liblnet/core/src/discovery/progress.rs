@@ -49,6 +49,8 @@ pub(crate) struct Progress {
     pub(crate) told_since_ping: bool,
     /// Requests in a row that failed: of several NIDs the next is tried.
     pub(crate) tries: u8,
+    /// The last request was given a part of the time only, so that another can follow.
+    pub(crate) brief: bool,
     /// Answers in a row that were of no use.
     pub(crate) strikes: u8,
 }

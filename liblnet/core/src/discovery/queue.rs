@@ -6,7 +6,7 @@ use super::requests::Room;
 use crate::memory::MdHandle;
 use crate::time::Time;
 use lnet_wire::Nid;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub(crate) struct Sent {
     pub(crate) step: Step,
     pub(crate) nid: Nid,
     pub(crate) at: Time,
+    /// When it counts as lost.
+    pub(crate) expires: Time,
     /// Where the answer to a ping goes.
     pub(crate) room: Option<Room>,
     /// The configuration that a push tells of.
@@ -39,6 +41,8 @@ pub(crate) struct Queue {
     others: VecDeque<Arc<Record>>,
     /// In the order in which they were sent.
     sent: BTreeMap<usize, Sent>,
+    /// The same by when they expire.
+    deadlines: BTreeSet<(Time, usize)>,
     last_id: usize,
     /// MDs of requests that have failed.
     pub(crate) stale: Vec<MdHandle>,
@@ -67,6 +71,7 @@ impl Queue {
     /// Notes a request that is about to be sent: its number.
     pub(crate) fn sent(&mut self, sent: Sent) -> usize {
         self.last_id += 1;
+        self.deadlines.insert((sent.expires, self.last_id));
         self.sent.insert(self.last_id, sent);
         self.last_id
     }
@@ -80,26 +85,27 @@ impl Queue {
     /// Takes out a request that has come to its end.
     pub(crate) fn ended(&mut self, id: usize) -> Option<Sent> {
         self.woken = true;
-        self.sent.remove(&id)
+        let sent = self.sent.remove(&id)?;
+        self.deadlines.remove(&(sent.expires, id));
+        Some(sent)
     }
 
     /// Takes out the requests of a peer that is gone.
     pub(crate) fn ended_of(&mut self, record: &Arc<Record>) -> Vec<Sent> {
         let its = self.sent.iter().filter(|(_, sent)| Arc::ptr_eq(&sent.record, record));
         let ids: Vec<usize> = its.map(|(id, _)| *id).collect();
-        ids.into_iter().filter_map(|id| self.sent.remove(&id)).collect()
+        ids.into_iter().filter_map(|id| self.ended(id)).collect()
     }
 
-    /// Takes out the oldest request if it is older than `timeout`.
-    pub(crate) fn expired(&mut self, now: Time, timeout: Duration) -> Option<Sent> {
-        let oldest = self.sent.first_entry()?;
-        (oldest.get().at + timeout <= now).then(|| oldest.remove())
+    /// Takes out a request that has waited too long.
+    pub(crate) fn expired(&mut self, now: Time) -> Option<Sent> {
+        let (expires, id) = *self.deadlines.first()?;
+        (expires <= now).then(|| self.ended(id)).flatten()
     }
 
     /// When something becomes due by itself.
-    pub(crate) fn due(&self, timeout: Duration) -> Option<Time> {
-        let (_, oldest) = self.sent.first_key_value()?;
-        let expires = oldest.at + timeout;
+    pub(crate) fn due(&self) -> Option<Time> {
+        let (expires, _) = *self.deadlines.first()?;
         let moment_over = self.moment_over().filter(|_| !self.others.is_empty());
         Some(moment_over.map_or(expires, |over| over.min(expires)))
     }

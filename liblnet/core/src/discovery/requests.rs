@@ -4,7 +4,7 @@ use super::Step;
 use super::complaints::Reason;
 use super::queue::Sent;
 use super::record::Record;
-use super::step::Input;
+use super::step::{Input, MOST_TRIES};
 use crate::core::Core;
 use crate::data::Target;
 use crate::event::{Event, EventKind};
@@ -17,6 +17,7 @@ use log::Level;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 /// Memory that others write to while this node may look at it.
 pub(crate) type Room = Arc<[AtomicU8]>;
@@ -74,7 +75,12 @@ impl Core {
 
     fn request_to(&self, peer: &Peer, step: Step, nid: Nid) -> Sent {
         let record = Arc::clone(&peer.record);
-        Sent { record, step, nid, at: self.config.clock.now(), room: None, sequence: 0, md: None }
+        let all = Duration::from_secs(self.settings().transaction_timeout.into());
+        let brief = peer.is_multi_rail() && peer.nids.len() > 1;
+        record.with(|inner| inner.progress.brief = brief);
+        let at = self.config.clock.now();
+        let expires = at + if brief { all / u32::from(MOST_TRIES) } else { all };
+        Sent { record, step, nid, at, expires, room: None, sequence: 0, md: None }
     }
 
     fn send_own<T>(

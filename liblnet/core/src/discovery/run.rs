@@ -12,7 +12,6 @@ use crate::topology::Peer;
 use lnet_wire::Errno;
 use log::Level;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Looks at one peer in a row; more would be a fault of the table's.
 const MOST_LOOKS: usize = 32;
@@ -27,14 +26,13 @@ impl Core {
         }
         let _one_at_a_time = lock(&self.discovery.running);
         self.discovery.begin_run();
-        let timeout = self.discovery_timeout();
         if !self.is_ending() {
             self.republish();
             self.post_push_targets();
         }
         loop {
             let now = self.config.clock.now();
-            self.end_stale(now, timeout);
+            self.end_stale(now);
             self.clear_buried();
             let next = lock(&self.discovery.queue).pop(now);
             match next {
@@ -42,18 +40,14 @@ impl Core {
                 None => break,
             }
         }
-        self.end_stale(self.config.clock.now(), timeout);
-        lock(&self.discovery.queue).due(timeout)
-    }
-
-    fn discovery_timeout(&self) -> Duration {
-        Duration::from_secs(self.settings().transaction_timeout.into())
+        self.end_stale(self.config.clock.now());
+        lock(&self.discovery.queue).due()
     }
 
     /// Ends requests that have waited too long, and the MDs of those that have failed.
-    fn end_stale(&self, now: Time, timeout: Duration) {
+    fn end_stale(&self, now: Time) {
         loop {
-            let expired = lock(&self.discovery.queue).expired(now, timeout);
+            let expired = lock(&self.discovery.queue).expired(now);
             match expired {
                 Some(sent) => self.fail_sent(sent, Errno::TimedOut),
                 None => break,

@@ -13,7 +13,7 @@ use lnet_wire::{Errno, Nid};
 pub(crate) const MOST_STRIKES: u8 = 3;
 
 /// Requests to a peer of several NIDs that may fail one after the other before it is given up (the retries of a message).
-const MOST_TRIES: u8 = 3;
+pub(crate) const MOST_TRIES: u8 = 3;
 
 /// What happens to a peer.
 #[derive(Clone, Debug)]
@@ -384,11 +384,13 @@ fn learn_multi_rail(peer: &mut Progress, says: bool, here: &Here) {
     }
 }
 
-/// Whether a request that failed is sent once more at once, to another of the peer's NIDs. One that was not answered in
-/// time has taken long enough.
+/// Whether a request that failed is sent once more at once, to another of the peer's NIDs. One that had all the time
+/// and was not answered has taken long enough.
 fn may_try_another(peer: &mut Progress, errno: Errno) -> bool {
     peer.tries = peer.tries.wrapping_add(1);
-    peer.has(Flag::MULTI_RAIL) && errno != Errno::TimedOut && !peer.tries.is_multiple_of(MOST_TRIES)
+    peer.has(Flag::MULTI_RAIL)
+        && (peer.brief || errno != Errno::TimedOut)
+        && !peer.tries.is_multiple_of(MOST_TRIES)
 }
 
 fn note_room(peer: &mut Progress, heard: &ReceivedPingInfo, here: &Here) {

@@ -121,12 +121,13 @@ fn a_peer_that_is_given_up_is_tried_again_when_it_is_wanted_again() {
 #[test]
 fn of_a_peer_of_several_nids_others_are_tried_before_it_is_given_up() {
     let table = [
-        (Flag::MULTI_RAIL, Errno::ConnectionRefused, 3),
-        (Flag::MULTI_RAIL, Errno::TimedOut, 1),
-        (Flag::default(), Errno::ConnectionRefused, 1),
+        (Flag::MULTI_RAIL, true, Errno::ConnectionRefused, 3),
+        (Flag::MULTI_RAIL, true, Errno::TimedOut, 3),
+        (Flag::MULTI_RAIL, false, Errno::TimedOut, 1),
+        (Flag::default(), false, Errno::ConnectionRefused, 1),
     ];
-    for (flags, errno, most) in table {
-        let mut peer = peer(flags);
+    for (flags, brief, errno, most) in table {
+        let mut peer = Progress { brief, ..peer(flags) };
         step(&mut peer, Input::Wanted, &HERE);
         let mut pings = 0;
         while looks(peer.clone(), &HERE).last() == Some(&Action::Ping) {
