@@ -178,3 +178,26 @@ fn listening_to_nobody() -> Arc<Node> {
 fn words(command: &[String]) -> Vec<&str> {
     command.iter().map(String::as_str).collect()
 }
+
+/// What is told by a rail that swallows everything is told by another before the time for it is over.
+#[test]
+fn a_push_that_a_silent_rail_swallows_goes_by_another() {
+    let Some(rails) = Rails::strangers_or_skip(2, |_| None, Discovery::On) else { return };
+    rails.transfer(Transfer::Put, 1, 64, 1);
+    wait_until("they know each other", || {
+        second_card_as_told(&rails.far, 0).is_some() && second_card_as_told(&rails.near, 1).is_some()
+    });
+    let core = rails.near.core();
+    core.change_settings(|settings| settings.set_transaction_timeout(3)).unwrap();
+    ip(&["link", "set", &port(1, 1), "nomaster"]);
+    for news in ["127.0.77.1@tcp7", "127.0.77.2@tcp7", "127.0.77.3@tcp7", "127.0.77.4@tcp7"] {
+        let news: Nid = news.parse().unwrap();
+        rails.near.add_nid(news).unwrap();
+        wait_until("far is told", || {
+            rails.far.core().peer(nid(0, 0)).is_some_and(|(peer, _)| peer.nids.contains(&news))
+        });
+        assert_eq!(core.discovery_of(nid(1, 0)).unwrap().failure, None);
+    }
+    ip(&["link", "set", &port(1, 1), "master", "switch"]);
+    rails.shutdown();
+}
