@@ -5,12 +5,11 @@
 //! value that is replaced as a whole. From an event handler every change is [`Errno::Busy`].
 
 use crate::core::Core;
-use crate::discovery::DiscoveryMode;
 use crate::event::in_handler;
 use crate::ping::PingTarget;
 use crate::policy::{Applied, Rule, Rules};
 use crate::router::Router;
-use crate::settings::Settings;
+use crate::settings::{DiscoveryMode, Settings};
 use crate::sync::{MutexGuard, lock};
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
 use crate::topology::{Peer, PeerNi, PeerState, Preferred, Route, Routes};

@@ -2,7 +2,7 @@
 
 use crate::configure::Configured;
 use crate::cpt::{CptTable, Placement};
-use crate::discovery::{Discovery, DiscoveryMode};
+use crate::discovery::Discovery;
 use crate::event::EventQueue;
 use crate::fault::FailRules;
 use crate::lnd::{Driver, Upcalls};
@@ -10,7 +10,7 @@ use crate::memory::{HandleTable, Md, MeHandle};
 use crate::message::MessagePool;
 use crate::ping::PingTarget;
 use crate::portal::Portal;
-use crate::settings::Settings;
+use crate::settings::{DiscoveryMode, Settings};
 use crate::stats::{Census, NodeCounters, Population};
 use crate::sync::{Mutex, lock};
 use crate::time::{Clock, StoppedClock};

@@ -4,9 +4,10 @@
 //! in place before the old one is taken away.
 
 use crate::core::Core;
-use crate::discovery::{Block, DiscoveryMode};
+use crate::discovery::Block;
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
+use crate::settings::DiscoveryMode;
 use lnet_wire::Errno;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{PING_MATCH_BITS, RESERVED_PORTAL};

@@ -1,6 +1,5 @@
 //! Settings of the whole node (behaviour sheet 11), and what each accepts.
 
-use crate::discovery::DiscoveryMode;
 use lnet_wire::Errno;
 
 /// Health values, and the sensitivity to failures, lie in 0..=this; this is well.
@@ -39,6 +38,19 @@ pub struct Settings {
     pub response_tracking: u32,
     /// Seconds for which a sick interface is tried; 0: for ever.
     pub recovery_limit: u32,
+}
+
+/// Whether and how this node discovers (5.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DiscoveryMode {
+    /// Peers are what they are configured to be, or what their one NID says.
+    Off,
+    /// Peers are asked for their NIDs before they are used, and told this node's.
+    #[default]
+    On,
+    /// As [`DiscoveryMode::On`], but what is found is only compared with what is known; differences are
+    /// reported.
+    Verify,
 }
 
 impl Default for Settings {

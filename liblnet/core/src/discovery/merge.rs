@@ -1,11 +1,12 @@
 //! Following what a peer says of itself (5.6).
 
+use super::Difference;
 use super::complaints::Reason;
 use super::progress::Progress;
 use super::record::Inner;
 use super::step::{Input, is_older};
-use super::{Difference, DiscoveryMode};
 use crate::core::Core;
+use crate::settings::DiscoveryMode;
 use crate::sync::lock;
 use crate::topology::{Peer, PeerState as Flag, Preferred};
 use lnet_wire::Nid;

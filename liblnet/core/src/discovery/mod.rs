@@ -16,7 +16,7 @@ mod trigger;
 use crate::core::Core;
 use crate::event::in_handler;
 use crate::memory::EqHandle;
-use crate::settings::Settings;
+use crate::settings::{DiscoveryMode, Settings};
 use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::PeerState;
 use arc_swap::ArcSwap;
@@ -32,19 +32,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use step::Input;
-
-/// Whether and how this node discovers (5.7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DiscoveryMode {
-    /// Peers are what they are configured to be, or what their one NID says.
-    Off,
-    /// Peers are asked for their NIDs before they are used, and told this node's.
-    #[default]
-    On,
-    /// As [`DiscoveryMode::On`], but what is found is only compared with what is known; differences are
-    /// reported.
-    Verify,
-}
 
 /// What a node does to discover another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

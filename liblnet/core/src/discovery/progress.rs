@@ -1,6 +1,7 @@
 //! What is known of the discovery of one peer, and what follows from it.
 
-use super::{DiscoveryMode, Step};
+use super::Step;
+use crate::settings::DiscoveryMode;
 use crate::topology::PeerState;
 use lnet_wire::ping_info::{PingInfo, ping_buffer_len};
 use lnet_wire::{Errno, Nid};

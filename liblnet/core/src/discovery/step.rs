@@ -3,8 +3,9 @@
 //! What happens is an [`Input`]; it changes the [`Progress`]. What is to be done is decided when the peer's
 //! turn comes ([`Input::Look`]): by the first row of [`TABLE`] that applies.
 
+use super::Step;
 use super::progress::{Here, Progress};
-use super::{DiscoveryMode, Step};
+use crate::settings::DiscoveryMode;
 use crate::topology::PeerState as Flag;
 use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};

@@ -1,8 +1,9 @@
 //! What makes a node tell its peers something: changes of its own interfaces and of its mode (5.7, 5.8).
 
+use super::Block;
 use super::step::Input;
-use super::{Block, DiscoveryMode};
 use crate::core::Core;
+use crate::settings::DiscoveryMode;
 use crate::settings::Settings;
 use crate::sync::lock;
 use lnet_wire::Nid;
