@@ -185,11 +185,20 @@ impl Core {
 
     /// Waits until there is something for [`Core::run_discovery`] to do, or the node ends, at most so long.
     pub fn wait_for_discovery(&self, timeout: Option<Duration>) {
-        let queue = lock(&self.discovery.queue);
-        let nothing = |queue: &mut Queue| !queue.woken && !self.is_ending();
-        match timeout {
-            Some(timeout) => drop(self.discovery.queue_filled.wait_timeout_while(queue, timeout, nothing)),
-            None => drop(self.discovery.queue_filled.wait_while(queue, nothing)),
+        let give_up = timeout.map(|timeout| Instant::now() + timeout);
+        let filled = &self.discovery.queue_filled;
+        let mut queue = lock(&self.discovery.queue);
+        while !queue.woken && !self.is_ending() {
+            queue = match give_up {
+                None => filled.wait(queue).unwrap_or_else(|poisoned| poisoned.into_inner()),
+                Some(give_up) => {
+                    let left = give_up.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return;
+                    }
+                    filled.wait_timeout(queue, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0
+                }
+            };
         }
     }
 }
