@@ -33,10 +33,11 @@ fn five_hundred_other_worlds_come_to_rest_and_all_know_each_other() {
     worlds(1);
 }
 
-/// In 17498 a node that has got another's NID confirms what is meant for that.
+/// In 17498 a node that has got another's NID confirms what is meant for that; in 40195 one that has come back with another's
+/// NID and a lower number is asked about by that NID.
 #[test]
 fn worlds_that_broke_once_come_to_rest() {
-    for seed in [17_498] {
+    for seed in [17_498, 40_195] {
         if let Err(broken) = run_seed(seed) {
             panic!("{broken}");
         }

@@ -119,7 +119,7 @@ impl Core {
                 self.tell(&peer.record, Input::Doubted(info.sequence));
                 return;
             }
-            let heir = self.heir(&peer, *first);
+            let heir = self.heir(&peer, *first, said.contains(&peer.primary));
             self.follow(&peer, &said, heir.as_ref(), &info);
             // It was another that answered, by a NID that this one has lost: it has not been heard itself.
             if heir.is_some() && self.peer_of(&peer.record).is_some() {
@@ -145,12 +145,12 @@ impl Core {
     }
 
     /// The peer that the one who says that `first` is its primary NID is already known as, if that is another one: by
-    /// that NID, or by one that it is locked to.
-    fn heir(&self, peer: &Peer, first: Nid) -> Option<Arc<Peer>> {
+    /// that NID, by one that it is locked to, or, if what is said has not got `peer`'s own primary NID, by any.
+    fn heir(&self, peer: &Peer, first: Nid, says_primary: bool) -> Option<Arc<Peer>> {
         let known = self.peers.get(first)?.peer();
         let is_other = !Arc::ptr_eq(&known.record, &peer.record);
         let may_grow = !known.is_configured()
-            && (known.primary == first || known.state().contains(Flag::LOCK_PRIMARY))
+            && (known.primary == first || !says_primary || known.state().contains(Flag::LOCK_PRIMARY))
             && self.is_own(known.primary) == self.is_own(peer.primary);
         (is_other && may_grow && !peer.state().contains(Flag::LOCK_PRIMARY)).then_some(known)
     }

@@ -245,6 +245,8 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         Input::Doubted(sequence) => {
             // One that says something else each time is not asked for ever.
             peer.doubted = Some(sequence);
+            // Who said it can be asked where it answered: that may be another's NID by now.
+            peer.spoke = peer.between;
             peer.clear(Flag::NIDS_UPTODATE);
             no_use(peer);
             Action::Again
