@@ -7,7 +7,9 @@ use crate::message::Message;
 use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
 use crate::topology::{PeerNi, PeerTable};
 use lnet_wire::Errno;
-use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
+use lnet_wire::{
+    Body, Header, MAX_PAYLOAD, Nid, PING_MATCH_BITS, Pid, ProcessId, RESERVED_PORTAL, WireHandle,
+};
 use std::sync::Arc;
 
 /// Where a PUT or GET is addressed to.
@@ -23,6 +25,14 @@ pub struct Target {
     pub match_bits: u64,
     /// Where in the target's memory, if that is [`crate::memory::MdOptions::MANAGE_REMOTE`].
     pub offset: u32,
+}
+
+impl Target {
+    /// Where a process is pinged, and pushed to.
+    pub const fn of_pings(process: ProcessId) -> Self {
+        let (portal, match_bits) = (RESERVED_PORTAL, PING_MATCH_BITS);
+        Self { nid: Some(process.nid), pid: process.pid, portal, match_bits, offset: 0 }
+    }
 }
 
 impl Core {

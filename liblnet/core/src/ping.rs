@@ -57,32 +57,31 @@ impl Core {
     }
 
     fn post_ping_target(&self, block: &Arc<Block>) -> Result<MdHandle, Errno> {
-        let (address, len) = (block.bytes.as_ptr() as usize, block.bytes.len());
-        self.post_own(address, len, MdOptions::OP_GET, Arc::new(Arc::clone(block)))
-    }
-
-    fn post_own(
-        &self,
-        address: usize,
-        len: usize,
-        operation: MdOptions,
-        owner: Arc<dyn Any + Send + Sync>,
-    ) -> Result<MdHandle, Errno> {
-        let length = u32::try_from(len).map_err(|_| Errno::NoMemory)?;
-        let options = operation.0 | MdOptions::TRUNCATE.0 | MdOptions::MANAGE_REMOTE.0;
+        let memory = block.memory();
+        let options = MdOptions::OP_GET.0 | MdOptions::TRUNCATE.0 | MdOptions::MANAGE_REMOTE.0;
         let spec = MdSpec {
-            start: address,
-            length,
+            start: memory.first().unwrap_or_default(),
+            length: memory.len(),
             threshold: -1,
             max_size: 0,
             options: MdOptions(options),
             user_ptr: 0,
             eq: None,
         };
+        self.post_reserved(spec, memory, false, Arc::clone(block) as Arc<dyn Any + Send + Sync>)
+    }
+
+    /// Posts memory of the node's own where others ping and push, before what is there.
+    pub(crate) fn post_reserved(
+        &self,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Result<MdHandle, Errno> {
         let me =
             self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::Before)?;
-        let memory = MdMemory::contiguous(address, length);
-        match self.attach_owned(me, spec, memory, false, Some(owner), &mut |_| ()) {
+        match self.attach_owned(me, spec, memory, auto_unlink, Some(owner), &mut |_| ()) {
             Ok(md) => Ok(md.handle()),
             Err(errno) => {
                 let _ = self.me_unlink(me);

@@ -2,11 +2,11 @@
 
 use crate::node::Node;
 use lnet_core::event::in_handler;
-use lnet_core::{Errno, Event, EventKind, MdMemory, MdOptions, MdSpec, Target};
+use lnet_core::memory::Room;
+use lnet_core::{Errno, Event, EventKind, MdOptions, MdSpec, Target};
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, ping_buffer_len};
-use lnet_wire::{MAX_PAYLOAD, Nid, PING_MATCH_BITS, ProcessId, RESERVED_PORTAL};
+use lnet_wire::{MAX_PAYLOAD, Nid, ProcessId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -34,12 +34,12 @@ impl Node {
         }
         let len = u32::try_from(ping_buffer_len(request.max_entries)).ok();
         let len = len.filter(|len| request.max_entries > 0 && *len <= MAX_PAYLOAD).ok_or(Errno::Invalid)?;
-        let room: Arc<[AtomicU8]> = (0..len).map(|_| AtomicU8::new(0)).collect();
+        let room = Room::new(len);
         let (tell, heard) = sync_channel(4);
         let core = self.core();
         let eq = core.eq_alloc(0, Some(Box::new(move |event| report(event, &tell))))?;
         let spec = MdSpec {
-            start: room.as_ptr() as usize,
+            start: room.address(),
             length: len,
             threshold: 2,
             max_size: 0,
@@ -47,15 +47,8 @@ impl Node {
             user_ptr: 0,
             eq: Some(eq),
         };
-        let memory = MdMemory::contiguous(room.as_ptr() as usize, len);
-        let target = Target {
-            nid: Some(request.target.nid),
-            pid: request.target.pid,
-            portal: RESERVED_PORTAL,
-            match_bits: PING_MATCH_BITS,
-            offset: 0,
-        };
-        let answer = core.bind_owned(spec, memory, true, Arc::new(Arc::clone(&room))).and_then(|md| {
+        let (target, owner) = (Target::of_pings(request.target), Arc::new(room.clone()));
+        let answer = core.bind_owned(spec, room.memory(), true, owner).and_then(|md| {
             let answer = core.get(request.source, md, target).and_then(|()| wait(&heard, request.timeout));
             // Gone already after an answer. Still there after a time-out; then this ends it, and it keeps
             // its memory for as long as a driver may write there.
@@ -65,8 +58,7 @@ impl Node {
         // A driver may still have the message; the queue is there until it has not.
         let _ = core.eq_leave(eq);
         let len = answer?;
-        let block: Vec<u8> = room.iter().take(len as usize).map(|b| b.load(Ordering::Relaxed)).collect();
-        PingInfo::decode(&block, request.max_entries).map_err(|error| {
+        PingInfo::decode(&room.read(len), request.max_entries).map_err(|error| {
             log::warn!("{} answers a ping with something else: {error}", request.target.nid);
             Errno::Protocol
         })

@@ -4,6 +4,7 @@ use crate::clock::SimClock;
 use crate::driver::{Shared, SimDriver};
 use crate::ledger::{Ledger, SERVER};
 use crate::trace::NodeId;
+use lnet_core::memory::Room;
 use lnet_core::{
     Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, MatchId, MdMemory, MdOptions,
     MdSpec, NiTunables, Settings, Time,
@@ -12,7 +13,6 @@ use lnet_wire::ping_info::Features;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
 use std::any::Any;
-use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The portal that every node serves.
@@ -104,8 +104,8 @@ pub(crate) fn lock(ledger: &SharedLedger) -> MutexGuard<'_, Ledger> {
 
 /// Memory that an MD owns.
 pub(crate) fn owned_memory(len: u32) -> (MdMemory, Arc<dyn Any + Send + Sync>) {
-    let bytes: Arc<[AtomicU8]> = (0..len).map(|_| AtomicU8::new(0)).collect();
-    (MdMemory::contiguous(bytes.as_ptr() as usize, len), Arc::new(bytes))
+    let room = Room::new(len);
+    (room.memory(), Arc::new(room))
 }
 
 impl Life {

@@ -1,13 +1,11 @@
 //! What programs ask of discovery: who a NID belongs to, and peers that they know of by other means (OM-25, OM-26).
 
-use super::Failure;
 use super::step::Input;
 use crate::core::Core;
 use crate::event::in_handler;
 use crate::topology::{Peer, PeerState};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
-use std::time::Duration;
 
 impl Core {
     /// The primary NID of the peer with this NID: `LNetPrimaryNID`. A peer that is not known well is
@@ -21,11 +19,8 @@ impl Core {
         let here = self.discovery.here();
         if here.discovers() && !peer.record.is_up_to_date(&here) {
             self.tell(&peer.record, Input::Wanted);
-            let settings = self.settings();
-            if !settings.lock_primary && !in_handler() {
-                // A push that has to follow may take as long once more.
-                let patience = Duration::from_secs(settings.transaction_timeout.into()) * 2;
-                let _ = self.wait_discovered(nid, patience);
+            if !self.settings().lock_primary && !in_handler() {
+                let _ = self.wait_discovered(nid, self.longest_discovery());
             }
         }
         self.peers.primary(nid)
@@ -56,7 +51,8 @@ impl Core {
     }
 
     /// Whether the peer with this NID can be used: `LNetPeerDiscovered`. [`Errno::Already`] while that is being
-    /// found out, which begins if it has not; [`Errno::HostUnreachable`] if its discovery has failed.
+    /// found out, [`Errno::Again`] when that begins with this call; [`Errno::HostUnreachable`], once, if its discovery
+    /// has failed, and for a NID that is not known.
     pub fn peer_discovered(&self, nid: Nid) -> Result<(), Errno> {
         let Some(peer) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else {
             return Err(Errno::HostUnreachable);
@@ -68,8 +64,7 @@ impl Core {
         if peer.state().contains(PeerState::DISCOVERING) {
             return Err(Errno::Already);
         }
-        let failure: Option<Failure> = peer.record.with(|inner| inner.failure.take());
-        if failure.is_some() {
+        if peer.record.with(|inner| inner.failure.take()).is_some() {
             return Err(Errno::HostUnreachable);
         }
         self.tell(&peer.record, Input::Wanted);

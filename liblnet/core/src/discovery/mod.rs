@@ -15,7 +15,7 @@ mod trigger;
 
 use crate::core::Core;
 use crate::event::in_handler;
-use crate::memory::EqHandle;
+use crate::memory::{EqHandle, MdMemory};
 use crate::settings::{DiscoveryMode, Settings};
 use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::PeerState;
@@ -106,8 +106,8 @@ pub(crate) struct Discovery {
     /// Held by the thread that is in [`Core::run_discovery`].
     pub(crate) running: Mutex<()>,
     complaints: Complaints,
-    /// Counts discoveries that have ended.
-    finished: Mutex<u64>,
+    /// Held by who looks whether a discovery has ended, until it waits for that.
+    finished: Mutex<()>,
     one_finished: Condvar,
     pub(crate) eq: OnceLock<EqHandle>,
 }
@@ -117,6 +117,13 @@ pub(crate) struct Discovery {
 pub(crate) struct Block {
     pub(crate) sequence: u32,
     pub(crate) bytes: Box<[u8]>,
+}
+
+impl Block {
+    pub(crate) fn memory(&self) -> MdMemory {
+        let len = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        MdMemory::contiguous(self.bytes.as_ptr() as usize, len)
+    }
 }
 
 impl Core {
@@ -134,6 +141,11 @@ impl Core {
         record.with(|inner| inner.failure = None);
         self.tell(&record, Input::Examine { force });
         Ok(())
+    }
+
+    /// How long a discovery may take: a ping and a push, each as long as a message and its answer.
+    pub fn longest_discovery(&self) -> Duration {
+        Duration::from_secs(self.settings().transaction_timeout.into()).saturating_mul(2)
     }
 
     /// Waits until the discovery of the peer with this NID has ended, at most so long: [`Errno::TimedOut`]. Not
@@ -258,7 +270,7 @@ impl Discovery {
 
     /// Tells who waits in [`Core::wait_discovered`].
     pub(crate) fn tell_finished(&self) {
-        *lock(&self.finished) += 1;
+        drop(lock(&self.finished));
         self.one_finished.notify_all();
     }
 }

@@ -3,16 +3,14 @@
 
 use super::complaints::Reason;
 use super::progress::USUAL_ROOM;
-use super::requests::{Room, room};
 use super::step::Input;
 use crate::core::Core;
 use crate::event::Event;
-use crate::memory::{MdMemory, MdOptions, MdSpec};
-use crate::portal::{InsertPosition, MatchId};
+use crate::memory::{MdOptions, MdSpec, Room};
 use crate::sync::lock;
 use crate::topology::Peer;
 use lnet_wire::ping_info::PingInfo;
-use lnet_wire::{Errno, Nid, PING_MATCH_BITS, RESERVED_PORTAL};
+use lnet_wire::{Errno, Nid};
 use log::Level;
 use std::sync::Arc;
 
@@ -42,7 +40,7 @@ impl Core {
             let (place, room) = {
                 let target = &mut *lock(&self.discovery.push_target);
                 let Some(place) = target.places.iter().position(Option::is_none) else { return };
-                (place, Arc::clone(target.places[place].insert(room(target.room as usize))))
+                (place, target.places[place].insert(Room::new(target.room)).clone())
             };
             if let Err(errno) = self.post_push_target(place, &room) {
                 lock(&self.discovery.push_target).places[place] = None;
@@ -53,25 +51,17 @@ impl Core {
     }
 
     fn post_push_target(&self, place: usize, room: &Room) -> Result<(), Errno> {
-        let (start, length) = (room.as_ptr() as usize, room.len() as u32);
         let spec = MdSpec {
-            start,
-            length,
+            start: room.address(),
+            length: room.len(),
             threshold: 1,
             max_size: 0,
             options: MdOptions(MdOptions::OP_PUT.0 | MdOptions::TRUNCATE.0),
             user_ptr: place,
             eq: Some(self.discovery_eq()?),
         };
-        // The latest first: they are the largest.
-        let me =
-            self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::Before)?;
-        let memory = MdMemory::contiguous(start, length);
-        self.attach_owned(me, spec, memory, true, Some(Arc::new(Arc::clone(room))), &mut |_| ())
-            .map(drop)
-            .inspect_err(|_| {
-                let _ = self.me_unlink(me);
-            })
+        // The latest comes first: it is the largest.
+        self.post_reserved(spec, room.memory(), true, Arc::new(room.clone())).map(drop)
     }
 
     /// A push is in its place, or will never be.

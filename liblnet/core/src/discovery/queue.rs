@@ -2,8 +2,8 @@
 
 use super::Step;
 use super::record::Record;
-use super::requests::Room;
 use crate::memory::MdHandle;
+use crate::memory::Room;
 use crate::time::Time;
 use lnet_wire::Nid;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -4,38 +4,30 @@ use super::Step;
 use super::complaints::Reason;
 use super::queue::Sent;
 use super::record::Record;
-use super::step::{Input, MOST_TRIES};
+use super::step::{Action, Input, MOST_TRIES, step};
 use crate::core::Core;
 use crate::data::Target;
 use crate::event::{Event, EventKind};
-use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec};
+use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, Room};
 use crate::sync::lock;
 use crate::topology::Peer;
-use lnet_wire::ping_info::PingInfo;
-use lnet_wire::{Errno, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
+use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
+use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use log::Level;
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
-
-/// Memory that others write to while this node may look at it.
-pub(crate) type Room = Arc<[AtomicU8]>;
-
-pub(crate) fn room(len: usize) -> Room {
-    (0..len).map(|_| AtomicU8::new(0)).collect()
-}
 
 impl Core {
     /// Asks a peer for its NIDs; about what it told, where it told it.
     pub(crate) fn send_ping(&self, peer: &Peer) {
-        let (room_len, spoke) =
+        let (len, spoke) =
             peer.record.with(|inner| (inner.progress.room_to_ask_for(), inner.progress.spoke.take()));
-        let room = room(room_len as usize);
+        let room = Room::new(len);
         // It may have spoken from a NID that is not known to be its own.
         let (source, nid) = self.way(peer, spoke);
-        let request = Sent { room: Some(Arc::clone(&room)), ..self.request_to(peer, Step::Ping, nid) };
-        self.send_own(request, &room, Arc::new(Arc::clone(&room)), |md, target| self.get(source, md, target));
+        let request = Sent { room: Some(room.clone()), ..self.request_to(peer, Step::Ping, nid) };
+        self.send_own(request, room.memory(), Arc::new(room), |md, target| self.get(source, md, target));
     }
 
     /// Tells a peer this node's NIDs; back to where the answer to the ping came from, if there was one.
@@ -45,9 +37,8 @@ impl Core {
         let between = between.filter(|(_, its)| peer.nids.contains(its));
         let (source, nid) = self.way(peer, between);
         let request = Sent { sequence: block.sequence, ..self.request_to(peer, Step::Push, nid) };
-        self.send_own(request, &block.bytes, Arc::new(Arc::clone(&block)), |md, target| {
-            self.put(source, md, true, target, 0)
-        });
+        let memory = block.memory();
+        self.send_own(request, memory, block, |md, target| self.put(source, md, true, target, 0));
     }
 
     /// By which interface to send, if not by whichever, and to which NID: between those two, if the interface is still
@@ -83,20 +74,14 @@ impl Core {
         Sent { record, step, nid, at, expires, room: None, sequence: 0, md: None }
     }
 
-    fn send_own<T>(
+    fn send_own(
         &self,
         request: Sent,
-        memory: &[T],
+        memory: MdMemory,
         owner: Arc<dyn Any + Send + Sync>,
         send: impl FnOnce(MdHandle, Target) -> Result<(), Errno>,
     ) {
-        let target = Target {
-            nid: Some(request.nid),
-            pid: Pid::LUSTRE,
-            portal: RESERVED_PORTAL,
-            match_bits: PING_MATCH_BITS,
-            offset: 0,
-        };
+        let target = Target::of_pings(ProcessId { nid: request.nid, pid: Pid::LUSTRE });
         let id = lock(&self.discovery.queue).sent(request);
         let sent = self.bind_own(id, memory, owner).and_then(|md| {
             lock(&self.discovery.queue).has_md(id, md);
@@ -107,24 +92,22 @@ impl Core {
         }
     }
 
-    fn bind_own<T>(
+    fn bind_own(
         &self,
         id: usize,
-        memory: &[T],
+        memory: MdMemory,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Result<MdHandle, Errno> {
-        let length = u32::try_from(size_of_val(memory)).map_err(|_| Errno::NoMemory)?;
-        let start = memory.as_ptr() as usize;
         let spec = MdSpec {
-            start,
-            length,
+            start: memory.first().unwrap_or_default(),
+            length: memory.len(),
             threshold: 2,
             max_size: 0,
             options: MdOptions::TRUNCATE,
             user_ptr: id,
             eq: Some(self.discovery_eq()?),
         };
-        self.bind_owned(spec, MdMemory::contiguous(start, length), true, owner)
+        self.bind_owned(spec, memory, true, owner)
     }
 
     /// Where the events of discovery's own MDs go.
@@ -179,15 +162,8 @@ impl Core {
     }
 
     /// What a peer has written into `room`; none if it makes no sense.
-    pub(crate) fn decode(
-        &self,
-        room: &Room,
-        len: u32,
-        from: Nid,
-    ) -> Option<lnet_wire::ping_info::ReceivedPingInfo> {
-        let block: Vec<u8> =
-            room.iter().take(len as usize).map(|byte| byte.load(Ordering::Relaxed)).collect();
-        PingInfo::decode(&block, self.settings().max_interfaces)
+    pub(crate) fn decode(&self, room: &Room, len: u32, from: Nid) -> Option<ReceivedPingInfo> {
+        PingInfo::decode(&room.read(len), self.settings().max_interfaces)
             .inspect_err(|error| {
                 let line = format_args!("{from} says of itself what makes no sense: {error}");
                 self.complain(Reason::Nonsense, Level::Warn, line);
@@ -221,8 +197,8 @@ impl Core {
         let here = self.discovery.here();
         let (queue, urgent) = record.with(|inner| {
             let wanted = matches!(input, Input::Wanted | Input::Examine { .. });
-            let acted = super::step::step(&mut inner.progress, input, &here);
-            let queue = acted == super::step::Action::Queue && !inner.buried;
+            let acted = step(&mut inner.progress, input, &here);
+            let queue = acted == Action::Queue && !inner.buried;
             // What waited in the long queue moves to the short one.
             let urgent = wanted || !inner.parked.is_empty();
             let enter = queue && (!inner.queued || urgent && !inner.urgent);

@@ -86,20 +86,25 @@ impl Core {
         for _ in 0..MOST_LOOKS {
             let Some(peer) = self.peer_of(record) else { return };
             let here = self.discovery.here();
-            let action = record.with(|inner| step(&mut inner.progress, Input::Look, &here));
+            let action = record.with(|inner| {
+                let action = step(&mut inner.progress, Input::Look, &here);
+                // With the end of the discovery: who waits for that looks at both.
+                match action {
+                    Action::Finish => inner.failure = None,
+                    Action::GiveUp(step, errno) => inner.failure = failure(inner, step, errno),
+                    _ => {}
+                }
+                action
+            });
             match action {
                 Action::Again => {}
                 Action::Nothing | Action::Queue | Action::Wait => return,
                 Action::Merge(info) => self.merge(&peer, *info),
                 Action::Ping => return self.send_ping(&peer),
-                Action::Push => {
-                    self.send_push(&peer);
-                    // Its loss is told to the record; there may be a ping to send as well.
-                    return;
-                }
+                Action::Push => return self.send_push(&peer),
                 Action::Forget => return self.forget_discovered(&peer),
-                Action::Finish => return self.finish_discovery(record, None),
-                Action::GiveUp(step, errno) => return self.finish_discovery(record, Some((step, errno))),
+                Action::Finish => return self.finish_discovery(record, Ok(())),
+                Action::GiveUp(_, errno) => return self.finish_discovery(record, Err(errno)),
             }
         }
         log::error!("the discovery of {:?} does not come to an end", record.with(|inner| inner.primary));
@@ -122,8 +127,7 @@ impl Core {
     }
 
     /// What waited for a peer is sent, or fails (DI-20).
-    fn finish_discovery(&self, record: &Arc<Record>, failed: Option<(Step, Errno)>) {
-        record.with(|inner| inner.failure = failed.and_then(|(step, errno)| failure(inner, step, errno)));
+    fn finish_discovery(&self, record: &Arc<Record>, result: Result<(), Errno>) {
         let parked = self.discovery.unpark(record);
         if let Some(failure) = record.with(|inner| inner.failure) {
             let and = if parked.is_empty() { "" } else { "; what waited for it fails" };
@@ -131,9 +135,9 @@ impl Core {
         }
         self.discovery.tell_finished();
         for request in parked {
-            match failed {
-                None => self.send_request(request),
-                Some((_, errno)) => self.refuse(request, errno),
+            match result {
+                Ok(()) => self.send_request(request),
+                Err(errno) => self.refuse(request, errno),
             }
         }
     }

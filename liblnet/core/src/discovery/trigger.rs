@@ -3,8 +3,7 @@
 use super::Block;
 use super::step::Input;
 use crate::core::Core;
-use crate::settings::DiscoveryMode;
-use crate::settings::Settings;
+use crate::settings::{DiscoveryMode, Settings};
 use crate::sync::lock;
 use lnet_wire::Nid;
 use std::sync::Arc;

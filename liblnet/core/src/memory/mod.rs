@@ -3,12 +3,14 @@
 mod handle;
 mod md;
 mod range;
+mod room;
 mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleTable, Place, Slot, Slots};
 pub(crate) use md::{Access, Answer, Charge, Md, NewMd, Settled};
 pub use range::{MdMemory, MemRange, MemSlice, Near};
+pub use room::Room;
 pub use spec::{MdOptions, MdSpec};
 
 #[cfg(all(test, loom))]

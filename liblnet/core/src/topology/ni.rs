@@ -126,13 +126,13 @@ impl Ni {
         self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
     }
 
-    /// Whether its driver has reported it as broken: used only if all others on its net are too.
+    /// Whether it is broken, as its driver or the machine says: used only if all others on its net are too.
     pub fn is_fatal(&self) -> bool {
         self.fatal.load(Ordering::Relaxed)
     }
 
-    /// What its driver finds: for the driver.
-    pub fn set_fatal(&self, fatal: bool) {
+    /// See [`crate::Core::set_ni_fatal`].
+    pub(crate) fn set_fatal(&self, fatal: bool) {
         self.fatal.store(fatal, Ordering::Relaxed);
     }
 

@@ -22,7 +22,7 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
     let nid = whom(core, ask.target.nid);
     for _ in 0..MOST_BEGINNINGS {
         core.discover(nid, ask.force)?;
-        if let Err(failure) = core.wait_discovered(nid, patience(core)) {
+        if let Err(failure) = core.wait_discovered(nid, core.longest_discovery() + GRACE) {
             return Ok(Discovered::Failed(failure_of(failure)));
         }
         if let Some(found) = found(core, nid, ask.max_nids) {
@@ -54,12 +54,6 @@ fn whom(core: &Core, nid: Nid) -> Nid {
         true => core.nets().nis().map(|ni| ni.nid()).find(|nid| !nid.is_loopback()).unwrap_or(nid),
         false => nid,
     }
-}
-
-/// A step that gets no answer ends by half as much again as a message may take; the step after it may have
-/// to wait as long.
-fn patience(core: &Core) -> Duration {
-    Duration::from_secs(core.settings().transaction_timeout.into()).saturating_mul(3).saturating_add(GRACE)
 }
 
 /// How far the discovery of a peer is, for who looks at it.
