@@ -198,6 +198,13 @@ fn ni(rails: &Rails, nid: Nid) -> Arc<Ni> {
     Arc::clone(rails.near.core().nets().ni(nid).unwrap())
 }
 
+/// The interface, which the near node does not have any more.
+fn taken_away(rails: &Rails, nid: Nid) -> Arc<Ni> {
+    let ni = ni(rails, nid);
+    rails.near.remove_ni(nid).unwrap();
+    ni
+}
+
 /// Changes the configuration under traffic. `go` takes something away and says which of the near node's
 /// interfaces went with it; `come` brings it back.
 ///
@@ -253,11 +260,7 @@ fn an_interface_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
     under_traffic(
         rails,
         stays,
-        |rails| {
-            let ni = ni(rails, goes);
-            rails.near.remove_ni(goes).unwrap();
-            Some(ni)
-        },
+        |rails| Some(taken_away(rails, goes)),
         |rails| {
             rails.near.add_nid(goes).unwrap();
         },
@@ -273,11 +276,7 @@ fn a_net_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
     under_traffic(
         rails,
         stays,
-        |rails| {
-            let ni = ni(rails, goes);
-            rails.near.remove_ni(goes).unwrap();
-            Some(ni)
-        },
+        |rails| Some(taken_away(rails, goes)),
         |rails| {
             // The peer's NID on it went with the net, and is first known again on a net that is not there.
             rails.near.core().add_peer_nid(far, far_too, true).unwrap();

@@ -131,6 +131,6 @@ fn exec(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
 }
 
 #[cfg(test)]
-mod memory;
+pub(crate) mod memory;
 #[cfg(test)]
 mod tests;

@@ -75,7 +75,7 @@ fn local(nid: Nid, interface: Option<String>) -> LocalNi {
 }
 
 /// An interface of a peer of which nothing is known but its NID.
-pub(super) fn peer_ni(nid: Nid) -> PeerNi {
+pub(crate) fn peer_ni(nid: Nid) -> PeerNi {
     PeerNi {
         nid,
         alive: None,

@@ -185,6 +185,7 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::memory;
 
     const ONE: Traffic = Traffic { sent: 10, received: 4, sent_bytes: 4096, received_bytes: 0 };
 
@@ -221,23 +222,7 @@ mod tests {
     }
 
     fn peer_ni(nid: Nid, sent: u64) -> PeerNi {
-        PeerNi {
-            nid,
-            alive: None,
-            reported_down: false,
-            max_tx_credits: 8,
-            tx_credits: 8,
-            min_tx_credits: 8,
-            tx_queued_bytes: 0,
-            rtr_credits: 8,
-            min_rtr_credits: 8,
-            refcount: 1,
-            stats: ElementStats { sent, ..ElementStats::default() },
-            messages: Default::default(),
-            bytes: ElementStats::default(),
-            heat: Default::default(),
-            health: Default::default(),
-        }
+        PeerNi { stats: ElementStats { sent, ..ElementStats::default() }, ..memory::peer_ni(nid) }
     }
 
     #[test]

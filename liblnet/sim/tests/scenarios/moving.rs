@@ -41,6 +41,16 @@ fn a_locked_primary_nid_stays_though_its_node_has_it_no_more() {
     finish(world);
 }
 
+/// A, which has met both, sees a NID go from B to C.
+fn goes_from_b_to_c(world: &mut World, nid: Nid) -> Actor {
+    for _ in 0..3 {
+        add(world, 2);
+    }
+    let met = talk(world, A, b(1)) && talk(world, A, c(1));
+    world.expect(met, || "they do not meet".to_owned());
+    Actor::anywhere().then(move |world| world.remove_ni(B, nid)).then(move |world| world.add_ni(C, nid))
+}
+
 /// T14: a secondary NID moves.
 #[test]
 fn a_nid_that_goes_from_one_node_to_another_is_known_at_the_new_place_only() {
@@ -48,13 +58,7 @@ fn a_nid_that_goes_from_one_node_to_another_is_known_at_the_new_place_only() {
         "T14",
         600,
         |world| {
-            for _ in 0..3 {
-                add(world, 2);
-            }
-            let met = talk(world, A, b(1)) && talk(world, A, c(1));
-            world.expect(met, || "they do not meet".to_owned());
-            let moved =
-                Actor::anywhere().then(|world| world.remove_ni(B, b(2))).then(|world| world.add_ni(C, b(2)));
+            let moved = goes_from_b_to_c(world, b(2));
             vec![moved]
         },
         |world| {
@@ -98,13 +102,7 @@ fn a_primary_nid_that_goes_to_another_node_is_known_there_and_nothing_is_forgott
         "T14, primary",
         600,
         |world| {
-            for _ in 0..3 {
-                add(world, 2);
-            }
-            let met = talk(world, A, b(1)) && talk(world, A, c(1));
-            world.expect(met, || "they do not meet".to_owned());
-            let moved =
-                Actor::anywhere().then(|world| world.remove_ni(B, b(1))).then(|world| world.add_ni(C, b(1)));
+            let moved = goes_from_b_to_c(world, b(1));
             vec![moved, Actor::on(A).then(ask(A, b(1)))]
         },
         |world| {
