@@ -26,7 +26,7 @@ impl Driver for Idle {
 
 impl LndNi for Idle {
     fn send(&self, message: Box<Message>) -> SendOutcome {
-        SendOutcome::Done(message, Err(Errno::HostUnreachable))
+        SendOutcome::Done(message, Err(Errno::HostUnreachable.into()))
     }
 
     fn shutdown(&self) {}

@@ -305,8 +305,16 @@ impl Core {
     /// Sets every counter to 0: the node's, its interfaces' and the peer NIs' (dbg-120, ST-3).
     pub fn reset_counters(&self) {
         *lock(&self.retired) = NodeCounters::default();
-        self.with_nets(|nets| nets.nis().for_each(|ni| ni.counters().reset()));
-        self.peers.all().iter().for_each(|peer_ni| peer_ni.counters().reset());
+        self.with_nets(|nets| {
+            nets.nis().for_each(|ni| {
+                ni.counters().reset();
+                ni.failures().reset();
+            })
+        });
+        self.peers.all().iter().for_each(|peer_ni| {
+            peer_ni.counters().reset();
+            peer_ni.failures().reset();
+        });
         self.census.reset();
     }
 

@@ -8,6 +8,7 @@
 //! No lock of the core's is held during any call in either direction, so a driver may call up from inside
 //! `send`.
 
+use crate::health::{Cause, SendFailure};
 use crate::message::Message;
 use crate::topology::Ni;
 use lnet_wire::Errno;
@@ -65,6 +66,13 @@ pub trait LndNi: Send + Sync {
         let _ = connections;
     }
 
+    /// Gives up what is under way to the peer NI `peer` (`None`: to all of them), because the core knows that it will not
+    /// get there: connections are ended, and every message that is not known to have arrived comes back, from inside
+    /// this call or soon after, with `cause`. What is sent afterwards is tried anew.
+    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
+        let _ = (peer, cause);
+    }
+
     /// Takes the interface down: no upcall for it follows the return, and every message it had is back
     /// (with [`Errno::Shutdown`]).
     fn shutdown(&self);
@@ -73,8 +81,8 @@ pub trait LndNi: Send + Sync {
 /// What a driver says of a message that it was given.
 #[derive(Debug)]
 pub enum SendOutcome {
-    /// It is done with it, well or ill: the memory is free again.
-    Done(Box<Message>, Result<(), Errno>),
+    /// It is done with it: the peer has it, or will not get it. The memory is free again.
+    Done(Box<Message>, Result<(), SendFailure>),
     /// It keeps it and will call [`Upcalls::finalize`].
     Pending,
 }
@@ -97,7 +105,15 @@ pub trait Upcalls: Send + Sync {
     fn received(&self, message: Box<Message>, result: Result<(), Errno>);
 
     /// A message for which `send` answered [`SendOutcome::Pending`] is done with.
-    fn finalize(&self, message: Box<Message>, result: Result<(), Errno>);
+    fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>);
+
+    /// The peer NI `peer` has been silent towards `ni` for a while, although messages are under way to it: is there
+    /// another way for them? If so the driver is to give them back ([`Cause::NetworkTimeout`]), and the core will not
+    /// use this pair until it has been heard of again; if not, it is to go on trying.
+    fn may_go_elsewhere(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
+        let _ = (ni, peer);
+        false
+    }
 }
 
 /// What a driver does with a message that arrived.

@@ -9,6 +9,7 @@ use crate::stats::GroupNumber;
 use crate::sync::{Mutex, lock};
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId, WireHandle};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// Bytes of a header on the wire.
@@ -31,6 +32,8 @@ pub struct Message {
     pub(crate) held: HeldCredits,
     /// Where it is counted as long as the node has it.
     pub(crate) counted: GroupNumber,
+    /// Under which name a driver sent it first.
+    pub(crate) sent_as: Option<NonZeroU64>,
 }
 
 /// The send credits that a message holds, which it must return once.
@@ -55,6 +58,17 @@ impl Message {
     /// of it, which may be less than the header announces.
     pub const fn payload_len(&self) -> usize {
         self.length as usize
+    }
+
+    /// The name that a driver gave it when it was sent first, by which the peer knows it again if it comes by another
+    /// way; `None` for a message that was never sent, or without a name.
+    pub const fn sent_as(&self) -> Option<NonZeroU64> {
+        self.sent_as
+    }
+
+    /// Gives it that name. Once: the first one stays.
+    pub fn note_sent_as(&mut self, name: NonZeroU64) {
+        self.sent_as.get_or_insert(name);
     }
 
     /// Bytes that it is on the wire, header included.
@@ -87,6 +101,7 @@ impl Message {
             peer_ni: None,
             held: HeldCredits::default(),
             counted: GroupNumber::default(),
+            sent_as: None,
         }
     }
 }

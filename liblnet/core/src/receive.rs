@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
+use crate::health::SendFailure;
 use crate::lnd::{HeldReceive, Upcalls, Verdict, Violation};
 use crate::memory::{Access, Answer, MdHandle, MdOptions};
 use crate::message::Message;
@@ -80,7 +81,7 @@ impl Upcalls for Core {
         }
     }
 
-    fn finalize(&self, message: Box<Message>, result: Result<(), Errno>) {
+    fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
         self.end(message, result);
     }
 }

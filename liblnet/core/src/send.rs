@@ -7,6 +7,7 @@
 
 use crate::core::Core;
 use crate::event::{Event, handler_depth, in_handler};
+use crate::health::{Cause, SendFailure};
 use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
 use crate::message::Message;
@@ -24,7 +25,7 @@ enum Step {
     /// The same, after it waited in a queue.
     Resume(Box<Message>),
     /// It is done with.
-    End(Box<Message>, Result<(), Errno>),
+    End(Box<Message>, Result<(), SendFailure>),
 }
 
 impl Core {
@@ -47,14 +48,14 @@ impl Core {
     }
 
     /// Ends a message that a driver had.
-    pub(crate) fn end(&self, message: Box<Message>, result: Result<(), Errno>) {
+    pub(crate) fn end(&self, message: Box<Message>, result: Result<(), SendFailure>) {
         self.run(Step::End(message, result));
     }
 
     /// Ends a message that waited for a credit of an NI's and did not get it.
     pub(crate) fn end_unsent(&self, mut message: Box<Message>, errno: Errno) {
         message.held.ni = false;
-        self.end(message, Err(errno));
+        self.end(message, Err(errno.into()));
     }
 
     /// Tells the MD's owner how an operation went.
@@ -73,7 +74,7 @@ impl Core {
             match step {
                 Step::Post(message) => self.post(message, &mut steps),
                 Step::Resume(message) if message.md.as_ref().is_some_and(|md| md.is_aborted()) => {
-                    steps.push(Step::End(message, Err(Errno::Cancelled)));
+                    steps.push(Step::End(message, Err(Errno::Cancelled.into())));
                 }
                 Step::Resume(message) => self.post(message, &mut steps),
                 Step::End(message, result) => self.finish(message, result, &mut steps),
@@ -86,7 +87,7 @@ impl Core {
     /// stays in a queue if there is none (core behaviour spec 3.2).
     fn post(&self, mut message: Box<Message>, steps: &mut Steps) {
         let Some(ni) = message.ni.clone() else {
-            steps.push(Step::End(message, Err(Errno::HostUnreachable)));
+            steps.push(Step::End(message, Err(Errno::HostUnreachable.into())));
             return;
         };
         if let Some(peer_ni) = message.peer_ni.clone() {
@@ -108,7 +109,7 @@ impl Core {
         }
         let outcome = match ni.lnd() {
             Some(lnd) => lnd.send(message),
-            None => SendOutcome::Done(message, Err(Errno::Shutdown)),
+            None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
         };
         if let SendOutcome::Done(message, result) = outcome {
             steps.push(Step::End(message, result));
@@ -116,11 +117,12 @@ impl Core {
     }
 
     /// Event first, then the credits: NI's, then peer's (CR-10).
-    fn finish(&self, mut message: Box<Message>, result: Result<(), Errno>, steps: &mut Steps) {
+    fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
-        if result.is_err() {
+        if let Err(failure) = result {
             self.census.error();
+            self.count_failure(&message, failure.cause);
         }
         let next_hop = message.next_hop.nid;
         let bytes = message.wire_len();
@@ -128,7 +130,7 @@ impl Core {
         let ni = message.ni.take();
         let peer_ni = message.peer_ni.take();
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
-            self.settle(&md, event, result);
+            self.settle(&md, event, result.map_err(|failure| failure.errno));
         }
         if let Some(ni) = ni.filter(|_| held.ni) {
             steps.extend(ni.tx(next_hop).give_back(0));
@@ -139,6 +141,15 @@ impl Core {
             steps.extend(peer_ni.tx().give_back(bytes));
         }
         self.put_away(message, peer_ni.as_ref());
+    }
+
+    fn count_failure(&self, message: &Message, cause: Cause) {
+        if let Some(ni) = message.ni.as_ref().filter(|_| cause.blames_ni()) {
+            ni.failures().count(cause);
+        }
+        if let Some(peer_ni) = message.peer_ni.as_ref().filter(|_| cause.blames_peer_ni()) {
+            peer_ni.failures().count(cause);
+        }
     }
 
     /// Counts a message on its NI and its peer NI.

@@ -57,13 +57,13 @@ impl LndNi for FickleNi {
         let asked = *message.header();
         let Body::Get { reply, .. } = asked.body else { return SendOutcome::Done(message, Ok(())) };
         match self.pings.fetch_add(1, Ordering::Relaxed) % 4 {
-            0 => SendOutcome::Done(message, Err(Errno::HostUnreachable)),
+            0 => SendOutcome::Done(message, Err(Errno::HostUnreachable.into())),
             1 => match &mut *self.kept.lock().unwrap() {
                 Some(kept) => {
                     kept.push(message);
                     SendOutcome::Pending
                 }
-                None => SendOutcome::Done(message, Err(Errno::Shutdown)),
+                None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
             },
             _ => {
                 let body = Body::Reply { handle: reply };
@@ -81,7 +81,7 @@ impl LndNi for FickleNi {
     fn shutdown(&self) {
         let kept = self.kept.lock().unwrap().take();
         for message in kept.into_iter().flatten() {
-            self.upcalls.finalize(message, Err(Errno::Shutdown));
+            self.upcalls.finalize(message, Err(Errno::Shutdown.into()));
         }
     }
 }

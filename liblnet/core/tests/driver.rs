@@ -74,7 +74,7 @@ impl LndNi for PlayedNi {
         }
         let sent = std::mem::take(&mut *self.driver.sent.lock().unwrap());
         for message in sent {
-            self.upcalls.finalize(message, Err(Errno::Shutdown));
+            self.upcalls.finalize(message, Err(Errno::Shutdown.into()));
         }
     }
 }
@@ -134,7 +134,8 @@ impl Rig {
     fn drive(&self, result: Result<(), Errno>) -> Vec<Header> {
         let sent = std::mem::take(&mut *self.sent());
         let headers = sent.iter().map(|message| *message.header()).collect();
-        sent.into_iter().for_each(|message| self.core.finalize(message, result));
+        sent.into_iter()
+            .for_each(|message| self.core.finalize(message, result.map_err(lnet_core::SendFailure::from)));
         headers
     }
 

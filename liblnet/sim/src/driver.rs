@@ -51,7 +51,7 @@ impl LndNi for SimNi {
     fn shutdown(&self) {
         let (upcalls, unfinished) = self.network.lock().unplug(self.place);
         if let Some(upcalls) = upcalls {
-            unfinished.into_iter().for_each(|message| upcalls.finalize(message, Err(Errno::Shutdown)));
+            unfinished.into_iter().for_each(|message| upcalls.finalize(message, Err(Errno::Shutdown.into())));
         }
     }
 }

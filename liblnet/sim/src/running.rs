@@ -37,7 +37,7 @@ impl World {
             Due::Finish(number) => {
                 let finished = self.network.lock().take_finished(number);
                 if let Some(Finished { upcalls, node, message, result }) = finished {
-                    upcalls.finalize(message, result);
+                    upcalls.finalize(message, result.map_err(lnet_core::SendFailure::from));
                     self.settle(node);
                 }
             }

@@ -36,7 +36,7 @@ struct Loopback {
 impl LndNi for Loopback {
     fn send(&self, message: Box<Message>) -> SendOutcome {
         let Some(ni) = self.ni.upgrade() else {
-            return SendOutcome::Done(message, Err(Errno::Shutdown));
+            return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
         };
         let header = *message.header();
         let held = OnceCell::new();
@@ -69,9 +69,9 @@ fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, verdict: Verdict) -> SendO
             SendOutcome::Done(sent, Ok(()))
         }
         Verdict::Discard => SendOutcome::Done(sent, Ok(())),
-        Verdict::Refuse(Violation::ShuttingDown) => SendOutcome::Done(sent, Err(Errno::Shutdown)),
+        Verdict::Refuse(Violation::ShuttingDown) => SendOutcome::Done(sent, Err(Errno::Shutdown.into())),
         // A message waits at most once, and this node keeps its own rules.
-        Verdict::Hold | Verdict::Refuse(_) => SendOutcome::Done(sent, Err(Errno::Protocol)),
+        Verdict::Hold | Verdict::Refuse(_) => SendOutcome::Done(sent, Err(Errno::Protocol.into())),
     }
 }
 

@@ -142,7 +142,7 @@ impl SockNi {
         let identity = Identity { id: message.next_hop(), made_up: message.next_hop().pid.is_user() };
         loop {
             let Some(peer) = self.peer(identity) else {
-                return SendOutcome::Done(message, Err(Errno::Shutdown));
+                return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
             };
             message = match peer.send(message) {
                 Ok(outcome) => return outcome,

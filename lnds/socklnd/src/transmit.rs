@@ -10,7 +10,7 @@ use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
-use lnet_core::{Errno, Message};
+use lnet_core::{Errno, Message, SendFailure};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
@@ -292,7 +292,7 @@ impl Connection {
     fn give_back(&self, out: Outgoing, result: Result<(), Errno>) {
         let Outgoing { message: Some(message), cookie, .. } = out else { return };
         if let Some((message, result)) = self.peer.written(message, cookie, result) {
-            self.ni().upcalls.finalize(message, result);
+            self.ni().upcalls.finalize(message, result.map_err(SendFailure::from));
         }
     }
 }

@@ -1,11 +1,13 @@
 //! A network interface of this node.
 
 use crate::credit::{Credits, SharedPool, ni_credits_per_cpt};
+use crate::health::{CauseCounters, Recovery};
 use crate::lnd::LndNi;
 use crate::message::Message;
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
+use crate::sync::{Mutex, lock};
 use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroUsize;
@@ -72,6 +74,8 @@ pub struct Ni {
     /// When it was chosen last (PS-31).
     sequence: AtomicU32,
     counters: Counters,
+    failures: CauseCounters,
+    recovery: Mutex<Recovery>,
 }
 
 impl Ni {
@@ -99,6 +103,8 @@ impl Ni {
             priority: AtomicU32::new(LOWEST_PRIORITY),
             sequence: AtomicU32::new(0),
             counters: Counters::default(),
+            failures: CauseCounters::default(),
+            recovery: Mutex::default(),
         })
     }
 
@@ -144,6 +150,16 @@ impl Ni {
     /// What went through it.
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Its failures by their causes: the local ones, and [`crate::Cause::NetworkTimeout`].
+    pub const fn failures(&self) -> &CauseCounters {
+        &self.failures
+    }
+
+    /// When it is tried again, if it is sick.
+    pub fn recovery(&self) -> Recovery {
+        *lock(&self.recovery)
     }
 
     /// Send credits left, over all CPU partitions.

@@ -3,10 +3,12 @@
 use super::net::NetUsage;
 use crate::credit::{Credits, SharedPool};
 use crate::discovery::Record;
+use crate::health::{CauseCounters, Recovery};
 use crate::message::{Message, MessagePool};
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
+use crate::sync::{Mutex, lock};
 use arc_swap::{ArcSwap, Guard};
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -149,6 +151,8 @@ pub struct PeerNi {
     by_rule: AtomicBool,
     spare: MessagePool,
     counters: Counters,
+    failures: CauseCounters,
+    recovery: Mutex<Recovery>,
 }
 
 impl PeerNi {
@@ -165,6 +169,8 @@ impl PeerNi {
             by_rule: AtomicBool::new(false),
             spare: MessagePool::default(),
             counters: Counters::default(),
+            failures: CauseCounters::default(),
+            recovery: Mutex::default(),
         }
     }
 
@@ -239,6 +245,21 @@ impl PeerNi {
     /// What went to it and came from it.
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Its failures by their causes: the remote ones, and [`crate::Cause::NetworkTimeout`].
+    pub const fn failures(&self) -> &CauseCounters {
+        &self.failures
+    }
+
+    /// When it is tried again, if it is sick.
+    pub fn recovery(&self) -> Recovery {
+        *lock(&self.recovery)
+    }
+
+    /// This node's NIDs from which it has not answered lately: pairs that are not used while there are others.
+    pub fn silent_towards(&self) -> Vec<Nid> {
+        Vec::new()
     }
 
     /// Its priority by selection rules; `u32::MAX` is none.

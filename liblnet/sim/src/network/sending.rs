@@ -5,7 +5,7 @@ use super::*;
 impl Network {
     pub(crate) fn send(&mut self, from: Place, message: Box<Message>) -> SendOutcome {
         if self.faults.is_silent(from.node) {
-            return SendOutcome::Done(message, Err(Errno::Shutdown));
+            return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
         }
         let header = *message.header();
         let mut payload = (message.payload_len() > 0).then(|| payload_of(&message));

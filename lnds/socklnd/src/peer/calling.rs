@@ -126,7 +126,7 @@ impl Peer {
             std::mem::take(&mut state.waiting)
         };
         for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(errno));
+            self.ni.upcalls.finalize(message, Err(errno.into()));
         }
     }
 
@@ -182,7 +182,7 @@ impl Peer {
             match self.send(message) {
                 Ok(SendOutcome::Pending) => {}
                 Ok(SendOutcome::Done(message, result)) => self.ni.upcalls.finalize(message, result),
-                Err(message) => self.ni.upcalls.finalize(message, Err(Errno::Shutdown)),
+                Err(message) => self.ni.upcalls.finalize(message, Err(Errno::Shutdown.into())),
             }
         }
     }

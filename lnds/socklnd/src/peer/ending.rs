@@ -63,7 +63,7 @@ impl Peer {
 
     fn lose(&self, lost: Messages, errno: Errno) {
         for message in lost {
-            self.ni.upcalls.finalize(message, Err(errno));
+            self.ni.upcalls.finalize(message, Err(errno.into()));
         }
     }
 
@@ -117,7 +117,7 @@ impl Peer {
             std::mem::take(&mut state.waiting)
         };
         for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(Errno::Shutdown));
+            self.ni.upcalls.finalize(message, Err(Errno::Shutdown.into()));
         }
         self.end_all(Errno::Shutdown);
     }
@@ -133,7 +133,7 @@ impl Peer {
             (expired, state.receipts.waiting_since().is_some_and(late))
         };
         for Waiting { message, .. } in expired {
-            self.ni.upcalls.finalize(message, Err(Errno::TimedOut));
+            self.ni.upcalls.finalize(message, Err(Errno::TimedOut.into()));
         }
         if unreceipted {
             self.ni.counts.timed_out.add();

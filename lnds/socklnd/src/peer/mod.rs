@@ -17,7 +17,7 @@ use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
 use crate::transmit::{Outgoing, Transmitted};
 use lnet_core::lnd::SendOutcome;
-use lnet_core::{Errno, Message};
+use lnet_core::{Errno, Message, SendFailure};
 use lnet_wire::{Header, ProcessId};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -105,7 +105,7 @@ impl Peer {
                     }
                 }
                 Way::Waiting => return Ok(SendOutcome::Pending),
-                Way::Nowhere(message, errno) => return Ok(SendOutcome::Done(message, Err(errno))),
+                Way::Nowhere(message, errno) => return Ok(SendOutcome::Done(message, Err(errno.into()))),
             };
         }
     }
@@ -155,7 +155,7 @@ impl Peer {
             Ok(out) => out,
             Err(message) => {
                 self.abandon_receipt(cookie);
-                return Ok(SendOutcome::Done(message, Err(Errno::Invalid)));
+                return Ok(SendOutcome::Done(message, Err(Errno::Invalid.into())));
             }
         };
         let (message, result) = match connection.transmit(out) {
@@ -171,7 +171,7 @@ impl Peer {
             }
         };
         Ok(match message.and_then(|message| self.written(message, cookie, result)) {
-            Some((message, result)) => SendOutcome::Done(message, result),
+            Some((message, result)) => SendOutcome::Done(message, result.map_err(SendFailure::from)),
             None => SendOutcome::Pending,
         })
     }
