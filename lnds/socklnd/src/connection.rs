@@ -5,6 +5,7 @@
 //! on the connection that they were called for.
 
 use crate::config::SocklndConfig;
+use crate::decide::cause::Trouble;
 use crate::ni::SockNi;
 use crate::peer::Peer;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
@@ -14,7 +15,6 @@ use crate::receive_turn::ReceiveTurn;
 use crate::scheduler::Scheduler;
 use crate::sync::lock;
 use crate::transmit::SendSide;
-use lnet_core::Errno;
 use lnet_core::topology::Ni;
 use lnet_wire::byte_order::ByteOrder;
 use rustix::event::epoll::EventFlags;
@@ -176,16 +176,16 @@ impl Connection {
     }
 
     /// The peer has ended its connections, or is about to: nothing more is sent on this one, but what is on
-    /// its way here is still received. What was to be sent comes back with `errno`.
-    pub(crate) fn drain(self: &Arc<Self>, errno: Errno) {
+    /// its way here is still received. What was to be sent comes back for `trouble`.
+    pub(crate) fn drain(self: &Arc<Self>, trouble: Trouble) {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
-            self.stop_sending(errno);
+            self.stop_sending(trouble);
         }
     }
 
-    /// Ends it. What was to be sent comes back with `errno`, a message that has arrived in part with EIO.
+    /// Ends it. What was to be sent comes back for `trouble`, a message that has arrived in part with EIO.
     /// Whoever works on the connection at this moment gives back what it holds when it is done.
-    pub(crate) fn close(self: &Arc<Self>, errno: Errno) {
+    pub(crate) fn close(self: &Arc<Self>, trouble: Trouble) {
         let before = self.phase.fetch_max(Phase::Closed as u8, Ordering::AcqRel);
         if before == Phase::Closed as u8 {
             return;
@@ -193,7 +193,7 @@ impl Connection {
         // An error says that the peer was faster.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         if before == Phase::Open as u8 {
-            self.stop_sending(errno);
+            self.stop_sending(trouble);
         }
         self.run_receive();
         if let Some(token) = self.token.get() {

@@ -3,6 +3,7 @@
 use crate::config::bulk_conns;
 use crate::connection::Connection;
 use crate::counters::Counts;
+use crate::decide::cause::{Left, Trouble};
 use crate::decide::identity::Identity;
 use crate::driver::Shared;
 use crate::handshake::Own;
@@ -10,8 +11,8 @@ use crate::peer::Peer;
 use crate::sync::lock;
 use lnet_core::lnd::{LndNi, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Errno, Message};
-use lnet_wire::ProcessId;
+use lnet_core::{Cause, Errno, Message};
+use lnet_wire::{Nid, ProcessId};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
@@ -142,12 +143,20 @@ impl SockNi {
         let identity = Identity { id: message.next_hop(), made_up: message.next_hop().pid.is_user() };
         loop {
             let Some(peer) = self.peer(identity) else {
-                return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
+                return SendOutcome::Done(message, Err(Trouble::Shutdown.failure(Left::Nothing)));
             };
             message = match peer.send(message) {
                 Ok(outcome) => return outcome,
                 Err(message) => message,
             };
+        }
+    }
+
+    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
+        for known in self.all_peers() {
+            if peer.is_none_or(|nid| nid == known.id.nid) {
+                known.break_off(cause);
+            }
         }
     }
 
@@ -166,7 +175,7 @@ impl SockNi {
         }
         // Those that their peers have left behind, too.
         for connection in &connections {
-            connection.close(Errno::Shutdown);
+            connection.close(Trouble::Shutdown);
         }
         self.wait_until_quiet(&connections);
     }
@@ -202,6 +211,10 @@ impl LndNi for Face {
 
     fn set_conns_per_peer(&self, connections: u16) {
         self.0.conns_per_peer.store(bulk_conns(connections.into()), Ordering::Relaxed);
+    }
+
+    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
+        self.0.break_off(peer, cause);
     }
 
     fn shutdown(&self) {

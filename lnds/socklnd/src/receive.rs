@@ -5,6 +5,7 @@
 //! word and goes, and the first looks again.
 
 use crate::connection::{Connection, Phase};
+use crate::decide::cause::Trouble;
 use crate::decide::receipts::Brought;
 use crate::held::Held;
 use crate::proto::Version;
@@ -356,13 +357,13 @@ impl Connection {
             End::ByPeer(errno) => self.peer.ended_by_peer(self, errno, false),
             End::TimedOut => {
                 self.ni().counts.timed_out.add();
-                self.peer.end(self, Errno::TimedOut);
+                self.peer.end(self, Trouble::Stalled);
             }
-            End::ShuttingDown => self.peer.end(self, Errno::Shutdown),
+            End::ShuttingDown => self.peer.end(self, Trouble::Shutdown),
             End::Broken(what) => {
                 self.ni().counts.protocol_errors.add();
                 log::warn!("closing the connections to {}: it sent {what}", self.peer.name());
-                self.peer.end(self, Errno::Protocol);
+                self.peer.end(self, Trouble::BrokenByPeer);
             }
         }
     }

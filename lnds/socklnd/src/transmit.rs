@@ -5,12 +5,13 @@
 //! take waits for the kernel's word that there is room again.
 
 use crate::connection::Connection;
+use crate::decide::cause::{Left, Trouble};
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
-use lnet_core::{Errno, Message, SendFailure};
+use lnet_core::{Errno, Message};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
@@ -57,6 +58,11 @@ impl Outgoing {
         Self { head: Head::noop(cookies), sent: 0, message: None, cookie: None }
     }
 
+    /// How much of it has been given to the network.
+    pub(crate) fn has_left(&self) -> Left {
+        if self.sent > 0 { Left::Something } else { Left::Nothing }
+    }
+
     pub(crate) fn into_message(self) -> Option<Box<Message>> {
         self.message
     }
@@ -90,7 +96,7 @@ pub(crate) struct SendSide {
     /// Room was reported while a thread was writing.
     again: bool,
     /// Nothing is sent any more.
-    ended: Option<Errno>,
+    ended: Option<Trouble>,
 }
 
 impl SendSide {
@@ -114,7 +120,7 @@ pub(crate) enum Transmitted {
     /// Written.
     Done(Outgoing),
     /// Not written in full, and never will be.
-    Failed(Outgoing, Errno),
+    Failed(Outgoing, Trouble),
     /// The connection keeps it.
     Queued,
     /// The connection has ended; nothing was written.
@@ -126,7 +132,7 @@ enum Written {
     /// There are more runs of memory than one system call takes.
     More,
     SocketFull,
-    Failed(Errno),
+    Failed(Trouble),
 }
 
 impl Connection {
@@ -157,10 +163,10 @@ impl Connection {
                 self.drain_queue(Some(out), true);
                 Transmitted::Queued
             }
-            Written::Failed(errno) => {
-                self.writing_failed(errno);
+            Written::Failed(trouble) => {
+                self.writing_failed(trouble);
                 self.end_writing();
-                Transmitted::Failed(out, errno)
+                Transmitted::Failed(out, trouble)
             }
         }
     }
@@ -188,14 +194,14 @@ impl Connection {
     }
 
     /// Nothing more is sent. What is queued comes back.
-    pub(crate) fn stop_sending(&self, errno: Errno) {
+    pub(crate) fn stop_sending(&self, trouble: Trouble) {
         let queue = {
             let mut side = lock(&self.tx);
-            side.ended = Some(errno);
+            side.ended = Some(trouble);
             std::mem::take(&mut side.queue)
         };
         for out in queue {
-            self.give_back(out, Err(errno));
+            self.give_back(out, Err(trouble));
         }
     }
 
@@ -207,9 +213,9 @@ impl Connection {
         for _ in 0..ROUNDS {
             {
                 let mut side = lock(&self.tx);
-                if let Some(errno) = side.ended {
+                if let Some(trouble) = side.ended {
                     drop(side);
-                    return self.give_up(batch, errno);
+                    return self.give_up(batch, trouble);
                 }
                 if full && !std::mem::take(&mut side.again) {
                     return side.stop_for_now(batch);
@@ -225,9 +231,9 @@ impl Connection {
             match self.write(&mut batch) {
                 Written::All | Written::More => full = false,
                 Written::SocketFull => full = true,
-                Written::Failed(errno) => {
-                    self.writing_failed(errno);
-                    return self.give_up(batch, errno);
+                Written::Failed(trouble) => {
+                    self.writing_failed(trouble);
+                    return self.give_up(batch, trouble);
                 }
             }
             let done = batch.iter().take_while(|out| out.left() == 0).count();
@@ -236,18 +242,18 @@ impl Connection {
             }
         }
         let mut side = lock(&self.tx);
-        if let Some(errno) = side.ended {
+        if let Some(trouble) = side.ended {
             drop(side);
-            return self.give_up(batch, errno);
+            return self.give_up(batch, trouble);
         }
         side.stop_for_now(batch);
         drop(side);
         self.scheduler.schedule(Arc::clone(self));
     }
 
-    fn give_up(&self, batch: Vec<Outgoing>, errno: Errno) {
+    fn give_up(&self, batch: Vec<Outgoing>, trouble: Trouble) {
         for out in batch {
-            self.give_back(out, Err(errno));
+            self.give_back(out, Err(trouble));
         }
         self.end_writing();
     }
@@ -271,15 +277,18 @@ impl Connection {
                 }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Written::SocketFull,
-            Err(error) => Written::Failed(Errno::from(&error)),
+            Err(error) => Written::Failed(match Errno::from(&error) {
+                errno @ (Errno::Pipe | Errno::ConnectionReset) => Trouble::EndedByPeer(errno),
+                errno => Trouble::WriteFailed(errno),
+            }),
         }
     }
 
     /// The socket is dead for writing. The peer may have said something before it died.
-    fn writing_failed(self: &Arc<Self>, errno: Errno) {
-        match errno {
-            Errno::Pipe | Errno::ConnectionReset => self.peer.ended_by_peer(self, errno, true),
-            _ => self.peer.end(self, errno),
+    fn writing_failed(self: &Arc<Self>, trouble: Trouble) {
+        match trouble {
+            Trouble::EndedByPeer(errno) => self.peer.ended_by_peer(self, errno, true),
+            _ => self.peer.end(self, trouble),
         }
     }
 
@@ -289,10 +298,11 @@ impl Connection {
     }
 
     /// A message has left, or never will.
-    fn give_back(&self, out: Outgoing, result: Result<(), Errno>) {
+    fn give_back(&self, out: Outgoing, result: Result<(), Trouble>) {
+        let result = result.map_err(|trouble| trouble.failure(out.has_left()));
         let Outgoing { message: Some(message), cookie, .. } = out else { return };
         if let Some((message, result)) = self.peer.written(message, cookie, result) {
-            self.ni().upcalls.finalize(message, result.map_err(SendFailure::from));
+            self.ni().upcalls.finalize(message, result);
         }
     }
 }

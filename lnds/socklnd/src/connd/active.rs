@@ -3,6 +3,7 @@
 use super::{Entry, Work};
 use crate::connection::Settled;
 use crate::decide::admit::Life;
+use crate::decide::cause::Trouble;
 use crate::decide::dial::Next;
 use crate::handshake::{self, ActiveStep};
 use crate::peer::Peer;
@@ -151,7 +152,7 @@ impl Work<'_> {
                 if peer.is_other_life(Life { version, incarnation }) =>
             {
                 drop(socket);
-                peer.end_all(Errno::ConnectionReset);
+                peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
                 let next = peer.call_again(now, None);
                 self.fail_if_failed(&peer, next, Errno::ConnectionReset, "it keeps restarting");
             }

@@ -7,6 +7,7 @@ mod active;
 mod passive;
 
 use crate::config::SocklndConfig;
+use crate::decide::cause::Trouble;
 use crate::decide::dial::Next;
 use crate::driver::Shared;
 use crate::ni::SockNi;
@@ -318,7 +319,7 @@ impl<'a> Work<'a> {
                 if connection.is_overdue(now) {
                     ni.counts.timed_out.add();
                     log::warn!("closing the connections to {}: it has stalled", connection.peer.name());
-                    connection.peer.end(&connection, Errno::TimedOut);
+                    connection.peer.end(&connection, Trouble::Stalled);
                 }
             }
             for peer in ni.all_peers() {

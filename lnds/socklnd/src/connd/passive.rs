@@ -3,6 +3,7 @@
 use super::{Entry, Work};
 use crate::connection::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
+use crate::decide::cause::Trouble;
 use crate::decide::identity::identify;
 use crate::driver::Shared;
 use crate::handshake::{self, PassiveStep};
@@ -181,7 +182,7 @@ impl Work<'_> {
                 // process there has begun.
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
                 if refusal == Refusal::OtherLife && may_end {
-                    peer.end_all(Errno::ConnectionReset);
+                    peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
                 }
                 refuse(ni, &socket, hello.version, identity.id.nid);
             }

@@ -1,6 +1,7 @@
 //! The driver's decisions, as functions of what is known: no sockets, no clock.
 
 pub(crate) mod admit;
+pub(crate) mod cause;
 pub(crate) mod choose;
 pub(crate) mod dial;
 pub(crate) mod identity;

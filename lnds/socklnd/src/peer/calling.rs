@@ -3,6 +3,7 @@
 use super::{Peer, State, Waiting};
 use crate::connection::{Connection, Settled};
 use crate::decide::admit::{Known, Life};
+use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::Cargo;
 use crate::decide::dial::{Counts, Next, next_type};
 use crate::decide::identity::IpNid;
@@ -126,7 +127,7 @@ impl Peer {
             std::mem::take(&mut state.waiting)
         };
         for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(errno.into()));
+            self.ni.upcalls.finalize(message, Err(Trouble::NotConnected(errno).failure(Left::Nothing)));
         }
     }
 
@@ -157,12 +158,12 @@ impl Peer {
             state.gone
         };
         if gone {
-            connection.close(Errno::Shutdown);
+            connection.close(Trouble::Shutdown);
             return Err(Errno::Shutdown);
         }
         if let Err(error) = connection.scheduler.add(&connection) {
             let errno = Errno::from(error);
-            self.end(&connection, errno);
+            self.end(&connection, Trouble::Local(errno));
             return Err(errno);
         }
         self.send_waiting();
@@ -182,7 +183,9 @@ impl Peer {
             match self.send(message) {
                 Ok(SendOutcome::Pending) => {}
                 Ok(SendOutcome::Done(message, result)) => self.ni.upcalls.finalize(message, result),
-                Err(message) => self.ni.upcalls.finalize(message, Err(Errno::Shutdown.into())),
+                Err(message) => {
+                    self.ni.upcalls.finalize(message, Err(Trouble::Shutdown.failure(Left::Nothing)));
+                }
             }
         }
     }

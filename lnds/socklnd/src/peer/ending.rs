@@ -2,11 +2,12 @@
 
 use super::{Messages, Peer, Waiting};
 use crate::connection::Connection;
+use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::Cargo;
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::sync::lock;
-use lnet_core::Errno;
+use lnet_core::{Cause, Errno};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,48 +23,49 @@ struct Detached {
 
 impl Peer {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
-    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno) {
+    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, trouble: Trouble) {
         let Some(detached) = self.detach(Some(culprit)) else {
             // It was left behind by an earlier end.
-            return culprit.close(errno);
+            return culprit.close(trouble);
         };
-        self.finish(detached, errno);
+        self.finish(detached, trouble);
     }
 
     /// This node ends all connections to the peer.
-    pub(crate) fn end_all(self: &Arc<Self>, errno: Errno) {
+    pub(crate) fn end_all(self: &Arc<Self>, trouble: Trouble) {
         if let Some(detached) = self.detach(None) {
-            self.finish(detached, errno);
+            self.finish(detached, trouble);
         }
     }
 
     /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still taken from
     /// the others, and from the culprit if it `can_read`.
     pub(crate) fn ended_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
+        let trouble = Trouble::EndedByPeer(errno);
         let detached = self.detach(Some(culprit));
         if !can_read {
-            culprit.close(errno);
+            culprit.close(trouble);
         }
-        let Some(Detached { connections, lost }) = detached else { return culprit.drain(errno) };
+        let Some(Detached { connections, lost }) = detached else { return culprit.drain(trouble) };
         self.ni.counts.closed_by_peer.add();
         for connection in &connections {
-            connection.drain(errno);
+            connection.drain(trouble);
         }
-        self.lose(lost, errno);
+        self.lose(lost, trouble);
         self.retire();
     }
 
-    fn finish(self: &Arc<Self>, Detached { connections, lost }: Detached, errno: Errno) {
+    fn finish(self: &Arc<Self>, Detached { connections, lost }: Detached, trouble: Trouble) {
         for connection in connections {
-            connection.close(errno);
+            connection.close(trouble);
         }
-        self.lose(lost, errno);
+        self.lose(lost, trouble);
         self.retire();
     }
 
-    fn lose(&self, lost: Messages, errno: Errno) {
+    fn lose(&self, lost: Messages, trouble: Trouble) {
         for message in lost {
-            self.ni.upcalls.finalize(message, Err(errno.into()));
+            self.ni.upcalls.finalize(message, Err(trouble.failure(Left::Something)));
         }
     }
 
@@ -117,9 +119,19 @@ impl Peer {
             std::mem::take(&mut state.waiting)
         };
         for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(Errno::Shutdown.into()));
+            self.ni.upcalls.finalize(message, Err(Trouble::Shutdown.failure(Left::Nothing)));
         }
-        self.end_all(Errno::Shutdown);
+        self.end_all(Trouble::Shutdown);
+    }
+
+    /// The core knows that nothing gets there: what is not known to have arrived comes back.
+    pub(crate) fn break_off(self: &Arc<Self>, cause: Cause) {
+        let trouble = Trouble::BrokenOff(cause);
+        let waiting = std::mem::take(&mut lock(&self.state).waiting);
+        for Waiting { message, .. } in waiting {
+            self.ni.upcalls.finalize(message, Err(trouble.failure(Left::Nothing)));
+        }
+        self.end_all(trouble);
     }
 
     /// Once in a while: fails what has waited too long, and breaks a long silence.
@@ -133,12 +145,12 @@ impl Peer {
             (expired, state.receipts.waiting_since().is_some_and(late))
         };
         for Waiting { message, .. } in expired {
-            self.ni.upcalls.finalize(message, Err(Errno::TimedOut.into()));
+            self.ni.upcalls.finalize(message, Err(Trouble::WaitedTooLong.failure(Left::Nothing)));
         }
         if unreceipted {
             self.ni.counts.timed_out.add();
             log::warn!("closing the connections to {}: it sends no receipts", self.name());
-            self.end_all(Errno::TimedOut);
+            self.end_all(Trouble::Stalled);
         } else {
             self.keep_alive(now);
         }

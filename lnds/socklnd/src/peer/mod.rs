@@ -7,6 +7,7 @@ mod ending;
 
 use crate::connection::Connection;
 use crate::decide::admit::Life;
+use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::{Candidate, Cargo, choose};
 use crate::decide::dial::Dialling;
 use crate::decide::identity::Identity;
@@ -73,7 +74,7 @@ pub(crate) type Messages = Vec<Box<Message>>;
 enum Way {
     On(Arc<Connection>, Option<u64>, Box<Message>),
     Waiting,
-    Nowhere(Box<Message>, Errno),
+    Nowhere(Box<Message>, Trouble),
 }
 
 impl Peer {
@@ -105,7 +106,9 @@ impl Peer {
                     }
                 }
                 Way::Waiting => return Ok(SendOutcome::Pending),
-                Way::Nowhere(message, errno) => return Ok(SendOutcome::Done(message, Err(errno.into()))),
+                Way::Nowhere(message, trouble) => {
+                    return Ok(SendOutcome::Done(message, Err(trouble.failure(Left::Nothing))));
+                }
             };
         }
     }
@@ -126,12 +129,13 @@ impl Peer {
         }
         let now = Instant::now();
         if !state.called {
-            return Way::Nowhere(message, Errno::HostUnreachable);
+            return Way::Nowhere(message, Trouble::NoWay);
         }
         if state.connections.is_empty()
             && state.dialling.is_hopeless(now, self.ni.shared.config.min_reconnect)
         {
-            return Way::Nowhere(message, state.last_failure.unwrap_or(Errno::HostUnreachable));
+            let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
+            return Way::Nowhere(message, Trouble::NotConnected(why));
         }
         state.waiting.push_back(Waiting { message, since: now });
         Way::Waiting
@@ -155,13 +159,19 @@ impl Peer {
             Ok(out) => out,
             Err(message) => {
                 self.abandon_receipt(cookie);
-                return Ok(SendOutcome::Done(message, Err(Errno::Invalid.into())));
+                return Ok(SendOutcome::Done(
+                    message,
+                    Err(Trouble::Local(Errno::Invalid).failure(Left::Nothing)),
+                ));
             }
         };
         let (message, result) = match connection.transmit(out) {
             Transmitted::Queued => return Ok(SendOutcome::Pending),
             Transmitted::Done(out) => (out.into_message(), Ok(())),
-            Transmitted::Failed(out, errno) => (out.into_message(), Err(errno)),
+            Transmitted::Failed(out, trouble) => {
+                let failure = trouble.failure(out.has_left());
+                (out.into_message(), Err(failure))
+            }
             Transmitted::Ended(out) => {
                 self.abandon_receipt(cookie);
                 return match out.into_message() {
@@ -171,7 +181,7 @@ impl Peer {
             }
         };
         Ok(match message.and_then(|message| self.written(message, cookie, result)) {
-            Some((message, result)) => SendOutcome::Done(message, result.map_err(SendFailure::from)),
+            Some((message, result)) => SendOutcome::Done(message, result),
             None => SendOutcome::Pending,
         })
     }
@@ -182,14 +192,16 @@ impl Peer {
         &self,
         message: Box<Message>,
         cookie: Option<u64>,
-        result: Result<(), Errno>,
-    ) -> Option<(Box<Message>, Result<(), Errno>)> {
+        result: Result<(), SendFailure>,
+    ) -> Option<(Box<Message>, Result<(), SendFailure>)> {
         match (cookie, result) {
             (None, _) => Some((message, result)),
             (Some(cookie), Ok(())) => {
                 match lock(&self.state).receipts.written(cookie, message, Instant::now()) {
                     Written::Done(message) => Some((message, Ok(()))),
-                    Written::Lost(message) => Some((message, Err(Errno::Io))),
+                    Written::Lost(message) => {
+                        Some((message, Err(Trouble::Local(Errno::Io).failure(Left::Something))))
+                    }
                     Written::Waits => None,
                 }
             }
