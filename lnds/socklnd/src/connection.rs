@@ -23,7 +23,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What both handshakes settle.
 pub(crate) struct Settled {
@@ -67,6 +67,8 @@ pub(crate) struct Connection {
     pub(crate) progressed: AtomicBool,
     /// A message has arrived in part.
     pub(crate) midway: AtomicBool,
+    /// It is looked at every so often, because something may be under way.
+    pub(crate) watched: AtomicBool,
     pub(crate) watch: Mutex<Watch>,
 }
 
@@ -75,6 +77,8 @@ pub(crate) struct Connection {
 pub(crate) struct Watch {
     pub(crate) heard: Instant,
     pub(crate) progressed: Instant,
+    /// Since when something has been under way without an answer.
+    pub(crate) suspected: Option<Instant>,
 }
 
 /// How far a connection is in its life; only ever forward.
@@ -121,7 +125,8 @@ impl Connection {
             heard: AtomicBool::new(false),
             progressed: AtomicBool::new(false),
             midway: AtomicBool::new(false),
-            watch: Mutex::new(Watch { heard: now, progressed: now }),
+            watched: AtomicBool::new(false),
+            watch: Mutex::new(Watch { heard: now, progressed: now, suspected: None }),
         })
     }
 
@@ -190,6 +195,10 @@ impl Connection {
         if before == Phase::Closed as u8 {
             return;
         }
+        if trouble.is_abort() {
+            // Without it the kernel would go on trying to deliver what has been given up here.
+            let _ = self.socket.set_linger(Some(Duration::ZERO));
+        }
         // An error says that the peer was faster.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         if before == Phase::Open as u8 {
@@ -212,13 +221,7 @@ impl Connection {
 
     /// Once in a while: whether it has taken too long over something (wire spec 3.9).
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
-        let mut watch = lock(&self.watch);
-        if self.heard.swap(false, Ordering::Relaxed) {
-            watch.heard = now;
-        }
-        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
-            watch.progressed = now;
-        }
+        let watch = self.update_watch(now);
         let late = |since| now.saturating_duration_since(since) >= self.config().sock_timeout;
         match self.phase() {
             Phase::Open => {
@@ -228,6 +231,18 @@ impl Connection {
             Phase::Draining => late(watch.heard),
             Phase::Closed => false,
         }
+    }
+
+    /// What has moved since the last time is noted as having moved now.
+    pub(crate) fn update_watch(&self, now: Instant) -> Watch {
+        let mut watch = lock(&self.watch);
+        if self.heard.swap(false, Ordering::Relaxed) {
+            watch.heard = now;
+        }
+        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
+            watch.progressed = now;
+        }
+        *watch
     }
 
     /// Whether no thread is at work on it: once it is closed, no upcall follows then.

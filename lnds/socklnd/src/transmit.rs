@@ -259,11 +259,11 @@ impl Connection {
     }
 
     /// One system call's worth.
-    fn write(&self, batch: &mut [Outgoing]) -> Written {
+    fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> Written {
         match send(self.fd(), batch) {
             Ok((sent, full)) => {
                 self.unsent.fetch_sub(sent, Ordering::Relaxed);
-                self.progressed.store(true, Ordering::Relaxed);
+                self.note_written();
                 let mut left = sent;
                 for out in &mut *batch {
                     let n = out.left().min(left);

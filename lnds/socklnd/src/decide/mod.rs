@@ -6,3 +6,4 @@ pub(crate) mod choose;
 pub(crate) mod dial;
 pub(crate) mod identity;
 pub(crate) mod receipts;
+pub(crate) mod silence;

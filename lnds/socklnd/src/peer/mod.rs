@@ -50,6 +50,11 @@ struct State {
     waiting: VecDeque<Waiting>,
     receipts: Outstanding<Box<Message>>,
     last_keepalive: Option<Instant>,
+    last_probe: Option<Instant>,
+    /// When the core was asked for another way.
+    last_asked: Option<Instant>,
+    /// Messages were told at once that there is no connection: there is a reason to call again.
+    missed: bool,
     /// It is being judged whether a call of its is accepted.
     kept: bool,
     /// No longer in the interface's table: whoever still has it must look there again.
@@ -131,9 +136,8 @@ impl Peer {
         if !state.called {
             return Way::Nowhere(message, Trouble::NoWay);
         }
-        if state.connections.is_empty()
-            && state.dialling.is_hopeless(now, self.ni.shared.config.min_reconnect)
-        {
+        if state.connections.is_empty() && state.dialling.is_hopeless(now) {
+            state.missed = true;
             let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
             return Way::Nowhere(message, Trouble::NotConnected(why));
         }
