@@ -79,6 +79,8 @@ pub(crate) struct Watch {
     pub(crate) progressed: Instant,
     /// Since when something has been under way without an answer.
     pub(crate) suspected: Option<Instant>,
+    /// The last look did not know what to think.
+    pub(crate) doubted: bool,
 }
 
 /// How far a connection is in its life; only ever forward.
@@ -126,7 +128,7 @@ impl Connection {
             progressed: AtomicBool::new(false),
             midway: AtomicBool::new(false),
             watched: AtomicBool::new(false),
-            watch: Mutex::new(Watch { heard: now, progressed: now, suspected: None }),
+            watch: Mutex::new(Watch { heard: now, progressed: now, suspected: None, doubted: false }),
         })
     }
 
@@ -199,11 +201,12 @@ impl Connection {
             // Without it the kernel would go on trying to deliver what has been given up here.
             let _ = self.socket.set_linger(Some(Duration::ZERO));
         }
-        // An error says that the peer was faster.
-        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        // First, so that who writes at this moment learns why, and not what the system makes of it.
         if before == Phase::Open as u8 {
             self.stop_sending(trouble);
         }
+        // An error says that the peer was faster.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.run_receive();
         if let Some(token) = self.token.get() {
             self.scheduler.remove(*token);

@@ -109,7 +109,13 @@ impl Connection {
             // It is in the list again already.
             return Look::Drop;
         }
-        if finding == Finding::Silent { Look::Silent } else { Look::Keep }
+        let doubted = std::mem::replace(&mut lock(&self.watch).doubted, finding == Finding::PerhapsSilent);
+        match finding {
+            Finding::Silent => Look::Silent,
+            // An answer would have come since the last look.
+            Finding::PerhapsSilent if doubted => Look::Silent,
+            _ => Look::Keep,
+        }
     }
 
     /// Nothing is known against it, or something since `now`, if not for longer.

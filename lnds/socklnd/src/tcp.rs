@@ -45,7 +45,8 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
     let microseconds = |at| Duration::from_micros(number(at).into());
     Ok(TcpState {
         outstanding: number(UNACKED) > 0 || number(NOT_SENT) > 0,
-        unanswered: info[RETRANSMITS].max(info[PROBES]),
+        retransmissions: info[RETRANSMITS],
+        probes: info[PROBES],
         unheard: milliseconds(LAST_DATA_RECEIVED).min(milliseconds(LAST_ACK_RECEIVED)),
         // Before the first measurement the variance says nothing.
         round_trip: match microseconds(ROUND_TRIP) {
@@ -96,7 +97,7 @@ mod tests {
         while state(here.as_fd()).unwrap().outstanding {
             std::thread::yield_now();
         }
-        assert_eq!(state(here.as_fd()).unwrap().unanswered, 0);
+        assert_eq!(state(here.as_fd()).unwrap().probes, 0);
     }
 
     #[test]

@@ -277,11 +277,16 @@ impl Connection {
                 }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Written::SocketFull,
-            Err(error) => Written::Failed(match Errno::from(&error) {
-                errno @ (Errno::Pipe | Errno::ConnectionReset) => Trouble::EndedByPeer(errno),
-                errno => Trouble::WriteFailed(errno),
-            }),
+            Err(error) => Written::Failed(self.why_writing_failed(Errno::from(&error))),
         }
+    }
+
+    /// If the connection has been ended meanwhile, that is why.
+    fn why_writing_failed(&self, errno: Errno) -> Trouble {
+        lock(&self.tx).ended.unwrap_or(match errno {
+            Errno::Pipe | Errno::ConnectionReset => Trouble::EndedByPeer(errno),
+            _ => Trouble::WriteFailed(errno),
+        })
     }
 
     /// The socket is dead for writing. The peer may have said something before it died.

@@ -210,7 +210,9 @@ impl Dialling {
     pub(crate) fn refused(&mut self, now: Instant, pace: Pace, have: Counts) -> Next {
         self.refusals += 1;
         if self.refusals < PATIENCE {
-            let at = now + pace.spread(pace.min);
+            // The first may have told the peer that it had taken dead connections for living ones.
+            let wait = if self.refusals == 1 { pace.min / 4 } else { pace.min };
+            let at = now + pace.spread(wait);
             self.phase = Phase::NotBefore(at);
             return Next::At(at);
         }
@@ -390,7 +392,7 @@ mod tests {
         let full = Counts { control: 1, bulk_in: 1, bulk_out: 1, ..Counts::default() };
         for (have, third) in [(full, Next::Enough), (Counts::default(), Next::Failed(now + SECOND))] {
             let mut dialling = Dialling::default();
-            assert_eq!(dialling.refused(now, PACE, have), Next::At(now + SECOND));
+            assert_eq!(dialling.refused(now, PACE, have), Next::At(now + SECOND / 4));
             assert_eq!(dialling.refused(now, PACE, have), Next::At(now + SECOND));
             assert_eq!(dialling.refused(now, PACE, have), third);
             assert!(!dialling.ask(Some(BulkIn)), "{have:?}");

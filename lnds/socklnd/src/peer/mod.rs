@@ -204,7 +204,7 @@ impl Peer {
                 match lock(&self.state).receipts.written(cookie, message, Instant::now()) {
                     Written::Done(message) => Some((message, Ok(()))),
                     Written::Lost(message) => {
-                        Some((message, Err(Trouble::Local(Errno::Io).failure(Left::Something))))
+                        Some((message, Err(Trouble::EndedByPeer(Errno::Io).failure(Left::Something))))
                     }
                     Written::Waits => None,
                 }

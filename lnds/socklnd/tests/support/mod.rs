@@ -1,6 +1,7 @@
 //! Nodes and scripted peers on addresses of the loopback network, a fresh pair for each test.
 #![allow(dead_code, unreachable_pub)]
 
+use lnet_core::lnd::Driver;
 use lnet_core::{
     Core, CoreConfig, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, NiTunables, Target,
@@ -65,25 +66,44 @@ pub struct Node {
     pub nid: Nid,
     pub eq: EqHandle,
     events: Mutex<Receiver<Event>>,
+    obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>>,
 }
 
 impl Node {
     pub fn start(nid: Nid, config: SocklndConfig) -> Self {
         let driver = Socklnd::new(config);
+        Self::start_by(nid, Arc::clone(&driver), &*driver)
+    }
+
+    /// The core knows the driver as `known_as`.
+    pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
         let core = Core::new(
             CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery(),
         );
         let (sender, events) = channel();
+        let obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>> = Arc::default();
+        let obstacles = Arc::clone(&obstacle);
         let handler = move |event: &Event| {
+            let obstacle = obstacles.lock().unwrap().clone();
+            drop(obstacle.as_ref().map(|mutex| mutex.lock()));
             let _ = sender.send(*event);
         };
         let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
-        core.add_ni(nid, NiTunables::default(), &*driver).unwrap();
-        Self { core, driver, nid, eq, events: Mutex::new(events) }
+        core.add_ni(nid, NiTunables::default(), known_as).unwrap();
+        Self { core, driver, nid, eq, events: Mutex::new(events), obstacle }
     }
 
     pub fn event(&self) -> Event {
         self.events.lock().unwrap().recv_timeout(PATIENCE).expect("an event")
+    }
+
+    pub fn event_within(&self, time: Duration) -> Option<Event> {
+        self.events.lock().unwrap().recv_timeout(time).ok()
+    }
+
+    /// Event handlers wait from now on until they get `mutex`.
+    pub fn block_on(&self, mutex: Arc<Mutex<()>>) {
+        *self.obstacle.lock().unwrap() = Some(mutex);
     }
 
     pub fn expect(&self, kind: EventKind) -> Event {
@@ -144,7 +164,7 @@ impl Node {
 
     pub fn stop(&self) {
         self.core.shutdown();
-        lnet_core::lnd::Driver::shutdown(&*self.driver);
+        Driver::shutdown(&*self.driver);
     }
 }
 
