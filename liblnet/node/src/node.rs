@@ -16,7 +16,9 @@ use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables, Settings};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
-use socklnd::Socklnd;
+use socklnd::{Socklnd, SocklndConfig};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,7 +57,7 @@ impl Node {
             ..CoreConfig::new(pid, wall_clock_ns())
         });
         let discovery = DiscoveryThread::start(Arc::clone(&core), clock)?;
-        let tcp = Socklnd::new(config.socklnd.clone());
+        let tcp = Socklnd::new(SocklndConfig { identity: new_identity(), ..config.socklnd.clone() });
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,
@@ -145,6 +147,12 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.shutdown();
     }
+}
+
+/// Tells this life of the node from all others, to nodes of this implementation.
+fn new_identity() -> u64 {
+    // The system's randomness, as the standard library draws it for its tables.
+    socklnd::identity(RandomState::new().hash_one(wall_clock_ns()))
 }
 
 /// Tells this life of the node from earlier ones.
