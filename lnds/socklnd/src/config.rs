@@ -1,5 +1,6 @@
 //! The driver's tunables, with the kernel module's names, units and defaults (core spec section 11).
 
+use crate::decide::receipts::Receipts;
 use crate::proto::Version;
 pub use crate::proto::acceptor::AcceptFrom;
 use lnet_wire::Pid;
@@ -50,7 +51,12 @@ pub struct SocklndConfig {
     pub silence: Duration,
     /// Whether messages on version 2 connections carry a checksum. Default no.
     pub enable_csum: bool,
-    /// From how many bytes of payload on a receipt is asked for. Default: never.
+    /// Who this node is to others of this implementation, so that they know messages again that come twice: a number
+    /// of [`crate::identity`], drawn anew for each start. 0, the default: it passes for a kernel.
+    pub identity: u64,
+    /// Which messages ask for a receipt. Default: only large ones, as in the kernel.
+    pub receipts: Receipts,
+    /// From how many bytes of payload on a message is large enough for a receipt. Default: none is.
     pub zc_min_payload: Option<u32>,
     /// Whether TCP may hold small segments back. Default no.
     pub nagle: bool,
@@ -90,6 +96,8 @@ impl Default for SocklndConfig {
             max_reconnect: Duration::from_secs(60),
             silence: Duration::from_millis(600),
             enable_csum: false,
+            identity: 0,
+            receipts: Receipts::Large,
             zc_min_payload: None,
             nagle: false,
             use_protocol: Version::V3,

@@ -6,6 +6,8 @@
 
 use crate::config::SocklndConfig;
 use crate::decide::cause::Trouble;
+use crate::decide::cookie::Line;
+use crate::decide::ours::{NodeId, node_of};
 use crate::ni::SockNi;
 use crate::peer::Peer;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
@@ -32,6 +34,8 @@ pub(crate) struct Settled {
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
     pub(crate) remote: IpAddr,
+    /// What the peer said that it is, if it is a node of ours.
+    pub(crate) identity: u64,
 }
 
 /// A connection that messages go over.
@@ -44,6 +48,12 @@ pub(crate) struct Connection {
     pub(crate) remote: IpAddr,
     /// Whether the other end has a port that only privileged processes get.
     pub(crate) privileged: bool,
+    /// Whether this end has a port that makes a kernel believe who we are.
+    pub(crate) proper_port: bool,
+    /// What it is called in the names of messages that are sent on it first.
+    pub(crate) line: Line,
+    /// The node at the other end, if it is one of ours.
+    pub(crate) node: Option<NodeId>,
     pub(crate) peer: Arc<Peer>,
     /// The core's name of the interface.
     pub(crate) lnet_ni: Arc<Ni>,
@@ -102,9 +112,15 @@ impl Connection {
         scheduler: Arc<Scheduler>,
         now: Instant,
     ) -> Arc<Self> {
-        let Settled { socket, kind, version, order, remote } = settled;
+        let Settled { socket, kind, version, order, remote, identity } = settled;
         let other_end = socket.peer_addr().ok().and_then(|address| address.as_socket());
         let privileged = other_end.is_some_and(|address| address.port() <= LAST_PRIVILEGED_PORT);
+        let shared = &peer.ni.shared;
+        let this_end = socket.local_addr().ok().and_then(|address| address.as_socket());
+        let proper_port = this_end.is_some_and(|address| {
+            address.port() <= LAST_PRIVILEGED_PORT || address.port() == shared.config.accept_port
+        });
+        let line = shared.next_line();
         Arc::new(Self {
             id,
             socket,
@@ -113,13 +129,16 @@ impl Connection {
             order,
             remote,
             privileged,
+            proper_port,
+            line,
+            node: node_of(shared.config.identity, identity).filter(|_| version >= Version::V2),
             peer: Arc::clone(peer),
             lnet_ni,
             scheduler,
             token: OnceLock::new(),
             phase: AtomicU8::new(Phase::Open as u8),
             stream_ended: AtomicBool::new(false),
-            tx: Mutex::default(),
+            tx: Mutex::new(SendSide::new(line)),
             unsent: AtomicUsize::new(0),
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
@@ -142,6 +161,11 @@ impl Connection {
 
     pub(crate) fn config(&self) -> &SocklndConfig {
         &self.peer.ni.shared.config
+    }
+
+    /// Whether the peer is a node of this implementation.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.node.is_some()
     }
 
     pub(crate) fn registered_as(&self, token: u64) {
@@ -183,7 +207,7 @@ impl Connection {
     }
 
     /// The peer has ended its connections, or is about to: nothing more is sent on this one, but what is on
-    /// its way here is still received. What was to be sent comes back for `trouble`.
+    /// its way here is still received. What was to be sent comes back for `trouble`; receipts may still come.
     pub(crate) fn drain(self: &Arc<Self>, trouble: Trouble) {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
             self.stop_sending(trouble);
@@ -205,6 +229,7 @@ impl Connection {
         if before == Phase::Open as u8 {
             self.stop_sending(trouble);
         }
+        self.give_up_receipts(trouble);
         // An error says that the peer was faster.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.run_receive();

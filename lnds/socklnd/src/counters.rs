@@ -45,8 +45,10 @@ counters! {
     closed_by_peer,
     /// Keep-alives sent.
     keepalives,
-    /// Receipts sent.
+    /// Receipts sent, with messages or by themselves.
     receipts,
+    /// NOOPs sent that brought receipts.
+    receipt_noops,
 }
 
 #[derive(Debug, Default)]

@@ -34,4 +34,6 @@ mod wake;
 
 pub use config::{AcceptFrom, SocklndConfig};
 pub use counters::SocklndCounters;
+pub use decide::ours::identity;
+pub use decide::receipts::Receipts;
 pub use driver::Socklnd;

@@ -5,7 +5,9 @@
 //! word and goes, and the first looks again.
 
 use crate::connection::{Connection, Phase};
+use crate::decide::book::NotOutstanding;
 use crate::decide::cause::Trouble;
+use crate::decide::cookie::Cookie;
 use crate::decide::receipts::Brought;
 use crate::held::Held;
 use crate::proto::Version;
@@ -247,19 +249,58 @@ impl Connection {
         }
     }
 
-    fn acknowledge(&self, brought: Brought) -> Result<(), End> {
-        if brought == Brought::Nothing {
-            return Ok(());
+    /// Receipts have come, for messages of any connection of the peer.
+    fn acknowledge(self: &Arc<Self>, brought: Brought) -> Result<(), End> {
+        let known = match brought {
+            Brought::Nothing => true,
+            Brought::One(one) => self.receipt_came(one),
+            Brought::Pair(a, b) => self.receipt_came(a) && self.receipt_came(b),
+            Brought::Range(from, to) => self.receipts_came(from, to),
+        };
+        if known { Ok(()) } else { Err(End::Broken(format!("receipts that nobody asked for: {brought:?}"))) }
+    }
+
+    /// Whether somebody asked for it.
+    fn receipt_came(self: &Arc<Self>, wire: u64) -> bool {
+        let Some(cookie) = Cookie::of(wire) else { return false };
+        let Some(sender) = self.sender_of(cookie) else { return self.takes_strays() };
+        let done = lock(&sender.tx).book.acknowledge(cookie);
+        match done {
+            Ok(Some(message)) => self.ni().upcalls.finalize(message, Ok(())),
+            Ok(None) => {}
+            Err(NotOutstanding) => return false,
         }
-        match self.peer.acknowledge(brought) {
-            Ok(done) => {
-                for message in done {
-                    self.ni().upcalls.finalize(message, Ok(()));
-                }
-                Ok(())
+        true
+    }
+
+    fn receipts_came(self: &Arc<Self>, from: u64, to: u64) -> bool {
+        let (Some(first), Some(last)) = (Cookie::of(from), Cookie::of(to)) else { return false };
+        match self.sender_of(first) {
+            None => self.takes_strays(),
+            Some(sender) => {
+                let all = lock(&sender.tx).book.awaits_all(first, last);
+                all && (from..=to).all(|cookie| self.receipt_came(cookie))
             }
-            Err(_) => Err(End::Broken(format!("receipts that nobody asked for: {brought:?}"))),
         }
+    }
+
+    /// The connection, of those to the same peer, that sent the message of this name.
+    fn sender_of(self: &Arc<Self>, cookie: Cookie) -> Option<Arc<Self>> {
+        let mine =
+            if cookie.is_again() { lock(&self.tx).book.knows(cookie) } else { cookie.line() == self.line };
+        if mine {
+            return Some(Arc::clone(self));
+        }
+        if cookie.is_again() {
+            self.peer.connection_with(cookie)
+        } else {
+            self.peer.connection_of(cookie.line())
+        }
+    }
+
+    /// Whether a receipt for a message of no connection there is may have been under way when that ended.
+    fn takes_strays(&self) -> bool {
+        self.is_ours() || self.phase() != Phase::Open
     }
 
     /// Asks the core about a message.

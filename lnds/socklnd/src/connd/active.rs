@@ -177,12 +177,12 @@ impl Work<'_> {
                 let next = peer.call_again(now, None);
                 self.fail_if_failed(&peer, next, Errno::ConnectionReset, "it keeps restarting");
             }
-            ActiveStep::Open { version, incarnation, order } => {
+            ActiveStep::Open { version, incarnation, identity, order } => {
                 let kind = machine.kind();
                 if let Err(error) = sockets::settle(&socket, &self.shared.config) {
                     return self.call_failed(&peer, Errno::from(&error), &error.to_string());
                 }
-                let settled = Settled { socket, kind, version, order, remote: peer.ip() };
+                let settled = Settled { socket, kind, version, order, remote: peer.ip(), identity };
                 match peer.install(settled, incarnation, true, now) {
                     Ok(()) => {
                         peer.ni.counts.connected.add();

@@ -199,7 +199,8 @@ impl Work<'_> {
             }
             Admission::Accept(kind) => {
                 let answer = ni.own.hello(hello.version, identity.id.nid, Some(kind)).encode();
-                let settled = Settled { socket, kind, version: hello.version, order, remote };
+                let identity = hello.dest_incarnation;
+                let settled = Settled { socket, kind, version: hello.version, order, remote, identity };
                 let said = answer.is_some_and(|answer| say(&settled.socket, &answer))
                     && sockets::settle(&settled.socket, &self.shared.config).is_ok();
                 if said && peer.install(settled, hello.src_incarnation, false, now).is_ok() {

@@ -1,6 +1,6 @@
 //! The end of a peer's connections, and what is done once in a while.
 
-use super::{Messages, Peer, Waiting};
+use super::{Peer, Waiting};
 use crate::connection::Connection;
 use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::Cargo;
@@ -20,27 +20,20 @@ const PROBE_PAUSE: Duration = Duration::from_millis(500);
 /// The core is asked for another way at most so often.
 const ASK_PAUSE: Duration = Duration::from_millis(200);
 
-/// What a peer had before its connections were ended.
-struct Detached {
-    connections: Vec<Arc<Connection>>,
-    /// Messages whose receipts will not come any more.
-    lost: Messages,
-}
-
 impl Peer {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
     pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, trouble: Trouble) {
-        let Some(detached) = self.detach(Some(culprit)) else {
+        match self.detach(Some(culprit)) {
+            Some(connections) => self.finish(connections, trouble),
             // It was left behind by an earlier end.
-            return culprit.close(trouble);
-        };
-        self.finish(detached, trouble);
+            None => culprit.close(trouble),
+        }
     }
 
     /// This node ends all connections to the peer.
     pub(crate) fn end_all(self: &Arc<Self>, trouble: Trouble) {
-        if let Some(detached) = self.detach(None) {
-            self.finish(detached, trouble);
+        if let Some(connections) = self.detach(None) {
+            self.finish(connections, trouble);
         }
     }
 
@@ -48,49 +41,58 @@ impl Peer {
     /// the others, and from the culprit if it `can_read`.
     pub(crate) fn ended_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
         let trouble = Trouble::EndedByPeer(errno);
-        let detached = self.detach(Some(culprit));
-        if !can_read {
-            culprit.close(trouble);
-        }
-        let Some(Detached { connections, lost }) = detached else { return culprit.drain(trouble) };
+        let Some(connections) = self.detach(Some(culprit)) else {
+            return if can_read { culprit.drain(trouble) } else { culprit.close(trouble) };
+        };
         self.ni.counts.closed_by_peer.add();
         for connection in &connections {
             connection.drain(trouble);
         }
-        self.lose(lost, trouble);
+        // Receipts that are here already say that messages need not come back.
+        for connection in &connections {
+            if can_read || !Arc::ptr_eq(connection, culprit) {
+                connection.run_receive();
+            }
+        }
+        for connection in &connections {
+            connection.give_up_receipts(trouble);
+        }
+        if !can_read {
+            culprit.close(trouble);
+        }
+        self.forget_leaving(&connections);
         self.retire();
     }
 
-    fn finish(self: &Arc<Self>, Detached { connections, lost }: Detached, trouble: Trouble) {
-        for connection in connections {
+    fn finish(self: &Arc<Self>, connections: Vec<Arc<Connection>>, trouble: Trouble) {
+        for connection in &connections {
             connection.close(trouble);
         }
-        self.lose(lost, trouble);
+        self.forget_leaving(&connections);
         self.retire();
     }
 
-    fn lose(&self, lost: Messages, trouble: Trouble) {
-        for message in lost {
-            self.ni.upcalls.finalize(message, Err(trouble.failure(Left::Something)));
-        }
+    fn forget_leaving(&self, gone: &[Arc<Connection>]) {
+        let is_gone = |connection: &Arc<Connection>| gone.iter().any(|one| Arc::ptr_eq(one, connection));
+        lock(&self.state).leaving.retain(|connection| !is_gone(connection));
     }
 
-    /// Takes the connections, if `culprit` is still one of them, and the messages whose receipts will not
-    /// come any more. The peer's life ends with its connections.
-    fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Detached> {
+    /// Takes the connections, if `culprit` is still one of them; they are also left among those that are leaving. The
+    /// peer's life ends with its connections.
+    fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Vec<Arc<Connection>>> {
         let mut state = lock(&self.state);
         if let Some(culprit) = culprit
             && !state.connections.iter().any(|slot| Arc::ptr_eq(&slot.connection, culprit))
         {
             return None;
         }
-        let connections = state.connections.drain(..).map(|slot| slot.connection).collect();
-        let lost = state.receipts.give_up();
+        let connections: Vec<_> = state.connections.drain(..).map(|slot| slot.connection).collect();
+        state.leaving.extend(connections.iter().cloned());
         state.life = None;
         state.proposed = None;
         state.dialling.start_over();
         self.recount(&mut state);
-        Some(Detached { connections, lost })
+        Some(connections)
     }
 
     /// After an end: calls the peer if something waits, leaves the interface's table if there is nothing to
@@ -105,7 +107,6 @@ impl Peer {
             let idle = !state.kept
                 && state.connections.is_empty()
                 && state.waiting.is_empty()
-                && state.receipts.is_empty()
                 && state.dialling.idle()
                 && !state.dialling.has_failed();
             state.gone |= idle;
@@ -121,6 +122,8 @@ impl Peer {
     pub(crate) fn shutdown(self: &Arc<Self>) {
         lock(&self.state).gone = true;
         self.give_back_waiting(Trouble::Shutdown);
+        // Who waits for a receipt should not have to guess.
+        self.send_all_owed();
         self.end_all(Trouble::Shutdown);
     }
 
@@ -161,11 +164,6 @@ impl Peer {
         self.ni.lnet_ni().is_some_and(|ni| self.ni.upcalls.may_go_elsewhere(&ni, self.id.nid))
     }
 
-    /// Whether anything has been sent that it should have given a receipt for and has not.
-    pub(crate) fn awaits_receipts(&self) -> bool {
-        !lock(&self.state).receipts.is_empty()
-    }
-
     /// Sends it something that its system must acknowledge if it is there, if that was not done lately.
     pub(crate) fn probe(&self, now: Instant) {
         let connections: Vec<_> = {
@@ -191,7 +189,7 @@ impl Peer {
             let mut state = lock(&self.state);
             let count = state.waiting.iter().take_while(|waiting| late(waiting.since)).count();
             let expired: Vec<_> = state.waiting.drain(..count).collect();
-            (expired, state.receipts.waiting_since().is_some_and(late))
+            (expired, state.connections.iter().any(|slot| slot.connection.lacks_receipts(now)))
         };
         for Waiting { message, .. } in expired {
             self.ni.upcalls.finalize(message, Err(Trouble::WaitedTooLong.failure(Left::Nothing)));

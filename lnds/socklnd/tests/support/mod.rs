@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, Type};
 use socklnd::proto::frame::{self, Cookies, Head, Incoming};
 use socklnd::proto::hello::{Decoded, Hello};
 use socklnd::proto::{ConnectionType, Version, acceptor};
-use socklnd::{AcceptFrom, Socklnd, SocklndConfig, SocklndCounters};
+use socklnd::{AcceptFrom, Receipts, Socklnd, SocklndConfig, SocklndCounters};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -49,6 +49,11 @@ pub fn tcp(ip: Ipv4Addr) -> Nid {
 
 pub fn config(port: u16) -> SocklndConfig {
     SocklndConfig { accept: AcceptFrom::All, accept_port: port, ..SocklndConfig::default() }
+}
+
+/// Of a node that others know for one of this implementation.
+pub fn ours(config: SocklndConfig, number: u64) -> SocklndConfig {
+    SocklndConfig { identity: socklnd::identity(number), receipts: Receipts::All, ..config }
 }
 
 pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
