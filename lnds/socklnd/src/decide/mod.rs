@@ -9,3 +9,4 @@ pub(crate) mod dial;
 pub(crate) mod identity;
 pub(crate) mod ours;
 pub(crate) mod receipts;
+pub(crate) mod recognition;

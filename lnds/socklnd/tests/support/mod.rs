@@ -1,6 +1,10 @@
 //! Nodes and scripted peers on addresses of the loopback network, a fresh pair for each test.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod cutter;
+pub mod resend;
+
+use lnet_core::lnd::Driver;
 use lnet_core::{
     Core, CoreConfig, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, NiTunables, Target,
@@ -74,7 +78,17 @@ pub struct Node {
 
 impl Node {
     pub fn start(nid: Nid, config: SocklndConfig) -> Self {
+        Self::start_through(nid, config, |driver| driver)
+    }
+
+    /// Starts a node whose core has `wrap` between itself and the driver.
+    pub fn start_through<D: Driver>(
+        nid: Nid,
+        config: SocklndConfig,
+        wrap: impl FnOnce(Arc<Socklnd>) -> Arc<D>,
+    ) -> Self {
         let driver = Socklnd::new(config);
+        let wrapped = wrap(Arc::clone(&driver));
         let core = Core::new(
             CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery(),
         );
@@ -83,7 +97,7 @@ impl Node {
             let _ = sender.send(*event);
         };
         let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
-        core.add_ni(nid, NiTunables::default(), &*driver).unwrap();
+        core.add_ni(nid, NiTunables::default(), &*wrapped).unwrap();
         Self { core, driver, nid, eq, events: Mutex::new(events) }
     }
 
