@@ -26,7 +26,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What both handshakes settle.
 pub(crate) struct Settled {
@@ -78,6 +78,8 @@ pub(crate) struct Connection {
     pub(crate) progressed: AtomicBool,
     /// A message has arrived in part.
     pub(crate) midway: AtomicBool,
+    /// It is looked at every so often, because something may be under way.
+    pub(crate) watched: AtomicBool,
     pub(crate) watch: Mutex<Watch>,
 }
 
@@ -86,6 +88,10 @@ pub(crate) struct Connection {
 pub(crate) struct Watch {
     pub(crate) heard: Instant,
     pub(crate) progressed: Instant,
+    /// Since when something has been under way without an answer.
+    pub(crate) suspected: Option<Instant>,
+    /// The last look did not know what to think.
+    pub(crate) doubted: bool,
 }
 
 /// How far a connection is in its life; only ever forward.
@@ -143,7 +149,8 @@ impl Connection {
             heard: AtomicBool::new(false),
             progressed: AtomicBool::new(false),
             midway: AtomicBool::new(false),
-            watch: Mutex::new(Watch { heard: now, progressed: now }),
+            watched: AtomicBool::new(false),
+            watch: Mutex::new(Watch { heard: now, progressed: now, suspected: None, doubted: false }),
         })
     }
 
@@ -217,12 +224,17 @@ impl Connection {
         if before == Phase::Closed as u8 {
             return;
         }
-        // An error says that the peer was faster.
-        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        if trouble.is_abort() {
+            // Without it the kernel would go on trying to deliver what has been given up here.
+            let _ = self.socket.set_linger(Some(Duration::ZERO));
+        }
+        // First, so that who writes at this moment learns why, and not what the system makes of it.
         if before == Phase::Open as u8 {
             self.stop_sending(trouble);
         }
         self.give_up_receipts(trouble);
+        // An error says that the peer was faster.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.run_receive();
         if let Some(token) = self.token.get() {
             self.scheduler.remove(*token);
@@ -240,13 +252,7 @@ impl Connection {
 
     /// Once in a while: whether it has taken too long over something (wire spec 3.9).
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
-        let mut watch = lock(&self.watch);
-        if self.heard.swap(false, Ordering::Relaxed) {
-            watch.heard = now;
-        }
-        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
-            watch.progressed = now;
-        }
+        let watch = self.update_watch(now);
         let late = |since| now.saturating_duration_since(since) >= self.config().sock_timeout;
         match self.phase() {
             Phase::Open => {
@@ -256,6 +262,18 @@ impl Connection {
             Phase::Draining => late(watch.heard),
             Phase::Closed => false,
         }
+    }
+
+    /// What has moved since the last time is noted as having moved now.
+    pub(crate) fn update_watch(&self, now: Instant) -> Watch {
+        let mut watch = lock(&self.watch);
+        if self.heard.swap(false, Ordering::Relaxed) {
+            watch.heard = now;
+        }
+        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
+            watch.progressed = now;
+        }
+        *watch
     }
 
     /// Whether no thread is at work on it: once it is closed, no upcall follows then.

@@ -39,6 +39,8 @@ counters! {
     protocol_errors,
     /// Peers disconnected because something took too long.
     timed_out,
+    /// Peers disconnected because they were silent and there was another way.
+    fell_silent,
     /// Connections that peers closed.
     closed_by_peer,
     /// Keep-alives sent.

@@ -23,10 +23,13 @@ mod read_ahead;
 mod receive;
 mod receive_turn;
 mod scheduler;
+mod silence;
 #[allow(unsafe_code)]
 mod socket_io;
 mod sockets;
 mod sync;
+#[allow(unsafe_code)]
+mod tcp;
 mod transmit;
 mod wake;
 

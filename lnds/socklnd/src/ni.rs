@@ -15,7 +15,7 @@ use lnet_core::{Cause, Errno, Message};
 use lnet_wire::{Nid, ProcessId};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub(crate) struct SockNi {
     peers: Box<[Mutex<PeerMap>]>,
     connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
     conns_per_peer: AtomicU16,
+    /// Random numbers drawn so far.
+    chances: AtomicU64,
     ending: AtomicBool,
     quiet: (Mutex<()>, Condvar),
 }
@@ -60,6 +62,7 @@ impl SockNi {
             peers: (0..SHARDS).map(|_| Mutex::default()).collect(),
             connections: Mutex::default(),
             conns_per_peer: AtomicU16::new(bulk_conns(conns_per_peer)),
+            chances: AtomicU64::new(0),
             ending: AtomicBool::new(false),
             quiet: (Mutex::new(()), Condvar::new()),
         })
@@ -72,6 +75,11 @@ impl SockNi {
     /// Connections of each bulk type to one peer.
     pub(crate) fn bulk_conns(&self) -> usize {
         self.conns_per_peer.load(Ordering::Relaxed).into()
+    }
+
+    /// A random number.
+    pub(crate) fn chance(&self) -> u32 {
+        self.hasher.hash_one(self.chances.fetch_add(1, Ordering::Relaxed)) as u32
     }
 
     pub(crate) fn is_ending(&self) -> bool {
@@ -155,7 +163,7 @@ impl SockNi {
     fn break_off(&self, peer: Option<Nid>, cause: Cause) {
         for known in self.all_peers() {
             if peer.is_none_or(|nid| nid == known.id.nid) {
-                known.break_off(cause);
+                known.give_up(Trouble::BrokenOff(cause));
             }
         }
     }

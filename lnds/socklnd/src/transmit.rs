@@ -298,6 +298,11 @@ impl Connection {
         }
     }
 
+    /// Whether there are messages that are not done with.
+    pub(crate) fn awaits_receipts(&self) -> bool {
+        !lock(&self.tx).book.is_empty()
+    }
+
     /// Whether the oldest message without a receipt has been that for longer than there is time for one.
     pub(crate) fn lacks_receipts(&self, now: Instant) -> bool {
         lock(&self.tx).book.oldest_waits(now).is_some_and(|waits| waits >= self.config().sock_timeout)
@@ -361,12 +366,12 @@ impl Connection {
     }
 
     /// One system call's worth.
-    fn write(&self, batch: &mut [Outgoing]) -> Written {
+    fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> Written {
         batch.iter_mut().for_each(Outgoing::seal);
         match send(self.fd(), batch) {
             Ok((sent, full)) => {
                 self.unsent.fetch_sub(sent, Ordering::Relaxed);
-                self.progressed.store(true, Ordering::Relaxed);
+                self.note_written();
                 let mut left = sent;
                 for out in &mut *batch {
                     let n = out.left().min(left);
@@ -380,11 +385,16 @@ impl Connection {
                 }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Written::SocketFull,
-            Err(error) => Written::Failed(match Errno::from(&error) {
-                errno @ (Errno::Pipe | Errno::ConnectionReset) => Trouble::EndedByPeer(errno),
-                errno => Trouble::WriteFailed(errno),
-            }),
+            Err(error) => Written::Failed(self.why_writing_failed(Errno::from(&error))),
         }
+    }
+
+    /// If the connection has been ended meanwhile, that is why.
+    fn why_writing_failed(&self, errno: Errno) -> Trouble {
+        lock(&self.tx).ended.unwrap_or(match errno {
+            Errno::Pipe | Errno::ConnectionReset => Trouble::EndedByPeer(errno),
+            _ => Trouble::WriteFailed(errno),
+        })
     }
 
     /// The socket is dead for writing. The peer may have said something before it died.

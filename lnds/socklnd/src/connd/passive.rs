@@ -43,6 +43,11 @@ impl Passive {
         self.source
     }
 
+    /// Since when it has been here.
+    pub(super) fn since(&self) -> Instant {
+        self.since
+    }
+
     /// It was too slow.
     pub(super) fn timed_out(self, shared: &Shared) {
         log::debug!("dropped a caller from {}: it was too slow with its handshake", self.source);
@@ -171,7 +176,8 @@ impl Work<'_> {
             .and_then(|local| local.as_socket())
             .is_some_and(|local| local.ip().to_canonical() == remote);
         let mine = hello.connection_type.map_or(ConnectionType::Any, ConnectionType::mirror);
-        let known = peer.known(mine, remote);
+        let now = Instant::now();
+        let known = peer.known(mine, remote, now);
         let limit = ni.bulk_conns();
         match admit(hello, identity.id.nid, ni.own.nid, known, limit, to_itself) {
             Admission::Close => ni.counts.unwelcome.add(),
@@ -181,8 +187,13 @@ impl Work<'_> {
                 // On a peer's host anybody may claim its NID (see `identify`), but not end what a privileged
                 // process there has begun.
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
-                if refusal == Refusal::OtherLife && may_end {
-                    peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
+                match refusal {
+                    Refusal::OtherLife if may_end => {
+                        peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
+                    }
+                    // It may have lost those that are open here; then its system says so, and its next call is taken.
+                    Refusal::Duplicate => peer.probe(now),
+                    Refusal::OtherLife | Refusal::LostRace => {}
                 }
                 refuse(ni, &socket, hello.version, identity.id.nid);
             }
@@ -192,7 +203,10 @@ impl Work<'_> {
                 let settled = Settled { socket, kind, version: hello.version, order, remote, identity };
                 let said = answer.is_some_and(|answer| say(&settled.socket, &answer))
                     && sockets::settle(&settled.socket, &self.shared.config).is_ok();
-                if said && peer.install(settled, hello.src_incarnation, false, Instant::now()).is_ok() {
+                if said && peer.install(settled, hello.src_incarnation, false, now).is_ok() {
+                    if known.hangs() {
+                        self.abandon(&peer);
+                    }
                     ni.counts.accepted.add();
                     log::debug!("{} has connected: {kind:?}", peer.name());
                 }

@@ -61,6 +61,12 @@ impl Trouble {
         }
     }
 
+    /// Whether what TCP still has is to be thrown away when a connection ends for it: it must not be delivered, some time
+    /// later, beside what is sent in its stead.
+    pub(crate) const fn is_abort(self) -> bool {
+        matches!(self, Self::Stalled | Self::Silent | Self::BrokenOff(_))
+    }
+
     /// What health and resending go by, for a message of which so much had left.
     pub(crate) fn failure(self, left: Left) -> SendFailure {
         let reached = match left {

@@ -10,3 +10,4 @@ pub(crate) mod identity;
 pub(crate) mod ours;
 pub(crate) mod receipts;
 pub(crate) mod recognition;
+pub(crate) mod silence;

@@ -4,15 +4,21 @@ use super::{Peer, Waiting};
 use crate::connection::Connection;
 use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::Cargo;
+use crate::decide::dial::Dialling;
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::sync::lock;
-use lnet_core::{Cause, Errno};
+use lnet_core::Errno;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A keep-alive is sent at most so often.
 const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
+
+/// A peer that owes receipts and says nothing is probed at most so often.
+const PROBE_PAUSE: Duration = Duration::from_millis(500);
+/// The core is asked for another way at most so often.
+const ASK_PAUSE: Duration = Duration::from_millis(200);
 
 impl Peer {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
@@ -126,27 +132,70 @@ impl Peer {
 
     /// The interface ends: nothing waits, nobody calls, nothing new is taken.
     pub(crate) fn shutdown(self: &Arc<Self>) {
-        let waiting = {
-            let mut state = lock(&self.state);
-            state.gone = true;
-            std::mem::take(&mut state.waiting)
-        };
-        for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(Trouble::Shutdown.failure(Left::Nothing)));
-        }
+        lock(&self.state).gone = true;
         // Who waits for a receipt should not have to guess.
         self.send_all_owed();
+        self.give_back_waiting(Trouble::Shutdown);
         self.end_all(Trouble::Shutdown);
     }
 
-    /// The core knows that nothing gets there: what is not known to have arrived comes back.
-    pub(crate) fn break_off(self: &Arc<Self>, cause: Cause) {
-        let trouble = Trouble::BrokenOff(cause);
-        let waiting = std::mem::take(&mut lock(&self.state).waiting);
-        for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(trouble.failure(Left::Nothing)));
+    /// Nothing gets there at this time: what is not known to have arrived comes back, and the call that may be under way
+    /// is given up. What is sent from now on is tried anew.
+    pub(crate) fn give_up(self: &Arc<Self>, trouble: Trouble) {
+        let calling = {
+            let mut state = lock(&self.state);
+            let calling = state.dialling.connecting(Instant::now()).is_some();
+            state.dialling = Dialling::default();
+            state.missed = false;
+            calling
+        };
+        if calling {
+            self.ni.shared.connd.abandon(self);
         }
+        self.give_back_waiting(trouble);
         self.end_all(trouble);
+    }
+
+    /// Something is under way by `connection`, and nothing is heard. Whether another connection says that the peer is
+    /// there all the same.
+    pub(crate) fn is_heard(&self, limit: Duration) -> bool {
+        let connections: Vec<_> =
+            lock(&self.state).connections.iter().map(|slot| Arc::clone(&slot.connection)).collect();
+        connections.iter().any(|connection| connection.is_heard(limit))
+    }
+
+    /// Whether what is under way to this silent peer may go by another way. Asked at most so often.
+    pub(crate) fn may_go_elsewhere(&self, now: Instant) -> bool {
+        {
+            let mut state = lock(&self.state);
+            if state.last_asked.is_some_and(|at| now.saturating_duration_since(at) < ASK_PAUSE) {
+                return false;
+            }
+            state.last_asked = Some(now);
+        }
+        self.ni.lnet_ni().is_some_and(|ni| self.ni.upcalls.may_go_elsewhere(&ni, self.id.nid))
+    }
+
+    /// Whether anything has been sent that it should have given a receipt for and has not.
+    pub(crate) fn awaits_receipts(&self) -> bool {
+        lock(&self.state).connections.iter().any(|slot| slot.connection.awaits_receipts())
+    }
+
+    /// Sends it something that its system must acknowledge if it is there, if that was not done lately.
+    pub(crate) fn probe(&self, now: Instant) {
+        let connections: Vec<_> = {
+            let mut state = lock(&self.state);
+            if state.last_probe.is_some_and(|at| now.saturating_duration_since(at) < PROBE_PAUSE) {
+                return;
+            }
+            state.last_probe = Some(now);
+            state.connections.iter().map(|slot| Arc::clone(&slot.connection)).collect()
+        };
+        for connection in connections {
+            if connection.version >= Version::V3 && !connection.has_unsent() {
+                connection.transmit_noop(Cookies { request: 0, receipt: KEEPALIVE_COOKIE });
+            }
+        }
     }
 
     /// Once in a while: fails what has waited too long, and breaks a long silence.

@@ -56,6 +56,11 @@ struct State {
     wanted: Option<ConnectionType>,
     waiting: VecDeque<Waiting>,
     last_keepalive: Option<Instant>,
+    last_probe: Option<Instant>,
+    /// When the core was asked for another way.
+    last_asked: Option<Instant>,
+    /// Messages were told at once that there is no connection: there is a reason to call again.
+    missed: bool,
     /// It is being judged whether a call of its is accepted.
     kept: bool,
     /// No longer in the interface's table: whoever still has it must look there again.
@@ -133,9 +138,8 @@ impl Peer {
         if !state.called {
             return Way::Nowhere(message, Trouble::NoWay);
         }
-        if state.connections.is_empty()
-            && state.dialling.is_hopeless(now, self.ni.shared.config.min_reconnect)
-        {
+        if state.connections.is_empty() && state.dialling.is_hopeless(now) {
+            state.missed = true;
             let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
             return Way::Nowhere(message, Trouble::NotConnected(why));
         }

@@ -74,6 +74,7 @@ pub struct Node {
     pub nid: Nid,
     pub eq: EqHandle,
     events: Mutex<Receiver<Event>>,
+    obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>>,
 }
 
 impl Node {
@@ -89,20 +90,38 @@ impl Node {
     ) -> Self {
         let driver = Socklnd::new(config);
         let wrapped = wrap(Arc::clone(&driver));
+        Self::start_by(nid, driver, &*wrapped)
+    }
+
+    /// The core knows the driver as `known_as`.
+    pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
         let core = Core::new(
             CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery(),
         );
         let (sender, events) = channel();
+        let obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>> = Arc::default();
+        let obstacles = Arc::clone(&obstacle);
         let handler = move |event: &Event| {
+            let obstacle = obstacles.lock().unwrap().clone();
+            drop(obstacle.as_ref().map(|mutex| mutex.lock()));
             let _ = sender.send(*event);
         };
         let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
-        core.add_ni(nid, NiTunables::default(), &*wrapped).unwrap();
-        Self { core, driver, nid, eq, events: Mutex::new(events) }
+        core.add_ni(nid, NiTunables::default(), known_as).unwrap();
+        Self { core, driver, nid, eq, events: Mutex::new(events), obstacle }
     }
 
     pub fn event(&self) -> Event {
         self.events.lock().unwrap().recv_timeout(PATIENCE).expect("an event")
+    }
+
+    pub fn event_within(&self, time: Duration) -> Option<Event> {
+        self.events.lock().unwrap().recv_timeout(time).ok()
+    }
+
+    /// Event handlers wait from now on until they get `mutex`.
+    pub fn block_on(&self, mutex: Arc<Mutex<()>>) {
+        *self.obstacle.lock().unwrap() = Some(mutex);
     }
 
     pub fn expect(&self, kind: EventKind) -> Event {
@@ -163,7 +182,7 @@ impl Node {
 
     pub fn stop(&self) {
         self.core.shutdown();
-        lnet_core::lnd::Driver::shutdown(&*self.driver);
+        Driver::shutdown(&*self.driver);
     }
 }
 
