@@ -95,9 +95,11 @@ impl Node {
 
     /// The core knows the driver as `known_as`.
     pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
-        let core = Core::new(
-            CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery(),
-        );
+        let mut config =
+            CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery();
+        // What the driver gives back is an end.
+        config.settings.retry_count = 0;
+        let core = Core::new(config);
         let (sender, events) = channel();
         let obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>> = Arc::default();
         let obstacles = Arc::clone(&obstacle);
