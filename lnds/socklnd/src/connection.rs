@@ -7,8 +7,9 @@
 use crate::config::SocklndConfig;
 use crate::decide::cause::Trouble;
 use crate::decide::cookie::Line;
-use crate::decide::ours::{NodeId, node_of};
+use crate::decide::ours::node_of;
 use crate::ni::SockNi;
+use crate::nodes::Node;
 use crate::peer::Peer;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use crate::proto::{ConnectionType, Version};
@@ -53,7 +54,7 @@ pub(crate) struct Connection {
     /// What it is called in the names of messages that are sent on it first.
     pub(crate) line: Line,
     /// The node at the other end, if it is one of ours.
-    pub(crate) node: Option<NodeId>,
+    pub(crate) node: Option<Arc<Node>>,
     pub(crate) peer: Arc<Peer>,
     /// The core's name of the interface.
     pub(crate) lnet_ni: Arc<Ni>,
@@ -131,7 +132,9 @@ impl Connection {
             privileged,
             proper_port,
             line,
-            node: node_of(shared.config.identity, identity).filter(|_| version >= Version::V2),
+            node: node_of(shared.config.identity, identity)
+                .filter(|_| version >= Version::V2)
+                .map(|id| shared.nodes.get(id)),
             peer: Arc::clone(peer),
             lnet_ni,
             scheduler,

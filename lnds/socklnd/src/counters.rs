@@ -49,6 +49,10 @@ counters! {
     receipts,
     /// NOOPs sent that brought receipts.
     receipt_noops,
+    /// Messages that came again and were here already.
+    duplicates,
+    /// Messages that came again and had arrived in part before.
+    adopted,
 }
 
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ use crate::decide::cookie::Line;
 use crate::decide::identity::IpNid;
 use crate::handshake::Own;
 use crate::ni::{Face, SockNi};
+use crate::nodes::Nodes;
 use crate::proto::acceptor::AcceptFrom;
 use crate::scheduler::Scheduler;
 use crate::sockets;
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
     nis: Mutex<Vec<Arc<SockNi>>>,
     connection_ids: AtomicU64,
     lines: AtomicU64,
+    /// The nodes of ours that this one hears from.
+    pub(crate) nodes: Nodes,
     last_incarnation: AtomicU64,
 }
 
@@ -212,6 +215,7 @@ impl Shared {
             nis: Mutex::default(),
             connection_ids: AtomicU64::new(0),
             lines: AtomicU64::new(0),
+            nodes: Nodes::default(),
             last_incarnation: AtomicU64::new(0),
         }))
     }

@@ -16,6 +16,7 @@ mod handshake;
 mod held;
 mod next_read;
 mod ni;
+mod nodes;
 mod peer;
 pub mod proto;
 mod read_ahead;

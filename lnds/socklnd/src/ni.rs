@@ -200,6 +200,7 @@ impl SockNi {
             connection.close(Trouble::Shutdown);
         }
         self.wait_until_quiet(&connections);
+        self.shared.nodes.forget_ni(self);
     }
 
     /// Waits for the threads that were at work on a connection: they make the last upcalls.

@@ -298,6 +298,11 @@ impl Connection {
         }
     }
 
+    /// Whether there are messages that are not done with.
+    pub(crate) fn awaits_receipts(&self) -> bool {
+        !lock(&self.tx).book.is_empty()
+    }
+
     /// Whether the oldest message without a receipt has been that for longer than there is time for one.
     pub(crate) fn lacks_receipts(&self, now: Instant) -> bool {
         lock(&self.tx).book.oldest_waits(now).is_some_and(|waits| waits >= self.config().sock_timeout)

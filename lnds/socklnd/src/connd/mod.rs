@@ -375,6 +375,7 @@ impl<'a> Work<'a> {
                 peer.scan(now);
             }
         }
+        self.shared.nodes.scan(now);
         // A listener is deaf after an error until now.
         for (key, entry) in &self.entries {
             if let Entry::Listener(socket, _) = entry {

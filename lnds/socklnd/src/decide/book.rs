@@ -166,7 +166,14 @@ impl<M> Book<M> {
             },
             _ => None,
         });
-        taken.collect()
+        let taken = taken.collect();
+        self.again.retain(|(_, slot)| !matches!(slot, Slot::Done));
+        taken
+    }
+
+    /// Whether nothing is outstanding.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.again.is_empty()
     }
 
     fn slot(&mut self, cookie: Cookie) -> Option<&mut Slot<M>> {
@@ -227,7 +234,7 @@ mod tests {
         assert_eq!(book.acknowledge(name(1)), Ok(Some(1)));
         assert_eq!(book.acknowledge(name(1)), Err(NotOutstanding));
         assert_eq!(book.acknowledge(name(3)), Ok(Some(3)));
-        assert_eq!(book.named.len(), 0);
+        assert!(book.is_empty());
         assert_eq!(book.open(), Some(name(4)));
     }
 
@@ -238,7 +245,7 @@ mod tests {
         assert_eq!(book.acknowledge(cookie), Ok(None));
         assert_eq!(book.acknowledge(cookie), Err(NotOutstanding));
         assert_eq!(book.written(cookie, "message"), Written::Done("message"));
-        assert!(book.named.is_empty());
+        assert!(book.is_empty());
     }
 
     #[test]

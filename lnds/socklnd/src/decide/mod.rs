@@ -9,4 +9,5 @@ pub(crate) mod dial;
 pub(crate) mod identity;
 pub(crate) mod ours;
 pub(crate) mod receipts;
+pub(crate) mod recognition;
 pub(crate) mod silence;

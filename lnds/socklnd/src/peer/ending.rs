@@ -64,6 +64,20 @@ impl Peer {
         self.retire();
     }
 
+    /// The peer has given up this connection, and sends what was on it by others: nothing more is taken from it.
+    pub(crate) fn gave_up(self: &Arc<Self>, connection: &Arc<Connection>) {
+        {
+            let mut state = lock(&self.state);
+            state.connections.retain(|slot| !Arc::ptr_eq(&slot.connection, connection));
+            if state.connections.is_empty() {
+                state.forget_life();
+            }
+            self.recount(&mut state);
+        }
+        connection.close(Trouble::EndedByPeer(Errno::ConnectionReset));
+        self.retire();
+    }
+
     fn finish(self: &Arc<Self>, connections: Vec<Arc<Connection>>, trouble: Trouble) {
         for connection in &connections {
             connection.close(trouble);
@@ -88,9 +102,7 @@ impl Peer {
         }
         let connections: Vec<_> = state.connections.drain(..).map(|slot| slot.connection).collect();
         state.leaving.extend(connections.iter().cloned());
-        state.life = None;
-        state.proposed = None;
-        state.dialling.start_over();
+        state.forget_life();
         self.recount(&mut state);
         Some(connections)
     }
@@ -121,9 +133,9 @@ impl Peer {
     /// The interface ends: nothing waits, nobody calls, nothing new is taken.
     pub(crate) fn shutdown(self: &Arc<Self>) {
         lock(&self.state).gone = true;
-        self.give_back_waiting(Trouble::Shutdown);
         // Who waits for a receipt should not have to guess.
         self.send_all_owed();
+        self.give_back_waiting(Trouble::Shutdown);
         self.end_all(Trouble::Shutdown);
     }
 

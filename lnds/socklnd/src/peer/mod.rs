@@ -288,6 +288,13 @@ impl State {
         self.connections.iter().map(|slot| &slot.connection).chain(&self.leaving)
     }
 
+    /// The last connection is gone.
+    fn forget_life(&mut self) {
+        self.life = None;
+        self.proposed = None;
+        self.dialling.start_over();
+    }
+
     fn choose(&mut self, cargo: Cargo, min_bulk: u32) -> Option<Arc<Connection>> {
         let candidates = self.connections.iter().map(|slot| Candidate {
             kind: slot.connection.kind,

@@ -1,8 +1,10 @@
 //! Nodes and scripted peers on addresses of the loopback network, a fresh pair for each test.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod cutter;
+pub mod resend;
+
 use lnet_core::lnd::Driver;
-use lnet_core::time::{Clock, Time};
 use lnet_core::{
     Core, CoreConfig, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, NiTunables, Target,
@@ -23,8 +25,6 @@ use std::time::{Duration, Instant};
 
 /// Far longer than anything takes; a test that waits so long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(20);
-/// How often what the core has to do by itself is done.
-const MONITOR: Duration = Duration::from_millis(5);
 pub const PORTAL: u32 = 9;
 pub const BITS: u64 = 0x1122_3344;
 
@@ -67,16 +67,6 @@ pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// A clock that runs from when it was made.
-#[derive(Debug)]
-struct Running(Instant);
-
-impl Clock for Running {
-    fn now(&self) -> Time {
-        Time(self.0.elapsed())
-    }
-}
-
 /// A node with one interface.
 pub struct Node {
     pub core: Arc<Core>,
@@ -89,14 +79,27 @@ pub struct Node {
 
 impl Node {
     pub fn start(nid: Nid, config: SocklndConfig) -> Self {
+        Self::start_through(nid, config, |driver| driver)
+    }
+
+    /// Starts a node whose core has `wrap` between itself and the driver.
+    pub fn start_through<D: Driver>(
+        nid: Nid,
+        config: SocklndConfig,
+        wrap: impl FnOnce(Arc<Socklnd>) -> Arc<D>,
+    ) -> Self {
         let driver = Socklnd::new(config);
-        Self::start_by(nid, Arc::clone(&driver), &*driver)
+        let wrapped = wrap(Arc::clone(&driver));
+        Self::start_by(nid, driver, &*wrapped)
     }
 
     /// The core knows the driver as `known_as`.
     pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
-        let quiet = CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery();
-        let core = Core::new(CoreConfig { clock: Arc::new(Running(Instant::now())), ..quiet });
+        let mut config =
+            CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery();
+        // What the driver gives back is an end.
+        config.settings.retry_count = 0;
+        let core = Core::new(config);
         let (sender, events) = channel();
         let obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>> = Arc::default();
         let obstacles = Arc::clone(&obstacle);
@@ -107,15 +110,6 @@ impl Node {
         };
         let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
         core.add_ni(nid, NiTunables::default(), known_as).unwrap();
-        let of = Arc::downgrade(&core);
-        std::thread::spawn(move || {
-            // What fails goes again only if somebody sees to it.
-            while let Some(core) = of.upgrade() {
-                core.run_monitor();
-                drop(core);
-                std::thread::sleep(MONITOR);
-            }
-        });
         Self { core, driver, nid, eq, events: Mutex::new(events), obstacle }
     }
 
@@ -228,8 +222,13 @@ impl Raw {
 
     /// Connects and says hello; the answer.
     pub fn hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> (Self, Hello) {
+        Self::say_hello(from, to, port, &hello(from, to, Some(kind)))
+    }
+
+    /// Connects and says `hello`; the answer.
+    pub fn say_hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, hello: &Hello) -> (Self, Hello) {
         let mut raw = Self::connect(from.into(), 0, to.into(), port);
-        let hello = hello(from, to, Some(kind));
+        raw.version = hello.version;
         raw.say(&[acceptor::encode_request(tcp(to)), hello.encode().unwrap()].concat());
         let answer = raw.read_hello();
         (raw, answer)
@@ -238,6 +237,13 @@ impl Raw {
     /// An open connection.
     pub fn open(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> Self {
         let (raw, answer) = Self::hello(from, to, port, kind);
+        assert_eq!(answer.connection_type, Some(kind.mirror()));
+        raw
+    }
+
+    /// An open connection of a node of ours with this number.
+    pub fn open_as_ours(from: Ipv4Addr, to: Ipv4Addr, port: u16, number: u64, kind: ConnectionType) -> Self {
+        let (raw, answer) = Self::say_hello(from, to, port, &hello_of_ours(from, to, number, kind));
         assert_eq!(answer.connection_type, Some(kind.mirror()));
         raw
     }
@@ -411,4 +417,9 @@ pub fn pattern(len: usize, seed: u8) -> &'static [u8] {
 /// Memory to receive into.
 pub fn room(len: usize) -> &'static [u8] {
     Box::leak(vec![0; len].into())
+}
+
+/// A HELLO of a node of ours with this number.
+pub fn hello_of_ours(from: Ipv4Addr, to: Ipv4Addr, number: u64, kind: ConnectionType) -> Hello {
+    Hello { dest_incarnation: socklnd::identity(number), ..hello(from, to, Some(kind)) }
 }
