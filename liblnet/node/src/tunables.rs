@@ -6,8 +6,8 @@
 use crate::start_config::StartConfig;
 use lnet_core::DiscoveryMode;
 use lnet_core::cpt::{Layout, Pattern};
-use socklnd::AcceptFrom;
 use socklnd::proto::Version;
+use socklnd::{AcceptFrom, Receipts};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -190,6 +190,20 @@ pub const TUNABLES: &[Tunable] = &[
         },
     },
     Tunable {
+        variable: "LNET_RECEIPTS",
+        help: "which messages are over only when the peer has said that it has them: all, where the peer can (default); \
+               ours: those to nodes of this implementation; large: those of SOCKLND_ZC_MIN_PAYLOAD, as in the kernel",
+        set: |config, text| {
+            config.socklnd.receipts = match text {
+                "all" => Receipts::All,
+                "ours" => Receipts::OurNodes,
+                "large" => Receipts::Large,
+                _ => return Err("all, ours or large"),
+            };
+            Ok(())
+        },
+    },
+    Tunable {
         variable: "SOCKLND_NAGLE",
         help: "1: TCP may hold small segments back (0)",
         set: |config, text| put(&mut config.socklnd.nagle, text, switch),
@@ -256,6 +270,7 @@ mod tests {
             ("SOCKLND_PEER_CREDITS", "16"),
             ("SOCKLND_CONNS_PER_PEER", ""),
             ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
+            ("LNET_RECEIPTS", "ours"),
             ("LNET_CPU_NPARTITIONS", "4"),
             ("LNET_COMPARE_QUEUED_BYTES", "1"),
         ])
@@ -267,6 +282,9 @@ mod tests {
         assert_eq!(config.ni.peer_credits, 16);
         assert_eq!(config.socklnd.conns_per_peer, 1);
         assert_eq!(config.socklnd.zc_min_payload, Some(2048));
+        let receipts = config.socklnd.receipts;
+        assert_eq!((receipts, start(&[]).unwrap().socklnd.receipts), (Receipts::OurNodes, Receipts::All));
+        assert_eq!(start(&[("LNET_RECEIPTS", "large")]).unwrap().socklnd.receipts, Receipts::Large);
         assert_eq!(config.cpts, Layout::Count(NonZeroUsize::new(4).unwrap()));
         let config = start(&[("LNET_CPU_NPARTITIONS", "4"), ("LNET_CPU_PATTERN", " N 0[1] 1[0] ")]).unwrap();
         assert_eq!(config.cpts, Layout::Pattern(Pattern::Nodes(vec![vec![1], vec![0]])));
