@@ -153,6 +153,31 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| put(&mut config.socklnd.sock_timeout, text, seconds),
     },
     Tunable {
+        variable: "SOCKLND_SILENCE",
+        help: "milliseconds that a peer may leave unanswered what is under way to it before that goes by another pair of \
+               interfaces, if there is one; 0: only SOCKLND_SOCK_TIMEOUT counts (600)",
+        set: |config, text| put(&mut config.socklnd.silence, text, milliseconds),
+    },
+    Tunable {
+        variable: "SOCKLND_MIN_RECONNECTMS",
+        help: "milliseconds from a failed call to a peer to the next, at most, as long as something is to be sent to it and \
+               it has no connection; for further connections they double each time (500; in the kernel 1000)",
+        set: |config, text| {
+            put(&mut config.socklnd.min_reconnect, text, |n: u32| {
+                milliseconds(n).filter(|wait| !wait.is_zero())
+            })
+        },
+    },
+    Tunable {
+        variable: "SOCKLND_MAX_RECONNECTMS",
+        help: "milliseconds from a failed call for a further connection to the next, at most (60000)",
+        set: |config, text| {
+            put(&mut config.socklnd.max_reconnect, text, |n: u32| {
+                milliseconds(n).filter(|wait| !wait.is_zero())
+            })
+        },
+    },
+    Tunable {
         variable: "SOCKLND_CONNS_PER_PEER",
         help: "connections for bulk in each direction to one peer's interface, 1 to 127 (1)",
         set: |config, text| put(&mut config.socklnd.conns_per_peer, text, |n: u32| (n <= 127).then_some(n)),
@@ -246,6 +271,10 @@ fn seconds(number: u32) -> Option<Duration> {
     (number > 0).then(|| Duration::from_secs(number.into()))
 }
 
+fn milliseconds(number: u32) -> Option<Duration> {
+    Some(Duration::from_millis(number.into()))
+}
+
 fn switch(number: u8) -> Option<bool> {
     (number <= 1).then_some(number == 1)
 }
@@ -324,6 +353,8 @@ mod tests {
             ("LNET_ACCEPT_PORT", "65536", Errno::Invalid),
             ("SOCKLND_CREDITS", "-1", Errno::Invalid),
             ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
+            ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
+            ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
             ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
