@@ -45,6 +45,6 @@ impl Core {
     /// Does what health has to do now: sends again what failed, ends what has waited too long, tries what is sick. One
     /// thread at a time, and not from an event handler. Returns when it wants to be called again at the latest. Event handlers of the application run inside.
     pub fn run_monitor(&self) -> Option<Time> {
-        None
+        self.release_delayed(self.config.clock.now())
     }
 }
