@@ -12,7 +12,7 @@ pub struct Filter {
     pub source: NidPattern,
     /// For whom.
     pub dest: NidPattern,
-    /// By which interface of this node they leave or come in. Not for delays.
+    /// By which interface of this node they leave or come in.
     pub local: NidPattern,
     /// Of which kinds.
     pub kinds: Kinds,
@@ -59,7 +59,7 @@ pub enum Loss {
 /// A rule that makes messages late, on their way out and on arrival. (ST-24.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayRule {
-    /// Which messages; [`Filter::local`] is of no account.
+    /// Which messages.
     pub filter: Filter,
     /// How many of them.
     pub odds: Odds,

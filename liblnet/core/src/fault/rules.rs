@@ -102,8 +102,7 @@ impl Rules {
 
     /// How late a message that arrives on `local` is to be, and by which rule.
     pub(super) fn delays(&mut self, header: &Header, local: Nid, now: Time) -> Option<(Duration, RuleId)> {
-        // An interface of this node's is no criterion for delays (ST-24).
-        let acts = |rule: &DelayRule| Filter { local: NidPattern::Any, ..rule.filter }.matches(header, local);
+        let acts = |rule: &DelayRule| rule.filter.matches(header, local);
         let (rule, id) = self.delays.first_to_hit(acts, header.body.kind(), now, &mut self.random)?;
         Some((rule.latency, id))
     }
