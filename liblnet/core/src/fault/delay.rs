@@ -35,9 +35,12 @@ enum What {
 }
 
 impl Late {
-    fn add(&mut self, due: Time, rule: RuleId, what: What) {
+    /// Whether it is now the first that is due.
+    fn add(&mut self, due: Time, rule: RuleId, what: What) -> bool {
         self.came += 1;
+        let is_first = self.next_due().is_none_or(|first| due < first);
         self.waiting.insert((due, self.came), Waiting { rule, what });
+        is_first
     }
 
     fn take_due(&mut self, now: Time) -> Option<What> {
@@ -95,7 +98,10 @@ impl Core {
     }
 
     fn hold(&self, due: Time, rule: RuleId, what: What, ni: &Arc<Ni>) {
-        lock(&self.faults.late).add(due, rule, what);
+        let is_first = lock(&self.faults.late).add(due, rule, what);
+        if is_first {
+            self.health.alarm.ring();
+        }
         // Its interface may have gone meanwhile, and whoever took that down looked here before this came.
         if ni.lnd().is_none() {
             self.drop_late_of(ni);
