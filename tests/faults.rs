@@ -105,13 +105,12 @@ fn one_of_three_gets_is_lost_by_who_is_asked_and_counted() {
     ));
     (0..30).for_each(|_| pair.get());
     (0..20).for_each(|_| assert_eq!(pair.wait_for(EventKind::Reply).status, Ok(())));
-    let (rule, stats) = far.drop_rules()[0];
-    assert!(matches!(rule.loss, Loss::Arriving(_)));
     // The last replies may be there before the last GET has been looked at.
     while far.drop_rules()[0].1.matched < 30 {
         std::thread::yield_now();
     }
-    let stats = if stats.matched < 30 { far.drop_rules()[0].1 } else { stats };
+    let (rule, stats) = far.drop_rules()[0];
+    assert!(matches!(rule.loss, Loss::Arriving(_)));
     assert_eq!((stats.hit, stats.get, stats.put), (10, 10, 0));
     let ni = far.nets().ni(nids(&pair.rails.far)[0]).cloned().unwrap();
     assert_eq!(ni.counters().read(Fate::Dropped).get, 10);
@@ -135,9 +134,8 @@ fn a_put_that_is_to_time_out_goes_by_the_other_rail_and_health_shows_it() {
     let nets = pair.near().nets();
     let failures = nets.ni(bad).unwrap().failures().read();
     assert!(failures.of(Cause::LocalTimeout) >= 1, "{failures:?}");
-    assert_eq!(pair.near().drop_rules()[0].1.hit, failures.of(Cause::LocalTimeout));
+    assert!(pair.near().drop_rules()[0].1.hit >= failures.of(Cause::LocalTimeout));
     assert!(pair.near().health_totals().resends >= 1);
-    assert!(nets.ni(bad).unwrap().health() < 1000);
     pair.end();
 }
 
@@ -155,23 +153,32 @@ fn a_put_without_another_rail_fails_with_the_error_that_was_wanted() {
 }
 
 #[test]
-fn what_is_sent_late_is_overtaken_and_arrives() {
+fn what_is_sent_late_is_overtaken_and_goes_on_when_its_rule_goes() {
     let pair = Pair::new("tcp(127.0.64.1)", "tcp(127.0.64.2)");
-    let latency = Duration::from_millis(50);
+    let latency = Duration::from_secs(3600);
     let rule = DelayRule { filter: only(MessageType::Put, &pair.rails.far), odds: ALL, latency };
     pair.near().add_delay_rule(rule);
-    pair.put(1);
-    pair.put(2);
-    pair.near().delete_delay_rules(None, Some(nids(&pair.rails.near)[0].into()));
+    (1..=3).for_each(|number| pair.put(number));
     pair.get();
-    assert_eq!(pair.event().kind, EventKind::Send, "of the GET");
-    assert_eq!([pair.wait_for(EventKind::Ack).status, pair.wait_for(EventKind::Ack).status], [Ok(()); 2]);
-    let of_puts = || event(&pair.rails.far, pair.far_eq);
-    let heard: Vec<_> = (0..3).map(|_| of_puts()).map(|event| (event.kind, event.hdr_data)).collect();
-    let puts: Vec<u64> =
-        heard.iter().filter(|(kind, _)| *kind == EventKind::Put).map(|(_, data)| *data).collect();
-    assert_eq!(puts, [1, 2]);
-    assert_eq!(pair.near().delay_rules()[0].1.hit, 2);
+    assert_eq!(pair.wait_for(EventKind::Reply).status, Ok(()));
+    assert_eq!(event(&pair.rails.far, pair.far_eq).kind, EventKind::Get);
+    assert_eq!(pair.near().delay_rules()[0].1.hit, 3);
+    assert_eq!(pair.near().delete_delay_rules(None, None), 1);
+    assert_eq!([pair.put_to(), pair.put_to(), pair.put_to()], [1, 2, 3]);
+    (0..3).for_each(|_| assert_eq!(pair.wait_for(EventKind::Ack).status, Ok(())));
+    pair.end();
+}
+
+#[test]
+fn what_is_sent_late_leaves_by_itself() {
+    let pair = Pair::new("tcp(127.0.66.1)", "tcp(127.0.66.2)");
+    let latency = Duration::from_millis(20);
+    pair.near().add_delay_rule(DelayRule { filter: Filter::default(), odds: ALL, latency });
+    for number in 1..=3 {
+        pair.put(number);
+        assert_eq!(pair.put_to(), number);
+        assert_eq!(pair.wait_for(EventKind::Ack).status, Ok(()));
+    }
     pair.end();
 }
 
