@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Table, Widget};
 use std::fmt::Write;
 
-const HEADER: u16 = 3;
+const HEADER: u16 = 4;
 const KEYS: &str = "q quit  p pause  s sort  arrows, jk: scroll";
 const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -78,7 +78,9 @@ fn header(view: &View, area: Rect, buffer: &mut Buffer) {
         None => Line::from(format!("rate   {}", view.rates)),
     };
     let title = format!("{title:<width$}", width = area.width.into());
-    let lines = [Line::from(title).style(REVERSED), Line::from(format!("total  {}", view.totals)), rates];
+    let totals = Line::from(format!("total  {}", view.totals));
+    let health = Line::from(format!("health {}", view.health));
+    let lines = [Line::from(title).style(REVERSED), totals, rates, health];
     for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
         line.render(Rect { y, height: 1, ..area }, buffer);
     }
