@@ -79,11 +79,21 @@ fn header(view: &View, area: Rect, buffer: &mut Buffer) {
     };
     let title = format!("{title:<width$}", width = area.width.into());
     let totals = Line::from(format!("total  {}", view.totals));
-    let health = Line::from(format!("health {}", view.health));
+    let health = Line::from(fitting(format!("health {}", view.health), area.width.into()));
     let lines = [Line::from(title).style(REVERSED), totals, rates, health];
     for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
         line.render(Rect { y, height: 1, ..area }, buffer);
     }
+}
+
+/// A line that says at its end that it goes on. ASCII, so that every character is one byte.
+fn fitting(mut line: String, width: usize) -> String {
+    const MORE: &str = " ...";
+    if line.len() > width && line.is_ascii() && width > MORE.len() {
+        line.truncate(width - MORE.len());
+        line.push_str(MORE);
+    }
+    line
 }
 
 /// Which part of the peers is seen, and what is left out.
