@@ -136,13 +136,12 @@ impl StartConfig {
                 })?;
             }
         }
-        config.settings.agree().map_err(|errno| {
+        config.settings.agree().inspect_err(|_| {
             let Settings { retry_count, transaction_timeout, .. } = config.settings;
             log::error!(
                 "{retry_count} retries do not fit into a transaction time-out of {transaction_timeout} s: \
                  LNET_TRANSACTION_TIMEOUT has to be more than LNET_RETRY_COUNT"
             );
-            errno
         })?;
         Ok(config)
     }

@@ -349,7 +349,8 @@ mod tests {
         };
         let (timeout, retries, sensitivity) =
             ("LNET_TRANSACTION_TIMEOUT", "LNET_RETRY_COUNT", "LNET_HEALTH_SENSITIVITY");
-        let table: [(&[(&str, &str)], Result<_, Errno>); 7] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], Result<(u32, u32, u32), Errno>);
+        let table: [Case<'_>; 7] = [
             (&[], Ok((50, 2, 100))),
             (&[(timeout, "2"), (retries, "1")], Ok((2, 1, 100))),
             (&[(timeout, "2")], Err(Errno::Invalid)),
