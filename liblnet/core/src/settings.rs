@@ -40,6 +40,9 @@ pub struct Settings {
     pub recovery_limit: u32,
     /// The most seconds from one try of a sick interface to the next (HE-51); never 0.
     pub max_recovery_ping_interval: u32,
+    /// Whether what may have arrived at a peer that would not know it again is sent again all the same: at least once
+    /// instead of at most once. Towards nodes of this library it is exactly once either way.
+    pub resend_unconfirmed: bool,
 }
 
 /// Whether and how this node discovers (5.7).
@@ -71,6 +74,7 @@ impl Default for Settings {
             response_tracking: 3,
             recovery_limit: 0,
             max_recovery_ping_interval: 900,
+            resend_unconfirmed: false,
         }
     }
 }

@@ -153,6 +153,12 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| settings(config, text, Settings::set_max_recovery_ping_interval),
     },
     Tunable {
+        variable: "LNET_RESEND_UNCONFIRMED",
+        help: "1: what may have arrived at a peer that would not know it again, such as a kernel's, is sent again all \
+               the same; 0: it is not (0)",
+        set: |config, text| put(&mut config.settings.resend_unconfirmed, text, switch),
+    },
+    Tunable {
         variable: "LNET_IP2NETS_STRICT",
         help: "1: an interface that LNET_IP2NETS names, and that is missing or has another address, ends the start \
                (default); 0: it is passed over",
@@ -366,10 +372,12 @@ mod tests {
             ("LNET_RESPONSE_TRACKING", "1"),
             ("LNET_RECOVERY_LIMIT", "60"),
             ("LNET_MAX_RECOVERY_PING_INTERVAL", "30"),
+            ("LNET_RESEND_UNCONFIRMED", "1"),
         ]);
-        let Settings { response_tracking, recovery_limit, max_recovery_ping_interval, .. } =
-            config.unwrap().settings;
+        let settings = config.unwrap().settings;
+        let Settings { response_tracking, recovery_limit, max_recovery_ping_interval, .. } = settings;
         assert_eq!((response_tracking, recovery_limit, max_recovery_ping_interval), (1, 60, 30));
+        assert!(settings.resend_unconfirmed);
     }
 
     #[test]
@@ -396,6 +404,7 @@ mod tests {
             ("LNET_RESPONSE_TRACKING", "4", Errno::Invalid),
             ("LNET_RECOVERY_LIMIT", "-1", Errno::Invalid),
             ("LNET_MAX_RECOVERY_PING_INTERVAL", "0", Errno::Invalid),
+            ("LNET_RESEND_UNCONFIRMED", "2", Errno::Invalid),
         ];
         for (name, value, errno) in table {
             assert_eq!(start(&[(name, value)]).err(), Some(errno), "{name}={value}");
