@@ -9,7 +9,7 @@ use crate::event::in_handler;
 use crate::ping::PingTarget;
 use crate::policy::{Applied, Rule, Rules};
 use crate::router::Router;
-use crate::settings::{DiscoveryMode, Settings};
+use crate::settings::{DiscoveryMode, MAX_HEALTH, Settings};
 use crate::sync::{MutexGuard, lock};
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
 use crate::topology::{Peer, PeerNi, PeerState, Preferred, Route, Routes};
@@ -70,15 +70,23 @@ impl Core {
         self.with_nets(|nets| {
             let concerned =
                 nets.nis().filter(|ni| nid.map_or_else(|| !ni.nid().is_loopback(), |nid| ni.nid() == nid));
-            concerned.for_each(|ni| ni.set_health(value));
+            concerned.for_each(|ni| self.change_ni_health(ni, value.min(MAX_HEALTH)));
         });
     }
 
     /// Sets the health value of one peer NI, or of all. An unknown NID changes nothing.
     pub fn set_peer_ni_health(&self, nid: Option<Nid>, value: u32) {
         match nid {
-            Some(nid) => self.peers.get(nid).into_iter().for_each(|peer_ni| peer_ni.set_health(value)),
-            None => self.peers.all().iter().for_each(|peer_ni| peer_ni.set_health(value)),
+            Some(nid) => self
+                .peers
+                .get(nid)
+                .iter()
+                .for_each(|peer_ni| self.change_peer_ni_health(peer_ni, value.min(MAX_HEALTH))),
+            None => self
+                .peers
+                .all()
+                .iter()
+                .for_each(|peer_ni| self.change_peer_ni_health(peer_ni, value.min(MAX_HEALTH))),
         }
     }
 }
@@ -110,7 +118,7 @@ impl Core {
                     .with(PeerState::LOCK_PRIMARY, lock_primary);
                 self.peers.make(primary, state, self.first_peer_credits(primary));
                 self.reapply_rules();
-                self.discovery.wake();
+                self.discovery.alarm.ring();
             }
         }
         Ok(())
@@ -127,7 +135,7 @@ impl Core {
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
             self.peers.attach(&peer, nid, self.first_peer_credits(nid));
             self.reapply_rules();
-            self.discovery.wake();
+            self.discovery.alarm.ring();
         }
         Ok(())
     }
@@ -145,7 +153,7 @@ impl Core {
             Deleting::Secondaries => self.peers.detach(&peer, |nid| nid != primary),
             Deleting::Nid(gone) => self.peers.detach(&peer, |nid| nid == gone),
         }
-        self.discovery.wake();
+        self.discovery.alarm.ring();
         Ok(())
     }
 
@@ -216,7 +224,7 @@ impl Core {
             self.configured.routes.store(Arc::new(routes));
         }
         self.peers.forget_net(net);
-        self.discovery.wake();
+        self.discovery.alarm.ring();
     }
 }
 

@@ -1,10 +1,12 @@
 //! One LNet node without its threads: what it consists of, its start and its end.
 
+use crate::complaints::Complaints;
 use crate::configure::Configured;
 use crate::cpt::{CptTable, Placement};
 use crate::discovery::Discovery;
 use crate::event::EventQueue;
 use crate::fault::FailRules;
+use crate::health::Health;
 use crate::lnd::{Driver, Upcalls};
 use crate::memory::{HandleTable, Md, MeHandle};
 use crate::message::MessagePool;
@@ -77,6 +79,8 @@ pub struct Core {
     pub(crate) fail_rules: FailRules,
     pub(crate) configured: Configured,
     pub(crate) discovery: Discovery,
+    pub(crate) health: Health,
+    pub(crate) complaints: Complaints,
     /// What went through interfaces that are gone.
     retired: Mutex<NodeCounters>,
     ending: AtomicBool,
@@ -100,6 +104,8 @@ impl Core {
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
             discovery: Discovery::default(),
+            health: Health::default(),
+            complaints: Complaints::default(),
             retired: Mutex::new(NodeCounters::default()),
             ending: AtomicBool::new(false),
             configuration: Mutex::new(PingTarget::default()),
@@ -209,6 +215,8 @@ impl Core {
             self.stop_ni(ni);
         }
         self.nets.store(Arc::new(Nets::default()));
+        self.end_later();
+        self.health.stop();
         self.end_discovery();
         self.mds.drain();
         self.queues.drain();
@@ -316,6 +324,7 @@ impl Core {
             peer_ni.failures().reset();
         });
         self.census.reset();
+        self.health.reset_counters();
     }
 
     fn retired_add(&self, ni: &Ni) {

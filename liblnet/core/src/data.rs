@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
+use crate::health::response::{self, Tracker};
 use crate::memory::{Answer, Md, MdHandle, MdSpec, Near};
 use crate::message::Message;
 use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
@@ -11,6 +12,7 @@ use lnet_wire::{
     Body, Header, MAX_PAYLOAD, Nid, PING_MATCH_BITS, Pid, ProcessId, RESERVED_PORTAL, WireHandle,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where a PUT or GET is addressed to.
 #[derive(Clone, Copy, Debug)]
@@ -55,12 +57,21 @@ impl Core {
         let length = md.memory().len();
         let outgoing = Outgoing { body, length };
         let event = send_event(self.config.pid, target, &md, spec, hdr_data);
-        self.send_request(Request { source, target, md, outgoing, event });
+        self.send_request(Request { source, target, md, outgoing, event, recovery: false });
         Ok(())
     }
 
     /// Asks `target` for data to fill the MD's memory with: `LNetGet`. As [`Core::put`].
     pub fn get(&self, source: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
+        self.get_as(source, md, target, false)
+    }
+
+    /// The same to find out whether the interface of that NID is well again.
+    pub(crate) fn get_for_recovery(&self, source: Nid, md: MdHandle, target: Target) -> Result<(), Errno> {
+        self.get_as(Some(source), md, target, true)
+    }
+
+    fn get_as(&self, source: Option<Nid>, md: MdHandle, target: Target, recovery: bool) -> Result<(), Errno> {
         let (md, spec) = self.charge(md, target, Some(Answer::Reply))?;
         let Target { portal, match_bits, offset, .. } = target;
         // No reply can be longer than a message; the memory may be.
@@ -68,7 +79,7 @@ impl Core {
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
         let outgoing = Outgoing { body, length: 0 };
         let event = send_event(self.config.pid, target, &md, spec, 0);
-        self.send_request(Request { source, target, md, outgoing, event });
+        self.send_request(Request { source, target, md, outgoing, event, recovery });
         Ok(())
     }
 
@@ -154,7 +165,25 @@ impl Core {
         message.event = Some(request.event);
         message.ni = Some(chosen.ni);
         message.peer_ni = chosen.peer_ni;
+        message.source = request.source;
+        message.recovery = request.recovery;
+        self.set_deadline(&mut message);
         message
+    }
+
+    /// The time that a message and its answer may take begins.
+    pub(crate) fn set_deadline(&self, message: &mut Message) {
+        let settings = self.settings();
+        message.deadline = self.config.clock.now() + Duration::from_secs(settings.transaction_timeout.into());
+        let answer = match message.header.body {
+            Body::Put { ack: Some(_), .. } => Answer::Ack,
+            Body::Get { .. } => Answer::Reply,
+            _ => return,
+        };
+        if let Some(md) = message.md.as_ref().filter(|md| response::tracks(&settings, md, answer)) {
+            md.track(Tracker { deadline: message.deadline, asked: message.next_hop.nid });
+            self.watch();
+        }
     }
 }
 
@@ -193,14 +222,24 @@ impl Core {
         self.with_nets(|nets| select::choose(nets, peer_ni, journey))
     }
 
-    const fn journey<'a>(
-        &self,
-        source: Option<Nid>,
-        destination: Nid,
-        numa: Option<&'a Numa<'a>>,
-    ) -> Journey<'a> {
+    /// Whether pairs that are silent have to be looked for.
+    pub(crate) fn any_silent(&self) -> bool {
+        self.health.silences.any()
+    }
+
+    /// Which way a message goes that had one already.
+    pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<Chosen, Errno> {
+        let reserved = matches!(
+            message.header.body,
+            Body::Put { portal: RESERVED_PORTAL, .. } | Body::Get { portal: RESERVED_PORTAL, .. }
+        );
+        self.choose_for(message.source, Some(peer_ni), reserved, message.md.as_deref())
+    }
+
+    fn journey<'a>(&self, source: Option<Nid>, destination: Nid, numa: Option<&'a Numa<'a>>) -> Journey<'a> {
         let compare_queued_bytes = self.config.compare_queued_bytes;
-        Journey { source, destination, compare_queued_bytes, reserved: false, numa }
+        let silences = self.any_silent();
+        Journey { source, destination, compare_queued_bytes, reserved: false, numa, silences }
     }
 
     /// What distances to a message's memory are taken by, where they differ.
@@ -235,6 +274,8 @@ pub(crate) struct Request {
     outgoing: Outgoing,
     /// The SEND event, but for how it went.
     pub(crate) event: Event,
+    /// See [`Message::recovery`].
+    recovery: bool,
 }
 
 /// What a PUT and a GET differ in.

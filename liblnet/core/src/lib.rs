@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod alarm;
+mod complaints;
 mod configure;
 mod core;
 pub mod cpt;

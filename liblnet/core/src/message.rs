@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::memory::{Md, MemSlice};
 use crate::stats::GroupNumber;
 use crate::sync::{Mutex, lock};
+use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId, WireHandle};
 use std::num::NonZeroU64;
@@ -34,6 +35,14 @@ pub struct Message {
     pub(crate) counted: GroupNumber,
     /// Under which name a driver sent it first.
     pub(crate) sent_as: Option<NonZeroU64>,
+    /// The source that its sender asked for, if any: then it goes by no other.
+    pub(crate) source: Option<Nid>,
+    /// After this it is not sent again.
+    pub(crate) deadline: Time,
+    /// How often it was sent again by a way that had failed.
+    pub(crate) attempts: u32,
+    /// It is to find out whether a sick interface is well again: nobody's health suffers from it (HE-10).
+    pub(crate) recovery: bool,
 }
 
 /// The send credits that a message holds, which it must return once.
@@ -102,6 +111,10 @@ impl Message {
             held: HeldCredits::default(),
             counted: GroupNumber::default(),
             sent_as: None,
+            source: None,
+            deadline: Time::START,
+            attempts: 0,
+            recovery: false,
         }
     }
 }

@@ -71,8 +71,10 @@ impl Upcalls for Core {
 
     fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
         self.count(&message, if result.is_ok() { Fate::Received } else { Fate::Dropped });
-        if result.is_err() {
-            self.census.error();
+        match (&result, &message.ni, &message.peer_ni) {
+            (Err(_), ..) => self.census.error(),
+            (Ok(()), Some(ni), Some(peer_ni)) => self.heard(ni, peer_ni),
+            _ => {}
         }
         match message.header.body {
             Body::Put { ack, .. } => self.put_received(message, ack, result),
@@ -83,6 +85,10 @@ impl Upcalls for Core {
 
     fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
         self.end(message, result);
+    }
+
+    fn may_go_elsewhere(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
+        self.peers.get(peer).is_some_and(|peer_ni| self.is_silent(ni, &peer_ni))
     }
 }
 
@@ -287,7 +293,8 @@ impl Core {
         if let (Some(ni), Some(peer_ni)) = (&message.ni, &message.peer_ni) {
             self.with_nets(|nets| select::answered(nets, ni, peer_ni));
         }
-        self.launch(message);
+        self.set_deadline(&mut message);
+        self.launch_answer(message);
     }
 
     fn answer_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {

@@ -7,12 +7,13 @@
 
 use crate::core::Core;
 use crate::event::{Event, handler_depth, in_handler};
-use crate::health::{Cause, SendFailure};
+use crate::health::SendFailure;
 use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
 use crate::message::Message;
 use crate::stats::Fate;
-use crate::topology::PeerNi;
+use crate::time::Time;
+use crate::topology::{Ni, PeerNi};
 use lnet_wire::Errno;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -24,6 +25,8 @@ enum Step {
     Post(Box<Message>),
     /// The same, after it waited in a queue.
     Resume(Box<Message>),
+    /// It has no credits, and its way is not to be used any more: it gets another.
+    Reroute(Box<Message>),
     /// It is done with.
     End(Box<Message>, Result<(), SendFailure>),
 }
@@ -47,6 +50,16 @@ impl Core {
         }
     }
 
+    /// Sends an answer, by another way if its own is known to be bad.
+    pub(crate) fn launch_answer(&self, message: Box<Message>) {
+        if self.is_cut_off(&message) { self.run(Step::Reroute(message)) } else { self.launch(message) }
+    }
+
+    /// Sends again what waited for that.
+    pub(crate) fn send_later(&self, message: Box<Message>) {
+        self.run(Step::Reroute(message));
+    }
+
     /// Ends a message that a driver had.
     pub(crate) fn end(&self, message: Box<Message>, result: Result<(), SendFailure>) {
         self.run(Step::End(message, result));
@@ -56,6 +69,53 @@ impl Core {
     pub(crate) fn end_unsent(&self, mut message: Box<Message>, errno: Errno) {
         message.held.ni = false;
         self.end(message, Err(errno.into()));
+    }
+
+    /// Gives those that wait for a credit of this interface's, or of a peer NI's to leave by it, another way (snd-085).
+    pub(crate) fn move_waiting(&self, ni: &Arc<Ni>) {
+        let leaves_by_it = |message: &Message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
+        let may_move = |message: &Message| message.source.is_none() && leaves_by_it(message);
+        for mut message in
+            ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| may_move(message), |_| 0))
+        {
+            message.held.ni = false;
+            self.run(Step::Resume(message));
+        }
+        self.move_waiting_for_peers(may_move);
+    }
+
+    /// Gives those that wait for a credit of a peer NI's, and that may move, another way if theirs is bad.
+    pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&Message) -> bool) {
+        for peer_ni in self.peers.all() {
+            for mut message in
+                peer_ni.tx().withdraw(|message| may_move(message), |message| message.wire_len())
+            {
+                message.held.peer = false;
+                self.run(Step::Resume(message));
+            }
+        }
+    }
+
+    /// Ends messages that have waited for a credit for as long as a transaction may take; whether any waits on.
+    pub(crate) fn end_waiting(&self, now: Time) -> bool {
+        let late = |message: &Message| message.deadline <= now;
+        let mut waits_on = false;
+        for peer_ni in self.peers.all() {
+            for mut message in peer_ni.tx().withdraw(|message| late(message), |message| message.wire_len()) {
+                message.held.peer = false;
+                self.end(message, Err(Errno::TimedOut.into()));
+            }
+            waits_on |= peer_ni.credits().0 < 0;
+        }
+        let nets = self.nets();
+        for pool in nets.nis().flat_map(|ni| ni.all_tx()) {
+            for mut message in pool.withdraw(|message| late(message), |_| 0) {
+                message.held.ni = false;
+                self.end(message, Err(Errno::TimedOut.into()));
+            }
+            waits_on |= pool.credits().0 < 0;
+        }
+        waits_on
     }
 
     /// Tells the MD's owner how an operation went.
@@ -76,7 +136,9 @@ impl Core {
                 Step::Resume(message) if message.md.as_ref().is_some_and(|md| md.is_aborted()) => {
                     steps.push(Step::End(message, Err(Errno::Cancelled.into())));
                 }
+                Step::Resume(message) if self.is_cut_off(&message) => self.reroute(message, &mut steps),
                 Step::Resume(message) => self.post(message, &mut steps),
+                Step::Reroute(message) => self.reroute(message, &mut steps),
                 Step::End(message, result) => self.finish(message, result, &mut steps),
             }
             next = steps.pop();
@@ -96,14 +158,14 @@ impl Core {
                 let bytes = message.wire_len();
                 match peer_ni.tx().take(message, bytes) {
                     Some(granted) => message = granted,
-                    None => return,
+                    None => return self.watch(),
                 }
             }
             if !message.held.ni {
                 message.held.ni = true;
                 match ni.tx(message.next_hop.nid).take(message, 0) {
                     Some(granted) => message = granted,
-                    None => return,
+                    None => return self.watch(),
                 }
             }
         }
@@ -116,39 +178,52 @@ impl Core {
         }
     }
 
-    /// Event first, then the credits: NI's, then peer's (CR-10).
+    /// Chooses the way anew, and posts the message; if there is no other way, by the one that it has.
+    fn reroute(&self, mut message: Box<Message>, steps: &mut Steps) {
+        if self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted()) {
+            let errno = if self.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
+            return steps.push(Step::End(message, Err(errno.into())));
+        }
+        match self.way_again(&message) {
+            Ok(chosen) => {
+                self.give_credits_back(&mut message, steps);
+                self.readdress(&mut message, chosen);
+                steps.push(Step::Post(message));
+            }
+            Err(errno) => steps.push(Step::End(message, Err(errno.into()))),
+        }
+    }
+
+    /// Ends a message, or sends it again. Event first, then the credits: NI's, then peer's (CR-10).
     fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
+        if let Err(failure) = result {
+            self.blame(&message, failure);
+            if let Some(again) = self.again(&message, failure) {
+                self.give_credits_back(&mut message, steps);
+                let now = self.prepare_again(message, again, failure);
+                return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
+            }
+            self.census.error();
+        } else if let Some(ni) = &message.ni {
+            self.ni_works(ni);
+        }
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
-        if let Err(failure) = result {
-            self.census.error();
-            self.count_failure(&message, failure.cause);
-        }
-        let next_hop = message.next_hop.nid;
-        let bytes = message.wire_len();
-        let held = std::mem::take(&mut message.held);
-        let ni = message.ni.take();
-        let peer_ni = message.peer_ni.take();
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
             self.settle(&md, event, result.map_err(|failure| failure.errno));
         }
-        if let Some(ni) = ni.filter(|_| held.ni) {
-            steps.extend(ni.tx(next_hop).give_back(0));
-        }
-        if let Some(peer_ni) = &peer_ni
-            && held.peer
-        {
-            steps.extend(peer_ni.tx().give_back(bytes));
-        }
+        self.give_credits_back(&mut message, steps);
+        let peer_ni = message.peer_ni.take();
         self.put_away(message, peer_ni.as_ref());
     }
 
-    fn count_failure(&self, message: &Message, cause: Cause) {
-        if let Some(ni) = message.ni.as_ref().filter(|_| cause.blames_ni()) {
-            ni.failures().count(cause);
+    fn give_credits_back(&self, message: &mut Message, steps: &mut Steps) {
+        let held = std::mem::take(&mut message.held);
+        if let Some(ni) = message.ni.as_ref().filter(|_| held.ni) {
+            steps.extend(ni.tx(message.next_hop.nid).give_back(0));
         }
-        if let Some(peer_ni) = message.peer_ni.as_ref().filter(|_| cause.blames_peer_ni()) {
-            peer_ni.failures().count(cause);
+        if let Some(peer_ni) = message.peer_ni.as_ref().filter(|_| held.peer) {
+            steps.extend(peer_ni.tx().give_back(message.wire_len()));
         }
     }
 

@@ -38,6 +38,11 @@ pub struct Settings {
     pub response_tracking: u32,
     /// Seconds for which a sick interface is tried; 0: for ever.
     pub recovery_limit: u32,
+    /// The most seconds between two tries of a sick interface.
+    pub max_recovery_ping_interval: u32,
+    /// Whether what may have arrived at a peer that would not know it again is sent again all the same: at least once
+    /// instead of at most once. Towards nodes of this library it is exactly once either way.
+    pub resend_unconfirmed: bool,
 }
 
 /// Whether and how this node discovers (5.7).
@@ -68,6 +73,8 @@ impl Default for Settings {
             router_sensitivity: 100,
             response_tracking: 3,
             recovery_limit: 0,
+            max_recovery_ping_interval: 900,
+            resend_unconfirmed: false,
         }
     }
 }

@@ -5,8 +5,9 @@
 mod clock;
 mod control;
 pub mod control_server;
+mod core_threads;
 mod cpt;
-mod discovery_thread;
+
 mod interfaces;
 mod links;
 mod node;

@@ -3,8 +3,8 @@
 use crate::clock::MonotonicClock;
 use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
+use crate::core_threads::{self, CoreThread};
 use crate::cpt;
-use crate::discovery_thread::DiscoveryThread;
 use crate::interfaces;
 use crate::links::Links;
 use crate::placement::SystemPlacement;
@@ -32,7 +32,7 @@ pub struct Node {
     name: NodeName,
     sysfs: PathBuf,
     pub(crate) heat: HeatTable,
-    discovery: DiscoveryThread,
+    threads: [CoreThread; 2],
     links: Links,
 }
 
@@ -54,7 +54,8 @@ impl Node {
             compare_queued_bytes: config.compare_queued_bytes,
             ..CoreConfig::new(pid, wall_clock_ns())
         });
-        let discovery = DiscoveryThread::start(Arc::clone(&core), clock)?;
+        let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
+        let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
         let tcp = Socklnd::new(config.socklnd.clone());
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
@@ -65,7 +66,7 @@ impl Node {
             name: config.name.clone(),
             sysfs: config.sysfs.clone(),
             heat: HeatTable::new(),
-            discovery,
+            threads: [discovery, monitor],
             links: Links::new(),
         });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
@@ -134,10 +135,10 @@ impl Node {
     /// Stops everything. No event is delivered after the return. Doing it twice does no harm.
     pub fn shutdown(&self) {
         self.links.end();
-        self.discovery.begin_to_stop();
+        self.threads.iter().for_each(CoreThread::begin_to_stop);
         self.core.shutdown();
         self.tcp.shutdown();
-        self.discovery.join();
+        self.threads.iter().for_each(CoreThread::join);
     }
 }
 

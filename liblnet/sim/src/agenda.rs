@@ -1,8 +1,9 @@
 //! What is due when.
 
-use crate::network::LinkKey;
+use crate::network::{LinkKey, Place};
 use crate::trace::NodeId;
 use lnet_core::Time;
+use lnet_wire::Nid;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -13,6 +14,10 @@ pub(crate) enum Due {
     Arrival(LinkKey, u64),
     /// The sender of this message is told how it went.
     Finish(u64),
+    /// The receipt for this message comes to its sender.
+    Receipt(u64),
+    /// Somebody looks after what is under way from an interface to a peer NI.
+    Look(Place, Nid),
     /// A node wanted to be woken.
     Wake(NodeId),
 }

@@ -19,7 +19,7 @@ impl World {
         if self.broken.is_some() {
             return None;
         }
-        let core = self.core(node)?;
+        let core = self.core(node).filter(|_| !self.is_frozen(node))?;
         self.note(node, || format!("asks {nid}: {:?}", asking.ask));
         let id = lock(&self.ledger).start(node, nid, asking.ask, self.clock.now());
         if let Err(errno) = self.begin(&core, id, node, nid, asking) {

@@ -13,10 +13,14 @@ pub struct Counts {
     pub lost: u64,
     /// Pushes among them.
     pub lost_pushes: u64,
-    /// Messages whose sender was told so at once.
+    /// Messages that came back to their senders, each attempt by itself.
     pub failed: u64,
     /// Connections that broke.
     pub breaks: u64,
+    /// Messages that came twice and were known again.
+    pub known_again: u64,
+    /// Connections that an end of theirs gave up.
+    pub pairs_ended: u64,
     /// Messages that had to wait for a buffer.
     pub holds: u64,
     pairs: Option<BTreeMap<(NodeId, NodeId), Exchange>>,

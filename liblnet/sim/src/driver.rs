@@ -1,10 +1,10 @@
 //! The driver of simulated interfaces: what the core sends goes into the network, with a copy of its payload.
 
-use crate::network::{Network, Place};
+use crate::network::{Network, Place, Trouble};
 use crate::trace::NodeId;
 use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
-use lnet_core::{Errno, Message, Ni};
-use lnet_wire::NetType;
+use lnet_core::{Cause, Message, Ni};
+use lnet_wire::{Errno, NetType, Nid};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The network as nodes' drivers share it with the world. Its lock is never held over a call of the core.
@@ -48,10 +48,15 @@ impl LndNi for SimNi {
         self.network.lock().send(self.place, message)
     }
 
+    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
+        self.network.lock().break_off(self.place, peer, Trouble::BrokenOff(cause));
+    }
+
     fn shutdown(&self) {
         let (upcalls, unfinished) = self.network.lock().unplug(self.place);
         if let Some(upcalls) = upcalls {
-            unfinished.into_iter().for_each(|message| upcalls.finalize(message, Err(Errno::Shutdown.into())));
+            let told = |(message, failure)| upcalls.finalize(message, Err(failure));
+            unfinished.into_iter().for_each(told);
         }
     }
 }

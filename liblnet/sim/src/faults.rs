@@ -1,53 +1,162 @@
-//! What is wrong with the network now, and with the nodes at its ends.
+//! What is wrong with the network now, and with the nodes at its ends; and until when it was.
 
 use crate::trace::NodeId;
+use lnet_core::Time;
+use lnet_wire::Nid;
 use lnet_wire::ping_info::Features;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-/// Whether messages get from one node to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    Open,
-    Blocked,
+/// A piece of network that interfaces hang on: a switch, say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rail(pub u16);
+
+/// Something that may be broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Spot {
+    /// All of a rail.
+    Rail(Rail),
+    /// What an interface receives.
+    Into(Nid),
+    /// What it sends.
+    OutOf(Nid),
+    /// From one interface to another.
+    Pair(Nid, Nid),
+    /// From one node to another.
+    Nodes(NodeId, NodeId),
+    /// A node that is down: others hear of it from its machine.
+    Down(NodeId),
+    /// A node that does nothing; its machine does.
+    Frozen(NodeId),
+    /// An interface that its own node knows to be broken, or does not have.
+    Missing(Nid),
 }
 
-/// Sets that are mostly empty.
+/// One end of a way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    /// `None` if no node has the NID.
+    pub(crate) node: Option<NodeId>,
+    pub(crate) nid: Nid,
+}
+
+/// Mostly empty.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// From the first to the second nothing gets through.
-    cut: BTreeSet<(NodeId, NodeId)>,
-    silent: BTreeSet<NodeId>,
+    /// What is broken (`None`), or was until then.
+    spots: BTreeMap<Spot, Option<Time>>,
+    /// How many are broken.
+    broken: usize,
+    rails: BTreeMap<Nid, Rail>,
+    /// What crossing a rail costs.
+    delays: BTreeMap<Rail, Duration>,
     hidden: BTreeMap<NodeId, Features>,
     doubled: BTreeSet<(NodeId, NodeId)>,
 }
 
+/// What is broken.
 impl Faults {
-    pub(crate) fn way(&self, from: NodeId, to: NodeId) -> Way {
-        let blocked = !self.cut.is_empty() && self.cut.contains(&(from, to));
-        if blocked { Way::Blocked } else { Way::Open }
+    /// Whether messages get from one end to the other.
+    pub(crate) fn is_open(&self, from: End, to: End) -> bool {
+        self.broken == 0 || self.on_the_way(from, to).all(|spot| !self.is_broken(spot))
     }
 
-    /// From now on nothing gets from one node to the other.
-    pub(crate) fn cut(&mut self, from: NodeId, to: NodeId) {
-        self.cut.insert((from, to));
+    pub(crate) fn is_broken(&self, spot: Spot) -> bool {
+        self.broken > 0 && self.spots.get(&spot) == Some(&None)
     }
 
-    /// Ends every cut and doubling.
-    pub(crate) fn heal(&mut self) {
-        self.cut.clear();
+    /// False if it was already.
+    pub(crate) fn break_spot(&mut self, spot: Spot) -> bool {
+        let fresh = self.spots.insert(spot, None) != Some(None);
+        self.broken += usize::from(fresh);
+        fresh
+    }
+
+    /// False if nothing was wrong with it.
+    pub(crate) fn mend(&mut self, spot: Spot, now: Time) -> bool {
+        let mended = self.is_broken(spot);
+        if mended {
+            self.spots.insert(spot, Some(now));
+            self.broken -= 1;
+        }
+        mended
+    }
+
+    /// Ends what keeps messages from getting anywhere, but for nodes that are down or frozen and what these know
+    /// themselves; and what makes it worse.
+    pub(crate) fn heal(&mut self, now: Time) {
+        let of_network = |spot: &Spot| {
+            use Spot::{Into, Nodes, OutOf, Pair, Rail};
+            matches!(spot, Rail(_) | Into(_) | OutOf(_) | Pair(..) | Nodes(..))
+        };
+        let spots: Vec<Spot> = self.spots.keys().filter(|spot| of_network(spot)).copied().collect();
+        spots.into_iter().for_each(|spot| {
+            self.mend(spot, now);
+        });
+        self.delays.clear();
         self.doubled.clear();
     }
 
+    /// Since when messages could go both ways at any time, nodes and interfaces at the ends being well; `None` if
+    /// they cannot.
+    pub(crate) fn well_since(&self, a: End, b: End) -> Option<Time> {
+        let ways = self.on_the_way(a, b).chain(self.on_the_way(b, a));
+        let ends = [a, b].into_iter().flat_map(|end| {
+            let of_node = |kind: fn(NodeId) -> Spot| end.node.map(kind);
+            [of_node(Spot::Down), of_node(Spot::Frozen), Some(Spot::Missing(end.nid))]
+        });
+        ways.chain(ends.flatten()).try_fold(Time::START, |since, spot| match self.spots.get(&spot) {
+            None => Some(since),
+            Some(None) => None,
+            Some(Some(until)) => Some(since.max(*until)),
+        })
+    }
+
+    fn on_the_way(&self, from: End, to: End) -> impl Iterator<Item = Spot> {
+        let rails = [from, to].map(|end| self.rails.get(&end.nid).map(|rail| Spot::Rail(*rail)));
+        let nodes = from.node.zip(to.node).map(|(from, to)| Spot::Nodes(from, to));
+        let pair = [Spot::OutOf(from.nid), Spot::Into(to.nid), Spot::Pair(from.nid, to.nid)];
+        pair.into_iter().chain(nodes).chain(rails.into_iter().flatten())
+    }
+
+    /// Nobody is there any more to read or write.
+    pub(crate) fn silence(&mut self, node: NodeId, now: Time) {
+        self.mend(Spot::Frozen(node), now);
+        self.break_spot(Spot::Down(node));
+    }
+
     pub(crate) fn is_silent(&self, node: NodeId) -> bool {
-        !self.silent.is_empty() && self.silent.contains(&node)
+        self.is_broken(Spot::Down(node))
     }
 
-    pub(crate) fn silence(&mut self, node: NodeId) {
-        self.silent.insert(node);
+    pub(crate) fn is_frozen(&self, node: NodeId) -> bool {
+        self.is_broken(Spot::Frozen(node))
+    }
+}
+
+/// What is as it is.
+impl Faults {
+    /// Has an interface hang on this rail from now on.
+    pub(crate) fn hang_on(&mut self, nid: Nid, rail: Rail) {
+        self.rails.insert(nid, rail);
     }
 
-    pub(crate) fn unsilence(&mut self, node: NodeId) {
-        self.silent.remove(&node);
+    pub(crate) fn rail_of(&self, nid: Nid) -> Option<Rail> {
+        self.rails.get(&nid).copied()
+    }
+
+    pub(crate) fn delay(&mut self, rail: Rail, delay: Duration) {
+        self.delays.insert(rail, delay);
+    }
+
+    /// What the rails of a way cost.
+    pub(crate) fn delay_between(&self, from: Nid, to: Nid) -> Duration {
+        if self.delays.is_empty() {
+            return Duration::ZERO;
+        }
+        let rails: BTreeSet<Rail> =
+            [from, to].iter().filter_map(|nid| self.rails.get(nid).copied()).collect();
+        rails.iter().filter_map(|rail| self.delays.get(rail)).sum()
     }
 
     /// What a node's answers to pings do not say.

@@ -2,14 +2,16 @@
 
 use crate::agenda::Due;
 use crate::driver::Held;
-use crate::network::{Arrival, Finished, LinkKey, Waiting};
+use crate::network::{Arrival, Finished, LinkKey, Look, Place, Trouble, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{HeldReceive, Upcalls, Verdict};
 use lnet_core::{Clock, Core, Errno, Message, Time};
+use lnet_wire::Nid;
 use lolnd::copy::fill_payload_of;
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Time, and what it brings.
 impl World {
@@ -27,6 +29,9 @@ impl World {
         let next = self.network.lock().agenda.take_next();
         let Some((at, due)) = next else { return false };
         self.clock.advance_to(at);
+        if self.network.lock().postpones(due) {
+            return true;
+        }
         match due {
             Due::Arrival(key, token) => {
                 let holds = self.network.lock().is_armed(key, token);
@@ -37,13 +42,35 @@ impl World {
             Due::Finish(number) => {
                 let finished = self.network.lock().take_finished(number);
                 if let Some(Finished { upcalls, node, message, result }) = finished {
-                    upcalls.finalize(message, result.map_err(lnet_core::SendFailure::from));
+                    upcalls.finalize(message, result);
                     self.settle(node);
                 }
             }
+            Due::Receipt(number) => {
+                let finished = self.network.lock().take_receipt(number);
+                if let Some(Finished { upcalls, node, message, result }) = finished {
+                    upcalls.finalize(message, result);
+                    self.settle(node);
+                }
+            }
+            Due::Look(from, peer) => self.look(from, peer),
             Due::Wake(node) => self.wake(node, at),
         }
         true
+    }
+
+    /// Has what is under way from an interface to a peer NI looked after, as its driver does.
+    fn look(&mut self, from: Place, peer: Nid) {
+        let Some(core) = self.core(from.node) else { return };
+        let patience = Duration::from_secs(core.settings().lnd_timeout().max(1).into());
+        let look = self.network.lock().look(from, peer, patience);
+        if let Some(Look { ni, upcalls }) = look {
+            if upcalls.may_go_elsewhere(&ni, peer) {
+                self.note(from.node, || format!("gives up {} -> {peer}", ni.nid()));
+                self.network.lock().end_pair(from, peer, Trouble::Silent);
+            }
+            self.settle(from.node);
+        }
     }
 
     fn wake(&mut self, node: NodeId, at: Time) {
@@ -148,7 +175,7 @@ impl World {
         for _ in 0..SPINS {
             self.drain(node);
             let Some(core) = self.core(node) else { return };
-            let wake = self.discovery(&core);
+            let wake = earliest(core.run_monitor(), self.discovery(&core));
             self.give_up_hopeless();
             let now = self.clock.now();
             if self.network.lock().resumed.is_empty() && wake.is_none_or(|at| at > now) {
@@ -193,6 +220,10 @@ impl World {
             }
         }
     }
+}
+
+fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    a.into_iter().chain(b).min()
 }
 
 /// More steps than quiet ever takes to come.

@@ -1,7 +1,7 @@
 //! The last things that happened in a world, kept as they are and written out only when somebody asks.
 
 use crate::digest::Digest;
-use lnet_core::{Errno, Time};
+use lnet_core::{SendFailure, Time};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -21,7 +21,9 @@ pub enum What {
     /// A message will never arrive, and why.
     Lost(Digest, &'static str),
     /// The sender of a message was told that it could not be sent.
-    Failed(Digest, Errno),
+    Failed(Digest, SendFailure),
+    /// A message arrived that its receiver has had before.
+    KnownAgain(Digest),
     /// Something else was done to the node, or asked of it.
     Changed(String),
 }
@@ -91,7 +93,11 @@ impl fmt::Display for Line {
             What::Arrived(digest) => write!(f, "gets     {digest}"),
             What::Held(digest) => write!(f, "holds    {digest}"),
             What::Lost(digest, why) => write!(f, "lost     {digest}: {why}"),
-            What::Failed(digest, errno) => write!(f, "failed   {digest}: {}", errno.text()),
+            What::Failed(digest, failure) => {
+                let SendFailure { errno, cause, reached } = failure;
+                write!(f, "failed   {digest}: {}, {} {reached:?}", errno.text(), cause.text())
+            }
+            What::KnownAgain(digest) => write!(f, "knows    {digest}"),
             What::Changed(text) => write!(f, "-------- {text}"),
         }
     }

@@ -4,6 +4,7 @@ use crate::broken::Broken;
 use crate::clock::SimClock;
 use crate::counts::Counts;
 use crate::driver::{Shared, SimDriver};
+use crate::faults::Spot;
 use crate::ledger::Ledger;
 use crate::network::{Network, NetworkConfig};
 use crate::node::{Life, Node, NodeSpec, SharedLedger, lock};
@@ -86,7 +87,8 @@ impl World {
         it.lives += 1;
         {
             let mut network = self.network.lock();
-            network.faults.unsilence(node);
+            let now = network.now();
+            network.faults.mend(Spot::Down(node), now);
             network.faults.hide(node, it.spec.hides);
             network.forget_earlier_life(node);
             if network.trace.is_kept() {
@@ -108,6 +110,9 @@ impl World {
         self.network.lock().silence(node);
         lock(&self.ledger).orphan(node);
         life.core.shutdown();
+        if let Some(it) = self.nodes.get_mut(node.0 as usize) {
+            it.wake = None;
+        }
         self.drain(node);
     }
 
@@ -116,6 +121,11 @@ impl World {
         self.note(node, || format!("gets the interface {nid}"));
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
         it.spec.nids.push(nid);
+        {
+            let mut network = self.network.lock();
+            let now = network.now();
+            network.faults.mend(Spot::Missing(nid), now);
+        }
         let Some(life) = &it.life else { return };
         let driver = SimDriver { network: self.network.clone(), node };
         if let Err(errno) = life.core.add_ni(nid, it.spec.tunables, &driver) {
@@ -129,6 +139,7 @@ impl World {
         self.note(node, || format!("loses the interface {nid}"));
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
         it.spec.nids.retain(|its| *its != nid);
+        self.network.lock().faults.break_spot(Spot::Missing(nid));
         let Some(life) = &it.life else { return };
         if let Err(errno) = life.core.remove_ni(nid) {
             self.broke(format!("{node} keeps {nid}: {}", errno.text()));
@@ -187,13 +198,16 @@ impl World {
     /// From now on nothing gets from one node to the other; the other way it may.
     pub fn cut(&mut self, from: NodeId, to: NodeId) {
         self.note(from, || format!("is cut off from {to}"));
-        self.network.lock().faults.cut(from, to);
+        self.network.lock().faults.break_spot(Spot::Nodes(from, to));
     }
 
     /// Ends all cuts, and doubled connections.
     pub fn heal(&mut self) {
         self.note(NodeId(0), || "the network is well again".to_owned());
-        self.network.lock().faults.heal();
+        let mut network = self.network.lock();
+        let now = network.now();
+        network.faults.heal(now);
+        network.go_on();
     }
 
     /// Breaks the connections between two nodes; what is under way on them is lost.

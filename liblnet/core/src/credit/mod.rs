@@ -73,6 +73,15 @@ impl<T> CreditPool<T> {
         std::mem::take(&mut self.waiting)
     }
 
+    /// Takes those that wait and are `wanted` out of the queue, without a credit.
+    pub fn withdraw(&mut self, mut wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
+        let (out, stay): (VecDeque<T>, VecDeque<T>) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|item| wanted(item));
+        self.waiting = stay;
+        self.credits.0 += out.len() as i32;
+        out
+    }
+
     /// Those that wait, in their order.
     pub fn waiting(&self) -> impl Iterator<Item = &T> {
         self.waiting.iter()

@@ -50,6 +50,17 @@ impl<T> SharedPool<T> {
         self.change(CreditPool::abandon)
     }
 
+    /// [`CreditPool::withdraw`]; `bytes` is what [`SharedPool::take`] was told of each.
+    pub(crate) fn withdraw(&self, wanted: impl FnMut(&T) -> bool, bytes: impl Fn(&T) -> u64) -> VecDeque<T> {
+        // Whoever waits has made the credits negative.
+        if self.credits().0 >= 0 {
+            return VecDeque::new();
+        }
+        let out = self.change(|pool| pool.withdraw(wanted));
+        self.bytes.fetch_sub(out.iter().map(bytes).sum(), Ordering::Relaxed);
+        out
+    }
+
     /// Credits as of just now.
     pub(crate) fn credits(&self) -> Credits {
         Credits(self.credits.load(Ordering::Relaxed))

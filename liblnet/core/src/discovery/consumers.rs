@@ -46,7 +46,7 @@ impl Core {
             peer = self.consumers_nid(peer, nid)?;
         }
         self.reapply_rules();
-        self.discovery.wake();
+        self.discovery.alarm.ring();
         Ok(())
     }
 

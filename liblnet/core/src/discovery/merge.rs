@@ -1,10 +1,10 @@
 //! Following what a peer says of itself (5.6).
 
 use super::Difference;
-use super::complaints::Reason;
 use super::progress::Progress;
 use super::record::Inner;
 use super::step::{Input, is_older};
+use crate::complaints::Reason;
 use crate::core::Core;
 use crate::settings::DiscoveryMode;
 use crate::sync::lock;
@@ -232,7 +232,7 @@ impl Core {
     fn note_statuses(&self, peer: &Peer, info: &PingInfo) {
         for entry in info.entries.iter().filter(|entry| peer.nids.contains(&entry.nid)) {
             if let Some(peer_ni) = self.peers.get(entry.nid) {
-                peer_ni.set_reported_down(entry.status == NiStatus::Down);
+                self.set_reported_down(&peer_ni, entry.status == NiStatus::Down);
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Who a peer is: finding out which NIDs a node has, and telling it which this one has (behaviour sheet 5).
 
-mod complaints;
 mod consumers;
 mod gate;
 mod merge;
@@ -13,6 +12,7 @@ mod run;
 mod step;
 mod trigger;
 
+use crate::alarm::Alarm;
 use crate::core::Core;
 use crate::event::in_handler;
 use crate::memory::{EqHandle, MdMemory};
@@ -20,7 +20,6 @@ use crate::settings::{DiscoveryMode, Settings};
 use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::PeerState;
 use arc_swap::ArcSwap;
-use complaints::Complaints;
 use gate::Waiting;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
@@ -99,13 +98,12 @@ pub(crate) struct Discovery {
     /// What pings are answered with, and what is pushed.
     block: ArcSwap<Block>,
     pub(crate) queue: Mutex<Queue>,
-    queue_filled: Condvar,
+    pub(crate) alarm: Alarm,
     pub(crate) push_target: Mutex<PushTarget>,
     /// Where requests wait. Taken before the lock of a record, and not on the way of a message to a known peer.
     waiting: Mutex<Waiting>,
     /// Held by the thread that is in [`Core::run_discovery`].
     pub(crate) running: Mutex<()>,
-    complaints: Complaints,
     /// Held by who looks whether a discovery has ended, until it waits for that.
     finished: Mutex<()>,
     one_finished: Condvar,
@@ -197,21 +195,7 @@ impl Core {
 
     /// Waits until there is something for [`Core::run_discovery`] to do, or the node ends, at most so long.
     pub fn wait_for_discovery(&self, timeout: Option<Duration>) {
-        let give_up = timeout.map(|timeout| Instant::now() + timeout);
-        let filled = &self.discovery.queue_filled;
-        let mut queue = lock(&self.discovery.queue);
-        while !queue.woken && !self.is_ending() {
-            queue = match give_up {
-                None => filled.wait(queue).unwrap_or_else(|poisoned| poisoned.into_inner()),
-                Some(give_up) => {
-                    let left = give_up.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return;
-                    }
-                    filled.wait_timeout(queue, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0
-                }
-            };
-        }
+        self.discovery.alarm.wait(timeout, || self.is_ending());
     }
 }
 
@@ -255,17 +239,14 @@ impl Discovery {
 
     pub(crate) fn push(&self, record: Arc<Record>, urgent: bool) {
         lock(&self.queue).push(record, urgent);
-        self.queue_filled.notify_all();
+        self.alarm.ring();
     }
 
-    /// Has the thread look.
-    pub(crate) fn wake(&self) {
-        lock(&self.queue).woken = true;
-        self.queue_filled.notify_all();
-    }
-
-    pub(crate) fn begin_run(&self) {
-        lock(&self.queue).woken = false;
+    /// Takes out a request that has come to its end.
+    pub(crate) fn ended(&self, id: usize) -> Option<queue::Sent> {
+        let sent = lock(&self.queue).ended(id);
+        self.alarm.ring();
+        sent
     }
 
     /// Tells who waits in [`Core::wait_discovered`].

@@ -1,9 +1,9 @@
 //! Where pushes of other nodes go. Each place takes one; the thread posts it again. While none is there pushes
 //! wait, since the reserved portal is lazy (5.1).
 
-use super::complaints::Reason;
 use super::progress::USUAL_ROOM;
 use super::step::Input;
+use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::Event;
 use crate::memory::{MdOptions, MdSpec, Room};
@@ -83,7 +83,7 @@ impl Core {
             };
             self.tell(&record, input);
         }
-        self.discovery.wake();
+        self.discovery.alarm.ring();
     }
 
     /// Who pushes is who it says it is, if what it says has the NID that it pushes from: that may still be known as

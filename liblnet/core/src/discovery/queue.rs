@@ -48,19 +48,12 @@ pub(crate) struct Queue {
     pub(crate) stale: Vec<MdHandle>,
     /// What pings are answered with is to be made anew.
     pub(crate) republish: bool,
-    /// Something has been put here since the thread looked.
-    pub(crate) woken: bool,
 }
 
 impl Queue {
     /// A peer may be there twice; whoever takes it out looks whether it still is to come.
     pub(crate) fn push(&mut self, record: Arc<Record>, urgent: bool) {
-        if urgent {
-            self.urgent.push_back(record)
-        } else {
-            self.others.push_back(record)
-        }
-        self.woken = true;
+        if urgent { self.urgent.push_back(record) } else { self.others.push_back(record) }
     }
 
     /// The next peer.
@@ -84,7 +77,6 @@ impl Queue {
 
     /// Takes out a request that has come to its end.
     pub(crate) fn ended(&mut self, id: usize) -> Option<Sent> {
-        self.woken = true;
         let sent = self.sent.remove(&id)?;
         self.deadlines.remove(&(sent.expires, id));
         Some(sent)

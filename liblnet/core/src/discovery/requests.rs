@@ -1,10 +1,10 @@
 //! Pings and pushes: ordinary GETs and PUTs of the node's own, and what is heard of them.
 
 use super::Step;
-use super::complaints::Reason;
 use super::queue::Sent;
 use super::record::Record;
 use super::step::{Action, Input, MOST_TRIES, step};
+use crate::complaints::Reason;
 use crate::core::Core;
 use crate::data::Target;
 use crate::event::{Event, EventKind};
@@ -83,6 +83,7 @@ impl Core {
     ) {
         let target = Target::of_pings(ProcessId { nid: request.nid, pid: Pid::LUSTRE });
         let id = lock(&self.discovery.queue).sent(request);
+        self.discovery.alarm.ring();
         let sent = self.bind_own(id, memory, owner).and_then(|md| {
             lock(&self.discovery.queue).has_md(id, md);
             send(md, target)
@@ -136,7 +137,7 @@ impl Core {
             (EventKind::Unlink, _) => self.own_failed(id, Errno::Cancelled),
             (_, Err(errno)) => self.own_failed(id, errno),
             (EventKind::Ack, Ok(())) => {
-                let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
+                let Some(sent) = self.discovery.ended(id) else { return };
                 // The NID that it went to may have become another's, which knows it now instead.
                 let who = event.source.nid.and_then(|nid| self.peers.get(nid));
                 let by = who.filter(|who| Arc::ptr_eq(&who.peer_now().record, &sent.record));
@@ -144,7 +145,7 @@ impl Core {
                 self.tell(&sent.record, acked);
             }
             (EventKind::Reply, Ok(())) => {
-                let Some(sent) = lock(&self.discovery.queue).ended(id) else { return };
+                let Some(sent) = self.discovery.ended(id) else { return };
                 let between = event.target.nid.zip(event.source.nid);
                 if let (Some(room), Some(between)) = (&sent.room, between) {
                     let input = match self.decode(room, event.mlength, sent.nid) {
@@ -172,7 +173,7 @@ impl Core {
     }
 
     fn own_failed(&self, id: usize, errno: Errno) {
-        let sent = lock(&self.discovery.queue).ended(id);
+        let sent = self.discovery.ended(id);
         if let Some(sent) = sent {
             self.fail_sent(sent, errno);
         }

@@ -1,9 +1,9 @@
 //! The discovery thread's work: one peer after the other.
 
-use super::complaints::Reason;
 use super::record::{Inner, Record};
 use super::step::{Action, Input, step};
 use super::{Failure, Step};
+use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::in_handler;
 use crate::sync::lock;
@@ -25,7 +25,7 @@ impl Core {
             return Some(self.config.clock.now());
         }
         let _one_at_a_time = lock(&self.discovery.running);
-        self.discovery.begin_run();
+        self.discovery.alarm.reset();
         if !self.is_ending() {
             self.republish();
             self.post_push_targets();
@@ -150,7 +150,7 @@ impl Core {
             }
         }
         self.discovery.tell_finished();
-        self.discovery.wake();
+        self.discovery.alarm.ring();
     }
 }
 

@@ -5,29 +5,9 @@ use super::step::Input;
 use crate::core::Core;
 use crate::settings::{DiscoveryMode, Settings};
 use crate::sync::lock;
-use lnet_wire::Nid;
 use std::sync::Arc;
 
 impl Core {
-    /// Notes whether an interface of this node works, as its driver or the machine says, and tells peers of it
-    /// (HE-4, dyn-050). `why` is what is wrong with it, for the log (dbg-110), or `None` if it works. Any thread may
-    /// call, event handlers too. An unknown NID changes nothing, nor does another reason.
-    pub fn set_ni_fatal(&self, nid: Nid, why: Option<&str>) {
-        let fatal = why.is_some();
-        let changed = self.with_nets(|nets| {
-            let ni = nets.ni(nid).filter(|ni| ni.is_fatal() != fatal);
-            ni.inspect(|ni| ni.set_fatal(fatal)).is_some()
-        });
-        if changed {
-            match why {
-                Some(why) => log::error!("{nid} does not work any more: {why}"),
-                None => log::warn!("{nid} works again"),
-            }
-            lock(&self.discovery.queue).republish = true;
-            self.discovery.wake();
-        }
-    }
-
     /// Makes anew what pings are answered with, if the state of an interface has changed.
     pub(crate) fn republish(&self) {
         if std::mem::take(&mut lock(&self.discovery.queue).republish) {

@@ -1,50 +1,69 @@
 //! How well interfaces are, what is done with messages that fail, and how what is sick gets well (behaviour sheet 4).
+//!
+//! A failure comes in at `send`, which asks here: `value` says who is blamed, `resend` whether and when the message goes
+//! out again. Two things are remembered of a failure: the health of the interfaces, as in the kernel, and beyond it which
+//! pairs of interfaces are silent (`silence`): a dead rail between two interfaces that are well in all other respects
+//! takes nothing but the pairs that it joins out of use. What is sick is tried with pings until it is well (`recovery`,
+//! `silence`), and who never answers is given up (`response`), all of it in [`Core::run_monitor`].
 
 mod cause;
 mod counts;
+mod fatal;
+mod monitor;
+mod recovery;
+mod resend;
+pub(crate) mod response;
+mod silence;
 mod state;
+mod value;
 
 pub use cause::{Cause, Reached, SendFailure};
 pub use counts::{CauseCounters, CauseCounts, HealthTotals};
+pub(crate) use fatal::share_prefix;
+pub use recovery::{Recovery, Side};
+pub(crate) use silence::SilentTowards;
 pub use state::{NiState, PeerNiState};
 
-use crate::core::Core;
+use crate::alarm::Alarm;
+use crate::sync::Mutex;
 use crate::time::Time;
-use lnet_wire::Nid;
+use recovery::Queues;
+use resend::Later;
+use silence::Silences;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// When a sick interface is tried again (HE-51).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recovery {
-    /// Pings without an answer so far.
-    pub ping_count: u32,
-    /// When the next one is due; `None` for who is not in the queue.
-    pub next_ping: Option<Time>,
+/// What a node knows of its health beside what each interface knows of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    /// Failures of the whole node.
+    failures: CauseCounters,
+    resends: AtomicU64,
+    response_timeouts: AtomicU64,
+    pub(crate) silences: Silences,
+    queues: Queues,
+    later: Later,
+    /// Something waits, for an answer or a credit.
+    armed: AtomicBool,
+    /// When all that waits is looked through next.
+    next_scan: Mutex<Option<Time>>,
+    /// Held by the thread that is in [`crate::Core::run_monitor`].
+    running: Mutex<()>,
+    pub(crate) alarm: Alarm,
 }
 
-/// Whose interfaces are tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// This node's.
-    Local,
-    /// Peers'.
-    Peer,
-}
-
-impl Core {
-    /// The NIDs that are tried again and again until they are well (`lnetctl debug recovery`).
-    pub fn recovery_queue(&self, side: Side) -> Vec<Nid> {
-        let _ = side;
-        Vec::new()
+impl Health {
+    pub(crate) fn reset_counters(&self) {
+        self.failures.reset();
+        self.resends.store(0, Ordering::Relaxed);
+        self.response_timeouts.store(0, Ordering::Relaxed);
     }
 
-    /// What went wrong on the whole node.
-    pub fn health_totals(&self) -> HealthTotals {
-        HealthTotals::default()
-    }
-
-    /// Does what health has to do now: sends again what failed, ends what has waited too long, tries what is sick. One
-    /// thread at a time, and not from an event handler. Returns when it wants to be called again at the latest. Event handlers of the application run inside.
-    pub fn run_monitor(&self) -> Option<Time> {
-        None
+    fn totals(&self, responses_awaited: u64) -> HealthTotals {
+        HealthTotals {
+            responses_awaited,
+            resends: self.resends.load(Ordering::Relaxed),
+            response_timeouts: self.response_timeouts.load(Ordering::Relaxed),
+            failures: self.failures.read(),
+        }
     }
 }

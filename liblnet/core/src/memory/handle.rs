@@ -151,6 +151,10 @@ impl<T> Slots<T> {
         Some(object)
     }
 
+    fn all(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|entry| entry.1.as_ref())
+    }
+
     #[cfg(all(test, not(loom)))]
     pub(crate) fn len(&self) -> usize {
         self.slots.iter().filter(|e| e.1.is_some()).count()
@@ -194,6 +198,11 @@ impl<T: Clone> HandleTable<T> {
     pub(crate) fn remove(&self, place: Option<Place>) -> Option<T> {
         let place = place?;
         lock(self.shards.get(usize::from(place.table))?).remove(place.slot)
+    }
+
+    /// Everything that is there, shard by shard.
+    pub(crate) fn all(&self) -> Vec<T> {
+        self.shards.iter().flat_map(|shard| lock(shard).all().cloned().collect::<Vec<_>>()).collect()
     }
 
     /// Takes everything out; only for a node that ends.

@@ -8,8 +8,10 @@
 use super::spec::{MdOptions, MdSpec};
 use super::{MdHandle, MdMemory, MeHandle};
 use crate::event::{Event, EventQueue, in_handler};
+use crate::health::response::{Tracker, Waits};
 use crate::sync::{Condvar, Mutex, lock};
-use lnet_wire::Errno;
+use crate::time::Time;
+use lnet_wire::{Errno, Nid};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -46,6 +48,10 @@ struct State {
     acks_due: u32,
     /// REPLYs that were asked for and have not come.
     replies_due: u32,
+    /// Until when the answers are waited for, where that is watched.
+    tracker: Option<Tracker>,
+    /// They did not come, and it was unlinked for that.
+    unanswered: bool,
     /// Some thread is delivering events; others leave theirs in `waiting`.
     delivering: bool,
     waiting: VecDeque<Event>,
@@ -126,6 +132,8 @@ impl Md {
             ended: false,
             acks_due: 0,
             replies_due: 0,
+            tracker: None,
+            unanswered: false,
             delivering: false,
             waiting: VecDeque::new(),
             waiters: 0,
@@ -244,7 +252,43 @@ impl Md {
         }
         let due = state.due(answer);
         *due = due.checked_sub(1)?;
+        if state.acks_due == 0 && state.replies_due == 0 {
+            state.tracker = None;
+        }
         Some((length.min(room), self.charge(state)))
+    }
+
+    /// The answers that it waits for shall come until then, from there (HE-40).
+    pub(crate) fn track(&self, tracker: Tracker) {
+        let state = &mut *lock(&self.state);
+        if state.acks_due > 0 || state.replies_due > 0 {
+            state.tracker = Some(tracker);
+        }
+    }
+
+    /// What it asked for goes to another NID now.
+    pub(crate) fn goes_to(&self, asked: Nid) {
+        if let Some(tracker) = &mut lock(&self.state).tracker {
+            tracker.asked = asked;
+        }
+    }
+
+    pub(crate) fn is_tracked(&self) -> bool {
+        lock(&self.state).tracker.is_some()
+    }
+
+    /// Whether it waits for answers; said once that it has waited too long.
+    pub(crate) fn unanswered(&self, now: Time) -> Waits {
+        let state = &mut *lock(&self.state);
+        if state.unlinking {
+            return Waits::No;
+        }
+        let waits = Tracker::waits(state.tracker.as_ref(), now);
+        if matches!(waits, Waits::TooLong(_)) {
+            state.tracker = None;
+            state.unanswered = true;
+        }
+        waits
     }
 
     /// Undoes [`Md::new`] for an MD that could not be attached, unless a caller who guessed its handle has
@@ -272,6 +316,9 @@ impl Md {
         state.unlinking |= last;
         state.ended |= last;
         event.unlinked = last;
+        if last && state.unanswered && event.status.is_ok() {
+            event.status = Err(Errno::TimedOut);
+        }
         self.deliver(state, event);
         if last { Settled::Ended } else { Settled::Lives }
     }

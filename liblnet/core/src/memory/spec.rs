@@ -26,6 +26,11 @@ impl MdOptions {
     /// `bulk_handle` is valid.
     pub const BULK_HANDLE: Self = Self(0x200);
 
+    /// Answers to what it asks for are waited for with a deadline.
+    pub const TRACK_RESPONSE: Self = Self(0x400);
+    /// They are not.
+    pub const NO_TRACK_RESPONSE: Self = Self(0x800);
+
     /// Whether all bits of `other` are set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0

@@ -8,6 +8,8 @@ use super::compare::{Candidate, Criterion, first_difference, less_recent};
 pub struct LocalNiCandidate {
     /// The driver says that it is broken.
     pub fatal: bool,
+    /// Nothing gets through from it to any of the peer's.
+    pub silent: bool,
     /// Health value.
     pub health: u32,
     /// Priority by selection rules; `u32::MAX` is none.
@@ -24,6 +26,7 @@ impl Candidate for LocalNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
             (best.fatal.cmp(&self.fatal), Criterion::Fatal),
+            (best.silent.cmp(&self.silent), Criterion::Silent),
             (self.health.cmp(&best.health), Criterion::Health),
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (best.distance.cmp(&self.distance), Criterion::Distance),
@@ -36,6 +39,8 @@ impl Candidate for LocalNiCandidate {
 /// A peer NI on the net that was chosen (behaviour sheet 2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerNiCandidate {
+    /// Nothing gets through to it from the local NI that was chosen.
+    pub silent: bool,
     /// Health value.
     pub health: u32,
     /// Priority by selection rules; `u32::MAX` is none.
@@ -53,6 +58,7 @@ pub struct PeerNiCandidate {
 impl Candidate for PeerNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
+            (best.silent.cmp(&self.silent), Criterion::Silent),
             (self.health.cmp(&best.health), Criterion::Health),
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (self.preferred.cmp(&best.preferred), Criterion::Preferred),
@@ -69,6 +75,8 @@ impl Candidate for PeerNiCandidate {
 pub struct NetCandidate {
     /// All of this node's NIs on it are broken.
     pub fatal: bool,
+    /// Nothing gets through on it.
+    pub silent: bool,
     /// The best health of the peer's NIs on it.
     pub peer_health: u32,
     /// Priority of the peer's net by selection rules.
@@ -87,6 +95,7 @@ impl Candidate for NetCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
             (best.fatal.cmp(&self.fatal), Criterion::Fatal),
+            (best.silent.cmp(&self.silent), Criterion::Silent),
             (self.peer_health.cmp(&best.peer_health), Criterion::Health),
             (best.peer_priority.cmp(&self.peer_priority), Criterion::Priority),
             (self.local_health.cmp(&best.local_health), Criterion::LocalNetHealth),
@@ -117,9 +126,10 @@ mod tests {
 
     /// snd-005, snd-020, snd-030.
     #[test]
-    fn local_nis_are_compared_by_fatal_health_priority_distance_credits_and_use() {
+    fn local_nis_are_compared_by_fatal_silent_health_priority_distance_credits_and_use() {
         let base = LocalNiCandidate {
             fatal: false,
+            silent: false,
             health: 900,
             priority: 5,
             distance: 20,
@@ -138,8 +148,21 @@ mod tests {
                         distance: 10,
                         credits: 256,
                         sequence: 0,
+                        ..base
                     },
                     Criterion::Fatal,
+                ),
+                (
+                    LocalNiCandidate {
+                        silent: true,
+                        health: 1000,
+                        priority: 0,
+                        distance: 10,
+                        credits: 256,
+                        sequence: 0,
+                        ..base
+                    },
+                    Criterion::Silent,
                 ),
                 (
                     LocalNiCandidate {
@@ -166,8 +189,9 @@ mod tests {
 
     /// snd-035, snd-040.
     #[test]
-    fn peer_nis_are_compared_by_health_priority_preference_bytes_credits_and_use() {
+    fn peer_nis_are_compared_by_silence_health_priority_preference_bytes_credits_and_use() {
         let base = PeerNiCandidate {
+            silent: false,
             health: 900,
             priority: 5,
             preferred: true,
@@ -178,6 +202,17 @@ mod tests {
         wins(
             base,
             &[
+                (
+                    PeerNiCandidate {
+                        silent: true,
+                        health: 1000,
+                        priority: 0,
+                        credits: 8,
+                        sequence: 0,
+                        ..base
+                    },
+                    Criterion::Silent,
+                ),
                 (
                     PeerNiCandidate {
                         health: 1,
@@ -208,9 +243,10 @@ mod tests {
     }
 
     #[test]
-    fn nets_are_compared_by_both_sides_health_priority_and_use() {
+    fn nets_are_compared_by_silence_both_sides_health_priority_and_use() {
         let base = NetCandidate {
             fatal: false,
+            silent: false,
             peer_health: 900,
             peer_priority: 5,
             local_health: 800,
@@ -231,6 +267,7 @@ mod tests {
             base,
             &[
                 (NetCandidate { fatal: true, ..better_later }, Criterion::Fatal),
+                (NetCandidate { silent: true, ..better_later }, Criterion::Silent),
                 (NetCandidate { peer_health: 899, ..better_later }, Criterion::Health),
                 (NetCandidate { peer_health: 900, peer_priority: 6, ..better_later }, Criterion::Priority),
                 (

@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 pub enum Criterion {
     /// The driver says that the interface is broken: used only if all are.
     Fatal,
+    /// Nothing gets through over it: used only if there is nothing else.
+    Silent,
     /// Health value: higher is better.
     Health,
     /// Its node says that it does not work: it counts as of no health.
@@ -38,6 +40,7 @@ impl Criterion {
     pub const fn text(self) -> &'static str {
         match self {
             Self::Fatal => "the driver reports it as broken",
+            Self::Silent => "nothing gets through over it",
             Self::Health => "lower health",
             Self::ReportedDown => "its node says that it is down",
             Self::Priority => "lower priority by selection rules",

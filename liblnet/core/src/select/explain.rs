@@ -56,8 +56,10 @@ pub fn explain(
     let net = nets.net(peer_ni.nid().net());
     // A peer of one rail that sticks to an interface left nothing to choose.
     let had_a_choice = peer.is_multi_rail() || peer_ni.sticky().is_none();
+    let peer_net = peer.nets.iter().find(|net| peer.is_multi_rail() && net.id == peer_ni.nid().net());
+    let its = peer_net.map_or(&[][..], |net| &net.nis);
     if let Some(Explained { others, chosen }) =
-        net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net, journey).collect()))
+        net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net, its, journey).collect()))
     {
         explanation.local_ni = chosen.0;
         explanation.local_nis =
@@ -66,7 +68,9 @@ pub fn explain(
     if !peer.is_multi_rail() {
         return Ok(explanation);
     }
-    if let Some(Explained { others, chosen }) = explained(shared_nets(nets, &peer).collect()) {
+    if let Some(Explained { others, chosen }) =
+        explained(shared_nets(nets, &peer, journey.silences).collect())
+    {
         explanation.net = chosen.0;
         explanation.nets = others
             .into_iter()
@@ -76,7 +80,6 @@ pub fn explain(
             })
             .collect();
     }
-    let peer_net = peer.nets.iter().find(|net| net.id == peer_ni.nid().net());
     let own = explanation.chosen.ni.nid();
     if let Some(Explained { others, chosen }) =
         peer_net.and_then(|net| explained(peer_nis(net, own, journey).collect()))

@@ -15,7 +15,7 @@ pub use numa::{Numa, Origin};
 
 use crate::topology::{Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
 use lnet_wire::{Errno, Nid};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// What is to be sent, as far as its way depends on it.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub struct Journey<'a> {
     /// Whether it goes to the reserved portal. Such a request leaves by any interface, and a peer of one rail
     /// does not stick to that (PS-30).
     pub reserved: bool,
+    /// Whether there are pairs over which nothing gets through.
+    pub silences: bool,
     /// What tells how far interfaces are from the memory; `None` where all are equally far.
     pub numa: Option<&'a Numa<'a>>,
 }
@@ -111,11 +113,11 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
         if let Some(ni) = sticky.filter(|ni| ni.nid().net() == net.id()) {
             return Ok(to_named(ni, Turns::default()));
         }
-        let ni = best_local_ni(net, journey).ok_or(Errno::HostUnreachable)?;
+        let ni = best_local_ni(net, &[], journey).ok_or(Errno::HostUnreachable)?;
         return Ok(to_named(ni, Turns { sticks: !journey.reserved, ..Turns::of_local(net) }));
     }
-    let (net, peer_net) = best_net(nets, &peer).ok_or(Errno::HostUnreachable)?;
-    let ni = best_local_ni(net, journey).ok_or(Errno::HostUnreachable)?;
+    let (net, peer_net) = best_net(nets, &peer, journey).ok_or(Errno::HostUnreachable)?;
+    let ni = best_local_ni(net, &peer_net.nis, journey).ok_or(Errno::HostUnreachable)?;
     let (_, peer_ni) = best(peer_nis(peer_net, ni.nid(), journey)).ok_or(Errno::HostUnreachable)?;
     // Where there is only one, nobody asks whose turn it is.
     let alone = peer.nids.len() == 1;
@@ -144,12 +146,12 @@ impl Turns {
 }
 
 /// The best net that this node and a peer are both on. Where there is only one, nothing is compared.
-fn best_net<'a>(nets: &'a Nets, peer: &'a Peer) -> Option<(&'a Net, &'a PeerNet)> {
+fn best_net<'a>(nets: &'a Nets, peer: &'a Peer, journey: Journey<'_>) -> Option<(&'a Net, &'a PeerNet)> {
     let mut shared = peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net)));
     let first = shared.next()?;
     match shared.next() {
         None => Some(first),
-        Some(_) => best(shared_nets(nets, peer)).map(|(_, nets)| nets),
+        Some(_) => best(shared_nets(nets, peer, journey.silences)).map(|(_, nets)| nets),
     }
 }
 
@@ -157,13 +159,15 @@ fn best_net<'a>(nets: &'a Nets, peer: &'a Peer) -> Option<(&'a Net, &'a PeerNet)
 fn shared_nets<'a>(
     nets: &'a Nets,
     peer: &'a Peer,
+    silences: bool,
 ) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
-    peer.nets.iter().filter_map(|peer_net| {
+    peer.nets.iter().filter_map(move |peer_net| {
         let net = nets.net(peer_net.id)?;
         let peer_health = peer_net.nis().map(|peer_ni| peer_ni.usable_health()).max()?;
         let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
         let candidate = NetCandidate {
             fatal: working().next().is_none(),
+            silent: silences && working().all(|ni| is_silent_towards(ni, &peer_net.nis)),
             peer_health,
             peer_priority: peer_net.usage.priority(),
             local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
@@ -175,26 +179,73 @@ fn shared_nets<'a>(
     })
 }
 
-fn best_local_ni<'a>(net: &'a Net, journey: Journey<'_>) -> Option<&'a Arc<Ni>> {
+/// The best interface on a net to send to these of a peer's.
+fn best_local_ni<'a>(
+    net: &'a Net,
+    peer_nis: &'a [Weak<PeerNi>],
+    journey: Journey<'_>,
+) -> Option<&'a Arc<Ni>> {
     match (net.nis(), journey.numa) {
         ([only], _) => Some(only),
-        (nis, None) => best(nis.iter().map(|ni| (local_ni(ni, 0), ni))).map(|(_, ni)| ni),
-        _ => best(local_nis(net, journey)).map(|(_, ni)| ni),
+        (nis, None) => {
+            let silent = |ni: &Ni| journey.silences && is_silent_towards(ni, peer_nis);
+            best(nis.iter().map(|ni| (local_ni(ni, 0, silent(ni)), ni))).map(|(_, ni)| ni)
+        }
+        _ => best(local_nis(net, peer_nis, journey)).map(|(_, ni)| ni),
     }
 }
 
 /// The interfaces on a net, in the order of configuration.
 fn local_nis<'a>(
     net: &'a Net,
+    peer_nis: &'a [Weak<PeerNi>],
     journey: Journey<'_>,
 ) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {
     let distances = journey.numa.and_then(|numa| numa.distances(net.nis()));
-    net.nis().iter().map(move |ni| (local_ni(ni, distances.map_or(0, |distances| distances.to(ni))), ni))
+    net.nis().iter().map(move |ni| {
+        let silent = journey.silences && is_silent_towards(ni, peer_nis);
+        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), silent), ni)
+    })
 }
 
-fn local_ni(ni: &Ni, distance: u32) -> LocalNiCandidate {
+/// Whether nothing gets through from this interface to any of these.
+fn is_silent_towards(ni: &Ni, peer_nis: &[Weak<PeerNi>]) -> bool {
+    let mut its = peer_nis.iter().filter_map(Weak::upgrade).peekable();
+    its.peek().is_some() && its.all(|peer_ni| peer_ni.silent().has(ni.nid()))
+}
+
+/// Whether something may get through to this peer between another pair of interfaces than this one.
+pub(crate) fn has_other_way(nets: &Nets, peer: &Peer, pair: (Nid, Nid)) -> bool {
+    peer.is_multi_rail()
+        && peer.nets.iter().any(|peer_net| {
+            let Some(net) = nets.net(peer_net.id) else { return false };
+            let usable = |peer_ni: &Arc<PeerNi>| !peer_ni.is_reported_down();
+            net.nis().iter().filter(|ni| !ni.is_fatal()).any(|ni| {
+                let other = |its: &Arc<PeerNi>| (ni.nid(), its.nid()) != pair && !its.silent().has(ni.nid());
+                peer_net.nis().filter(usable).any(|its| other(&its))
+            })
+        })
+}
+
+/// The best interface to reach exactly this one of a peer's by.
+pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, silences: bool) -> Option<Nid> {
+    let destination = peer_ni.nid();
+    let journey = Journey {
+        source: None,
+        destination,
+        compare_queued_bytes: false,
+        reserved: true,
+        numa: None,
+        silences,
+    };
+    let net = nets.net(destination.net())?;
+    best_local_ni(net, &[Arc::downgrade(peer_ni)], journey).map(|ni| ni.nid())
+}
+
+fn local_ni(ni: &Ni, distance: u32, silent: bool) -> LocalNiCandidate {
     LocalNiCandidate {
         fatal: ni.is_fatal(),
+        silent,
         health: ni.health(),
         priority: ni.priority(),
         distance,
@@ -211,6 +262,7 @@ fn peer_nis(
 ) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
     peer_net.nis().map(move |peer_ni| {
         let candidate = PeerNiCandidate {
+            silent: journey.silences && peer_ni.silent().has(own),
             health: peer_ni.usable_health(),
             priority: peer_ni.priority(),
             preferred: peer_ni.prefers(own),

@@ -66,6 +66,7 @@ fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>
         destination,
         compare_queued_bytes: false,
         reserved: false,
+        silences: false,
         numa: Some(&numa),
     };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
@@ -187,6 +188,7 @@ fn an_explanation_tells_the_distances() {
         destination,
         compare_queued_bytes: false,
         reserved: false,
+        silences: false,
         numa: Some(&numa),
     };
     let explanation = explain(&nets(&EVERYWHERE), Some(&peer_ni), journey).unwrap();

@@ -33,6 +33,7 @@ fn journey(source: Option<&str>, destination: &str) -> Journey<'static> {
         destination: nid(destination),
         compare_queued_bytes: false,
         reserved: false,
+        silences: false,
         numa: None,
     }
 }

@@ -1,7 +1,7 @@
 //! A network interface of this node.
 
 use crate::credit::{Credits, SharedPool, ni_credits_per_cpt};
-use crate::health::{CauseCounters, Recovery};
+use crate::health::{CauseCounters, Recovery, share_prefix};
 use crate::lnd::LndNi;
 use crate::message::Message;
 use crate::policy::LOWEST_PRIORITY;
@@ -66,6 +66,8 @@ pub struct Ni {
     config: NiConfig,
     health: AtomicU32,
     fatal: AtomicBool,
+    /// Of the machine's address; 0: not known.
+    prefix_len: AtomicU32,
     lnd: OnceLock<std::sync::Arc<dyn LndNi>>,
     down: AtomicBool,
     tx: Box<[SharedPool<Box<Message>>]>,
@@ -76,6 +78,8 @@ pub struct Ni {
     counters: Counters,
     failures: CauseCounters,
     recovery: Mutex<Recovery>,
+    /// It is in the queue of those that are tried.
+    recovering: AtomicBool,
 }
 
 impl Ni {
@@ -97,6 +101,7 @@ impl Ni {
             config,
             health: AtomicU32::new(MAX_HEALTH),
             fatal: AtomicBool::new(false),
+            prefix_len: AtomicU32::new(0),
             lnd: OnceLock::new(),
             down: AtomicBool::new(false),
             tx,
@@ -105,6 +110,7 @@ impl Ni {
             counters: Counters::default(),
             failures: CauseCounters::default(),
             recovery: Mutex::default(),
+            recovering: AtomicBool::new(false),
         })
     }
 
@@ -160,6 +166,30 @@ impl Ni {
     /// When it is tried again, if it is sick.
     pub fn recovery(&self) -> Recovery {
         *lock(&self.recovery)
+    }
+
+    pub(crate) fn set_recovery(&self, recovery: Recovery) {
+        *lock(&self.recovery) = recovery;
+        self.recovering.store(recovery.next_ping.is_some(), Ordering::Relaxed);
+    }
+
+    /// How many leading bits of its address the addresses of its neighbours on the link have in common with it; until it
+    /// is said, nobody is known to be a neighbour.
+    pub fn set_prefix_len(&self, bits: u32) {
+        self.prefix_len.store(bits, Ordering::Relaxed);
+    }
+
+    /// Whether this NID is on the same link, as far as that is known.
+    pub(crate) fn is_neighbour(&self, nid: Nid) -> bool {
+        let bits = self.prefix_len.load(Ordering::Relaxed);
+        bits > 0 && nid.net() == self.nid.net() && share_prefix(self.nid, nid, bits)
+    }
+
+    /// Something has arrived by it: its pings begin anew (HE-52).
+    pub(crate) fn note_heard(&self) {
+        if self.recovering.load(Ordering::Relaxed) {
+            lock(&self.recovery).ping_count = 0;
+        }
     }
 
     /// Send credits left, over all CPU partitions.

@@ -3,12 +3,13 @@
 use super::net::NetUsage;
 use crate::credit::{Credits, SharedPool};
 use crate::discovery::Record;
-use crate::health::{CauseCounters, Recovery};
+use crate::health::{CauseCounters, Recovery, SilentTowards};
 use crate::message::{Message, MessagePool};
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
 use crate::sync::{Mutex, lock};
+use crate::time::Time;
 use arc_swap::{ArcSwap, Guard};
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -153,6 +154,11 @@ pub struct PeerNi {
     counters: Counters,
     failures: CauseCounters,
     recovery: Mutex<Recovery>,
+    /// It is in the queue of those that are tried.
+    recovering: AtomicBool,
+    /// Something has arrived from it.
+    was_heard: AtomicBool,
+    silent: SilentTowards,
 }
 
 impl PeerNi {
@@ -171,6 +177,9 @@ impl PeerNi {
             counters: Counters::default(),
             failures: CauseCounters::default(),
             recovery: Mutex::default(),
+            recovering: AtomicBool::new(false),
+            was_heard: AtomicBool::new(false),
+            silent: SilentTowards::default(),
         }
     }
 
@@ -259,7 +268,32 @@ impl PeerNi {
 
     /// This node's NIDs from which it has not answered lately: pairs that are not used while there are others.
     pub fn silent_towards(&self) -> Vec<Nid> {
-        Vec::new()
+        self.silent.all()
+    }
+
+    pub(crate) const fn silent(&self) -> &SilentTowards {
+        &self.silent
+    }
+
+    pub(crate) fn set_recovery(&self, recovery: Recovery) {
+        *lock(&self.recovery) = recovery;
+        self.recovering.store(recovery.next_ping.is_some(), Ordering::Relaxed);
+    }
+
+    /// Whether anything has ever arrived from it.
+    pub(crate) fn was_heard(&self) -> bool {
+        self.was_heard.load(Ordering::Relaxed)
+    }
+
+    /// Something has arrived from it: its pings begin anew (HE-52).
+    pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) {
+        if !self.was_heard() {
+            self.was_heard.store(true, Ordering::Relaxed);
+        }
+        if self.recovering.load(Ordering::Relaxed) {
+            let recovery = &mut *lock(&self.recovery);
+            (recovery.ping_count, recovery.last_heard) = (0, now());
+        }
     }
 
     /// Its priority by selection rules; `u32::MAX` is none.

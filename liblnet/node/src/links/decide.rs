@@ -79,6 +79,7 @@ mod tests {
             carrier: state == "works",
             address: address.map(|address| address.parse().unwrap()),
             whole_net: (name == "lo").then_some(Ipv4Addr::new(255, 0, 0, 0)),
+            prefix_len: None,
         }
     }
 

@@ -19,6 +19,8 @@ pub(super) struct Entry {
     pub(super) address: Option<IpAddr>,
     /// Only of an IPv4 address of the loopback: the mask of the net of which every address is the machine's.
     pub(super) whole_net: Option<Ipv4Addr>,
+    /// Of an address: how many of its leading bits its neighbours on the link have, too.
+    pub(super) prefix_len: Option<u32>,
 }
 
 impl Entry {
@@ -43,6 +45,10 @@ pub(super) fn entries() -> io::Result<Vec<Entry>> {
             Some(IpAddr::V4(mask)) if flags.contains(InterfaceFlags::IFF_LOOPBACK) => Some(mask),
             _ => None,
         },
+        prefix_len: mask.map(|mask| match mask {
+            IpAddr::V4(mask) => mask.to_bits().leading_ones(),
+            IpAddr::V6(mask) => mask.to_bits().leading_ones(),
+        }),
     };
     let listed = getifaddrs()?;
     Ok(listed.map(|it| entry(it.interface_name, it.flags, ip(it.address), ip(it.netmask))).collect())

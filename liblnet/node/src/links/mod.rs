@@ -138,6 +138,8 @@ fn look(core: &Core, only: Option<Nid>) -> bool {
     };
     for ni in nis {
         let (address, name) = (interfaces::address(ni.nid()), ni.config().interface.as_deref());
+        let with_it = machine.iter().find(|entry| entry.address == Some(address));
+        ni.set_prefix_len(with_it.and_then(|entry| entry.prefix_len).unwrap_or(0));
         let fault = decide::fault_of(address, name, &machine, machine::is_local);
         core.set_ni_fatal(ni.nid(), fault.map(|fault| fault.to_string()).as_deref());
     }

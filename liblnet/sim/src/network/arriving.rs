@@ -5,7 +5,7 @@ use super::*;
 impl Network {
     /// The connections whose next message may arrive now, in an order that does not depend on how it came to be.
     pub(crate) fn ready(&self) -> Vec<LinkKey> {
-        let ready = |link: &Link| !link.queue.is_empty() && link.stopped_by.is_none();
+        let ready = |link: &Link| !link.queue.is_empty() && link.stopped_by.is_none() && !link.stalled;
         self.links.iter().filter(|(_, link)| ready(link)).map(|(key, _)| *key).collect()
     }
 
@@ -16,6 +16,9 @@ impl Network {
 
     /// The next message of a connection, if it gets through.
     pub(crate) fn take_arrival(&mut self, key: LinkKey) -> Option<Arrival> {
+        if self.confirms() && !self.is_passable(key) {
+            return None;
+        }
         let link = self.links.get_mut(&key)?;
         let parcel = link.queue.pop_front()?;
         let room_for = link.queue.get(WINDOW - 1).map(|parcel| parcel.number);
@@ -24,11 +27,19 @@ impl Network {
         } else {
             self.arm(key);
         }
-        if let Some(number) = room_for {
-            self.plan_finish(number, Duration::ZERO);
+        match room_for {
+            Some(number) if self.confirms() => {
+                self.unfinished.entry(number).and_modify(|it| it.left = true);
+            }
+            Some(number) => self.plan_finish(number, Duration::ZERO),
+            None => {}
         }
         let digest = || Digest::of(&parcel.header, parcel.payload.as_deref());
-        if self.faults.way(key.from.node, key.to.node) == Way::Blocked {
+        if self.confirms() && !self.take(key, &parcel) {
+            self.note_of(key.to.node, || What::KnownAgain(digest()));
+            return None;
+        }
+        if !self.confirms() && !self.is_open_from(key.from, key.to) {
             self.lose(key.to.node, digest(), "nobody hears it");
             return None;
         }
@@ -69,7 +80,10 @@ impl Network {
         let digest = Digest::of(&parcel.header, parcel.payload.as_deref());
         self.note_of(key.to.node, || What::Held(digest));
         self.counts.holds += 1;
-        self.links.entry(key).or_default().stopped_by = Some(number);
+        // One that is confirmed has been read.
+        if !self.confirms() {
+            self.links.entry(key).or_default().stopped_by = Some(number);
+        }
         self.waiting.insert(number, Waiting { key, upcalls, parcel, broken: false });
     }
 

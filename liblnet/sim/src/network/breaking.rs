@@ -7,9 +7,13 @@ impl Network {
     pub(crate) fn break_between(&mut self, a: NodeId, b: NodeId) {
         let between =
             |key: &&LinkKey| (key.from.node, key.to.node) == (a, b) || (key.from.node, key.to.node) == (b, a);
+        self.counts.breaks += 1;
+        if self.confirms() {
+            self.keys(|key| between(&key)).into_iter().for_each(|key| self.reset(key));
+            return;
+        }
         let keys: Vec<LinkKey> = self.links.keys().filter(between).copied().collect();
         keys.into_iter().for_each(|key| self.break_link(key, "its connection broke"));
-        self.counts.breaks += 1;
     }
 
     /// Ends one direction of a connection.
@@ -20,7 +24,7 @@ impl Network {
         }
         for parcel in link.queue {
             if let Some(unfinished) = self.unfinished.get_mut(&parcel.number) {
-                unfinished.result = Err(Errno::ConnectionReset);
+                unfinished.result = Err(Errno::ConnectionReset.into());
                 self.plan_finish(parcel.number, Duration::ZERO);
             }
             let digest = Digest::of(&parcel.header, parcel.payload.as_deref());

@@ -1,24 +1,31 @@
 //! The network between the nodes: interfaces, connections, what is under way.
 //!
-//! Messages of one connection arrive in their order; messages of different connections in any. A node's driver
-//! is told that a message has left when the socket would have taken it, whether it arrives or not.
+//! Messages of one connection arrive in their order; messages of different connections in any. When a node's driver is
+//! done with a message is a matter of [`Delivery`].
 
 mod arriving;
 mod breaking;
+mod freezing;
+mod receipts;
 mod sending;
+mod silence;
+mod trouble;
+
+pub(crate) use silence::Look;
+pub(crate) use trouble::Trouble;
 
 use crate::agenda::{Agenda, Due};
 use crate::clock::SimClock;
 use crate::counts::Counts;
 use crate::digest::{Digest, Purpose};
 use crate::down_rev;
-use crate::faults::{Faults, Way};
+use crate::faults::{End, Faults, Spot};
 use crate::trace::{NodeId, Trace, What};
 use lnet_core::lnd::{SendOutcome, Upcalls, Verdict};
-use lnet_core::{Clock, Errno, Message, Ni, Time};
+use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
 use lnet_wire::{Header, Nid};
 use lolnd::copy::payload_of;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +50,19 @@ pub enum Completion {
     Later,
 }
 
+/// When a message counts as sent, and what becomes of it when its connection ends before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// When the socket has taken it: what is lost on the way is lost, and its sender is told nothing, as between
+    /// kernels.
+    Socket,
+    /// When its receiver has it. If the connection ends before, it comes back, and the receiver would take it for
+    /// another if it came again, as a kernel does.
+    Kernel,
+    /// When its receiver has it. If the connection ends before, it comes back, and the receiver knows it again.
+    Receipts,
+}
+
 /// What a network is like.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkConfig {
@@ -60,6 +80,8 @@ pub struct NetworkConfig {
     pub connections: u8,
     /// One message in so many breaks its connection; 0: none.
     pub breaks_one_in: u32,
+    /// When messages count as sent.
+    pub delivery: Delivery,
 }
 
 impl Default for NetworkConfig {
@@ -72,6 +94,7 @@ impl Default for NetworkConfig {
             completion: Completion::Later,
             connections: 1,
             breaks_one_in: 0,
+            delivery: Delivery::Socket,
         }
     }
 }
@@ -101,6 +124,16 @@ impl LinkKey {
     pub const fn sender(&self) -> NodeId {
         self.from.node
     }
+
+    /// The other direction of the same connection.
+    const fn back(self) -> Self {
+        Self { from: self.to, to: self.from, lane: self.lane }
+    }
+
+    /// One name for both directions.
+    fn connection(self) -> Self {
+        if self.from < self.to { self } else { self.back() }
+    }
 }
 
 struct Interface {
@@ -116,6 +149,8 @@ struct Link {
     stopped_by: Option<u64>,
     /// The plan for the arrival of its first message.
     armed: u64,
+    /// Its messages wait until there is a way again.
+    stalled: bool,
 }
 
 /// A message under way.
@@ -124,13 +159,30 @@ pub(crate) struct Parcel {
     pub(crate) payload: Option<Box<[u8]>>,
     arrives: Time,
     number: u64,
+    name: Name,
+}
+
+/// By which a receiver knows a message again ([`Message::sent_as`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    number: u64,
+    /// Whether it has been sent before.
+    again: bool,
 }
 
 /// A message that its driver has not handed back.
 struct Unfinished {
     from: Place,
+    /// Whom it is for, and by which connection it goes; `None` if by none.
+    peer: Nid,
+    key: Option<LinkKey>,
     message: Box<Message>,
-    result: Result<(), Errno>,
+    sent: Time,
+    /// Whether any of it may have left this node.
+    left: bool,
+    /// Its receiver has it, and cannot say so.
+    owed: bool,
+    result: Result<(), SendFailure>,
 }
 
 /// A message whose sender is to be told.
@@ -138,7 +190,7 @@ pub(crate) struct Finished {
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) node: NodeId,
     pub(crate) message: Box<Message>,
-    pub(crate) result: Result<(), Errno>,
+    pub(crate) result: Result<(), SendFailure>,
 }
 
 /// A message for a node.
@@ -176,6 +228,16 @@ pub(crate) struct Network {
     unfinished: BTreeMap<u64, Unfinished>,
     waiting: BTreeMap<u64, Waiting>,
     numbers: u64,
+    /// Connections that are up, by [`LinkKey::connection`].
+    connected: BTreeSet<LinkKey>,
+    /// Connections that the receiver has ended; their senders cannot be told.
+    orphaned: BTreeSet<LinkKey>,
+    /// Interfaces and peers between which messages are under way, and since when nothing has been heard.
+    looks: BTreeMap<(Place, Nid), Option<Time>>,
+    /// What nodes that are frozen would have done.
+    postponed: Vec<Due>,
+    /// What each node has taken in its present life, by name.
+    taken: HashMap<NodeId, HashSet<u64>>,
 }
 
 impl Network {
@@ -197,6 +259,11 @@ impl Network {
             unfinished: BTreeMap::new(),
             waiting: BTreeMap::new(),
             numbers: 0,
+            connected: BTreeSet::new(),
+            orphaned: BTreeSet::new(),
+            looks: BTreeMap::new(),
+            postponed: Vec::new(),
+            taken: HashMap::new(),
         }
     }
 
@@ -224,18 +291,22 @@ impl Network {
 
     /// What it has not handed back; what is on its way to it is lost, what it has sent arrives.
     #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
-    pub(crate) fn unplug(&mut self, place: Place) -> (Option<Arc<dyn Upcalls>>, Vec<Box<Message>>) {
+    pub(crate) fn unplug(
+        &mut self,
+        place: Place,
+    ) -> (Option<Arc<dyn Upcalls>>, Vec<(Box<Message>, SendFailure)>) {
         let Some(interface) = self.interface_mut(place) else { return (None, Vec::new()) };
         let (nid, plugged) = (interface.nid, interface.plugged.take());
         if self.by_nid.get(&nid) == Some(&place) {
             self.by_nid.remove(&nid);
         }
-        let inbound: Vec<LinkKey> = self.links.keys().filter(|key| key.to == place).copied().collect();
-        inbound.into_iter().for_each(|key| self.break_link(key, "the interface is gone"));
+        self.hang_up(|key| key.to == place, "the interface is gone");
         let mine = |unfinished: &Unfinished| unfinished.from == place;
         let numbers: Vec<u64> =
             self.unfinished.iter().filter(|(_, it)| mine(it)).map(|(number, _)| *number).collect();
-        let back = numbers.iter().filter_map(|number| self.unfinished.remove(number)).map(|it| it.message);
+        let known_again = self.knows_again();
+        let back = numbers.iter().filter_map(|number| self.unfinished.remove(number));
+        let back = back.map(|it| (it.message, Trouble::Shutdown.failure(it.left, known_again)));
         (plugged.map(|(_, upcalls)| upcalls), back.collect())
     }
 
@@ -248,9 +319,10 @@ impl Network {
                 self.by_nid.remove(&interface.nid);
             }
         }
-        let keys: Vec<LinkKey> = self.links.keys().filter(|key| key.to.node == node).copied().collect();
-        keys.into_iter().for_each(|key| self.break_link(key, "the node is down"));
-        self.faults.silence(node);
+        self.hang_up(|key| key.to.node == node, "the node is down");
+        let now = self.now();
+        self.faults.silence(node, now);
+        self.taken.remove(&node);
     }
 
     /// What an earlier life of a node sent is not read by anybody who has heard of its new one.
@@ -268,7 +340,8 @@ impl Network {
         // Behind nothing that a node sent: in a connection of its own.
         let key = LinkKey { from, to, lane: u8::MAX };
         let link = self.links.entry(key).or_default();
-        link.queue.push_back(Parcel { header, payload, arrives, number: self.numbers });
+        let name = Name { number: self.numbers, again: false };
+        link.queue.push_back(Parcel { header, payload, arrives, number: self.numbers, name });
         if link.queue.len() == 1 && link.stopped_by.is_none() {
             self.arm(key);
         }

@@ -16,17 +16,20 @@ impl Network {
         let digest = Digest::of(&header, payload.as_deref().filter(|_| self.trace.is_kept()));
         self.counts.sent(from.node, to.map(|to| to.node), digest.purpose);
         self.note_of(from.node, || What::Sent(digest));
-        match to.map(|to| (to, self.faults.way(from.node, to.node))) {
-            None => self.fail(from, message, digest, Errno::HostUnreachable),
-            Some((to, Way::Open)) => {
+        if self.confirms() {
+            return self.send_for_receipt(from, message, payload, digest);
+        }
+        match to.map(|to| (to, self.is_open_from(from, to))) {
+            None => self.fail(from, message, digest, Errno::HostUnreachable.into()),
+            Some((to, true)) => {
                 let lane = self.lane(from, to);
                 self.enqueue(LinkKey { from, to, lane }, message, payload, digest)
             }
-            Some((_, Way::Blocked)) => self.send_into_the_dark(from, message, digest),
+            Some((_, false)) => self.send_into_the_dark(from, message, digest),
         }
     }
 
-    fn lane(&mut self, from: Place, to: Place) -> u8 {
+    pub(super) fn lane(&mut self, from: Place, to: Place) -> u8 {
         let connections = self.config.connections.max(self.faults.connections(from.node, to.node));
         if connections <= 1 {
             return 0;
@@ -57,14 +60,15 @@ impl Network {
         let link = self.links.entry(key).or_default();
         let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
         let taken = link.queue.len() < WINDOW;
-        link.queue.push_back(Parcel { header, payload, arrives, number });
+        let name = Name { number, again: false };
+        link.queue.push_back(Parcel { header, payload, arrives, number, name });
         if link.queue.len() == 1 && link.stopped_by.is_none() {
             self.arm(key);
         }
         if taken && self.config.completion == Completion::AtOnce {
             return SendOutcome::Done(message, Ok(()));
         }
-        self.unfinished.insert(number, Unfinished { from: key.from, message, result: Ok(()) });
+        self.keep(number, key.from, message, Ok(()));
         if taken {
             self.plan_finish(number, latency);
         }
@@ -74,20 +78,35 @@ impl Network {
     /// Nobody will hear of the message; its sender is told late, or that all is well, as TCP does.
     fn send_into_the_dark(&mut self, from: Place, message: Box<Message>, digest: Digest) -> SendOutcome {
         if self.config.order == Order::Timed && self.random.bool() {
-            return self.fail(from, message, digest, Errno::TimedOut);
+            return self.fail(from, message, digest, Errno::TimedOut.into());
         }
         self.lose(from.node, digest, "nobody hears it");
         SendOutcome::Done(message, Ok(()))
     }
 
-    fn fail(&mut self, from: Place, message: Box<Message>, digest: Digest, errno: Errno) -> SendOutcome {
+    pub(super) fn fail(
+        &mut self,
+        from: Place,
+        message: Box<Message>,
+        digest: Digest,
+        failure: SendFailure,
+    ) -> SendOutcome {
         self.counts.failed += 1;
-        self.note_of(from.node, || What::Failed(digest, errno));
+        self.note_of(from.node, || What::Failed(digest, failure));
         self.numbers += 1;
-        self.unfinished.insert(self.numbers, Unfinished { from, message, result: Err(errno) });
-        let after = if errno == Errno::TimedOut { Duration::from_secs(16) } else { self.latency() };
-        self.plan_finish(self.numbers, after);
+        let number = self.numbers;
+        self.keep(number, from, message, Err(failure));
+        let after = if failure.errno == Errno::TimedOut { Duration::from_secs(16) } else { self.latency() };
+        self.plan_finish(number, after);
         SendOutcome::Pending
+    }
+
+    /// Keeps a message that no connection has, until its sender is told.
+    fn keep(&mut self, number: u64, from: Place, message: Box<Message>, result: Result<(), SendFailure>) {
+        let (peer, sent) = (message.next_hop().nid, self.now());
+        let (left, owed) = (result.is_ok(), false);
+        self.unfinished
+            .insert(number, Unfinished { from, peer, key: None, message, sent, left, owed, result });
     }
 
     pub(super) fn plan_finish(&mut self, number: u64, after: Duration) {
@@ -105,13 +124,13 @@ impl Network {
         if self.one_in(self.config.slow_one_in) { latency * 1000 } else { latency }
     }
 
-    fn one_in(&mut self, many: u32) -> bool {
+    pub(super) fn one_in(&mut self, many: u32) -> bool {
         many > 0 && self.random.u32(0..many) == 0
     }
 
     /// The sender of a message is to be told now, if it has not been.
     pub(crate) fn take_finished(&mut self, number: u64) -> Option<Finished> {
-        let Unfinished { from, message, result } = self.unfinished.remove(&number)?;
+        let Unfinished { from, message, result, .. } = self.unfinished.remove(&number)?;
         let (_, upcalls) = self.interface(from)?.plugged.as_ref()?;
         Some(Finished { upcalls: Arc::clone(upcalls), node: from.node, message, result })
     }

@@ -27,11 +27,19 @@ pub(crate) enum Reason {
     Forgotten,
     /// A peer cannot be discovered.
     Failed,
+    /// A message is sent by another way, or is given up.
+    Switched,
+    /// A pair of interfaces is silent, or is heard of again.
+    Silence,
+    /// What is sick does not get well.
+    Recovery,
+    /// No answer came in time.
+    NoAnswer,
 }
 
 /// The lines of each reason.
 #[derive(Debug, Default)]
-pub(crate) struct Complaints([Mutex<Lines>; 6]);
+pub(crate) struct Complaints([Mutex<Lines>; 10]);
 
 #[derive(Debug, Default)]
 struct Lines {
@@ -43,7 +51,7 @@ struct Lines {
 impl Core {
     /// Says it in the log, or counts that it was not said.
     pub(crate) fn complain(&self, reason: Reason, level: Level, line: impl std::fmt::Display) {
-        let Some(lines) = self.discovery.complaints.0.get(reason as usize) else { return };
+        let Some(lines) = self.complaints.0.get(reason as usize) else { return };
         let admitted = lock(lines).admit(self.config.clock.now());
         match admitted {
             Some(0) => log::log!(level, "{line}"),

@@ -1,0 +1,128 @@
+//! Interfaces that the machine, or their own node, says do not work (HE-4): nothing waits until messages on them fail.
+
+use super::{Cause, NiState};
+use crate::core::Core;
+use crate::message::Message;
+use crate::select;
+use crate::sync::lock;
+use crate::topology::{Ni, PeerNi};
+use lnet_wire::Nid;
+use lnet_wire::nid::Address;
+use std::sync::Arc;
+
+impl Core {
+    /// Notes whether an interface of this node works, as its driver or the machine says, and tells peers of it
+    /// (HE-4, dyn-050). `why` is what is wrong with it, for the log (dbg-110), or `None` if it works. Any thread may
+    /// call, event handlers too. An unknown NID changes nothing, nor does another reason.
+    ///
+    /// What is under way by an interface that does not work any more, and by what it alone leads to, goes by another,
+    /// if there is one.
+    pub fn set_ni_fatal(&self, nid: Nid, why: Option<&str>) {
+        let fatal = why.is_some();
+        let Some(ni) = self.with_nets(|nets| nets.ni(nid).filter(|ni| ni.is_fatal() != fatal).cloned())
+        else {
+            return;
+        };
+        let before = NiState::of(&ni);
+        ni.set_fatal(fatal);
+        let now = NiState::of(&ni);
+        match why {
+            Some(why) => log::error!("{nid} does not work any more: {before} -> {now}: {why}"),
+            None => log::error!("{nid} works again: {before} -> {now}"),
+        }
+        lock(&self.discovery.queue).republish = true;
+        self.discovery.alarm.ring();
+        if fatal {
+            self.leave(&ni);
+        } else {
+            self.hurry_silent(nid);
+            self.neighbours_of(&ni).iter().for_each(|peer_ni| self.hurry_silent_peer(peer_ni.nid()));
+        }
+    }
+
+    /// Whatever else can be used is used instead of this interface, and of what it alone leads to.
+    fn leave(&self, ni: &Arc<Ni>) {
+        let nets = self.nets();
+        for peer_ni in self.peers_on_net_of(ni) {
+            self.break_off(ni, &peer_ni, Cause::LocalAborted);
+        }
+        for peer_ni in self.neighbours_of(ni) {
+            let others = nets.net(ni.nid().net()).into_iter().flat_map(|net| net.nis());
+            let others = others.filter(|other| !other.is_fatal());
+            for other in others.filter(|other| !other.is_neighbour(peer_ni.nid())) {
+                if self.is_silent(other, &peer_ni) {
+                    self.break_off(other, &peer_ni, Cause::NetworkTimeout);
+                }
+            }
+        }
+        self.move_waiting(ni);
+    }
+
+    /// A peer says that one of its interfaces does not work, or works again.
+    pub(crate) fn set_reported_down(&self, peer_ni: &Arc<PeerNi>, down: bool) {
+        if peer_ni.is_reported_down() == down {
+            return;
+        }
+        peer_ni.set_reported_down(down);
+        if !down {
+            return self.hurry_silent_peer(peer_ni.nid());
+        }
+        let nets = self.nets();
+        let nis = nets.net(peer_ni.nid().net()).into_iter().flat_map(|net| net.nis());
+        nis.for_each(|ni| self.break_off(ni, peer_ni, Cause::RemoteDropped));
+        let its = |message: &Message| {
+            message.peer_ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, peer_ni)) && message.source.is_none()
+        };
+        self.move_waiting_for_peers(its);
+    }
+
+    /// Has the driver give back what is under way between these two, if it can go by another way.
+    fn break_off(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
+        let peer = peer_ni.peer();
+        let pair = (ni.nid(), peer_ni.nid());
+        if self.with_nets(|nets| select::has_other_way(nets, &peer, pair))
+            && let Some(lnd) = ni.lnd()
+        {
+            lnd.break_off(Some(peer_ni.nid()), cause);
+        }
+    }
+
+    fn peers_on_net_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {
+        let all = self.peers.all().into_iter();
+        all.filter(|peer_ni| peer_ni.nid().net() == ni.nid().net()).collect()
+    }
+
+    /// The peer NIs on the same link as an interface, as far as that is known.
+    fn neighbours_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {
+        self.peers_on_net_of(ni).into_iter().filter(|peer_ni| ni.is_neighbour(peer_ni.nid())).collect()
+    }
+}
+
+/// Whether two addresses have their first so many bits in common.
+pub(crate) fn share_prefix(a: Nid, b: Nid, bits: u32) -> bool {
+    let same = |a: u128, b: u128, width: u32| {
+        let rest = width.saturating_sub(bits);
+        a.checked_shr(rest).unwrap_or(0) == b.checked_shr(rest).unwrap_or(0)
+    };
+    match (a.address(), b.address()) {
+        (Address::Short(a), Address::Short(b)) => same(a.into(), b.into(), 32),
+        (Address::Long(a), Address::Long(b)) => same(u128::from_be_bytes(a), u128::from_be_bytes(b), 128),
+        _ => false,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_those_whose_addresses_begin_alike() {
+        let nid = |text: &str| text.parse::<Nid>().unwrap();
+        let a = nid("10.1.2.3@tcp");
+        let table = [("10.1.2.200@tcp", 24, true), ("10.1.3.3@tcp", 24, false), ("10.1.3.3@tcp", 16, true)];
+        for (other, bits, expected) in table {
+            assert_eq!(share_prefix(a, nid(other), bits), expected, "{other}/{bits}");
+        }
+        assert!(share_prefix(a, nid("1.2.3.4@tcp"), 0) && !share_prefix(a, nid("10.1.2.2@tcp"), 32));
+    }
+}

@@ -1,0 +1,78 @@
+//! What is done once in a while (HE-50), by the thread `lnet_monitor` of a node.
+
+use super::{Health, HealthTotals};
+use crate::core::Core;
+use crate::event::in_handler;
+use crate::sync::lock;
+use crate::time::Time;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+impl Core {
+    /// Does what health has to do now: sends again what failed, ends what has waited too long, tries what is sick. One
+    /// thread at a time, and not from an event handler. Returns when it wants to be called again at the latest; before
+    /// that whenever [`Core::wait_for_monitor`] returns. Event handlers of the application run inside.
+    pub fn run_monitor(&self) -> Option<Time> {
+        if in_handler() {
+            return Some(self.config.clock.now());
+        }
+        let _one_at_a_time = lock(&self.health.running);
+        self.health.alarm.reset();
+        if self.is_ending() {
+            return None;
+        }
+        let now = self.config.clock.now();
+        let (due, later) = self.take_later(now);
+        due.into_iter().for_each(|message| self.send_later(message));
+        let scan = self.scan(now);
+        let silent = self.try_silent(now);
+        let sick = self.try_sick(now);
+        let later = if self.health.has_later() { later.or(Some(now)) } else { None };
+        [later, scan, silent, sick].into_iter().flatten().min()
+    }
+
+    /// Waits until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.
+    pub fn wait_for_monitor(&self, timeout: Option<Duration>) {
+        self.health.alarm.wait(timeout, || self.is_ending());
+    }
+
+    /// What went wrong on the whole node.
+    pub fn health_totals(&self) -> HealthTotals {
+        self.health.totals(self.responses_awaited())
+    }
+
+    /// Something waits that must not wait for ever.
+    pub(crate) fn watch(&self) {
+        if !self.health.armed.load(Ordering::Relaxed) && !self.health.armed.swap(true, Ordering::Relaxed) {
+            self.health.alarm.ring();
+        }
+    }
+
+    /// Ends what has waited too long for an answer or for a credit, twice in a transaction time-out while anything waits;
+    /// when the next time is.
+    fn scan(&self, now: Time) -> Option<Time> {
+        let pause = Duration::from_secs(self.settings().transaction_timeout.into()) / 2;
+        let mut next = lock(&self.health.next_scan);
+        match *next {
+            Some(at) if now < at => {}
+            Some(_) => {
+                // Before the look: what begins to wait meanwhile is seen by the next one.
+                self.health.armed.store(false, Ordering::Relaxed);
+                let unanswered = self.end_unanswered(now);
+                let waiting = self.end_waiting(now);
+                let again = unanswered || waiting || self.health.armed.load(Ordering::Relaxed);
+                self.health.armed.store(again, Ordering::Relaxed);
+                *next = again.then(|| now + pause);
+            }
+            None => *next = self.health.armed.load(Ordering::Relaxed).then(|| now + pause),
+        }
+        *next
+    }
+}
+
+impl Health {
+    /// The node is ending.
+    pub(crate) fn stop(&self) {
+        self.alarm.ring();
+    }
+}

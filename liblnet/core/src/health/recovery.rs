@@ -1,0 +1,320 @@
+//! What is sick is pinged until it is well (4.6).
+
+use super::Health;
+use crate::complaints::Reason;
+use crate::core::Core;
+use crate::data::Target;
+use crate::event::EventKind;
+use crate::memory::{EqHandle, MdHandle, MdOptions, MdSpec, Room};
+use crate::settings::MAX_HEALTH;
+use crate::sync::{Mutex, lock};
+use crate::time::Time;
+use crate::topology::{Ni, PeerNi};
+use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
+use lnet_wire::{Errno, Nid, Pid, ProcessId};
+use log::Level;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// NIDs that there is room for in the answer, which nobody reads (HE-51).
+const NIDS: usize = 16;
+/// Bytes of it.
+const ANSWER_LEN: u32 = (PING_HEADER_LEN + NIDS * PING_ENTRY_LEN) as u32;
+
+/// When a sick interface is tried again (HE-51).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Pings since something was last received.
+    pub ping_count: u32,
+    /// When the next one is due; `None` for who is not in the queue.
+    pub next_ping: Option<Time>,
+    /// When something was last received, or when it fell sick.
+    pub last_heard: Time,
+}
+
+/// Whose interfaces are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// This node's.
+    Local,
+    /// Peers'.
+    Peer,
+}
+
+/// Who is sick, in the order in which it came.
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    local: Mutex<Vec<Entry>>,
+    peer: Mutex<Vec<Entry>>,
+    eq: OnceLock<EqHandle>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    nid: Nid,
+    /// The last ping, as long as it is not known to have ended.
+    ping: Option<MdHandle>,
+}
+
+/// What is to be done with an entry of a queue (HE-51).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// It is well, or gone.
+    Leave,
+    Wait(Time),
+    /// Ping it; the next time is then.
+    Ping(Recovery),
+}
+
+/// How long to wait after so many pings without an answer, at most `longest` (HE-51, HE-52).
+pub(super) fn wait_before(pings: u32, longest: Duration) -> Duration {
+    match pings {
+        0..=9 => Duration::from_secs(1 << pings).min(longest),
+        _ => longest,
+    }
+}
+
+fn turn(health: Option<u32>, recovery: Recovery, now: Time, longest: Duration) -> Turn {
+    match (health, recovery.next_ping) {
+        (None | Some(MAX_HEALTH..), _) => Turn::Leave,
+        (Some(_), Some(next)) if now < next => Turn::Wait(next),
+        (Some(_), _) => {
+            let ping_count = recovery.ping_count.saturating_add(1);
+            let next_ping = Some(now + wait_before(ping_count, longest));
+            Turn::Ping(Recovery { ping_count, next_ping, ..recovery })
+        }
+    }
+}
+
+impl Queues {
+    fn of(&self, side: Side) -> &Mutex<Vec<Entry>> {
+        match side {
+            Side::Local => &self.local,
+            Side::Peer => &self.peer,
+        }
+    }
+
+    /// Whether it is new.
+    fn add(&self, side: Side, nid: Nid) -> bool {
+        let mut queue = lock(self.of(side));
+        let new = queue.iter().all(|entry| entry.nid != nid);
+        if new {
+            queue.push(Entry { nid, ping: None });
+        }
+        new
+    }
+
+    fn remove(&self, side: Side, nid: Nid) {
+        lock(self.of(side)).retain(|entry| entry.nid != nid);
+    }
+
+    fn entries(&self, side: Side) -> Vec<Entry> {
+        lock(self.of(side)).clone()
+    }
+
+    fn pinged(&self, side: Side, nid: Nid, ping: Option<MdHandle>) {
+        if let Some(entry) = lock(self.of(side)).iter_mut().find(|entry| entry.nid == nid) {
+            entry.ping = ping;
+        }
+    }
+}
+
+impl Health {
+    /// The NIDs that are tried.
+    fn tried(&self, side: Side) -> Vec<Nid> {
+        self.queues.entries(side).iter().map(|entry| entry.nid).collect()
+    }
+}
+
+impl Core {
+    /// The NIDs that are tried again and again until they are well (`lnetctl debug recovery`).
+    pub fn recovery_queue(&self, side: Side) -> Vec<Nid> {
+        self.health.tried(side)
+    }
+
+    /// Has an interface of this node's tried until it is well.
+    pub(super) fn try_ni(&self, ni: &Ni) {
+        if !ni.nid().is_loopback() && self.health.queues.add(Side::Local, ni.nid()) {
+            ni.set_recovery(self.first_try());
+            self.health.alarm.ring();
+        }
+    }
+
+    /// The same for a peer's, if it has ever been heard of and not too long ago (HE-11).
+    pub(super) fn try_peer_ni(&self, peer_ni: &PeerNi) {
+        if !self.is_recoverable(peer_ni) {
+            return peer_ni.set_recovery(Recovery::default());
+        }
+        if self.health.queues.add(Side::Peer, peer_ni.nid()) {
+            peer_ni.set_recovery(self.first_try());
+            self.health.alarm.ring();
+        }
+    }
+
+    fn first_try(&self) -> Recovery {
+        let now = self.config.clock.now();
+        Recovery { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
+    }
+
+    fn is_recoverable(&self, peer_ni: &PeerNi) -> bool {
+        let limit = Duration::from_secs(self.settings().recovery_limit.into());
+        let Recovery { next_ping, last_heard, .. } = peer_ni.recovery();
+        let too_long = || self.config.clock.now().since(last_heard) > limit;
+        peer_ni.was_heard() && (limit.is_zero() || next_ping.is_none() || !too_long())
+    }
+
+    /// Pings what is sick and whose turn it is; when the next is to be.
+    pub(super) fn try_sick(&self, now: Time) -> Option<Time> {
+        let local = self.health.queues.entries(Side::Local).into_iter().filter_map(|entry| {
+            let ni = self.with_nets(|nets| nets.ni(entry.nid).cloned());
+            let turn =
+                self.take_turn(Side::Local, entry, ni.as_ref().map(|ni| (ni.health(), ni.recovery())), now);
+            if let Some(ni) = &ni {
+                ni.set_recovery(turn.unwrap_or_default());
+            }
+            turn?.next_ping
+        });
+        let local = local.min();
+        let peers = self.health.queues.entries(Side::Peer).into_iter().filter_map(|entry| {
+            let known = self.peers.get(entry.nid);
+            let peer_ni = known.as_ref().filter(|peer_ni| self.is_recoverable(peer_ni));
+            let standing = peer_ni.map(|peer_ni| (peer_ni.health(), peer_ni.recovery()));
+            let turn = self.take_turn(Side::Peer, entry, standing, now);
+            if let Some(peer_ni) = &known {
+                peer_ni.set_recovery(turn.unwrap_or_default());
+            }
+            turn?.next_ping
+        });
+        local.into_iter().chain(peers.min()).min()
+    }
+
+    /// What an entry's interface is to remember; `None`: it has left the queue.
+    fn take_turn(
+        &self,
+        side: Side,
+        entry: Entry,
+        standing: Option<(u32, Recovery)>,
+        now: Time,
+    ) -> Option<Recovery> {
+        let longest = Duration::from_secs(self.settings().max_recovery_ping_interval.into());
+        let (health, recovery) = standing.unzip();
+        let recovery = recovery.unwrap_or_default();
+        let turn = turn(health, recovery, now, longest);
+        if !matches!(turn, Turn::Wait(_))
+            && let Some(unanswered) = entry.ping
+        {
+            // It may have ended by itself.
+            let _ = self.md_unlink(unanswered);
+        }
+        match turn {
+            Turn::Leave => {
+                self.health.queues.remove(side, entry.nid);
+                None
+            }
+            Turn::Wait(_) => Some(recovery),
+            Turn::Ping(next) => {
+                let ping = self.recovery_source(side, entry.nid).and_then(|own| {
+                    self.send_recovery_ping(own, entry.nid)
+                        .inspect_err(|errno| self.recovery_failed(entry.nid, *errno))
+                        .ok()
+                });
+                self.health.queues.pinged(side, entry.nid, ping);
+                Some(next)
+            }
+        }
+    }
+
+    /// By which interface: its own to one of this node's, any that fits to a peer's (HE-53).
+    fn recovery_source(&self, side: Side, nid: Nid) -> Option<Nid> {
+        match side {
+            Side::Local => Some(nid),
+            Side::Peer => {
+                let peer_ni = self.peers.get(nid)?;
+                self.with_nets(|nets| crate::select::best_source(nets, &peer_ni, self.any_silent()))
+            }
+        }
+    }
+
+    /// Asks the process at `its`, from `own`, who it is; nothing comes of it but that something is heard.
+    pub(super) fn send_recovery_ping(&self, own: Nid, its: Nid) -> Result<MdHandle, Errno> {
+        let room = Room::new(ANSWER_LEN);
+        let memory = room.memory();
+        let spec = MdSpec {
+            start: memory.first().unwrap_or_default(),
+            length: memory.len(),
+            threshold: 2,
+            max_size: 0,
+            options: MdOptions(MdOptions::TRUNCATE.0 | MdOptions::NO_TRACK_RESPONSE.0),
+            user_ptr: 0,
+            eq: Some(self.recovery_eq()?),
+        };
+        let md = self.bind_owned(spec, memory, true, Arc::new(room))?;
+        let target = Target::of_pings(ProcessId { nid: its, pid: Pid::LUSTRE });
+        self.get_for_recovery(own, md, target).map(|()| md).inspect_err(|_| {
+            let _ = self.md_unlink(md);
+        })
+    }
+
+    fn recovery_eq(&self) -> Result<EqHandle, Errno> {
+        if let Some(eq) = self.health.queues.eq.get() {
+            return Ok(*eq);
+        }
+        let this = self.this().ok_or(Errno::Shutdown)?;
+        let this = Arc::downgrade(&this);
+        let heard = move |event: &crate::event::Event| {
+            if let (EventKind::Send | EventKind::Reply, Err(errno), Some(core)) =
+                (event.kind, event.status, this.upgrade())
+                && let Some(nid) = event.target.nid
+                && errno != Errno::Cancelled
+            {
+                core.recovery_failed(nid, errno);
+            }
+        };
+        let eq = self.eq_alloc(0, Some(Box::new(heard)))?;
+        Ok(*self.health.queues.eq.get_or_init(|| eq))
+    }
+
+    /// HE-55.
+    fn recovery_failed(&self, nid: Nid, errno: Errno) {
+        if !self.is_ending() {
+            let line = format_args!("{nid} is not well yet: a ping to it failed: {}", errno.text());
+            self.complain(Reason::Recovery, Level::Warn, line);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_secs(900);
+
+    fn at(seconds: u64) -> Time {
+        Time(Duration::from_secs(seconds))
+    }
+
+    /// HE-52.
+    #[test]
+    fn pings_without_an_answer_come_more_and_more_seldom() {
+        let mut recovery = Recovery { next_ping: Some(at(1)), ..Recovery::default() };
+        let mut now = at(0);
+        let mut waits = Vec::new();
+        for _ in 0..13 {
+            if let Turn::Wait(next) = turn(Some(900), recovery, now, LONGEST) {
+                waits.push(next.since(now).as_secs());
+                now = next;
+            }
+            match turn(Some(900), recovery, now, LONGEST) {
+                Turn::Ping(next) => recovery = next,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
+    }
+
+    #[test]
+    fn who_is_well_or_gone_leaves_the_queue() {
+        assert_eq!(turn(Some(MAX_HEALTH), Recovery::default(), at(0), LONGEST), Turn::Leave);
+        assert_eq!(turn(None, Recovery::default(), at(0), LONGEST), Turn::Leave);
+    }
+}

@@ -1,0 +1,216 @@
+//! Messages that failed and go out again (4.3).
+//!
+//! The kernel sends again what certainly has not arrived, `retry_count` times. Here also what may have arrived goes again
+//! if the peer would know it again. And moving on from a pair that has just turned out to be silent is no retry: each of
+//! the pairs may be tried once (snd-055), and only who comes back to a pair that has failed spends one.
+
+use super::{Health, Reached, SendFailure};
+use crate::complaints::Reason;
+use crate::core::Core;
+use crate::message::Message;
+use crate::select::Chosen;
+use crate::sync::{Mutex, lock};
+use crate::time::Time;
+use lnet_wire::{Body, Errno, Nid};
+use log::Level;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The wait before the first retry by a way that has failed; each further one is five times as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Messages that are sent again later.
+#[derive(Debug, Default)]
+#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+pub(super) struct Later(Mutex<Vec<(Time, Box<Message>)>>);
+
+/// How a message that failed is sent again.
+#[derive(Debug)]
+pub(crate) struct Again {
+    chosen: Chosen,
+    /// Not before; `None`: at once.
+    at: Option<Time>,
+    spends_a_retry: bool,
+}
+
+/// Whether a failure by itself lets a message be sent again (4.2, and what the peer would know again).
+const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
+    match failure.reached {
+        Reached::KnownAgain => true,
+        Reached::No => failure.cause.is_safe_to_resend(),
+        Reached::Perhaps => at_least_once,
+    }
+}
+
+fn pause(attempts: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(attempts)).min(LONGEST_PAUSE)
+}
+
+impl Core {
+    /// Whether a message that failed is sent again, and how (HE-20).
+    pub(crate) fn again(&self, message: &Message, failure: SendFailure) -> Option<Again> {
+        let settings = self.settings();
+        let (ni, peer_ni) = (message.ni.as_ref()?, message.peer_ni.as_ref()?);
+        if settings.retry_count == 0
+            || message.recovery
+            || self.is_ending()
+            || message.md.as_ref().is_some_and(|md| md.is_aborted())
+            || !may_repeat(failure, settings.resend_unconfirmed)
+        {
+            return None;
+        }
+        let now = self.config.clock.now();
+        if now >= message.deadline {
+            return None;
+        }
+        let chosen = self.way_again(message).ok()?;
+        let its = chosen.peer_ni.as_ref()?;
+        let is_new =
+            !its.silent().has(chosen.ni.nid()) && (chosen.ni.nid(), its.nid()) != (ni.nid(), peer_ni.nid());
+        // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
+        let alone = failure.cause.blames_ni() && !failure.cause.blames_peer_ni() && self.is_single_rail()
+            || failure.cause.blames_peer_ni() && self.is_single_nid(peer_ni);
+        if alone && !is_new && failure.reached != Reached::KnownAgain {
+            return None;
+        }
+        let spends_a_retry = !(is_new && (peer_ni.silent().has(ni.nid()) || ni.is_fatal()));
+        if spends_a_retry && message.attempts >= settings.retry_count {
+            return None;
+        }
+        let at = (!is_new).then(|| now + pause(message.attempts));
+        Some(Again { chosen, at, spends_a_retry })
+    }
+
+    /// Gives a message that holds no credits its new way, and tells the log (HE-24); the message if it is to go now.
+    pub(crate) fn prepare_again(
+        &self,
+        mut message: Box<Message>,
+        again: Again,
+        failure: SendFailure,
+    ) -> Option<Box<Message>> {
+        let Again { chosen, at, spends_a_retry } = again;
+        self.log_switch(&message, &chosen, failure);
+        self.health.resends.fetch_add(1, Ordering::Relaxed);
+        message.attempts += u32::from(spends_a_retry);
+        match at {
+            None => {
+                self.readdress(&mut message, chosen);
+                Some(message)
+            }
+            Some(at) => {
+                (message.ni, message.peer_ni) = (None, None);
+                lock(&self.health.later.0).push((at, message));
+                self.health.alarm.ring();
+                None
+            }
+        }
+    }
+
+    fn log_switch(&self, message: &Message, chosen: &Chosen, failure: SendFailure) {
+        let Some(ni) = &message.ni else { return };
+        let line = format_args!(
+            "a {:?} from {} to {} failed ({}, {}): it goes from {} to {}",
+            message.header.body.kind(),
+            ni.nid(),
+            message.next_hop.nid,
+            failure.cause.text(),
+            failure.errno.name(),
+            chosen.ni.nid(),
+            chosen.destination(),
+        );
+        self.complain(Reason::Switched, Level::Error, line);
+    }
+
+    /// Which way a message goes that has gone one already: a request as it was asked for, an answer back if it can, by
+    /// any other way if not (snd-070).
+    pub(crate) fn way_again(&self, message: &Message) -> Result<Chosen, Errno> {
+        let destination = self.destination_again(message);
+        let peer_ni = match &message.peer_ni {
+            Some(peer_ni) if peer_ni.nid() == destination => std::sync::Arc::clone(peer_ni),
+            _ => self.peers.get(destination).ok_or(Errno::Fault)?,
+        };
+        self.choose_again(message, &peer_ni)
+    }
+
+    fn destination_again(&self, message: &Message) -> Nid {
+        let named = message.event.as_ref().and_then(|event| event.target.nid);
+        match message.header.body {
+            Body::Put { .. } | Body::Get { .. } => named.unwrap_or(message.header.dest_nid),
+            Body::Ack { .. } | Body::Reply { .. } => message.header.dest_nid,
+        }
+    }
+
+    pub(crate) fn readdress(&self, message: &mut Message, chosen: Chosen) {
+        chosen.used();
+        let destination = chosen.destination();
+        message.header.dest_nid = destination;
+        message.header.src_nid = chosen.ni.nid();
+        message.next_hop.nid = destination;
+        if let (Some(md), Body::Put { .. } | Body::Get { .. }) = (&message.md, message.header.body) {
+            md.goes_to(destination);
+        }
+        message.ni = Some(chosen.ni);
+        message.peer_ni = chosen.peer_ni;
+    }
+
+    /// Whether a message that has waited has a way that is not to be used while there is another.
+    pub(crate) fn is_cut_off(&self, message: &Message) -> bool {
+        let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
+        message.source.is_none()
+            && (ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.silent().has(ni.nid()))
+    }
+
+    /// Takes the messages whose time has come; when the next is to go.
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+    pub(super) fn take_later(&self, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
+        let mut later = lock(&self.health.later.0);
+        let (due, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut *later).into_iter().partition(|(at, _)| *at <= now);
+        *later = rest;
+        let next = later.iter().map(|(at, _)| *at).min();
+        (due.into_iter().map(|(_, message)| message).collect(), next)
+    }
+
+    /// Ends what would have been sent later: the node is ending.
+    pub(crate) fn end_later(&self) {
+        let later = std::mem::take(&mut *lock(&self.health.later.0));
+        for (_, message) in later {
+            self.end(message, Err(Errno::Shutdown.into()));
+        }
+    }
+}
+
+impl Health {
+    pub(super) fn has_later(&self) -> bool {
+        !lock(&self.later.0).is_empty()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::Cause;
+    use super::*;
+
+    #[test]
+    fn what_certainly_has_not_arrived_or_would_be_known_again_may_go_again() {
+        let failure = |cause, reached| SendFailure { errno: Errno::Io, cause, reached };
+        for cause in Cause::ALL {
+            assert_eq!(
+                may_repeat(failure(cause, Reached::No), false),
+                cause.is_safe_to_resend(),
+                "{cause:?}"
+            );
+            assert!(may_repeat(failure(cause, Reached::KnownAgain), false));
+            assert!(!may_repeat(failure(cause, Reached::Perhaps), false));
+            assert!(may_repeat(failure(cause, Reached::Perhaps), true));
+        }
+    }
+
+    #[test]
+    fn retries_by_the_same_way_wait_longer_each_time() {
+        let pauses = (0..5).map(|attempts| pause(attempts).as_millis()).collect::<Vec<_>>();
+        assert_eq!(pauses, [50, 250, 1000, 1000, 1000]);
+    }
+}

@@ -1,0 +1,113 @@
+//! Who does not answer: MDs that wait for an ACK or REPLY longer than a transaction may take (4.5).
+//!
+//! Each MD knows until when it waits and whom it asked; nobody keeps a list. The MDs are looked through twice in a
+//! transaction time-out, and only while any has waited since the last look.
+
+use crate::complaints::Reason;
+use crate::core::Core;
+use crate::memory::{Answer, Md, MdOptions};
+use crate::settings::Settings;
+use crate::time::Time;
+use log::Level;
+use std::sync::atomic::Ordering;
+
+/// Whether answers to this are waited for with a deadline (HE-40).
+pub(crate) const fn is_tracked(settings: &Settings, options: MdOptions, answer: Answer) -> bool {
+    if options.has(MdOptions::NO_TRACK_RESPONSE) {
+        return false;
+    }
+    if options.has(MdOptions::TRACK_RESPONSE) {
+        return true;
+    }
+    matches!((settings.response_tracking, answer), (1, Answer::Reply) | (2, Answer::Ack) | (3, _))
+}
+
+impl Core {
+    /// Gives up the MDs that have waited too long (HE-41, HE-42); whether any is left that waits.
+    pub(super) fn end_unanswered(&self, now: Time) -> bool {
+        let mut any = false;
+        for md in self.mds.all() {
+            match md.unanswered(now) {
+                Waits::No => {}
+                Waits::Yes => any = true,
+                Waits::TooLong(nid) => {
+                    self.health.response_timeouts.fetch_add(1, Ordering::Relaxed);
+                    let line =
+                        format_args!("no answer from {nid} in time: the descriptor that waited is unlinked");
+                    self.complain(Reason::NoAnswer, Level::Error, line);
+                    if let Some(peer_ni) = self.peers.get(nid) {
+                        self.lower_peer_ni(&peer_ni);
+                    }
+                    // It may have ended by itself meanwhile.
+                    let _ = self.md_unlink(md.handle());
+                }
+            }
+        }
+        any
+    }
+
+    /// How many MDs wait for an answer with a deadline.
+    pub(super) fn responses_awaited(&self) -> u64 {
+        self.mds.all().iter().filter(|md| md.is_tracked()).count() as u64
+    }
+}
+
+/// Whether an MD waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    No,
+    Yes,
+    /// For one from this NID, until now.
+    TooLong(lnet_wire::Nid),
+}
+
+/// What an MD remembers of whom it asked last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tracker {
+    pub(crate) deadline: Time,
+    pub(crate) asked: lnet_wire::Nid,
+}
+
+impl Tracker {
+    /// Who has been asked for too long.
+    pub(crate) fn waits(tracker: Option<&Self>, now: Time) -> Waits {
+        match tracker {
+            None => Waits::No,
+            Some(tracker) if now < tracker.deadline => Waits::Yes,
+            Some(tracker) => Waits::TooLong(tracker.asked),
+        }
+    }
+}
+
+/// See [`is_tracked`]; of the MD's own options.
+pub(crate) fn tracks(settings: &Settings, md: &Md, answer: Answer) -> bool {
+    is_tracked(settings, md.options(), answer)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// HE-40.
+    #[test]
+    fn which_answers_are_tracked_is_the_mds_choice_and_then_the_nodes() {
+        let none = MdOptions(0);
+        let table = [
+            (0, none, false, false),
+            (1, none, true, false),
+            (2, none, false, true),
+            (3, none, true, true),
+            (0, MdOptions::TRACK_RESPONSE, true, true),
+            (3, MdOptions::NO_TRACK_RESPONSE, false, false),
+        ];
+        for (response_tracking, options, reply, ack) in table {
+            let settings = Settings { response_tracking, ..Settings::default() };
+            let tracked = |answer| is_tracked(&settings, options, answer);
+            assert_eq!(
+                (tracked(Answer::Reply), tracked(Answer::Ack)),
+                (reply, ack),
+                "{response_tracking} {options:?}"
+            );
+        }
+    }
+}

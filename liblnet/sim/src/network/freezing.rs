@@ -1,0 +1,35 @@
+//! Nodes that stand still while their machine goes on.
+
+use super::*;
+
+impl Network {
+    /// Whether what is due has to wait until a node goes on.
+    pub(crate) fn postpones(&mut self, due: Due) -> bool {
+        let node = match due {
+            Due::Arrival(key, _) => Some(key.receiver()),
+            Due::Finish(number) | Due::Receipt(number) => self.unfinished.get(&number).map(|it| it.from.node),
+            Due::Look(place, _) => Some(place.node),
+            Due::Wake(node) => Some(node),
+        };
+        let postpones = node.is_some_and(|node| self.faults.is_frozen(node));
+        if postpones {
+            self.postponed.push(due);
+        }
+        postpones
+    }
+
+    /// A node stands still from now on; its machine confirms what arrives, and nobody reads it.
+    pub(crate) fn freeze(&mut self, node: NodeId) {
+        self.faults.break_spot(Spot::Frozen(node));
+    }
+
+    /// It goes on, and finds what has happened meanwhile.
+    pub(crate) fn thaw(&mut self, node: NodeId) {
+        let now = self.now();
+        self.faults.mend(Spot::Frozen(node), now);
+        for due in std::mem::take(&mut self.postponed) {
+            self.agenda.plan(now, |_| due);
+        }
+        self.go_on();
+    }
+}
