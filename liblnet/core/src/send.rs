@@ -170,7 +170,7 @@ impl Core {
             }
         }
         let outcome = match ni.lnd() {
-            Some(lnd) => lnd.send(message),
+            Some(lnd) => self.send_by(lnd, message),
             None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
         };
         if let SendOutcome::Done(message, result) = outcome {

@@ -17,7 +17,9 @@ use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
-use socklnd::Socklnd;
+use socklnd::{Socklnd, SocklndConfig};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,7 +55,7 @@ impl Node {
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
-        let tcp = Socklnd::new(config.socklnd.clone());
+        let tcp = Socklnd::new(SocklndConfig { identity: new_identity(), ..config.socklnd.clone() });
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,
@@ -149,6 +151,12 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.shutdown();
     }
+}
+
+/// Tells this life of the node from all others, to nodes of this implementation.
+fn new_identity() -> u64 {
+    // The system's randomness, as the standard library draws it for its tables.
+    socklnd::identity(RandomState::new().hash_one(wall_clock_ns()))
 }
 
 /// Tells this life of the node from earlier ones.

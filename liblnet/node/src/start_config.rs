@@ -8,7 +8,7 @@ use lnet_dlc::networks::{self, Network};
 use lnet_dlc::request::AddRoute;
 use lnet_dlc::routes;
 use lnet_dlc::runtime_dir::NodeName;
-use socklnd::SocklndConfig;
+use socklnd::{Receipts, SocklndConfig};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl Default for StartConfig {
             config_file: None,
             settings: Settings::default(),
             ni: NiTunables::default(),
-            socklnd: SocklndConfig::default(),
+            socklnd: SocklndConfig { receipts: Receipts::All, ..SocklndConfig::default() },
             wait_spin: default_spin(),
             compare_queued_bytes: false,
             cpts: Layout::Default,

@@ -6,8 +6,8 @@
 use crate::start_config::StartConfig;
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_core::{DiscoveryMode, Errno, Settings};
-use socklnd::AcceptFrom;
 use socklnd::proto::Version;
+use socklnd::{AcceptFrom, Receipts};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -190,6 +190,31 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| put(&mut config.socklnd.sock_timeout, text, seconds),
     },
     Tunable {
+        variable: "SOCKLND_SILENCE",
+        help: "milliseconds that a peer may leave unanswered what is under way to it before that goes by another pair of \
+               interfaces, if there is one; 0: only SOCKLND_SOCK_TIMEOUT counts (600)",
+        set: |config, text| put(&mut config.socklnd.silence, text, milliseconds),
+    },
+    Tunable {
+        variable: "SOCKLND_MIN_RECONNECTMS",
+        help: "milliseconds from a failed call to a peer to the next, at most, as long as something is to be sent to it and \
+               it has no connection; for further connections they double each time (500; in the kernel 1000)",
+        set: |config, text| {
+            put(&mut config.socklnd.min_reconnect, text, |n: u32| {
+                milliseconds(n).filter(|wait| !wait.is_zero())
+            })
+        },
+    },
+    Tunable {
+        variable: "SOCKLND_MAX_RECONNECTMS",
+        help: "milliseconds from a failed call for a further connection to the next, at most (60000)",
+        set: |config, text| {
+            put(&mut config.socklnd.max_reconnect, text, |n: u32| {
+                milliseconds(n).filter(|wait| !wait.is_zero())
+            })
+        },
+    },
+    Tunable {
         variable: "SOCKLND_CONNS_PER_PEER",
         help: "connections for bulk in each direction to one peer's interface, 1 to 127 (1)",
         set: |config, text| put(&mut config.socklnd.conns_per_peer, text, |n: u32| (n <= 127).then_some(n)),
@@ -224,6 +249,20 @@ pub const TUNABLES: &[Tunable] = &[
                 0 => Some(None),
                 n => Some(Some(n.max(2048))),
             })
+        },
+    },
+    Tunable {
+        variable: "LNET_RECEIPTS",
+        help: "which messages are over only when the peer has said that it has them: all, where the peer can (default); \
+               ours: those to nodes of this implementation; large: those of SOCKLND_ZC_MIN_PAYLOAD, as in the kernel",
+        set: |config, text| {
+            config.socklnd.receipts = match text {
+                "all" => Receipts::All,
+                "ours" => Receipts::OurNodes,
+                "large" => Receipts::Large,
+                _ => return Err("all, ours or large"),
+            };
+            Ok(())
         },
     },
     Tunable {
@@ -282,6 +321,10 @@ fn seconds(number: u32) -> Option<Duration> {
     (number > 0).then(|| Duration::from_secs(number.into()))
 }
 
+fn milliseconds(number: u32) -> Option<Duration> {
+    Some(Duration::from_millis(number.into()))
+}
+
 fn switch(number: u8) -> Option<bool> {
     (number <= 1).then_some(number == 1)
 }
@@ -305,6 +348,7 @@ mod tests {
             ("SOCKLND_PEER_CREDITS", "16"),
             ("SOCKLND_CONNS_PER_PEER", ""),
             ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
+            ("LNET_RECEIPTS", "ours"),
             ("LNET_CPU_NPARTITIONS", "4"),
             ("LNET_COMPARE_QUEUED_BYTES", "1"),
         ])
@@ -316,6 +360,9 @@ mod tests {
         assert_eq!(config.ni.peer_credits, 16);
         assert_eq!(config.socklnd.conns_per_peer, 1);
         assert_eq!(config.socklnd.zc_min_payload, Some(2048));
+        let receipts = config.socklnd.receipts;
+        assert_eq!((receipts, start(&[]).unwrap().socklnd.receipts), (Receipts::OurNodes, Receipts::All));
+        assert_eq!(start(&[("LNET_RECEIPTS", "large")]).unwrap().socklnd.receipts, Receipts::Large);
         assert_eq!(config.cpts, Layout::Count(NonZeroUsize::new(4).unwrap()));
         let config = start(&[("LNET_CPU_NPARTITIONS", "4"), ("LNET_CPU_PATTERN", " N 0[1] 1[0] ")]).unwrap();
         assert_eq!(config.cpts, Layout::Pattern(Pattern::Nodes(vec![vec![1], vec![0]])));
@@ -390,6 +437,8 @@ mod tests {
             ("LNET_ACCEPT_PORT", "65536", Errno::Invalid),
             ("SOCKLND_CREDITS", "-1", Errno::Invalid),
             ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
+            ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
+            ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
             ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),

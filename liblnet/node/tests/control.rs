@@ -4,10 +4,10 @@
 use lnet_core::Errno;
 use lnet_core::cpt::Layout;
 use lnet_dlc::request::{
-    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelLocalNi, DelRoute, ElementStats,
-    Explain, Explanation, LndTunables, LnetStats, LocalNi, NiState, NiStatus, NiTunables, Passed, PassedOver,
-    Peer, PeerNiState, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables,
-    Udsp, UdspAction,
+    AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
+    ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule,
+    LndTunables, LnetStats, LocalNi, NiState, NiStatus, NiTunables, Passed, PassedOver, Peer, PeerNiState,
+    Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_node::{Node, StartConfig};
@@ -333,4 +333,57 @@ fn messages_bytes_and_heat_are_counted_and_reset() {
     let its = loopback();
     assert_eq!((its.stats, its.bytes, its.heat), Default::default());
     assert_eq!(stats(), LnetStats::default());
+}
+
+#[test]
+fn fault_rules_come_and_go_and_count_what_they_do() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    let one = std::num::NonZeroU32::MIN;
+    let lost = FaultRule {
+        source: "*@lo".parse().unwrap(),
+        dest: "*".parse().unwrap(),
+        local: "*".parse().unwrap(),
+        messages: 4,
+        portals: 1,
+        odds: FaultOdds::OneIn(one),
+        effect: FaultEffect::Drop { errors: 0, all: false },
+    };
+    let late = FaultRule { effect: FaultEffect::Delay { latency_ms: 250 }, messages: 0, portals: 0, ..lost };
+    let wrong = [
+        FaultRule { messages: 16, ..lost },
+        FaultRule { messages: 8, ..lost },
+        FaultRule { odds: FaultOdds::OnePerMs(0), ..lost },
+        FaultRule { effect: FaultEffect::Drop { errors: 1, all: false }, ..lost },
+        FaultRule { effect: FaultEffect::Delay { latency_ms: 0 }, ..lost },
+    ];
+    for rule in wrong {
+        assert_eq!(backend.tell(Request::AddFault(rule)), Err(Errno::Invalid), "{rule:?}");
+    }
+    for rule in [lost, late] {
+        assert_eq!(backend.tell(Request::AddFault(rule)), Ok(()));
+    }
+    let listed = |kind| backend.list::<Box<Fault>>(|index| Request::GetFault(kind, index)).unwrap();
+    let counts = FaultCounts::default();
+    assert_eq!(
+        listed(FaultKind::Delay),
+        [Box::new(Fault { rule: FaultRule { messages: 15, ..late }, counts })]
+    );
+    let delete = |kind, source: Option<&str>| {
+        let source = source.map(|text| text.parse().unwrap());
+        backend.ask::<u32>(Request::DelFaults(DelFaults { kind, source, dest: None })).unwrap()
+    };
+    assert_eq!(delete(FaultKind::Delay, None), 1);
+
+    let timeout = Some(std::time::Duration::from_millis(10));
+    let target = ProcessId { nid: Nid::LOOPBACK, pid: Pid::LUSTRE };
+    let ping = || node.ping(lnet_node::PingRequest { target, source: None, max_entries: 16, timeout });
+    assert!(ping().is_err());
+    assert_eq!(listed(FaultKind::Drop)[0].counts, FaultCounts { matched: 1, hit: 1, get: 1, ..counts });
+    assert_eq!(backend.tell(Request::ResetFaults(FaultKind::Drop)), Ok(()));
+    assert_eq!(listed(FaultKind::Drop)[0].counts, counts);
+    assert_eq!(delete(FaultKind::Drop, Some("*")), 0);
+    assert_eq!(delete(FaultKind::Drop, Some("*@lo")), 1);
+    assert!(ping().is_ok());
+    node.shutdown();
 }

@@ -2,6 +2,7 @@
 
 mod discovery;
 mod explain;
+mod fault;
 pub(crate) mod heat;
 mod local_ni;
 mod peer;
@@ -42,6 +43,15 @@ impl Backend for Node {
             }),
             Request::PingPeer(ping) => self.control_ping(ping),
             Request::Discover(ask) => discovery::discover(self, ask).map(Reply::Discovered),
+            Request::AddFault(rule) => fault::add(core, &rule).map(|()| Reply::Done),
+            Request::DelFaults(which) => Ok(Reply::Number(fault::delete(core, which))),
+            Request::ResetFaults(kind) => {
+                fault::reset(core, kind);
+                Ok(Reply::Done)
+            }
+            Request::GetFault(kind, index) => {
+                fault::get(core, kind, index).map(|fault| Reply::Fault(Box::new(fault)))
+            }
             // It comes with routing.
             Request::NotifyRouter(_) => Err(Errno::NotSupported),
             Request::Explain(ask) => explain::explain(core, ask).map(Reply::Explanation),
