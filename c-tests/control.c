@@ -2,6 +2,7 @@
 /* LNetCtl: the commands that change and tell the configuration, with their structures. */
 #include "check.h"
 #include <lnet/lib-dlc.h>
+#include <lnet/lnetctl.h>
 #include <libcfs/util/ioctl.h>
 #include <stddef.h>
 #include <lnet/nidstr.h>
@@ -297,6 +298,80 @@ static void newer(void)
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_RESET_LNET_STATS, &udsp), 0);
 }
 
+static int fault(unsigned int what, struct lnet_fault_attr *attr, struct lnet_fault_stat *stat, __u32 *count)
+{
+	struct libcfs_ioctl_data data;
+	int rc;
+
+	LIBCFS_IOC_INIT(data);
+	data.ioc_flags = what;
+	data.ioc_count = *count;
+	data.ioc_inllen1 = attr == NULL ? 0 : sizeof(*attr);
+	data.ioc_inlbuf1 = (char *)attr;
+	data.ioc_inllen2 = stat == NULL ? 0 : sizeof(*stat);
+	data.ioc_inlbuf2 = (char *)stat;
+	data.ioc_hdr.ioc_len = sizeof(data) + data.ioc_inllen1 + data.ioc_inllen2;
+	rc = LNetCtl(IOC_LIBCFS_LNET_FAULT, &data);
+	*count = data.ioc_count;
+	return rc;
+}
+
+static void faults(void)
+{
+	struct lnet_fault_attr attr, back;
+	struct lnet_fault_stat stat;
+	__u32 count = 0;
+
+	memset(&attr, 0, sizeof(attr));
+	CHECK_EQ(fault(LNET_CTL_DROP_ADD, NULL, NULL, &count), -EINVAL);
+	CHECK_EQ(fault(LNET_CTL_DROP_ADD, &attr, NULL, &count), -EINVAL);
+	attr.fa_src = nid("255.255.255.255@tcp");
+	attr.fa_dst = nid("10.0.0.5@tcp");
+	attr.fa_msg_mask = LNET_GET_BIT;
+	CHECK_EQ(fault(LNET_CTL_DROP_ADD, &attr, NULL, &count), -EINVAL);
+	attr.u.drop.da_rate = 100;
+	CHECK_EQ(fault(LNET_CTL_DROP_ADD, &attr, NULL, &count), 0);
+	attr.u.drop.da_interval = 1;
+	CHECK_EQ(fault(LNET_CTL_DROP_ADD, &attr, NULL, &count), -EINVAL);
+	attr.u.drop.da_interval = 0;
+
+	memset(&back, 0xff, sizeof(back));
+	memset(&stat, 0xff, sizeof(stat));
+	CHECK_EQ(fault(LNET_CTL_DROP_LIST, &back, NULL, &count), -EINVAL);
+	CHECK_EQ(fault(LNET_CTL_DROP_LIST, &back, &stat, &count), 0);
+	CHECK_EQ(memcmp(&attr, &back, sizeof(attr)), 0);
+	CHECK_EQ(stat.fs_count, 0);
+	CHECK_EQ(stat.u.drop.ds_dropped, 0);
+	count = 1;
+	CHECK_EQ(fault(LNET_CTL_DROP_LIST, &back, &stat, &count), -ENOENT);
+	CHECK_EQ(fault(LNET_CTL_DROP_RESET, NULL, NULL, &count), 0);
+
+	memset(&attr, 0, sizeof(attr));
+	attr.fa_src = LNET_NID_ANY;
+	attr.fa_dst = LNET_NID_ANY;
+	attr.u.delay.la_interval = 2;
+	CHECK_EQ(fault(LNET_CTL_DELAY_ADD, &attr, NULL, &count), -EINVAL);
+	attr.u.delay.la_latency = 3;
+	CHECK_EQ(fault(LNET_CTL_DELAY_ADD, &attr, NULL, &count), 0);
+	count = 0;
+	CHECK_EQ(fault(LNET_CTL_DELAY_LIST, &back, &stat, &count), 0);
+	CHECK_EQ(back.u.delay.la_interval, 2);
+	CHECK_EQ(back.u.delay.la_latency, 3);
+	CHECK_EQ(back.fa_msg_mask, LNET_ACK_BIT | LNET_PUT_BIT | LNET_GET_BIT | LNET_REPLY_BIT);
+
+	memset(&attr, 0, sizeof(attr));
+	attr.fa_dst = nid("10.0.0.6@tcp");
+	CHECK_EQ(fault(LNET_CTL_DROP_DEL, &attr, NULL, &count), 0);
+	CHECK_EQ(count, 0);
+	attr.fa_dst = nid("10.0.0.5@tcp");
+	CHECK_EQ(fault(LNET_CTL_DROP_DEL, &attr, NULL, &count), 0);
+	CHECK_EQ(count, 1);
+	attr.fa_dst = 0;
+	CHECK_EQ(fault(LNET_CTL_DELAY_DEL, &attr, NULL, &count), 0);
+	CHECK_EQ(count, 1);
+	CHECK_EQ(fault(8, &attr, &stat, &count), -EINVAL);
+}
+
 int main(void)
 {
 	struct lnet_ioctl_numa_range range;
@@ -308,6 +383,7 @@ int main(void)
 	peers();
 	routes();
 	newer();
+	faults();
 	LIBCFS_IOC_INIT_V2(range, nr_hdr);
 	range.nr_range = 9;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_NUMA_RANGE, &range), 0);

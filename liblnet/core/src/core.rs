@@ -5,7 +5,7 @@ use crate::configure::Configured;
 use crate::cpt::{CptTable, Placement};
 use crate::discovery::Discovery;
 use crate::event::EventQueue;
-use crate::fault::FailRules;
+use crate::fault::{FailRules, FaultRules};
 use crate::health::Health;
 use crate::lnd::{Driver, Upcalls};
 use crate::memory::{HandleTable, Md, MeHandle};
@@ -77,6 +77,7 @@ pub struct Core {
     /// Spare messages for the loopback.
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
+    pub(crate) faults: FaultRules,
     pub(crate) configured: Configured,
     pub(crate) discovery: Discovery,
     pub(crate) health: Health,
@@ -96,6 +97,7 @@ impl Core {
             configured: Configured::new(config.settings),
             mds: HandleTable::new(config.interface_cookie),
             queues: HandleTable::new(config.interface_cookie),
+            faults: FaultRules::new(config.interface_cookie),
             config,
             portals: portals(),
             nets: ArcSwap::from_pointee(Nets::default()),
@@ -348,6 +350,7 @@ impl Core {
     }
 
     fn drop_delayed_of(&self, ni: &Arc<Ni>) {
+        self.drop_late_of(ni);
         for portal in &self.portals {
             self.drop_delayed(
                 portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),

@@ -18,7 +18,7 @@ pub mod credit;
 mod data;
 pub mod discovery;
 pub mod event;
-mod fault;
+pub mod fault;
 pub mod health;
 pub mod lnd;
 pub mod memory;

@@ -46,6 +46,9 @@ impl Upcalls for Core {
                 return Verdict::Refuse(violation);
             }
         };
+        if self.is_lost_on_purpose(ni, header) {
+            return Verdict::Discard;
+        }
         let message = self.incoming(ni, from, header);
         if inspection == Inspection::ForAnother {
             return self.discard(message, "it is for another node, and this one is no router");
@@ -56,16 +59,9 @@ impl Upcalls for Core {
         if self.fail_rules.hits(header.src_nid) {
             return self.discard(message, "its source is to fail");
         }
-        let arrival = match header.body {
-            Body::Put { portal, .. } | Body::Get { portal, .. } => {
-                return self.find_memory(portal, message, hold);
-            }
-            Body::Ack { handle, .. } => self.find_asker(handle, Answer::Ack, message),
-            Body::Reply { handle } => self.find_asker(handle, Answer::Reply, message),
-        };
-        match arrival {
-            Arrival::Wanted(message) => Verdict::Deliver(message),
-            Arrival::Dropped(why, message) => self.discard(message, why),
+        match self.unless_late(message, hold) {
+            Some(message) => self.deliver(message, hold),
+            None => Verdict::Hold,
         }
     }
 
@@ -93,6 +89,21 @@ impl Upcalls for Core {
 }
 
 impl Core {
+    /// Finds out where the payload of a message goes that is for this node and does not wait any more.
+    pub(crate) fn deliver(&self, message: Box<Message>, hold: &dyn Fn() -> Arc<dyn HeldReceive>) -> Verdict {
+        let arrival = match message.header.body {
+            Body::Put { portal, .. } | Body::Get { portal, .. } => {
+                return self.find_memory(portal, message, hold);
+            }
+            Body::Ack { handle, .. } => self.find_asker(handle, Answer::Ack, message),
+            Body::Reply { handle } => self.find_asker(handle, Answer::Reply, message),
+        };
+        match arrival {
+            Arrival::Wanted(message) => Verdict::Deliver(message),
+            Arrival::Dropped(why, message) => self.discard(message, why),
+        }
+    }
+
     /// The message of a PUT that waited, or did not have to, with the memory that it found.
     pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found) -> Arrival {
         let Found::Md { md, offset, length, spec, last } = found else {

@@ -170,7 +170,7 @@ impl Core {
             }
         }
         let outcome = match ni.lnd() {
-            Some(lnd) => lnd.send(message),
+            Some(lnd) => self.send_by(lnd, message),
             None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
         };
         if let SendOutcome::Done(message, result) = outcome {
@@ -185,6 +185,8 @@ impl Core {
             return steps.push(Step::End(message, Err(errno.into())));
         }
         match self.way_again(&message) {
+            // It must not make room for those behind it, who would do the same, for ever.
+            Ok(chosen) if message.held.peer && chosen.is_bad() => steps.push(Step::Post(message)),
             Ok(chosen) => {
                 self.give_credits_back(&mut message, steps);
                 self.readdress(&mut message, chosen);

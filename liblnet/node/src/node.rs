@@ -12,7 +12,8 @@ use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
 use lnet_core::lnd::Driver;
-use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables, Settings};
+use lnet_core::time::{Clock, Time};
+use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
@@ -28,6 +29,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub struct Node {
     core: Arc<Core>,
+    clock: MonotonicClock,
     pub(crate) tcp: Arc<Socklnd>,
     pub(crate) spin: Spin,
     ni: NiTunables,
@@ -47,12 +49,7 @@ impl Node {
             cpts: cpt::table(&config)?,
             placement: Some(Arc::new(SystemPlacement::default())),
             clock: Arc::new(clock),
-            settings: Settings {
-                discovery: config.discovery,
-                first_ping: config.first_ping,
-                lock_primary: config.lock_primary,
-                ..Settings::default()
-            },
+            settings: config.settings,
             compare_queued_bytes: config.compare_queued_bytes,
             ..CoreConfig::new(pid, wall_clock_ns())
         });
@@ -62,6 +59,7 @@ impl Node {
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,
+            clock,
             tcp,
             spin,
             ni: config.ni,
@@ -84,6 +82,11 @@ impl Node {
     /// What the node is called where several run on one machine (`LNET_NODE`).
     pub const fn name(&self) -> &NodeName {
         &self.name
+    }
+
+    /// The time on the clock that the node goes by.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
     }
 
     /// What interfaces get for which nothing else is said.

@@ -13,6 +13,7 @@ pub mod ip_range;
 pub mod lnd_table;
 pub mod nid;
 mod nid_interval;
+mod nid_pattern;
 pub mod nid_range;
 #[cfg(feature = "serde")]
 mod nid_serde;
@@ -26,6 +27,7 @@ pub use expression::Expression;
 pub use header::{Body, Header, HeaderError, MessageType, WireHandle};
 pub use ip_range::IpRange;
 pub use nid::{NetId, NetType, Nid, Pid, ProcessId};
+pub use nid_pattern::NidPattern;
 pub use nid_range::NidList;
 pub use nid_text::{AnyNid, RawNet, RawNid};
 pub use ping_info::{Features, NiStatus, PingEntry, PingInfo};

@@ -1,6 +1,6 @@
-//! NIDs, nets, process ids and selectors as strings wherever serde puts them.
+//! NIDs, nets, process ids, patterns and selectors as strings wherever serde puts them.
 
-use crate::{NetId, Nid, ProcessId, Selector};
+use crate::{NetId, Nid, NidPattern, ProcessId, Selector};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 macro_rules! as_text {
@@ -20,4 +20,4 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(NetId, Nid, ProcessId, Selector);
+as_text!(NetId, Nid, NidPattern, ProcessId, Selector);

@@ -12,7 +12,7 @@ use crate::sync::lock;
 use lnet_core::lnd::{LndNi, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{Cause, Errno, Message};
-use lnet_wire::{Nid, ProcessId};
+use lnet_wire::{Nid, Pid, ProcessId};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
@@ -37,6 +37,8 @@ pub(crate) struct SockNi {
     peers: Box<[Mutex<PeerMap>]>,
     connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
     conns_per_peer: AtomicU16,
+    /// Peers with another process number than the usual one.
+    unusual: AtomicUsize,
     /// Random numbers drawn so far.
     chances: AtomicU64,
     ending: AtomicBool,
@@ -64,6 +66,7 @@ impl SockNi {
             peers: (0..SHARDS).map(|_| Mutex::default()).collect(),
             connections: Mutex::default(),
             conns_per_peer: AtomicU16::new(bulk_conns(conns_per_peer)),
+            unusual: AtomicUsize::new(0),
             chances: AtomicU64::new(0),
             ending: AtomicBool::new(false),
             resuming: AtomicUsize::new(0),
@@ -96,7 +99,10 @@ impl SockNi {
         if self.is_ending() {
             return None;
         }
-        let peer = peers.entry(identity.id).or_insert_with(|| Peer::new(identity, self));
+        let peer = peers.entry(identity.id).or_insert_with(|| {
+            self.unusual.fetch_add(usize::from(identity.id.pid != Pid::LUSTRE), Ordering::Relaxed);
+            Peer::new(identity, self)
+        });
         Some(Arc::clone(peer))
     }
 
@@ -114,6 +120,7 @@ impl SockNi {
         let mut peers = lock(self.shard(peer.id));
         if peers.get(&peer.id).is_some_and(|known| std::ptr::eq(&**known, peer)) {
             peers.remove(&peer.id);
+            self.unusual.fetch_sub(usize::from(peer.id.pid != Pid::LUSTRE), Ordering::Relaxed);
         }
     }
 
@@ -181,10 +188,17 @@ impl SockNi {
     }
 
     fn break_off(&self, peer: Option<Nid>, cause: Cause) {
-        for known in self.all_peers() {
-            if peer.is_none_or(|nid| nid == known.id.nid) {
-                known.give_up(Trouble::BrokenOff(cause));
-            }
+        let all = || self.all_peers();
+        let named = |nid| {
+            let id = ProcessId { nid, pid: Pid::LUSTRE };
+            let usual = lock(self.shard(id)).get(&id).cloned();
+            // A NID has several processes only where callers are known by names of our making.
+            let others = self.unusual.load(Ordering::Relaxed) > 0;
+            let others = others.then(all).unwrap_or_default().into_iter();
+            usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
+        };
+        for known in peer.map_or_else(all, named) {
+            known.give_up(Trouble::BrokenOff(cause));
         }
     }
 

@@ -1,5 +1,6 @@
 //! The command line: what there is to say. One file for each group of commands.
 
+mod fault;
 mod globals;
 mod lnet;
 mod net;
@@ -14,10 +15,11 @@ mod top;
 mod udsp;
 mod yaml;
 
+pub use fault::{Delay, DelayAdd, Drop, DropAdd, Fault, FaultDel, FaultFilter, FaultShow};
 pub use globals::{Format, Globals, GlobalsError};
 pub use lnet::Lnet;
 pub use net::{Net, NetAdd, NetDel, NetSet, NetShow};
-pub use others::{CptOfNid, Debug, Fault, Global, Numa, PeerCredits};
+pub use others::{CptOfNid, Debug, Global, Numa, PeerCredits};
 pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
@@ -131,8 +133,8 @@ pub enum Command {
     /// Show peers with their credits
     #[command(subcommand, name = "peer_credits", hide = true)]
     PeerCredits(PeerCredits),
-    /// Lose or delay messages on purpose
-    #[command(hide = true)]
+    /// Lose or delay messages on purpose, to test what is built on LNet
+    #[command(subcommand)]
     Fault(Fault),
     /// Watch interfaces and peers, their rates, credits and health
     ///

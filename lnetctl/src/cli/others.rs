@@ -52,11 +52,3 @@ pub struct CptOfNid {
     #[arg(short = 'c', long, value_name = "N", value_parser = number::count)]
     pub ncpt: Option<u32>,
 }
-
-/// Not supported yet.
-#[derive(Debug, Args)]
-pub struct Fault {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    /// Passed over.
-    pub rest: Vec<String>,
-}

@@ -1,6 +1,7 @@
 //! What the commands do: from what was said to the operations of `lnet_dlc`. One file for each group.
 
 mod cpt_of_nid;
+mod fault;
 mod mrrouting;
 mod net;
 mod others;
@@ -84,7 +85,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
         Command::CptOfNid(command) => cpt_of_nid::run(command, cx),
         Command::Numa(command) => others::numa(command, cx),
         Command::PeerCredits(command) => peer::credits(command, cx),
-        Command::Fault(_) => unsupported(cx, Operation::Manage, "fault", "dropping and delaying messages"),
+        Command::Fault(command) => fault::run(command, cx),
         Command::Help { .. } | Command::Exit | Command::Quit => Outcome::change(Rc::OK),
     }
 }

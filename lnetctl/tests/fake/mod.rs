@@ -1,8 +1,9 @@
 //! A node with one interface that agrees to everything and remembers what it was told; or none at all.
 
 use lnet_dlc::request::{
-    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, LndTunables, LnetStats, LocalHealth,
-    LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Ping, PingAnswer, Tunables,
+    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Fault, FaultCounts, FaultEffect,
+    FaultKind, FaultOdds, FaultRule, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus,
+    NiTunables, NodeInfo, Ping, PingAnswer, Tunables,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request};
 use lnet_wire::{Errno, Nid};
@@ -46,6 +47,8 @@ impl Backend for Up {
                 nis().into_iter().nth(index as usize).map(Box::new).map(Reply::LocalNi)
             }
             Request::GetNi(_) | Request::GetRoute(_) | Request::GetBuffers(_) | Request::GetUdsp(_) => None,
+            Request::GetFault(_, 1..) => None,
+            Request::GetFault(kind, _) => Some(Reply::Fault(Box::new(fault(kind)))),
             Request::GetPeerList => Some(Reply::Nids(Vec::new())),
             Request::GetRecoveryQueue(_) => Some(Reply::Nids(vec!["10.0.0.1@tcp".parse().unwrap()])),
             Request::GetNumaRange => Some(Reply::Number(0)),
@@ -58,6 +61,23 @@ impl Backend for Up {
         }
         .ok_or(Errno::NotFound)
     }
+}
+
+fn fault(kind: FaultKind) -> Fault {
+    let effect = match kind {
+        FaultKind::Drop => FaultEffect::Drop { errors: 1 << 6, all: false },
+        FaultKind::Delay => FaultEffect::Delay { latency_ms: 1500 },
+    };
+    let rule = FaultRule {
+        source: "*@tcp".parse().unwrap(),
+        dest: "10.0.0.2@tcp".parse().unwrap(),
+        local: "*".parse().unwrap(),
+        messages: 15,
+        portals: 0,
+        odds: FaultOdds::OneIn(3.try_into().unwrap()),
+        effect,
+    };
+    Fault { rule, counts: FaultCounts { matched: 9, hit: 3, put: 2, ack: 0, get: 1, reply: 0 } }
 }
 
 /// Hosts from 77 on do not answer.
@@ -115,6 +135,7 @@ fn tunables() -> Tunables {
         router_sensitivity: 100,
         response_tracking: 3,
         recovery_limit: 0,
+        max_recovery_ping_interval: 900,
         lnd_timeout: 16,
     }
 }

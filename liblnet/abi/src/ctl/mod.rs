@@ -5,6 +5,7 @@
 
 mod argument;
 mod dlc;
+mod fault;
 mod udsp;
 
 use self::argument::Argument;
@@ -111,6 +112,7 @@ enum Command {
     Distance,
     Ping,
     PingPeer,
+    Fault,
     Discover,
     GetStats,
     Dlc(dlc::Command),
@@ -130,13 +132,14 @@ impl Command {
             58 => Self::Distance,
             61 => Self::Ping,
             62 => Self::PingPeer,
+            64 => Self::Fault,
             77 => Self::Discover,
             91 => Self::GetStats,
             _ => match dlc::Command::numbered(number) {
                 Some(command) => Self::Dlc(command),
                 None => {
                     return Err(match number {
-                        55 | 60 | 63 | 64 | 70..=112 => Errno::NotSupported,
+                        55 | 60 | 63 | 70..=112 => Errno::NotSupported,
                         _ => Errno::Invalid,
                     });
                 }
@@ -151,6 +154,7 @@ impl Command {
             Self::Distance => distance(argument.data()?),
             Self::Ping => ping(argument.data()?),
             Self::PingPeer => ping_peer(argument.at_least()?),
+            Self::Fault => fault::run(&*backend::node()?, argument.data()?),
             Self::Discover => discover(argument.at_least()?),
             Self::GetStats => {
                 let stats: &mut lnet_ioctl_lnet_stats = argument.at_least()?;
@@ -288,6 +292,7 @@ mod tests {
         let cases = [
             (0xc008_6532, Ok(Command::GetNi)),
             (0xc008_653d, Ok(Command::Ping)),
+            (0xc008_6540, Ok(Command::Fault)),
             (0xc008_654d, Ok(Command::Discover)),
             (0xc0b8_655b, Ok(Command::GetStats)),
             (0xc0b8_6563, Ok(Command::Dlc(dlc::Command::GetNumaRange))),

@@ -24,11 +24,12 @@ impl Core {
         let now = self.config.clock.now();
         let (due, later) = self.take_later(now);
         due.into_iter().for_each(|message| self.send_later(message));
+        let delayed = self.release_delayed(now);
         let scan = self.scan(now);
         let silent = self.try_silent(now);
         let sick = self.try_sick(now);
         let later = if self.health.has_later() { later.or(Some(now)) } else { None };
-        [later, scan, silent, sick].into_iter().flatten().min()
+        [later, delayed, scan, silent, sick].into_iter().flatten().min()
     }
 
     /// Waits until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.

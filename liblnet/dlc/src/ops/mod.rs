@@ -11,6 +11,7 @@ pub mod discovery;
 pub mod explain;
 #[cfg(test)]
 mod fake;
+pub mod fault;
 pub mod global;
 mod health;
 pub mod lnet;

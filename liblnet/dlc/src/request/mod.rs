@@ -6,6 +6,7 @@
 
 mod discovery;
 mod explain;
+mod fault;
 mod global;
 mod local_ni;
 mod peer;
@@ -15,12 +16,15 @@ mod stats;
 
 pub use discovery::{Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery};
 pub use explain::{Explain, Explanation, Passed, PassedOver};
+pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
 pub use global::{Tunable, Tunables};
 pub use local_ni::{
-    AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
-    SetHealth, SetHealthKind,
+    AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
+    SetConnsPerPeer, SetHealth, SetHealthKind,
 };
-pub use peer::{AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, Ping, PingAnswer, SetPeerState};
+pub use peer::{
+    AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, Ping, PingAnswer, SetPeerState,
+};
 pub use policy::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};
 pub use stats::{CommCount, ElementStats, Heat, LnetStats, MessageStats};
@@ -57,6 +61,14 @@ pub enum Request {
     LnetDist(Nid),
     /// (61, 62) [`Reply::Ping`].
     PingPeer(Ping),
+    /// (64) Add a rule that loses or delays messages. [`Errno::Invalid`] for one that could not hit any.
+    AddFault(FaultRule),
+    /// (64) Delete such rules. [`Reply::Number`]: how many they were.
+    DelFaults(DelFaults),
+    /// (64) Set the counts of such rules to 0, and begin anew.
+    ResetFaults(FaultKind),
+    /// (64) The `index`th rule of a kind, the newest first; [`Errno::NotFound`] past the end. [`Reply::Fault`].
+    GetFault(FaultKind, u32),
     /// (77) [`Reply::Discovered`].
     Discover(Discover),
     /// (81) Add a route.
@@ -138,6 +150,7 @@ impl Request {
                 | Self::GetTunables
                 | Self::GetRecoveryQueue(_)
                 | Self::GetUdsp(_)
+                | Self::GetFault(..)
                 | Self::GetAppliedUdsp(..)
                 | Self::Explain(_)
         )
@@ -225,6 +238,8 @@ replies! {
     Udsp(Box<Udsp>),
     /// What the selection rules made of a NID.
     AppliedUdsp(AppliedUdsp),
+    /// A rule that loses or delays messages, and what it has done.
+    Fault(Box<Fault>),
     /// Which way a message would go, and why no other.
     Explanation(Explanation),
 }

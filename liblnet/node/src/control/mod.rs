@@ -2,6 +2,7 @@
 
 mod discovery;
 mod explain;
+mod fault;
 pub(crate) mod heat;
 mod local_ni;
 mod peer;
@@ -12,6 +13,7 @@ mod stats;
 
 use crate::node::Node;
 use lnet_core::Errno;
+use lnet_core::health::Side;
 use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
 use lnet_dlc::{Backend, Reply, Request, request};
 use std::time::Duration;
@@ -41,6 +43,15 @@ impl Backend for Node {
             }),
             Request::PingPeer(ping) => self.control_ping(ping),
             Request::Discover(ask) => discovery::discover(self, ask).map(Reply::Discovered),
+            Request::AddFault(rule) => fault::add(core, &rule).map(|()| Reply::Done),
+            Request::DelFaults(which) => Ok(Reply::Number(fault::delete(core, which))),
+            Request::ResetFaults(kind) => {
+                fault::reset(core, kind);
+                Ok(Reply::Done)
+            }
+            Request::GetFault(kind, index) => {
+                fault::get(core, kind, index).map(|fault| Reply::Fault(Box::new(fault)))
+            }
             // It comes with routing.
             Request::NotifyRouter(_) => Err(Errno::NotSupported),
             Request::Explain(ask) => explain::explain(core, ask).map(Reply::Explanation),
@@ -78,8 +89,9 @@ impl Backend for Node {
                 settings::set_health(core, set);
                 Ok(Reply::Done)
             }
-            // Nothing is being recovered: health only is what an operator sets.
-            Request::GetRecoveryQueue(_) => Ok(Reply::Nids(Vec::new())),
+            Request::GetRecoveryQueue(own) => {
+                Ok(Reply::Nids(core.recovery_queue(if own { Side::Local } else { Side::Peer })))
+            }
             Request::AddUdsp(add) => policy::add(core, add).map(|()| Reply::Done),
             Request::DelUdsp(index) => {
                 core.delete_rule(index.map(|index| index as usize)).map(|()| Reply::Done)

@@ -1,0 +1,123 @@
+//! Rules that lose or delay messages as `LNetCtl` has them: `struct lnet_fault_attr` and `lnet_fault_stat` of 2.10 in the
+//! inline buffers, what is to be done in `ioc_flags` (C API sheet 5.4).
+
+use super::argument::{Bytes, load, store};
+use crate::types::libcfs_ioctl_data;
+use lnet_core::Errno;
+use lnet_dlc::request::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
+use lnet_dlc::{Backend, Request};
+use lnet_wire::NidPattern;
+use std::num::NonZeroU32;
+
+/// `struct lnet_fault_attr`
+const ATTR: usize = 96;
+/// `struct lnet_fault_stat`
+const STAT: usize = 104;
+
+/// `LNET_CTL_*`: what drops have, and from 4 on delays.
+const ADD: u32 = 0;
+const DEL: u32 = 1;
+const RESET: u32 = 2;
+const LIST: u32 = 3;
+const OF_DELAYS: u32 = 4;
+
+/// Carries out what `ioc_flags` says. LIST tells the rule at place `ioc_count`, [`Errno::NotFound`] past the end; DEL
+/// stores in `ioc_count` how many rules have gone.
+pub(super) fn run(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+    let kind = match data.ioc_flags / OF_DELAYS {
+        0 => FaultKind::Drop,
+        1 => FaultKind::Delay,
+        _ => return Err(Errno::Invalid),
+    };
+    match data.ioc_flags % OF_DELAYS {
+        ADD => node.tell(Request::AddFault(rule(&Bytes(&mut attr(data)?), kind)?)),
+        DEL => {
+            let bytes = &mut attr(data)?;
+            let (source, dest) = (pattern(&Bytes(bytes), 0)?, pattern(&Bytes(bytes), 8)?);
+            data.ioc_count = node.ask(Request::DelFaults(DelFaults { kind, source, dest }))?;
+            Ok(())
+        }
+        RESET => node.tell(Request::ResetFaults(kind)),
+        LIST => list(node, data, kind),
+        _ => Err(Errno::Invalid),
+    }
+}
+
+fn list(node: &dyn Backend, data: &libcfs_ioctl_data, kind: FaultKind) -> Result<(), Errno> {
+    if (data.ioc_inllen1 as usize) < ATTR || (data.ioc_inllen2 as usize) < STAT {
+        return Err(Errno::Invalid);
+    }
+    let fault: Box<Fault> = node.ask(Request::GetFault(kind, data.ioc_count))?;
+    store(data.ioc_inlbuf1 as u64, &attr_of(&fault.rule))?;
+    store(data.ioc_inlbuf2 as u64, &stat_of(&fault.counts))
+}
+
+fn attr(data: &libcfs_ioctl_data) -> Result<Vec<u8>, Errno> {
+    match data.ioc_inllen1 as usize {
+        ATTR.. => load(data.ioc_inlbuf1 as u64, ATTR),
+        _ => Err(Errno::Invalid),
+    }
+}
+
+/// `None` for 0, which for DEL is any.
+fn pattern(attr: &Bytes<'_>, offset: usize) -> Result<Option<NidPattern>, Errno> {
+    match attr.u64(offset) {
+        0 => Ok(None),
+        number => NidPattern::from_u64(number).map(Some).ok_or(Errno::Invalid),
+    }
+}
+
+fn rule(attr: &Bytes<'_>, kind: FaultKind) -> Result<FaultRule, Errno> {
+    let odds = match (NonZeroU32::new(attr.u32(32)), attr.u32(36)) {
+        (Some(rate), 0) => FaultOdds::OneIn(rate),
+        (None, interval @ 1..) => FaultOdds::OnePerMs(ms(interval)),
+        _ => return Err(Errno::Invalid),
+    };
+    let effect = match kind {
+        FaultKind::Drop => FaultEffect::Drop { errors: 0, all: false },
+        FaultKind::Delay => FaultEffect::Delay { latency_ms: ms(attr.u32(40)) },
+    };
+    Ok(FaultRule {
+        source: pattern(attr, 0)?.ok_or(Errno::Invalid)?,
+        dest: pattern(attr, 8)?.ok_or(Errno::Invalid)?,
+        local: NidPattern::Any,
+        portals: attr.u64(16),
+        messages: attr.u32(24),
+        odds,
+        effect,
+    })
+}
+
+fn ms(seconds: u32) -> u64 {
+    u64::from(seconds) * 1000
+}
+
+/// What the structure has no place for is left out; times are whole seconds, and none is 0.
+fn attr_of(rule: &FaultRule) -> [u8; ATTR] {
+    let mut attr = [0; ATTR];
+    let mut bytes = Bytes(&mut attr);
+    let number = |pattern: NidPattern| pattern.to_u64().unwrap_or(u64::MAX);
+    let seconds = |ms: u64| u32::try_from(ms.div_ceil(1000)).unwrap_or(u32::MAX);
+    bytes.put_u64(0, number(rule.source));
+    bytes.put_u64(8, number(rule.dest));
+    bytes.put_u64(16, rule.portals);
+    bytes.put_u32(24, rule.messages);
+    match rule.odds {
+        FaultOdds::OneIn(rate) => bytes.put_u32(32, rate.get()),
+        FaultOdds::OnePerMs(ms) | FaultOdds::HalfMs(ms) => bytes.put_u32(36, seconds(ms)),
+    }
+    if let FaultEffect::Delay { latency_ms } = rule.effect {
+        bytes.put_u32(40, seconds(latency_ms));
+    }
+    attr
+}
+
+fn stat_of(counts: &FaultCounts) -> [u8; STAT] {
+    let mut stat = [0; STAT];
+    let mut bytes = Bytes(&mut stat);
+    let FaultCounts { matched, hit, put, ack, get, reply } = *counts;
+    for (offset, count) in [(0, matched), (8, put), (16, ack), (24, get), (32, reply), (40, hit)] {
+        bytes.put_u64(offset, count);
+    }
+    stat
+}

@@ -1,0 +1,109 @@
+//! Faults on purpose: rules that lose, delay or fail messages, for tests of what is built on LNet (behaviour sheet 10.4).
+//!
+//! Rules are looked at where a message arrives (`receive`), and where it is given to its driver (`send`). Without any
+//! rule that costs one load each.
+
+mod delay;
+mod drop;
+mod fail_nid;
+mod odds;
+mod rule;
+mod rules;
+
+pub use rule::{Causes, DelayRule, DropRule, Filter, Kinds, Loss, Odds};
+pub use rules::FaultStats;
+
+pub(crate) use fail_nid::FailRules;
+
+use self::delay::Late;
+use self::rules::{Rule, Rules};
+use crate::core::Core;
+use crate::sync::{Mutex, lock};
+use lnet_wire::NidPattern;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// The rules of a node, and the messages that they made late.
+#[derive(Debug)]
+pub(crate) struct FaultRules {
+    /// Where there are rules: any of the bits below.
+    where_active: AtomicU8,
+    rules: Mutex<Rules>,
+    late: Mutex<Late>,
+}
+
+const ON_ARRIVAL: u8 = 1;
+const ON_LEAVING: u8 = 2;
+
+impl FaultRules {
+    /// Without rules. `seed`: what is by chance later follows from it.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { where_active: AtomicU8::new(0), rules: Mutex::new(Rules::new(seed)), late: Mutex::default() }
+    }
+
+    /// Whether any rule may act there.
+    fn may_act(&self, place: u8) -> bool {
+        self.where_active.load(Ordering::Acquire) & place != 0
+    }
+
+    /// Looks at the rules, or changes them.
+    fn with<R>(&self, act: impl FnOnce(&mut Rules) -> R) -> R {
+        let rules = &mut *lock(&self.rules);
+        let done = act(rules);
+        let on_arrival = if rules.any_on_arrival() { ON_ARRIVAL } else { 0 };
+        let on_leaving = if rules.any_on_leaving() { ON_LEAVING } else { 0 };
+        self.where_active.store(on_arrival | on_leaving, Ordering::Release);
+        done
+    }
+}
+
+/// What operators do with rules. The newest comes first, and of several that hit a message the first counts.
+impl Core {
+    /// Adds a rule that loses messages. There may be others like it (ST-25).
+    pub fn add_drop_rule(&self, rule: DropRule) {
+        let now = self.config.clock.now();
+        self.faults.with(|rules| rules.add(Rule::Drop(rule), now));
+        log::warn!("messages from {} to {} will be lost on purpose", rule.filter.source, rule.filter.dest);
+    }
+
+    /// Adds a rule that delays messages. There may be others like it (ST-25).
+    pub fn add_delay_rule(&self, rule: DelayRule) {
+        let now = self.config.clock.now();
+        self.faults.with(|rules| rules.add(Rule::Delay(rule), now));
+        log::warn!("messages from {} to {} will be late on purpose", rule.filter.source, rule.filter.dest);
+    }
+
+    /// Deletes the drop rules with these patterns, `None` being any pattern; how many they were.
+    pub fn delete_drop_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
+        self.faults.with(|rules| rules.drops.delete(source, dest)).len()
+    }
+
+    /// Deletes the delay rules with these patterns, `None` being any pattern; how many they were. The messages that
+    /// they hold go on at once. Event handlers run inside; not from one.
+    pub fn delete_delay_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
+        let deleted = self.faults.with(|rules| rules.delays.delete(source, dest));
+        self.release_held_by(&deleted);
+        deleted.len()
+    }
+
+    /// Drop rules and what they have done, the newest first.
+    pub fn drop_rules(&self) -> Vec<(DropRule, FaultStats)> {
+        self.faults.with(|rules| rules.drops.list())
+    }
+
+    /// Delay rules and what they have done, the newest first.
+    pub fn delay_rules(&self) -> Vec<(DelayRule, FaultStats)> {
+        self.faults.with(|rules| rules.delays.list())
+    }
+
+    /// Sets the counts of all drop rules to 0, and begins their windows anew.
+    pub fn reset_drop_rules(&self) {
+        let now = self.config.clock.now();
+        self.faults.with(|rules| rules.reset_drops(now));
+    }
+
+    /// Sets the counts of all delay rules to 0, and begins their windows anew.
+    pub fn reset_delay_rules(&self) {
+        let now = self.config.clock.now();
+        self.faults.with(|rules| rules.reset_delays(now));
+    }
+}

@@ -1,0 +1,325 @@
+//! What a fault rule is: which messages, how many of them, and what becomes of those (behaviour sheet ST-20 to ST-24).
+
+use crate::health::{Cause, Reached, SendFailure};
+use lnet_wire::{Body, Errno, Header, MessageType, Nid, NidPattern};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// Which messages a rule is about: those for which all of this holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Whose they are.
+    pub source: NidPattern,
+    /// For whom.
+    pub dest: NidPattern,
+    /// By which interface of this node they leave or come in.
+    pub local: NidPattern,
+    /// Of which kinds.
+    pub kinds: Kinds,
+    /// To which portals: bit n for portal n; 0 for all. With any other only PUTs and GETs are meant.
+    pub portals: u64,
+}
+
+/// Kinds of messages, one or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kinds(u8);
+
+/// How many of the messages that a rule is about. (ST-21.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Odds {
+    /// One of each so many, any of them.
+    OneIn(NonZeroU32),
+    /// One in each stretch of so much time, the first after a random moment of it.
+    OnePer(Duration),
+    /// Each with a chance of one half. The time is only shown, as the kernel's tools want one.
+    Half(Duration),
+}
+
+/// A rule that loses messages, or makes it fail to send them. (ST-22.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropRule {
+    /// Which messages.
+    pub filter: Filter,
+    /// What becomes of them.
+    pub loss: Loss,
+}
+
+/// Where messages are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// On arrival, and nobody is told.
+    Arriving(Odds),
+    /// On the way out: their sender is told that they failed, by one of these causes.
+    Failing(Odds, Causes),
+    /// All of them. What arrives is lost. What is to leave fails by one of the causes; without any it is lost too, and
+    /// the sender is told that it was sent.
+    Everything(Option<Causes>),
+}
+
+/// A rule that makes messages late, on their way out and on arrival. (ST-24.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayRule {
+    /// Which messages.
+    pub filter: Filter,
+    /// How many of them.
+    pub odds: Odds,
+    /// How late.
+    pub latency: Duration,
+}
+
+/// Causes of failure, one or more: bit n for number n of [`Cause`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Causes(u32);
+
+impl Filter {
+    /// Messages from `source` to `dest`.
+    pub fn between(source: impl Into<NidPattern>, dest: impl Into<NidPattern>) -> Self {
+        Self { source: source.into(), dest: dest.into(), ..Self::default() }
+    }
+
+    /// Whether it is about this message, which `local` sends or gets.
+    pub fn matches(&self, header: &Header, local: Nid) -> bool {
+        self.source.matches(header.src_nid)
+            && self.dest.matches(header.dest_nid)
+            && self.local.matches(local)
+            && self.kinds.has(header.body.kind())
+            && (self.portals == 0 || portal_bit(&header.body) & self.portals != 0)
+    }
+}
+
+/// 0 for what goes to no portal.
+fn portal_bit(body: &Body) -> u64 {
+    match body {
+        Body::Put { portal, .. } | Body::Get { portal, .. } => 1_u64.checked_shl(*portal).unwrap_or(0),
+        Body::Ack { .. } | Body::Reply { .. } => 0,
+    }
+}
+
+impl Kinds {
+    /// All four.
+    pub const ALL: Self = Self(0xf);
+
+    /// From the bits of the C API: ACK 1, PUT 2, GET 4, REPLY 8; 0 is all. `None` for any other bit.
+    pub const fn from_bits(bits: u32) -> Option<Self> {
+        match bits {
+            0 => Some(Self::ALL),
+            1..=0xf => Some(Self(bits as u8)),
+            _ => None,
+        }
+    }
+
+    /// The bits.
+    pub const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+
+    const fn has(self, kind: MessageType) -> bool {
+        let bit = match kind {
+            MessageType::Ack => 1,
+            MessageType::Put => 2,
+            MessageType::Get => 4,
+            MessageType::Reply => 8,
+            MessageType::Hello => 0,
+        };
+        self.0 & bit != 0
+    }
+}
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl From<MessageType> for Kinds {
+    fn from(kind: MessageType) -> Self {
+        let only = |bit: &u8| Self(*bit).has(kind);
+        [1, 2, 4, 8].into_iter().find(only).map_or(Self::ALL, Self)
+    }
+}
+
+impl Causes {
+    /// Any of all.
+    pub const ALL: Self = Self(0x7fe);
+
+    /// From bits, bit n for number n; all ones are all. `None` where none of them is a cause.
+    pub const fn from_bits(bits: u32) -> Option<Self> {
+        match bits & Self::ALL.0 {
+            0 => None,
+            bits => Some(Self(bits)),
+        }
+    }
+
+    /// The bits.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// One of them: that with the number nearest to a random one (ST-22).
+    pub(crate) fn pick(self, random: u64) -> Cause {
+        let wanted = random % Cause::ALL.len() as u64 + 1;
+        let has = |cause: &Cause| self.0 & 1 << *cause as u32 != 0;
+        let nearest = Cause::ALL.into_iter().filter(has).min_by_key(|cause| wanted.abs_diff(*cause as u64));
+        nearest.unwrap_or(Cause::LocalError)
+    }
+}
+
+impl From<Cause> for Causes {
+    fn from(cause: Cause) -> Self {
+        Self(1 << cause as u32)
+    }
+}
+
+impl DropRule {
+    /// Loses `odds` of what arrives.
+    pub const fn arriving(filter: Filter, odds: Odds) -> Self {
+        Self { filter, loss: Loss::Arriving(odds) }
+    }
+
+    /// Makes `odds` of what is sent fail.
+    pub fn failing(filter: Filter, odds: Odds, causes: impl Into<Causes>) -> Self {
+        Self { filter, loss: Loss::Failing(odds, causes.into()) }
+    }
+}
+
+impl Loss {
+    /// How many; `None` is all.
+    pub const fn odds(self) -> Option<Odds> {
+        match self {
+            Self::Arriving(odds) | Self::Failing(odds, _) => Some(odds),
+            Self::Everything(_) => None,
+        }
+    }
+
+    /// By what sending fails, if it does.
+    pub const fn causes(self) -> Option<Causes> {
+        match self {
+            Self::Arriving(_) => None,
+            Self::Failing(_, causes) => Some(causes),
+            Self::Everything(causes) => causes,
+        }
+    }
+
+    pub(crate) const fn acts_on_arrival(self) -> bool {
+        matches!(self, Self::Arriving(_) | Self::Everything(_))
+    }
+
+    pub(crate) const fn acts_on_leaving(self) -> bool {
+        matches!(self, Self::Failing(..) | Self::Everything(_))
+    }
+}
+
+/// What is told of a message that fails on purpose.
+pub(crate) const fn failure(cause: Cause) -> SendFailure {
+    let (errno, reached) = match cause {
+        Cause::LocalInterrupt => (Errno::Interrupted, Reached::No),
+        Cause::LocalAborted => (Errno::ConnectionAborted, Reached::No),
+        Cause::LocalNoRoute => (Errno::HostUnreachable, Reached::No),
+        Cause::LocalTimeout => (Errno::TimedOut, Reached::No),
+        Cause::LocalDropped | Cause::LocalError => (Errno::Io, Reached::No),
+        Cause::RemoteDropped => (Errno::ConnectionRefused, Reached::No),
+        Cause::RemoteError => (Errno::ConnectionReset, Reached::Perhaps),
+        Cause::RemoteTimeout | Cause::NetworkTimeout => (Errno::TimedOut, Reached::Perhaps),
+    };
+    SendFailure { errno, cause, reached }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use lnet_wire::{Pid, WireHandle};
+
+    fn header(source: &str, dest: &str, kind: MessageType, portal: u32) -> Header {
+        let handle = WireHandle { interface_cookie: 0, object_cookie: 0 };
+        let body = match kind {
+            MessageType::Put => Body::Put { ack: None, match_bits: 0, hdr_data: 0, portal, offset: 0 },
+            MessageType::Get => Body::Get { reply: handle, match_bits: 0, portal, offset: 0, sink_length: 0 },
+            MessageType::Ack => Body::Ack { handle, match_bits: 0, accepted: 0 },
+            _ => Body::Reply { handle },
+        };
+        Header {
+            dest_nid: dest.parse().unwrap(),
+            src_nid: source.parse().unwrap(),
+            dest_pid: Pid(0),
+            src_pid: Pid(0),
+            payload_length: 0,
+            body,
+        }
+    }
+
+    #[test]
+    fn a_filter_means_messages_for_which_all_of_it_holds() {
+        use MessageType::{Ack, Get, Put, Reply};
+        let filter = |source: &str, dest: &str, local: &str, kinds, portals| Filter {
+            source: source.parse().unwrap(),
+            dest: dest.parse().unwrap(),
+            local: local.parse().unwrap(),
+            kinds: Kinds::from_bits(kinds).unwrap(),
+            portals,
+        };
+        let [a, b] = ["10.0.0.1@tcp", "10.0.0.2@tcp"];
+        let put = header(a, b, Put, 3);
+        let table = [
+            (filter("*", "*", "*", 0, 0), put, true),
+            (filter(a, b, "*", 0, 0), put, true),
+            (filter(b, a, "*", 0, 0), put, false),
+            (filter("*@tcp", "*@tcp", b, 0, 0), put, true),
+            (filter("*@tcp", "*@tcp1", "*", 0, 0), put, false),
+            (filter("*", "*", a, 0, 0), put, false),
+            (filter("*", "*", "*", 2, 0), put, true),
+            (filter("*", "*", "*", 1 | 4 | 8, 0), put, false),
+            (filter("*", "*", "*", 1, 0), header(a, b, Ack, 0), true),
+            (filter("*", "*", "*", 4, 0), header(a, b, Get, 0), true),
+            (filter("*", "*", "*", 8, 0), header(a, b, Reply, 0), true),
+            (filter("*", "*", "*", 0, 1 << 3), put, true),
+            (filter("*", "*", "*", 0, 1 << 4), put, false),
+            (filter("*", "*", "*", 0, u64::MAX), header(a, b, Get, 63), true),
+            (filter("*", "*", "*", 0, u64::MAX), header(a, b, Get, 64), false),
+            (filter("*", "*", "*", 0, u64::MAX), header(a, b, Ack, 0), false),
+            (filter("*", "*", "*", 0, u64::MAX), header(a, b, Reply, 0), false),
+        ];
+        for (filter, header, expected) in table {
+            assert_eq!(filter.matches(&header, b.parse().unwrap()), expected, "{filter:?} {header:?}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_known_by_their_bits() {
+        let of = |kind: MessageType| Kinds::from(kind).bits();
+        assert_eq!(
+            [MessageType::Ack, MessageType::Put, MessageType::Get, MessageType::Reply].map(of),
+            [1, 2, 4, 8]
+        );
+        assert_eq!(Kinds::from_bits(0), Some(Kinds::ALL));
+        assert_eq!(Kinds::from_bits(16), None);
+    }
+
+    #[test]
+    fn of_several_causes_the_nearest_to_the_random_number_is_taken() {
+        let causes = |bits| Causes::from_bits(bits).unwrap();
+        // (bits, random number, cause)
+        let table = [
+            (1 << 6, 0, Cause::LocalTimeout),
+            (1 << 6, 9, Cause::LocalTimeout),
+            (1 << 2 | 1 << 9, 0, Cause::LocalDropped),
+            (1 << 2 | 1 << 9, 4, Cause::LocalDropped),
+            (1 << 2 | 1 << 9, 5, Cause::RemoteTimeout),
+            (u32::MAX, 0, Cause::LocalInterrupt),
+            (u32::MAX, 9, Cause::NetworkTimeout),
+            (u32::MAX, 10, Cause::LocalInterrupt),
+        ];
+        for (bits, random, expected) in table {
+            assert_eq!(causes(bits).pick(random), expected, "{bits:#x} {random}");
+        }
+        assert_eq!(Causes::from_bits(1), None);
+        assert_eq!(Causes::from_bits(1 << 11), None);
+        assert_eq!(Causes::from(Cause::NetworkTimeout).bits(), 1 << 10);
+    }
+
+    #[test]
+    fn what_may_have_been_delivered_is_said_to_have_perhaps_arrived() {
+        let perhaps = Cause::ALL.into_iter().filter(|cause| failure(*cause).reached == Reached::Perhaps);
+        let expected = [Cause::RemoteError, Cause::RemoteTimeout, Cause::NetworkTimeout];
+        assert_eq!(perhaps.collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,216 @@
+//! The rules of a node in their order, with what they have done.
+
+use super::odds::{Dice, Random};
+use super::rule::{DelayRule, DropRule, Filter, Loss, failure};
+use crate::health::SendFailure;
+use crate::time::Time;
+use lnet_wire::{Header, MessageType, Nid, NidPattern};
+use std::time::Duration;
+
+/// What a rule has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultStats {
+    /// Messages that it was about.
+    pub matched: u64,
+    /// Messages that it hit: dropped, or delayed.
+    pub hit: u64,
+    /// PUTs among those hit.
+    pub put: u64,
+    /// ACKs among them.
+    pub ack: u64,
+    /// GETs among them.
+    pub get: u64,
+    /// REPLYs among them.
+    pub reply: u64,
+}
+
+/// A rule of either kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rule {
+    Drop(DropRule),
+    Delay(DelayRule),
+}
+
+/// All rules.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) drops: List<DropRule>,
+    pub(super) delays: List<DelayRule>,
+    random: Random,
+    next_id: u64,
+}
+
+/// Names a rule for as long as the node lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RuleId(u64);
+
+/// What becomes of a message that is to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaving {
+    /// It does.
+    Goes,
+    /// It is lost, and taken for sent.
+    Lost,
+    /// It is not sent.
+    Fails(SendFailure),
+    /// It leaves so much later.
+    Late(Duration, RuleId),
+}
+
+/// Rules of one kind, the newest first, as the kernel lists them.
+#[derive(Debug)]
+pub(super) struct List<T>(Vec<Entry<T>>);
+
+#[derive(Debug)]
+struct Entry<T> {
+    id: RuleId,
+    rule: T,
+    /// `None`: all are hit.
+    dice: Option<Dice>,
+    stats: FaultStats,
+}
+
+impl Rules {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { drops: List(Vec::new()), delays: List(Vec::new()), random: Random(seed), next_id: 0 }
+    }
+
+    pub(super) fn add(&mut self, rule: Rule, now: Time) {
+        let id = RuleId(self.next_id);
+        self.next_id += 1;
+        let random = self.random.next();
+        let dice = |odds| Dice::new(odds, now, random);
+        match rule {
+            Rule::Drop(rule) => self.drops.add(id, rule, rule.loss.odds().map(dice)),
+            Rule::Delay(rule) => self.delays.add(id, rule, Some(dice(rule.odds))),
+        }
+    }
+
+    pub(super) fn any_on_arrival(&self) -> bool {
+        !self.delays.0.is_empty() || self.drops.0.iter().any(|entry| entry.rule.loss.acts_on_arrival())
+    }
+
+    pub(super) fn any_on_leaving(&self) -> bool {
+        !self.delays.0.is_empty() || self.drops.0.iter().any(|entry| entry.rule.loss.acts_on_leaving())
+    }
+
+    /// Whether a message that arrives on `local` is lost.
+    pub(super) fn loses(&mut self, header: &Header, local: Nid, now: Time) -> bool {
+        let acts = |rule: &DropRule| rule.loss.acts_on_arrival() && rule.filter.matches(header, local);
+        self.drops.first_to_hit(acts, header.body.kind(), now, &mut self.random).is_some()
+    }
+
+    /// How late a message that arrives on `local` is to be, and by which rule.
+    pub(super) fn delays(&mut self, header: &Header, local: Nid, now: Time) -> Option<(Duration, RuleId)> {
+        let acts = |rule: &DelayRule| rule.filter.matches(header, local);
+        let (rule, id) = self.delays.first_to_hit(acts, header.body.kind(), now, &mut self.random)?;
+        Some((rule.latency, id))
+    }
+
+    /// What becomes of a message that is to leave by `local`.
+    pub(super) fn leaving(&mut self, header: &Header, local: Nid, now: Time) -> Leaving {
+        let acts = |rule: &DropRule| rule.loss.acts_on_leaving() && rule.filter.matches(header, local);
+        match self.drops.first_to_hit(acts, header.body.kind(), now, &mut self.random) {
+            Some((DropRule { loss: Loss::Failing(_, causes) | Loss::Everything(Some(causes)), .. }, _)) => {
+                Leaving::Fails(failure(causes.pick(self.random.next())))
+            }
+            Some(_) => Leaving::Lost,
+            None => match self.delays(header, local, now) {
+                Some((latency, id)) => Leaving::Late(latency, id),
+                None => Leaving::Goes,
+            },
+        }
+    }
+
+    pub(super) fn reset_drops(&mut self, now: Time) {
+        self.drops.reset(now, &mut self.random);
+    }
+
+    pub(super) fn reset_delays(&mut self, now: Time) {
+        self.delays.reset(now, &mut self.random);
+    }
+}
+
+/// What every rule has.
+pub(super) trait Filtered: Copy {
+    fn filter(&self) -> &Filter;
+}
+
+impl Filtered for DropRule {
+    fn filter(&self) -> &Filter {
+        &self.filter
+    }
+}
+
+impl Filtered for DelayRule {
+    fn filter(&self) -> &Filter {
+        &self.filter
+    }
+}
+
+impl<T: Filtered> List<T> {
+    fn add(&mut self, id: RuleId, rule: T, dice: Option<Dice>) {
+        self.0.insert(0, Entry { id, rule, dice, stats: FaultStats::default() });
+    }
+
+    /// Takes out the rules with these patterns; `None` is any pattern (ST-25).
+    pub(super) fn delete(&mut self, source: Option<NidPattern>, dest: Option<NidPattern>) -> Vec<RuleId> {
+        let mut deleted = Vec::new();
+        self.0.retain(|entry| {
+            let filter = entry.rule.filter();
+            let meant = source.is_none_or(|source| source == filter.source)
+                && dest.is_none_or(|dest| dest == filter.dest);
+            if meant {
+                deleted.push(entry.id);
+            }
+            !meant
+        });
+        deleted
+    }
+
+    pub(super) fn list(&self) -> Vec<(T, FaultStats)> {
+        self.0.iter().map(|entry| (entry.rule, entry.stats)).collect()
+    }
+
+    /// The first rule that acts and hits. Those before it have seen the message go by.
+    fn first_to_hit(
+        &mut self,
+        acts: impl Fn(&T) -> bool,
+        kind: MessageType,
+        now: Time,
+        random: &mut Random,
+    ) -> Option<(T, RuleId)> {
+        for entry in self.0.iter_mut().filter(|entry| acts(&entry.rule)) {
+            let hits = entry.dice.as_mut().is_none_or(|dice| dice.hits(now, random.next()));
+            entry.stats.count(kind, hits);
+            if hits {
+                return Some((entry.rule, entry.id));
+            }
+        }
+        None
+    }
+
+    fn reset(&mut self, now: Time, random: &mut Random) {
+        for entry in &mut self.0 {
+            entry.stats = FaultStats::default();
+            entry.dice = entry.dice.map(|dice| Dice::new(dice.odds(), now, random.next()));
+        }
+    }
+}
+
+impl FaultStats {
+    fn count(&mut self, kind: MessageType, hit: bool) {
+        self.matched += 1;
+        if !hit {
+            return;
+        }
+        self.hit += 1;
+        match kind {
+            MessageType::Put => self.put += 1,
+            MessageType::Ack => self.ack += 1,
+            MessageType::Get => self.get += 1,
+            MessageType::Reply => self.reply += 1,
+            MessageType::Hello => {}
+        }
+    }
+}
