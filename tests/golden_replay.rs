@@ -39,7 +39,7 @@ const fn discovering(
     nids: &'static [&'static str],
     finds: &'static [&'static str],
 ) -> Replay {
-    Replay { file, nids, set_up: |config| config.discovery = DiscoveryMode::On, finds }
+    Replay { file, nids, set_up: |config| config.settings.discovery = DiscoveryMode::On, finds }
 }
 
 const GUEST1: &[&str] = &["10.99.0.11@tcp"];
@@ -148,7 +148,8 @@ fn play(replay: &Replay) {
     let script = script(replay.file, &addresses);
     // The captured nodes asked for receipts from 16 KiB on, and most did not discover.
     let socklnd = SocklndConfig { zc_min_payload: Some(16 << 10), ..SocklndConfig::default() };
-    let mut config = StartConfig { socklnd, discovery: DiscoveryMode::Off, ..StartConfig::default() };
+    let mut config = StartConfig { socklnd, ..StartConfig::default() };
+    config.settings.discovery = DiscoveryMode::Off;
     (replay.set_up)(&mut config);
     let player = Player::new(&script);
     let mut node = LiveNode::start(&nids, config);

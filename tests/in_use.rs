@@ -208,10 +208,9 @@ fn taken_away(rails: &Rails, nid: Nid) -> Arc<Ni> {
 /// Changes the configuration under traffic. `go` takes something away and says which of the near node's
 /// interfaces went with it; `come` brings it back.
 ///
-/// Whatever does not go by an interface that went must be answered; what does ends once, well or ill.
-fn under_traffic(rails: Rails, stays: Nid, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: impl Fn(&Rails)) {
+/// What goes by an interface that went goes on by another or ends once, well or ill; all else is answered.
+fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: impl Fn(&Rails)) {
     let traffic = Traffic::over(&rails);
-    let stays = ni(&rails, stays);
     let mut gone = Vec::new();
     thread::scope(|threads| {
         let over = Over(&traffic);
@@ -235,9 +234,8 @@ fn under_traffic(rails: Rails, stays: Nid, go: impl Fn(&Rails) -> Option<Arc<Ni>
         assert!(*answers <= u32::from(failed.is_none()), "{operation:?}");
         assert!(matches!(failed, None | Some(Errno::Shutdown)), "{operation:?}");
     }
-    let of_stays = tally(&stays);
-    assert_eq!(of_stays, [of_stays[0], of_stays[0], 0], "all that went by what stayed is answered");
-    // An answer may come late, by an interface that came back; so what has none is counted over all of them.
+    // An answer may come late, by an interface that came back, and what could not go by one that went may have gone by
+    // another; so what has none is counted over all of them.
     gone.extend(rails.near.core().nets().nis().filter(|ni| !ni.nid().is_loopback()).cloned());
     let sum = gone.iter().map(|ni| tally(ni)).fold([0; 3], |[a, b, c], [x, y, z]| [a + x, b + y, c + z]);
     let count = |which: fn(&Operation) -> bool| operations.iter().filter(|op| which(op)).count() as u64;
@@ -256,10 +254,9 @@ fn under_traffic(rails: Rails, stays: Nid, go: impl Fn(&Rails) -> Option<Arc<Ni>
 #[test]
 fn an_interface_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
     let rails = Rails::on_loopback("tcp(127.0.41.1,127.0.41.2)", "tcp(127.0.42.1,127.0.42.2)");
-    let [stays, goes] = nids(&rails.near)[..] else { panic!() };
+    let goes = nids(&rails.near)[1];
     under_traffic(
         rails,
-        stays,
         |rails| Some(taken_away(rails, goes)),
         |rails| {
             rails.near.add_nid(goes).unwrap();
@@ -271,11 +268,10 @@ fn an_interface_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
 #[test]
 fn a_net_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
     let rails = Rails::on_loopback("tcp(127.0.43.1),tcp1(127.0.44.1)", "tcp(127.0.43.2),tcp1(127.0.44.2)");
-    let [stays, goes] = nids(&rails.near)[..] else { panic!() };
+    let goes = nids(&rails.near)[1];
     let [far, far_too] = nids(&rails.far)[..] else { panic!() };
     under_traffic(
         rails,
-        stays,
         |rails| Some(taken_away(rails, goes)),
         |rails| {
             // The peer's NID on it went with the net, and is first known again on a net that is not there.
@@ -289,11 +285,9 @@ fn a_net_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
 #[test]
 fn a_peers_nid_that_is_deleted_while_in_use_costs_nothing() {
     let rails = Rails::on_loopback("tcp(127.0.45.1)", "tcp(127.0.46.1,127.0.46.2)");
-    let stays = nids(&rails.near)[0];
     let [far, goes] = nids(&rails.far)[..] else { panic!() };
     under_traffic(
         rails,
-        stays,
         |rails| {
             // What arrives from it makes it known again, as a peer of its own (OM-21).
             match rails.near.core().delete_peer(far, Some(goes), false) {

@@ -5,8 +5,8 @@
 use lnet_dlc::CptList;
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{
-    CommCount, ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus,
-    NiTunables, NodeInfo, Peer, PeerHealth, PeerNi,
+    CommCount, ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiState,
+    NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState,
 };
 use lnetctl::cli::Sort;
 use lnetctl::output::prometheus;
@@ -37,7 +37,18 @@ fn nis(second: u64) -> Vec<LocalNi> {
         },
         bytes: ElementStats { sent: second * rate * MIB, received: second * rate * MIB / 8, dropped: 64 },
         heat: Heat { messages: rate * 1250, bytes: rate * 1_048_576_000 },
-        health: LocalHealth { value: health, timeouts: 2, ping_count: 3, ..LocalHealth::default() },
+        health: LocalHealth {
+            value: health,
+            timeouts: 2,
+            ping_count: 3,
+            state: match health {
+                1000 => Some(NiState::Active),
+                900 => Some(NiState::Degraded),
+                // A node that does not tell.
+                _ => None,
+            },
+            ..LocalHealth::default()
+        },
         tx_credits: 250,
         min_tx_credits: -7,
     };
@@ -65,7 +76,12 @@ fn peer(second: u64, number: u64) -> Peer {
         messages: MessageStats::default(),
         bytes: ElementStats { sent: second * number * 1024, received: 0, dropped: 0 },
         heat: Heat::default(),
-        health: PeerHealth { value: if number == 4 { 700 } else { 1000 }, ..PeerHealth::default() },
+        health: PeerHealth {
+            value: if number == 4 { 700 } else { 1000 },
+            state: Some(if number == 4 { PeerNiState::Failed } else { PeerNiState::Connected }),
+            silent_towards: if number == 2 { vec!["10.0.1.1@tcp".parse().unwrap()] } else { Vec::new() },
+            ..PeerHealth::default()
+        },
     };
     let nis = vec![ni(0), ni(1)];
     Peer { primary: nis[0].nid, multi_rail: true, state: 0, nis, discovery: None }
@@ -81,6 +97,9 @@ fn sample(second: u64, peers: u64) -> Sample {
             drop_count: 4,
             send_length: second * 150 * MIB,
             recv_length: second * 150 * MIB / 8,
+            resend_count: 12,
+            response_timeout_count: 1,
+            rst_alloc: 3,
             local_timeout_count: 6,
             ..LnetStats::default()
         },

@@ -93,9 +93,13 @@ impl Core {
 
 /// Peers (cfg-070 to cfg-080).
 impl Core {
-    /// All peers, in the order in which they came.
+    /// All peers, in the order in which they came; this node itself if anybody has sent to it by one of its NIDs, but not
+    /// for having tried an interface (HE-53).
     pub fn peers(&self) -> Vec<Arc<Peer>> {
-        self.peers.peers()
+        let mut peers = self.peers.peers();
+        let only_tried = |nid| self.peers.get(nid).is_some_and(|peer_ni| peer_ni.is_only_tried());
+        peers.retain(|peer| !(self.is_own(peer.primary) && only_tried(peer.primary)));
+        peers
     }
 
     /// The peer with this NID, and its peer NIs in their order.

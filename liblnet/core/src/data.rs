@@ -141,7 +141,12 @@ impl Core {
             Some(_) if self.is_ending() => Err(Errno::Shutdown),
             Some(_) if request.outgoing.length > MAX_PAYLOAD => Err(Errno::MessageSize),
             Some(nid) if nid.is_loopback() => Ok(None),
-            Some(nid) => Ok(Some(self.peer_ni(nid))),
+            Some(nid) => {
+                let is_new = request.recovery && self.peers.get(nid).is_none();
+                let peer_ni = self.peer_ni(nid);
+                peer_ni.note_tried(is_new, request.recovery);
+                Ok(Some(peer_ni))
+            }
         }
     }
 

@@ -80,6 +80,11 @@ impl Message {
         self.sent_as.get_or_insert(name);
     }
 
+    /// Whether the owner of its memory does not want it any more: a driver need not go out of its way for it.
+    pub fn is_given_up(&self) -> bool {
+        self.md.as_ref().is_some_and(|md| md.is_aborted())
+    }
+
     /// Bytes that it is on the wire, header included.
     pub(crate) const fn wire_len(&self) -> u64 {
         HEADER_LEN + self.length as u64

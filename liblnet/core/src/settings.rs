@@ -38,7 +38,7 @@ pub struct Settings {
     pub response_tracking: u32,
     /// Seconds for which a sick interface is tried; 0: for ever.
     pub recovery_limit: u32,
-    /// The most seconds between two tries of a sick interface.
+    /// The most seconds from one try of a sick interface to the next (HE-51); never 0.
     pub max_recovery_ping_interval: u32,
     /// Whether what may have arrived at a peer that would not know it again is sent again all the same: at least once
     /// instead of at most once. Towards nodes of this library it is exactly once either way.
@@ -131,6 +131,21 @@ impl Settings {
         Ok(())
     }
 
+    /// Any number of seconds but 0.
+    pub fn set_max_recovery_ping_interval(&mut self, value: i64) -> Result<(), Errno> {
+        self.max_recovery_ping_interval = within(value, 1, i32::MAX as u32)?;
+        Ok(())
+    }
+
+    /// Makes settings that were given together agree: without sensitivity to failures there are no retries
+    /// (HE-2). [`Errno::Invalid`] if the retries do not fit into the transaction time-out (HE-30).
+    pub fn agree(&mut self) -> Result<(), Errno> {
+        if self.health_sensitivity == 0 {
+            self.retry_count = 0;
+        }
+        if self.retry_count < self.transaction_timeout { Ok(()) } else { Err(Errno::Invalid) }
+    }
+
     /// Seconds that a driver has for one message, so that all attempts fit into the transaction time-out
     /// (HE-30).
     pub const fn lnd_timeout(&self) -> u32 {
@@ -150,7 +165,7 @@ mod tests {
 
     #[test]
     fn settings_accept_what_the_kernel_accepts() {
-        let table: [(&str, Set, &[i64], &[i64]); 6] = [
+        let table: [(&str, Set, &[i64], &[i64]); 7] = [
             ("retry_count", Settings::set_retry_count, &[0, 5, 50], &[-1, 51, 1000]),
             (
                 "transaction_timeout",
@@ -162,6 +177,12 @@ mod tests {
             ("router_sensitivity", Settings::set_router_sensitivity, &[0, 100], &[-1, 101]),
             ("response_tracking", Settings::set_response_tracking, &[0, 3], &[-1, 4]),
             ("recovery_limit", Settings::set_recovery_limit, &[0, 10], &[-1]),
+            (
+                "max_recovery_ping_interval",
+                Settings::set_max_recovery_ping_interval,
+                &[1, 900, 100_000],
+                &[0, -1, 1 << 31],
+            ),
         ];
         for (name, set, good, bad) in table {
             for value in good {
@@ -192,6 +213,25 @@ mod tests {
         assert_eq!(settings.lnd_timeout(), 49);
         settings.set_retry_count(3).unwrap();
         assert_eq!(settings.lnd_timeout(), 12);
+    }
+
+    #[test]
+    fn settings_given_together_agree_or_are_refused() {
+        // (transaction time-out, retries, sensitivity), and the retries that there are then.
+        let table = [
+            ((1, 0, 100), Ok(0)),
+            ((3, 2, 100), Ok(2)),
+            ((2, 2, 100), Err(Errno::Invalid)),
+            ((50, 2, 0), Ok(0)),
+            ((2, 2, 0), Ok(0)),
+            ((0, 0, 0), Err(Errno::Invalid)),
+        ];
+        for ((transaction_timeout, retry_count, health_sensitivity), expected) in table {
+            let given = Settings::default();
+            let mut settings = Settings { transaction_timeout, retry_count, health_sensitivity, ..given };
+            let retries = settings.agree().map(|()| settings.retry_count);
+            assert_eq!(retries, expected, "{transaction_timeout} {retry_count} {health_sensitivity}");
+        }
     }
 
     #[test]

@@ -12,11 +12,14 @@ use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
 use lnet_core::lnd::Driver;
-use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables, Settings};
+use lnet_core::time::{Clock, Time};
+use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
-use socklnd::Socklnd;
+use socklnd::{Socklnd, SocklndConfig};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +29,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub struct Node {
     core: Arc<Core>,
+    clock: MonotonicClock,
     pub(crate) tcp: Arc<Socklnd>,
     pub(crate) spin: Spin,
     ni: NiTunables,
@@ -45,21 +49,17 @@ impl Node {
             cpts: cpt::table(&config)?,
             placement: Some(Arc::new(SystemPlacement::default())),
             clock: Arc::new(clock),
-            settings: Settings {
-                discovery: config.discovery,
-                first_ping: config.first_ping,
-                lock_primary: config.lock_primary,
-                ..Settings::default()
-            },
+            settings: config.settings,
             compare_queued_bytes: config.compare_queued_bytes,
             ..CoreConfig::new(pid, wall_clock_ns())
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
-        let tcp = Socklnd::new(config.socklnd.clone());
+        let tcp = Socklnd::new(SocklndConfig { identity: new_identity(), ..config.socklnd.clone() });
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,
+            clock,
             tcp,
             spin,
             ni: config.ni,
@@ -82,6 +82,11 @@ impl Node {
     /// What the node is called where several run on one machine (`LNET_NODE`).
     pub const fn name(&self) -> &NodeName {
         &self.name
+    }
+
+    /// The time on the clock that the node goes by.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
     }
 
     /// What interfaces get for which nothing else is said.
@@ -146,6 +151,12 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.shutdown();
     }
+}
+
+/// Tells this life of the node from all others, to nodes of this implementation.
+fn new_identity() -> u64 {
+    // The system's randomness, as the standard library draws it for its tables.
+    socklnd::identity(RandomState::new().hash_one(wall_clock_ns()))
 }
 
 /// Tells this life of the node from earlier ones.

@@ -2,13 +2,13 @@
 
 use crate::tunables::TUNABLES;
 use lnet_core::cpt::Layout;
-use lnet_core::{DiscoveryMode, Errno, NiTunables, Settings};
+use lnet_core::{Errno, NiTunables, Settings};
 use lnet_dlc::ip2nets::{self, Rule};
 use lnet_dlc::networks::{self, Network};
 use lnet_dlc::request::AddRoute;
 use lnet_dlc::routes;
 use lnet_dlc::runtime_dir::NodeName;
-use socklnd::SocklndConfig;
+use socklnd::{Receipts, SocklndConfig};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,12 +30,8 @@ pub struct StartConfig {
     pub routes: Vec<AddRoute>,
     /// A YAML file to import.
     pub config_file: Option<PathBuf>,
-    /// Whether and how peers are discovered.
-    pub discovery: DiscoveryMode,
-    /// Whether a peer is pinged before it is used for the first time even if nothing is discovered.
-    pub first_ping: bool,
-    /// Whether `LNetPrimaryNID` answers at once with what is known, or waits for the peer's discovery.
-    pub lock_primary: bool,
+    /// Settings of the whole node, which can be changed while it runs.
+    pub settings: Settings,
     /// For every interface.
     pub ni: NiTunables,
     /// For the TCP driver.
@@ -52,7 +48,6 @@ pub struct StartConfig {
 
 impl Default for StartConfig {
     fn default() -> Self {
-        let settings = Settings::default();
         Self {
             name: NodeName::of_this_process(),
             networks: Vec::new(),
@@ -60,11 +55,9 @@ impl Default for StartConfig {
             ip2nets_strict: true,
             routes: Vec::new(),
             config_file: None,
-            discovery: settings.discovery,
-            first_ping: settings.first_ping,
-            lock_primary: settings.lock_primary,
+            settings: Settings::default(),
             ni: NiTunables::default(),
-            socklnd: SocklndConfig::default(),
+            socklnd: SocklndConfig { receipts: Receipts::All, ..SocklndConfig::default() },
             wait_spin: default_spin(),
             compare_queued_bytes: false,
             cpts: Layout::Default,
@@ -143,6 +136,13 @@ impl StartConfig {
                 })?;
             }
         }
+        config.settings.agree().inspect_err(|_| {
+            let Settings { retry_count, transaction_timeout, .. } = config.settings;
+            log::error!(
+                "{retry_count} retries do not fit into a transaction time-out of {transaction_timeout} s: \
+                 LNET_TRANSACTION_TIMEOUT has to be more than LNET_RETRY_COUNT"
+            );
+        })?;
         Ok(config)
     }
 

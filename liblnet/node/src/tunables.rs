@@ -4,10 +4,10 @@
 //! module's: `LNET_` or `SOCKLND_`.
 
 use crate::start_config::StartConfig;
-use lnet_core::DiscoveryMode;
 use lnet_core::cpt::{Layout, Pattern};
-use socklnd::AcceptFrom;
+use lnet_core::{DiscoveryMode, Errno, Settings};
 use socklnd::proto::Version;
+use socklnd::{AcceptFrom, Receipts};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ pub const TUNABLES: &[Tunable] = &[
         help: "1 or on: peers are asked for their NIDs before they are used, and told this node's (default); 0 or off: \
                they are not; 2 or verify: what they say is only compared with what is known of them",
         set: |config, text| {
-            config.discovery = match text {
+            config.settings.discovery = match text {
                 "0" | "off" => DiscoveryMode::Off,
                 "1" | "on" => DiscoveryMode::On,
                 "2" | "verify" => DiscoveryMode::Verify,
@@ -101,7 +101,7 @@ pub const TUNABLES: &[Tunable] = &[
         variable: "LNET_PEER_DISCOVERY_DISABLED",
         help: "the same as the kernel has it: 1: off; 0: on; 2: verify; goes before LNET_DISCOVERY",
         set: |config, text| {
-            put(&mut config.discovery, text, |n: u8| match n {
+            put(&mut config.settings.discovery, text, |n: u8| match n {
                 0 => Some(DiscoveryMode::On),
                 1 => Some(DiscoveryMode::Off),
                 2 => Some(DiscoveryMode::Verify),
@@ -113,13 +113,50 @@ pub const TUNABLES: &[Tunable] = &[
         variable: "LNET_FIRST_PING",
         help: "1: without discovery, too, a peer is pinged once before it is used, as in the kernel (default); 0: it \
                is not",
-        set: |config, text| put(&mut config.first_ping, text, switch),
+        set: |config, text| put(&mut config.settings.first_ping, text, switch),
     },
     Tunable {
         variable: "LNET_LOCK_PRIM_NID",
         help: "1: the primary NID by which a program first asks for a peer stays, and LNetPrimaryNID answers at once \
                (default); 0: it waits until the peer is discovered",
-        set: |config, text| put(&mut config.lock_primary, text, switch),
+        set: |config, text| put(&mut config.settings.lock_primary, text, switch),
+    },
+    Tunable {
+        variable: "LNET_TRANSACTION_TIMEOUT",
+        help: "seconds that a message and its answer may take, with all attempts; more than LNET_RETRY_COUNT (50)",
+        set: |config, text| put(&mut config.settings.transaction_timeout, text, positive),
+    },
+    Tunable {
+        variable: "LNET_RETRY_COUNT",
+        help: "how often a message that failed is sent again; 0 while LNET_HEALTH_SENSITIVITY is 0 (2)",
+        set: |config, text| put(&mut config.settings.retry_count, text, Some),
+    },
+    Tunable {
+        variable: "LNET_HEALTH_SENSITIVITY",
+        help: "by how much a failure lowers the health of an interface, 0 to 1000; 0: health is not heeded, and nothing \
+               is sent again (100)",
+        set: |config, text| settings(config, text, Settings::set_health_sensitivity),
+    },
+    Tunable {
+        variable: "LNET_RESPONSE_TRACKING",
+        help: "for which messages answers are awaited: 0: LNet's own, 1: GETs, 2: PUTs, 3: both (3)",
+        set: |config, text| settings(config, text, Settings::set_response_tracking),
+    },
+    Tunable {
+        variable: "LNET_RECOVERY_LIMIT",
+        help: "seconds for which a peer's sick interface is tried again after it was last heard; 0: for ever (0)",
+        set: |config, text| settings(config, text, Settings::set_recovery_limit),
+    },
+    Tunable {
+        variable: "LNET_MAX_RECOVERY_PING_INTERVAL",
+        help: "the most seconds from one try of a sick interface to the next (900)",
+        set: |config, text| settings(config, text, Settings::set_max_recovery_ping_interval),
+    },
+    Tunable {
+        variable: "LNET_RESEND_UNCONFIRMED",
+        help: "1: what may have arrived at a peer that would not know it again, such as a kernel's, is sent again all \
+               the same; 0: it is not (0)",
+        set: |config, text| put(&mut config.settings.resend_unconfirmed, text, switch),
     },
     Tunable {
         variable: "LNET_IP2NETS_STRICT",
@@ -151,6 +188,31 @@ pub const TUNABLES: &[Tunable] = &[
         variable: "SOCKLND_SOCK_TIMEOUT",
         help: "seconds that anything on the network may take (16)",
         set: |config, text| put(&mut config.socklnd.sock_timeout, text, seconds),
+    },
+    Tunable {
+        variable: "SOCKLND_SILENCE",
+        help: "milliseconds that a peer may leave unanswered what is under way to it before that goes by another pair of \
+               interfaces, if there is one; 0: only SOCKLND_SOCK_TIMEOUT counts (600)",
+        set: |config, text| put(&mut config.socklnd.silence, text, milliseconds),
+    },
+    Tunable {
+        variable: "SOCKLND_MIN_RECONNECTMS",
+        help: "milliseconds from a failed call to a peer to the next, at most, as long as something is to be sent to it and \
+               it has no connection; for further connections they double each time (500; in the kernel 1000)",
+        set: |config, text| {
+            put(&mut config.socklnd.min_reconnect, text, |n: u32| {
+                milliseconds(n).filter(|wait| !wait.is_zero())
+            })
+        },
+    },
+    Tunable {
+        variable: "SOCKLND_MAX_RECONNECTMS",
+        help: "milliseconds from a failed call for a further connection to the next, at most (60000)",
+        set: |config, text| {
+            put(&mut config.socklnd.max_reconnect, text, |n: u32| {
+                milliseconds(n).filter(|wait| !wait.is_zero())
+            })
+        },
     },
     Tunable {
         variable: "SOCKLND_CONNS_PER_PEER",
@@ -190,6 +252,20 @@ pub const TUNABLES: &[Tunable] = &[
         },
     },
     Tunable {
+        variable: "LNET_RECEIPTS",
+        help: "which messages are over only when the peer has said that it has them: all, where the peer can (default); \
+               ours: those to nodes of this implementation; large: those of SOCKLND_ZC_MIN_PAYLOAD, as in the kernel",
+        set: |config, text| {
+            config.socklnd.receipts = match text {
+                "all" => Receipts::All,
+                "ours" => Receipts::OurNodes,
+                "large" => Receipts::Large,
+                _ => return Err("all, ours or large"),
+            };
+            Ok(())
+        },
+    },
+    Tunable {
         variable: "SOCKLND_NAGLE",
         help: "1: TCP may hold small segments back (0)",
         set: |config, text| put(&mut config.socklnd.nagle, text, switch),
@@ -220,9 +296,22 @@ fn put<N: std::str::FromStr, V>(
     text: &str,
     accept: impl FnOnce(N) -> Option<V>,
 ) -> Result<(), &'static str> {
-    *place = text.parse().ok().and_then(accept).ok_or("a number in the range that the variable has")?;
+    *place = text.parse().ok().and_then(accept).ok_or(WANTED)?;
     Ok(())
 }
+
+/// Reads a number and sets a setting of the whole node to it.
+fn settings(
+    config: &mut StartConfig,
+    text: &str,
+    set: impl FnOnce(&mut Settings, i64) -> Result<(), Errno>,
+) -> Result<(), &'static str> {
+    let number = text.parse().map_err(|_| WANTED)?;
+    set(&mut config.settings, number).map_err(|_| WANTED)
+}
+
+/// Of a number that is none, or out of range.
+const WANTED: &str = "a number in the range that the variable has";
 
 fn positive(number: u32) -> Option<u32> {
     (number > 0).then_some(number)
@@ -232,6 +321,10 @@ fn seconds(number: u32) -> Option<Duration> {
     (number > 0).then(|| Duration::from_secs(number.into()))
 }
 
+fn milliseconds(number: u32) -> Option<Duration> {
+    Some(Duration::from_millis(number.into()))
+}
+
 fn switch(number: u8) -> Option<bool> {
     (number <= 1).then_some(number == 1)
 }
@@ -239,7 +332,6 @@ fn switch(number: u8) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lnet_core::Errno;
 
     fn start(variables: &[(&str, &str)]) -> Result<StartConfig, Errno> {
         StartConfig::from_lookup(|name| {
@@ -256,6 +348,7 @@ mod tests {
             ("SOCKLND_PEER_CREDITS", "16"),
             ("SOCKLND_CONNS_PER_PEER", ""),
             ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
+            ("LNET_RECEIPTS", "ours"),
             ("LNET_CPU_NPARTITIONS", "4"),
             ("LNET_COMPARE_QUEUED_BYTES", "1"),
         ])
@@ -267,6 +360,9 @@ mod tests {
         assert_eq!(config.ni.peer_credits, 16);
         assert_eq!(config.socklnd.conns_per_peer, 1);
         assert_eq!(config.socklnd.zc_min_payload, Some(2048));
+        let receipts = config.socklnd.receipts;
+        assert_eq!((receipts, start(&[]).unwrap().socklnd.receipts), (Receipts::OurNodes, Receipts::All));
+        assert_eq!(start(&[("LNET_RECEIPTS", "large")]).unwrap().socklnd.receipts, Receipts::Large);
         assert_eq!(config.cpts, Layout::Count(NonZeroUsize::new(4).unwrap()));
         let config = start(&[("LNET_CPU_NPARTITIONS", "4"), ("LNET_CPU_PATTERN", " N 0[1] 1[0] ")]).unwrap();
         assert_eq!(config.cpts, Layout::Pattern(Pattern::Nodes(vec![vec![1], vec![0]])));
@@ -290,10 +386,45 @@ mod tests {
             (&[(DISABLED, "1"), ("LNET_DISCOVERY", "2")], Off),
         ];
         for (variables, mode) in table {
-            assert_eq!(start(variables).unwrap().discovery, mode, "{variables:?}");
+            assert_eq!(start(variables).unwrap().settings.discovery, mode, "{variables:?}");
         }
         let config = start(&[("LNET_FIRST_PING", "0"), ("LNET_LOCK_PRIM_NID", "0")]).unwrap();
-        assert!(!config.first_ping && !config.lock_primary);
+        assert!(!config.settings.first_ping && !config.settings.lock_primary);
+    }
+
+    #[test]
+    fn settings_of_health_are_taken_together() {
+        let read = |variables: &[(&str, &str)]| {
+            start(variables).map(|config| {
+                let Settings { transaction_timeout, retry_count, health_sensitivity, .. } = config.settings;
+                (transaction_timeout, retry_count, health_sensitivity)
+            })
+        };
+        let (timeout, retries, sensitivity) =
+            ("LNET_TRANSACTION_TIMEOUT", "LNET_RETRY_COUNT", "LNET_HEALTH_SENSITIVITY");
+        type Case<'a> = (&'a [(&'a str, &'a str)], Result<(u32, u32, u32), Errno>);
+        let table: [Case<'_>; 7] = [
+            (&[], Ok((50, 2, 100))),
+            (&[(timeout, "2"), (retries, "1")], Ok((2, 1, 100))),
+            (&[(timeout, "2")], Err(Errno::Invalid)),
+            (&[(timeout, "100"), (retries, "99")], Ok((100, 99, 100))),
+            (&[(retries, "50")], Err(Errno::Invalid)),
+            (&[(sensitivity, "0")], Ok((50, 0, 0))),
+            (&[(sensitivity, "1000"), (retries, "0")], Ok((50, 0, 1000))),
+        ];
+        for (variables, expected) in table {
+            assert_eq!(read(variables), expected, "{variables:?}");
+        }
+        let config = start(&[
+            ("LNET_RESPONSE_TRACKING", "1"),
+            ("LNET_RECOVERY_LIMIT", "60"),
+            ("LNET_MAX_RECOVERY_PING_INTERVAL", "30"),
+            ("LNET_RESEND_UNCONFIRMED", "1"),
+        ]);
+        let settings = config.unwrap().settings;
+        let Settings { response_tracking, recovery_limit, max_recovery_ping_interval, .. } = settings;
+        assert_eq!((response_tracking, recovery_limit, max_recovery_ping_interval), (1, 60, 30));
+        assert!(settings.resend_unconfirmed);
     }
 
     #[test]
@@ -306,6 +437,8 @@ mod tests {
             ("LNET_ACCEPT_PORT", "65536", Errno::Invalid),
             ("SOCKLND_CREDITS", "-1", Errno::Invalid),
             ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
+            ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
+            ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
             ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
@@ -315,6 +448,12 @@ mod tests {
             ("LNET_PEER_DISCOVERY_DISABLED", "off", Errno::Invalid),
             ("LNET_FIRST_PING", "2", Errno::Invalid),
             ("LNET_LOCK_PRIM_NID", "-1", Errno::Invalid),
+            ("LNET_TRANSACTION_TIMEOUT", "0", Errno::Invalid),
+            ("LNET_HEALTH_SENSITIVITY", "1001", Errno::Invalid),
+            ("LNET_RESPONSE_TRACKING", "4", Errno::Invalid),
+            ("LNET_RECOVERY_LIMIT", "-1", Errno::Invalid),
+            ("LNET_MAX_RECOVERY_PING_INTERVAL", "0", Errno::Invalid),
+            ("LNET_RESEND_UNCONFIRMED", "2", Errno::Invalid),
         ];
         for (name, value, errno) in table {
             assert_eq!(start(&[(name, value)]).err(), Some(errno), "{name}={value}");

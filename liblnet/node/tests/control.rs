@@ -6,8 +6,8 @@ use lnet_core::cpt::Layout;
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
     ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule,
-    LndTunables, LnetStats, LocalNi, NiTunables, Passed, PassedOver, Peer, Ping, PingAnswer, Route,
-    SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
+    LndTunables, LnetStats, LocalNi, NiState, NiStatus, NiTunables, Passed, PassedOver, Peer, PeerNiState,
+    Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_node::{Node, StartConfig};
@@ -115,6 +115,68 @@ fn health_and_connections_are_set_for_one_or_for_all() {
     backend.tell(Request::SetConnsPerPeer(set)).unwrap();
     let conns: Vec<_> = nis(backend).iter().map(|ni| ni.lnd.conns_per_peer).collect();
     assert_eq!(conns, [None, Some(1), Some(4)]);
+}
+
+/// dbg-030.
+#[test]
+fn who_is_sick_is_told_with_its_state_and_when_it_is_tried_again() {
+    // Nobody listens: a ping to itself does not make an interface well.
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    for interface in ["127.0.1.1", "127.0.1.2"] {
+        backend.tell(Request::AddLocalNi(add("tcp", interface))).unwrap();
+    }
+    let states_with = |health: [i32; 2]| {
+        for (own, value) in ["127.0.1.1@tcp", "127.0.1.2@tcp"].into_iter().zip(health) {
+            let set = SetHealth { kind: SetHealthKind::LocalNi, nid: Some(nid(own)), value };
+            backend.tell(Request::SetHealth(set)).unwrap();
+        }
+        let all = nis(backend);
+        ([1, 2].map(|at: usize| all[at].health.state.unwrap()), all[1].health.net_state.unwrap())
+    };
+    use NiState::{Active, Degraded, Failed};
+    assert_eq!(states_with([1000, 1000]), ([Active, Active], Active));
+    assert!(nis(backend).iter().all(|ni| ni.health.next_ping_in.is_none() && ni.health.next_ping == 0));
+    let queue = |own| backend.ask::<Vec<Nid>>(Request::GetRecoveryQueue(own)).unwrap();
+    assert_eq!(queue(true), []);
+    assert_eq!(states_with([1000, 500]), ([Active, Degraded], Active));
+    assert_eq!((queue(true), queue(false)), (vec![nid("127.0.1.2@tcp")], vec![]));
+    assert!(nis(backend)[2].health.next_ping_in.is_some());
+    assert_eq!(states_with([900, 0]), ([Degraded, Failed], Degraded));
+    assert_eq!(states_with([0, 0]), ([Failed, Failed], Failed));
+    assert_eq!(queue(true), [nid("127.0.1.2@tcp"), nid("127.0.1.1@tcp")]);
+    node.core().set_ni_fatal(nid("127.0.1.1@tcp"), Some("a test"));
+    let broken = nis(backend)[1].clone();
+    assert!(broken.health.fatal_error && broken.status == NiStatus::Down);
+}
+
+/// dbg-020.
+#[test]
+fn failures_are_told_by_their_causes() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();
+    backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
+    // Nobody is there, which the machine says at once.
+    let (primary, other) = (nid("127.0.97.1@tcp"), nid("127.0.97.2@tcp"));
+    for nid in [None, Some(other)] {
+        let add = AddPeerNi { primary, nid, multi_rail: true, lock_primary: false };
+        backend.tell(Request::AddPeerNi(add)).unwrap();
+    }
+    let target = ProcessId { nid: primary, pid: Pid::LUSTRE };
+    let ping = Ping { target, source: None, timeout_ms: Some(60_000), max_nids: 16 };
+    assert!(backend.ask::<PingAnswer>(Request::PingPeer(ping)).is_err());
+    let peer: Box<Peer> = backend.ask(Request::GetPeerNi(primary)).unwrap();
+    let dropped: u64 = peer.nis.iter().map(|ni| ni.health.dropped).sum();
+    assert!(dropped > 0, "{peer:?}");
+    assert!(peer.nis.iter().any(|ni| ni.health.value < 1000 && ni.health.state == Some(PeerNiState::Failed)));
+    let stats: Box<LnetStats> = backend.ask(Request::GetLnetStats).unwrap();
+    assert_eq!((stats.remote_dropped_count, stats.local_error_count), (dropped, 0));
+    // Who has never been heard is not tried.
+    assert_eq!(backend.ask::<Vec<Nid>>(Request::GetRecoveryQueue(false)), Ok(vec![]));
+    backend.tell(Request::ResetLnetStats).unwrap();
+    let stats: Box<LnetStats> = backend.ask(Request::GetLnetStats).unwrap();
+    assert_eq!((stats.remote_dropped_count, stats.resend_count), (0, 0));
 }
 
 /// cfg-070, cfg-080.

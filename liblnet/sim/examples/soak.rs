@@ -1,52 +1,93 @@
 //! Worlds made by chance, as many as fit into the time given: `--seconds N`, from the seed `--seed S` on; with
-//! `--keep-going` past those that break, one line for each.
+//! `--keep-going` past those that break, one line for each. `--only discovery` or `--only chaos` makes only the worlds
+//! in which nodes find each other, or those in which rails die; otherwise both in turn.
 #![allow(missing_docs)]
 
-use lnet_sim::Tally;
-use lnet_sim::load::run_seed;
+use lnet_sim::chaos::{self, Book};
+use lnet_sim::{Broken, Tally, load};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Discovery,
+    Chaos,
+}
 
 struct Options {
     seconds: u64,
     seed: u64,
     keep_going: bool,
+    kinds: &'static [Kind],
 }
 
 fn main() -> ExitCode {
     let Some(options) = options() else {
-        eprintln!("usage: soak [--seconds N] [--seed S] [--keep-going]");
+        eprintln!("usage: soak [--seconds N] [--seed S] [--keep-going] [--only discovery|chaos]");
         return ExitCode::from(2);
     };
     let until = Instant::now() + Duration::from_secs(options.seconds);
-    let (mut seed, mut broken, mut tally) = (options.seed, 0, Tally::default());
+    let (mut seed, mut broken) = (options.seed, 0);
+    let (mut tally, mut book) = (Tally::default(), Book::default());
     while Instant::now() < until {
-        match run_seed(seed) {
-            Ok(one) => tally += one,
-            Err(it) if options.keep_going => {
-                println!("seed {seed}: {}", it.what);
-                broken += 1;
-            }
-            Err(it) => {
-                println!("{it}");
-                println!("that was seed {seed}: cargo run -p lnet-sim --example soak -- --seed {seed}");
-                return ExitCode::FAILURE;
+        for kind in options.kinds {
+            let done = match kind {
+                Kind::Discovery => load::run_seed(seed).map(|one| tally += one),
+                Kind::Chaos => chaos::run_seed(seed).map(|one| book += one),
+            };
+            match done {
+                Ok(()) => {}
+                Err(it) if options.keep_going => {
+                    println!("seed {seed}, {}: {}", kind.name(), it.what);
+                    broken += 1;
+                }
+                Err(it) => return give_up(&it, *kind, seed),
             }
         }
         seed += 1;
     }
-    println!("seeds {} to {}, {broken} of them broken:\n{tally}", options.seed, seed.saturating_sub(1));
+    println!("seeds {} to {}, {broken} worlds of them broken", options.seed, seed.saturating_sub(1));
+    for kind in options.kinds {
+        match kind {
+            Kind::Discovery => println!("worlds in which nodes find each other:\n{tally}"),
+            Kind::Chaos => println!("worlds in which rails die:\n{book}"),
+        }
+    }
     if broken > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
+fn give_up(broken: &Broken, kind: Kind, seed: u64) -> ExitCode {
+    println!("{broken}");
+    let only = kind.name();
+    println!("that was seed {seed}: cargo run -p lnet-sim --example soak -- --only {only} --seed {seed}");
+    ExitCode::FAILURE
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Discovery => "discovery",
+            Self::Chaos => "chaos",
+        }
+    }
+}
+
 fn options() -> Option<Options> {
-    let mut options = Options { seconds: 60, seed: 1_000, keep_going: false };
+    let kinds = &[Kind::Discovery, Kind::Chaos];
+    let mut options = Options { seconds: 60, seed: 1_000, keep_going: false, kinds };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--seconds" => options.seconds = words.next()?.parse().ok()?,
             "--seed" => options.seed = words.next()?.parse().ok()?,
             "--keep-going" => options.keep_going = true,
+            "--only" => {
+                options.kinds = match words.next()?.as_str() {
+                    "discovery" => &[Kind::Discovery],
+                    "chaos" => &[Kind::Chaos],
+                    _ => return None,
+                }
+            }
             _ => return None,
         }
     }

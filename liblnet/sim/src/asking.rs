@@ -1,6 +1,6 @@
 //! Operations of nodes: started, looked at, given up.
 
-use crate::ledger::{Ask, Asking, Op, OpId};
+use crate::ledger::{Ask, Asking, Op, OpId, Start, operation_bits};
 use crate::node::{MATCH_BITS, lock, owned_memory};
 use crate::trace::NodeId;
 use crate::world::World;
@@ -21,7 +21,11 @@ impl World {
         }
         let core = self.core(node).filter(|_| !self.is_frozen(node))?;
         self.note(node, || format!("asks {nid}: {:?}", asking.ask));
-        let id = lock(&self.ledger).start(node, nid, asking.ask, self.clock.now());
+        let ways = self.ways(&core, nid, asking.source);
+        let life = self.lives(node);
+        let now = self.clock.now();
+        let id =
+            lock(&self.ledger).start(Start { node, life, target: nid, ask: asking.ask, started: now, ways });
         if let Err(errno) = self.begin(&core, id, node, nid, asking) {
             self.broke(format!("{node} cannot ask {nid}: {}", errno.text()));
         }
@@ -39,12 +43,27 @@ impl World {
         let (memory, owner) = owned_memory(bytes);
         let md = core.bind_owned(spec, memory, true, owner)?;
         lock(&self.ledger).set_md(id, md);
-        let target = Target { nid: Some(nid), pid: Pid::LUSTRE, portal, match_bits: MATCH_BITS, offset: 0 };
+        let match_bits = MATCH_BITS | operation_bits(id);
+        let target = Target { nid: Some(nid), pid: Pid::LUSTRE, portal, match_bits, offset: 0 };
         match ask {
             Ask::Put => core.put(source, md, false, target, 0),
             Ask::PutWithAck => core.put(source, md, true, target, 0),
             Ask::Get => core.get(source, md, target),
         }
+    }
+
+    /// The pairs of interfaces by which a node can reach another, as far as it knows that.
+    fn ways(&self, core: &Core, nid: Nid, source: Option<Nid>) -> Vec<(Nid, Nid)> {
+        if !self.knows_again() {
+            return Vec::new();
+        }
+        let nets = core.nets();
+        let own = nets.nis().map(|ni| ni.nid()).filter(|own| source.is_none_or(|source| source == *own));
+        let own: Vec<Nid> = own.collect();
+        let known = core.peer(nid).map(|(peer, _)| peer.nids.clone());
+        let others = known.unwrap_or_else(|| vec![nid]);
+        let pairs = own.iter().flat_map(|own| others.iter().map(|other| (*own, *other)));
+        pairs.filter(|(own, other)| own.net() == other.net()).collect()
     }
 
     /// What became of an operation.
@@ -86,6 +105,7 @@ impl World {
         let Some((node, Some(md))) = lock(&self.ledger).op(id).map(|op| (op.node, op.md)) else { return };
         let Some(core) = self.core(node) else { return };
         self.note(node, || format!("gives up operation {}", id.0));
+        lock(&self.ledger).given_up(id);
         // It may be on its way out already.
         let _ = core.md_unlink(md);
         self.settle(node);

@@ -63,6 +63,9 @@ impl World {
         if let Some(complaint) = complaint {
             self.broke(complaint.0);
         }
+        if let Err(what) = self.judge_ended() {
+            self.broke(what);
+        }
         if !self.config.checked {
             return;
         }

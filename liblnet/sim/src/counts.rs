@@ -2,6 +2,7 @@
 
 use crate::digest::Purpose;
 use crate::trace::NodeId;
+use lnet_core::Cause;
 use std::collections::BTreeMap;
 
 /// Of the whole network, and of each pair of nodes unless that is too much.
@@ -15,6 +16,8 @@ pub struct Counts {
     pub lost_pushes: u64,
     /// Messages that came back to their senders, each attempt by itself.
     pub failed: u64,
+    /// Those by their cause, in the order of [`Cause::ALL`].
+    pub by_cause: [u64; Cause::ALL.len()],
     /// Connections that broke.
     pub breaks: u64,
     /// Messages that came twice and were known again.

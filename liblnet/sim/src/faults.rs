@@ -65,6 +65,11 @@ impl Faults {
         self.broken > 0 && self.spots.get(&spot) == Some(&None)
     }
 
+    /// Whether it was broken at any time since then.
+    pub(crate) fn broken_since(&self, spot: Spot, since: Time) -> bool {
+        self.spots.get(&spot).is_some_and(|until| until.is_none_or(|until| until > since))
+    }
+
     /// False if it was already.
     pub(crate) fn break_spot(&mut self, spot: Spot) -> bool {
         let fresh = self.spots.insert(spot, None) != Some(None);

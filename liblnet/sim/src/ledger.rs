@@ -1,9 +1,10 @@
 //! Every operation that was started, and what its owner was told of it: each must end exactly once.
 
-use crate::node::PORTAL;
+use crate::node::{OPERATION, PORTAL};
 use crate::trace::NodeId;
 use lnet_core::{Errno, Event, EventKind, MdHandle, Time};
 use lnet_wire::Nid;
+use std::collections::HashSet;
 
 /// An operation that a node was asked to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,7 +59,15 @@ pub struct Op {
     pub answered: Option<Result<(), Errno>>,
     /// Whether its last event has come.
     pub ended: bool,
+    /// When that was.
+    pub end: Option<Time>,
     pub(crate) md: Option<MdHandle>,
+    /// Which life of its node's started it.
+    pub(crate) life: u32,
+    /// The pairs of interfaces that it could go by, as far as its node knew.
+    pub(crate) ways: Vec<(Nid, Nid)>,
+    /// Its owner did not want to wait any more.
+    pub(crate) given_up: bool,
     /// Its node died under it: nobody is told anything more.
     pub(crate) orphaned: bool,
 }
@@ -77,6 +86,34 @@ pub(crate) struct Ledger {
     pub(crate) complaint: Option<Complaint>,
     /// Operations that could not leave and still wait for an answer: their owners give them up.
     pub(crate) hopeless: Vec<OpId>,
+    /// What has ended since that was looked at, if anybody does.
+    pub(crate) just_ended: Vec<OpId>,
+    /// Whether no operation may be served twice by the same life of a node.
+    once: bool,
+    deliveries: HashSet<(NodeId, u32, u64)>,
+}
+
+/// How an operation starts.
+pub(crate) struct Start {
+    pub(crate) node: NodeId,
+    pub(crate) life: u32,
+    pub(crate) target: Nid,
+    pub(crate) ask: Ask,
+    pub(crate) started: Time,
+    pub(crate) ways: Vec<(Nid, Nid)>,
+}
+
+/// What a request's match bits say of the operation that it is of.
+pub(crate) const fn operation_bits(id: OpId) -> u64 {
+    (id.0 as u64 + 1) << OPERATION.trailing_zeros()
+}
+
+/// The operation that a request with these match bits is of.
+pub(crate) const fn operation_of(match_bits: u64) -> Option<OpId> {
+    match match_bits >> OPERATION.trailing_zeros() {
+        0 => None,
+        number => Some(OpId(number as usize - 1)),
+    }
 }
 
 /// What MDs that serve others carry instead of the number of an operation.
@@ -96,7 +133,13 @@ impl Op {
 }
 
 impl Ledger {
-    pub(crate) fn start(&mut self, node: NodeId, target: Nid, ask: Ask, started: Time) -> OpId {
+    /// One that insists on it that nothing is served twice, or does not.
+    pub(crate) fn new(once: bool) -> Self {
+        Self { once, ..Self::default() }
+    }
+
+    pub(crate) fn start(&mut self, start: Start) -> OpId {
+        let Start { node, life, target, ask, started, ways } = start;
         self.open += 1;
         self.ops.push(Op {
             node,
@@ -107,7 +150,11 @@ impl Ledger {
             sent: None,
             answered: None,
             ended: false,
+            end: None,
             md: None,
+            life,
+            ways,
+            given_up: false,
             orphaned: false,
         });
         OpId(self.ops.len() - 1)
@@ -120,6 +167,12 @@ impl Ledger {
     pub(crate) fn set_md(&mut self, id: OpId, md: MdHandle) {
         if let Some(op) = self.ops.get_mut(id.0) {
             op.md = Some(md);
+        }
+    }
+
+    pub(crate) fn given_up(&mut self, id: OpId) {
+        if let Some(op) = self.ops.get_mut(id.0) {
+            op.given_up = true;
         }
     }
 
@@ -153,9 +206,10 @@ impl Ledger {
     }
 
     /// What a handler hears.
-    pub(crate) fn hear(&mut self, event: &Event, now: Time) {
+    pub(crate) fn hear(&mut self, node: NodeId, life: u32, event: &Event, now: Time) {
         if event.md.user_ptr == SERVER {
             self.served += 1;
+            self.deliver(node, life, event);
             return;
         }
         let number = event.md.user_ptr;
@@ -180,15 +234,27 @@ impl Ledger {
             EventKind::Get | EventKind::Put => true,
         };
         op.ended = event.unlinked;
+        op.end = op.ended.then_some(now);
         if event.status.is_err() && event.kind == EventKind::Send && !op.ended {
             self.hopeless.push(OpId(number));
         }
         let silent_end = op.ended && op.sent.is_none();
+        if op.ended && self.once {
+            self.just_ended.push(OpId(number));
+        }
         self.open -= usize::from(event.unlinked);
         if twice {
             self.complain(format!("operation {number} is told {:?} once too often", event.kind));
         } else if silent_end {
             self.complain(format!("operation {number} ends and was never told whether it left"));
+        }
+    }
+
+    fn deliver(&mut self, node: NodeId, life: u32, event: &Event) {
+        let operation = event.match_bits & OPERATION;
+        if self.once && operation != 0 && !self.deliveries.insert((node, life, operation)) {
+            let number = operation_of(operation).map_or(0, |id| id.0);
+            self.complain(format!("{node} is given operation {number} twice: {:?}", event.kind));
         }
     }
 

@@ -13,6 +13,7 @@
 mod agenda;
 mod asking;
 mod broken;
+pub mod chaos;
 mod clock;
 mod counts;
 mod digest;
@@ -21,6 +22,7 @@ mod driver;
 pub mod explore;
 mod faults;
 pub mod invariants;
+mod judging;
 mod ledger;
 pub mod load;
 mod network;

@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub const PORTAL: u32 = 9;
 /// What requests to it match on.
 pub const MATCH_BITS: u64 = 0x5109;
+/// The bits beside those that say which operation it is.
+pub(crate) const OPERATION: u64 = 0xffff_ffff_0000_0000;
 /// Bytes that every node serves.
 pub(crate) const SERVED: u32 = 64;
 
@@ -36,6 +38,8 @@ pub struct NodeSpec {
     pub hides: Features,
     /// Credits of its interfaces.
     pub tunables: NiTunables,
+    /// Its settings, but for those of discovery.
+    pub settings: Settings,
 }
 
 impl NodeSpec {
@@ -47,6 +51,7 @@ impl NodeSpec {
             first_ping: true,
             hides: Features::default(),
             tunables: NiTunables::default(),
+            settings: Settings::default(),
         }
     }
 
@@ -108,6 +113,11 @@ pub(crate) fn owned_memory(len: u32) -> (MdMemory, Arc<dyn Any + Send + Sync>) {
     (room.memory(), Arc::new(room))
 }
 
+/// Names one life of a node.
+pub(crate) fn interface_cookie(id: NodeId, lives: u32) -> u64 {
+    u64::from(id.0) << 32 | u64::from(lives)
+}
+
 impl Life {
     /// Starts the node `id` for the `lives`th time.
     pub(crate) fn start(
@@ -118,14 +128,14 @@ impl Life {
         clock: &Arc<SimClock>,
         ledger: &SharedLedger,
     ) -> Result<Self, Errno> {
-        let cookie = u64::from(id.0) << 32 | u64::from(lives);
-        let settings =
-            Settings { discovery: spec.discovery, first_ping: spec.first_ping, ..Settings::default() };
+        let cookie = interface_cookie(id, lives);
+        let settings = Settings { discovery: spec.discovery, first_ping: spec.first_ping, ..spec.settings };
         let clock_of_core = Arc::clone(clock) as Arc<dyn Clock>;
         let core =
             Core::new(CoreConfig { clock: clock_of_core, settings, ..CoreConfig::new(Pid::LUSTRE, cookie) });
         let (heard, told) = (Arc::clone(ledger), Arc::clone(clock));
-        let queue = core.eq_alloc(0, Some(Box::new(move |event| lock(&heard).hear(event, told.now()))))?;
+        let queue =
+            core.eq_alloc(0, Some(Box::new(move |event| lock(&heard).hear(id, lives, event, told.now()))))?;
         core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         let driver = SimDriver { network: network.clone(), node: id };
         for nid in &spec.nids {
@@ -139,7 +149,8 @@ impl Life {
 
     /// Memory for everybody's PUTs and GETs.
     fn serve(&self, memory: MdMemory) -> Result<(), Errno> {
-        let me = self.core.me_attach(PORTAL, MatchId::ANY, MATCH_BITS, 0, false, InsertPosition::After)?;
+        let (bits, any) = (MATCH_BITS, OPERATION);
+        let me = self.core.me_attach(PORTAL, MatchId::ANY, bits, any, false, InsertPosition::After)?;
         let options =
             MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0 | MdOptions::TRUNCATE.0;
         let spec = self.md_spec(SERVER, -1, SERVED, options);

@@ -137,6 +137,11 @@ impl World {
         if a.node.is_none() || b.node.is_none() { None } else { network.faults.well_since(a, b) }
     }
 
+    /// Whether a node stood still at any time since then.
+    pub(crate) fn stood_still_since(&self, node: NodeId, since: Time) -> bool {
+        self.network.lock().faults.broken_since(Spot::Frozen(node), since)
+    }
+
     /// Whether a message that comes twice is known again.
     pub(crate) fn knows_again(&self) -> bool {
         self.config.network.delivery == Delivery::Receipts

@@ -6,7 +6,7 @@ use crate::counts::Counts;
 use crate::driver::{Shared, SimDriver};
 use crate::faults::Spot;
 use crate::ledger::Ledger;
-use crate::network::{Network, NetworkConfig};
+use crate::network::{Delivery, Network, NetworkConfig};
 use crate::node::{Life, Node, NodeSpec, SharedLedger, lock};
 use crate::trace::{NodeId, Trace, What};
 use lnet_core::discovery::Standing;
@@ -61,7 +61,7 @@ impl World {
             scenario: scenario.to_owned(),
             clock,
             network: Shared::new(network),
-            ledger: Arc::new(Mutex::new(Ledger::default())),
+            ledger: Arc::new(Mutex::new(Ledger::new(config.network.delivery == Delivery::Receipts))),
             nodes: Vec::new(),
             broken: None,
             slowest_discovery: None,

@@ -1,5 +1,6 @@
 //! The driver's tunables, with the kernel module's names, units and defaults (core spec section 11).
 
+use crate::decide::receipts::Receipts;
 use crate::proto::Version;
 pub use crate::proto::acceptor::AcceptFrom;
 use lnet_wire::Pid;
@@ -39,13 +40,23 @@ pub struct SocklndConfig {
     pub keepalive_intvl: Duration,
     /// Unanswered probes after which TCP gives up. Default 5.
     pub keepalive_count: u32,
-    /// The wait after the first failed connect, doubled with each further one. Default 1 s.
+    /// The wait after a failed connect. While something is to be sent to a peer that has no connection it stays at that,
+    /// or somewhat less; for a set of connections that is not complete it doubles with each further failure. Default
+    /// 500 ms; the kernel's is 1 s.
     pub min_reconnect: Duration,
     /// The longest wait between connects. Default 60 s.
     pub max_reconnect: Duration,
+    /// How long a peer may leave unanswered what is under way to it, retransmissions included, before the core is asked
+    /// whether there is another way. Zero: it is never asked, and `sock_timeout` is all there is. Default 600 ms.
+    pub silence: Duration,
     /// Whether messages on version 2 connections carry a checksum. Default no.
     pub enable_csum: bool,
-    /// From how many bytes of payload on a receipt is asked for. Default: never.
+    /// Who this node is to others of this implementation, so that they know messages again that come twice: a number
+    /// of [`crate::identity`], drawn anew for each start. 0, the default: it passes for a kernel.
+    pub identity: u64,
+    /// Which messages ask for a receipt. Default: only large ones, as in the kernel.
+    pub receipts: Receipts,
+    /// From how many bytes of payload on a message is large enough for a receipt. Default: none is.
     pub zc_min_payload: Option<u32>,
     /// Whether TCP may hold small segments back. Default no.
     pub nagle: bool,
@@ -81,9 +92,12 @@ impl Default for SocklndConfig {
             keepalive_idle: Duration::from_secs(30),
             keepalive_intvl: Duration::from_secs(5),
             keepalive_count: 5,
-            min_reconnect: Duration::from_secs(1),
+            min_reconnect: Duration::from_millis(500),
             max_reconnect: Duration::from_secs(60),
+            silence: Duration::from_millis(600),
             enable_csum: false,
+            identity: 0,
+            receipts: Receipts::Large,
             zc_min_payload: None,
             nagle: false,
             use_protocol: Version::V3,

@@ -5,7 +5,11 @@
 //! on the connection that they were called for.
 
 use crate::config::SocklndConfig;
+use crate::decide::cause::Trouble;
+use crate::decide::cookie::Line;
+use crate::decide::ours::node_of;
 use crate::ni::SockNi;
+use crate::nodes::Node;
 use crate::peer::Peer;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use crate::proto::{ConnectionType, Version};
@@ -14,7 +18,6 @@ use crate::receive_turn::ReceiveTurn;
 use crate::scheduler::Scheduler;
 use crate::sync::lock;
 use crate::transmit::SendSide;
-use lnet_core::Errno;
 use lnet_core::topology::Ni;
 use lnet_wire::byte_order::ByteOrder;
 use rustix::event::epoll::EventFlags;
@@ -23,7 +26,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What both handshakes settle.
 pub(crate) struct Settled {
@@ -32,6 +35,8 @@ pub(crate) struct Settled {
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
     pub(crate) remote: IpAddr,
+    /// What the peer said that it is, if it is a node of ours.
+    pub(crate) identity: u64,
 }
 
 /// A connection that messages go over.
@@ -44,6 +49,12 @@ pub(crate) struct Connection {
     pub(crate) remote: IpAddr,
     /// Whether the other end has a port that only privileged processes get.
     pub(crate) privileged: bool,
+    /// Whether this end has a port that makes a kernel believe who we are.
+    pub(crate) proper_port: bool,
+    /// What it is called in the names of messages that are sent on it first.
+    pub(crate) line: Line,
+    /// The node at the other end, if it is one of ours.
+    pub(crate) node: Option<Arc<Node>>,
     pub(crate) peer: Arc<Peer>,
     /// The core's name of the interface.
     pub(crate) lnet_ni: Arc<Ni>,
@@ -67,6 +78,8 @@ pub(crate) struct Connection {
     pub(crate) progressed: AtomicBool,
     /// A message has arrived in part.
     pub(crate) midway: AtomicBool,
+    /// It is looked at every so often, because something may be under way.
+    pub(crate) watched: AtomicBool,
     pub(crate) watch: Mutex<Watch>,
 }
 
@@ -75,6 +88,10 @@ pub(crate) struct Connection {
 pub(crate) struct Watch {
     pub(crate) heard: Instant,
     pub(crate) progressed: Instant,
+    /// Since when something has been under way without an answer.
+    pub(crate) suspected: Option<Instant>,
+    /// The last look did not know what to think.
+    pub(crate) doubted: bool,
 }
 
 /// How far a connection is in its life; only ever forward.
@@ -96,9 +113,15 @@ impl Connection {
         scheduler: Arc<Scheduler>,
         now: Instant,
     ) -> Arc<Self> {
-        let Settled { socket, kind, version, order, remote } = settled;
+        let Settled { socket, kind, version, order, remote, identity } = settled;
         let other_end = socket.peer_addr().ok().and_then(|address| address.as_socket());
         let privileged = other_end.is_some_and(|address| address.port() <= LAST_PRIVILEGED_PORT);
+        let shared = &peer.ni.shared;
+        let this_end = socket.local_addr().ok().and_then(|address| address.as_socket());
+        let proper_port = this_end.is_some_and(|address| {
+            address.port() <= LAST_PRIVILEGED_PORT || address.port() == shared.config.accept_port
+        });
+        let line = shared.next_line();
         Arc::new(Self {
             id,
             socket,
@@ -107,13 +130,18 @@ impl Connection {
             order,
             remote,
             privileged,
+            proper_port,
+            line,
+            node: node_of(shared.config.identity, identity)
+                .filter(|_| version >= Version::V2)
+                .map(|id| shared.nodes.get(id)),
             peer: Arc::clone(peer),
             lnet_ni,
             scheduler,
             token: OnceLock::new(),
             phase: AtomicU8::new(Phase::Open as u8),
             stream_ended: AtomicBool::new(false),
-            tx: Mutex::default(),
+            tx: Mutex::new(SendSide::new(line)),
             unsent: AtomicUsize::new(0),
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
@@ -121,7 +149,8 @@ impl Connection {
             heard: AtomicBool::new(false),
             progressed: AtomicBool::new(false),
             midway: AtomicBool::new(false),
-            watch: Mutex::new(Watch { heard: now, progressed: now }),
+            watched: AtomicBool::new(false),
+            watch: Mutex::new(Watch { heard: now, progressed: now, suspected: None, doubted: false }),
         })
     }
 
@@ -135,6 +164,11 @@ impl Connection {
 
     pub(crate) fn config(&self) -> &SocklndConfig {
         &self.peer.ni.shared.config
+    }
+
+    /// Whether the peer is a node of this implementation.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.node.is_some()
     }
 
     pub(crate) fn registered_as(&self, token: u64) {
@@ -176,25 +210,31 @@ impl Connection {
     }
 
     /// The peer has ended its connections, or is about to: nothing more is sent on this one, but what is on
-    /// its way here is still received. What was to be sent comes back with `errno`.
-    pub(crate) fn drain(self: &Arc<Self>, errno: Errno) {
+    /// its way here is still received. What was to be sent comes back for `trouble`; receipts may still come.
+    pub(crate) fn drain(self: &Arc<Self>, trouble: Trouble) {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
-            self.stop_sending(errno);
+            self.stop_sending(trouble);
         }
     }
 
-    /// Ends it. What was to be sent comes back with `errno`, a message that has arrived in part with EIO.
+    /// Ends it. What was to be sent comes back for `trouble`, a message that has arrived in part with EIO.
     /// Whoever works on the connection at this moment gives back what it holds when it is done.
-    pub(crate) fn close(self: &Arc<Self>, errno: Errno) {
+    pub(crate) fn close(self: &Arc<Self>, trouble: Trouble) {
         let before = self.phase.fetch_max(Phase::Closed as u8, Ordering::AcqRel);
         if before == Phase::Closed as u8 {
             return;
         }
+        if trouble.is_abort() {
+            // Without it the kernel would go on trying to deliver what has been given up here.
+            let _ = self.socket.set_linger(Some(Duration::ZERO));
+        }
+        // First, so that who writes at this moment learns why, and not what the system makes of it.
+        if before == Phase::Open as u8 {
+            self.stop_sending(trouble);
+        }
+        self.give_up_receipts(trouble);
         // An error says that the peer was faster.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
-        if before == Phase::Open as u8 {
-            self.stop_sending(errno);
-        }
         self.run_receive();
         if let Some(token) = self.token.get() {
             self.scheduler.remove(*token);
@@ -212,13 +252,7 @@ impl Connection {
 
     /// Once in a while: whether it has taken too long over something (wire spec 3.9).
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
-        let mut watch = lock(&self.watch);
-        if self.heard.swap(false, Ordering::Relaxed) {
-            watch.heard = now;
-        }
-        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
-            watch.progressed = now;
-        }
+        let watch = self.update_watch(now);
         let late = |since| now.saturating_duration_since(since) >= self.config().sock_timeout;
         match self.phase() {
             Phase::Open => {
@@ -228,6 +262,18 @@ impl Connection {
             Phase::Draining => late(watch.heard),
             Phase::Closed => false,
         }
+    }
+
+    /// What has moved since the last time is noted as having moved now.
+    pub(crate) fn update_watch(&self, now: Instant) -> Watch {
+        let mut watch = lock(&self.watch);
+        if self.heard.swap(false, Ordering::Relaxed) {
+            watch.heard = now;
+        }
+        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
+            watch.progressed = now;
+        }
+        *watch
     }
 
     /// Whether no thread is at work on it: once it is closed, no upcall follows then.

@@ -39,12 +39,20 @@ counters! {
     protocol_errors,
     /// Peers disconnected because something took too long.
     timed_out,
+    /// Peers disconnected because they were silent and there was another way.
+    fell_silent,
     /// Connections that peers closed.
     closed_by_peer,
     /// Keep-alives sent.
     keepalives,
-    /// Receipts sent.
+    /// Receipts sent, with messages or by themselves.
     receipts,
+    /// NOOPs sent that brought receipts.
+    receipt_noops,
+    /// Messages that came again and were here already.
+    duplicates,
+    /// Messages that came again and had arrived in part before.
+    adopted,
 }
 
 #[derive(Debug, Default)]

@@ -3,9 +3,11 @@
 use crate::config::SocklndConfig;
 use crate::connd::Connd;
 use crate::counters::SocklndCounters;
+use crate::decide::cookie::Line;
 use crate::decide::identity::IpNid;
 use crate::handshake::Own;
 use crate::ni::{Face, SockNi};
+use crate::nodes::Nodes;
 use crate::proto::acceptor::AcceptFrom;
 use crate::scheduler::Scheduler;
 use crate::sockets;
@@ -43,6 +45,9 @@ pub(crate) struct Shared {
     schedulers: Box<[Arc<Scheduler>]>,
     nis: Mutex<Vec<Arc<SockNi>>>,
     connection_ids: AtomicU64,
+    lines: AtomicU64,
+    /// The nodes of ours that this one hears from.
+    pub(crate) nodes: Nodes,
     last_incarnation: AtomicU64,
 }
 
@@ -130,7 +135,12 @@ impl Driver for Socklnd {
         let shared = self.running().inspect_err(|errno| {
             log::error!("the TCP driver cannot start for {}: {errno}", ni.nid());
         })?;
-        let own = Own { nid: ni.nid(), pid: self.config.pid, incarnation: shared.incarnation() };
+        let own = Own {
+            nid: ni.nid(),
+            pid: self.config.pid,
+            incarnation: shared.incarnation(),
+            identity: self.config.identity,
+        };
         let address = SocketAddr::new(ni.nid().ip(), self.config.accept_port);
         let sock_ni = SockNi::new(own, ni, upcalls, shared);
         if self.config.accept != AcceptFrom::None
@@ -204,6 +214,8 @@ impl Shared {
             schedulers,
             nis: Mutex::default(),
             connection_ids: AtomicU64::new(0),
+            lines: AtomicU64::new(0),
+            nodes: Nodes::default(),
             last_incarnation: AtomicU64::new(0),
         }))
     }
@@ -236,6 +248,11 @@ impl Shared {
 
     pub(crate) fn next_connection_id(&self) -> u64 {
         self.connection_ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What a new connection is called in the names of messages.
+    pub(crate) fn next_line(&self) -> Line {
+        Line::nth(self.lines.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The scheduler that serves all connections of a peer.

@@ -15,10 +15,13 @@ pub(crate) struct Own {
     pub(crate) nid: Nid,
     pub(crate) pid: Pid,
     pub(crate) incarnation: u64,
+    /// What nodes of ours know it by, or 0.
+    pub(crate) identity: u64,
 }
 
 impl Own {
-    /// A HELLO to `dest`: destination PID and incarnation are 0, as every kernel sends them.
+    /// A HELLO to `dest`: destination PID is 0, as every kernel sends it; the destination incarnation, which no kernel looks at,
+    /// says who this node is.
     pub(crate) fn hello(self, version: Version, dest: Nid, kind: Option<ConnectionType>) -> Hello {
         Hello {
             version,
@@ -27,7 +30,7 @@ impl Own {
             src_pid: self.pid,
             dest_pid: Pid(0),
             src_incarnation: self.incarnation,
-            dest_incarnation: 0,
+            dest_incarnation: if version == Version::V1 { 0 } else { self.identity },
             connection_type: kind,
             ips: Vec::new(),
         }
@@ -152,6 +155,8 @@ pub(crate) enum ActiveStep {
         version: Version,
         /// Which life of the peer this is.
         incarnation: u64,
+        /// Who it is, if it is a node of ours.
+        identity: u64,
         /// The peer's byte order.
         order: ByteOrder,
     },
@@ -222,7 +227,12 @@ impl Active {
             Some(answered) if answered.mirror() != self.kind => {
                 ActiveStep::Close(ActiveError::WrongType { asked: self.kind, answered })
             }
-            Some(_) => ActiveStep::Open { version: hello.version, incarnation: hello.src_incarnation, order },
+            Some(_) => ActiveStep::Open {
+                version: hello.version,
+                incarnation: hello.src_incarnation,
+                identity: hello.dest_incarnation,
+                order,
+            },
         }
     }
 }
@@ -239,11 +249,11 @@ mod tests {
     }
 
     fn caller() -> Own {
-        Own { nid: nid(1), pid: Pid::LUSTRE, incarnation: 0x11 }
+        Own { nid: nid(1), pid: Pid::LUSTRE, incarnation: 0x11, identity: 0x111 }
     }
 
     fn called() -> Own {
-        Own { nid: nid(2), pid: Pid::LUSTRE, incarnation: 0x22 }
+        Own { nid: nid(2), pid: Pid::LUSTRE, incarnation: 0x22, identity: 0x222 }
     }
 
     /// Feeds all bytes in pieces as wanted; the step where it ended and how much was taken.
@@ -346,7 +356,12 @@ mod tests {
     #[test]
     fn every_row_of_the_active_sides_table() {
         let answer = |version, kind| called().hello(version, caller().nid, kind);
-        let open = |version| ActiveStep::Open { version, incarnation: 0x22, order: ByteOrder::Little };
+        let open = |version| ActiveStep::Open {
+            version,
+            incarnation: 0x22,
+            identity: 0x222,
+            order: ByteOrder::Little,
+        };
         let other = Hello { src_nid: nid(3), ..answer(Version::V3, Some(Control)) };
         let process = Hello { src_pid: Pid(1), ..answer(Version::V3, Some(Control)) };
         let somebody =

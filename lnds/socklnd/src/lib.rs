@@ -16,19 +16,25 @@ mod handshake;
 mod held;
 mod next_read;
 mod ni;
+mod nodes;
 mod peer;
 pub mod proto;
 mod read_ahead;
 mod receive;
 mod receive_turn;
 mod scheduler;
+mod silence;
 #[allow(unsafe_code)]
 mod socket_io;
 mod sockets;
 mod sync;
+#[allow(unsafe_code)]
+mod tcp;
 mod transmit;
 mod wake;
 
 pub use config::{AcceptFrom, SocklndConfig};
 pub use counters::SocklndCounters;
+pub use decide::ours::identity;
+pub use decide::receipts::Receipts;
 pub use driver::Socklnd;

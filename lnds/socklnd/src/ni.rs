@@ -3,6 +3,7 @@
 use crate::config::bulk_conns;
 use crate::connection::Connection;
 use crate::counters::Counts;
+use crate::decide::cause::{Left, Trouble};
 use crate::decide::identity::Identity;
 use crate::driver::Shared;
 use crate::handshake::Own;
@@ -10,11 +11,11 @@ use crate::peer::Peer;
 use crate::sync::lock;
 use lnet_core::lnd::{LndNi, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Errno, Message};
-use lnet_wire::ProcessId;
+use lnet_core::{Cause, Errno, Message};
+use lnet_wire::{Nid, Pid, ProcessId};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -36,6 +37,10 @@ pub(crate) struct SockNi {
     peers: Box<[Mutex<PeerMap>]>,
     connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
     conns_per_peer: AtomicU16,
+    /// Peers with another process number than the usual one.
+    unusual: AtomicUsize,
+    /// Random numbers drawn so far.
+    chances: AtomicU64,
     ending: AtomicBool,
     quiet: (Mutex<()>, Condvar),
 }
@@ -59,6 +64,8 @@ impl SockNi {
             peers: (0..SHARDS).map(|_| Mutex::default()).collect(),
             connections: Mutex::default(),
             conns_per_peer: AtomicU16::new(bulk_conns(conns_per_peer)),
+            unusual: AtomicUsize::new(0),
+            chances: AtomicU64::new(0),
             ending: AtomicBool::new(false),
             quiet: (Mutex::new(()), Condvar::new()),
         })
@@ -73,6 +80,11 @@ impl SockNi {
         self.conns_per_peer.load(Ordering::Relaxed).into()
     }
 
+    /// A random number.
+    pub(crate) fn chance(&self) -> u32 {
+        self.hasher.hash_one(self.chances.fetch_add(1, Ordering::Relaxed)) as u32
+    }
+
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst)
     }
@@ -84,7 +96,10 @@ impl SockNi {
         if self.is_ending() {
             return None;
         }
-        let peer = peers.entry(identity.id).or_insert_with(|| Peer::new(identity, self));
+        let peer = peers.entry(identity.id).or_insert_with(|| {
+            self.unusual.fetch_add(usize::from(identity.id.pid != Pid::LUSTRE), Ordering::Relaxed);
+            Peer::new(identity, self)
+        });
         Some(Arc::clone(peer))
     }
 
@@ -102,6 +117,7 @@ impl SockNi {
         let mut peers = lock(self.shard(peer.id));
         if peers.get(&peer.id).is_some_and(|known| std::ptr::eq(&**known, peer)) {
             peers.remove(&peer.id);
+            self.unusual.fetch_sub(usize::from(peer.id.pid != Pid::LUSTRE), Ordering::Relaxed);
         }
     }
 
@@ -142,12 +158,27 @@ impl SockNi {
         let identity = Identity { id: message.next_hop(), made_up: message.next_hop().pid.is_user() };
         loop {
             let Some(peer) = self.peer(identity) else {
-                return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
+                return SendOutcome::Done(message, Err(Trouble::Shutdown.failure(Left::Nothing)));
             };
             message = match peer.send(message) {
                 Ok(outcome) => return outcome,
                 Err(message) => message,
             };
+        }
+    }
+
+    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
+        let all = || self.all_peers();
+        let named = |nid| {
+            let id = ProcessId { nid, pid: Pid::LUSTRE };
+            let usual = lock(self.shard(id)).get(&id).cloned();
+            // A NID has several processes only where callers are known by names of our making.
+            let others = self.unusual.load(Ordering::Relaxed) > 0;
+            let others = others.then(all).unwrap_or_default().into_iter();
+            usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
+        };
+        for known in peer.map_or_else(all, named) {
+            known.give_up(Trouble::BrokenOff(cause));
         }
     }
 
@@ -166,9 +197,10 @@ impl SockNi {
         }
         // Those that their peers have left behind, too.
         for connection in &connections {
-            connection.close(Errno::Shutdown);
+            connection.close(Trouble::Shutdown);
         }
         self.wait_until_quiet(&connections);
+        self.shared.nodes.forget_ni(self);
     }
 
     /// Waits for the threads that were at work on a connection: they make the last upcalls.
@@ -202,6 +234,10 @@ impl LndNi for Face {
 
     fn set_conns_per_peer(&self, connections: u16) {
         self.0.conns_per_peer.store(bulk_conns(connections.into()), Ordering::Relaxed);
+    }
+
+    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
+        self.0.break_off(peer, cause);
     }
 
     fn shutdown(&self) {

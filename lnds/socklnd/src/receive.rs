@@ -5,8 +5,12 @@
 //! word and goes, and the first looks again.
 
 use crate::connection::{Connection, Phase};
+use crate::decide::book::NotOutstanding;
+use crate::decide::cause::Trouble;
+use crate::decide::cookie::{Cookie, Line};
 use crate::decide::receipts::Brought;
 use crate::held::Held;
+use crate::nodes::{Parked, Recognised};
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
@@ -19,7 +23,8 @@ use lnet_wire::Header;
 use std::cell::OnceCell;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// System calls on one connection before others get their turn.
 const ROUNDS: usize = 128;
@@ -29,6 +34,18 @@ const ROUNDS: usize = 128;
 pub(crate) struct ReceiveSide {
     buffer: ReadAhead,
     state: State,
+    /// From a node of ours: the connection's line there, once a message has named it.
+    line: Option<OpenLine>,
+}
+
+/// See [`ReceiveSide::line`].
+#[derive(Debug)]
+struct OpenLine {
+    line: Line,
+    /// The number of the last message that has begun.
+    begun: u64,
+    /// Of the last that was taken.
+    taken: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -47,6 +64,8 @@ struct Pending {
     length: usize,
     /// The cookie of the receipt that it asks for.
     receipt: Option<u64>,
+    /// The same if it comes from a node of ours and is not a duplicate, until it is taken.
+    name: Option<Cookie>,
     /// The checksum that it has to have, and what the head gave.
     check: Option<(u32, Checksum)>,
 }
@@ -64,7 +83,7 @@ impl ReceiveSide {
     /// One head's worth is read ahead and no more: behind a message's head in the buffer there is no room
     /// for its payload, which so never goes anywhere but where the core wants it.
     pub(crate) fn new(version: Version) -> Self {
-        Self { buffer: ReadAhead::new(frame::head_len(version)), state: State::Head }
+        Self { buffer: ReadAhead::new(frame::head_len(version)), state: State::Head, line: None }
     }
 }
 
@@ -141,17 +160,47 @@ impl Connection {
                     Incoming::Need(_) => self.read(&mut side.buffer, None, drained),
                     Incoming::Noop { cookies, checksum } => self.noop(side, cookies, checksum),
                     Incoming::Message { cookies, checksum, header, len } => {
+                        let recognised = match self.recognise(side, cookies.request) {
+                            Recognised::NotYet => {
+                                self.scheduler.schedule(Arc::clone(self));
+                                return Step::Pause;
+                            }
+                            Recognised::Nonsense => {
+                                let what = format!("a message named {:#x}", cookies.request);
+                                return Step::End(End::Broken(what));
+                            }
+                            recognised => recognised,
+                        };
+                        let name = Cookie::of(cookies.request).filter(|_| self.is_ours());
                         let bytes = side.buffer.bytes().get(..len).unwrap_or_default();
                         let pending = Pending {
                             length: header.payload_length as usize,
                             receipt: Some(cookies.request).filter(|cookie| *cookie != 0),
+                            name: name.filter(|_| !matches!(recognised, Recognised::Duplicate)),
                             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
                         };
                         side.buffer.consume(len);
                         if let Err(end) = self.acknowledge(Brought::by_message(self.version, cookies)) {
+                            if let Recognised::Adopted(parked) = recognised {
+                                parked.end();
+                            }
                             return Step::End(end);
                         }
-                        self.message(side, header, pending)
+                        match recognised {
+                            Recognised::Duplicate => {
+                                self.ni().counts.duplicates.add();
+                                self.begin(side, Verdict::Discard, pending)
+                            }
+                            Recognised::Adopted(parked) if parked.length == pending.length => {
+                                self.ni().counts.adopted.add();
+                                self.begin(side, Verdict::Deliver(parked.message), pending)
+                            }
+                            Recognised::Adopted(parked) => {
+                                parked.end();
+                                Step::End(End::Broken("a message again, and of another length".into()))
+                            }
+                            _ => self.message(side, header, pending),
+                        }
                     }
                 }
             }
@@ -170,13 +219,44 @@ impl Connection {
                 }
             },
             State::Payload(payload) => {
-                let step = self.payload(&mut side.buffer, payload, drained);
+                let step = self.payload(&mut side.buffer, side.line.as_ref(), payload, drained);
                 if matches!(step, Step::On) && payload.is_complete() {
                     side.state = State::Head;
                 }
                 step
             }
             State::Over => Step::Pause,
+        }
+    }
+
+    /// Whether a message has been here before.
+    fn recognise(self: &Arc<Self>, side: &mut ReceiveSide, request: u64) -> Recognised {
+        let Some(node) = self.node.as_ref().filter(|_| request != 0) else { return Recognised::New };
+        let Some(cookie) = Cookie::of(request) else { return Recognised::Nonsense };
+        if cookie.is_again() {
+            let on_this = side.line.as_ref().is_some_and(|known| known.line == cookie.line());
+            return if on_this { Recognised::Nonsense } else { node.recognise(cookie, self) };
+        }
+        let known = match &mut side.line {
+            Some(known) => known,
+            None => {
+                let Some(taken) = node.open(cookie.line(), self) else { return Recognised::Nonsense };
+                side.line.insert(OpenLine { line: cookie.line(), begun: 0, taken })
+            }
+        };
+        if known.line != cookie.line() || known.begun >= cookie.sequence() {
+            return Recognised::Nonsense;
+        }
+        known.begun = cookie.sequence();
+        Recognised::New
+    }
+
+    /// A message of a node of ours is here.
+    fn take(&self, line: Option<&OpenLine>, name: Cookie) {
+        match (&self.node, line) {
+            (Some(node), _) if name.is_again() => node.take(name.first(), Instant::now()),
+            (_, Some(known)) => known.taken.store(name.sequence(), Ordering::Release),
+            _ => {}
         }
     }
 
@@ -246,19 +326,58 @@ impl Connection {
         }
     }
 
-    fn acknowledge(&self, brought: Brought) -> Result<(), End> {
-        if brought == Brought::Nothing {
-            return Ok(());
+    /// Receipts have come, for messages of any connection of the peer.
+    fn acknowledge(self: &Arc<Self>, brought: Brought) -> Result<(), End> {
+        let known = match brought {
+            Brought::Nothing => true,
+            Brought::One(one) => self.receipt_came(one),
+            Brought::Pair(a, b) => self.receipt_came(a) && self.receipt_came(b),
+            Brought::Range(from, to) => self.receipts_came(from, to),
+        };
+        if known { Ok(()) } else { Err(End::Broken(format!("receipts that nobody asked for: {brought:?}"))) }
+    }
+
+    /// Whether somebody asked for it.
+    fn receipt_came(self: &Arc<Self>, wire: u64) -> bool {
+        let Some(cookie) = Cookie::of(wire) else { return false };
+        let Some(sender) = self.sender_of(cookie) else { return self.takes_strays() };
+        let done = lock(&sender.tx).book.acknowledge(cookie);
+        match done {
+            Ok(Some(message)) => self.ni().upcalls.finalize(message, Ok(())),
+            Ok(None) => {}
+            Err(NotOutstanding) => return false,
         }
-        match self.peer.acknowledge(brought) {
-            Ok(done) => {
-                for message in done {
-                    self.ni().upcalls.finalize(message, Ok(()));
-                }
-                Ok(())
+        true
+    }
+
+    fn receipts_came(self: &Arc<Self>, from: u64, to: u64) -> bool {
+        let (Some(first), Some(last)) = (Cookie::of(from), Cookie::of(to)) else { return false };
+        match self.sender_of(first) {
+            None => self.takes_strays(),
+            Some(sender) => {
+                let all = lock(&sender.tx).book.awaits_all(first, last);
+                all && (from..=to).all(|cookie| self.receipt_came(cookie))
             }
-            Err(_) => Err(End::Broken(format!("receipts that nobody asked for: {brought:?}"))),
         }
+    }
+
+    /// The connection, of those to the same peer, that sent the message of this name.
+    fn sender_of(self: &Arc<Self>, cookie: Cookie) -> Option<Arc<Self>> {
+        let mine =
+            if cookie.is_again() { lock(&self.tx).book.knows(cookie) } else { cookie.line() == self.line };
+        if mine {
+            return Some(Arc::clone(self));
+        }
+        if cookie.is_again() {
+            self.peer.connection_with(cookie)
+        } else {
+            self.peer.connection_of(cookie.line())
+        }
+    }
+
+    /// Whether a receipt for a message of no connection there is may have been under way when that ended.
+    fn takes_strays(&self) -> bool {
+        self.is_ours() || self.phase() != Phase::Open
     }
 
     /// Asks the core about a message.
@@ -290,7 +409,13 @@ impl Connection {
     }
 
     /// One read's worth of payload, wanted or not.
-    fn payload(self: &Arc<Self>, buffer: &mut ReadAhead, payload: &mut Payload, drained: &mut bool) -> Step {
+    fn payload(
+        self: &Arc<Self>,
+        buffer: &mut ReadAhead,
+        line: Option<&OpenLine>,
+        payload: &mut Payload,
+        drained: &mut bool,
+    ) -> Step {
         if payload.wanting() > 0 {
             if *drained {
                 return Step::Pause;
@@ -300,7 +425,7 @@ impl Connection {
                 return step;
             }
         }
-        if let Err(end) = self.deliver(payload) {
+        if let Err(end) = self.deliver(line, payload) {
             return Step::End(end);
         }
         if payload.surplus > 0 {
@@ -318,7 +443,7 @@ impl Connection {
     }
 
     /// What is wanted of the payload is in place: checksum, receipt, and the core is told.
-    fn deliver(self: &Arc<Self>, payload: &mut Payload) -> Result<(), End> {
+    fn deliver(self: &Arc<Self>, line: Option<&OpenLine>, payload: &mut Payload) -> Result<(), End> {
         // The kernel does not verify what it cuts short, either.
         if let Some((expected, mut sum)) = payload.pending.check.take()
             && payload.got == payload.pending.length
@@ -330,6 +455,9 @@ impl Connection {
                 return Err(End::Broken("a message with a wrong checksum".into()));
             }
         }
+        if let Some(name) = payload.pending.name.take() {
+            self.take(line, name);
+        }
         if let Some(cookie) = payload.pending.receipt.take() {
             self.peer.send_receipt(self, cookie);
         }
@@ -339,15 +467,30 @@ impl Connection {
         Ok(())
     }
 
-    /// Gives back what has arrived in part.
-    fn abandon(&self, side: &mut ReceiveSide) {
-        let message = match std::mem::replace(&mut side.state, State::Over) {
-            State::Held(held, _) => held.abandon(),
-            State::Payload(payload) => payload.message,
-            State::Head | State::Over => None,
+    /// Nothing more is received. What has arrived in part is kept if it may come again, and given back otherwise.
+    fn abandon(self: &Arc<Self>, side: &mut ReceiveSide) {
+        let (message, pending) = match std::mem::replace(&mut side.state, State::Over) {
+            State::Held(held, pending) => (held.abandon(), Some(pending)),
+            State::Payload(payload) => (payload.message, Some(payload.pending)),
+            State::Head | State::Over => (None, None),
         };
-        if let Some(message) = message {
-            self.ni().upcalls.received(message, Err(Errno::Io));
+        let name = pending.as_ref().and_then(|pending| pending.name);
+        match (&self.node, name, message, pending) {
+            (Some(node), Some(name), Some(message), Some(pending)) if !self.ni().is_ending() => {
+                let parked = Parked { message, length: pending.length, ni: Arc::clone(self.ni()) };
+                node.park(name.first(), parked, Instant::now() + 2 * self.config().sock_timeout);
+            }
+            (node, name, message, _) => {
+                if let (Some(node), Some(name)) = (node, name) {
+                    node.let_go(name.first());
+                }
+                if let Some(message) = message {
+                    self.ni().upcalls.received(message, Err(Errno::Io));
+                }
+            }
+        }
+        if let (Some(node), Some(known)) = (&self.node, side.line.take()) {
+            node.close(known.line, Instant::now());
         }
     }
 
@@ -356,13 +499,13 @@ impl Connection {
             End::ByPeer(errno) => self.peer.ended_by_peer(self, errno, false),
             End::TimedOut => {
                 self.ni().counts.timed_out.add();
-                self.peer.end(self, Errno::TimedOut);
+                self.peer.end(self, Trouble::Stalled);
             }
-            End::ShuttingDown => self.peer.end(self, Errno::Shutdown),
+            End::ShuttingDown => self.peer.end(self, Trouble::Shutdown),
             End::Broken(what) => {
                 self.ni().counts.protocol_errors.add();
                 log::warn!("closing the connections to {}: it sent {what}", self.peer.name());
-                self.peer.end(self, Errno::Protocol);
+                self.peer.end(self, Trouble::BrokenByPeer);
             }
         }
     }

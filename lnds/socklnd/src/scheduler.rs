@@ -3,6 +3,7 @@
 
 use crate::connection::Connection;
 use crate::next_read::NextRead;
+use crate::peer::Peer;
 use crate::sync::lock;
 use crate::wake::{WAKE, Wake, epoll_with_wake};
 use rustix::event::{Timespec, epoll};
@@ -11,9 +12,9 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
@@ -24,6 +25,12 @@ const STAND_BACK: Duration = Duration::from_millis(1);
 /// A thread that asks without waiting asks the kernel for events once in so many times, and one socket
 /// otherwise: that is a system call less on the way of a message.
 const POLLS: u64 = 4;
+/// A receipt waits so long for a message that takes it along, when nothing else is to be done.
+const LINGER: Duration = Duration::from_micros(100);
+/// And so long when something is.
+const LINGER_BUSY: Duration = Duration::from_millis(1);
+/// And so many turns of an application's thread that does not wait.
+const LINGER_TURNS: u32 = 16;
 
 pub(crate) struct Scheduler {
     epoll: OwnedFd,
@@ -41,6 +48,14 @@ pub(crate) struct Scheduler {
     polled: AtomicU64,
     /// Which connection who asks without waiting asks first.
     next_read: Mutex<NextRead<Connection>>,
+    /// Peers that receipts may be owed to.
+    owing: Mutex<Vec<Weak<Peer>>>,
+    /// Whether there are any.
+    owes: AtomicBool,
+    /// Turns that applications' threads took since then.
+    owing_turns: AtomicU32,
+    /// The scheduler's own thread waits, perhaps for ever.
+    sleeps: AtomicBool,
 }
 
 struct Registered {
@@ -62,6 +77,10 @@ impl Scheduler {
             visited: AtomicBool::new(false),
             polled: AtomicU64::new(0),
             next_read: Mutex::new(NextRead::new()),
+            owing: Mutex::default(),
+            owes: AtomicBool::new(false),
+            owing_turns: AtomicU32::new(0),
+            sleeps: AtomicBool::new(false),
         })
     }
 
@@ -103,13 +122,25 @@ impl Scheduler {
     /// The scheduler's own thread. Applications' threads wait in `visited`.
     pub(crate) fn run(&self, visited: &Self) {
         let mut polled = 0;
+        let mut owes_since = None;
         while !self.stopped.load(Ordering::Acquire) {
             let polled_now = self.polled.load(Ordering::Relaxed);
             if polled_now != polled || self.visited.load(Ordering::SeqCst) {
                 polled = polled_now;
                 std::thread::park_timeout(STAND_BACK);
-            } else if self.turn(None) {
+                continue;
+            }
+            self.sleeps.store(true, Ordering::SeqCst);
+            let owes = self.owes.load(Ordering::SeqCst);
+            let worked = self.turn(owes.then_some(LINGER));
+            self.sleeps.store(false, Ordering::SeqCst);
+            if worked {
                 visited.note_work();
+            }
+            owes_since = owes.then(|| owes_since.unwrap_or_else(Instant::now));
+            if owes_since.is_some_and(|since| !worked || since.elapsed() >= LINGER_BUSY) {
+                owes_since = None;
+                self.send_owed();
             }
         }
         // Somebody else may be waiting for the same word.
@@ -134,9 +165,43 @@ impl Scheduler {
         self.stopped.load(Ordering::Acquire)
     }
 
+    /// `peer` is owed receipts. They go with messages to it, or alone when its time has come: when whoever reads here has
+    /// had the chance to answer, has nothing else to do, or takes too long.
+    pub(crate) fn owes(&self, peer: &Arc<Peer>) {
+        lock(&self.owing).push(Arc::downgrade(peer));
+        self.owes.store(true, Ordering::SeqCst);
+        // An application's thread reads, and may not come again soon.
+        if self.sleeps.load(Ordering::SeqCst) {
+            self.wake();
+        }
+    }
+
+    fn send_owed(&self) {
+        self.owing_turns.store(0, Ordering::Relaxed);
+        // Only as many as there are now: receipts come in meanwhile.
+        let listed = lock(&self.owing).len();
+        for _ in 0..listed {
+            let peer = {
+                let mut owing = lock(&self.owing);
+                let peer = owing.pop();
+                if owing.is_empty() {
+                    self.owes.store(false, Ordering::SeqCst);
+                }
+                peer
+            };
+            if let Some(peer) = peer.and_then(|peer| peer.upgrade()) {
+                peer.send_all_owed();
+            }
+        }
+    }
+
     /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
+        let owes = self.owes.load(Ordering::Relaxed);
+        if owes && self.owing_turns.fetch_add(1, Ordering::Relaxed) >= LINGER_TURNS {
+            self.send_owed();
+        }
         if timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS) {
             let guess = lock(&self.next_read).guess();
             if let Some(connection) = guess {
@@ -149,7 +214,11 @@ impl Scheduler {
         }
         self.visited.store(true, Ordering::SeqCst);
         let work = self.work.load(Ordering::SeqCst);
-        let worked = *seen != work || self.turn(Some(timeout));
+        let linger = if owes { LINGER.min(timeout) } else { timeout };
+        let worked = *seen != work || self.turn(Some(linger));
+        if owes && !worked && !timeout.is_zero() {
+            self.send_owed();
+        }
         *seen = self.work.load(Ordering::SeqCst);
         self.visited.store(false, Ordering::SeqCst);
         worked || *seen != work

@@ -2,12 +2,17 @@
 
 use crate::config::SocklndConfig;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
+use crate::tcp;
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+use std::time::Duration;
 
 /// Source ports are taken from 1023 down to this one.
 const FIRST_PRIVILEGED_PORT: u16 = 512;
+/// Unanswered bytes are sent again at least so often: what works again is used again so soon.
+const RETRANSMIT: Duration = Duration::from_secs(1);
 
 /// A socket that listens on `address`.
 pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
@@ -43,19 +48,22 @@ pub(crate) struct Call {
 
 /// Begins to connect from `local` to `remote`: from the highest privileged source port that is free, or
 /// from any port where this process may not have one of these.
-pub(crate) fn call(local: IpAddr, remote: SocketAddr) -> io::Result<Call> {
+pub(crate) fn call(local: IpAddr, remote: SocketAddr, config: &SocklndConfig) -> io::Result<Call> {
     for port in (FIRST_PRIVILEGED_PORT..=LAST_PRIVILEGED_PORT).rev() {
         // A socket that calls its own address and port would connect to itself.
         if port == remote.port() {
             continue;
         }
         let socket = new_socket(local)?;
+        limit_waits(&socket, config)?;
         // One port may serve connections to several peers.
         socket.set_reuse_address(true)?;
         match socket.bind(&SocketAddr::new(local, port).into()) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AddrInUse => continue,
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => return call_from_any(local, remote),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                return call_from_any(local, remote, config);
+            }
             Err(error) => return Err(error),
         }
         match connect(&socket, remote) {
@@ -80,11 +88,18 @@ pub(crate) fn settle(socket: &Socket, config: &SocklndConfig) -> io::Result<()> 
             .with_retries(config.keepalive_count);
         socket.set_tcp_keepalive(&probes)?;
     }
+    limit_waits(socket, config)
+}
+
+/// How long TCP tries, and how often.
+fn limit_waits(socket: &Socket, config: &SocklndConfig) -> io::Result<()> {
+    tcp::limit_retransmission_interval(socket.as_fd(), RETRANSMIT);
     socket.set_tcp_user_timeout(Some(config.sock_timeout))
 }
 
-fn call_from_any(local: IpAddr, remote: SocketAddr) -> io::Result<Call> {
+fn call_from_any(local: IpAddr, remote: SocketAddr, config: &SocklndConfig) -> io::Result<Call> {
     let socket = new_socket(local)?;
+    limit_waits(&socket, config)?;
     socket.bind(&SocketAddr::new(local, 0).into())?;
     connect(&socket, remote)?;
     Ok(Call { socket, privileged: false })

@@ -5,17 +5,21 @@
 //! take waits for the kernel's word that there is room again.
 
 use crate::connection::Connection;
+use crate::decide::book::{Book, Written as Booked};
+use crate::decide::cause::{Left, Trouble};
+use crate::decide::cookie::{Cookie, Line};
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
-use lnet_core::{Errno, Message, SendFailure};
+use lnet_core::{Errno, Message, Reached, SendFailure};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// The most messages written with one system call.
 const BATCH: usize = 16;
@@ -28,33 +32,69 @@ pub(crate) struct Outgoing {
     head: Head,
     sent: usize,
     message: Option<Box<Message>>,
-    /// The receipt that it asks for.
-    pub(crate) cookie: Option<u64>,
+    /// It is to ask for a receipt.
+    asks: bool,
+    /// The receipt that it brings; 0 for none.
+    receipt: u64,
+    /// The name under which it asks for its receipt.
+    cookie: Option<Cookie>,
+    /// It wants a checksum and has none yet.
+    unsealed: bool,
 }
 
 impl Outgoing {
-    /// A message for a connection of `version`; it comes back when a NID does not fit that.
+    /// A message for a connection of `version`, which brings `receipt`; it comes back when a NID does not fit that. If
+    /// it `asks` for a receipt, it gets its name when its place among the messages of the connection is settled.
     pub(crate) fn message(
         message: Box<Message>,
         version: Version,
-        cookie: Option<u64>,
+        asks: bool,
+        receipt: u64,
         checksum: bool,
     ) -> Result<Self, Box<Message>> {
-        let cookies = Cookies { request: cookie.unwrap_or(0), receipt: 0 };
-        let Some(mut head) = Head::message(version, message.header(), cookies) else {
+        let cookies = Cookies { request: 0, receipt };
+        let Some(head) = Head::message(version, message.header(), cookies) else {
             return Err(message);
         };
-        if checksum && version == Version::V2 {
-            let mut sum = Checksum::new();
-            sum.update(head.bytes());
-            socket_io::add_to_checksum(&mut sum, message.payload(), message.payload_len());
-            head.set_checksum(sum.value());
-        }
-        Ok(Self { head, sent: 0, message: Some(message), cookie })
+        let unsealed = checksum && version == Version::V2;
+        Ok(Self { head, sent: 0, message: Some(message), asks, receipt, cookie: None, unsealed })
     }
 
     pub(crate) fn noop(cookies: Cookies) -> Self {
-        Self { head: Head::noop(cookies), sent: 0, message: None, cookie: None }
+        let head = Head::noop(cookies);
+        Self { head, sent: 0, message: None, asks: false, receipt: 0, cookie: None, unsealed: false }
+    }
+
+    /// Gives it the name that it asks for its receipt by; false when the connection has none left.
+    fn name(&mut self, book: &mut Book<Box<Message>>, ours: bool) -> bool {
+        let Some(message) = self.message.as_mut().filter(|_| self.asks) else { return true };
+        let before = message.sent_as().filter(|_| ours).and_then(|name| Cookie::of(name.get()));
+        let cookie = match before {
+            Some(first) => book.open_again(first),
+            None => match book.open() {
+                Some(cookie) => cookie,
+                None => return false,
+            },
+        };
+        if ours {
+            message.note_sent_as(cookie.first());
+        }
+        self.cookie = Some(cookie);
+        self.head.set_cookies(Cookies { request: cookie.wire(), receipt: self.receipt });
+        true
+    }
+
+    /// Puts the checksum in, if there is to be one: when nothing in it changes any more.
+    fn seal(&mut self) {
+        if !std::mem::take(&mut self.unsealed) {
+            return;
+        }
+        if let Some(message) = &self.message {
+            let mut sum = Checksum::new();
+            sum.update(self.head.bytes());
+            socket_io::add_to_checksum(&mut sum, message.payload(), message.payload_len());
+            self.head.set_checksum(sum.value());
+        }
     }
 
     pub(crate) fn into_message(self) -> Option<Box<Message>> {
@@ -78,9 +118,11 @@ impl Outgoing {
 }
 
 /// What the connection's senders share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SendSide {
     queue: VecDeque<Outgoing>,
+    /// What has asked for a receipt. In the order of the wire: a message is entered when its place is settled.
+    pub(crate) book: Book<Box<Message>>,
     /// Kept by the writers for the next, so that none allocates.
     spare: Vec<Outgoing>,
     /// A thread is writing; it will see what is put into the queue.
@@ -90,10 +132,22 @@ pub(crate) struct SendSide {
     /// Room was reported while a thread was writing.
     again: bool,
     /// Nothing is sent any more.
-    ended: Option<Errno>,
+    ended: Option<Trouble>,
 }
 
 impl SendSide {
+    pub(crate) fn new(line: Line) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            book: Book::new(line),
+            spare: Vec::new(),
+            writing: false,
+            blocked: false,
+            again: false,
+            ended: None,
+        }
+    }
+
     pub(crate) fn is_writing(&self) -> bool {
         self.writing
     }
@@ -111,12 +165,12 @@ impl SendSide {
 
 /// What came of handing something over.
 pub(crate) enum Transmitted {
-    /// Written.
+    /// It is done with.
     Done(Outgoing),
-    /// Not written in full, and never will be.
-    Failed(Outgoing, Errno),
+    /// It will never be written in full, or its receipt will never come.
+    Failed(Box<Message>, SendFailure),
     /// The connection keeps it.
-    Queued,
+    Kept,
     /// The connection has ended; nothing was written.
     Ended(Outgoing),
 }
@@ -126,7 +180,7 @@ enum Written {
     /// There are more runs of memory than one system call takes.
     More,
     SocketFull,
-    Failed(Errno),
+    Failed(Trouble),
 }
 
 impl Connection {
@@ -137,31 +191,67 @@ impl Connection {
             if side.ended.is_some() {
                 return Transmitted::Ended(out);
             }
+            if !out.name(&mut side.book, self.is_ours()) {
+                drop(side);
+                self.peer.end(self, Trouble::Local(Errno::ConnectionReset));
+                return Transmitted::Ended(out);
+            }
             self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             if side.writing || side.blocked {
                 side.queue.push_back(out);
-                return Transmitted::Queued;
+                return Transmitted::Kept;
             }
             side.writing = true;
         }
         match self.write(std::slice::from_mut(&mut out)) {
-            Written::All => {
-                self.drain_queue(None, false);
-                Transmitted::Done(out)
-            }
+            Written::All => self.wrote_one(out),
             Written::More => {
                 self.drain_queue(Some(out), false);
-                Transmitted::Queued
+                Transmitted::Kept
             }
             Written::SocketFull => {
                 self.drain_queue(Some(out), true);
-                Transmitted::Queued
+                Transmitted::Kept
             }
-            Written::Failed(errno) => {
-                self.writing_failed(errno);
+            Written::Failed(trouble) => {
+                self.writing_failed(trouble);
                 self.end_writing();
-                Transmitted::Failed(out, errno)
+                let failure = self.failure(&out, trouble);
+                match out.message {
+                    Some(message) => Transmitted::Failed(message, failure),
+                    None => Transmitted::Kept,
+                }
             }
+        }
+    }
+
+    /// One was written without queueing: who wrote it goes, if nothing else is to be written.
+    fn wrote_one(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
+        let booked = {
+            let mut side = lock(&self.tx);
+            let booked = match (out.cookie, out.message.take()) {
+                (Some(cookie), Some(message)) => side.book.written(cookie, message),
+                (_, message) => {
+                    out.message = message;
+                    Booked::Waits
+                }
+            };
+            if side.ended.is_some() || !side.queue.is_empty() {
+                drop(side);
+                self.drain_queue(None, false);
+            } else {
+                side.writing = false;
+            }
+            booked
+        };
+        match (out.cookie, booked) {
+            (None, _) => Transmitted::Done(out),
+            (Some(_), Booked::Waits) => Transmitted::Kept,
+            (Some(_), Booked::Done(message)) => {
+                out.message = Some(message);
+                Transmitted::Done(out)
+            }
+            (Some(_), Booked::Lost(message)) => Transmitted::Failed(message, self.lost()),
         }
     }
 
@@ -187,16 +277,35 @@ impl Connection {
         self.drain_queue(None, false);
     }
 
-    /// Nothing more is sent. What is queued comes back.
-    pub(crate) fn stop_sending(&self, errno: Errno) {
+    /// Nothing more is sent. What is queued comes back. What is written and has no receipt stays until
+    /// [`Connection::give_up_receipts`].
+    pub(crate) fn stop_sending(&self, trouble: Trouble) {
         let queue = {
             let mut side = lock(&self.tx);
-            side.ended = Some(errno);
+            side.ended.get_or_insert(trouble);
             std::mem::take(&mut side.queue)
         };
         for out in queue {
-            self.give_back(out, Err(errno));
+            self.give_back(out, trouble);
         }
+    }
+
+    /// No receipt will come any more: what has none comes back.
+    pub(crate) fn give_up_receipts(&self, trouble: Trouble) {
+        let lost = lock(&self.tx).book.give_up();
+        for message in lost {
+            self.ni().upcalls.finalize(message, Err(self.unreceipted(trouble)));
+        }
+    }
+
+    /// Whether there are messages that are not done with.
+    pub(crate) fn awaits_receipts(&self) -> bool {
+        !lock(&self.tx).book.is_empty()
+    }
+
+    /// Whether the oldest message without a receipt has been that for longer than there is time for one.
+    pub(crate) fn lacks_receipts(&self, now: Instant) -> bool {
+        lock(&self.tx).book.oldest_waits(now).is_some_and(|waits| waits >= self.config().sock_timeout)
     }
 
     /// Writes the queue, as the one thread that may; before it what remains of `first`. `full` says that
@@ -207,9 +316,9 @@ impl Connection {
         for _ in 0..ROUNDS {
             {
                 let mut side = lock(&self.tx);
-                if let Some(errno) = side.ended {
+                if let Some(trouble) = side.ended {
                     drop(side);
-                    return self.give_up(batch, errno);
+                    return self.give_up(batch, trouble);
                 }
                 if full && !std::mem::take(&mut side.again) {
                     return side.stop_for_now(batch);
@@ -225,39 +334,44 @@ impl Connection {
             match self.write(&mut batch) {
                 Written::All | Written::More => full = false,
                 Written::SocketFull => full = true,
-                Written::Failed(errno) => {
-                    self.writing_failed(errno);
-                    return self.give_up(batch, errno);
+                Written::Failed(trouble) => {
+                    self.writing_failed(trouble);
+                    return self.give_up(batch, trouble);
                 }
             }
             let done = batch.iter().take_while(|out| out.left() == 0).count();
             for out in batch.drain(..done) {
-                self.give_back(out, Ok(()));
+                self.wrote(out);
             }
         }
         let mut side = lock(&self.tx);
-        if let Some(errno) = side.ended {
+        if let Some(trouble) = side.ended {
             drop(side);
-            return self.give_up(batch, errno);
+            return self.give_up(batch, trouble);
         }
         side.stop_for_now(batch);
         drop(side);
         self.scheduler.schedule(Arc::clone(self));
     }
 
-    fn give_up(&self, batch: Vec<Outgoing>, errno: Errno) {
+    fn give_up(&self, batch: Vec<Outgoing>, trouble: Trouble) {
         for out in batch {
-            self.give_back(out, Err(errno));
+            if out.left() == 0 {
+                self.wrote(out);
+            } else {
+                self.give_back(out, trouble);
+            }
         }
         self.end_writing();
     }
 
     /// One system call's worth.
-    fn write(&self, batch: &mut [Outgoing]) -> Written {
+    fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> Written {
+        batch.iter_mut().for_each(Outgoing::seal);
         match send(self.fd(), batch) {
             Ok((sent, full)) => {
                 self.unsent.fetch_sub(sent, Ordering::Relaxed);
-                self.progressed.store(true, Ordering::Relaxed);
+                self.note_written();
                 let mut left = sent;
                 for out in &mut *batch {
                     let n = out.left().min(left);
@@ -271,15 +385,23 @@ impl Connection {
                 }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Written::SocketFull,
-            Err(error) => Written::Failed(Errno::from(&error)),
+            Err(error) => Written::Failed(self.why_writing_failed(Errno::from(&error))),
         }
     }
 
+    /// If the connection has been ended meanwhile, that is why.
+    fn why_writing_failed(&self, errno: Errno) -> Trouble {
+        lock(&self.tx).ended.unwrap_or(match errno {
+            Errno::Pipe | Errno::ConnectionReset => Trouble::EndedByPeer(errno),
+            _ => Trouble::WriteFailed(errno),
+        })
+    }
+
     /// The socket is dead for writing. The peer may have said something before it died.
-    fn writing_failed(self: &Arc<Self>, errno: Errno) {
-        match errno {
-            Errno::Pipe | Errno::ConnectionReset => self.peer.ended_by_peer(self, errno, true),
-            _ => self.peer.end(self, errno),
+    fn writing_failed(self: &Arc<Self>, trouble: Trouble) {
+        match trouble {
+            Trouble::EndedByPeer(errno) => self.peer.ended_by_peer(self, errno, true),
+            _ => self.peer.end(self, trouble),
         }
     }
 
@@ -288,12 +410,46 @@ impl Connection {
         self.note_quiet();
     }
 
-    /// A message has left, or never will.
-    fn give_back(&self, out: Outgoing, result: Result<(), Errno>) {
+    /// A message has left.
+    fn wrote(&self, out: Outgoing) {
         let Outgoing { message: Some(message), cookie, .. } = out else { return };
-        if let Some((message, result)) = self.peer.written(message, cookie, result) {
-            self.ni().upcalls.finalize(message, result.map_err(SendFailure::from));
+        let booked = match cookie {
+            Some(cookie) => lock(&self.tx).book.written(cookie, message),
+            None => Booked::Done(message),
+        };
+        match booked {
+            Booked::Waits => {}
+            Booked::Done(message) => self.ni().upcalls.finalize(message, Ok(())),
+            Booked::Lost(message) => self.ni().upcalls.finalize(message, Err(self.lost())),
         }
+    }
+
+    /// A message will never be written.
+    fn give_back(&self, out: Outgoing, trouble: Trouble) {
+        let failure = self.failure(&out, trouble);
+        if let Some(message) = out.message {
+            self.ni().upcalls.finalize(message, Err(failure));
+        }
+    }
+
+    fn failure(&self, out: &Outgoing, trouble: Trouble) -> SendFailure {
+        match (out.sent, out.cookie) {
+            (0, _) => trouble.failure(Left::Nothing),
+            (_, None) => trouble.failure(Left::Something),
+            (_, Some(_)) => self.unreceipted(trouble),
+        }
+    }
+
+    /// Of a message that was written when its receipt could not come any more.
+    fn lost(&self) -> SendFailure {
+        let trouble = lock(&self.tx).ended.unwrap_or(Trouble::Local(Errno::Io));
+        self.unreceipted(trouble)
+    }
+
+    /// Of a message that has left, asks for a receipt, and will not get it.
+    fn unreceipted(&self, trouble: Trouble) -> SendFailure {
+        let failure = trouble.failure(Left::Something);
+        SendFailure { reached: if self.is_ours() { Reached::KnownAgain } else { failure.reached }, ..failure }
     }
 }
 

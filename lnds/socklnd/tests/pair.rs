@@ -8,7 +8,7 @@ use lnet_core::memory::MemRange;
 use lnet_core::{EventKind, MdMemory, MdOptions, Target};
 use lnet_wire::{NetId, NetType, Nid};
 use socklnd::proto::Version;
-use socklnd::{AcceptFrom, SocklndConfig};
+use socklnd::{AcceptFrom, Receipts, SocklndConfig};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,11 +16,23 @@ use support::*;
 
 const SIZES: [usize; 9] = [0, 1, 927, 928, 1023, 4096, 65_537, 1 << 19, 1 << 20];
 
+/// Two nodes that know each other for nodes of this implementation.
 fn pair(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
     let (low, high, port) = addresses();
-    let mut config = config(port);
-    change(&mut config);
-    (Node::start(tcp(low), config.clone()), Node::start(tcp(high), config))
+    let node = |ip, number| {
+        let mut config = ours(config(port), number);
+        change(&mut config);
+        Node::start(tcp(ip), config)
+    };
+    (node(low, 1), node(high, 2))
+}
+
+/// Two nodes that take each other for kernels.
+fn strangers(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
+    pair(|config| {
+        config.identity = 0;
+        change(config);
+    })
 }
 
 /// PUTs with ACK and GETs of all sizes from `a` to `b`.
@@ -60,6 +72,28 @@ fn puts_and_gets_of_all_sizes_go_both_ways() {
 }
 
 #[test]
+fn a_node_that_asks_for_no_receipts_gives_them() {
+    let (low, high, port) = addresses();
+    let a = Node::start(tcp(low), ours(config(port), 1));
+    let b = Node::start(tcp(high), SocklndConfig { receipts: Receipts::Large, ..ours(config(port), 2) });
+    exchange_all_sizes(&a, &b);
+    exchange_all_sizes(&b, &a);
+    assert_eq!(a.counters().receipts, 0);
+    assert!(b.counters().receipts > 0);
+}
+
+#[test]
+fn strangers_give_each_other_receipts_once_there_is_a_way_for_them() {
+    let (a, b) = strangers(|_| {});
+    exchange_all_sizes(&a, &b);
+    wait_for("three connections", || a.counters().connected == 3);
+    exchange_all_sizes(&b, &a);
+    exchange_all_sizes(&a, &b);
+    wait_for("receipts", || a.counters().receipts > 0 && b.counters().receipts > 0);
+    assert_eq!((a.counters().protocol_errors, b.counters().protocol_errors), (0, 0));
+}
+
+#[test]
 fn version_2_works_with_checksums_and_without() {
     for enable_csum in [false, true] {
         let (a, b) = pair(|config| {
@@ -74,7 +108,10 @@ fn version_2_works_with_checksums_and_without() {
 
 #[test]
 fn receipts_are_asked_for_and_given() {
-    let (a, b) = pair(|config| config.zc_min_payload = Some(928));
+    let (a, b) = strangers(|config| {
+        config.receipts = Receipts::Large;
+        config.zc_min_payload = Some(928);
+    });
     exchange_all_sizes(&a, &b);
     wait_for("three connections", || a.counters().connected == 3);
     exchange_all_sizes(&b, &a);
@@ -160,7 +197,7 @@ fn what_does_not_fit_is_thrown_away_and_the_next_message_is_found() {
 
 #[test]
 fn a_lazy_portal_holds_a_message_until_there_is_a_buffer() {
-    let (a, b) = pair(|_| {});
+    let (a, b) = strangers(|config| config.receipts = Receipts::Large);
     b.core.set_lazy_portal(PORTAL).unwrap();
     let sent = pattern(300_000, 5);
     let landed = room(300_000);
@@ -176,7 +213,7 @@ fn a_lazy_portal_holds_a_message_until_there_is_a_buffer() {
 
 #[test]
 fn a_buffer_posted_inside_a_handler_resumes_a_held_message() {
-    let (a, b) = pair(|_| {});
+    let (a, b) = strangers(|config| config.receipts = Receipts::Large);
     b.core.set_lazy_portal(PORTAL).unwrap();
     let sent = pattern(2000, 5);
     for _ in 0..2 {

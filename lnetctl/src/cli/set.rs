@@ -56,8 +56,7 @@ pub enum Set {
     ResponseTracking(Value),
     /// Seconds for which a sick interface is tried again, from 0, which is no limit [default: 0]
     RecoveryLimit(Value),
-    /// The longest time between two tries of a sick interface, in seconds [not supported yet]
-    #[command(hide = true)]
+    /// The longest time between two tries of a sick interface, in seconds from 1 [default: 900]
     MaxRecoveryPingInterval(Value),
 }
 

@@ -1,6 +1,6 @@
 //! `lnetctl set`, `lnetctl routing`
 
-use super::{Context, Outcome, unsupported};
+use super::{Context, Outcome};
 use crate::cli::{Mode, Routing, Set, Value};
 use lnet_dlc::ops::global::{self, Setting};
 use lnet_dlc::ops::routing;
@@ -13,10 +13,6 @@ pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
         Set::TinyBuffers(value) => return Outcome::change(buffers(0, *value, cx)),
         Set::SmallBuffers(value) => return Outcome::change(buffers(1, *value, cx)),
         Set::LargeBuffers(value) => return Outcome::change(buffers(2, *value, cx)),
-        Set::MaxRecoveryPingInterval(_) => {
-            let name = "max_recovery_ping_interval";
-            return unsupported(cx, Operation::Add, name, name);
-        }
         Set::NumaRange(value) => (Setting::NumaRange, *value),
         Set::MaxInterfaces(value) => (Setting::Tunable(Tunable::MaxInterfaces), *value),
         Set::Discovery(Mode { value }) => (Setting::Tunable(Tunable::Discovery), Value { value: *value }),
@@ -28,6 +24,7 @@ pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
         Set::RouterSensitivity(value) => (Setting::Tunable(Tunable::RouterSensitivity), *value),
         Set::ResponseTracking(value) => (Setting::Tunable(Tunable::ResponseTracking), *value),
         Set::RecoveryLimit(value) => (Setting::Tunable(Tunable::RecoveryLimit), *value),
+        Set::MaxRecoveryPingInterval(value) => (Setting::Tunable(Tunable::MaxRecoveryPingInterval), *value),
     };
     Outcome::change(global::config(cx.node, setting, value, SeqNo::NONE, &mut cx.report))
 }

@@ -5,8 +5,8 @@
 
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{
-    CommCount, ElementStats, Heat, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus, Peer, PeerHealth,
-    PeerNi,
+    CommCount, ElementStats, Heat, LnetStats, LocalHealth, LocalNi, MessageStats, NiState, NiStatus, Peer,
+    PeerHealth, PeerNi, PeerNiState,
 };
 use std::fmt::{Display, Write};
 
@@ -58,7 +58,13 @@ fn node(page: &mut Page, of_node: &Labels, stats: &LnetStats) {
         ("remote_timeout", stats.remote_timeout_count),
         ("network_timeout", stats.network_timeout_count),
     ];
-    page.family("lnet_failures_total", COUNTER, "Messages that failed, by cause.", by("cause", &failures));
+    page.family(
+        "lnet_failures_total",
+        COUNTER,
+        "Attempts to send that failed, by cause.",
+        by("cause", &failures),
+    );
+    page.family("lnet_responses_awaited", GAUGE, "Answers that are waited for.", one(stats.rst_alloc));
 }
 
 /// `ni`: what the families are of, with labels that say which.
@@ -105,8 +111,15 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
         causes.map(|(cause, count)| (labels.clone().with("cause", cause), count))
     });
     page.family("lnet_ni_failures_total", COUNTER, "Failures of an interface, by cause.", failures);
+    let states = all.iter().filter_map(|(labels, ni)| Some((labels, ni.health.state?)));
+    let values = states.flat_map(|(labels, its)| {
+        [NiState::Active, NiState::Degraded, NiState::Failed]
+            .map(|state| (labels.clone().with("state", state.text()), u32::from(state == its)))
+    });
+    page.family("lnet_ni_state", GAUGE, "How an interface is: 1 for its state, 0 for the others.", values);
     let pings = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.ping_count));
-    page.family("lnet_ni_recovery_pings_total", COUNTER, "Pings to recover an interface.", pings);
+    let help = "Pings to recover an interface, since it was last heard.";
+    page.family("lnet_ni_recovery_pings", GAUGE, help, pings);
 }
 
 fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
@@ -148,8 +161,19 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
         causes.map(|(cause, count)| (labels.clone().with("cause", cause), count))
     });
     page.family("lnet_peer_ni_failures_total", COUNTER, "Failures of a peer NI, by cause.", failures);
+    let states = all.iter().filter_map(|(labels, ni)| Some((labels, ni.health.state?)));
+    let values = states.flat_map(|(labels, its)| {
+        use PeerNiState::{Activating, Connected, Created, Failed};
+        [Created, Activating, Connected, Failed]
+            .map(|state| (labels.clone().with("state", state.text()), u32::from(state == its)))
+    });
+    page.family("lnet_peer_ni_state", GAUGE, "How a peer NI is: 1 for its state, 0 for the others.", values);
+    let silent = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.silent_towards.len()));
+    let help = "Interfaces of this node from which nothing has reached a peer NI of late.";
+    page.family("lnet_peer_ni_silent_pairs", GAUGE, help, silent);
     let pings = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.ping_count));
-    page.family("lnet_peer_ni_recovery_pings_total", COUNTER, "Pings to recover a peer NI.", pings);
+    let help = "Pings to recover a peer NI, since it was last heard.";
+    page.family("lnet_peer_ni_recovery_pings", GAUGE, help, pings);
 }
 
 /// What interfaces and peer NIs both have.

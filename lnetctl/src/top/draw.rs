@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Table, Widget};
 use std::fmt::Write;
 
-const HEADER: u16 = 3;
+const HEADER: u16 = 4;
 const KEYS: &str = "q quit  p pause  s sort  arrows, jk: scroll";
 const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -78,10 +78,22 @@ fn header(view: &View, area: Rect, buffer: &mut Buffer) {
         None => Line::from(format!("rate   {}", view.rates)),
     };
     let title = format!("{title:<width$}", width = area.width.into());
-    let lines = [Line::from(title).style(REVERSED), Line::from(format!("total  {}", view.totals)), rates];
+    let totals = Line::from(format!("total  {}", view.totals));
+    let health = Line::from(fitting(format!("health {}", view.health), area.width.into()));
+    let lines = [Line::from(title).style(REVERSED), totals, rates, health];
     for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
         line.render(Rect { y, height: 1, ..area }, buffer);
     }
+}
+
+/// A line that says at its end that it goes on. ASCII, so that every character is one byte.
+fn fitting(mut line: String, width: usize) -> String {
+    const MORE: &str = " ...";
+    if line.len() > width && line.is_ascii() && width > MORE.len() {
+        line.truncate(width - MORE.len());
+        line.push_str(MORE);
+    }
+    line
 }
 
 /// Which part of the peers is seen, and what is left out.

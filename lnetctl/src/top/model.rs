@@ -3,7 +3,7 @@
 use super::seconds;
 use crate::cli::Sort;
 use lnet_dlc::ops::sample::{Rate, Rates, Sample};
-use lnet_dlc::request::{LocalNi, NiStatus, Peer};
+use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer};
 use std::time::Duration;
 
 /// What somebody pressed.
@@ -146,6 +146,7 @@ impl Watch {
                 ),
             ]
             .join("   "),
+            health: health(sample),
             rails,
             peers,
             peer_count: sample.peer_count,
@@ -163,12 +164,11 @@ impl Watch {
     fn rail(&self, ni: &LocalNi) -> Row {
         let health = ni.health.value;
         let no_health = ni.nid.is_loopback();
-        let broken = ni.status == NiStatus::Down || ni.health.fatal_error || health == 0 && !no_health;
         let rate = self.rates.nis.get(&ni.nid).copied().unwrap_or_default();
         Row {
             nid: ni.nid.to_string(),
             detail: ni.interface.clone().unwrap_or_default(),
-            state: if no_health && !broken { State::Active } else { State::new(broken, health) },
+            state: State::of(ni),
             health: if no_health { "-".to_owned() } else { health.to_string() },
             credits: format!("{}/{}", ni.tx_credits, ni.min_tx_credits),
             ..Row::with_rate(rate)
@@ -188,7 +188,12 @@ impl Watch {
                 1 => "1 nid".to_owned(),
                 nids => format!("{nids} nids"),
             },
-            state: State::new(broken, worst_health(peer)),
+            state: match State::new(broken, worst_health(peer)) {
+                State::Active if peer.nis.iter().any(|ni| !ni.health.silent_towards.is_empty()) => {
+                    State::Degraded
+                }
+                state => state,
+            },
             health: worst_health(peer).to_string(),
             credits: format!("{}/{}", sum(|ni| ni.tx_credits), sum(|ni| ni.min_tx_credits)),
             ..Row::with_rate(rate)
@@ -210,6 +215,34 @@ impl Watch {
             Sort::Credits => credits(one).cmp(&credits(other)),
         };
         by_sort.then_with(|| one.primary.cmp(&other.primary))
+    }
+}
+
+/// A health value that leaves nothing to be wished.
+const WELL: u32 = 1000;
+
+/// What was sent again since the node began, and every interface that is sick, the node's own first: with its
+/// health, or what else is wrong.
+fn health(sample: &Sample) -> String {
+    let LnetStats { resend_count, response_timeout_count, .. } = sample.stats;
+    let own = sample.nis.iter().filter(|ni| State::of(ni) != State::Active).map(|ni| match ni.status {
+        NiStatus::Down => format!("{} down", ni.nid),
+        NiStatus::Up => format!("{} {}", ni.nid, ni.health.value),
+    });
+    let peers = sample.peers.iter().flat_map(|peer| &peer.nis).filter_map(|ni| {
+        let silent = ni.health.silent_towards.first();
+        match (usable_health(ni), silent) {
+            _ if ni.reported_down => Some(format!("{} down", ni.nid)),
+            (WELL.., None) => None,
+            (WELL.., Some(own)) => Some(format!("{} silent towards {own}", ni.nid)),
+            (health, _) => Some(format!("{} {health}", ni.nid)),
+        }
+    });
+    let sick: Vec<String> = own.chain(peers).collect();
+    let resent = format!("resent {resend_count} msgs   unanswered {response_timeout_count}");
+    match sick.len() {
+        0 => format!("{resent}   all well"),
+        number => format!("{resent}   {number} sick: {}", sick.join(", ")),
     }
 }
 
@@ -245,6 +278,8 @@ pub struct View {
     pub totals: String,
     /// How fast it goes.
     pub rates: String,
+    /// What was sent again, and who is sick.
+    pub health: String,
     /// Its interfaces, net by net.
     pub rails: Vec<Row>,
     /// Peers, in order.
@@ -308,10 +343,27 @@ pub enum State {
 }
 
 impl State {
+    /// Of an interface: what the node says, or what follows from its health where it says nothing.
+    fn of(ni: &LocalNi) -> Self {
+        match ni.health.state {
+            Some(NiState::Active) => Self::Active,
+            Some(NiState::Degraded) => Self::Degraded,
+            Some(NiState::Failed) => Self::Failed,
+            None => {
+                let no_health = ni.nid.is_loopback();
+                let broken = ni.status == NiStatus::Down || ni.health.fatal_error;
+                match no_health {
+                    true => Self::new(broken, WELL),
+                    false => Self::new(broken || ni.health.value == 0, ni.health.value),
+                }
+            }
+        }
+    }
+
     const fn new(broken: bool, health: u32) -> Self {
         match (broken, health) {
             (true, _) => Self::Failed,
-            (false, 0..1000) => Self::Degraded,
+            (false, 0..WELL) => Self::Degraded,
             (false, _) => Self::Active,
         }
     }

@@ -135,6 +135,7 @@ fn tunables() -> Tunables {
         router_sensitivity: 100,
         response_tracking: 3,
         recovery_limit: 0,
+        max_recovery_ping_interval: 900,
         lnd_timeout: 16,
     }
 }

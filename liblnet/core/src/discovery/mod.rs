@@ -135,7 +135,9 @@ impl Core {
         if nid.is_loopback() {
             return Err(Errno::Invalid);
         }
-        let record = Arc::clone(&self.peer_ni(nid).peer().record);
+        let peer_ni = self.peer_ni(nid);
+        peer_ni.note_tried(false, false);
+        let record = Arc::clone(&peer_ni.peer().record);
         record.with(|inner| inner.failure = None);
         self.tell(&record, Input::Examine { force });
         Ok(())

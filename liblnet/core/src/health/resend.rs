@@ -4,11 +4,11 @@
 //! if the peer would know it again. And moving on from a pair that has just turned out to be silent is no retry: each of
 //! the pairs may be tried once (snd-055), and only who comes back to a pair that has failed spends one.
 
-use super::{Health, Reached, SendFailure};
+use super::{Cause, Health, Reached, SendFailure};
 use crate::complaints::Reason;
 use crate::core::Core;
 use crate::message::Message;
-use crate::select::Chosen;
+use crate::select::{self, Chosen};
 use crate::sync::{Mutex, lock};
 use crate::time::Time;
 use lnet_wire::{Body, Errno, Nid};
@@ -39,7 +39,8 @@ pub(crate) struct Again {
 const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
     match failure.reached {
         Reached::KnownAgain => true,
-        Reached::No => failure.cause.is_safe_to_resend(),
+        // Whoever did not answer does not matter: nothing has left.
+        Reached::No => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
         Reached::Perhaps => at_least_once,
     }
 }
@@ -158,8 +159,7 @@ impl Core {
     /// Whether a message that has waited has a way that is not to be used while there is another.
     pub(crate) fn is_cut_off(&self, message: &Message) -> bool {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
-        message.source.is_none()
-            && (ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.silent().has(ni.nid()))
+        message.source.is_none() && select::is_bad(ni, peer_ni)
     }
 
     /// Takes the messages whose time has come; when the next is to go.
@@ -190,18 +190,15 @@ impl Health {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::Cause;
     use super::*;
 
     #[test]
     fn what_certainly_has_not_arrived_or_would_be_known_again_may_go_again() {
         let failure = |cause, reached| SendFailure { errno: Errno::Io, cause, reached };
         for cause in Cause::ALL {
-            assert_eq!(
-                may_repeat(failure(cause, Reached::No), false),
-                cause.is_safe_to_resend(),
-                "{cause:?}"
-            );
+            let timeout = matches!(cause, Cause::RemoteTimeout | Cause::NetworkTimeout);
+            let repeats = may_repeat(failure(cause, Reached::No), false);
+            assert_eq!(repeats, cause.is_safe_to_resend() || timeout, "{cause:?}");
             assert!(may_repeat(failure(cause, Reached::KnownAgain), false));
             assert!(!may_repeat(failure(cause, Reached::Perhaps), false));
             assert!(may_repeat(failure(cause, Reached::Perhaps), true));

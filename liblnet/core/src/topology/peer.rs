@@ -159,6 +159,8 @@ pub struct PeerNi {
     /// Something has arrived from it.
     was_heard: AtomicBool,
     silent: SilentTowards,
+    /// Nothing but pings that try an interface has gone to it.
+    only_tried: AtomicBool,
 }
 
 impl PeerNi {
@@ -180,6 +182,7 @@ impl PeerNi {
             recovering: AtomicBool::new(false),
             was_heard: AtomicBool::new(false),
             silent: SilentTowards::default(),
+            only_tried: AtomicBool::new(false),
         }
     }
 
@@ -293,6 +296,20 @@ impl PeerNi {
         if self.recovering.load(Ordering::Relaxed) {
             let recovery = &mut *lock(&self.recovery);
             (recovery.ping_count, recovery.last_heard) = (0, now());
+        }
+    }
+
+    /// Whether nothing has gone to it but pings that try an interface.
+    pub(crate) fn is_only_tried(&self) -> bool {
+        self.only_tried.load(Ordering::Relaxed)
+    }
+
+    /// Something is sent to it: such a ping, or not. Perhaps it was made for that.
+    pub(crate) fn note_tried(&self, is_new: bool, is_try: bool) {
+        if is_new {
+            self.only_tried.store(true, Ordering::Relaxed);
+        } else if !is_try && self.is_only_tried() {
+            self.only_tried.store(false, Ordering::Relaxed);
         }
     }
 

@@ -40,6 +40,7 @@ impl Memory {
             router_sensitivity: 100,
             response_tracking: 3,
             recovery_limit: 0,
+            max_recovery_ping_interval: 900,
             lnd_timeout: 16,
         };
         let state = State {
@@ -184,6 +185,7 @@ impl State {
             Tunable::RouterSensitivity => all.router_sensitivity = value,
             Tunable::ResponseTracking => all.response_tracking = value,
             Tunable::RecoveryLimit => all.recovery_limit = value,
+            Tunable::MaxRecoveryPingInterval => all.max_recovery_ping_interval = value,
         }
         Ok(Reply::Done)
     }

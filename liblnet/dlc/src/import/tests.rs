@@ -92,6 +92,7 @@ global:
     lnd_timeout: 16
     response_tracking: 2
     recovery_limit: 10
+    max_recovery_ping_interval: 60
 udsp:
     - idx: 0
       src: tcp1

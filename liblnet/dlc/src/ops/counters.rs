@@ -39,6 +39,17 @@ pub(super) fn push_activity(shown: &mut Value, bytes: ElementStats, heat: Heat) 
     shown.push("heat", messages_and_bytes);
 }
 
+/// Two more: the state in a word, where the node tells, and in how many seconds it is tried again, if it is
+/// sick.
+pub(super) fn push_state(shown: &mut Value, state: Option<&'static str>, next_ping_in: Option<u64>) {
+    if let Some(state) = state {
+        shown.push("ni state", state);
+    }
+    if let Some(seconds) = next_ping_in {
+        shown.push("next ping in", seconds);
+    }
+}
+
 /// Named as in the node's statistics.
 fn lengths(bytes: ElementStats) -> Value {
     Value::map()

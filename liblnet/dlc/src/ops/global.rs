@@ -18,7 +18,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// All, in the order in which they are shown (DLC sheet 2.7).
+    /// All, in the order in which they are shown (DLC sheet 2.7); the last came with 2.17.
     pub const ALL: &[Self] = &[
         Self::NumaRange,
         Self::Tunable(Tunable::MaxInterfaces),
@@ -32,6 +32,7 @@ impl Setting {
         Self::LndTimeout,
         Self::Tunable(Tunable::ResponseTracking),
         Self::Tunable(Tunable::RecoveryLimit),
+        Self::Tunable(Tunable::MaxRecoveryPingInterval),
     ];
 
     /// Its name on the command line and in YAML.
@@ -62,7 +63,7 @@ const VERIFY: i64 = 2;
 ///
 /// `drop_asym_route` is on for any value but 0, and so is discovery, for which 2 is a mode of its own: see
 /// [`discovery_mode`]. A NUMA range of -1 is the largest. Response
-/// tracking and the recovery limit are checked here ([`Rc::BAD_PARAM`]), all others by the node.
+/// tracking and what is about recovery are checked here ([`Rc::BAD_PARAM`]), all others by the node.
 pub fn config(backend: &dyn Backend, setting: Setting, value: i64, seq_no: SeqNo, report: &mut Report) -> Rc {
     let name = setting.name();
     let (rc, cause) = match request_for(setting, value).map(|request| backend.tell(request)) {
@@ -143,6 +144,7 @@ fn request_for(setting: Setting, value: i64) -> Result<Request, Rc> {
         Setting::Tunable(tunable) => match tunable {
             Tunable::ResponseTracking if !(0..=3).contains(&value) => Err(Rc::BAD_PARAM),
             Tunable::RecoveryLimit if value < 0 => Err(Rc::BAD_PARAM),
+            Tunable::MaxRecoveryPingInterval if value <= 0 => Err(Rc::BAD_PARAM),
             Tunable::Discovery if value == VERIFY => Ok(Request::SetTunable(tunable, VERIFY)),
             Tunable::Discovery | Tunable::DropAsymRoute => {
                 Ok(Request::SetTunable(tunable, i64::from(value != 0)))
@@ -170,6 +172,7 @@ const fn allowed(setting: Setting) -> &'static str {
             Tunable::RouterSensitivity => "it takes 0 to 100 percent",
             Tunable::ResponseTracking => "it takes 0 (LNet's own), 1 (GETs), 2 (PUTs) or 3 (both)",
             Tunable::RecoveryLimit => "it takes seconds from 0, which is no limit",
+            Tunable::MaxRecoveryPingInterval => "it takes seconds from 1",
         },
     }
 }
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_checks_two_settings_and_the_node_the_others() {
+    fn the_library_checks_some_settings_and_the_node_the_others() {
         use Tunable::*;
         let refused = || Err(Errno::Invalid);
         let done = || Ok(Reply::Done);
@@ -199,6 +202,13 @@ mod tests {
             (tunable(ResponseTracking), -1, None, -1),
             (tunable(RecoveryLimit), 10, Some((Request::SetTunable(RecoveryLimit, 10), done())), 0),
             (tunable(RecoveryLimit), -1, None, -1),
+            (
+                tunable(MaxRecoveryPingInterval),
+                60,
+                Some((Request::SetTunable(MaxRecoveryPingInterval, 60), done())),
+                0,
+            ),
+            (tunable(MaxRecoveryPingInterval), 0, None, -1),
             (tunable(Discovery), 2, Some((Request::SetTunable(Discovery, 2), done())), 0),
             (tunable(Discovery), 3, Some((Request::SetTunable(Discovery, 1), done())), 0),
             (tunable(Discovery), -1, Some((Request::SetTunable(Discovery, 1), done())), 0),
@@ -238,6 +248,7 @@ mod tests {
             router_sensitivity: 100,
             response_tracking: 3,
             recovery_limit: 10,
+            max_recovery_ping_interval: 900,
             lnd_timeout: 49,
         }
     }
@@ -264,6 +275,7 @@ global:
     lnd_timeout: 49
     response_tracking: 3
     recovery_limit: 10
+    max_recovery_ping_interval: 900
 ";
         assert_eq!(report.shown.to_yaml(), expected);
     }

@@ -57,4 +57,6 @@ tunables! {
     ResponseTracking response_tracking,
     /// Seconds for which a sick interface is tried; 0: for ever.
     RecoveryLimit recovery_limit,
+    /// The most seconds from one try of a sick interface to the next.
+    MaxRecoveryPingInterval max_recovery_ping_interval,
 }

@@ -114,10 +114,42 @@ pub struct LocalHealth {
     pub timeouts: u64,
     /// See `interrupts`.
     pub error: u64,
-    /// Recovery pings so far.
+    /// Recovery pings since it was last heard.
     pub ping_count: u64,
-    /// When the next is due: seconds on the node's clock.
+    /// When the next is due: seconds on the node's clock; 0 for who is not being recovered.
     pub next_ping: u64,
+    /// In how many seconds that is.
+    #[serde(default)]
+    pub next_ping_in: Option<u64>,
+    /// All that in a word, where the node tells.
+    #[serde(default)]
+    pub state: Option<NiState>,
+    /// Its net's: that of the net's best interface.
+    #[serde(default)]
+    pub net_state: Option<NiState>,
+}
+
+/// How an interface of the node, or a net, is (dbg-030).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NiState {
+    /// All is well.
+    Active,
+    /// It works, but messages have failed lately.
+    Degraded,
+    /// It does not work.
+    Failed,
+}
+
+impl NiState {
+    /// As the design documents write it.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Active => "ACTIVE",
+            Self::Degraded => "DEGRADED",
+            Self::Failed => "FAILED",
+        }
+    }
 }
 
 /// Interfaces or peers.

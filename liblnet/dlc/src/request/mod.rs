@@ -19,10 +19,12 @@ pub use explain::{Explain, Explanation, Passed, PassedOver};
 pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
 pub use global::{Tunable, Tunables};
 pub use local_ni::{
-    AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
-    SetHealth, SetHealthKind,
+    AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
+    SetConnsPerPeer, SetHealth, SetHealthKind,
 };
-pub use peer::{AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, Ping, PingAnswer, SetPeerState};
+pub use peer::{
+    AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, Ping, PingAnswer, SetPeerState,
+};
 pub use policy::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};
 pub use stats::{CommCount, ElementStats, Heat, LnetStats, MessageStats};

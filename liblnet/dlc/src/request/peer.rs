@@ -92,7 +92,7 @@ pub struct PeerNi {
 }
 
 /// How well a peer NI is, and what befell it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHealth {
     /// 0 to 1000; 1000 is well.
     pub value: u32,
@@ -104,10 +104,46 @@ pub struct PeerHealth {
     pub error: u64,
     /// See `dropped`.
     pub network_timeout: u64,
-    /// Recovery pings so far.
+    /// Recovery pings since it was last heard.
     pub ping_count: u64,
-    /// When the next is due: seconds on the node's clock.
+    /// When the next is due: seconds on the node's clock; 0 for who is not being recovered.
     pub next_ping: u64,
+    /// In how many seconds that is.
+    #[serde(default)]
+    pub next_ping_in: Option<u64>,
+    /// All that in a word, where the node tells.
+    #[serde(default)]
+    pub state: Option<PeerNiState>,
+    /// The node's own NIDs from which nothing has reached it of late: the pair is not used while there is
+    /// another.
+    #[serde(default)]
+    pub silent_towards: Vec<Nid>,
+}
+
+/// How a peer NI is, as far as the node has used it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerNiState {
+    /// Nothing has been sent to it.
+    Created,
+    /// Something is under way to it, and nothing has been heard of it yet.
+    Activating,
+    /// The last exchange went well.
+    Connected,
+    /// Messages have failed, or its node says that it does not work.
+    Failed,
+}
+
+impl PeerNiState {
+    /// As the design documents write it.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Created => "CREATED",
+            Self::Activating => "ACTIVATING",
+            Self::Connected => "CONNECTED",
+            Self::Failed => "FAILED",
+        }
+    }
 }
 
 /// Asks another node who it is.

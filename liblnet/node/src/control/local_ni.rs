@@ -1,13 +1,14 @@
 //! Interfaces of this node.
 
-use super::stats;
+use super::stats::{self, Due};
 use crate::interfaces::{self, Found};
 use crate::node::Node;
+use lnet_core::health::{Cause, NiState};
 use lnet_core::settings::MAX_HEALTH;
 use lnet_core::{Core, Errno, Ni, NiConfig};
 use lnet_dlc::CptList;
 use lnet_dlc::request::{
-    AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
+    self, AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
 };
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
@@ -77,7 +78,7 @@ pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
         messages: stats::messages(ni.counters()),
         bytes: stats::bytes(ni.counters()),
         heat: node.heat.of_ni(ni.nid(), ni.counters()),
-        health: LocalHealth { value: health(ni), ..LocalHealth::default() },
+        health: health(node, ni),
         tx_credits: ni.credits().0.into(),
         min_tx_credits: ni.min_credits().0.into(),
     })
@@ -95,8 +96,34 @@ fn tunables(ni: &Ni) -> NiTunables {
     }
 }
 
-fn health(ni: &Ni) -> u32 {
-    if ni.nid().is_loopback() { 0 } else { ni.health().min(MAX_HEALTH) }
+/// What befell it, by the names that the kernel's tools have for causes (dbg-020, dbg-030). The loopback has
+/// no health; the kernel shows 0.
+fn health(node: &Node, ni: &Ni) -> LocalHealth {
+    let failed = ni.failures().read();
+    let Due { ping_count, at, seconds } = Due::new(node, ni.recovery());
+    LocalHealth {
+        fatal_error: ni.is_fatal(),
+        value: if ni.nid().is_loopback() { 0 } else { ni.health().min(MAX_HEALTH) },
+        interrupts: failed.of(Cause::LocalInterrupt),
+        dropped: failed.of(Cause::LocalDropped),
+        aborted: failed.of(Cause::LocalAborted),
+        no_route: failed.of(Cause::LocalNoRoute),
+        timeouts: failed.of(Cause::LocalTimeout),
+        error: failed.of(Cause::LocalError),
+        ping_count,
+        next_ping: at,
+        next_ping_in: seconds,
+        state: Some(state(NiState::of(ni))),
+        net_state: node.core().nets().net(ni.nid().net()).map(|net| state(NiState::of_net(net))),
+    }
+}
+
+const fn state(state: NiState) -> request::NiState {
+    match state {
+        NiState::Active => request::NiState::Active,
+        NiState::Degraded => request::NiState::Degraded,
+        NiState::Failed => request::NiState::Failed,
+    }
 }
 
 fn device_cpt(ni: &Ni) -> i32 {

@@ -13,6 +13,7 @@ mod stats;
 
 use crate::node::Node;
 use lnet_core::Errno;
+use lnet_core::health::Side;
 use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
 use lnet_dlc::{Backend, Reply, Request, request};
 use std::time::Duration;
@@ -88,8 +89,9 @@ impl Backend for Node {
                 settings::set_health(core, set);
                 Ok(Reply::Done)
             }
-            // Nothing is being recovered: health only is what an operator sets.
-            Request::GetRecoveryQueue(_) => Ok(Reply::Nids(Vec::new())),
+            Request::GetRecoveryQueue(own) => {
+                Ok(Reply::Nids(core.recovery_queue(if own { Side::Local } else { Side::Peer })))
+            }
             Request::AddUdsp(add) => policy::add(core, add).map(|()| Reply::Done),
             Request::DelUdsp(index) => {
                 core.delete_rule(index.map(|index| index as usize)).map(|()| Reply::Done)

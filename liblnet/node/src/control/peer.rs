@@ -1,7 +1,9 @@
 //! Other nodes.
 
-use super::{discovery, stats};
+use super::discovery;
+use super::stats::{self, Due};
 use crate::node::Node;
+use lnet_core::health::{Cause, PeerNiState};
 use lnet_core::topology::{PeerNi, PeerState};
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, AddPeerNi, PeerHealth, SetPeerState};
@@ -57,6 +59,29 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
         messages: stats::messages(ni.counters()),
         bytes: stats::bytes(ni.counters()),
         heat: node.heat.of_peer_ni(ni.nid(), ni.counters()),
-        health: PeerHealth { value: ni.health(), ..PeerHealth::default() },
+        health: health(node, ni),
+    }
+}
+
+/// What befell it, by the names that the kernel's tools have for causes.
+fn health(node: &Node, ni: &PeerNi) -> PeerHealth {
+    let failed = ni.failures().read();
+    let Due { ping_count, at, seconds } = Due::new(node, ni.recovery());
+    PeerHealth {
+        value: ni.health(),
+        dropped: failed.of(Cause::RemoteDropped),
+        timeout: failed.of(Cause::RemoteTimeout),
+        error: failed.of(Cause::RemoteError),
+        network_timeout: failed.of(Cause::NetworkTimeout),
+        ping_count,
+        next_ping: at,
+        next_ping_in: seconds,
+        state: Some(match PeerNiState::of(ni) {
+            PeerNiState::Created => request::PeerNiState::Created,
+            PeerNiState::Activating => request::PeerNiState::Activating,
+            PeerNiState::Connected => request::PeerNiState::Connected,
+            PeerNiState::Failed => request::PeerNiState::Failed,
+        }),
+        silent_towards: ni.silent_towards(),
     }
 }

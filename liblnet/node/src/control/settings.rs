@@ -36,6 +36,7 @@ pub(super) fn set(core: &Core, tunable: Tunable, value: i64) -> Result<(), Errno
         Tunable::RouterSensitivity => settings.set_router_sensitivity(value),
         Tunable::ResponseTracking => settings.set_response_tracking(value),
         Tunable::RecoveryLimit => settings.set_recovery_limit(value),
+        Tunable::MaxRecoveryPingInterval => settings.set_max_recovery_ping_interval(value),
     })
 }
 
@@ -55,6 +56,7 @@ pub(super) fn all(settings: &Settings) -> Tunables {
         router_sensitivity: settings.router_sensitivity,
         response_tracking: settings.response_tracking,
         recovery_limit: settings.recovery_limit,
+        max_recovery_ping_interval: settings.max_recovery_ping_interval,
         lnd_timeout: settings.lnd_timeout(),
     }
 }

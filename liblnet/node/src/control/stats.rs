@@ -1,23 +1,61 @@
 //! Counters as they are shown.
 
+use crate::node::Node;
 use lnet_core::Core;
+use lnet_core::health::{Cause, HealthTotals, Recovery};
 use lnet_core::stats::{Counters, NodeCounters, Tally};
 use lnet_dlc::request::{CommCount, ElementStats, LnetStats, MessageStats};
 
-/// The node's (dbg-045). What is not counted yet is 0.
+/// The node's (dbg-020, dbg-045). Nothing is routed yet.
 pub(super) fn node(core: &Core) -> LnetStats {
     let (counters, population) = (core.counters(), core.population());
+    let HealthTotals { responses_awaited, resends, response_timeouts, failures } = core.health_totals();
     LnetStats {
         msgs_alloc: population.alive,
         msgs_max: population.most,
+        rst_alloc: responses_awaited,
         errors: population.errors,
         send_count: counters.sent.messages(),
+        resend_count: resends,
+        response_timeout_count: response_timeouts,
+        local_interrupt_count: failures.of(Cause::LocalInterrupt),
+        local_dropped_count: failures.of(Cause::LocalDropped),
+        local_aborted_count: failures.of(Cause::LocalAborted),
+        local_no_route_count: failures.of(Cause::LocalNoRoute),
+        local_timeout_count: failures.of(Cause::LocalTimeout),
+        local_error_count: failures.of(Cause::LocalError),
+        remote_dropped_count: failures.of(Cause::RemoteDropped),
+        remote_error_count: failures.of(Cause::RemoteError),
+        remote_timeout_count: failures.of(Cause::RemoteTimeout),
+        network_timeout_count: failures.of(Cause::NetworkTimeout),
         recv_count: counters.received.messages(),
+        route_count: 0,
         drop_count: counters.dropped.messages(),
         send_length: counters.sent.bytes,
         recv_length: counters.received.bytes,
+        route_length: 0,
         drop_length: counters.dropped.bytes,
-        ..LnetStats::default()
+    }
+}
+
+/// When something sick is tried again.
+pub(super) struct Due {
+    /// Pings since it was last heard.
+    pub(super) ping_count: u64,
+    /// Seconds on the node's clock; 0 for what is not sick.
+    pub(super) at: u64,
+    /// In how many seconds.
+    pub(super) seconds: Option<u64>,
+}
+
+impl Due {
+    pub(super) fn new(node: &Node, recovery: Recovery) -> Self {
+        let now = node.now();
+        Self {
+            ping_count: recovery.ping_count.into(),
+            at: recovery.next_ping.map_or(0, |at| at.0.as_secs()),
+            seconds: recovery.next_ping.map(|at| at.since(now).as_secs()),
+        }
     }
 }
 

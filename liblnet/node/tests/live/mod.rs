@@ -38,7 +38,8 @@ pub fn node_on(port: u16, networks: &str, mode: DiscoveryMode) -> Arc<Node> {
         "LNET_ACCEPT_PORT" => Some(port.to_string()),
         _ => None,
     });
-    let config = StartConfig { discovery: mode, ..config.unwrap() };
+    let mut config = config.unwrap();
+    config.settings.discovery = mode;
     Node::start(Pid::LUSTRE, config).unwrap()
 }
 

@@ -32,6 +32,15 @@ impl Network {
         }
     }
 
+    pub(super) fn note_failure(&mut self, node: NodeId, digest: Digest, failure: SendFailure) {
+        self.counts.failed += 1;
+        self.counts.by_cause[failure.cause as usize - 1] += 1;
+        if let Some(concern) = Concern::of(&digest.header).filter(|_| self.confirms()) {
+            *self.failures.entry(concern).or_default() += 1;
+        }
+        self.note_of(node, || What::Failed(digest, failure));
+    }
+
     pub(super) fn lose(&mut self, node: NodeId, digest: Digest, why: &'static str) {
         self.counts.lost += 1;
         if matches!(digest.purpose, Purpose::Push) {

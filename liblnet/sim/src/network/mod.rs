@@ -20,10 +20,11 @@ use crate::counts::Counts;
 use crate::digest::{Digest, Purpose};
 use crate::down_rev;
 use crate::faults::{End, Faults, Spot};
+use crate::ledger::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, What};
 use lnet_core::lnd::{SendOutcome, Upcalls, Verdict};
 use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
-use lnet_wire::{Header, Nid};
+use lnet_wire::{Body, Header, Nid, WireHandle};
 use lolnd::copy::payload_of;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -170,6 +171,27 @@ pub(crate) struct Name {
     again: bool,
 }
 
+/// What a message is about, for whoever counts failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Concern {
+    /// It asks for this operation.
+    Request(OpId),
+    /// It answers what waits under this handle.
+    Answer(WireHandle),
+}
+
+impl Concern {
+    pub(crate) const fn of(header: &Header) -> Option<Self> {
+        match header.body {
+            Body::Put { match_bits, .. } | Body::Get { match_bits, .. } => match operation_of(match_bits) {
+                Some(id) => Some(Self::Request(id)),
+                None => None,
+            },
+            Body::Ack { handle, .. } | Body::Reply { handle } => Some(Self::Answer(handle)),
+        }
+    }
+}
+
 /// A message that its driver has not handed back.
 struct Unfinished {
     from: Place,
@@ -236,6 +258,8 @@ pub(crate) struct Network {
     looks: BTreeMap<(Place, Nid), Option<Time>>,
     /// What nodes that are frozen would have done.
     postponed: Vec<Due>,
+    /// How often messages of operations have failed.
+    pub(crate) failures: HashMap<Concern, u32>,
     /// What each node has taken in its present life, by name.
     taken: HashMap<NodeId, HashSet<u64>>,
 }
@@ -263,6 +287,7 @@ impl Network {
             orphaned: BTreeSet::new(),
             looks: BTreeMap::new(),
             postponed: Vec::new(),
+            failures: HashMap::new(),
             taken: HashMap::new(),
         }
     }

@@ -91,8 +91,7 @@ impl Network {
         digest: Digest,
         failure: SendFailure,
     ) -> SendOutcome {
-        self.counts.failed += 1;
-        self.note_of(from.node, || What::Failed(digest, failure));
+        self.note_failure(from.node, digest, failure);
         self.numbers += 1;
         let number = self.numbers;
         self.keep(number, from, message, Err(failure));

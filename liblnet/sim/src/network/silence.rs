@@ -159,8 +159,7 @@ impl Network {
             }
         }
         for (number, node, digest, failure) in back {
-            self.counts.failed += 1;
-            self.note_of(node, || What::Failed(digest, failure));
+            self.note_failure(node, digest, failure);
             self.plan_finish(number, Duration::ZERO);
         }
     }

@@ -3,20 +3,30 @@
 use super::{Entry, Work};
 use crate::connection::Settled;
 use crate::decide::admit::Life;
+use crate::decide::cause::Trouble;
 use crate::decide::dial::Next;
+use crate::decide::silence::{Finding, judge};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::Peer;
 use crate::sockets::{self, Call};
+use crate::tcp;
 use lnet_core::Errno;
 use rustix::event::epoll;
 use socket2::Socket;
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a call waits for an unfinished caller that may be the same peer (wire spec 2.10).
+/// How long a call waits for an unfinished caller that may be the same peer (wire spec 2.10): as long as that may need
+/// to say hello, not as long as it may take.
 const POSTPONED: Duration = Duration::from_secs(1);
+/// For how long one call may go unanswered. Its socket would ask ever more rarely; a new one asks at once.
+const ATTEMPT: Duration = Duration::from_secs(3);
+/// After so long without an answer what waits may go elsewhere, if there is another way, and is asked about so often.
+const UNANSWERED: Duration = Duration::from_millis(700);
+const ASK_AGAIN: Duration = Duration::from_millis(250);
 
 /// A call that has not brought a connection yet.
 pub(super) struct Active {
@@ -26,7 +36,10 @@ pub(super) struct Active {
     /// What is said first, until it has been said.
     opening: Option<Vec<u8>>,
     privileged: bool,
+    since: Instant,
     pub(super) deadline: Instant,
+    /// When it is asked whether what waits for it may go elsewhere.
+    pub(super) next_ask: Instant,
 }
 
 impl Work<'_> {
@@ -37,41 +50,50 @@ impl Work<'_> {
             return;
         }
         let now = Instant::now();
-        if self.may_be_calling(peer) {
+        if self.may_be_calling(peer, now) {
             let at = now + POSTPONED;
             peer.postpone_call(at);
             return self.go_on(peer, Next::At(at));
         }
-        let Some((version, kind)) = peer.begin_call() else { return };
+        let Some((version, kind)) = peer.begin_call(now) else { return };
         let machine = handshake::Active::new(peer.id, version, kind);
         let Some(opening) = machine.opening(ni.own) else {
             return self.call_failed(peer, Errno::Invalid, "its NID does not fit the protocol version");
         };
         use crate::decide::identity::IpNid;
         let remote = SocketAddr::new(peer.ip(), self.shared.config.accept_port);
-        let Call { socket, privileged } = match sockets::call(ni.own.nid.ip(), remote) {
+        let Call { socket, privileged } = match sockets::call(ni.own.nid.ip(), remote, &self.shared.config) {
             Ok(call) => call,
             Err(error) => return self.call_failed(peer, Errno::from(&error), &error.to_string()),
         };
         if !privileged {
             self.connd.say_unprivileged();
         }
-        let deadline = now + self.shared.config.sock_timeout;
-        let active =
-            Active { socket, peer: Arc::clone(peer), machine, opening: Some(opening), privileged, deadline };
+        let active = Active {
+            socket,
+            peer: Arc::clone(peer),
+            machine,
+            opening: Some(opening),
+            privileged,
+            since: now,
+            deadline: now + ATTEMPT.min(self.shared.config.sock_timeout),
+            next_ask: now + UNANSWERED,
+        };
         if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
             self.call_failed(peer, Errno::NoMemory, "no room to watch its socket");
         }
     }
 
     /// Whether a caller that has not finished its handshake may be this peer.
-    fn may_be_calling(&self, peer: &Peer) -> bool {
+    fn may_be_calling(&self, peer: &Peer, now: Instant) -> bool {
         use crate::decide::identity::IpNid;
         let ip = peer.ip();
         ip != peer.ni.own.nid.ip()
             && self.entries.iter().any(|(_, entry)| match entry {
                 Entry::Passive(passive) => {
-                    passive.target() == Some(peer.ni.own.nid) && passive.source().ip().to_canonical() == ip
+                    passive.target() == Some(peer.ni.own.nid)
+                        && passive.source().ip().to_canonical() == ip
+                        && now.saturating_duration_since(passive.since()) < POSTPONED
                 }
                 _ => false,
             })
@@ -151,16 +173,16 @@ impl Work<'_> {
                 if peer.is_other_life(Life { version, incarnation }) =>
             {
                 drop(socket);
-                peer.end_all(Errno::ConnectionReset);
+                peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
                 let next = peer.call_again(now, None);
                 self.fail_if_failed(&peer, next, Errno::ConnectionReset, "it keeps restarting");
             }
-            ActiveStep::Open { version, incarnation, order } => {
+            ActiveStep::Open { version, incarnation, identity, order } => {
                 let kind = machine.kind();
                 if let Err(error) = sockets::settle(&socket, &self.shared.config) {
                     return self.call_failed(&peer, Errno::from(&error), &error.to_string());
                 }
-                let settled = Settled { socket, kind, version, order, remote: peer.ip() };
+                let settled = Settled { socket, kind, version, order, remote: peer.ip(), identity };
                 match peer.install(settled, incarnation, true, now) {
                     Ok(()) => {
                         peer.ni.counts.connected.add();
@@ -191,6 +213,50 @@ impl Work<'_> {
         );
     }
 
+    /// A call has taken too long.
+    pub(super) fn call_timed_out(&mut self, key: usize) {
+        let Some(Entry::Active(Active { peer, opening, .. })) = self.forget(key) else { return };
+        if opening.is_none() {
+            return self.call_failed(&peer, Errno::TimedOut, "timed out");
+        }
+        peer.ni.counts.connects_failed.add();
+        log::debug!("cannot connect to {}: nobody answers", peer.name());
+        let next = peer.call_unanswered();
+        self.go_on(&peer, next);
+    }
+
+    /// Nothing has come of a call for a while: what waits for it may have another way.
+    pub(super) fn ask_about_call(&mut self, key: usize, now: Instant) {
+        let limit = self.shared.config.silence;
+        let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
+        active.next_ask = now + ASK_AGAIN;
+        let silent = match tcp::state(active.socket.as_fd()) {
+            // Whoever is there answers that at once.
+            _ if active.opening.is_some() => true,
+            Ok(tcp) => judge(tcp, now.saturating_duration_since(active.since), limit) == Finding::Silent,
+            Err(_) => false,
+        };
+        let peer = Arc::clone(&active.peer);
+        if silent && !limit.is_zero() && peer.has_waiting() && peer.may_go_elsewhere(now) {
+            peer.ni.counts.fell_silent.add();
+            log::warn!("{} does not answer our call, and there is another way", peer.name());
+            peer.give_back_waiting(Trouble::Silent);
+        }
+    }
+
+    /// Gives up the calls to a peer.
+    pub(super) fn abandon(&mut self, peer: &Arc<Peer>) {
+        let to_it = |entry: &Entry| matches!(entry, Entry::Active(active) if Arc::ptr_eq(&active.peer, peer));
+        let keys: Vec<usize> =
+            self.entries.iter().filter(|(_, entry)| to_it(entry)).map(|(key, _)| key).collect();
+        if !keys.is_empty() {
+            for key in keys {
+                drop(self.forget(key));
+            }
+            peer.call_abandoned();
+        }
+    }
+
     fn give_up_call(&mut self, key: usize, errno: Errno, why: &str) {
         if let Some(Entry::Active(active)) = self.forget(key) {
             self.call_failed(&active.peer, errno, why);
@@ -207,7 +273,7 @@ impl Work<'_> {
         if let Next::Failed(at) = next {
             peer.ni.counts.connects_failed.add();
             let wait = at.saturating_duration_since(Instant::now()).as_secs_f32();
-            log::warn!("cannot connect to {}: {why}; not before {wait:.0} s again", peer.name());
+            log::warn!("cannot connect to {}: {why}; not before {wait:.1} s again", peer.name());
             peer.fail_waiting(errno);
         }
         self.go_on(peer, next);

@@ -7,14 +7,16 @@ mod active;
 mod passive;
 
 use crate::config::SocklndConfig;
+use crate::connection::Connection;
+use crate::decide::cause::Trouble;
 use crate::decide::dial::Next;
 use crate::driver::Shared;
 use crate::ni::SockNi;
 use crate::peer::Peer;
+use crate::silence::{self, Watched};
 use crate::sync::lock;
 use crate::wake::{WAKE, Wake, epoll_with_wake};
 use active::Active;
-use lnet_core::Errno;
 use passive::Passive;
 use rustix::event::{Timespec, epoll};
 use slab::Slab;
@@ -42,6 +44,8 @@ pub(crate) struct Connd {
     wake: Wake,
     commands: Mutex<Commands>,
     listening: Mutex<HashMap<SocketAddr, Listening>>,
+    /// Connections on which something may be under way.
+    watched: Watched,
     /// It has been said that privileged ports are not to be had.
     said_unprivileged: AtomicBool,
 }
@@ -63,6 +67,7 @@ struct Commands {
 
 enum Command {
     Dial(Arc<Peer>),
+    Abandon(Arc<Peer>),
     Listen(Socket, SocketAddr),
     Remove(Arc<SockNi>, Arc<Removed>),
 }
@@ -79,6 +84,7 @@ impl Connd {
             wake,
             commands: Mutex::default(),
             listening: Mutex::default(),
+            watched: Watched::default(),
             said_unprivileged: AtomicBool::new(false),
         })
     }
@@ -86,6 +92,18 @@ impl Connd {
     /// Has `peer` called, for whatever it wants.
     pub(crate) fn dial(&self, peer: &Arc<Peer>) {
         self.command(Command::Dial(Arc::clone(peer)));
+    }
+
+    /// Has the call to `peer` that is under way given up.
+    pub(crate) fn abandon(&self, peer: &Arc<Peer>) {
+        self.command(Command::Abandon(Arc::clone(peer)));
+    }
+
+    /// Has `connection` looked at until what was written to it has arrived.
+    pub(crate) fn watch_for_silence(&self, connection: &Arc<Connection>) {
+        if self.watched.add(connection) {
+            self.wake();
+        }
     }
 
     /// Listens on `address`, with a socket made by `listen` if no other interface listens there. Callers wait
@@ -194,6 +212,8 @@ struct Work<'a> {
     /// Planned calls, in no order: there are few.
     planned: Vec<(Instant, Arc<Peer>)>,
     next_scan: Instant,
+    /// When the connections are looked at on which something may be under way.
+    next_look: Option<Instant>,
 }
 
 enum Entry {
@@ -207,7 +227,7 @@ impl Entry {
         match self {
             Self::Listener(..) => None,
             Self::Passive(passive) => Some(passive.deadline),
-            Self::Active(active) => Some(active.deadline),
+            Self::Active(active) => Some(active.deadline.min(active.next_ask)),
         }
     }
 }
@@ -223,6 +243,7 @@ impl<'a> Work<'a> {
             max_handshakes: max_handshakes(),
             planned: Vec::new(),
             next_scan,
+            next_look: None,
         }
     }
 
@@ -260,6 +281,7 @@ impl<'a> Work<'a> {
             match command {
                 None => return true,
                 Some(Command::Dial(peer)) => self.call(&peer),
+                Some(Command::Abandon(peer)) => self.abandon(&peer),
                 Some(Command::Listen(socket, address)) => {
                     self.watch(Entry::Listener(socket, address), epoll::EventFlags::IN);
                 }
@@ -286,10 +308,14 @@ impl<'a> Work<'a> {
         let keys: Vec<usize> =
             self.entries.iter().filter(|(_, entry)| late(entry)).map(|(key, _)| key).collect();
         for key in keys {
-            match self.forget(key) {
-                Some(Entry::Passive(passive)) => passive.timed_out(self.shared),
-                Some(Entry::Active(active)) => self.call_failed(&active.peer, Errno::TimedOut, "timed out"),
-                Some(Entry::Listener(..)) | None => {}
+            match self.entries.get(key) {
+                Some(Entry::Active(active)) if active.deadline > now => self.ask_about_call(key, now),
+                Some(Entry::Active(_)) => self.call_timed_out(key),
+                _ => {
+                    if let Some(Entry::Passive(passive)) = self.forget(key) {
+                        passive.timed_out(self.shared);
+                    }
+                }
             }
         }
         let mut due = Vec::new();
@@ -305,9 +331,33 @@ impl<'a> Work<'a> {
                 self.call(&peer);
             }
         }
+        if self.next_look.is_some_and(|at| at <= now) {
+            self.next_look = None;
+            self.look_for_silence(now);
+        }
+        if self.next_look.is_none() && self.connd.watched.is_looking() {
+            self.next_look = Some(now + silence::INTERVAL);
+        }
         if self.next_scan <= now {
             self.next_scan = now + scan_interval(&self.shared.config);
             self.scan(now);
+        }
+    }
+
+    /// Ends the connections to silent peers if what is under way to them may go elsewhere.
+    fn look_for_silence(&self, now: Instant) {
+        let limit = self.shared.config.silence;
+        for connection in self.connd.watched.look(now) {
+            let peer = &connection.peer;
+            if !peer.is_heard(limit) && peer.may_go_elsewhere(now) {
+                peer.ni.counts.fell_silent.add();
+                log::warn!(
+                    "closing the connections to {}: it has been silent for {} ms, and there is another way",
+                    peer.name(),
+                    limit.as_millis()
+                );
+                peer.give_up(Trouble::Silent);
+            }
         }
     }
 
@@ -318,13 +368,14 @@ impl<'a> Work<'a> {
                 if connection.is_overdue(now) {
                     ni.counts.timed_out.add();
                     log::warn!("closing the connections to {}: it has stalled", connection.peer.name());
-                    connection.peer.end(&connection, Errno::TimedOut);
+                    connection.peer.end(&connection, Trouble::Stalled);
                 }
             }
             for peer in ni.all_peers() {
                 peer.scan(now);
             }
         }
+        self.shared.nodes.scan(now);
         // A listener is deaf after an error until now.
         for (key, entry) in &self.entries {
             if let Entry::Listener(socket, _) = entry {
@@ -394,7 +445,7 @@ impl<'a> Work<'a> {
     fn next_deadline(&self) -> Instant {
         let deadlines = self.entries.iter().filter_map(|(_, entry)| entry.deadline());
         let planned = self.planned.iter().map(|(at, _)| *at);
-        deadlines.chain(planned).fold(self.next_scan, Instant::min)
+        deadlines.chain(planned).chain(self.next_look).fold(self.next_scan, Instant::min)
     }
 }
 

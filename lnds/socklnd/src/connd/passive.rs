@@ -3,6 +3,7 @@
 use super::{Entry, Work};
 use crate::connection::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
+use crate::decide::cause::Trouble;
 use crate::decide::identity::identify;
 use crate::driver::Shared;
 use crate::handshake::{self, PassiveStep};
@@ -40,6 +41,11 @@ impl Passive {
 
     pub(super) fn source(&self) -> SocketAddr {
         self.source
+    }
+
+    /// Since when it has been here.
+    pub(super) fn since(&self) -> Instant {
+        self.since
     }
 
     /// It was too slow.
@@ -170,7 +176,8 @@ impl Work<'_> {
             .and_then(|local| local.as_socket())
             .is_some_and(|local| local.ip().to_canonical() == remote);
         let mine = hello.connection_type.map_or(ConnectionType::Any, ConnectionType::mirror);
-        let known = peer.known(mine, remote);
+        let now = Instant::now();
+        let known = peer.known(mine, remote, now);
         let limit = ni.bulk_conns();
         match admit(hello, identity.id.nid, ni.own.nid, known, limit, to_itself) {
             Admission::Close => ni.counts.unwelcome.add(),
@@ -180,17 +187,26 @@ impl Work<'_> {
                 // On a peer's host anybody may claim its NID (see `identify`), but not end what a privileged
                 // process there has begun.
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
-                if refusal == Refusal::OtherLife && may_end {
-                    peer.end_all(Errno::ConnectionReset);
+                match refusal {
+                    Refusal::OtherLife if may_end => {
+                        peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
+                    }
+                    // It may have lost those that are open here; then its system says so, and its next call is taken.
+                    Refusal::Duplicate => peer.probe(now),
+                    Refusal::OtherLife | Refusal::LostRace => {}
                 }
                 refuse(ni, &socket, hello.version, identity.id.nid);
             }
             Admission::Accept(kind) => {
                 let answer = ni.own.hello(hello.version, identity.id.nid, Some(kind)).encode();
-                let settled = Settled { socket, kind, version: hello.version, order, remote };
+                let identity = hello.dest_incarnation;
+                let settled = Settled { socket, kind, version: hello.version, order, remote, identity };
                 let said = answer.is_some_and(|answer| say(&settled.socket, &answer))
                     && sockets::settle(&settled.socket, &self.shared.config).is_ok();
-                if said && peer.install(settled, hello.src_incarnation, false, Instant::now()).is_ok() {
+                if said && peer.install(settled, hello.src_incarnation, false, now).is_ok() {
+                    if known.hangs() {
+                        self.abandon(&peer);
+                    }
                     ni.counts.accepted.add();
                     log::debug!("{} has connected: {kind:?}", peer.name());
                 }

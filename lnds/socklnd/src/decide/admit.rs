@@ -2,6 +2,10 @@
 
 use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::Nid;
+use std::time::Duration;
+
+/// After so long this node's own call is no reason to turn the peer's down: it hangs, and the peer's has come through.
+const HANGS: Duration = Duration::from_secs(1);
 
 /// One life of a peer, as the first connection told it: later connections must tell the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +19,17 @@ pub(crate) struct Life {
 pub(crate) struct Known {
     /// Its life, while there are connections.
     pub(crate) life: Option<Life>,
-    /// Whether this node is itself in the middle of connecting to that peer.
-    pub(crate) connecting: bool,
+    /// For how long this node has itself been connecting to that peer, if it is.
+    pub(crate) connecting: Option<Duration>,
     /// Open connections between the same two addresses of the type that this one would have.
     pub(crate) alike: usize,
+}
+
+impl Known {
+    /// Whether this node's own call hangs.
+    pub(crate) fn hangs(&self) -> bool {
+        self.connecting.is_some_and(|lasts| lasts > HANGS)
+    }
 }
 
 /// What to do.
@@ -58,7 +69,7 @@ pub(crate) fn admit(
     if known.life.is_some_and(|recorded| recorded != life) {
         return Admission::Refuse(Refusal::OtherLife);
     }
-    if known.connecting && caller < mine {
+    if known.connecting.is_some() && !known.hangs() && caller < mine {
         return Admission::Refuse(Refusal::LostRace);
     }
     if known.alike >= limit && !to_itself {
@@ -76,41 +87,36 @@ mod tests {
     #[test]
     fn every_row_of_the_passive_sides_table() {
         use Admission::{Accept, Close, Refuse};
+        const NO: Option<Duration> = None;
+        const NOW: Option<Duration> = Some(HANGS);
+        const LONG: Option<Duration> = Some(Duration::from_millis(1001));
         let nid = |address| Nid::new(NetId::new(NetType::TCP, 0), address);
         let (low, mine, high) = (nid(1), nid(2), nid(3));
         let life = |version, incarnation| Some(Life { version, incarnation });
         let same = life(Version::V3, 7);
         for (name, caller, kind, life, connecting, alike, itself, want) in [
-            ("first contact", low, Some(Control), None, false, 0, false, Accept(Control)),
-            ("any", low, Some(Any), None, false, 0, false, Accept(Any)),
-            ("bulk-in", low, Some(BulkIn), same, false, 0, false, Accept(BulkOut)),
-            ("bulk-out", low, Some(BulkOut), same, false, 0, false, Accept(BulkIn)),
-            ("none", low, None, None, false, 0, false, Close),
-            (
-                "restarted",
-                low,
-                Some(Control),
-                life(Version::V3, 6),
-                false,
-                0,
-                false,
-                Refuse(Refusal::OtherLife),
-            ),
+            ("first contact", low, Some(Control), None, NO, 0, false, Accept(Control)),
+            ("any", low, Some(Any), None, NO, 0, false, Accept(Any)),
+            ("bulk-in", low, Some(BulkIn), same, NO, 0, false, Accept(BulkOut)),
+            ("bulk-out", low, Some(BulkOut), same, NO, 0, false, Accept(BulkIn)),
+            ("none", low, None, None, NO, 0, false, Close),
+            ("restarted", low, Some(Control), life(Version::V3, 6), NO, 0, false, Refuse(Refusal::OtherLife)),
             (
                 "other version",
                 low,
                 Some(Control),
                 life(Version::V2, 7),
-                false,
+                NO,
                 0,
                 false,
                 Refuse(Refusal::OtherLife),
             ),
-            ("race, mine is higher", low, Some(Control), None, true, 0, false, Refuse(Refusal::LostRace)),
-            ("race, mine is lower", high, Some(Control), None, true, 0, false, Accept(Control)),
-            ("race with itself", mine, Some(Control), same, true, 0, true, Accept(Control)),
-            ("one too many", high, Some(Control), same, false, 1, false, Refuse(Refusal::Duplicate)),
-            ("one too many, to itself", mine, Some(Control), same, false, 1, true, Accept(Control)),
+            ("race, mine is higher", low, Some(Control), None, NOW, 0, false, Refuse(Refusal::LostRace)),
+            ("race, mine is lower", high, Some(Control), None, NOW, 0, false, Accept(Control)),
+            ("race, mine is higher, and hangs", low, Some(Control), None, LONG, 0, false, Accept(Control)),
+            ("race with itself", mine, Some(Control), same, NOW, 0, true, Accept(Control)),
+            ("one too many", high, Some(Control), same, NO, 1, false, Refuse(Refusal::Duplicate)),
+            ("one too many, to itself", mine, Some(Control), same, NO, 1, true, Accept(Control)),
         ] {
             let hello = Hello {
                 version: Version::V3,

@@ -56,11 +56,34 @@ pub(crate) const fn next_type(have: Counts, typed: bool, per_peer: usize) -> Opt
     }
 }
 
+/// How long to wait between calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// After a first failure, and between calls for a peer to which something is to be sent.
+    pub(crate) min: Duration,
+    /// The longest wait.
+    pub(crate) max: Duration,
+    /// A random number: waits are shorter by up to a quarter, so that many callers do not come at the same moment.
+    pub(crate) chance: u32,
+}
+
+impl Pace {
+    fn spread(self, wait: Duration) -> Duration {
+        wait - wait.mul_f64(f64::from(self.chance) / f64::from(u32::MAX) / 4.0)
+    }
+
+    fn doubled(self, failures: u32) -> Duration {
+        let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.min.saturating_mul(factor).min(self.max)
+    }
+}
+
 /// How calling a peer stands.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Dialling {
     phase: Phase,
-    backoff: Duration,
+    /// Calls in a row that failed.
+    failures: u32,
     refusals: u32,
     /// The peer turned surplus connections down: no more are asked for while those that exist last.
     satisfied: bool,
@@ -72,8 +95,8 @@ enum Phase {
     Idle,
     /// The connecting thread has been asked to call.
     Asked,
-    /// A call is under way.
-    Connecting,
+    /// A call is under way since then.
+    Connecting(Instant),
     /// No call before that time.
     NotBefore(Instant),
 }
@@ -106,21 +129,24 @@ impl Dialling {
         self.phase == Phase::Asked
     }
 
-    /// Whether a call is under way.
-    pub(crate) fn connecting(&self) -> bool {
-        self.phase == Phase::Connecting
+    /// For how long a call has been under way, if one is.
+    pub(crate) fn connecting(&self, now: Instant) -> Option<Duration> {
+        match self.phase {
+            Phase::Connecting(since) => Some(now.saturating_duration_since(since)),
+            _ => None,
+        }
     }
 
     /// Whether a message that needs a connection is better told now that there is none: calls have failed
     /// twice or more, and the next is not due. After a first failure it waits for the next call instead,
     /// because that comes soon and may well succeed.
-    pub(crate) fn is_hopeless(&self, now: Instant, min: Duration) -> bool {
-        matches!(self.phase, Phase::NotBefore(at) if at > now) && self.backoff > min
+    pub(crate) fn is_hopeless(&self, now: Instant) -> bool {
+        matches!(self.phase, Phase::NotBefore(at) if at > now) && self.failures > 1
     }
 
     /// Whether the last call failed: that must be remembered for the length of the next wait.
     pub(crate) fn has_failed(&self) -> bool {
-        !self.backoff.is_zero()
+        self.failures > 0
     }
 
     /// Whether nothing is under way and nothing is planned.
@@ -129,39 +155,64 @@ impl Dialling {
     }
 
     /// A call begins.
-    pub(crate) fn begin(&mut self) {
-        self.phase = Phase::Connecting;
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.phase = Phase::Connecting(now);
     }
 
     /// There is nothing to call for after all.
     pub(crate) fn drop_it(&mut self) {
-        self.phase = Phase::Idle;
+        *self = Self { satisfied: self.satisfied, ..Self::default() };
     }
 
     /// The call brought a connection.
     pub(crate) fn succeeded(&mut self) {
-        *self = Self { satisfied: self.satisfied, ..Self::default() };
+        self.drop_it();
     }
 
-    /// All connections are gone: what the peer turned down before, it may take now.
+    /// The call was given up for a reason that says nothing about the peer.
+    pub(crate) fn abandoned(&mut self) {
+        if matches!(self.phase, Phase::Connecting(_)) {
+            self.phase = Phase::Idle;
+        }
+    }
+
+    /// All connections are gone: what the peer turned down before, it may take now, and what was wrong with further
+    /// connections is no reason to wait with the first.
     pub(crate) fn start_over(&mut self) {
         self.satisfied = false;
+        if matches!(self.phase, Phase::NotBefore(_)) {
+            self.drop_it();
+        }
     }
 
-    /// The call failed: the next is due after a wait that doubles each time.
-    pub(crate) fn failed(&mut self, now: Instant, min: Duration, max: Duration) -> Next {
-        self.backoff = (2 * self.backoff).max(min).min(max);
+    /// The call failed: the next is due after a wait. If the peer is `connected` all the same it doubles each time.
+    pub(crate) fn failed(&mut self, now: Instant, pace: Pace, connected: bool) -> Next {
+        self.failures = self.failures.saturating_add(1);
         self.refusals = 0;
-        let at = now + self.backoff;
+        let wait = if connected { pace.doubled(self.failures) } else { pace.min };
+        let at = now + pace.spread(wait);
         self.phase = Phase::NotBefore(at);
         Next::Failed(at)
     }
 
+    /// The peer's system did not answer the call in time. That has taken long enough: the next, with a socket that does
+    /// not yet wait ever longer, follows at once if something waits for it (`wanted`).
+    pub(crate) fn unanswered(&mut self, wanted: bool) -> Next {
+        if wanted {
+            self.phase = Phase::Asked;
+            return Next::Now;
+        }
+        self.drop_it();
+        Next::Enough
+    }
+
     /// The peer answered "none" in the version that it was asked in: a race, or one connection too many.
-    pub(crate) fn refused(&mut self, now: Instant, min: Duration, max: Duration, have: Counts) -> Next {
+    pub(crate) fn refused(&mut self, now: Instant, pace: Pace, have: Counts) -> Next {
         self.refusals += 1;
         if self.refusals < PATIENCE {
-            let at = now + min;
+            // The first may have told the peer that it had taken dead connections for living ones.
+            let wait = if self.refusals == 1 { pace.min / 4 } else { pace.min };
+            let at = now + pace.spread(wait);
             self.phase = Phase::NotBefore(at);
             return Next::At(at);
         }
@@ -171,15 +222,15 @@ impl Dialling {
             self.satisfied = true;
             return Next::Enough;
         }
-        self.failed(now, min, max)
+        self.failed(now, pace, have.total() > 0)
     }
 
     /// The peer must be called again at once: it proposed another version, or it has been restarted. Too
     /// often in a row is a failure.
-    pub(crate) fn again(&mut self, now: Instant, min: Duration, max: Duration) -> Next {
+    pub(crate) fn again(&mut self, now: Instant, pace: Pace) -> Next {
         self.refusals += 1;
         if self.refusals >= PATIENCE {
-            return self.failed(now, min, max);
+            return self.failed(now, pace, false);
         }
         self.phase = Phase::Asked;
         Next::Now
@@ -208,7 +259,7 @@ mod tests {
     use crate::proto::ConnectionType::{Any, BulkIn, BulkOut, Control};
 
     const SECOND: Duration = Duration::from_secs(1);
-    const MINUTE: Duration = Duration::from_secs(60);
+    const PACE: Pace = Pace { min: SECOND, max: Duration::from_secs(60), chance: 0 };
     const NO: Option<ConnectionType> = None;
 
     #[test]
@@ -240,30 +291,44 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_doubles_from_one_second_to_sixty_and_success_ends_it() {
+    fn while_nothing_is_connected_calls_are_as_close_as_may_be_and_for_a_larger_set_ever_rarer() {
         let now = Instant::now();
-        let mut dialling = Dialling::default();
-        let waits: Vec<u64> = (0..9)
-            .map(|_| match dialling.failed(now, SECOND, MINUTE) {
+        for (connected, want) in
+            [(true, [1, 2, 4, 8, 16, 32, 60, 60, 60]), (false, [1, 1, 1, 1, 1, 1, 1, 1, 1])]
+        {
+            let mut dialling = Dialling::default();
+            let waits = want.map(|_| match dialling.failed(now, PACE, connected) {
                 Next::Failed(at) => (at - now).as_secs(),
                 _ => 0,
-            })
-            .collect();
-        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
-        dialling.succeeded();
-        assert_eq!(dialling.failed(now, SECOND, MINUTE), Next::Failed(now + SECOND));
+            });
+            assert_eq!(waits, want);
+            dialling.succeeded();
+            assert_eq!(dialling.failed(now, PACE, connected), Next::Failed(now + SECOND));
+        }
+    }
+
+    #[test]
+    fn waits_are_spread_and_never_longer() {
+        let now = Instant::now();
+        for (chance, wait) in [(0, 1000), (u32::MAX / 2 + 1, 875), (u32::MAX, 750)] {
+            let pace = Pace { chance, ..PACE };
+            let next = Dialling::default().failed(now, pace, false);
+            assert_eq!(next, Next::Failed(now + Duration::from_millis(wait)), "{chance}");
+        }
     }
 
     #[test]
     fn messages_wait_for_a_second_call_and_not_for_a_third() {
         let now = Instant::now();
         let mut dialling = Dialling::default();
-        assert!(!dialling.is_hopeless(now, SECOND));
-        let _ = dialling.failed(now, SECOND, MINUTE);
-        assert!(!dialling.is_hopeless(now, SECOND));
-        let _ = dialling.failed(now, SECOND, MINUTE);
-        assert!(dialling.is_hopeless(now, SECOND));
-        assert!(!dialling.is_hopeless(now + 2 * SECOND, SECOND));
+        assert!(!dialling.is_hopeless(now));
+        let _ = dialling.failed(now, PACE, false);
+        assert!(!dialling.is_hopeless(now));
+        let _ = dialling.failed(now, PACE, false);
+        assert!(dialling.is_hopeless(now));
+        assert!(!dialling.is_hopeless(now + SECOND));
+        dialling.start_over();
+        assert!(!dialling.is_hopeless(now));
     }
 
     #[test]
@@ -273,14 +338,52 @@ mod tests {
         assert!(!dialling.ask(NO));
         assert!(dialling.ask(Some(Control)));
         assert!(!dialling.ask(Some(Control)));
-        dialling.begin();
-        assert!(dialling.connecting());
+        dialling.begin(now);
+        assert_eq!(dialling.connecting(now + SECOND), Some(SECOND));
         assert!(!dialling.ask(Some(Control)));
-        let _ = dialling.failed(now, SECOND, MINUTE);
+        let _ = dialling.failed(now, PACE, false);
+        assert_eq!(dialling.connecting(now), None);
         assert!(!dialling.ask(Some(Control)));
         assert!(!dialling.due(now));
         assert!(dialling.due(now + SECOND));
         assert!(!dialling.due(now + SECOND));
+    }
+
+    #[test]
+    fn a_call_that_nobody_answers_is_followed_by_another_at_once_while_something_waits() {
+        let now = Instant::now();
+        let mut dialling = Dialling::default();
+        for _ in 0..10 {
+            dialling.begin(now);
+            assert_eq!(dialling.unanswered(true), Next::Now);
+            assert!(dialling.asked());
+        }
+        dialling.begin(now);
+        assert_eq!(dialling.unanswered(false), Next::Enough);
+        assert!(dialling.ask(Some(Control)));
+    }
+
+    #[test]
+    fn once_all_connections_are_gone_the_wait_for_further_ones_is_no_reason_to_wait() {
+        let now = Instant::now();
+        let mut dialling = Dialling::default();
+        for _ in 0..9 {
+            let _ = dialling.failed(now, PACE, true);
+        }
+        assert!(!dialling.ask(Some(BulkIn)));
+        dialling.start_over();
+        assert!(dialling.ask(Some(Control)));
+    }
+
+    #[test]
+    fn a_call_that_is_abandoned_may_be_made_anew() {
+        let now = Instant::now();
+        let mut dialling = Dialling::default();
+        dialling.begin(now);
+        dialling.abandoned();
+        assert!(dialling.ask(Some(Control)));
+        dialling.abandoned();
+        assert!(dialling.asked());
     }
 
     #[test]
@@ -289,9 +392,9 @@ mod tests {
         let full = Counts { control: 1, bulk_in: 1, bulk_out: 1, ..Counts::default() };
         for (have, third) in [(full, Next::Enough), (Counts::default(), Next::Failed(now + SECOND))] {
             let mut dialling = Dialling::default();
-            assert_eq!(dialling.refused(now, SECOND, MINUTE, have), Next::At(now + SECOND));
-            assert_eq!(dialling.refused(now, SECOND, MINUTE, have), Next::At(now + SECOND));
-            assert_eq!(dialling.refused(now, SECOND, MINUTE, have), third);
+            assert_eq!(dialling.refused(now, PACE, have), Next::At(now + SECOND / 4));
+            assert_eq!(dialling.refused(now, PACE, have), Next::At(now + SECOND));
+            assert_eq!(dialling.refused(now, PACE, have), third);
             assert!(!dialling.ask(Some(BulkIn)), "{have:?}");
         }
     }
@@ -302,7 +405,7 @@ mod tests {
         let full = Counts { control: 1, bulk_in: 1, bulk_out: 1, ..Counts::default() };
         let mut dialling = Dialling::default();
         for _ in 0..3 {
-            let _ = dialling.refused(now, SECOND, MINUTE, full);
+            let _ = dialling.refused(now, PACE, full);
         }
         assert!(!dialling.ask(Some(Control)));
         dialling.start_over();

@@ -1,14 +1,50 @@
-//! Receipts for messages sent (the kernel's zero-copy cookies, wire spec 3.4).
-//!
-//! A message that asks for a receipt is done with when its bytes are written *and* its receipt has come;
-//! either may be first. Receipts belong to the peer, not to the connection.
+//! Receipts on the wire (the kernel's zero-copy cookies, wire spec 3.4): who is asked for them, how they are sent, and
+//! what those say that come.
 
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
-use std::collections::VecDeque;
-use std::time::Instant;
 
-const FIRST_COOKIE: u64 = 2;
+/// Which messages ask for a receipt, where the peer can give one. A message that does not is done with when it has
+/// been given to the socket, whatever becomes of it then, as small ones are in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Receipts {
+    /// All.
+    All,
+    /// All to nodes of this implementation; to others only those of `zc_min_payload`.
+    OurNodes,
+    /// Those with a payload of `zc_min_payload` or more, which by default are none.
+    #[default]
+    Large,
+}
+
+/// What there is to know of a message and of who it goes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// The peer is a node of ours.
+    pub(crate) ours: bool,
+    pub(crate) version: Version,
+    /// This node has an open connection to the peer for bulk outwards.
+    pub(crate) bulk_out: bool,
+    /// The payload is at least `zc_min_payload`.
+    pub(crate) large: bool,
+    /// This end of the connection has a privileged port, or the port that others call. Where it has not, a kernel takes
+    /// each connection for a peer of its own.
+    pub(crate) proper_port: bool,
+}
+
+impl Receipts {
+    /// Whether a message asks for a receipt. Version 1 has no place for it. A kernel sends receipts only on a connection
+    /// that is for bulk towards it, and ends the others if there is none.
+    pub(crate) const fn wanted(self, asked: Asked) -> bool {
+        let can = !matches!(asked.version, Version::V1);
+        let kernel_can = asked.bulk_out && (asked.large || asked.proper_port);
+        match self {
+            Self::All => can && (asked.ours || kernel_can),
+            Self::OurNodes => can && (asked.ours || asked.large && kernel_can),
+            Self::Large => can && asked.large && kernel_can,
+        }
+    }
+}
 
 /// What the cookies of something received say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,154 +83,30 @@ impl Brought {
     }
 }
 
-/// A receipt that nobody asked for: the peer breaks the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotOutstanding;
-
-/// The messages to one peer that want a receipt.
-#[derive(Debug)]
-pub(crate) struct Outstanding<M> {
-    next: u64,
-    entries: VecDeque<Entry<M>>,
-}
-
-#[derive(Debug)]
-struct Entry<M> {
-    cookie: u64,
-    since: Instant,
-    state: State<M>,
-}
-
-#[derive(Debug)]
-enum State<M> {
-    /// Not all of its bytes have been written.
-    Writing,
-    /// Not all of its bytes have been written (as far as the writer has told), and the receipt is here.
-    Acknowledged,
-    /// Written; the receipt is missing.
-    Written(M),
-    /// Not all of its bytes have been written, and the receipt will never come.
-    Hopeless,
-}
-
-/// What becomes of a message when its last byte is written.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Written<M> {
-    /// It is done with.
-    Done(M),
-    /// The receipt will never come: the connections that it could have come by have ended.
-    Lost(M),
-    /// It is kept until its receipt comes.
-    Waits,
-}
-
-impl<M> Default for Outstanding<M> {
-    fn default() -> Self {
-        Self { next: FIRST_COOKIE, entries: VecDeque::new() }
-    }
-}
-
-impl<M> Outstanding<M> {
-    /// The cookie for a message about to be written.
-    pub(crate) fn open(&mut self, now: Instant) -> u64 {
-        let cookie = self.next;
-        self.next = self.next.checked_add(1).unwrap_or(FIRST_COOKIE);
-        self.entries.push_back(Entry { cookie, since: now, state: State::Writing });
-        cookie
-    }
-
-    /// The message is written.
-    pub(crate) fn written(&mut self, cookie: u64, message: M, now: Instant) -> Written<M> {
-        let Some(at) = self.entries.iter().position(|entry| entry.cookie == cookie) else {
-            return Written::Lost(message);
-        };
-        match self.entries[at].state {
-            State::Acknowledged => {
-                self.entries.remove(at);
-                Written::Done(message)
+/// The NOOPs that bring these receipts; few are packed at once. Sorts them.
+pub(crate) fn pack(receipts: &mut [u64]) -> impl Iterator<Item = Cookies> {
+    receipts.sort_unstable();
+    let mut rest = &*receipts;
+    let mut single = None;
+    std::iter::from_fn(move || {
+        while let Some((first, _)) = rest.split_first() {
+            let run = 1 + rest.windows(2).take_while(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
+            rest = rest.get(run..).unwrap_or_default();
+            if run > 1 {
+                return Some(Cookies { request: *first, receipt: first + (run as u64 - 1) });
             }
-            State::Hopeless => {
-                self.entries.remove(at);
-                Written::Lost(message)
-            }
-            State::Writing | State::Written(_) => {
-                self.entries[at] = Entry { cookie, since: now, state: State::Written(message) };
-                Written::Waits
+            match single.take() {
+                None => single = Some(*first),
+                // The greater before the lesser: a pair.
+                Some(lesser) => return Some(Cookies { request: *first, receipt: lesser }),
             }
         }
-    }
-
-    /// The message will never be written.
-    pub(crate) fn abandon(&mut self, cookie: u64) {
-        self.entries.retain(|entry| entry.cookie != cookie);
-    }
-
-    /// Receipts have come. Gives back the messages that are done with.
-    pub(crate) fn acknowledge(&mut self, brought: Brought) -> Result<Vec<M>, NotOutstanding> {
-        let (want, wanted): (u64, &dyn Fn(u64) -> bool) = match brought {
-            Brought::Nothing => return Ok(Vec::new()),
-            Brought::One(one) => (1, &move |cookie| cookie == one),
-            Brought::Pair(a, b) => (2, &move |cookie| cookie == a || cookie == b),
-            Brought::Range(a, b) => ((b - a).saturating_add(1), &move |cookie| (a..=b).contains(&cookie)),
-        };
-        let waits = |entry: &Entry<M>| {
-            wanted(entry.cookie) && matches!(entry.state, State::Writing | State::Written(_))
-        };
-        if self.entries.iter().filter(|entry| waits(entry)).count() as u64 != want {
-            return Err(NotOutstanding);
-        }
-        let mut done = Vec::new();
-        for _ in 0..self.entries.len() {
-            let Some(mut entry) = self.entries.pop_front() else { break };
-            if waits(&entry) {
-                match entry.state {
-                    State::Written(message) => {
-                        done.push(message);
-                        continue;
-                    }
-                    _ => entry.state = State::Acknowledged,
-                }
-            }
-            self.entries.push_back(entry);
-        }
-        Ok(done)
-    }
-
-    /// Since when the oldest written message has been waiting.
-    pub(crate) fn waiting_since(&self) -> Option<Instant> {
-        self.entries
-            .iter()
-            .filter(|entry| matches!(entry.state, State::Written(_)))
-            .map(|entry| entry.since)
-            .min()
-    }
-
-    /// Takes the written messages: their receipts will never come, nor those of the messages being written.
-    pub(crate) fn give_up(&mut self) -> Vec<M> {
-        let mut lost = Vec::new();
-        for mut entry in std::mem::take(&mut self.entries) {
-            match entry.state {
-                State::Written(message) => {
-                    lost.push(message);
-                    continue;
-                }
-                State::Writing => entry.state = State::Hopeless,
-                State::Acknowledged | State::Hopeless => {}
-            }
-            self.entries.push_back(entry);
-        }
-        lost
-    }
-
-    /// Whether nothing is outstanding.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
+        single.take().map(|receipt| Cookies { request: 0, receipt })
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
 
@@ -221,92 +133,67 @@ mod tests {
         assert_eq!(Brought::by_message(Version::V3, Cookies { request: 9, receipt: 4 }), Brought::One(4));
     }
 
-    fn written(n: u64) -> Outstanding<u64> {
-        let now = Instant::now();
-        let mut all = Outstanding::default();
-        for _ in 0..n {
-            let cookie = all.open(now);
-            assert_eq!(all.written(cookie, cookie, now), Written::Waits);
-        }
-        all
-    }
-
     #[test]
-    fn cookies_start_at_2() {
-        let now = Instant::now();
-        let mut all = Outstanding::<()>::default();
-        assert_eq!([all.open(now), all.open(now)], [2, 3]);
-        all.next = u64::MAX;
-        assert_eq!([all.open(now), all.open(now)], [u64::MAX, 2]);
-    }
-
-    #[test]
-    fn receipts_come_one_by_one_in_pairs_and_in_ranges() {
-        let mut all = written(6);
-        assert_eq!(all.acknowledge(noop(0, 4)), Ok(vec![4]));
-        assert_eq!(all.acknowledge(noop(6, 2)), Ok(vec![2, 6]));
-        assert_eq!(all.acknowledge(noop(3, 3)), Ok(vec![3]));
-        assert_eq!(all.acknowledge(noop(5, 5)), Ok(vec![5]));
-        assert_eq!(all.acknowledge(noop(0, 7)), Ok(vec![7]));
-        assert!(all.is_empty());
-    }
-
-    #[test]
-    fn a_receipt_that_nobody_waits_for_is_an_error_and_changes_nothing() {
-        for wrong in [noop(0, 9), noop(2, 1), noop(1, 2), noop(2, 9), noop(2, u64::MAX), noop(9, 2)] {
-            let mut all = written(3);
-            assert_eq!(all.acknowledge(wrong), Err(NotOutstanding), "{wrong:?}");
-            assert_eq!(all.acknowledge(noop(2, 4)), Ok(vec![2, 3, 4]));
-            assert_eq!(all.acknowledge(noop(0, 3)), Err(NotOutstanding));
+    fn who_is_asked_for_receipts() {
+        let kernel =
+            Asked { ours: false, version: Version::V3, bulk_out: true, large: false, proper_port: true };
+        let ours = Asked { ours: true, bulk_out: false, proper_port: false, ..kernel };
+        for (name, asked, all, our_nodes, large) in [
+            ("ours", ours, true, true, false),
+            ("ours, much", Asked { large: true, ..ours }, true, true, false),
+            ("ours, in version 1", Asked { version: Version::V1, ..ours }, false, false, false),
+            ("a kernel", kernel, true, false, false),
+            ("a kernel, much", Asked { large: true, ..kernel }, true, true, true),
+            (
+                "a kernel, version 1",
+                Asked { version: Version::V1, large: true, ..kernel },
+                false,
+                false,
+                false,
+            ),
+            ("no way for the receipt", Asked { bulk_out: false, large: true, ..kernel }, false, false, false),
+            ("from any port", Asked { proper_port: false, ..kernel }, false, false, false),
+            ("from any port, much", Asked { proper_port: false, large: true, ..kernel }, true, true, true),
+        ] {
+            let got =
+                [Receipts::All, Receipts::OurNodes, Receipts::Large].map(|receipts| receipts.wanted(asked));
+            assert_eq!(got, [all, our_nodes, large], "{name}");
         }
     }
 
     #[test]
-    fn a_receipt_may_be_faster_than_the_writer() {
-        let now = Instant::now();
-        let mut all = Outstanding::default();
-        let cookie = all.open(now);
-        assert_eq!(all.acknowledge(noop(0, cookie)), Ok(vec![]));
-        assert_eq!(all.acknowledge(noop(0, cookie)), Err(NotOutstanding));
-        assert_eq!(all.written(cookie, "message", now), Written::Done("message"));
-        assert!(all.is_empty());
-    }
-
-    #[test]
-    fn messages_whose_receipts_will_never_come_are_given_back_once() {
-        let mut all = written(2);
-        let now = Instant::now();
-        let (writing, unwritten, acknowledged) = (all.open(now), all.open(now), all.open(now));
-        assert_eq!(all.acknowledge(noop(0, acknowledged)), Ok(vec![]));
-        assert_eq!(all.give_up(), [2, 3]);
-        assert_eq!(all.give_up(), []);
-        assert!(all.waiting_since().is_none());
-        assert_eq!(all.written(writing, 4, now), Written::Lost(4));
-        assert_eq!(all.written(acknowledged, 6, now), Written::Done(6));
-        all.abandon(unwritten);
-        assert!(all.is_empty());
+    fn receipts_share_noops() {
+        let table: [(&[u64], &[(u64, u64)]); 8] = [
+            (&[], &[]),
+            (&[7], &[(0, 7)]),
+            (&[8, 7], &[(7, 8)]),
+            (&[9, 7], &[(9, 7)]),
+            (&[10, 7, 9, 8], &[(7, 10)]),
+            (&[1000, 7, 9, 8], &[(7, 9), (0, 1000)]),
+            (&[1, 3, 5, 7], &[(3, 1), (7, 5)]),
+            (&[u64::MAX, u64::MAX - 1, 3], &[(u64::MAX - 1, u64::MAX), (0, 3)]),
+        ];
+        for (receipts, want) in table {
+            let got: Vec<_> = pack(&mut receipts.to_vec()).map(|noop| (noop.request, noop.receipt)).collect();
+            assert_eq!(got, want, "{receipts:?}");
+        }
     }
 
     proptest! {
         #[test]
-        fn each_message_comes_back_exactly_once(acks in prop::collection::vec((0_u64..12, 0_u64..12), 0..30)) {
-            let mut all = written(8);
-            let mut model: Vec<u64> = (2..10).collect();
-            for (a, b) in acks {
-                let named: Vec<u64> = match (a, b) {
-                    (0, 0 | 1) => vec![],
-                    (0, b) => vec![b],
-                    (a, b) if a > b => vec![b, a],
-                    (a, b) => (a..=b).collect(),
-                };
-                let want = if named.iter().all(|cookie| model.contains(cookie)) {
-                    model.retain(|cookie| !named.contains(cookie));
-                    Ok(named)
-                } else {
-                    Err(NotOutstanding)
-                };
-                prop_assert_eq!(all.acknowledge(noop(a, b)), want);
+        fn what_is_packed_is_brought(receipts in prop::collection::btree_set(2_u64..30, 0..10)) {
+            let mut packed: Vec<u64> = receipts.iter().rev().copied().collect();
+            let mut got = Vec::new();
+            for cookies in pack(&mut packed) {
+                match Brought::by_noop(Version::V3, cookies) {
+                    Brought::Nothing => {}
+                    Brought::One(a) => got.push(a),
+                    Brought::Pair(a, b) => got.extend([a, b]),
+                    Brought::Range(a, b) => got.extend(a..=b),
+                }
             }
+            got.sort_unstable();
+            prop_assert_eq!(got, receipts.into_iter().collect::<Vec<_>>());
         }
     }
 }

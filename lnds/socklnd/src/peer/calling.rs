@@ -3,8 +3,9 @@
 use super::{Peer, State, Waiting};
 use crate::connection::{Connection, Settled};
 use crate::decide::admit::{Known, Life};
+use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::Cargo;
-use crate::decide::dial::{Counts, Next, next_type};
+use crate::decide::dial::{Counts, Next, Pace, next_type};
 use crate::decide::identity::IpNid;
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
@@ -35,28 +36,30 @@ impl Peer {
     }
 
     /// What a caller is judged by.
-    pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr) -> Known {
+    pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr, now: Instant) -> Known {
         let state = lock(&self.state);
         let alike = |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
         Known {
             life: state.life,
-            connecting: state.dialling.connecting(),
+            connecting: state.dialling.connecting(now),
             alike: state.connections.iter().filter(alike).count(),
         }
     }
 
     /// Whether the call that was planned is due; notes that it is being made.
     pub(crate) fn is_due(self: &Arc<Self>, now: Instant) -> bool {
-        let mut state = lock(&self.state);
-        if !state.dialling.due(now) {
-            return false;
-        }
-        // With nothing to send, only a set of connections that is not complete is a reason.
-        let reason = !state.waiting.is_empty() || !state.connections.is_empty();
-        if !reason {
+        {
+            let mut state = lock(&self.state);
+            if !state.dialling.due(now) {
+                return false;
+            }
+            if state.has_reason_to_call() {
+                return true;
+            }
             state.dialling.drop_it();
         }
-        reason
+        self.retire();
+        false
     }
 
     /// Whether a call is still to be made: one that was asked for may have been overtaken by another.
@@ -70,13 +73,14 @@ impl Peer {
     }
 
     /// What to call for now. Begins the call, or drops the plan if there is nothing to call for.
-    pub(crate) fn begin_call(&self) -> Option<(Version, ConnectionType)> {
+    pub(crate) fn begin_call(&self, now: Instant) -> Option<(Version, ConnectionType)> {
         let mut state = lock(&self.state);
         let Some(kind) = state.wanted.filter(|_| !state.gone) else {
             state.dialling.drop_it();
             return None;
         };
-        state.dialling.begin();
+        state.dialling.begin(now);
+        state.missed = false;
         let usual = match self.id.nid.address() {
             Address::Short(_) => self.ni.shared.config.use_protocol,
             Address::Long(_) => Version::V4,
@@ -96,38 +100,71 @@ impl Peer {
     }
 
     pub(crate) fn call_refused(&self, now: Instant) -> Next {
-        let config = &self.ni.shared.config;
         let mut state = lock(&self.state);
         let have = self.count(&state);
-        state.dialling.refused(now, config.min_reconnect, config.max_reconnect, have)
+        state.dialling.refused(now, self.pace(), have)
     }
 
     /// It must be called again at once, in another version if one is given.
     pub(crate) fn call_again(&self, now: Instant, version: Option<Version>) -> Next {
-        let config = &self.ni.shared.config;
         let mut state = lock(&self.state);
         state.proposed = version.or(state.proposed);
-        state.dialling.again(now, config.min_reconnect, config.max_reconnect)
+        state.dialling.again(now, self.pace())
     }
 
     pub(crate) fn call_failed(&self, now: Instant) -> Next {
+        let mut state = lock(&self.state);
+        let connected = !state.connections.is_empty();
+        state.dialling.failed(now, self.pace(), connected)
+    }
+
+    /// The peer's system did not answer the call.
+    pub(crate) fn call_unanswered(self: &Arc<Self>) -> Next {
+        let next = {
+            let mut state = lock(&self.state);
+            let wanted = state.has_reason_to_call();
+            state.dialling.unanswered(wanted)
+        };
+        if next == Next::Enough {
+            self.retire();
+        }
+        next
+    }
+
+    /// The call was given up for a reason that says nothing about the peer; there may still be one to make.
+    pub(crate) fn call_abandoned(self: &Arc<Self>) {
+        lock(&self.state).dialling.abandoned();
+        self.retire();
+    }
+
+    fn pace(&self) -> Pace {
         let config = &self.ni.shared.config;
-        lock(&self.state).dialling.failed(now, config.min_reconnect, config.max_reconnect)
+        Pace { min: config.min_reconnect, max: config.max_reconnect, chance: self.ni.chance() }
+    }
+
+    /// Whether any message waits for a connection.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !lock(&self.state).waiting.is_empty()
+    }
+
+    /// The messages that wait for a connection come back.
+    pub(crate) fn give_back_waiting(&self, trouble: Trouble) {
+        let waiting = std::mem::take(&mut lock(&self.state).waiting);
+        for Waiting { message, .. } in waiting {
+            self.ni.upcalls.finalize(message, Err(trouble.failure(Left::Nothing)));
+        }
     }
 
     /// No connection is to be had: if there is none, what waits for one fails.
     pub(crate) fn fail_waiting(&self, errno: Errno) {
-        let waiting = {
+        {
             let mut state = lock(&self.state);
             state.last_failure = Some(errno);
             if !state.connections.is_empty() {
                 return;
             }
-            std::mem::take(&mut state.waiting)
-        };
-        for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(errno.into()));
         }
+        self.give_back_waiting(Trouble::NotConnected(errno));
     }
 
     /// A connection stands: messages go over it from now on.
@@ -157,12 +194,12 @@ impl Peer {
             state.gone
         };
         if gone {
-            connection.close(Errno::Shutdown);
+            connection.close(Trouble::Shutdown);
             return Err(Errno::Shutdown);
         }
         if let Err(error) = connection.scheduler.add(&connection) {
             let errno = Errno::from(error);
-            self.end(&connection, errno);
+            self.end(&connection, Trouble::Local(errno));
             return Err(errno);
         }
         self.send_waiting();
@@ -182,7 +219,9 @@ impl Peer {
             match self.send(message) {
                 Ok(SendOutcome::Pending) => {}
                 Ok(SendOutcome::Done(message, result)) => self.ni.upcalls.finalize(message, result),
-                Err(message) => self.ni.upcalls.finalize(message, Err(Errno::Shutdown.into())),
+                Err(message) => {
+                    self.ni.upcalls.finalize(message, Err(Trouble::Shutdown.failure(Left::Nothing)));
+                }
             }
         }
     }
@@ -198,7 +237,15 @@ impl Peer {
         state.wanted = next_type(self.count(state), config.typed_conns, self.ni.bulk_conns());
     }
 
+    /// The address to call it at.
     pub(crate) fn ip(&self) -> IpAddr {
         self.id.nid.ip()
+    }
+}
+
+impl State {
+    /// With nothing to send, only a set of connections that is not complete is a reason to call.
+    fn has_reason_to_call(&self) -> bool {
+        self.missed || !self.waiting.is_empty() || !self.connections.is_empty()
     }
 }

@@ -1,8 +1,10 @@
 //! The end of a peer's connections, and what is done once in a while.
 
-use super::{Messages, Peer, Waiting};
+use super::{Peer, Waiting};
 use crate::connection::Connection;
+use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::Cargo;
+use crate::decide::dial::Dialling;
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::sync::lock;
@@ -13,76 +15,96 @@ use std::time::{Duration, Instant};
 /// A keep-alive is sent at most so often.
 const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
 
-/// What a peer had before its connections were ended.
-struct Detached {
-    connections: Vec<Arc<Connection>>,
-    /// Messages whose receipts will not come any more.
-    lost: Messages,
-}
+/// A peer that owes receipts and says nothing is probed at most so often.
+const PROBE_PAUSE: Duration = Duration::from_millis(500);
+/// The core is asked for another way at most so often.
+const ASK_PAUSE: Duration = Duration::from_millis(200);
 
 impl Peer {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
-    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno) {
-        let Some(detached) = self.detach(Some(culprit)) else {
+    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, trouble: Trouble) {
+        match self.detach(Some(culprit)) {
+            Some(connections) => self.finish(connections, trouble),
             // It was left behind by an earlier end.
-            return culprit.close(errno);
-        };
-        self.finish(detached, errno);
+            None => culprit.close(trouble),
+        }
     }
 
     /// This node ends all connections to the peer.
-    pub(crate) fn end_all(self: &Arc<Self>, errno: Errno) {
-        if let Some(detached) = self.detach(None) {
-            self.finish(detached, errno);
+    pub(crate) fn end_all(self: &Arc<Self>, trouble: Trouble) {
+        if let Some(connections) = self.detach(None) {
+            self.finish(connections, trouble);
         }
     }
 
     /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still taken from
     /// the others, and from the culprit if it `can_read`.
     pub(crate) fn ended_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
-        let detached = self.detach(Some(culprit));
-        if !can_read {
-            culprit.close(errno);
-        }
-        let Some(Detached { connections, lost }) = detached else { return culprit.drain(errno) };
+        let trouble = Trouble::EndedByPeer(errno);
+        let Some(connections) = self.detach(Some(culprit)) else {
+            return if can_read { culprit.drain(trouble) } else { culprit.close(trouble) };
+        };
         self.ni.counts.closed_by_peer.add();
         for connection in &connections {
-            connection.drain(errno);
+            connection.drain(trouble);
         }
-        self.lose(lost, errno);
+        // Receipts that are here already say that messages need not come back.
+        for connection in &connections {
+            if can_read || !Arc::ptr_eq(connection, culprit) {
+                connection.run_receive();
+            }
+        }
+        for connection in &connections {
+            connection.give_up_receipts(trouble);
+        }
+        if !can_read {
+            culprit.close(trouble);
+        }
+        self.forget_leaving(&connections);
         self.retire();
     }
 
-    fn finish(self: &Arc<Self>, Detached { connections, lost }: Detached, errno: Errno) {
-        for connection in connections {
-            connection.close(errno);
+    /// The peer has given up this connection, and sends what was on it by others: nothing more is taken from it.
+    pub(crate) fn gave_up(self: &Arc<Self>, connection: &Arc<Connection>) {
+        {
+            let mut state = lock(&self.state);
+            state.connections.retain(|slot| !Arc::ptr_eq(&slot.connection, connection));
+            if state.connections.is_empty() {
+                state.forget_life();
+            }
+            self.recount(&mut state);
         }
-        self.lose(lost, errno);
+        connection.close(Trouble::EndedByPeer(Errno::ConnectionReset));
         self.retire();
     }
 
-    fn lose(&self, lost: Messages, errno: Errno) {
-        for message in lost {
-            self.ni.upcalls.finalize(message, Err(errno.into()));
+    fn finish(self: &Arc<Self>, connections: Vec<Arc<Connection>>, trouble: Trouble) {
+        for connection in &connections {
+            connection.close(trouble);
         }
+        self.forget_leaving(&connections);
+        self.retire();
     }
 
-    /// Takes the connections, if `culprit` is still one of them, and the messages whose receipts will not
-    /// come any more. The peer's life ends with its connections.
-    fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Detached> {
+    fn forget_leaving(&self, gone: &[Arc<Connection>]) {
+        let is_gone = |connection: &Arc<Connection>| gone.iter().any(|one| Arc::ptr_eq(one, connection));
+        lock(&self.state).leaving.retain(|connection| !is_gone(connection));
+    }
+
+    /// Takes the connections, if `culprit` is still one of them; they are also left among those that are leaving. The
+    /// peer's life ends with its connections.
+    fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Vec<Arc<Connection>>> {
         let mut state = lock(&self.state);
         if let Some(culprit) = culprit
             && !state.connections.iter().any(|slot| Arc::ptr_eq(&slot.connection, culprit))
         {
             return None;
         }
-        let connections = state.connections.drain(..).map(|slot| slot.connection).collect();
-        let lost = state.receipts.give_up();
-        state.life = None;
-        state.proposed = None;
-        state.dialling.start_over();
+        let connections: Vec<_> = state.connections.drain(..).map(|slot| slot.connection).collect();
+        state.leaving.extend(connections.iter().cloned());
+        state.forget_life();
         self.recount(&mut state);
-        Some(Detached { connections, lost })
+        Some(connections)
     }
 
     /// After an end: calls the peer if something waits, leaves the interface's table if there is nothing to
@@ -97,7 +119,6 @@ impl Peer {
             let idle = !state.kept
                 && state.connections.is_empty()
                 && state.waiting.is_empty()
-                && state.receipts.is_empty()
                 && state.dialling.idle()
                 && !state.dialling.has_failed();
             state.gone |= idle;
@@ -111,15 +132,70 @@ impl Peer {
 
     /// The interface ends: nothing waits, nobody calls, nothing new is taken.
     pub(crate) fn shutdown(self: &Arc<Self>) {
-        let waiting = {
+        lock(&self.state).gone = true;
+        // Who waits for a receipt should not have to guess.
+        self.send_all_owed();
+        self.give_back_waiting(Trouble::Shutdown);
+        self.end_all(Trouble::Shutdown);
+    }
+
+    /// Nothing gets there at this time: what is not known to have arrived comes back, and the call that may be under way
+    /// is given up. What is sent from now on is tried anew.
+    pub(crate) fn give_up(self: &Arc<Self>, trouble: Trouble) {
+        let calling = {
             let mut state = lock(&self.state);
-            state.gone = true;
-            std::mem::take(&mut state.waiting)
+            let calling = state.dialling.connecting(Instant::now()).is_some();
+            state.dialling = Dialling::default();
+            state.missed = false;
+            calling
         };
-        for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(Errno::Shutdown.into()));
+        if calling {
+            self.ni.shared.connd.abandon(self);
         }
-        self.end_all(Errno::Shutdown);
+        self.give_back_waiting(trouble);
+        self.end_all(trouble);
+    }
+
+    /// Something is under way by `connection`, and nothing is heard. Whether another connection says that the peer is
+    /// there all the same.
+    pub(crate) fn is_heard(&self, limit: Duration) -> bool {
+        let connections: Vec<_> =
+            lock(&self.state).connections.iter().map(|slot| Arc::clone(&slot.connection)).collect();
+        connections.iter().any(|connection| connection.is_heard(limit))
+    }
+
+    /// Whether what is under way to this silent peer may go by another way. Asked at most so often.
+    pub(crate) fn may_go_elsewhere(&self, now: Instant) -> bool {
+        {
+            let mut state = lock(&self.state);
+            if state.last_asked.is_some_and(|at| now.saturating_duration_since(at) < ASK_PAUSE) {
+                return false;
+            }
+            state.last_asked = Some(now);
+        }
+        self.ni.lnet_ni().is_some_and(|ni| self.ni.upcalls.may_go_elsewhere(&ni, self.id.nid))
+    }
+
+    /// Whether anything has been sent that it should have given a receipt for and has not.
+    pub(crate) fn awaits_receipts(&self) -> bool {
+        lock(&self.state).connections.iter().any(|slot| slot.connection.awaits_receipts())
+    }
+
+    /// Sends it something that its system must acknowledge if it is there, if that was not done lately.
+    pub(crate) fn probe(&self, now: Instant) {
+        let connections: Vec<_> = {
+            let mut state = lock(&self.state);
+            if state.last_probe.is_some_and(|at| now.saturating_duration_since(at) < PROBE_PAUSE) {
+                return;
+            }
+            state.last_probe = Some(now);
+            state.connections.iter().map(|slot| Arc::clone(&slot.connection)).collect()
+        };
+        for connection in connections {
+            if connection.version >= Version::V3 && !connection.has_unsent() {
+                connection.transmit_noop(Cookies { request: 0, receipt: KEEPALIVE_COOKIE });
+            }
+        }
     }
 
     /// Once in a while: fails what has waited too long, and breaks a long silence.
@@ -130,15 +206,15 @@ impl Peer {
             let mut state = lock(&self.state);
             let count = state.waiting.iter().take_while(|waiting| late(waiting.since)).count();
             let expired: Vec<_> = state.waiting.drain(..count).collect();
-            (expired, state.receipts.waiting_since().is_some_and(late))
+            (expired, state.connections.iter().any(|slot| slot.connection.lacks_receipts(now)))
         };
         for Waiting { message, .. } in expired {
-            self.ni.upcalls.finalize(message, Err(Errno::TimedOut.into()));
+            self.ni.upcalls.finalize(message, Err(Trouble::WaitedTooLong.failure(Left::Nothing)));
         }
         if unreceipted {
             self.ni.counts.timed_out.add();
             log::warn!("closing the connections to {}: it sends no receipts", self.name());
-            self.end_all(Errno::TimedOut);
+            self.end_all(Trouble::Stalled);
         } else {
             self.keep_alive(now);
         }

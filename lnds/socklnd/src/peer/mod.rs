@@ -4,21 +4,26 @@
 
 mod calling;
 mod ending;
+mod owed;
 
 use crate::connection::Connection;
 use crate::decide::admit::Life;
+use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::{Candidate, Cargo, choose};
+use crate::decide::cookie::{Cookie, Line};
 use crate::decide::dial::Dialling;
 use crate::decide::identity::Identity;
-use crate::decide::receipts::{Brought, NotOutstanding, Outstanding, Written};
+use crate::decide::receipts::{Asked, pack};
 use crate::ni::SockNi;
 use crate::proto::frame::Cookies;
 use crate::proto::{ConnectionType, Version};
+use crate::scheduler::Scheduler;
 use crate::sync::lock;
 use crate::transmit::{Outgoing, Transmitted};
 use lnet_core::lnd::SendOutcome;
-use lnet_core::{Errno, Message, SendFailure};
+use lnet_core::{Errno, Message};
 use lnet_wire::{Header, ProcessId};
+use owed::{Batch, Owed};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -29,11 +34,14 @@ pub(crate) struct Peer {
     made_up: bool,
     pub(crate) ni: Arc<SockNi>,
     state: Mutex<State>,
+    owed: Owed,
 }
 
 #[derive(Default)]
 struct State {
     connections: Vec<Slot>,
+    /// Connections that the peer has ended, while what it sent before is read.
+    leaving: Vec<Arc<Connection>>,
     uses: u64,
     /// Which life of the peer the connections belong to.
     life: Option<Life>,
@@ -47,8 +55,12 @@ struct State {
     /// What to call it for next; `None` when the set is complete.
     wanted: Option<ConnectionType>,
     waiting: VecDeque<Waiting>,
-    receipts: Outstanding<Box<Message>>,
     last_keepalive: Option<Instant>,
+    last_probe: Option<Instant>,
+    /// When the core was asked for another way.
+    last_asked: Option<Instant>,
+    /// Messages were told at once that there is no connection: there is a reason to call again.
+    missed: bool,
     /// It is being judged whether a call of its is accepted.
     kept: bool,
     /// No longer in the interface's table: whoever still has it must look there again.
@@ -65,21 +77,18 @@ struct Waiting {
     since: Instant,
 }
 
-/// Boxes, because that is how messages come and go.
-#[allow(clippy::vec_box)]
-pub(crate) type Messages = Vec<Box<Message>>;
-
 /// Where a message goes.
 enum Way {
-    On(Arc<Connection>, Option<u64>, Box<Message>),
+    /// On this connection; whether it asks for a receipt.
+    On(Arc<Connection>, bool, Box<Message>),
     Waiting,
-    Nowhere(Box<Message>, Errno),
+    Nowhere(Box<Message>, Trouble),
 }
 
 impl Peer {
     pub(crate) fn new(identity: Identity, ni: &Arc<SockNi>) -> Arc<Self> {
         let Identity { id, made_up } = identity;
-        Arc::new(Self { id, made_up, ni: Arc::clone(ni), state: Mutex::default() })
+        Arc::new(Self { id, made_up, ni: Arc::clone(ni), state: Mutex::default(), owed: Owed::default() })
     }
 
     /// Sends, queues, or fails. The message comes back when this peer is no longer the one to ask.
@@ -97,15 +106,17 @@ impl Peer {
                 self.ni.shared.connd.dial(self);
             }
             message = match way {
-                Way::On(connection, cookie, message) => {
-                    match self.hand_over(&connection, cookie, message) {
+                Way::On(connection, asks, message) => {
+                    match self.hand_over(&connection, asks, message) {
                         Ok(outcome) => return Ok(outcome),
                         // It ended since; there may be another.
                         Err(message) => message,
                     }
                 }
                 Way::Waiting => return Ok(SendOutcome::Pending),
-                Way::Nowhere(message, errno) => return Ok(SendOutcome::Done(message, Err(errno.into()))),
+                Way::Nowhere(message, trouble) => {
+                    return Ok(SendOutcome::Done(message, Err(trouble.failure(Left::Nothing))));
+                }
             };
         }
     }
@@ -114,9 +125,8 @@ impl Peer {
         if let Some(connection) =
             state.choose(Cargo::Message(message.payload_len()), self.ni.shared.config.min_bulk)
         {
-            let cookie = self.wants_receipt(state, &connection, message.payload_len());
-            let cookie = cookie.then(|| state.receipts.open(Instant::now()));
-            return Way::On(connection, cookie, message);
+            let asks = self.wants_receipt(state, &connection, message.payload_len());
+            return Way::On(connection, asks, message);
         }
         // Who has called us is not called while a connection exists, whatever it is good for (2.11); whose
         // name we made up has no address to call (2.7).
@@ -126,101 +136,137 @@ impl Peer {
         }
         let now = Instant::now();
         if !state.called {
-            return Way::Nowhere(message, Errno::HostUnreachable);
+            return Way::Nowhere(message, Trouble::NoWay);
         }
-        if state.connections.is_empty()
-            && state.dialling.is_hopeless(now, self.ni.shared.config.min_reconnect)
-        {
-            return Way::Nowhere(message, state.last_failure.unwrap_or(Errno::HostUnreachable));
+        if state.connections.is_empty() && state.dialling.is_hopeless(now) {
+            state.missed = true;
+            let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
+            return Way::Nowhere(message, Trouble::NotConnected(why));
         }
         state.waiting.push_back(Waiting { message, since: now });
         Way::Waiting
     }
 
     fn wants_receipt(&self, state: &State, connection: &Connection, payload: usize) -> bool {
-        let least = self.ni.shared.config.zc_min_payload;
-        connection.version >= Version::V2
-            && least.is_some_and(|least| payload >= least as usize)
-            && state.connections.iter().any(|slot| slot.connection.kind == ConnectionType::BulkOut)
-    }
-
-    fn hand_over(
-        &self,
-        connection: &Arc<Connection>,
-        cookie: Option<u64>,
-        message: Box<Message>,
-    ) -> Result<SendOutcome, Box<Message>> {
-        let checksum = self.ni.shared.config.enable_csum;
-        let out = match Outgoing::message(message, connection.version, cookie, checksum) {
-            Ok(out) => out,
-            Err(message) => {
-                self.abandon_receipt(cookie);
-                return Ok(SendOutcome::Done(message, Err(Errno::Invalid.into())));
-            }
-        };
-        let (message, result) = match connection.transmit(out) {
-            Transmitted::Queued => return Ok(SendOutcome::Pending),
-            Transmitted::Done(out) => (out.into_message(), Ok(())),
-            Transmitted::Failed(out, errno) => (out.into_message(), Err(errno)),
-            Transmitted::Ended(out) => {
-                self.abandon_receipt(cookie);
-                return match out.into_message() {
-                    Some(message) => Err(message),
-                    None => Ok(SendOutcome::Pending),
-                };
-            }
-        };
-        Ok(match message.and_then(|message| self.written(message, cookie, result)) {
-            Some((message, result)) => SendOutcome::Done(message, result.map_err(SendFailure::from)),
-            None => SendOutcome::Pending,
+        let config = &self.ni.shared.config;
+        config.receipts.wanted(Asked {
+            ours: connection.is_ours(),
+            version: connection.version,
+            bulk_out: state.connections.iter().any(|slot| slot.connection.kind == ConnectionType::BulkOut),
+            large: config.zc_min_payload.is_some_and(|least| payload >= least as usize),
+            proper_port: connection.proper_port,
         })
     }
 
-    /// A message has left, or never will. It comes back, with what became of it, unless its receipt is still
-    /// missing.
-    pub(crate) fn written(
-        &self,
+    fn hand_over(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        asks: bool,
         message: Box<Message>,
-        cookie: Option<u64>,
-        result: Result<(), Errno>,
-    ) -> Option<(Box<Message>, Result<(), Errno>)> {
-        match (cookie, result) {
-            (None, _) => Some((message, result)),
-            (Some(cookie), Ok(())) => {
-                match lock(&self.state).receipts.written(cookie, message, Instant::now()) {
-                    Written::Done(message) => Some((message, Ok(()))),
-                    Written::Lost(message) => Some((message, Err(Errno::Io))),
-                    Written::Waits => None,
+    ) -> Result<SendOutcome, Box<Message>> {
+        let checksum = self.ni.shared.config.enable_csum;
+        let receipt = self.owed.take_one();
+        if receipt.is_some() {
+            self.ni.counts.receipts.add();
+        }
+        let out = Outgoing::message(message, connection.version, asks, receipt.unwrap_or(0), checksum);
+        let out = match out {
+            Ok(out) => out,
+            Err(message) => {
+                self.owe_again(receipt);
+                let failure = Trouble::Local(Errno::Invalid).failure(Left::Nothing);
+                return Ok(SendOutcome::Done(message, Err(failure)));
+            }
+        };
+        match connection.transmit(out) {
+            Transmitted::Kept => Ok(SendOutcome::Pending),
+            Transmitted::Failed(message, failure) => Ok(SendOutcome::Done(message, Err(failure))),
+            Transmitted::Done(out) => Ok(match out.into_message() {
+                Some(message) => SendOutcome::Done(message, Ok(())),
+                None => SendOutcome::Pending,
+            }),
+            Transmitted::Ended(out) => {
+                self.owe_again(receipt);
+                match out.into_message() {
+                    Some(message) => Err(message),
+                    None => Ok(SendOutcome::Pending),
                 }
             }
-            (Some(_), Err(_)) => {
-                self.abandon_receipt(cookie);
-                Some((message, result))
-            }
         }
     }
 
-    fn abandon_receipt(&self, cookie: Option<u64>) {
-        if let Some(cookie) = cookie {
-            lock(&self.state).receipts.abandon(cookie);
+    /// The connection, of those that there are and those that are about to go, that messages named after `line` were
+    /// sent on first.
+    pub(crate) fn connection_of(&self, line: Line) -> Option<Arc<Connection>> {
+        lock(&self.state).all().find(|connection| connection.line == line).cloned()
+    }
+
+    /// The connection on which the message of this name was sent again.
+    pub(crate) fn connection_with(&self, again: Cookie) -> Option<Arc<Connection>> {
+        let all: Vec<_> = lock(&self.state).all().cloned().collect();
+        all.into_iter().find(|connection| lock(&connection.tx).book.knows(again))
+    }
+
+    /// A message is here that asks for a receipt. A node of ours gets it with the next message to it, or soon; a kernel
+    /// at once.
+    pub(crate) fn send_receipt(self: &Arc<Self>, asked_on: &Arc<Connection>, cookie: u64) {
+        if asked_on.is_ours() {
+            return self.owe(&asked_on.scheduler, cookie);
         }
-    }
-
-    /// Receipts have come; the messages that are done with.
-    pub(crate) fn acknowledge(&self, brought: Brought) -> Result<Messages, NotOutstanding> {
-        lock(&self.state).receipts.acknowledge(brought)
-    }
-
-    /// Sends a receipt for a message that came on `asked_on`: back on the same connection if that is for
-    /// bulk towards us, as the kernel does, or on the best for it (wire spec 3.4).
-    pub(crate) fn send_receipt(&self, asked_on: &Arc<Connection>, cookie: u64) {
+        // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it (wire
+        // spec 3.4).
         let other = if asked_on.kind == ConnectionType::BulkIn {
             None
         } else {
             lock(&self.state).choose(Cargo::Receipt, self.ni.shared.config.min_bulk)
         };
         self.ni.counts.receipts.add();
+        self.ni.counts.receipt_noops.add();
         other.as_ref().unwrap_or(asked_on).transmit_noop(Cookies { request: 0, receipt: cookie });
+    }
+
+    fn owe(self: &Arc<Self>, scheduler: &Scheduler, cookie: u64) {
+        let added = self.owed.add(cookie);
+        if let Some(batch) = added.full {
+            self.send_owed(batch);
+        }
+        if added.list {
+            scheduler.owes(self);
+        }
+    }
+
+    /// A receipt that was to go with a message has not gone.
+    fn owe_again(self: &Arc<Self>, receipt: Option<u64>) {
+        if let Some(receipt) = receipt {
+            self.owe(&self.ni.shared.scheduler_of(self.id.nid), receipt);
+        }
+    }
+
+    /// Sends the receipts that are owed.
+    pub(crate) fn send_all_owed(&self) {
+        let batch = self.owed.take_all();
+        self.send_owed(batch);
+    }
+
+    fn send_owed(&self, mut batch: Batch) {
+        let receipts = batch.receipts();
+        if receipts.is_empty() {
+            return;
+        }
+        let connection = {
+            let mut state = lock(&self.state);
+            let best = state.choose(Cargo::Receipt, self.ni.shared.config.min_bulk);
+            best.or_else(|| Some(Arc::clone(&state.connections.first()?.connection)))
+        };
+        // Without a connection nobody waits for them: the peer has given those messages up.
+        let Some(connection) = connection else { return };
+        for _ in &*receipts {
+            self.ni.counts.receipts.add();
+        }
+        for noop in pack(receipts) {
+            self.ni.counts.receipt_noops.add();
+            connection.transmit_noop(noop);
+        }
     }
 
     /// In a message from a peer whose name was made up that name stands (wire spec 2.7).
@@ -238,6 +284,17 @@ impl Peer {
 }
 
 impl State {
+    fn all(&self) -> impl Iterator<Item = &Arc<Connection>> {
+        self.connections.iter().map(|slot| &slot.connection).chain(&self.leaving)
+    }
+
+    /// The last connection is gone.
+    fn forget_life(&mut self) {
+        self.life = None;
+        self.proposed = None;
+        self.dialling.start_over();
+    }
+
     fn choose(&mut self, cargo: Cargo, min_bulk: u32) -> Option<Arc<Connection>> {
         let candidates = self.connections.iter().map(|slot| Candidate {
             kind: slot.connection.kind,

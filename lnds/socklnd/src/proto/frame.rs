@@ -55,6 +55,12 @@ impl Head {
         Self::frame(NOOP, cookies)
     }
 
+    /// Puts other cookies in. Not for version 1, which has none.
+    pub fn set_cookies(&mut self, cookies: Cookies) {
+        put_u64(&mut self.bytes, 8, cookies.request);
+        put_u64(&mut self.bytes, 16, cookies.receipt);
+    }
+
     /// Puts a checksum in. Not for version 1, which has none.
     pub fn set_checksum(&mut self, checksum: u32) {
         put_u32(&mut self.bytes, 4, checksum);

@@ -1,6 +1,11 @@
 //! Nodes and scripted peers on addresses of the loopback network, a fresh pair for each test.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod cutter;
+pub mod resend;
+
+use lnet_core::lnd::Driver;
+use lnet_core::time::{Clock, Time};
 use lnet_core::{
     Core, CoreConfig, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, NiTunables, Target,
@@ -11,7 +16,7 @@ use socket2::{Domain, Socket, Type};
 use socklnd::proto::frame::{self, Cookies, Head, Incoming};
 use socklnd::proto::hello::{Decoded, Hello};
 use socklnd::proto::{ConnectionType, Version, acceptor};
-use socklnd::{AcceptFrom, Socklnd, SocklndConfig, SocklndCounters};
+use socklnd::{AcceptFrom, Receipts, Socklnd, SocklndConfig, SocklndCounters};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,6 +26,8 @@ use std::time::{Duration, Instant};
 
 /// Far longer than anything takes; a test that waits so long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+/// How often what the core has to do by itself is done.
+const MONITOR: Duration = Duration::from_millis(5);
 pub const PORTAL: u32 = 9;
 pub const BITS: u64 = 0x1122_3344;
 
@@ -50,11 +57,26 @@ pub fn config(port: u16) -> SocklndConfig {
     SocklndConfig { accept: AcceptFrom::All, accept_port: port, ..SocklndConfig::default() }
 }
 
+/// Of a node that others know for one of this implementation.
+pub fn ours(config: SocklndConfig, number: u64) -> SocklndConfig {
+    SocklndConfig { identity: socklnd::identity(number), receipts: Receipts::All, ..config }
+}
+
 pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !condition() {
         assert!(Instant::now() < end, "waited too long for: {what}");
         std::thread::yield_now();
+    }
+}
+
+/// A clock that runs from when it was made.
+#[derive(Debug)]
+struct Running(Instant);
+
+impl Clock for Running {
+    fn now(&self) -> Time {
+        Time(self.0.elapsed())
     }
 }
 
@@ -65,25 +87,65 @@ pub struct Node {
     pub nid: Nid,
     pub eq: EqHandle,
     events: Mutex<Receiver<Event>>,
+    obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>>,
 }
 
 impl Node {
     pub fn start(nid: Nid, config: SocklndConfig) -> Self {
+        Self::start_through(nid, config, |driver| driver)
+    }
+
+    /// Starts a node whose core has `wrap` between itself and the driver.
+    pub fn start_through<D: Driver>(
+        nid: Nid,
+        config: SocklndConfig,
+        wrap: impl FnOnce(Arc<Socklnd>) -> Arc<D>,
+    ) -> Self {
         let driver = Socklnd::new(config);
-        let core = Core::new(
-            CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery(),
-        );
+        let wrapped = wrap(Arc::clone(&driver));
+        Self::start_by(nid, driver, &*wrapped)
+    }
+
+    /// The core knows the driver as `known_as`.
+    pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
+        let mut quiet =
+            CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery();
+        // What the driver gives back is an end.
+        quiet.settings.retry_count = 0;
+        let core = Core::new(CoreConfig { clock: Arc::new(Running(Instant::now())), ..quiet });
         let (sender, events) = channel();
+        let obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>> = Arc::default();
+        let obstacles = Arc::clone(&obstacle);
         let handler = move |event: &Event| {
+            let obstacle = obstacles.lock().unwrap().clone();
+            drop(obstacle.as_ref().map(|mutex| mutex.lock()));
             let _ = sender.send(*event);
         };
         let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
-        core.add_ni(nid, NiTunables::default(), &*driver).unwrap();
-        Self { core, driver, nid, eq, events: Mutex::new(events) }
+        core.add_ni(nid, NiTunables::default(), known_as).unwrap();
+        let of = Arc::downgrade(&core);
+        std::thread::spawn(move || {
+            // What fails goes again only if somebody sees to it.
+            while let Some(core) = of.upgrade() {
+                core.run_monitor();
+                drop(core);
+                std::thread::sleep(MONITOR);
+            }
+        });
+        Self { core, driver, nid, eq, events: Mutex::new(events), obstacle }
     }
 
     pub fn event(&self) -> Event {
         self.events.lock().unwrap().recv_timeout(PATIENCE).expect("an event")
+    }
+
+    pub fn event_within(&self, time: Duration) -> Option<Event> {
+        self.events.lock().unwrap().recv_timeout(time).ok()
+    }
+
+    /// Event handlers wait from now on until they get `mutex`.
+    pub fn block_on(&self, mutex: Arc<Mutex<()>>) {
+        *self.obstacle.lock().unwrap() = Some(mutex);
     }
 
     pub fn expect(&self, kind: EventKind) -> Event {
@@ -144,7 +206,7 @@ impl Node {
 
     pub fn stop(&self) {
         self.core.shutdown();
-        lnet_core::lnd::Driver::shutdown(&*self.driver);
+        Driver::shutdown(&*self.driver);
     }
 }
 
@@ -182,8 +244,13 @@ impl Raw {
 
     /// Connects and says hello; the answer.
     pub fn hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> (Self, Hello) {
+        Self::say_hello(from, to, port, &hello(from, to, Some(kind)))
+    }
+
+    /// Connects and says `hello`; the answer.
+    pub fn say_hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, hello: &Hello) -> (Self, Hello) {
         let mut raw = Self::connect(from.into(), 0, to.into(), port);
-        let hello = hello(from, to, Some(kind));
+        raw.version = hello.version;
         raw.say(&[acceptor::encode_request(tcp(to)), hello.encode().unwrap()].concat());
         let answer = raw.read_hello();
         (raw, answer)
@@ -192,6 +259,13 @@ impl Raw {
     /// An open connection.
     pub fn open(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> Self {
         let (raw, answer) = Self::hello(from, to, port, kind);
+        assert_eq!(answer.connection_type, Some(kind.mirror()));
+        raw
+    }
+
+    /// An open connection of a node of ours with this number.
+    pub fn open_as_ours(from: Ipv4Addr, to: Ipv4Addr, port: u16, number: u64, kind: ConnectionType) -> Self {
+        let (raw, answer) = Self::say_hello(from, to, port, &hello_of_ours(from, to, number, kind));
         assert_eq!(answer.connection_type, Some(kind.mirror()));
         raw
     }
@@ -365,4 +439,9 @@ pub fn pattern(len: usize, seed: u8) -> &'static [u8] {
 /// Memory to receive into.
 pub fn room(len: usize) -> &'static [u8] {
     Box::leak(vec![0; len].into())
+}
+
+/// A HELLO of a node of ours with this number.
+pub fn hello_of_ours(from: Ipv4Addr, to: Ipv4Addr, number: u64, kind: ConnectionType) -> Hello {
+    Hello { dest_incarnation: socklnd::identity(number), ..hello(from, to, Some(kind)) }
 }

@@ -5,7 +5,7 @@ use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::refusal::{parse_net, reason};
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, LocalHealth, LocalNi, NiStatus, Request};
+use crate::request::{Backend, LocalHealth, LocalNi, NiState, NiStatus, Request};
 use crate::{Rc, Value};
 use lnet_wire::{Errno, NetId};
 
@@ -18,7 +18,7 @@ use lnet_wire::{Errno, NetId};
 /// | 1 | message counts, tunables, CPTs |
 /// | 2 | messages by kind, health |
 /// | 4 | what selection rules made of it |
-/// | 5 | send credits, bytes, heat, and the net's sums |
+/// | 5 | send credits, bytes, heat, the state in a word, and the net's state and sums |
 ///
 /// `backup`: only what can be imported again.
 pub fn show(
@@ -60,6 +60,9 @@ fn nets(backend: &dyn Backend, only: Option<NetId>, detail: u32, backup: bool) -
         let mut shown =
             Value::map().with("net type", net).with("local NI(s)", items.collect::<Result<Vec<_>, _>>()?);
         if detail >= EXTRA_DETAIL && !backup {
+            if let Some(state) = nis.first().and_then(|ni| ni.health.net_state) {
+                shown.push("net state", state.text());
+            }
             shown.push("net statistics", counters::sums(nis.iter().map(|ni| (ni.stats, ni.bytes))));
         }
         Ok(shown)
@@ -109,6 +112,7 @@ fn ni_to_value(backend: &dyn Backend, ni: &LocalNi, detail: u32, backup: bool) -
         shown.push("available_tx_credits", ni.tx_credits);
         shown.push("min_tx_credits", ni.min_tx_credits);
         counters::push_activity(&mut shown, ni.bytes, ni.heat);
+        counters::push_state(&mut shown, ni.health.state.map(NiState::text), ni.health.next_ping_in);
     }
     Ok(shown)
 }

@@ -4,8 +4,8 @@ use crate::interfaces::HostInterface;
 use crate::ip2nets::parse_string;
 use crate::ops::fake::Fake;
 use crate::request::{
-    AddLocalNi, AppliedUdsp, CommCount, ElementStats, Heat, LocalHealth, LocalNi, MessageStats, NiStatus,
-    Reply, SetHealth,
+    AddLocalNi, AppliedUdsp, CommCount, ElementStats, Heat, LocalHealth, LocalNi, MessageStats, NiState,
+    NiStatus, Reply, SetHealth,
 };
 use lnet_wire::Nid;
 
@@ -423,4 +423,65 @@ fn nothing_is_shown_without_a_node_or_of_what_is_no_net() {
     assert_eq!(show(&Fake::down(Request::GetLocalNi(0)), None, 0, SeqNo::NONE, &mut report, false), Rc(-100));
     assert_eq!(show(&Fake::unasked(), Some("bogus"), 0, SeqNo::NONE, &mut report, false), Rc(-1));
     assert!(report.shown.is_empty());
+}
+
+/// dbg-020, dbg-030: what befell an interface, by the kernel's names and in their order, and in a word from the level on
+/// that the kernel does not have.
+#[test]
+fn every_cause_has_its_name_and_a_sick_interface_its_state() {
+    let health = LocalHealth {
+        fatal_error: true,
+        value: 900,
+        interrupts: 1,
+        dropped: 2,
+        aborted: 3,
+        no_route: 4,
+        timeouts: 5,
+        error: 6,
+        ping_count: 7,
+        next_ping: 80,
+        next_ping_in: Some(9),
+        state: Some(NiState::Failed),
+        net_state: Some(NiState::Degraded),
+    };
+    let ni = LocalNi { status: NiStatus::Down, health, ..eth("10.99.0.11@tcp", "eth0") };
+    let shown = |detail| {
+        let mut script = vec![
+            (Request::GetLocalNi(0), Ok(Reply::LocalNi(Box::new(ni.clone())))),
+            (Request::GetLocalNi(1), Err(Errno::NotFound)),
+        ];
+        if detail >= 4 {
+            let none = AppliedUdsp {
+                nid_priority: 0,
+                net_priority: 0,
+                preferred_nids: vec![],
+                preferred_routers: vec![],
+            };
+            script.push((Request::GetAppliedUdsp(ni.nid, true), Ok(Reply::AppliedUdsp(none))));
+        }
+        let mut report = Report::new();
+        assert_eq!(show(&Fake::new(script), None, detail, SeqNo::NONE, &mut report, false), Rc::OK);
+        report.shown.to_yaml()
+    };
+    let stats = "          health stats:
+              fatal_error: 1
+              health value: 900
+              interrupts: 1
+              dropped: 2
+              aborted: 3
+              no route: 4
+              timeouts: 5
+              error: 6
+              ping_count: 7
+              next_ping: 80
+";
+    let words = ["          ni state: FAILED\n          next ping in: 9\n", "      net state: DEGRADED\n"];
+    for detail in 0..=5 {
+        let shown = shown(detail);
+        assert!(shown.contains("          status: down\n"), "{shown}");
+        assert_eq!(shown.contains(stats), detail >= 2, "{detail}: {shown}");
+        for word in words {
+            assert_eq!(shown.contains(word), detail >= 5, "{detail}: {shown}");
+        }
+    }
 }

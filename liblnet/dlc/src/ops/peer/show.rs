@@ -5,7 +5,7 @@ use crate::ops::discovery;
 use crate::ops::refusal::reason;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Peer, PeerHealth, PeerNi, Request};
+use crate::request::{Backend, Peer, PeerHealth, PeerNi, PeerNiState, Request};
 use crate::{Rc, Value};
 use lnet_wire::{Errno, Nid};
 
@@ -19,7 +19,7 @@ use lnet_wire::{Errno, Nid};
 /// | 2 | messages by kind, health |
 /// | 3 | the state word |
 /// | 4 | what selection rules made of it |
-/// | 5 | bytes, heat, and the sums over its NIDs; the state in words, and how far its discovery is |
+/// | 5 | bytes, heat, and the sums over its NIDs; states in words, silent pairs, and how far its discovery is |
 ///
 /// With `backup` nothing of levels 1 to 5 is.
 pub fn show(
@@ -150,6 +150,11 @@ fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value,
     }
     if detail >= EXTRA_DETAIL {
         counters::push_activity(&mut shown, ni.bytes, ni.heat);
+        counters::push_state(&mut shown, ni.health.state.map(PeerNiState::text), ni.health.next_ping_in);
+        if !ni.health.silent_towards.is_empty() {
+            let own = ni.health.silent_towards.iter().map(|nid| Value::Text(nid.to_string()));
+            shown.push("silent towards", own.collect::<Vec<_>>());
+        }
     }
     Ok(shown)
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::ops::fake::Fake;
 use crate::request::{
     AppliedUdsp, CommCount, Difference, DiscoveryFailure, DiscoveryStep, ElementStats, Heat, MessageStats,
-    Peer, PeerDiscovery, PeerHealth, PeerNi, Reply, SetHealth,
+    Peer, PeerDiscovery, PeerHealth, PeerNi, PeerNiState, Reply, SetHealth,
 };
 use std::cell::Cell;
 
@@ -231,6 +231,58 @@ peer:
         - nid: 10.99.1.12@tcp
 ";
     assert_eq!(shown(5, true), backup);
+}
+
+#[test]
+fn every_cause_has_its_name_and_a_sick_peer_ni_its_state_and_its_silent_pairs() {
+    let health = PeerHealth {
+        value: 700,
+        dropped: 1,
+        timeout: 2,
+        error: 3,
+        network_timeout: 4,
+        ping_count: 5,
+        next_ping: 60,
+        next_ping_in: Some(7),
+        state: Some(PeerNiState::Failed),
+        silent_towards: vec![nid("10.99.0.11@tcp"), nid("10.99.1.11@tcp")],
+    };
+    let peer = Peer { nis: vec![PeerNi { health, ..peer_ni(PRIMARY) }], primary: nid(PRIMARY), ..peer() };
+    let shown = |detail| {
+        let mut script = vec![(Request::GetPeerNi(peer.primary), Ok(Reply::Peer(Box::new(peer.clone()))))];
+        if detail >= 4 {
+            let none = AppliedUdsp {
+                nid_priority: 0,
+                net_priority: 0,
+                preferred_nids: vec![],
+                preferred_routers: vec![],
+            };
+            script.push((Request::GetAppliedUdsp(peer.primary, false), Ok(Reply::AppliedUdsp(none))));
+        }
+        let mut report = Report::new();
+        assert_eq!(show(&Fake::new(script), Some(PRIMARY), detail, SeqNo::NONE, &mut report, false), Rc::OK);
+        report.shown.to_yaml()
+    };
+    let stats = "          health stats:
+              health value: 700
+              dropped: 1
+              timeout: 2
+              error: 3
+              network timeout: 4
+              ping_count: 5
+              next_ping: 60
+";
+    let words = "          ni state: FAILED
+          next ping in: 7
+          silent towards:
+            - 10.99.0.11@tcp
+            - 10.99.1.11@tcp
+";
+    for detail in 0..=5 {
+        let shown = shown(detail);
+        assert_eq!(shown.contains(stats), detail >= 2, "{detail}: {shown}");
+        assert_eq!(shown.contains(words), detail >= 5, "{detail}: {shown}");
+    }
 }
 
 /// dyn-060.

@@ -11,7 +11,7 @@ use crate::{Rc, SeqNo};
 use std::ops::RangeInclusive;
 
 /// Known and without effect.
-const IGNORED: &[&str] = &["max_recovery_ping_interval", "use_tcp_bonding", "tcp bonding", "tcp_bonding"];
+const IGNORED: &[&str] = &["use_tcp_bonding", "tcp bonding", "tcp_bonding"];
 
 /// The block `global`.
 pub(super) fn global(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
@@ -100,6 +100,7 @@ const fn range(setting: Setting) -> (RangeInclusive<i64>, Rc) {
             Tunable::RouterSensitivity => (0..=100, Rc::GENERIC),
             Tunable::ResponseTracking => (0..=3, Rc::BAD_PARAM),
             Tunable::RecoveryLimit => (0..=most, Rc::BAD_PARAM),
+            Tunable::MaxRecoveryPingInterval => (1..=most, Rc::BAD_PARAM),
         },
     }
 }

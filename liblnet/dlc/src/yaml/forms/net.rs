@@ -32,6 +32,9 @@ const NI_OUTPUT: &[&str] = &[
     "lengths",
     "heat",
     "net statistics",
+    "ni state",
+    "net state",
+    "next ping in",
 ];
 
 enum NetOrRule {

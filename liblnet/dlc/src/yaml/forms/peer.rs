@@ -35,6 +35,9 @@ const NI_OUTPUT: &[&str] = &[
     "ping_count",
     "next_ping",
     "peer statistics",
+    "ni state",
+    "silent towards",
+    "next ping in",
 ];
 
 /// The block `peer`.

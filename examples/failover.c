@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Messages that go on while rails come and go: nothing is lost, nothing comes twice, nobody waits long.
+ *
+ *   failover serve               node B: checks what arrives, ends when it is told to
+ *   failover send SECONDS NID    node A: sends to the node with this NID, and says every half second how it goes
+ *
+ * Neither of them knows how many rails there are: that is LNet's business. scripts/demo-failover starts both and
+ * breaks the rails. */
+#include <lnet/api.h>
+#include <lnet/lnet.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum portal { STREAM = 10, GOODBYE };
+
+/* So many messages are under way at once, each from memory of its own to memory of its own: a slot. */
+enum { SLOTS = 8, SIZE = 16 * 1024, PAUSE_MS = 5, REPORT_MS = 500, PATIENCE_MS = 90000, RAILS = 8 };
+
+static unsigned char memory[SLOTS][SIZE];
+
+static void must(int result, const char *what)
+{
+	if (result < 0) {
+		fflush(stdout);
+		fprintf(stderr, "  FAILED: %s: %s\n", what, strerror(-result));
+		exit(1);
+	}
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* ---- data that both nodes can make and check ---- */
+
+static unsigned int word(unsigned int slot, __u64 number, unsigned int i)
+{
+	return ((unsigned int)number * 8 + slot + i) * 2654435761U;
+}
+
+static void fill(unsigned int slot, __u64 number)
+{
+	unsigned int i, value;
+
+	for (i = 0; i < SIZE / sizeof(value); i++) {
+		value = word(slot, number, i);
+		memcpy(&memory[slot][i * sizeof(value)], &value, sizeof(value));
+	}
+}
+
+static bool is_right(unsigned int slot, __u64 number)
+{
+	unsigned int i, value;
+
+	for (i = 0; i < SIZE / sizeof(value); i++) {
+		memcpy(&value, &memory[slot][i * sizeof(value)], sizeof(value));
+		if (value != word(slot, number, i))
+			return false;
+	}
+	return true;
+}
+
+static struct lnet_md md_of(unsigned int slot, int threshold, unsigned int options, struct lnet_handle_eq eq)
+{
+	struct lnet_md md;
+
+	memset(&md, 0, sizeof(md));
+	md.start = memory[slot];
+	md.length = SIZE;
+	md.threshold = threshold;
+	md.options = options;
+	md.eq_handle = eq;
+	md.user_ptr = memory[slot];
+	return md;
+}
+
+static unsigned int slot_of(const struct lnet_event *event)
+{
+	return (unsigned int)((unsigned char(*)[SIZE])event->md.user_ptr - memory);
+}
+
+static struct lnet_handle_eq start(void)
+{
+	struct lnet_handle_eq eq;
+
+	must(LNetNIInit(LNET_PID_LUSTRE), "starting the node (LNetNIInit)");
+	must(LNetEQAlloc(1024, LNET_EQ_HANDLER_NONE, &eq), "LNetEQAlloc");
+	return eq;
+}
+
+/* ---- node B ---- */
+
+static int serve(void)
+{
+	struct lnet_process_id anyone = { LNET_NID_ANY, LNET_PID_ANY };
+	struct lnet_handle_eq eq = start();
+	__u64 seen[SLOTS] = { 0 }, arrived = 0, missing = 0, twice = 0, wrong = 0;
+	struct lnet_handle_me me;
+	struct lnet_handle_md md;
+	struct lnet_event event;
+	unsigned int slot;
+	int which;
+
+	for (slot = 0; slot < SLOTS; slot++) {
+		must(LNetMEAttach(STREAM, anyone, slot, 0, LNET_RETAIN, LNET_INS_AFTER, &me), "LNetMEAttach");
+		must(LNetMDAttach(me, md_of(slot, LNET_MD_THRESH_INF, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE, eq),
+				  LNET_RETAIN, &md),
+		     "LNetMDAttach");
+	}
+	must(LNetMEAttach(GOODBYE, anyone, 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), "LNetMEAttach");
+	must(LNetMDAttach(me, md_of(0, 1, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE, eq), LNET_UNLINK, &md),
+	     "LNetMDAttach");
+	printf("  node B: is ready\n");
+	fflush(stdout);
+	for (;;) {
+		must(LNetEQPoll(&eq, 1, -1, &event, &which), "LNetEQPoll");
+		if (event.type != LNET_EVENT_PUT)
+			continue;
+		if (event.pt_index == GOODBYE)
+			break;
+		slot = slot_of(&event);
+		if (event.status != 0)
+			continue; /* broken off on its way; it comes again */
+		if (event.hdr_data <= seen[slot]) {
+			twice++;
+			continue;
+		}
+		missing += event.hdr_data - seen[slot] - 1;
+		seen[slot] = event.hdr_data;
+		wrong += !is_right(slot, event.hdr_data);
+		arrived++;
+	}
+	printf("  node B: %llu messages arrived; missing: %llu; twice: %llu; with wrong data: %llu\n",
+	       (unsigned long long)arrived, (unsigned long long)missing, (unsigned long long)twice,
+	       (unsigned long long)wrong);
+	must(LNetNIFini(), "LNetNIFini");
+	return missing + twice + wrong == 0 ? 0 : 1;
+}
+
+/* ---- node A ---- */
+
+struct slot {
+	__u64 number;
+	double begun, due;
+	bool busy, acknowledged;
+};
+
+struct tally {
+	unsigned int messages;
+	double longest;
+	struct {
+		lnet_nid_t nid;
+		unsigned int messages;
+	} rails[RAILS];
+};
+
+/* The interface of the peer that a message was acknowledged from says which rail it was. */
+static void count(struct tally *tally, lnet_nid_t nid, double took)
+{
+	unsigned int i;
+
+	tally->messages++;
+	if (took > tally->longest)
+		tally->longest = took;
+	for (i = 0; i < RAILS; i++) {
+		if (tally->rails[i].nid == 0 || tally->rails[i].nid == nid) {
+			tally->rails[i].nid = nid;
+			tally->rails[i].messages++;
+			break;
+		}
+	}
+}
+
+/* Says how the time since the last report went, and begins anew; rails stay where they are in the line. */
+static void report(struct tally *tally, const struct slot *slots, double since_start)
+{
+	double now = now_ms();
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++)
+		if (slots[i].busy && now - slots[i].begun > tally->longest)
+			tally->longest = now - slots[i].begun;
+	printf("  node A: %4.1f s  %4u messages", since_start / 1e3, tally->messages);
+	for (i = 0; i < RAILS && tally->rails[i].nid != 0; i++) {
+		printf("  %s %4u", libcfs_nid2str(tally->rails[i].nid), tally->rails[i].messages);
+		tally->rails[i].messages = 0;
+	}
+	printf("  longest wait %.0f ms\n", tally->longest);
+	fflush(stdout);
+	tally->messages = 0;
+	tally->longest = 0;
+}
+
+static void put(unsigned int slot, __u64 number, enum portal portal, struct lnet_process_id to, struct lnet_handle_eq eq)
+{
+	struct lnet_handle_md md;
+
+	/* The message leaves and the acknowledgement comes: then the MD is used up and goes by itself. */
+	must(LNetMDBind(md_of(slot, 2, 0, eq), LNET_UNLINK, &md), "LNetMDBind");
+	must(LNetPut(LNET_NID_ANY, md, LNET_ACK_REQ, to, portal, slot, 0, number), "LNetPut");
+}
+
+static int send(double seconds, struct lnet_process_id to)
+{
+	struct lnet_handle_eq eq = start();
+	static struct slot slots[SLOTS];
+	struct tally tally = { 0, 0, { { 0, 0 } } };
+	double begin = now_ms(), next_report = begin + REPORT_MS, end = begin + seconds * 1e3, longest = 0;
+	unsigned int i, busy, sent = 0, failed = 0;
+	struct lnet_event event;
+	int found, which;
+
+	do {
+		double now = now_ms();
+
+		for (i = busy = 0; i < SLOTS; i++) {
+			if (!slots[i].busy && now < end && now >= slots[i].due) {
+				fill(i, ++slots[i].number);
+				slots[i].busy = true;
+				slots[i].acknowledged = false;
+				slots[i].begun = now_ms();
+				sent++;
+				put(i, slots[i].number, STREAM, to, eq);
+			}
+			busy += slots[i].busy;
+		}
+		if (now >= next_report && now < end + REPORT_MS) {
+			if (tally.longest > longest)
+				longest = tally.longest;
+			report(&tally, slots, now - begin);
+			next_report += REPORT_MS;
+		}
+		if (now > end + PATIENCE_MS)
+			must(-ETIMEDOUT, "waiting for the last messages");
+		found = LNetEQPoll(&eq, 1, PAUSE_MS, &event, &which);
+		must(found, "LNetEQPoll");
+		if (found == 0)
+			continue;
+		i = slot_of(&event);
+		if (event.type == LNET_EVENT_ACK && event.status == 0) {
+			slots[i].acknowledged = true;
+			count(&tally, event.source.nid, now_ms() - slots[i].begun);
+		}
+		if (event.unlinked) {
+			slots[i].busy = false;
+			slots[i].due = now_ms() + PAUSE_MS;
+			if (!slots[i].acknowledged) {
+				failed++;
+				printf("  node A: a message FAILED: %s\n", strerror(-event.status));
+			}
+		}
+	} while (now_ms() < end || busy > 0);
+	if (tally.longest > longest)
+		longest = tally.longest;
+	put(0, 0, GOODBYE, to, eq);
+	do {
+		must(LNetEQPoll(&eq, 1, PATIENCE_MS, &event, &which), "saying goodbye");
+	} while (!event.unlinked);
+	printf("  node A: %u messages sent; failed: %u; the longest wait was %.0f ms\n", sent, failed, longest);
+	must(LNetNIFini(), "LNetNIFini");
+	return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "serve") == 0)
+		return serve();
+	if (argc == 4 && strcmp(argv[1], "send") == 0) {
+		struct lnet_process_id to = { libcfs_str2nid(argv[3]), LNET_PID_LUSTRE };
+
+		must(to.nid == LNET_NID_ANY ? -EINVAL : 0, argv[3]);
+		return send(atof(argv[2]), to);
+	}
+	fprintf(stderr, "usage: failover serve | failover send SECONDS NID\n");
+	return 2;
+}

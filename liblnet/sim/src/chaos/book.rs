@@ -1,0 +1,118 @@
+//! What was begun in worlds in which rails die, and how it ended.
+
+use crate::world::World;
+use lnet_core::Cause;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::AddAssign;
+
+/// Of one world, or of many together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Book {
+    /// Worlds.
+    pub worlds: u64,
+    /// Operations that were begun.
+    pub begun: u64,
+    /// Those that did what they were to do.
+    pub ended_well: u64,
+    /// Those that ended with an error, by its name.
+    pub ended_in_error: BTreeMap<&'static str, u64>,
+    /// Those whose node died under them.
+    pub orphaned: u64,
+    /// Those that never ended; a world that has any is broken.
+    pub lost: u64,
+    /// PUTs and GETs that were served.
+    pub served: u64,
+    /// Messages that came twice and were known again. None was delivered twice: a world that has one is broken.
+    pub known_again: u64,
+    /// Messages that came back to their senders, each attempt by itself, in the order of [`Cause::ALL`].
+    pub came_back: [u64; Cause::ALL.len()],
+    /// Pairs of interfaces that were given up.
+    pub pairs_given_up: u64,
+    /// Rails that died.
+    pub rails_killed: u64,
+    /// Interfaces that died, or half of them.
+    pub interfaces_killed: u64,
+    /// Directions between two interfaces that were cut.
+    pub pairs_cut: u64,
+    /// Connections of two nodes that were reset.
+    pub resets: u64,
+    /// Nodes that stood still for some seconds.
+    pub freezes: u64,
+    /// Nodes that died and came back.
+    pub restarts: u64,
+    /// The most virtual minutes until everything was as it was.
+    pub minutes_to_recover: u64,
+}
+
+impl Book {
+    pub(super) fn add(&mut self, world: &World) {
+        let ops = world.ops();
+        self.begun += ops.len() as u64;
+        for op in &ops {
+            match op.outcome() {
+                _ if op.orphaned => self.orphaned += 1,
+                _ if !op.ended => self.lost += 1,
+                Ok(()) => self.ended_well += 1,
+                Err(errno) => *self.ended_in_error.entry(errno.name()).or_default() += 1,
+            }
+        }
+        let counts = world.counts();
+        self.served += world.served();
+        self.known_again += counts.known_again;
+        self.pairs_given_up += counts.pairs_ended;
+        self.came_back = std::array::from_fn(|at| self.came_back[at] + counts.by_cause[at]);
+    }
+}
+
+impl AddAssign for Book {
+    fn add_assign(&mut self, other: Self) {
+        self.worlds += other.worlds;
+        self.begun += other.begun;
+        self.ended_well += other.ended_well;
+        for (errno, count) in other.ended_in_error {
+            *self.ended_in_error.entry(errno).or_default() += count;
+        }
+        self.orphaned += other.orphaned;
+        self.lost += other.lost;
+        self.served += other.served;
+        self.known_again += other.known_again;
+        self.came_back = std::array::from_fn(|at| self.came_back[at] + other.came_back[at]);
+        self.pairs_given_up += other.pairs_given_up;
+        self.rails_killed += other.rails_killed;
+        self.interfaces_killed += other.interfaces_killed;
+        self.pairs_cut += other.pairs_cut;
+        self.resets += other.resets;
+        self.freezes += other.freezes;
+        self.restarts += other.restarts;
+        self.minutes_to_recover = self.minutes_to_recover.max(other.minutes_to_recover);
+    }
+}
+
+impl fmt::Display for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = |count: u64, what: &str| writeln!(f, "{count:>12} {what}");
+        line(self.worlds, "worlds")?;
+        line(self.rails_killed, "rails died")?;
+        line(self.interfaces_killed, "interfaces died")?;
+        line(self.pairs_cut, "pairs of interfaces were cut")?;
+        line(self.resets, "times two nodes' connections were reset")?;
+        line(self.freezes, "times a node stood still")?;
+        line(self.restarts, "nodes died and came back")?;
+        line(self.begun, "operations begun")?;
+        line(self.ended_well, "ended well")?;
+        for (errno, count) in &self.ended_in_error {
+            line(*count, &format!("ended with {errno}, no way being well all the time"))?;
+        }
+        line(self.orphaned, "died with their node")?;
+        line(self.lost, "lost")?;
+        line(0, "doubled")?;
+        line(self.served, "PUTs and GETs served")?;
+        line(self.known_again, "messages known again")?;
+        for (cause, count) in Cause::ALL.iter().zip(self.came_back).filter(|(_, count)| *count > 0) {
+            line(count, &format!("messages came back: {}", cause.text()))?;
+        }
+        line(self.pairs_given_up, "times a pair of interfaces was given up")?;
+        line(self.minutes_to_recover, "minutes at most until everything was as it was")
+    }
+}

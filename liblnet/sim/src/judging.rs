@@ -1,0 +1,84 @@
+//! Whether an operation may have ended as it did: none fails while a pair of interfaces is well, and none ends late.
+
+use crate::ledger::{Ask, Op, OpId};
+use crate::network::Concern;
+use crate::node::{interface_cookie, lock};
+use crate::world::World;
+use lnet_core::{Errno, Settings, Time};
+use lnet_wire::{Nid, WireHandle};
+use std::time::Duration;
+
+/// What a node may need to notice that the time is over.
+const NOTICE: Duration = Duration::from_secs(3);
+
+impl World {
+    /// What has ended since the last time. Nothing is said of operations of nodes that stood still.
+    pub(crate) fn judge_ended(&self) -> Result<(), String> {
+        if !self.knows_again() {
+            return Ok(());
+        }
+        let ended: Vec<(OpId, Op)> = {
+            let ledger = &mut *lock(&self.ledger);
+            let ids = std::mem::take(&mut ledger.just_ended);
+            ids.into_iter().filter_map(|id| Some((id, ledger.op(id)?.clone()))).collect()
+        };
+        ended.into_iter().try_for_each(|(id, op)| self.judge(id, &op))
+    }
+
+    fn judge(&self, id: OpId, op: &Op) -> Result<(), String> {
+        let Some(settings) = self.core(op.node).map(|core| core.settings()) else { return Ok(()) };
+        let took = op.end.unwrap_or(Time::START).since(op.started);
+        let most = longest(&settings);
+        if took > most && !self.stood_still_since(op.node, op.started) {
+            return Err(format!("operation {} of {} ends after {took:?}, more than {most:?}", id.0, op.node));
+        }
+        if op.succeeded() || op.given_up {
+            return Ok(());
+        }
+        let Some((own, other)) = self.living_way(op) else { return Ok(()) };
+        if self.attempts(id, op) > settings.retry_count {
+            return Ok(());
+        }
+        let outcome = op.outcome().map_or_else(|errno| errno.text(), |()| "no answer");
+        Err(format!(
+            "operation {} of {} to {} fails ({outcome}), and {own} -> {other} was well all the time",
+            id.0, op.node, op.target
+        ))
+    }
+
+    /// A pair of interfaces that has been well since before the operation began.
+    fn living_way(&self, op: &Op) -> Option<(Nid, Nid)> {
+        let living = |(own, other): &&(Nid, Nid)| {
+            self.well_since(*own, *other).is_some_and(|since| since <= op.started)
+        };
+        op.ways.iter().find(living).copied()
+    }
+
+    /// How often a message of an operation has failed: its request, or the answer.
+    fn attempts(&self, id: OpId, op: &Op) -> u32 {
+        let network = self.network.lock();
+        let of = |concern| network.failures.get(&concern).copied().unwrap_or_default();
+        let answer = op.md.map_or(0, |md| {
+            let interface_cookie = interface_cookie(op.node, op.life);
+            of(Concern::Answer(WireHandle { interface_cookie, object_cookie: md.cookie() }))
+        });
+        of(Concern::Request(id)).max(answer)
+    }
+}
+
+impl Op {
+    /// How it ended, in a word; an error also for one that was not answered.
+    pub fn outcome(&self) -> Result<(), Errno> {
+        match (self.sent, self.answered, self.ask) {
+            (Some(Err(errno)), ..) | (_, Some(Err(errno)), _) => Err(errno),
+            (Some(Ok(())), Some(Ok(())), _) | (Some(Ok(())), None, Ask::Put) => Ok(()),
+            _ => Err(Errno::TimedOut),
+        }
+    }
+}
+
+/// The longest that an operation may take, all told (HE-41).
+pub(crate) fn longest(settings: &Settings) -> Duration {
+    let timeout = Duration::from_secs(settings.transaction_timeout.into());
+    timeout + timeout / 2 + NOTICE
+}

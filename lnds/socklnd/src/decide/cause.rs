@@ -1,0 +1,169 @@
+//! Why a message comes back (behaviour sheet 4.3), from what happened to it and whether anything of it had left.
+
+use lnet_core::{Cause, Errno, Reached, SendFailure};
+
+/// What kept messages from their peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The peer has no connection that messages may go over, and is one that cannot be called.
+    NoWay,
+    /// Calling the peer failed, with that.
+    NotConnected(Errno),
+    /// No connection came up in the time that a message may wait.
+    WaitedTooLong,
+    /// The system would not write, with that.
+    WriteFailed(Errno),
+    /// Nothing moved, or no receipt came, in the time that there is for it; or TCP itself gave up.
+    Stalled,
+    /// The peer closed or reset its connections, or has been restarted.
+    EndedByPeer(Errno),
+    /// The peer broke the protocol.
+    BrokenByPeer,
+    /// This node could not go on, for want of that.
+    Local(Errno),
+    /// The peer has been silent while messages were under way, and there is another way for them.
+    Silent,
+    /// The core knows that nothing will get there, and why.
+    BrokenOff(Cause),
+    /// The interface ends.
+    Shutdown,
+}
+
+/// How much of a message had been given to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Not a byte.
+    Nothing,
+    /// At least one, perhaps all.
+    Something,
+}
+
+impl Trouble {
+    /// What the owner of a message is told.
+    pub(crate) const fn errno(self) -> Errno {
+        match self {
+            Self::NoWay => Errno::HostUnreachable,
+            Self::NotConnected(errno)
+            | Self::WriteFailed(errno)
+            | Self::EndedByPeer(errno)
+            | Self::Local(errno) => errno,
+            Self::WaitedTooLong | Self::Stalled | Self::Silent => Errno::TimedOut,
+            Self::BrokenByPeer => Errno::Protocol,
+            Self::BrokenOff(cause) => match cause {
+                Cause::LocalTimeout | Cause::RemoteTimeout | Cause::NetworkTimeout => Errno::TimedOut,
+                Cause::LocalInterrupt | Cause::LocalDropped | Cause::LocalNoRoute | Cause::LocalError => {
+                    Errno::NetworkDown
+                }
+                Cause::LocalAborted => Errno::Cancelled,
+                Cause::RemoteError | Cause::RemoteDropped => Errno::HostUnreachable,
+            },
+            Self::Shutdown => Errno::Shutdown,
+        }
+    }
+
+    /// Whether what TCP still has is to be thrown away when a connection ends for it: it must not be delivered, some time
+    /// later, beside what is sent in its stead.
+    pub(crate) const fn is_abort(self) -> bool {
+        matches!(self, Self::Stalled | Self::Silent | Self::BrokenOff(_))
+    }
+
+    /// What health and resending go by, for a message of which so much had left.
+    pub(crate) fn failure(self, left: Left) -> SendFailure {
+        let reached = match left {
+            Left::Nothing => Reached::No,
+            Left::Something => Reached::Perhaps,
+        };
+        SendFailure { errno: self.errno(), cause: self.cause(left), reached }
+    }
+
+    /// Where the sheet is silent the blame goes to who is at fault. A peer that closes, or that breaks the protocol,
+    /// must not be able to lower the health of this node's interface; in the kernel it can.
+    fn cause(self, left: Left) -> Cause {
+        match (self, left) {
+            (Self::NoWay | Self::BrokenByPeer, _) | (Self::EndedByPeer(_), Left::Something) => {
+                Cause::RemoteError
+            }
+            (Self::WaitedTooLong, _) | (Self::Stalled, Left::Nothing) => Cause::LocalTimeout,
+            (Self::Stalled | Self::WriteFailed(Errno::TimedOut), Left::Something) => Cause::RemoteTimeout,
+            (Self::EndedByPeer(_), Left::Nothing) => Cause::RemoteDropped,
+            (Self::NotConnected(errno) | Self::Local(errno) | Self::WriteFailed(errno), Left::Nothing) => {
+                SendFailure::from(errno).cause
+            }
+            (Self::NotConnected(_) | Self::Local(_) | Self::WriteFailed(_), Left::Something) => {
+                Cause::LocalError
+            }
+            (Self::Silent, _) => Cause::NetworkTimeout,
+            (Self::BrokenOff(cause), _) => cause,
+            (Self::Shutdown, _) => Cause::LocalAborted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Cause::{LocalAborted, LocalError, LocalTimeout, RemoteDropped, RemoteError, RemoteTimeout};
+
+    #[test]
+    fn every_trouble_has_its_cause_by_what_had_left() {
+        let refused = Errno::ConnectionRefused;
+        for (trouble, errno, unsent, sent) in [
+            (Trouble::NoWay, Errno::HostUnreachable, RemoteError, RemoteError),
+            (Trouble::NotConnected(refused), refused, RemoteDropped, LocalError),
+            (
+                Trouble::NotConnected(Errno::ConnectionReset),
+                Errno::ConnectionReset,
+                RemoteDropped,
+                LocalError,
+            ),
+            (
+                Trouble::NotConnected(Errno::HostUnreachable),
+                Errno::HostUnreachable,
+                RemoteDropped,
+                LocalError,
+            ),
+            (
+                Trouble::NotConnected(Errno::NetworkUnreachable),
+                Errno::NetworkUnreachable,
+                RemoteDropped,
+                LocalError,
+            ),
+            (Trouble::NotConnected(Errno::NetworkDown), Errno::NetworkDown, RemoteDropped, LocalError),
+            (Trouble::NotConnected(Errno::TimedOut), Errno::TimedOut, LocalTimeout, LocalError),
+            (Trouble::NotConnected(Errno::NoMemory), Errno::NoMemory, LocalError, LocalError),
+            (Trouble::WaitedTooLong, Errno::TimedOut, LocalTimeout, LocalTimeout),
+            (Trouble::WriteFailed(Errno::NoMemory), Errno::NoMemory, LocalError, LocalError),
+            (Trouble::WriteFailed(Errno::HostUnreachable), Errno::HostUnreachable, RemoteDropped, LocalError),
+            (Trouble::WriteFailed(Errno::TimedOut), Errno::TimedOut, LocalTimeout, RemoteTimeout),
+            (Trouble::Stalled, Errno::TimedOut, LocalTimeout, RemoteTimeout),
+            (
+                Trouble::EndedByPeer(Errno::ConnectionReset),
+                Errno::ConnectionReset,
+                RemoteDropped,
+                RemoteError,
+            ),
+            (Trouble::EndedByPeer(Errno::Pipe), Errno::Pipe, RemoteDropped, RemoteError),
+            (Trouble::BrokenByPeer, Errno::Protocol, RemoteError, RemoteError),
+            (Trouble::Local(Errno::NoMemory), Errno::NoMemory, LocalError, LocalError),
+            (Trouble::Silent, Errno::TimedOut, Cause::NetworkTimeout, Cause::NetworkTimeout),
+            (Trouble::Shutdown, Errno::Shutdown, LocalAborted, LocalAborted),
+        ] {
+            let unsent = SendFailure { errno, cause: unsent, reached: Reached::No };
+            let sent = SendFailure { errno, cause: sent, reached: Reached::Perhaps };
+            assert_eq!(trouble.failure(Left::Nothing), unsent, "{trouble:?}");
+            assert_eq!(trouble.failure(Left::Something), sent, "{trouble:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_core_breaks_off_comes_back_with_the_cores_cause() {
+        for cause in Cause::ALL {
+            for (left, reached) in [(Left::Nothing, Reached::No), (Left::Something, Reached::Perhaps)] {
+                let failure = Trouble::BrokenOff(cause).failure(left);
+                assert_eq!((failure.cause, failure.reached), (cause, reached));
+                let is_timeout = failure.errno == Errno::TimedOut;
+                assert_eq!(is_timeout, cause.text().ends_with("TIMEOUT"), "{cause:?}");
+            }
+        }
+    }
+}

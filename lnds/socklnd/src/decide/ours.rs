@@ -1,0 +1,52 @@
+//! Which peers are nodes of this implementation: they say so where a kernel has nothing to say.
+//!
+//! In a HELLO the destination's incarnation is 0 from a kernel that calls, and what it was sent from a kernel that
+//! answers; nobody checks it (wire spec 2.3). There a node of ours puts a number of its own.
+
+use std::num::NonZeroU64;
+
+/// What the upper 16 bits of such a number are.
+const MARK: u64 = 0x6c72;
+const RANDOM_BITS: u32 = 48;
+
+/// A node of ours, in one life of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NodeId(NonZeroU64);
+
+/// The number that a node says it is, of random bits drawn when it starts.
+pub const fn identity(random: u64) -> u64 {
+    MARK << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1)
+}
+
+/// Who a peer is that said `said` to a node that says `own` (0: nothing). `None`: not one of ours, or one that takes us
+/// for another kind of node; a kernel gives us back what we said.
+pub(crate) fn node_of(own: u64, said: u64) -> Option<NodeId> {
+    if own == 0 || own == said || said >> RANDOM_BITS != MARK {
+        return None;
+    }
+    NonZeroU64::new(said).map(NodeId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_marked_number_is_one_of_ours() {
+        let (mine, other) = (identity(1), identity(u64::MAX));
+        for (own, said, ours) in [
+            (mine, other, true),
+            (mine, identity(0), true),
+            // A kernel's reflection, or this node itself.
+            (mine, mine, false),
+            (mine, 0, false),
+            // An incarnation.
+            (mine, 0x17e0_1234_5678_9abc, false),
+            // Who says nothing is taken for a kernel, and so takes others for kernels.
+            (0, other, false),
+            (0, 0, false),
+        ] {
+            assert_eq!(node_of(own, said).is_some(), ours, "{own:x} {said:x}");
+        }
+    }
+}

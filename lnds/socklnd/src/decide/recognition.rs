@@ -1,0 +1,366 @@
+//! Which messages of a node of ours are here already, so that one that comes again is known.
+//!
+//! A message has the name of its first sending: a line, which is a connection, and its number there. What came on a line
+//! first is known by the highest number taken; what came again, one by one.
+
+use super::cookie::{Cookie, Line};
+use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What is older is forgotten. A message is sent again within seconds, or not at all.
+const MEMORY: Duration = Duration::from_secs(300);
+/// Closed lines that are remembered.
+const MAX_LINES: usize = 64;
+/// Names of messages that came again that are remembered.
+const MAX_NAMES: usize = 4096;
+/// Messages that have arrived in part and may come again.
+const MAX_PARKED: usize = 256;
+
+/// What is known of one node. `C` stands for a connection, `M` for a message that has arrived in part.
+#[derive(Debug)]
+pub(crate) struct Known<C, M> {
+    lines: HashMap<Line, OneLine<C>, foldhash::fast::RandomState>,
+    names: HashMap<NonZeroU64, Fate<C, M>, foldhash::fast::RandomState>,
+    /// The names of those taken, the oldest first.
+    taken: VecDeque<(NonZeroU64, Instant)>,
+    parked: usize,
+}
+
+#[derive(Debug)]
+struct OneLine<C> {
+    /// The number of the last message taken.
+    highest: Arc<AtomicU64>,
+    state: LineState<C>,
+}
+
+#[derive(Debug)]
+enum LineState<C> {
+    Open(C),
+    Closed(Instant),
+}
+
+/// What became of a message whose line tells nothing.
+#[derive(Debug)]
+enum Fate<C, M> {
+    /// It is on its way by this connection, for the second time at least.
+    Arriving(C),
+    /// It had arrived in part when its connection ended.
+    Parked(M, Instant),
+    Taken,
+}
+
+/// What to do with a message that is sent again.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Again<C, M> {
+    /// It is not known: take it.
+    New,
+    /// It is here already: throw it away.
+    Duplicate,
+    /// Its first part is here, and it has been matched: take it from the start, into the same memory.
+    Adopt(M),
+    /// The connection by which it came first is still open here. Its sender has given that up: end it, then ask again.
+    End(C),
+}
+
+impl<C, M> Default for Known<C, M> {
+    fn default() -> Self {
+        Self { lines: HashMap::default(), names: HashMap::default(), taken: VecDeque::new(), parked: 0 }
+    }
+}
+
+impl<C: Clone, M> Known<C, M> {
+    /// The first message on a connection is here. Where to note the numbers of messages taken; `None` if another
+    /// connection is that line.
+    pub(crate) fn open(&mut self, line: Line, connection: C) -> Option<Arc<AtomicU64>> {
+        if matches!(self.lines.get(&line), Some(OneLine { state: LineState::Open(_), .. })) {
+            return None;
+        }
+        let highest = Arc::new(AtomicU64::new(0));
+        let state = LineState::Open(connection);
+        self.lines.insert(line, OneLine { highest: Arc::clone(&highest), state });
+        Some(highest)
+    }
+
+    /// Nothing more comes on the line, and what came in part has been parked.
+    pub(crate) fn close(&mut self, line: Line, now: Instant) {
+        if let Some(known) = self.lines.get_mut(&line) {
+            known.state = LineState::Closed(now);
+        }
+        let closed = self.lines.iter().filter_map(|(line, known)| match known.state {
+            LineState::Closed(at) => Some((at, *line)),
+            LineState::Open(_) => None,
+        });
+        let closed: Vec<_> = closed.collect();
+        if closed.len() > MAX_LINES
+            && let Some((_, oldest)) = closed.into_iter().min()
+        {
+            self.lines.remove(&oldest);
+        }
+    }
+
+    /// A message comes again, by `connection`. Unless it is a duplicate or a connection is to be ended first, it is on
+    /// its way from now on.
+    pub(crate) fn again(&mut self, cookie: Cookie, connection: C) -> Again<C, M> {
+        match self.lines.get(&cookie.line()) {
+            Some(OneLine { state: LineState::Open(first), .. }) => return Again::End(first.clone()),
+            Some(line) if cookie.sequence() <= line.highest.load(Ordering::Acquire) => {
+                return Again::Duplicate;
+            }
+            _ => {}
+        }
+        let name = cookie.first();
+        match self.names.get(&name) {
+            Some(Fate::Taken) => return Again::Duplicate,
+            Some(Fate::Arriving(before)) => return Again::End(before.clone()),
+            Some(Fate::Parked(..)) | None => {}
+        }
+        match self.names.insert(name, Fate::Arriving(connection)) {
+            Some(Fate::Parked(message, _)) => {
+                self.parked -= 1;
+                Again::Adopt(message)
+            }
+            _ => Again::New,
+        }
+    }
+
+    /// A message that came again is here.
+    pub(crate) fn take(&mut self, name: NonZeroU64, now: Instant) {
+        self.names.insert(name, Fate::Taken);
+        self.taken.push_back((name, now));
+        if self.taken.len() > MAX_NAMES
+            && let Some((oldest, _)) = self.taken.pop_front()
+        {
+            self.names.remove(&oldest);
+        }
+    }
+
+    /// A message that came again has not arrived, and nothing is to be kept of it.
+    pub(crate) fn let_go(&mut self, name: NonZeroU64) {
+        if matches!(self.names.get(&name), Some(Fate::Arriving(_))) {
+            self.names.remove(&name);
+        }
+    }
+
+    /// A message has arrived in part, for the first time or again. It comes back if there are too many.
+    pub(crate) fn park(&mut self, name: NonZeroU64, message: M, until: Instant) -> Result<(), M> {
+        if self.parked >= MAX_PARKED || matches!(self.names.get(&name), Some(Fate::Parked(..) | Fate::Taken))
+        {
+            self.let_go(name);
+            return Err(message);
+        }
+        self.parked += 1;
+        self.names.insert(name, Fate::Parked(message, until));
+        Ok(())
+    }
+
+    /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
+    pub(crate) fn expire(&mut self, now: Instant, is_over: impl Fn(&M) -> bool) -> Vec<M> {
+        let old = |at: Instant| now.saturating_duration_since(at) >= MEMORY;
+        self.lines.retain(|_, line| !matches!(line.state, LineState::Closed(at) if old(at)));
+        while let Some((name, _)) = self.taken.front().copied().filter(|(_, at)| old(*at)) {
+            self.taken.pop_front();
+            self.names.remove(&name);
+        }
+        if self.parked == 0 {
+            return Vec::new();
+        }
+        let over = self.names.extract_if(|_, fate| match fate {
+            Fate::Parked(message, until) => *until <= now || is_over(message),
+            _ => false,
+        });
+        let over: Vec<M> = over
+            .filter_map(|(_, fate)| match fate {
+                Fate::Parked(message, _) => Some(message),
+                _ => None,
+            })
+            .collect();
+        self.parked -= over.len();
+        over
+    }
+
+    /// Whether nothing is known that matters.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.names.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    type K = Known<u32, &'static str>;
+
+    fn line(n: u64) -> Line {
+        Line::nth(n)
+    }
+
+    fn again(line_number: u64, sequence: u64) -> Cookie {
+        Cookie::new(line(line_number), sequence).unwrap().again()
+    }
+
+    /// A node with line 1 open as connection 1, on which 5 messages were taken.
+    fn five_taken() -> (K, Instant) {
+        let mut known = K::default();
+        known.open(line(1), 1).unwrap().store(5, Ordering::Release);
+        (known, Instant::now())
+    }
+
+    #[test]
+    fn what_was_taken_on_a_line_is_known_when_it_comes_again() {
+        let (mut known, now) = five_taken();
+        assert_eq!(known.again(again(1, 5), 2), Again::End(1));
+        known.close(line(1), now);
+        assert_eq!(known.again(again(1, 5), 2), Again::Duplicate);
+        assert_eq!(known.again(again(1, 1), 2), Again::Duplicate);
+        assert_eq!(known.again(again(1, 6), 2), Again::New);
+        assert_eq!(known.again(again(7, 1), 2), Again::New);
+    }
+
+    #[test]
+    fn what_comes_a_third_time_is_known_by_its_name() {
+        let (mut known, now) = five_taken();
+        known.close(line(1), now);
+        let cookie = again(1, 6);
+        assert_eq!(known.again(cookie, 2), Again::New);
+        // The second way is given up, too, while the message is on it.
+        assert_eq!(known.again(cookie, 3), Again::End(2));
+        known.let_go(cookie.first());
+        assert_eq!(known.again(cookie, 3), Again::New);
+        known.take(cookie.first(), now);
+        assert_eq!(known.again(cookie, 4), Again::Duplicate);
+        known.let_go(cookie.first());
+        assert_eq!(known.again(cookie, 4), Again::Duplicate);
+    }
+
+    #[test]
+    fn what_has_arrived_in_part_is_adopted_once() {
+        let (mut known, now) = five_taken();
+        let cookie = again(1, 6);
+        known.park(cookie.first(), "half", now + MEMORY).unwrap();
+        known.close(line(1), now);
+        assert_eq!(known.again(cookie, 2), Again::Adopt("half"));
+        assert_eq!(known.again(cookie, 3), Again::End(2));
+        known.park(cookie.first(), "half", now + MEMORY).unwrap();
+        assert_eq!(known.again(cookie, 3), Again::Adopt("half"));
+        known.take(cookie.first(), now);
+        assert_eq!(known.park(cookie.first(), "late", now), Err("late"));
+        assert_eq!(known.again(cookie, 4), Again::Duplicate);
+    }
+
+    #[test]
+    fn what_does_not_come_again_in_time_is_given_up() {
+        let (mut known, now) = five_taken();
+        let later = now + Duration::from_secs(30);
+        known.park(again(1, 6).first(), "six", later).unwrap();
+        known.park(again(1, 7).first(), "seven", later + MEMORY).unwrap();
+        assert_eq!(known.expire(now, |_| false), [""; 0]);
+        assert_eq!(known.expire(later, |_| false), ["six"]);
+        assert_eq!(known.expire(later, |message| *message == "seven"), ["seven"]);
+        assert_eq!((known.parked, known.names.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_line_is_one_connection_at_a_time() {
+        let (mut known, now) = five_taken();
+        assert!(known.open(line(1), 2).is_none());
+        known.close(line(1), now);
+        // Numbers of lines come again in the end.
+        assert_eq!(known.open(line(1), 2).unwrap().load(Ordering::Acquire), 0);
+    }
+
+    #[test]
+    fn all_is_forgotten_in_time_and_never_too_much_is_kept() {
+        let mut known = K::default();
+        let now = Instant::now();
+        for n in 0..1000 {
+            known.open(line(n), 1).unwrap();
+            known.close(line(n), now + Duration::from_millis(n));
+            known.take(again(n, 1).first(), now);
+        }
+        for n in 1..5000 {
+            known.take(again(5000, n).first(), now);
+        }
+        assert_eq!(
+            (known.lines.len(), known.names.len(), known.taken.len()),
+            (MAX_LINES, MAX_NAMES, MAX_NAMES)
+        );
+        assert!(known.lines.contains_key(&line(999)) && !known.lines.contains_key(&line(0)));
+        for n in 1..=MAX_PARKED as u64 {
+            known.park(again(1, n).first(), "", now).unwrap();
+        }
+        assert_eq!(known.park(again(2, 1).first(), "one too many", now), Err("one too many"));
+        assert_eq!(known.expire(now + 2 * MEMORY, |_| false).len(), MAX_PARKED);
+        assert!(known.is_empty());
+    }
+
+    /// What may happen to one of a few messages, or to the connection it is on.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// The sender sends it again, by a new connection.
+        Send(u64),
+        /// It arrives in full.
+        Arrive(u64),
+        /// Its connection ends while it is on its way; whether it has been matched.
+        Break(u64, bool),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => (1_u64..6).prop_map(Step::Send),
+            2 => (1_u64..6).prop_map(Step::Arrive),
+            2 => (1_u64..6, any::<bool>()).prop_map(|(n, matched)| Step::Break(n, matched)),
+        ]
+    }
+
+    proptest! {
+        /// Whatever breaks: no message is taken twice, none is asked about twice once it has been matched, and one that
+        /// was not taken is taken when it comes.
+        #[test]
+        fn each_message_is_taken_at_most_once(first in 0_u64..6, steps in prop::collection::vec(step(), 0..60)) {
+            let now = Instant::now();
+            let mut known: Known<u32, u64> = Known::default();
+            known.open(line(1), 0).unwrap().store(first, Ordering::Release);
+            known.close(line(1), now);
+            let mut taken: BTreeSet<u64> = (1..=first).collect();
+            let mut matched = BTreeSet::new();
+            let mut under_way: BTreeMap<u64, u32> = BTreeMap::new();
+            let mut connections = 0;
+            for step in steps {
+                match step {
+                    Step::Send(n) => {
+                        connections += 1;
+                        let want = match (taken.contains(&n), under_way.get(&n), matched.contains(&n)) {
+                            (true, _, _) => Again::Duplicate,
+                            (_, Some(connection), _) => Again::End(*connection),
+                            (_, None, true) => Again::Adopt(n),
+                            (_, None, false) => Again::New,
+                        };
+                        if matches!(want, Again::New | Again::Adopt(_)) {
+                            under_way.insert(n, connections);
+                        }
+                        prop_assert_eq!(known.again(again(1, n), connections), want);
+                    }
+                    Step::Arrive(n) if under_way.remove(&n).is_some() => {
+                        prop_assert!(taken.insert(n));
+                        known.take(again(1, n).first(), now);
+                    }
+                    Step::Break(n, is_matched) if under_way.remove(&n).is_some() => {
+                        if is_matched || matched.contains(&n) {
+                            matched.insert(n);
+                            prop_assert_eq!(known.park(again(1, n).first(), n, now + MEMORY), Ok(()));
+                        } else {
+                            known.let_go(again(1, n).first());
+                        }
+                    }
+                    Step::Arrive(_) | Step::Break(..) => {}
+                }
+            }
+        }
+    }
+}

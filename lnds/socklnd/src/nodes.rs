@@ -1,0 +1,160 @@
+//! The nodes of ours that this one hears from, over all their connections and beyond their ends: what of theirs is here
+//! already, and what is here in part.
+
+use crate::connection::Connection;
+use crate::decide::cookie::{Cookie, Line};
+use crate::decide::ours::NodeId;
+use crate::decide::recognition::{Again, Known};
+use crate::ni::SockNi;
+use crate::sync::lock;
+use lnet_core::{Errno, Message};
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
+
+/// More nodes than this are not remembered beyond the ends of their connections.
+const MAX_NODES: usize = 4096;
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes(Mutex<HashMap<NodeId, Arc<Node>, foldhash::fast::RandomState>>);
+
+/// One of them, in one life of it.
+#[derive(Debug, Default)]
+pub(crate) struct Node(Mutex<Known<Weak<Connection>, Parked>>);
+
+/// A message that had arrived in part when its connection ended. The sender, which does not know that it has arrived,
+/// will send it again; then it goes into the same memory.
+pub(crate) struct Parked {
+    pub(crate) message: Box<Message>,
+    /// What its head announced.
+    pub(crate) length: usize,
+    /// The interface that it came by first.
+    pub(crate) ni: Arc<SockNi>,
+}
+
+/// What a message that is sent again is.
+#[derive(Debug)]
+pub(crate) enum Recognised {
+    New,
+    Duplicate,
+    Adopted(Parked),
+    /// Another thread still reads the connection that it came by before.
+    NotYet,
+    /// It cannot come by this connection.
+    Nonsense,
+}
+
+impl Nodes {
+    /// What is known of a node; from now on, if nothing was.
+    pub(crate) fn get(&self, id: NodeId) -> Arc<Node> {
+        let mut nodes = lock(&self.0);
+        if let Some(node) = nodes.get(&id) {
+            return Arc::clone(node);
+        }
+        if nodes.len() >= MAX_NODES
+            && let Some(idle) = nodes.iter().find(|(_, node)| node.is_idle()).map(|(id, _)| *id)
+        {
+            nodes.remove(&idle);
+        }
+        let node = Arc::new(Node::default());
+        if nodes.len() < MAX_NODES {
+            nodes.insert(id, Arc::clone(&node));
+        }
+        node
+    }
+
+    /// Once in a while: ends what will not come again, forgets what is old.
+    pub(crate) fn scan(&self, now: Instant) {
+        self.expire(now, |parked| parked.message.is_given_up());
+        lock(&self.0).retain(|_, node| Arc::strong_count(node) > 1 || !lock(&node.0).is_empty());
+    }
+
+    /// The interface ends, and with it what came by it in part.
+    pub(crate) fn forget_ni(&self, ni: &Arc<SockNi>) {
+        self.expire(Instant::now(), |parked| Arc::ptr_eq(&parked.ni, ni));
+    }
+
+    fn expire(&self, now: Instant, is_over: impl Fn(&Parked) -> bool) {
+        let all: Vec<_> = lock(&self.0).values().cloned().collect();
+        for node in all {
+            let over = lock(&node.0).expire(now, &is_over);
+            for parked in over {
+                parked.end();
+            }
+        }
+    }
+}
+
+impl Node {
+    /// The first message on `connection` names its line. `None`: another connection is that one.
+    pub(crate) fn open(&self, line: Line, connection: &Arc<Connection>) -> Option<Arc<AtomicU64>> {
+        lock(&self.0).open(line, Arc::downgrade(connection))
+    }
+
+    pub(crate) fn close(&self, line: Line, now: Instant) {
+        lock(&self.0).close(line, now);
+    }
+
+    /// A message is sent again, by `connection`.
+    pub(crate) fn recognise(&self, cookie: Cookie, connection: &Arc<Connection>) -> Recognised {
+        let ask = || lock(&self.0).again(cookie, Arc::downgrade(connection));
+        let mut again = ask();
+        if let Again::End(before) = again {
+            match before.upgrade() {
+                Some(before) if Arc::ptr_eq(&before, connection) => return Recognised::Nonsense,
+                Some(before) => before.peer.gave_up(&before),
+                None => {
+                    self.close(cookie.line(), Instant::now());
+                    self.let_go(cookie.first());
+                }
+            }
+            again = ask();
+        }
+        match again {
+            Again::New => Recognised::New,
+            Again::Duplicate => Recognised::Duplicate,
+            Again::Adopt(parked) => Recognised::Adopted(parked),
+            Again::End(_) => Recognised::NotYet,
+        }
+    }
+
+    pub(crate) fn take(&self, name: NonZeroU64, now: Instant) {
+        lock(&self.0).take(name, now);
+    }
+
+    pub(crate) fn let_go(&self, name: NonZeroU64) {
+        lock(&self.0).let_go(name);
+    }
+
+    /// Keeps a message until it comes again or `until`.
+    pub(crate) fn park(&self, name: NonZeroU64, parked: Parked, until: Instant) {
+        let refused = lock(&self.0).park(name, parked, until);
+        if let Err(parked) = refused {
+            parked.end();
+        }
+    }
+
+    fn is_idle(self: &Arc<Self>) -> bool {
+        // A connection holds its node.
+        Arc::strong_count(self) == 1
+    }
+}
+
+impl Parked {
+    /// It has not come again.
+    pub(crate) fn end(self) {
+        self.ni.upcalls.received(self.message, Err(Errno::Io));
+    }
+}
+
+impl std::fmt::Debug for Parked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parked")
+            .field("message", &self.message)
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}

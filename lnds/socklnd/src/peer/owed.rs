@@ -1,0 +1,119 @@
+//! Receipts that a peer is owed: each goes with the next message to it, or with others of its kind after a while.
+
+use crate::sync::lock;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// So many are not kept waiting any longer: half of the messages that a peer sends without any.
+const MOST: usize = 4;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Owed {
+    /// How many, for those who only want to know whether there are any.
+    count: AtomicUsize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    batch: Batch,
+    /// The peer is on its scheduler's list.
+    listed: bool,
+}
+
+/// Some receipts, the oldest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Batch {
+    receipts: [u64; MOST],
+    len: usize,
+}
+
+/// What follows from one more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Added {
+    /// The peer is to be put on the list.
+    pub(crate) list: bool,
+    /// These are to be sent now.
+    pub(crate) full: Option<Batch>,
+}
+
+impl Batch {
+    pub(crate) fn receipts(&mut self) -> &mut [u64] {
+        self.receipts.get_mut(..self.len).unwrap_or_default()
+    }
+}
+
+impl Owed {
+    pub(crate) fn add(&self, receipt: u64) -> Added {
+        let mut kept = lock(&self.kept);
+        let batch = &mut kept.batch;
+        if let Some(slot) = batch.receipts.get_mut(batch.len) {
+            *slot = receipt;
+            batch.len += 1;
+        }
+        if batch.len == MOST {
+            return Added { list: false, full: Some(self.take(&mut kept)) };
+        }
+        self.count.store(batch.len, Ordering::Release);
+        Added { list: !std::mem::replace(&mut kept.listed, true), full: None }
+    }
+
+    /// The oldest, to go with a message.
+    pub(crate) fn take_one(&self) -> Option<u64> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let mut kept = lock(&self.kept);
+        let batch = &mut kept.batch;
+        let first = (batch.len > 0).then_some(batch.receipts[0])?;
+        batch.receipts.copy_within(1.., 0);
+        batch.len -= 1;
+        self.count.store(batch.len, Ordering::Release);
+        Some(first)
+    }
+
+    /// All. The peer has been taken off the list.
+    pub(crate) fn take_all(&self) -> Batch {
+        let mut kept = lock(&self.kept);
+        kept.listed = false;
+        self.take(&mut kept)
+    }
+
+    fn take(&self, kept: &mut Kept) -> Batch {
+        self.count.store(0, Ordering::Release);
+        std::mem::take(&mut kept.batch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(mut batch: Batch) -> Vec<u64> {
+        batch.receipts().to_vec()
+    }
+
+    #[test]
+    fn receipts_go_one_by_one_the_oldest_first_or_all_at_once() {
+        let owed = Owed::default();
+        assert_eq!(owed.take_one(), None);
+        assert_eq!(owed.add(5), Added { list: true, full: None });
+        assert_eq!(owed.add(6), Added { list: false, full: None });
+        assert_eq!(owed.take_one(), Some(5));
+        assert_eq!(owed.add(7), Added::default());
+        assert_eq!(all(owed.take_all()), [6, 7]);
+        assert_eq!(owed.take_one(), None);
+        assert_eq!(all(owed.take_all()), [0_u64; 0]);
+        assert!(owed.add(8).list);
+    }
+
+    #[test]
+    fn the_fourth_makes_them_go() {
+        let owed = Owed::default();
+        let added: Vec<_> = (1..=8).map(|receipt| owed.add(receipt).full.map(all)).collect();
+        let (first, second) = (Some(vec![1, 2, 3, 4]), Some(vec![5, 6, 7, 8]));
+        assert_eq!(added, [None, None, None, first, None, None, None, second]);
+        assert_eq!(owed.take_one(), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Looking after connections on which something is under way, so that a peer that falls silent is noticed.
+//!
+//! A connection is in the list from a write on until a look finds that all has arrived. Where nothing is under way
+//! there is nothing to look at.
+
+use crate::connection::{Connection, Phase};
+use crate::decide::silence::{Finding, judge};
+use crate::sync::lock;
+use crate::tcp;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+/// How often those in the list are looked at.
+pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
+/// Who was heard so lately is not looked at more closely.
+const LATELY: Duration = Duration::from_millis(300);
+
+/// The connections on which something may be under way.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    list: Mutex<Vec<Weak<Connection>>>,
+    /// Somebody looks at the list every [`INTERVAL`].
+    looking: AtomicBool,
+}
+
+/// What becomes of a connection in the list.
+enum Look {
+    Keep,
+    Drop,
+    Silent,
+}
+
+impl Watched {
+    /// Something has been written to `connection`, which is not in the list. Whether the thread that looks must be
+    /// told to.
+    pub(crate) fn add(&self, connection: &Arc<Connection>) -> bool {
+        lock(&self.list).push(Arc::downgrade(connection));
+        !self.looking.swap(true, Ordering::SeqCst)
+    }
+
+    /// Whether there is anything to look at.
+    pub(crate) fn is_looking(&self) -> bool {
+        self.looking.load(Ordering::SeqCst)
+    }
+
+    /// Looks at all; those whose peers are silent.
+    pub(crate) fn look(&self, now: Instant) -> Vec<Arc<Connection>> {
+        let mut list = std::mem::take(&mut *lock(&self.list));
+        let mut silent = Vec::new();
+        list.retain(|connection| {
+            let Some(connection) = connection.upgrade() else { return false };
+            match connection.look(now) {
+                Look::Keep => true,
+                Look::Drop => false,
+                Look::Silent => {
+                    silent.push(connection);
+                    true
+                }
+            }
+        });
+        let mut added = lock(&self.list);
+        // Of the two vectors the one that is looked at keeps its room.
+        list.append(&mut added);
+        *added = list;
+        // Under the lock: who adds one after this tells that there is something to look at.
+        self.looking.store(!added.is_empty(), Ordering::SeqCst);
+        silent
+    }
+}
+
+impl Connection {
+    /// Bytes have left. Until they have arrived the peer must not fall silent unnoticed.
+    pub(crate) fn note_written(self: &Arc<Self>) {
+        self.progressed.store(true, Ordering::Relaxed);
+        if !self.watched.load(Ordering::SeqCst) && !self.watched.swap(true, Ordering::SeqCst) {
+            self.ni().shared.connd.watch_for_silence(self);
+        }
+    }
+
+    fn look(&self, now: Instant) -> Look {
+        let limit = self.config().silence;
+        if self.phase() != Phase::Open || limit.is_zero() {
+            return Look::Drop;
+        }
+        let heard = self.update_watch(now).heard;
+        if now.saturating_duration_since(heard) < LATELY {
+            self.suspect(None);
+            return Look::Keep;
+        }
+        // Before it is asked what is under way: who writes from now on puts the connection into the list again.
+        self.watched.store(false, Ordering::SeqCst);
+        let Ok(mut tcp) = tcp::state(self.fd()) else { return Look::Drop };
+        tcp.outstanding |= self.has_unsent();
+        if tcp.outstanding && tcp.unheard >= LATELY.min(limit) {
+            self.suspect(Some(now));
+        } else {
+            self.suspect(None);
+        }
+        let suspected = lock(&self.watch).suspected;
+        let finding = judge(tcp, suspected.map_or(Duration::ZERO, |since| now - since), limit);
+        if finding == Finding::Nothing {
+            if lock(&self.tx).book.oldest_waits(now).is_none() {
+                return Look::Drop;
+            }
+            self.peer.probe(now);
+        }
+        if self.watched.swap(true, Ordering::SeqCst) {
+            // It is in the list again already.
+            return Look::Drop;
+        }
+        let doubted = std::mem::replace(&mut lock(&self.watch).doubted, finding == Finding::PerhapsSilent);
+        match finding {
+            Finding::Silent => Look::Silent,
+            // An answer would have come since the last look.
+            Finding::PerhapsSilent if doubted => Look::Silent,
+            _ => Look::Keep,
+        }
+    }
+
+    /// Nothing is known against it, or something since `now`, if not for longer.
+    fn suspect(&self, now: Option<Instant>) {
+        let mut watch = lock(&self.watch);
+        watch.suspected = now.map(|now| watch.suspected.unwrap_or(now));
+    }
+
+    /// Whether the peer was heard on this connection within `limit`, by what TCP knows.
+    pub(crate) fn is_heard(&self, limit: Duration) -> bool {
+        tcp::state(self.fd()).is_ok_and(|tcp| tcp.unheard < limit)
+    }
+}

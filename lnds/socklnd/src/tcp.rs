@@ -1,0 +1,108 @@
+//! What TCP knows of a connection, and an option of it that no library has.
+
+use crate::decide::silence::TcpState;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// Bytes of the kernel's `struct tcp_info`, up to and with the shortest round trip.
+const INFO_LEN: usize = 152;
+/// Where in it what is.
+const RETRANSMITS: usize = 2;
+const PROBES: usize = 3;
+const UNACKED: usize = 24;
+const LAST_DATA_RECEIVED: usize = 52;
+const LAST_ACK_RECEIVED: usize = 56;
+const NOT_SENT: usize = 144;
+const SHORTEST_ROUND_TRIP: usize = 148;
+
+/// In place of a round trip.
+const NOT_MEASURED: u32 = u32::MAX;
+
+/// `TCP_RTO_MAX_MS`, since Linux 6.15.
+const RTO_MAX_MS: libc::c_int = 44;
+
+/// What TCP knows. An error says that the socket is no connection any more.
+pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
+    let mut info = [0_u8; INFO_LEN];
+    let mut len = INFO_LEN as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes into the array, which is as long, and the new length into `len`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &mut len,
+        )
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let number = |at: usize| {
+        let bytes = info.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u32::from_ne_bytes)
+    };
+    let milliseconds = |at| Duration::from_millis(number(at).into());
+    Ok(TcpState {
+        outstanding: number(UNACKED) > 0 || number(NOT_SENT) > 0,
+        retransmissions: info[RETRANSMITS],
+        probes: info[PROBES],
+        unheard: milliseconds(LAST_DATA_RECEIVED).min(milliseconds(LAST_ACK_RECEIVED)),
+        round_trip: match number(SHORTEST_ROUND_TRIP) {
+            NOT_MEASURED => Duration::ZERO,
+            microseconds => Duration::from_micros(microseconds.into()),
+        },
+    })
+}
+
+/// Has unanswered bytes sent again at least so often, so that what comes back is noticed soon. At least a second. Older
+/// systems do not have that: they double the interval each time.
+pub(crate) fn limit_retransmission_interval(socket: BorrowedFd<'_>, interval: Duration) {
+    let milliseconds = libc::c_int::try_from(interval.as_millis()).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the kernel reads an int from where an int is.
+    let _ = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            RTO_MAX_MS,
+            std::ptr::from_ref(&milliseconds).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_a_peer_does_not_read_is_outstanding_and_what_it_reads_is_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut there = listener.accept().unwrap().0;
+        limit_retransmission_interval(here.as_fd(), Duration::from_secs(1));
+        assert!(!state(here.as_fd()).unwrap().outstanding);
+        here.set_nonblocking(true).unwrap();
+        let mut written = 0;
+        while let Ok(more) = here.write(&[7; 65_536]) {
+            written += more;
+        }
+        assert!(state(here.as_fd()).unwrap().outstanding);
+        there.read_exact(&mut vec![0; written]).unwrap();
+        while state(here.as_fd()).unwrap().outstanding {
+            std::thread::yield_now();
+        }
+        assert_eq!(state(here.as_fd()).unwrap().probes, 0);
+    }
+
+    #[test]
+    fn what_is_no_tcp_socket_has_no_state() {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(state(socket.as_fd()).is_err());
+    }
+}

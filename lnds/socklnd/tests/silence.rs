@@ -1,0 +1,422 @@
+//! Rails that swallow everything, links that go, calls that nobody answers: what comes back, why, and how soon.
+//!
+//! Each test is two machines with a cable between them, as network namespaces of its own. The times are printed; what
+//! is asserted is only that they are far from what they would be if nobody had looked.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../../../tests/support/netns.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod netns;
+mod support;
+
+use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::topology::Ni;
+use lnet_core::{Cause, Errno, EventKind, Message, Reached, SendFailure};
+use lnet_wire::{Header, NetType, Nid};
+use netns::{empty_namespace_or_skip, enter_new_network_namespace, ip};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use socklnd::{Receipts, Socklnd, SocklndConfig};
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::*;
+
+/// So long a message may take; what is noticed earlier is noticed by its silence.
+const SOCK_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// A machine with a node on its one interface, and a port of the switch.
+struct Machine {
+    node: Node,
+    spy: Arc<Spy>,
+    number: u8,
+    namespace: File,
+}
+
+/// Sees what the driver tells the core, and answers what the core will be asked.
+#[derive(Default)]
+struct Spy {
+    driver: Mutex<Option<Arc<Socklnd>>>,
+    face: Mutex<Option<Arc<dyn LndNi>>>,
+    elsewhere: AtomicBool,
+    asked: AtomicU32,
+    failures: Mutex<Vec<SendFailure>>,
+}
+
+struct SpyDriver(Arc<Spy>);
+struct SpyFace(Arc<dyn LndNi>, Arc<Spy>);
+struct SpyUpcalls(Arc<dyn Upcalls>, Arc<Spy>);
+
+impl Spy {
+    fn note(&self, result: Result<(), SendFailure>) {
+        if let Err(failure) = result {
+            self.failures.lock().unwrap().push(failure);
+        }
+    }
+
+    fn failures(&self) -> Vec<SendFailure> {
+        self.failures.lock().unwrap().clone()
+    }
+}
+
+impl Driver for SpyDriver {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        let driver = self.0.driver.lock().unwrap().clone().unwrap();
+        let face = driver.start_ni(ni, Arc::new(SpyUpcalls(upcalls, Arc::clone(&self.0))))?;
+        *self.0.face.lock().unwrap() = Some(Arc::clone(&face));
+        Ok(Arc::new(SpyFace(face, Arc::clone(&self.0))))
+    }
+}
+
+impl LndNi for SpyFace {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        let outcome = self.0.send(message);
+        if let SendOutcome::Done(_, result) = &outcome {
+            self.1.note(*result);
+        }
+        outcome
+    }
+
+    fn open(&self) {
+        self.0.open();
+    }
+
+    fn shutdown(&self) {
+        *self.1.face.lock().unwrap() = None;
+        self.0.shutdown();
+    }
+}
+
+impl Upcalls for SpyUpcalls {
+    fn receive(
+        &self,
+        ni: &Arc<Ni>,
+        from: Nid,
+        header: &Header,
+        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
+    ) -> Verdict {
+        self.0.receive(ni, from, header, hold)
+    }
+
+    fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
+        self.0.received(message, result);
+    }
+
+    fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
+        self.1.note(result);
+        self.0.finalize(message, result);
+    }
+
+    fn may_go_elsewhere(&self, _: &Arc<Ni>, _: Nid) -> bool {
+        self.1.asked.fetch_add(1, Ordering::SeqCst);
+        self.1.elsewhere.load(Ordering::SeqCst)
+    }
+}
+
+fn address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 78, 0, number)
+}
+
+/// Two machines, the lower NID first. `None`: it cannot be done here, or has been done elsewhere.
+fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Machine)> {
+    // This thread's namespace is the switch.
+    empty_namespace_or_skip()?;
+    ip(&["link", "add", "switch", "type", "bridge", "forward_delay", "0"]);
+    ip(&["link", "set", "switch", "up"]);
+    let switch = rustix::thread::gettid().as_raw_nonzero().to_string();
+    let mut config = config(988);
+    config.sock_timeout = SOCK_TIMEOUT;
+    config.receipts = Receipts::All;
+    change(&mut config);
+    let machine = |number: u8| {
+        let (switch, config) = (switch.clone(), config.clone());
+        let (ready, done) = channel();
+        thread::spawn(move || ready.send(Machine::start(number, &switch, config)));
+        done.recv().expect("a machine to start")
+    };
+    let both = (machine(1), machine(2));
+    for number in 1..=2 {
+        ip(&["link", "set", &port(number), "master", "switch", "up"]);
+    }
+    let reached = || both.0.node.counters().connected > 0;
+    both.1.node.offer(room(1 << 20));
+    both.0.node.put(both.0.node.bind_bytes(pattern(8, 1)), both.1.node.nid, true);
+    wait_for("the machines to reach each other", reached);
+    both.1.node.expect(EventKind::Put);
+    let kinds = [both.0.node.event().kind, both.0.node.event().kind];
+    assert!(kinds.contains(&EventKind::Ack) && kinds.contains(&EventKind::Send), "{kinds:?}");
+    wait_for("the whole set", || both.0.node.counters().connected == 3);
+    // It may have taken a while until the cable was there.
+    both.0.spy.asked.store(0, Ordering::SeqCst);
+    Some(both)
+}
+
+fn port(number: u8) -> String {
+    format!("port{number}")
+}
+
+/// Nothing that the machine sends, or is sent, gets through; its link stays up.
+fn swallow(number: u8) {
+    ip(&["link", "set", &port(number), "nomaster"]);
+}
+
+fn let_through(number: u8) {
+    ip(&["link", "set", &port(number), "master", "switch"]);
+}
+
+impl Machine {
+    fn start(number: u8, switch: &str, config: SocklndConfig) -> Self {
+        assert!(enter_new_network_namespace(), "a second network namespace");
+        ip(&["link", "set", "lo", "up"]);
+        ip(&["link", "add", "eth0", "type", "veth", "peer", "name", &port(number), "netns", switch]);
+        ip(&["address", "add", &format!("{}/24", address(number)), "dev", "eth0"]);
+        ip(&["link", "set", "eth0", "up"]);
+        let spy = Arc::new(Spy::default());
+        let namespace = File::open("/proc/thread-self/ns/net").unwrap();
+        let node = Self::node(number, config, &spy);
+        Self { node, spy, number, namespace }
+    }
+
+    fn node(number: u8, config: SocklndConfig, spy: &Arc<Spy>) -> Node {
+        let driver = Socklnd::new(config);
+        *spy.driver.lock().unwrap() = Some(Arc::clone(&driver));
+        Node::start_by(tcp(address(number)), driver, &SpyDriver(Arc::clone(spy)))
+    }
+
+    /// The node ends, as with its process, and another takes its place after `pause`.
+    fn restart(&mut self, pause: Duration) {
+        self.node.stop();
+        let config = self.node.driver.config().clone();
+        thread::sleep(pause);
+        let (number, spy) = (self.number, Arc::clone(&self.spy));
+        self.node = self.within(move || Self::node(number, config, &spy));
+    }
+
+    fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        let namespace = self.namespace.as_fd();
+        thread::scope(|scope| {
+            let there = scope.spawn(|| {
+                move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network)).unwrap();
+                work()
+            });
+            there.join().unwrap()
+        })
+    }
+
+    /// PUTs with ACK to `peer` until one is answered. How long that took.
+    fn reach(&self, peer: &Self) -> Duration {
+        let begin = Instant::now();
+        let memory = self.node.bind_bytes(pattern(8, 2));
+        loop {
+            assert!(begin.elapsed() < PATIENCE, "the peer cannot be reached");
+            self.node.put(memory, peer.node.nid, true);
+            loop {
+                match self.node.event_within(Duration::from_secs(1)) {
+                    Some(event) if event.kind == EventKind::Ack => return begin.elapsed(),
+                    Some(event) if event.kind == EventKind::Send && event.status.is_ok() => {}
+                    _ => break,
+                }
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Sends `len` bytes until one message is said to have failed. How long that took.
+    fn send_until_one_fails(&self, peer: &Self, len: usize) -> Duration {
+        let memory = self.node.bind_bytes(pattern(len, 3));
+        let begin = Instant::now();
+        while self.spy.failures().is_empty() {
+            assert!(begin.elapsed() < 2 * SOCK_TIMEOUT, "no message fails");
+            self.node.put(memory, peer.node.nid, false);
+            thread::sleep(Duration::from_millis(20));
+        }
+        begin.elapsed()
+    }
+}
+
+fn print_time(what: &str, time: Duration) {
+    println!("{what}: {} ms", time.as_millis());
+}
+
+#[test]
+fn a_silent_rail_is_left_within_about_a_second_and_used_again_soon() {
+    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    near.spy.elsewhere.store(true, Ordering::SeqCst);
+    for len in [8, 1 << 20] {
+        near.spy.failures.lock().unwrap().clear();
+        swallow(2);
+        let time = near.send_until_one_fails(&far, len);
+        print_time(&format!("{len} bytes into a rail that swallows everything come back after"), time);
+        assert!(time < SOCK_TIMEOUT / 2);
+        let failures = near.spy.failures();
+        assert!(failures.iter().all(|it| it.cause == Cause::NetworkTimeout), "{failures:?}");
+        assert!(failures.iter().all(|it| it.errno == Errno::TimedOut), "{failures:?}");
+
+        // What is sent now calls anew, and nobody answers that, either.
+        near.spy.failures.lock().unwrap().clear();
+        let time = near.send_until_one_fails(&far, 8);
+        print_time("a message that waits for a call that nobody answers comes back after", time);
+        assert!(time < SOCK_TIMEOUT / 2);
+        assert_eq!(near.spy.failures()[0], SendFailure::unsent(Errno::TimedOut, Cause::NetworkTimeout));
+
+        let_through(2);
+        let time = near.reach(&far);
+        print_time("the rail is back, and used again after", time);
+        assert!(time < SOCK_TIMEOUT);
+    }
+    assert!(near.node.counters().fell_silent >= 4);
+}
+
+#[test]
+fn without_another_way_a_silent_rail_is_waited_for_and_what_comes_after_it_is_not_disturbed() {
+    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    swallow(2);
+    let memory = near.node.bind_bytes(pattern(8, 2));
+    near.node.put(memory, far.node.nid, true);
+    wait_for("the core to be asked again and again", || near.spy.asked.load(Ordering::SeqCst) >= 3);
+    let_through(2);
+    let back = Instant::now();
+    let kinds = [near.node.event().kind, near.node.event().kind];
+    assert!(kinds.contains(&EventKind::Ack), "{kinds:?}");
+    print_time("the rail is back, and the message there after", back.elapsed());
+    // Nothing that was late in the outage ends what works now.
+    while back.elapsed() < SOCK_TIMEOUT + Duration::from_secs(2) {
+        near.reach(&far);
+    }
+    for machine in [&near, &far] {
+        let counters = machine.node.counters();
+        assert_eq!((counters.timed_out, counters.fell_silent, counters.closed_by_peer), (0, 0, 0));
+        assert_eq!(machine.spy.failures(), []);
+    }
+}
+
+#[test]
+fn without_another_way_what_is_sent_into_silence_fails_in_its_time() {
+    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(3)) else {
+        return;
+    };
+    swallow(2);
+    let time = near.send_until_one_fails(&far, 1 << 20);
+    print_time("without another way, messages fail after (3 s allowed)", time);
+    let failures = near.spy.failures();
+    let timeouts = [Cause::LocalTimeout, Cause::RemoteTimeout];
+    assert!(failures.iter().all(|it| timeouts.contains(&it.cause)), "{failures:?}");
+    // What waits for calls that nobody answers, too.
+    near.spy.failures.lock().unwrap().clear();
+    let time = near.send_until_one_fails(&far, 8);
+    print_time("without another way, messages that wait for a connection fail after (3 s allowed)", time);
+    assert_eq!(near.spy.failures()[0], SendFailure::unsent(Errno::TimedOut, Cause::LocalTimeout));
+    let_through(2);
+    let time = near.reach(&far);
+    print_time("the rail is back, and used again after", time);
+    assert!(time < Duration::from_secs(6));
+}
+
+#[test]
+fn a_peer_that_does_not_read_is_not_silent() {
+    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    near.spy.elsewhere.store(true, Ordering::SeqCst);
+    // No thread of the peer's reads while one is kept in a handler.
+    let stuck = Arc::new(Mutex::new(()));
+    let guard = stuck.lock().unwrap();
+    far.node.block_on(Arc::clone(&stuck));
+    let memory = near.node.bind_bytes(pattern(1 << 20, 3));
+    for _ in 0..8 {
+        near.node.put(memory, far.node.nid, false);
+    }
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(near.spy.failures(), []);
+    assert_eq!(near.spy.asked.load(Ordering::SeqCst), 0);
+    drop(guard);
+    for _ in 0..8 {
+        assert_eq!(near.node.expect(EventKind::Send).status, Ok(()));
+    }
+}
+
+#[test]
+fn what_is_broken_off_comes_back_at_once_and_what_follows_is_tried_anew() {
+    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    let face = near.spy.face.lock().unwrap().clone().unwrap();
+    for peer in [None, Some(far.node.nid)] {
+        near.spy.failures.lock().unwrap().clear();
+        near.within(|| ip(&["link", "set", "eth0", "down"]));
+        let memory = near.node.bind_bytes(pattern(1 << 20, 3));
+        for _ in 0..8 {
+            near.node.put(memory, far.node.nid, false);
+        }
+        // Another peer's connections are no concern of this.
+        face.break_off(Some(tcp(address(9))), Cause::LocalError);
+        assert_eq!(near.spy.failures(), []);
+        let begin = Instant::now();
+        face.break_off(peer, Cause::LocalDropped);
+        while near.spy.failures().len() < 7 {
+            assert!(begin.elapsed() < PATIENCE, "messages stay away");
+            thread::yield_now();
+        }
+        print_time("what is broken off is back after", begin.elapsed());
+        let failures = near.spy.failures();
+        assert!(failures.iter().all(|it| it.cause == Cause::LocalDropped), "{failures:?}");
+        assert!(failures.iter().any(|it| it.reached == Reached::No), "{failures:?}");
+        assert_eq!(failures[0].errno, Errno::NetworkDown);
+        near.within(|| ip(&["link", "set", "eth0", "up"]));
+        print_time("the link is back, and used again after", near.reach(&far));
+    }
+}
+
+#[test]
+fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
+    let Some((near, mut far)) = machines_or_skip(|_| {}) else { return };
+    for pause in [0, 300, 2500] {
+        let running = AtomicBool::new(true);
+        thread::scope(|scope| {
+            // Somebody always wants to send.
+            scope.spawn(|| {
+                let memory = near.node.bind_bytes(pattern(8, 2));
+                while running.load(Ordering::SeqCst) {
+                    near.node.put(memory, tcp(address(2)), false);
+                    thread::sleep(Duration::from_millis(5));
+                }
+            });
+            far.restart(Duration::from_millis(pause));
+            let begin = Instant::now();
+            wait_for("a connection", || far.node.counters().accepted > 0);
+            print_time(&format!("after {pause} ms it listens again, and is reached after"), begin.elapsed());
+            assert!(begin.elapsed() < SOCK_TIMEOUT / 2);
+            running.store(false, Ordering::SeqCst);
+        });
+        let failures = std::mem::take(&mut *near.spy.failures.lock().unwrap());
+        let peers_fault = [Cause::RemoteDropped, Cause::RemoteError];
+        assert!(failures.iter().all(|it| peers_fault.contains(&it.cause)), "{failures:?}");
+        while near.node.event_within(Duration::from_millis(50)).is_some() {}
+        far.node.offer(room(1 << 20));
+        near.reach(&far);
+    }
+}
+
+#[test]
+fn a_call_that_hangs_does_not_turn_the_peers_call_down() {
+    // The one that calls in vain has the higher NID: its call wins a race.
+    let Some((low, high)) = machines_or_skip(|_| {}) else { return };
+    swallow(1);
+    let high_face = high.spy.face.lock().unwrap().clone().unwrap();
+    let low_face = low.spy.face.lock().unwrap().clone().unwrap();
+    high_face.break_off(None, Cause::NetworkTimeout);
+    low_face.break_off(None, Cause::NetworkTimeout);
+    let memory = high.node.bind_bytes(pattern(8, 2));
+    high.node.put(memory, low.node.nid, false);
+    // Its call is swallowed; from now on only what the other sends gets through, until the other has called.
+    thread::sleep(Duration::from_millis(1200));
+    let refused = high.node.counters().refused;
+    let_through(1);
+    high.node.offer(room(1 << 20));
+    print_time("the peer's own call is taken after", low.reach(&high));
+    println!("refused until then: {}", high.node.counters().refused - refused);
+}
