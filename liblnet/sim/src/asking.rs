@@ -1,7 +1,7 @@
 //! Operations of nodes: started, looked at, given up.
 
 use crate::ledger::{Ask, Asking, Op, OpId, Start, operation_bits};
-use crate::node::{MATCH_BITS, lock, owned_memory};
+use crate::node::{MATCH_BITS, PORTAL, lock, owned_memory};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::{Clock, Core, Errno, Target, Time};
@@ -21,7 +21,9 @@ impl World {
         }
         let core = self.core(node).filter(|_| !self.is_frozen(node))?;
         self.note(node, || format!("asks {nid}: {:?}", asking.ask));
-        let ways = self.ways(&core, node, nid, asking.source);
+        // Elsewhere nobody may answer.
+        let served = asking.portal == PORTAL;
+        let ways = if served { self.ways(&core, node, nid, asking.source) } else { Vec::new() };
         let life = self.lives(node);
         let now = self.clock.now();
         let id =

@@ -31,13 +31,16 @@ impl World {
     }
 
     fn judge(&self, id: OpId, op: &Op) -> Result<(), String> {
+        if op.given_up {
+            return Ok(());
+        }
         let Some(settings) = self.core(op.node).map(|core| core.settings()) else { return Ok(()) };
         let took = op.end.unwrap_or(Time::START).since(op.started);
         let most = longest(&settings);
         if took > most && !self.stood_still_since(op.node, op.started) {
             return Err(format!("operation {} of {} ends after {took:?}, more than {most:?}", id.0, op.node));
         }
-        if op.succeeded() || op.given_up {
+        if op.succeeded() {
             return Ok(());
         }
         let Some((own, other)) = self.living_way(op) else { return Ok(()) };

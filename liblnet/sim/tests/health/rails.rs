@@ -31,7 +31,7 @@ fn a_rail_that_dies_under_load_fails_no_operation_and_holds_none_up_for_long() {
         let mut world = two_rails(name);
         let mut ops = load(&mut world, 0.5);
         kill(&mut world);
-        ops.extend(load(&mut world, 20.0));
+        ops.extend(load(&mut world, 5.0));
         heal(&mut world);
         ops.extend(load(&mut world, 5.0));
         pass(&mut world, 60.0);
@@ -48,7 +48,7 @@ fn a_rail_that_has_come_back_is_used_again_within_ten_seconds() {
     for (name, kill, heal) in FAULTS {
         let mut world = two_rails(name);
         kill(&mut world);
-        load(&mut world, 30.0);
+        load(&mut world, 10.0);
         heal(&mut world);
         let healed = world.now();
         load(&mut world, 10.0);
