@@ -32,6 +32,7 @@ help:
 	@echo "make demo       two LNet nodes with two rails each on this machine, and what they say"
 	@echo "make test       all tests"
 	@echo "make soak       simulated worlds made by chance, for SOAK_SECONDS=$(SOAK_SECONDS), from the seed SOAK_SEED on"
+	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
 	@echo "make lint       formats, lints, licences, drift of generated files"
 	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md"
 	@echo "make bench-quick  the side-by-side only, short, printed and not written anywhere"
@@ -94,6 +95,12 @@ bench: compare-programs
 # Another seed every day, so that no two days try the same worlds.
 SOAK_SECONDS ?= 600
 SOAK_SEED ?= $(shell date +%Y%m%d)000000
+
+# One or some of them: FAILOVER=cable,reset
+.PHONY: failover
+failover:
+	@scripts/setup test
+	cargo test --package lnet --test failover --quiet -- --ignored --nocapture all_scenarios
 
 .PHONY: soak
 soak:

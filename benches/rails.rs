@@ -3,6 +3,9 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[allow(dead_code, reason = "shared with tests")]
+#[path = "../tests/support/machines.rs"]
+mod machines;
+#[allow(dead_code, reason = "shared with tests")]
 #[path = "../tests/support/netns.rs"]
 mod netns;
 #[allow(dead_code, reason = "shared with tests")]

@@ -49,7 +49,7 @@ complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "setup-mrrouting" -d
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "cpt-of-nid" -d 'Show to which CPU partition a NID belongs'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "numa" -d 'Show the NUMA range'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "peer_credits" -d 'Show peers with their credits'
-complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "fault" -d 'Lose or delay messages on purpose'
+complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "fault" -d 'Lose or delay messages on purpose, to test what is built on LNet'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "top" -d 'Watch interfaces and peers, their rates, credits and health'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "help" -d 'Summarise the commands, or one of them'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "exit" -d 'End the interactive shell'
@@ -416,10 +416,28 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer_credits; and __fish
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer_credits; and __fish_seen_subcommand_from show" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand peer_credits; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault" -l node -d 'Which node; needed only where several run on this machine' -r
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and not __fish_seen_subcommand_from drop delay" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and not __fish_seen_subcommand_from drop delay" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and not __fish_seen_subcommand_from drop delay" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and not __fish_seen_subcommand_from drop delay" -f -a "drop" -d 'Lose messages, or make it fail to send them'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and not __fish_seen_subcommand_from drop delay" -f -a "delay" -d 'Make messages late, on their way out and on arrival'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from drop" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from drop" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from drop" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from drop" -f -a "add" -d 'Add a rule'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from drop" -f -a "del" -d 'Delete rules: those with this source and destination, or all'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from drop" -f -a "reset" -d 'Set the counts of all rules to 0, and begin their windows anew'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from drop" -f -a "show" -d 'Show rules and what they have done'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from delay" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from delay" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from delay" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from delay" -f -a "add" -d 'Add a rule'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from delay" -f -a "del" -d 'Delete rules: those with this source and destination, or all; messages that they hold go on at once'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from delay" -f -a "reset" -d 'Set the counts of all rules to 0, and begin their windows anew'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand fault; and __fish_seen_subcommand_from delay" -f -a "show" -d 'Show rules and what they have done'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -s i -l interval -d 'Seconds from one look to the next; fractions are allowed' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand top" -s s -l sort -d 'How peers are ordered at first' -r -f -a "traffic\t'The busiest first: by bytes, then by messages per second'
 nid\t'By NID'

@@ -11,8 +11,9 @@ use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid};
 use std::fs;
 use std::sync::Arc;
+use support::machines::port;
 use support::netns::{empty_namespace_or_skip, ip};
-use support::rails::{Discovery, Rails, Transfer, address, nid, nids, port, route, wait_until};
+use support::rails::{Discovery, Rails, Transfer, address, nid, nids, route, wait_until};
 
 /// What `net show` has.
 fn status(node: &Node, nid: Nid) -> NiStatus {

@@ -5,6 +5,7 @@
 pub mod conversation;
 pub mod difference;
 pub mod live_node;
+pub mod machines;
 pub mod netns;
 #[path = "../../lnds/socklnd/tests/support/mod.rs"]
 pub mod nodes;

@@ -1,20 +1,12 @@
-//! Two machines with several network cards on one switch, as network namespaces of the test's own.
-//!
-//! Every card of the one reaches every card of the other, and what leaves by an address leaves by its card:
-//! routing by source and answers to ARP by the card that is asked, as hosts with several interfaces on one
-//! net need it.
+//! Two nodes of this process, on two machines with several network cards on one switch: every card of the one reaches
+//! every card of the other.
 
-use super::netns::{empty_namespace_or_skip, enter_new_network_namespace, ip};
+use super::machines::{Machines, Wiring};
 use lnet_core::{EqHandle, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Target};
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use std::fs;
 use std::net::TcpListener;
-use std::os::fd::{AsFd, OwnedFd};
-use std::process::Command;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,14 +14,16 @@ use std::time::{Duration, Instant};
 pub struct Rails {
     pub near: Arc<Node>,
     pub far: Arc<Node>,
-    /// The network namespaces of the near machine and of the far one, where they have some of their own.
-    machines: Vec<OwnedFd>,
+    /// The near machine and the far one, where they are not this one.
+    machines: Option<Machines>,
 }
 
 /// The address of a card: the first machine's are 10.77.0.1 and on, the second's 10.77.0.101 and on.
 pub fn address(machine: usize, card: usize) -> String {
-    format!("10.77.0.{}", machine * 100 + card + 1)
+    WIRING.address(machine, card)
 }
+
+const WIRING: Wiring = Wiring::OneSwitch;
 
 impl Rails {
     /// Makes the machines and starts a node on each. `megabits` limits both directions of a card, by its number.
@@ -44,26 +38,11 @@ impl Rails {
         megabits: impl Fn(usize) -> Option<u32>,
         discovery: Discovery,
     ) -> Option<Self> {
-        // This thread's namespace is the switch.
-        empty_namespace_or_skip()?;
-        ip(&["link", "add", "switch", "type", "bridge"]);
-        ip(&["link", "set", "switch", "up"]);
-        let switch = rustix::thread::gettid().as_raw_nonzero().to_string();
-        let limits: Vec<Option<u32>> = (0..cards).map(megabits).collect();
-        let machine = |number: usize| {
-            let (switch, limits) = (switch.clone(), limits.clone());
-            let (ready, done) = channel();
-            thread::spawn(move || ready.send(start(number, &switch, &limits, discovery)));
-            done.recv().expect("a machine to start")
-        };
-        let ((near, its), (far, the_others)) = (machine(0), machine(1));
-        for machine in 0..2 {
-            for card in 0..cards {
-                let port = port(machine, card);
-                ip(&["link", "set", &port, "master", "switch", "up"]);
-            }
-        }
-        let rails = Self { near, far, machines: vec![its, the_others] };
+        let machines = Machines::or_skip(2, cards, WIRING, megabits)?;
+        let networks: Vec<String> = (0..cards).map(|card| format!("eth{card}")).collect();
+        let networks = format!("tcp({})", networks.join(","));
+        let [near, far] = [0, 1].map(|machine| machines.on(machine, || node(&networks, "988", discovery)));
+        let rails = Self { near, far, machines: Some(machines) };
         // The kernel takes its time to say that a link has a carrier.
         wait_until("all cards work", || {
             [&rails.near, &rails.far].iter().all(|node| node.core().nets().nis().all(|ni| !ni.is_fatal()))
@@ -81,7 +60,7 @@ impl Rails {
     pub fn strangers_on_loopback(near: &str, far: &str) -> Self {
         let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
         let node = |networks| node(networks, &port, Discovery::Off);
-        Self { near: node(near), far: node(far), machines: Vec::new() }
+        Self { near: node(near), far: node(far), machines: None }
     }
 
     /// Each node knows the other as one peer.
@@ -99,19 +78,12 @@ impl Rails {
 
     /// The same rails, from the other end.
     pub fn turned(&self) -> Self {
-        Self { near: Arc::clone(&self.far), far: Arc::clone(&self.near), machines: Vec::new() }
+        Self { near: Arc::clone(&self.far), far: Arc::clone(&self.near), machines: None }
     }
 
     /// Runs `ip` on a machine, each time with other arguments.
     pub fn ip_on(&self, machine: usize, commands: &[&[&str]]) {
-        let namespace = self.machines[machine].as_fd();
-        thread::scope(|scope| {
-            let there = scope.spawn(|| {
-                move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network)).unwrap();
-                commands.iter().for_each(|command| ip(command));
-            });
-            there.join().unwrap();
-        });
+        self.machines.as_ref().unwrap().ip_on(machine, commands);
     }
 
     /// Moves `messages` messages of `len` bytes, `in_flight` at once, each known to have arrived.
@@ -187,7 +159,7 @@ pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 
 /// The NID of a card.
 pub fn nid(machine: usize, card: usize) -> Nid {
-    format!("{}@tcp", address(machine, card)).parse().unwrap()
+    WIRING.nid(machine, card)
 }
 
 fn spec(memory: &mut [u8], options: u32, eq: Option<EqHandle>) -> (MdSpec, MdMemory) {
@@ -197,56 +169,10 @@ fn spec(memory: &mut [u8], options: u32, eq: Option<EqHandle>) -> (MdSpec, MdMem
     (spec, MdMemory::contiguous(start, length))
 }
 
-/// On a machine of its own: its cards, and a node on all of them.
-fn start(
-    machine: usize,
-    switch: &str,
-    megabits: &[Option<u32>],
-    discovery: Discovery,
-) -> (Arc<Node>, OwnedFd) {
-    assert!(enter_new_network_namespace(), "a second network namespace");
-    ip(&["link", "set", "lo", "up"]);
-    for (card, limit) in megabits.iter().enumerate() {
-        let (name, port, address) = (format!("eth{card}"), port(machine, card), address(machine, card));
-        ip(&["link", "add", &name, "type", "veth", "peer", "name", &port, "netns", switch]);
-        ip(&["address", "add", &format!("{address}/24"), "dev", &name]);
-        setting(&name, "arp_ignore", "1");
-        setting(&name, "arp_announce", "2");
-        setting(&name, "rp_filter", "0");
-        ip(&["link", "set", &name, "up"]);
-        ip(&route(card).each_ref().map(|word| word.as_str()));
-        ip(&["rule", "add", "from", &address, "lookup", &table(card)]);
-        if let Some(limit) = limit {
-            let rate = format!("{limit}mbit");
-            let words = [
-                "qdisc", "add", "dev", &name, "root", "tbf", "rate", &rate, "burst", "64kb", "latency",
-                "50ms",
-            ];
-            // Not in everybody's PATH.
-            let status = Command::new("/sbin/tc").args(words).status().expect("the tc command (iproute2)");
-            assert!(status.success(), "tc {words:?}");
-        }
-    }
-    let networks: Vec<String> = (0..megabits.len()).map(|card| format!("eth{card}")).collect();
-    let networks = format!("tcp({})", networks.join(","));
-    let namespace = fs::File::open("/proc/thread-self/ns/net").unwrap();
-    (node(&networks, "988", discovery), namespace.into())
-}
-
-/// The end of a card's cable at the switch.
-pub fn port(machine: usize, card: usize) -> String {
-    format!("m{machine}c{card}")
-}
-
-/// The table of routes for what leaves by a card.
-fn table(card: usize) -> String {
-    (100 + card).to_string()
-}
-
-/// The command that fills it, which is needed again after the link was down or had no address.
+/// The command that fills the table of routes for what leaves by a card, which is needed again after the link was down
+/// or had no address.
 pub fn route(card: usize) -> [String; 7] {
-    let (name, table) = (format!("eth{card}"), table(card));
-    ["route", "replace", "10.77.0.0/24", "dev", &name, "table", &table].map(str::to_owned)
+    WIRING.route(card)
 }
 
 fn node(networks: &str, port: &str, discovery: Discovery) -> Arc<Node> {
@@ -265,10 +191,4 @@ fn node(networks: &str, port: &str, discovery: Discovery) -> Arc<Node> {
 /// A node's NIDs but the loopback.
 pub fn nids(node: &Node) -> Vec<Nid> {
     node.core().nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
-}
-
-/// A setting of IPv4 on an interface of the calling thread's namespace.
-fn setting(interface: &str, name: &str, value: &str) {
-    // What /proc/sys shows is the namespace of the one who reads it: the thread.
-    fs::write(format!("/proc/sys/net/ipv4/conf/{interface}/{name}"), value).unwrap();
 }

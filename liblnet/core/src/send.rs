@@ -185,6 +185,8 @@ impl Core {
             return steps.push(Step::End(message, Err(errno.into())));
         }
         match self.way_again(&message) {
+            // It must not make room for those behind it, who would do the same, for ever.
+            Ok(chosen) if message.held.peer && chosen.is_bad() => steps.push(Step::Post(message)),
             Ok(chosen) => {
                 self.give_credits_back(&mut message, steps);
                 self.readdress(&mut message, chosen);

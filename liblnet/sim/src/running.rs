@@ -83,15 +83,21 @@ impl World {
 
     /// Lets time pass until then.
     pub fn run_until(&mut self, then: Time) {
-        loop {
+        self.run_until_within(then, usize::MAX);
+    }
+
+    /// The same; [`Broken`] if that takes more than `most` steps.
+    pub fn run_until_within(&mut self, then: Time, most: usize) {
+        for _ in 0..most {
             let next = self.network.lock().agenda.next_at();
             if next.is_none_or(|at| at > then) || !self.step() {
-                break;
+                if self.broken.is_none() {
+                    self.clock.advance_to(then);
+                }
+                return;
             }
         }
-        if self.broken.is_none() {
-            self.clock.advance_to(then);
-        }
+        self.broke(format!("more than {most} steps before {:?}", then.0));
     }
 
     /// Lets time pass until nothing is left to happen; [`Broken`] if that takes more than `most` steps.

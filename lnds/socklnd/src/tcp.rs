@@ -5,17 +5,19 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// Bytes of the kernel's `struct tcp_info` up to where the bytes are counted that have not been sent yet.
-const INFO_LEN: usize = 148;
+/// Bytes of the kernel's `struct tcp_info`, up to and with the shortest round trip.
+const INFO_LEN: usize = 152;
 /// Where in it what is.
 const RETRANSMITS: usize = 2;
 const PROBES: usize = 3;
 const UNACKED: usize = 24;
 const LAST_DATA_RECEIVED: usize = 52;
 const LAST_ACK_RECEIVED: usize = 56;
-const ROUND_TRIP: usize = 68;
-const ROUND_TRIP_VARIANCE: usize = 72;
 const NOT_SENT: usize = 144;
+const SHORTEST_ROUND_TRIP: usize = 148;
+
+/// In place of a round trip.
+const NOT_MEASURED: u32 = u32::MAX;
 
 /// `TCP_RTO_MAX_MS`, since Linux 6.15.
 const RTO_MAX_MS: libc::c_int = 44;
@@ -42,16 +44,14 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
         bytes.map_or(0, u32::from_ne_bytes)
     };
     let milliseconds = |at| Duration::from_millis(number(at).into());
-    let microseconds = |at| Duration::from_micros(number(at).into());
     Ok(TcpState {
         outstanding: number(UNACKED) > 0 || number(NOT_SENT) > 0,
         retransmissions: info[RETRANSMITS],
         probes: info[PROBES],
         unheard: milliseconds(LAST_DATA_RECEIVED).min(milliseconds(LAST_ACK_RECEIVED)),
-        // Before the first measurement the variance says nothing.
-        round_trip: match microseconds(ROUND_TRIP) {
-            Duration::ZERO => Duration::ZERO,
-            usual => usual + 4 * microseconds(ROUND_TRIP_VARIANCE),
+        round_trip: match number(SHORTEST_ROUND_TRIP) {
+            NOT_MEASURED => Duration::ZERO,
+            microseconds => Duration::from_micros(microseconds.into()),
         },
     })
 }

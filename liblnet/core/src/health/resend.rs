@@ -8,7 +8,7 @@ use super::{Cause, Health, Reached, SendFailure};
 use crate::complaints::Reason;
 use crate::core::Core;
 use crate::message::Message;
-use crate::select::Chosen;
+use crate::select::{self, Chosen};
 use crate::sync::{Mutex, lock};
 use crate::time::Time;
 use lnet_wire::{Body, Errno, Nid};
@@ -159,8 +159,7 @@ impl Core {
     /// Whether a message that has waited has a way that is not to be used while there is another.
     pub(crate) fn is_cut_off(&self, message: &Message) -> bool {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
-        message.source.is_none()
-            && (ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.silent().has(ni.nid()))
+        message.source.is_none() && select::is_bad(ni, peer_ni)
     }
 
     /// Takes the messages whose time has come; when the next is to go.

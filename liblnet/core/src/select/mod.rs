@@ -61,6 +61,11 @@ impl Chosen {
         self.peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
     }
 
+    /// Whether it is only chosen because there is nothing better.
+    pub(crate) fn is_bad(&self) -> bool {
+        self.peer_ni.as_ref().is_some_and(|peer_ni| is_bad(&self.ni, peer_ni))
+    }
+
     /// Notes that this choice is followed: who was chosen comes last among its equals next time (PS-31), and
     /// a peer of one rail stays with its interface (PS-30).
     pub(crate) fn used(&self) {
@@ -225,6 +230,11 @@ pub(crate) fn has_other_way(nets: &Nets, peer: &Peer, pair: (Nid, Nid)) -> bool 
                 peer_net.nis().filter(usable).any(|its| other(&its))
             })
         })
+}
+
+/// Whether these two are not to be used while there are others.
+pub(crate) fn is_bad(ni: &Ni, peer_ni: &PeerNi) -> bool {
+    ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.silent().has(ni.nid())
 }
 
 /// The best interface to reach exactly this one of a peer's by.

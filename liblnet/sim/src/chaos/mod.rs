@@ -20,6 +20,8 @@ use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+/// More steps than anything that passes between two deeds takes.
+const STORM: usize = 300_000;
 /// Seconds that a message and its answer may take, in one of these worlds.
 const TIMEOUTS: [u32; 3] = [10, 50, 50];
 
@@ -122,7 +124,7 @@ impl Chaos {
 
     fn pass(&mut self, time: Duration) {
         let then: Time = self.world.now() + time;
-        self.world.run_until(then);
+        self.world.run_until_within(then, STORM);
     }
 }
 

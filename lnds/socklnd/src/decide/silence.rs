@@ -15,7 +15,7 @@ pub(crate) struct TcpState {
     pub(crate) probes: u8,
     /// Since anything has come from the peer.
     pub(crate) unheard: Duration,
-    /// What an answer usually takes, at most.
+    /// What an answer takes at best.
     pub(crate) round_trip: Duration,
 }
 
@@ -45,7 +45,8 @@ pub(crate) fn judge(tcp: TcpState, suspected: Duration, limit: Duration) -> Find
     if !tcp.outstanding {
         return Finding::Nothing;
     }
-    let limit = limit.max(3 * tcp.round_trip);
+    // What was measured when the peer was hard to reach is not to be the measure from then on.
+    let limit = limit.max(3 * tcp.round_trip).min(4 * limit);
     let for_a_while = suspected >= limit * 3 / 4;
     let for_long = suspected >= limit * 3 / 2;
     if tcp.unheard < limit {
@@ -90,6 +91,7 @@ mod tests {
             ("never retransmitted", true, 0, 0, 60_000, 1, 60_000, Fine),
             ("far away", true, 2, 0, 1000, 500, 1000, Fine),
             ("far away, and gone", true, 2, 0, 1600, 500, 1300, Silent),
+            ("measured in trouble", true, 2, 0, 2500, 30_000, 2000, Silent),
         ];
         for (what, outstanding, retransmissions, probes, unheard, round_trip, suspected, finding) in table {
             let (unheard, round_trip) = (ms(unheard), ms(round_trip));

@@ -108,7 +108,10 @@ impl Node {
 
     /// The core knows the driver as `known_as`.
     pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
-        let quiet = CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery();
+        let mut quiet =
+            CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery();
+        // What the driver gives back is an end.
+        quiet.settings.retry_count = 0;
         let core = Core::new(CoreConfig { clock: Arc::new(Running(Instant::now())), ..quiet });
         let (sender, events) = channel();
         let obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>> = Arc::default();
@@ -241,8 +244,13 @@ impl Raw {
 
     /// Connects and says hello; the answer.
     pub fn hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> (Self, Hello) {
+        Self::say_hello(from, to, port, &hello(from, to, Some(kind)))
+    }
+
+    /// Connects and says `hello`; the answer.
+    pub fn say_hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, hello: &Hello) -> (Self, Hello) {
         let mut raw = Self::connect(from.into(), 0, to.into(), port);
-        let hello = hello(from, to, Some(kind));
+        raw.version = hello.version;
         raw.say(&[acceptor::encode_request(tcp(to)), hello.encode().unwrap()].concat());
         let answer = raw.read_hello();
         (raw, answer)
@@ -251,6 +259,13 @@ impl Raw {
     /// An open connection.
     pub fn open(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> Self {
         let (raw, answer) = Self::hello(from, to, port, kind);
+        assert_eq!(answer.connection_type, Some(kind.mirror()));
+        raw
+    }
+
+    /// An open connection of a node of ours with this number.
+    pub fn open_as_ours(from: Ipv4Addr, to: Ipv4Addr, port: u16, number: u64, kind: ConnectionType) -> Self {
+        let (raw, answer) = Self::say_hello(from, to, port, &hello_of_ours(from, to, number, kind));
         assert_eq!(answer.connection_type, Some(kind.mirror()));
         raw
     }
@@ -424,4 +439,9 @@ pub fn pattern(len: usize, seed: u8) -> &'static [u8] {
 /// Memory to receive into.
 pub fn room(len: usize) -> &'static [u8] {
     Box::leak(vec![0; len].into())
+}
+
+/// A HELLO of a node of ours with this number.
+pub fn hello_of_ours(from: Ipv4Addr, to: Ipv4Addr, number: u64, kind: ConnectionType) -> Hello {
+    Hello { dest_incarnation: socklnd::identity(number), ..hello(from, to, Some(kind)) }
 }

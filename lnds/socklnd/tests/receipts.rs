@@ -1,0 +1,361 @@
+//! Receipts between nodes of ours, byte by byte: who is one, how receipts travel, what is known again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::{Errno, EventKind};
+use lnet_wire::Body;
+use socklnd::proto::frame::{Cookies, Head, Incoming};
+use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
+use socklnd::{SocklndConfig, identity};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use support::*;
+
+const AGAIN: u64 = 1 << 63;
+
+/// A node of ours with number 1, the address of a peer, its own, and the port.
+fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
+    let (low, high, port) = addresses();
+    let mut config = ours(config(port), 1);
+    change(&mut config);
+    (Node::start(tcp(high), config), low, high, port)
+}
+
+/// The name of message `sequence` on line `line`.
+fn name(line: u64, sequence: u64) -> u64 {
+    line << 40 | sequence
+}
+
+fn asks(request: u64) -> Cookies {
+    Cookies { request, receipt: 0 }
+}
+
+fn noop(request: u64, receipt: u64) -> Cookies {
+    Cookies { request, receipt }
+}
+
+#[test]
+fn a_node_says_who_it_is_in_every_version_that_has_room_for_it() {
+    let (_node, low, high, port) = node(|_| {});
+    for version in [Version::V2, Version::V3, Version::V4] {
+        let said = Hello { version, ..hello(low, high, Some(ConnectionType::Control)) };
+        let (_raw, answer) = Raw::say_hello(low, high, port, &said);
+        assert_eq!(answer.dest_incarnation, identity(1), "{version:?}");
+    }
+    let (caller, low, _, port) = node(|_| {});
+    let listener = Listening::on(low, port);
+    caller.put(caller.bind_bytes(pattern(8, 1)), tcp(low), false);
+    assert_eq!(listener.called().1.dest_incarnation, identity(1));
+}
+
+#[test]
+fn a_kernel_that_reflects_what_it_hears_is_not_one_of_ours() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(100));
+    let reflection =
+        Hello { dest_incarnation: identity(1), ..hello(low, high, Some(ConnectionType::Control)) };
+    let mut raw = Raw::say_hello(low, high, port, &reflection).0;
+    // Asked for a receipt it gives one at once, and without a way for receipts it asks for none.
+    raw.put(&put_header(tcp(low), tcp(high), 100, true), asks(5), &[1; 100]);
+    assert_eq!(raw.read_noop(), noop(0, 5));
+    let (header, cookies, _) = raw.read_lnet();
+    assert!(matches!(header.body, Body::Ack { .. }));
+    assert_eq!(cookies, noop(0, 0));
+}
+
+#[test]
+fn receipts_ride_on_messages_that_go_the_other_way() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(100));
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut last = 0;
+    for sequence in 1..20 {
+        let cookies = Cookies { request: name(7, sequence), receipt: last };
+        raw.put(&put_header(tcp(low), tcp(high), 100, true), cookies, &[1; 100]);
+        let (header, cookies, _) = raw.read_lnet();
+        assert!(matches!(header.body, Body::Ack { .. }));
+        assert_eq!(cookies.receipt, name(7, sequence));
+        // Named in their order.
+        assert!(sequence == 1 || cookies.request == last + 1);
+        last = cookies.request;
+    }
+    assert_eq!(node.counters().receipt_noops, 0);
+    assert_eq!(node.counters().receipts, 19);
+}
+
+#[test]
+fn receipts_that_find_no_message_go_alone() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(100));
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    for sequence in 1..4 {
+        raw.put(&put_header(tcp(low), tcp(high), 100, false), asks(name(7, sequence)), &[1; 100]);
+        assert_eq!(raw.read_noop(), noop(0, name(7, sequence)));
+    }
+    // For what nobody wants, too.
+    let mut nowhere = put_header(tcp(low), tcp(high), 100, false);
+    if let Body::Put { match_bits, .. } = &mut nowhere.body {
+        *match_bits = 0;
+    }
+    raw.put(&nowhere, asks(name(7, 4)), &[1; 100]);
+    assert_eq!(raw.read_noop(), noop(0, name(7, 4)));
+    assert_eq!(node.counters().receipts, 4);
+}
+
+#[test]
+fn four_receipts_do_not_wait() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(100));
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(high), 100, false);
+    let four: Vec<u8> = (1..=400)
+        .flat_map(|sequence| message(Version::V3, &header, asks(name(7, sequence)), &[1; 100]))
+        .collect();
+    raw.say(&four);
+    let mut next = 1;
+    let mut noops = 0;
+    while next <= 400 {
+        let cookies = raw.read_noop();
+        let (from, to) = if cookies.request == 0 {
+            (cookies.receipt, cookies.receipt)
+        } else {
+            (cookies.request, cookies.receipt)
+        };
+        assert_eq!(from, name(7, next), "{cookies:x?}");
+        assert!(to - from < 4);
+        next += to - from + 1;
+        noops += 1;
+    }
+    assert!(noops <= 250, "{noops}");
+}
+
+/// A node that has one message under way, and its peer's end of the connection.
+fn under_way(change: impl Fn(&mut SocklndConfig)) -> (Node, Raw, u64) {
+    let (node, low, high, port) = node(change);
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    wait_for("the connection", || node.counters().accepted == 1);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    let request = raw.read_lnet().1.request;
+    (node, raw, request)
+}
+
+#[test]
+fn a_message_is_sent_when_the_peer_has_it() {
+    let (node, mut raw, request) = under_way(|_| {});
+    node.no_event();
+    raw.say(Head::noop(noop(0, request)).bytes());
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+}
+
+#[test]
+fn a_message_without_a_receipt_is_not_sent() {
+    let (node, mut raw, _) = under_way(|config| config.sock_timeout = Duration::from_millis(300));
+    assert_eq!(node.expect(EventKind::Send).status, Err(Errno::TimedOut));
+    raw.read_to_end();
+    let (node, raw, _) = under_way(|_| {});
+    drop(raw);
+    assert!(node.expect(EventKind::Send).status.is_err());
+}
+
+#[test]
+fn a_receipt_counts_though_the_connection_ends_behind_it() {
+    let (node, mut raw, request) = under_way(|_| {});
+    raw.say(Head::noop(noop(0, request)).bytes());
+    drop(raw);
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+}
+
+#[test]
+fn receipts_for_messages_of_connections_that_are_gone_are_nothing_wrong() {
+    let (node, mut raw, request) = under_way(|_| {});
+    let line = request & !((1 << 40) - 1);
+    for stray in [line + (1 << 40) + 1, AGAIN | name(99, 1)] {
+        raw.say(Head::noop(noop(0, stray)).bytes());
+    }
+    raw.say(Head::noop(noop(0, request)).bytes());
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    // But nothing that was not sent on this one has a receipt.
+    raw.say(Head::noop(noop(0, request + 1)).bytes());
+    raw.read_to_end();
+    assert_eq!(node.counters().protocol_errors, 1);
+}
+
+/// A node that offers memory, and a peer of ours that has sent `taken` messages on line 7 and is gone.
+fn after_a_line(taken: u64) -> (Node, Ipv4Addr, Ipv4Addr, u16, &'static [u8]) {
+    let (node, low, high, port) = node(|_| {});
+    let landed = room(100);
+    node.offer(landed);
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    for sequence in 1..=taken {
+        raw.put(&put_header(tcp(low), tcp(high), 100, false), asks(name(7, sequence)), &[1; 100]);
+        node.expect(EventKind::Put);
+    }
+    drop(raw);
+    wait_for("the end", || node.counters().closed_by_peer == 1);
+    (node, low, high, port, landed)
+}
+
+#[test]
+fn what_was_taken_is_not_delivered_again_and_gets_its_receipt_again() {
+    let (node, low, high, port, landed) = after_a_line(3);
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(high), 100, false);
+    for sequence in [3, 1, 2, 3] {
+        raw.put(&header, asks(AGAIN | name(7, sequence)), &[9; 100]);
+        assert_eq!(raw.read_noop(), noop(0, AGAIN | name(7, sequence)));
+    }
+    node.no_event();
+    assert!(*landed == [1; 100]);
+    assert_eq!(node.counters().duplicates, 4);
+    // What was not taken is delivered, once, with its new neighbours.
+    for delivered in [true, false] {
+        raw.put(&header, asks(AGAIN | name(7, 4)), &[4; 100]);
+        assert_eq!(raw.read_noop(), noop(0, AGAIN | name(7, 4)));
+        if delivered {
+            node.expect(EventKind::Put);
+        }
+        node.no_event();
+    }
+    raw.put(&header, asks(name(8, 1)), &[5; 100]);
+    node.expect(EventKind::Put);
+    assert!(*landed == [5; 100]);
+}
+
+#[test]
+fn another_node_has_other_names() {
+    let (node, low, high, port, _) = after_a_line(3);
+    let mut raw = Raw::open_as_ours(low, high, port, 3, ConnectionType::Control);
+    raw.put(&put_header(tcp(low), tcp(high), 100, false), asks(AGAIN | name(7, 3)), &[9; 100]);
+    node.expect(EventKind::Put);
+}
+
+#[test]
+fn what_had_arrived_in_part_goes_on_in_the_same_memory() {
+    let (node, low, high, port) = node(|_| {});
+    let landed = room(1000);
+    node.offer(landed);
+    let header = put_header(tcp(low), tcp(high), 1000, true);
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let bytes = message(Version::V3, &header, asks(name(7, 1)), pattern(1000, 1));
+    for (cut, cookie) in [(500, name(7, 1)), (700, AGAIN | name(7, 1)), (96, AGAIN | name(7, 1))] {
+        let bytes = [&message(Version::V3, &header, asks(cookie), &[])[..], &bytes[96..cut]].concat();
+        raw.say(&bytes);
+        drop(raw);
+        raw = loop {
+            let hello = hello_of_ours(low, high, 2, ConnectionType::Control);
+            let (raw, answer) = Raw::say_hello(low, high, port, &hello);
+            // Until the end of the other has been noticed.
+            if answer.connection_type.is_some() {
+                break raw;
+            }
+        };
+    }
+    node.no_event();
+    raw.put(&header, asks(AGAIN | name(7, 1)), &bytes[96..]);
+    assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+    assert!(*landed == bytes[96..]);
+    assert_eq!(raw.read_lnet().1.receipt, AGAIN | name(7, 1));
+    assert_eq!(node.counters().adopted, 3);
+    node.no_event();
+}
+
+#[test]
+fn what_had_arrived_in_part_and_does_not_come_again_fails() {
+    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(300));
+    node.offer(room(1000));
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(high), 1000, false);
+    raw.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
+    wait_for("the head", || node.counters().accepted == 1);
+    drop(raw);
+    assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
+}
+
+#[test]
+fn a_node_that_ends_waits_for_nothing_that_had_arrived_in_part() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(1000));
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(high), 1000, false);
+    raw.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
+    drop(raw);
+    wait_for("the end", || node.counters().closed_by_peer == 1);
+    node.core.remove_ni(node.nid).unwrap();
+    assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
+}
+
+#[test]
+fn a_connection_whose_sender_has_given_it_up_is_ended_before_its_messages_are_taken_by_another() {
+    let (node, low, high, port) = node(|_| {});
+    let landed = room(1000);
+    node.offer(landed);
+    let header = put_header(tcp(low), tcp(high), 1000, false);
+    let mut old = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    old.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
+    // The peer has a bulk connection of its own for the next; the old one has not been seen to end.
+    let mut new = Raw::open_as_ours(low, high, port, 2, ConnectionType::BulkOut);
+    new.put(&header, asks(AGAIN | name(7, 1)), &[2; 1000]);
+    assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+    assert!(*landed == [2; 1000]);
+    assert_eq!(new.read_noop(), noop(0, AGAIN | name(7, 1)));
+    old.read_to_end();
+    node.no_event();
+    assert_eq!(node.counters().closed_by_peer, 0);
+}
+
+#[test]
+fn names_that_make_no_sense_end_the_connection() {
+    let header = |low, high| put_header(tcp(low), tcp(high), 100, false);
+    for (what, names) in [
+        ("no line", vec![5]),
+        ("no number", vec![7 << 40]),
+        ("another line", vec![name(7, 1), name(8, 2)]),
+        ("the same number", vec![name(7, 1), name(7, 1)]),
+        ("an earlier one", vec![name(7, 2), name(7, 1)]),
+        ("its own line again", vec![name(7, 1), AGAIN | name(7, 2)]),
+    ] {
+        let (node, low, high, port) = node(|_| {});
+        node.offer(room(100));
+        let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+        for cookie in names {
+            raw.put(&header(low, high), asks(cookie), &[1; 100]);
+        }
+        raw.read_to_end();
+        assert_eq!(node.counters().protocol_errors, 1, "{what}");
+    }
+}
+
+#[test]
+fn a_line_is_one_connection() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(100));
+    let header = put_header(tcp(low), tcp(high), 100, false);
+    let mut one = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    one.put(&header, asks(name(7, 1)), &[1; 100]);
+    node.expect(EventKind::Put);
+    let mut other = Raw::open_as_ours(low, high, port, 2, ConnectionType::BulkOut);
+    other.put(&header, asks(name(7, 2)), &[1; 100]);
+    other.read_to_end();
+    assert_eq!(node.counters().protocol_errors, 1);
+}
+
+#[test]
+fn a_peer_of_ours_may_speak_version_2_with_checksums() {
+    let (node, low, high, port) = node(|config| config.enable_csum = true);
+    node.offer(room(100));
+    let hello = Hello { version: Version::V2, ..hello_of_ours(low, high, 2, ConnectionType::Any) };
+    let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+    raw.version = Version::V2;
+    raw.say(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
+    raw.read_hello();
+    raw.put(&put_header(tcp(low), tcp(high), 100, true), asks(name(7, 1)), &[1; 100]);
+    let (ack, _) = raw.read_message();
+    let Incoming::Message { cookies, checksum, header, .. } = ack else { panic!("{ack:?}") };
+    assert_eq!(cookies.receipt, name(7, 1));
+    let mut head = Head::message(Version::V2, &header, cookies).unwrap();
+    let mut sum = socklnd::proto::checksum::Checksum::new();
+    sum.update(head.bytes());
+    assert_eq!(checksum, sum.value());
+    head.set_checksum(checksum);
+}

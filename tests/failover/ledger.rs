@@ -1,0 +1,379 @@
+//! The book of all operations: what each process began, how it ended, and what arrived where.
+
+use super::report::{Kind, Life, Op, Report, What};
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+/// When a process dies what it has told last may be a little older than what it did last.
+const LAST_MOMENTS: Duration = Duration::from_secs(1);
+/// Of what is wrong so many are told one by one.
+const MOST_TOLD: usize = 8;
+
+/// What is known of an operation.
+#[derive(Debug, Default)]
+struct Entry {
+    began: Option<(Duration, Kind, u32)>,
+    ended: Option<Duration>,
+    ends: u32,
+    wrong: String,
+    given_up: bool,
+    /// In which lives of the target it has arrived, or its data was fetched.
+    arrived: Vec<Life>,
+}
+
+/// What is known of a process.
+#[derive(Debug, Default)]
+struct Process {
+    /// How many operations it has begun.
+    begun: u64,
+    /// Those of them that have not ended.
+    under_way: u64,
+    last_success: Option<Duration>,
+    /// Times without success, from when to when.
+    gaps: Vec<(Duration, Duration)>,
+    ended: Option<Duration>,
+    was_killed: bool,
+    /// PUTs received by each interface, whenever that changed.
+    received: BTreeMap<usize, Vec<(Duration, u64)>>,
+}
+
+/// The book.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    entries: HashMap<Op, Entry>,
+    processes: HashMap<Life, Process>,
+    /// What is in no entry any more.
+    settled: Totals,
+    complaints: Vec<String>,
+    failures: Vec<String>,
+}
+
+/// What it comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Operations that were begun by processes that lived to tell their end.
+    pub ops: u64,
+    pub well: u64,
+    /// That ended with an error, by what was said.
+    pub failed: BTreeMap<String, u64>,
+    /// PUTs that ended well and did not arrive.
+    pub lost: u64,
+    /// That ended more than once.
+    pub ended_twice: u64,
+    /// That arrived more than once in the life of one process.
+    pub doubled: u64,
+    /// That arrived or were answered with other bytes.
+    pub spoilt: u64,
+    /// That did not end in the time they were given.
+    pub endless: u64,
+    /// That were under way in a process when it was killed, whoever had begun them, and say nothing.
+    pub orphaned: u64,
+    /// The longest that ended, well or not.
+    pub longest: Duration,
+}
+
+impl Totals {
+    pub fn errors(&self) -> u64 {
+        self.failed.values().sum()
+    }
+
+    /// What may never be.
+    pub const fn sins(&self) -> [(&'static str, u64); 5] {
+        [
+            ("lost", self.lost),
+            ("doubled", self.doubled),
+            ("with other bytes", self.spoilt),
+            ("ended twice", self.ended_twice),
+            ("never ended", self.endless),
+        ]
+    }
+}
+
+/// Of these, gaps are too short to be anything but the load's own pauses.
+const SHORTEST_GAP: Duration = Duration::from_millis(20);
+
+impl Ledger {
+    /// Takes note of what the process of this life said.
+    pub fn note(&mut self, life: Life, report: &Report) {
+        let at = report.at;
+        match &report.what {
+            What::Started { op, kind, len } => {
+                let process = self.processes.entry(life).or_default();
+                process.begun = op.count() + 1;
+                process.under_way += 1;
+                self.entries.entry(*op).or_default().began = Some((at, *kind, *len));
+            }
+            What::Ended { op, wrong } => {
+                let entry = self.entries.entry(*op).or_default();
+                entry.ends += 1;
+                entry.ended = Some(at);
+                entry.wrong.clone_from(wrong);
+                let process = self.processes.entry(life).or_default();
+                process.under_way = process.under_way.saturating_sub(u64::from(entry.ends == 1));
+                if wrong.is_empty() {
+                    let from = process.last_success.replace(at).unwrap_or(at);
+                    if at - from > SHORTEST_GAP {
+                        process.gaps.push((from, at));
+                    }
+                }
+            }
+            What::GivenUp { op } => self.entries.entry(*op).or_default().given_up = true,
+            What::Spoilt { op } => self.spoilt(*op, "was answered with other bytes"),
+            What::Stray { op, text } => {
+                self.settled.ended_twice += 1;
+                self.complain(format!("{op} had another event after its last one: {text}"));
+            }
+            What::Arrived { op, intact } => {
+                if !intact {
+                    self.spoilt(*op, "arrived with other bytes");
+                }
+                self.arrived(*op, life);
+            }
+            What::Fetched { op } => self.arrived(*op, life),
+            What::Counted { card, received, .. } => {
+                let process = self.processes.entry(life).or_default();
+                process.received.entry(*card).or_default().push((at, *received));
+            }
+            What::Ready | What::Stopped | What::Did { .. } | What::Note(_) => {}
+        }
+    }
+
+    /// The process of this life has ended, or was killed.
+    pub fn ended(&mut self, life: Life, at: Duration, was_killed: bool) {
+        let process = self.processes.entry(life).or_default();
+        (process.ended, process.was_killed) = (Some(at), was_killed);
+    }
+
+    /// Begins a time without success, unless there is one, for what is to be told of `longest_stall` when nothing succeeds
+    /// any more: the gap lasts until `at`, at least.
+    pub fn close_gaps(&mut self, life: Life, at: Duration) {
+        let process = self.processes.entry(life).or_default();
+        if let Some(from) = process.last_success.filter(|from| *from + SHORTEST_GAP < at) {
+            process.gaps.push((from, at));
+        }
+    }
+
+    /// The longest time that overlaps with that from `from` to `to` and in which no operation of this process succeeded.
+    pub fn longest_stall(&self, life: Life, from: Duration, to: Duration) -> Duration {
+        let Some(process) = self.processes.get(&life) else { return Duration::ZERO };
+        let gaps = process.gaps.iter().filter(|(begin, end)| *end > from && *begin < to);
+        gaps.map(|(begin, end)| *end - *begin).max().unwrap_or_default()
+    }
+
+    /// When an operation of this process succeeded for the first time after `since`.
+    pub fn first_success(&self, life: Life, since: Duration) -> Option<Duration> {
+        let mine = self.entries.iter().filter(|(op, entry)| op.life() == life && entry.wrong.is_empty());
+        mine.filter_map(|(_, entry)| entry.ended.filter(|ended| *ended > since)).min()
+    }
+
+    /// When a PUT came in by this card of the process for the first time after `since`.
+    pub fn first_use(&self, life: Life, card: usize, since: Duration) -> Option<Duration> {
+        let counts = self.processes.get(&life)?.received.get(&card)?;
+        let before = counts.iter().rfind(|(at, _)| *at <= since).map_or(0, |(_, count)| *count);
+        counts.iter().find(|(at, count)| *at > since && *count > before).map(|(at, _)| *at)
+    }
+
+    /// Whether nothing is under way that this process began.
+    pub fn is_quiet(&self, life: Life) -> bool {
+        self.processes.get(&life).is_none_or(|process| process.under_way == 0)
+    }
+
+    /// The sum of it all, once nothing more is to come, and what is wrong, one by one, as far as it goes.
+    pub fn close(mut self) -> (Totals, Vec<String>) {
+        for (op, entry) in std::mem::take(&mut self.entries) {
+            self.settle(op, &entry);
+        }
+        self.complaints.append(&mut self.failures);
+        (self.settled, self.complaints)
+    }
+
+    /// Closes the entries of operations that ended before `before`, which takes them out of memory. What comes of one of
+    /// them afterwards is too much.
+    pub fn settle_before(&mut self, before: Duration) {
+        let is_over =
+            |entry: &Entry| entry.began.is_some() && entry.ended.is_some_and(|ended| ended < before);
+        let over: Vec<Op> =
+            self.entries.iter().filter(|(_, entry)| is_over(entry)).map(|(op, _)| *op).collect();
+        for op in over {
+            if let Some(entry) = self.entries.remove(&op) {
+                self.settle(op, &entry);
+            }
+        }
+        for process in self.processes.values_mut() {
+            process.gaps.retain(|(_, end)| *end > before);
+        }
+    }
+
+    fn arrived(&mut self, op: Op, life: Life) {
+        let is_settled = self.processes.get(&op.life()).is_some_and(|process| op.count() < process.begun)
+            && !self.entries.contains_key(&op);
+        let entry = self.entries.entry(op).or_default();
+        if is_settled || entry.arrived.contains(&life) {
+            self.settled.doubled += 1;
+            self.complain(format!("{op} arrived twice in process {life}"));
+        } else {
+            entry.arrived.push(life);
+        }
+    }
+
+    fn spoilt(&mut self, op: Op, how: &str) {
+        self.settled.spoilt += 1;
+        self.complain(format!("{op} {how}"));
+    }
+
+    fn settle(&mut self, op: Op, entry: &Entry) {
+        let Some((began, kind, len)) = entry.began else { return };
+        let text = format!("{op} {kind:?} of {len} bytes, begun at {began:?},");
+        let Some(ended) = entry.ended.filter(|_| !entry.given_up) else {
+            if self.processes.get(&op.life()).is_some_and(|process| process.was_killed) {
+                self.settled.orphaned += 1;
+            } else {
+                self.settled.ops += 1;
+                self.settled.endless += 1;
+                self.complain(format!("{text} did not end by itself"));
+            }
+            return;
+        };
+        self.settled.ops += 1;
+        self.settled.longest = self.settled.longest.max(ended - began);
+        if entry.ends > 1 {
+            self.settled.ended_twice += 1;
+            self.complain(format!("{text} ended {} times", entry.ends));
+        }
+        if !entry.wrong.is_empty() {
+            *self.settled.failed.entry(entry.wrong.clone()).or_default() += 1;
+            if self.failures.len() < MOST_TOLD {
+                self.failures.push(format!("{text} failed at {ended:?}: {}", entry.wrong));
+            }
+        } else if kind == Kind::Get || !entry.arrived.is_empty() {
+            self.settled.well += 1;
+        } else if self.died_about(op.life(), ended) {
+            self.settled.orphaned += 1;
+        } else {
+            self.settled.lost += 1;
+            self.complain(format!("{text} went well at {ended:?}, and did not arrive"));
+        }
+    }
+
+    /// Whether another process was killed about then: what it got last it may not have told.
+    fn died_about(&self, by: Life, at: Duration) -> bool {
+        let others = self.processes.iter().filter(|(life, process)| **life != by && process.was_killed);
+        others.filter_map(|(_, process)| process.ended).any(|ended| ended.abs_diff(at) < LAST_MOMENTS)
+    }
+
+    fn complain(&mut self, text: String) {
+        if self.complaints.len() < MOST_TOLD {
+            self.complaints.push(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told, by whom, and when (in milliseconds).
+    type Told = (Life, u64, What);
+
+    const fn op(count: u64) -> Op {
+        Op::new(0, count)
+    }
+
+    const fn began(count: u64, kind: Kind) -> Told {
+        (0, 10 * count, What::Started { op: op(count), kind, len: 8 })
+    }
+
+    fn ended(count: u64, wrong: &str) -> Told {
+        (0, 10 * count + 5, What::Ended { op: op(count), wrong: wrong.into() })
+    }
+
+    const fn arrived(count: u64, life: Life) -> Told {
+        (life, 10 * count + 3, What::Arrived { op: op(count), intact: true })
+    }
+
+    fn book(told: &[Told]) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (life, at, what) in told {
+            ledger.note(*life, &Report { at: Duration::from_millis(*at), what: what.clone() });
+        }
+        ledger
+    }
+
+    #[test]
+    fn each_operation_counts_for_what_became_of_it() {
+        use Kind::{Get, Put, PutWithAck};
+        let ok = |well| Totals { ops: 1, well, longest: Duration::from_millis(5), ..Totals::default() };
+        let failed = |why: &str| Totals { failed: BTreeMap::from([(why.to_owned(), 1)]), ..ok(0) };
+        let never = Totals { ops: 1, endless: 1, ..Totals::default() };
+        let table: [(&[Told], Totals); 12] = [
+            (&[began(1, Put), arrived(1, 1), ended(1, "")], ok(1)),
+            // Told by the two processes in whichever order.
+            (&[arrived(1, 1), began(1, PutWithAck), ended(1, "")], ok(1)),
+            (&[began(1, Get), ended(1, "")], ok(1)),
+            (&[began(1, Put), ended(1, "")], Totals { lost: 1, ..ok(0) }),
+            (&[began(1, Put), ended(1, "Send: EIO")], failed("Send: EIO")),
+            // An error may well come of something that arrived.
+            (&[began(1, Put), arrived(1, 1), ended(1, "Ack: no answer")], failed("Ack: no answer")),
+            (&[began(1, Put), arrived(1, 1), arrived(1, 1), ended(1, "")], Totals { doubled: 1, ..ok(1) }),
+            (&[began(1, Put), arrived(1, 1), arrived(1, 2), ended(1, "")], ok(1)),
+            (&[began(1, Put), arrived(1, 1), ended(1, ""), ended(1, "")], Totals { ended_twice: 1, ..ok(1) }),
+            (&[began(1, Put), arrived(1, 1)], never.clone()),
+            (&[began(1, Get), (0, 12, What::GivenUp { op: op(1) }), ended(1, "x")], never),
+            (
+                &[began(1, Get), (0, 12, What::Spoilt { op: op(1) }), ended(1, "")],
+                Totals { spoilt: 1, ..ok(1) },
+            ),
+        ];
+        for (told, totals) in table {
+            assert_eq!(book(told).close().0, totals, "{told:?}");
+            let mut in_parts = book(told);
+            in_parts.settle_before(Duration::from_millis(16));
+            assert_eq!(in_parts.close().0, totals, "in parts: {told:?}");
+        }
+    }
+
+    #[test]
+    fn what_arrives_again_after_its_entry_is_closed_is_doubled() {
+        let mut ledger = book(&[began(1, Kind::Put), arrived(1, 1), ended(1, "")]);
+        ledger.settle_before(Duration::from_secs(1));
+        ledger
+            .note(1, &Report { at: Duration::from_secs(2), what: What::Arrived { op: op(1), intact: true } });
+        assert_eq!(ledger.close().0.doubled, 1);
+    }
+
+    #[test]
+    fn of_what_was_under_way_in_a_killed_process_nothing_is_said() {
+        let killed = |life, at, told: &[Told]| {
+            let mut ledger = book(told);
+            ledger.ended(life, Duration::from_millis(at), true);
+            ledger.close().0
+        };
+        assert_eq!(killed(0, 20, &[began(1, Kind::Put)]), Totals { orphaned: 1, ..Totals::default() });
+        let sent = [began(1, Kind::Put), ended(1, "")];
+        assert_eq!((killed(1, 20, &sent).orphaned, killed(1, 2000, &sent).lost), (1, 1));
+    }
+
+    #[test]
+    fn a_stall_is_a_time_without_success() {
+        let ms = Duration::from_millis;
+        let ended = |at, wrong: &str| (0, at, What::Ended { op: op(at), wrong: wrong.into() });
+        let mut ledger =
+            book(&[ended(100, ""), ended(400, ""), ended(410, ""), ended(600, "x"), ended(700, "")]);
+        assert_eq!(ledger.longest_stall(0, ms(0), ms(1000)), ms(300));
+        assert_eq!(ledger.longest_stall(0, ms(400), ms(1000)), ms(290));
+        assert_eq!(ledger.longest_stall(0, ms(401), ms(409)), ms(0));
+        ledger.close_gaps(0, ms(5000));
+        assert_eq!(ledger.longest_stall(0, ms(0), ms(1000)), ms(4300));
+        assert_eq!(ledger.first_success(0, ms(500)), Some(ms(700)));
+    }
+
+    #[test]
+    fn a_card_is_used_again_when_it_has_received_more_than_before() {
+        let counted = |at, received| (1, at, What::Counted { card: 1, sent: 0, received });
+        let ledger = book(&[counted(10, 5), counted(20, 9), counted(30, 9), counted(40, 10)]);
+        let ms = Duration::from_millis;
+        assert_eq!(ledger.first_use(1, 1, ms(20)), Some(ms(40)));
+        assert_eq!(ledger.first_use(1, 1, ms(40)), None);
+        assert_eq!(ledger.first_use(1, 0, ms(0)), None);
+    }
+}

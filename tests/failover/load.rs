@@ -1,0 +1,311 @@
+//! The load of one process: operations that it keeps under way towards its peer, and memory for those of the peer.
+
+use super::memory::{WORD, Words};
+use super::report::{Kind, Life, Op, Report, What};
+use lnet_core::event::EventQueue;
+use lnet_core::{
+    Core, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
+};
+use lnet_node::Node;
+use lnet_wire::{Nid, Pid};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const PUTS: u32 = 20;
+const GETS: u32 = 21;
+/// The longest message.
+pub const LONGEST: u32 = 1 << 20;
+/// Memory for PUTs of the peer: so many pieces, each of so many of the longest. In all more than the peer has under way.
+const PIECES: usize = 10;
+const LONGEST_IN_PIECE: u32 = 4;
+/// The key of what GETs fetch.
+const FETCHED: u64 = 0x00f0_0dfe_edbe_ef00;
+/// In `user_ptr`: not the number of an operation but that of a piece of memory for PUTs.
+const PIECE: usize = 1 << 62;
+/// The memory for GETs.
+const SOURCE: usize = 1 << 61;
+
+/// How heavy a load is.
+#[derive(Clone, Copy, Debug)]
+pub struct Weight {
+    /// Operations under way at once.
+    pub in_flight: usize,
+    /// The mean pause between the end of one and the beginning of the next.
+    pub pause: Duration,
+    /// Of 64 messages, so many are of the longest kind.
+    pub long_of_64: u32,
+    /// How long an operation may take before it is given up.
+    pub patience: Duration,
+}
+
+/// A process' share in the traffic.
+pub struct Load {
+    node: Arc<Node>,
+    eq: EqHandle,
+    /// What `eq` names, which outlives the node.
+    queue: Arc<EventQueue>,
+    life: Life,
+    to: Nid,
+    weight: Weight,
+    random: fastrand::Rng,
+    slots: Vec<Slot>,
+    begun: u64,
+    pieces: Vec<Words>,
+    source: Words,
+}
+
+/// A place for one operation at a time, with memory of its own.
+struct Slot {
+    words: Words,
+    state: State,
+}
+
+enum State {
+    Resting { until: Instant },
+    Busy(Busy),
+}
+
+struct Busy {
+    op: Op,
+    len: u32,
+    offset: u32,
+    md: MdHandle,
+    since: Instant,
+    given_up: bool,
+    unlinked: bool,
+    sent: bool,
+    answered: bool,
+    wrong: String,
+}
+
+impl Load {
+    /// Memory for what the peer sends is there from now on.
+    pub fn new(node: &Arc<Node>, life: Life, to: Nid, weight: Weight) -> Self {
+        let core = node.core();
+        let eq = core.eq_alloc(1 << 17, None).unwrap();
+        let queue = core.eq(eq).unwrap();
+        let source = Words::new(2 * LONGEST);
+        source.fill(FETCHED, source.len());
+        let pieces: Vec<Words> = (0..PIECES).map(|_| Words::new(LONGEST * LONGEST_IN_PIECE)).collect();
+        let slots = (0..weight.in_flight)
+            .map(|_| Slot { words: Words::new(LONGEST), state: State::Resting { until: Instant::now() } })
+            .collect();
+        let random = fastrand::Rng::with_seed(life.into());
+        let load = Self {
+            node: Arc::clone(node),
+            eq,
+            queue,
+            life,
+            to,
+            weight,
+            random,
+            slots,
+            begun: 0,
+            pieces,
+            source,
+        };
+        (0..PIECES).for_each(|piece| load.post(piece));
+        let me = core.me_attach(GETS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After).unwrap();
+        let options = MdOptions(MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
+        let (spec, memory) = load.describe(&load.source, load.source.len(), options, -1, SOURCE);
+        core.md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
+        load
+    }
+
+    /// Works for at most about `turn`: begins what is due, if it may, and takes note of what has ended.
+    pub fn work(&mut self, may_begin: bool, turn: Duration, reports: &mut Vec<Report>) {
+        let end = Instant::now() + turn;
+        if may_begin {
+            self.begin(reports);
+        }
+        self.give_up(reports);
+        // Not for ever even if there is always one more.
+        for _ in 0..1000 {
+            let left = end.saturating_duration_since(Instant::now());
+            let Some((_, polled)) = self.node.eq_poll(&[self.eq], Some(left)).unwrap() else { return };
+            if polled.lost {
+                reports.push(Report::now(What::Note("events were lost: the queue is too short".into())));
+            }
+            self.note(&polled.event, reports);
+        }
+    }
+
+    /// What is still to be read when the node has ended.
+    pub fn read_the_rest(&mut self, reports: &mut Vec<Report>) {
+        while let Some(polled) = self.queue.get() {
+            self.note(&polled.event, reports);
+        }
+    }
+
+    fn core(&self) -> &Arc<Core> {
+        self.node.core()
+    }
+
+    fn begin(&mut self, reports: &mut Vec<Report>) {
+        let now = Instant::now();
+        for at in 0..self.slots.len() {
+            if matches!(self.slots[at].state, State::Resting { until } if until <= now) {
+                self.begin_one(at, reports);
+            }
+        }
+    }
+
+    fn begin_one(&mut self, at: usize, reports: &mut Vec<Report>) {
+        let op = Op::new(self.life, self.begun);
+        self.begun += 1;
+        let kind = Kind::ALL[self.random.usize(0..Kind::ALL.len())];
+        let len = self.length();
+        let offset = self.random.u32(0..=LONGEST / WORD) * WORD;
+        let words = &self.slots[at].words;
+        match kind {
+            Kind::Put | Kind::PutWithAck => words.fill(op.0, len),
+            Kind::Get => words.wipe(len),
+        }
+        let threshold = if kind == Kind::Put { 1 } else { 2 };
+        let (spec, memory) = self.describe(words, len, MdOptions(0), threshold, op.0 as usize);
+        let md = self.core().md_bind(spec, memory, true).unwrap();
+        let portal = if kind == Kind::Get { GETS } else { PUTS };
+        let target = Target { nid: Some(self.to), pid: Pid::LUSTRE, portal, match_bits: op.0, offset: 0 };
+        let (sent, answered, wrong) = (false, kind == Kind::Put, String::new());
+        let (since, given_up, unlinked) = (Instant::now(), false, false);
+        let busy = Busy { op, len, offset, md, since, given_up, unlinked, sent, answered, wrong };
+        self.slots[at].state = State::Busy(busy);
+        reports.push(Report::now(What::Started { op, kind, len }));
+        let begun = match kind {
+            Kind::Put | Kind::PutWithAck => self.core().put(None, md, kind == Kind::PutWithAck, target, op.0),
+            Kind::Get => self.core().get(None, md, Target { offset, ..target }),
+        };
+        begun.unwrap();
+    }
+
+    /// Half of the messages are short, some are of the longest kind, all sizes between occur.
+    fn length(&mut self) -> u32 {
+        let die = self.random.u32(0..64);
+        if die < self.weight.long_of_64 {
+            return LONGEST;
+        }
+        let exponent = if die < 48 { self.random.u32(3..=12) } else { self.random.u32(12..=17) };
+        let longest = 1 << exponent;
+        (self.random.u32(longest / 2..=longest) / WORD).max(1) * WORD
+    }
+
+    fn give_up(&mut self, reports: &mut Vec<Report>) {
+        for slot in &mut self.slots {
+            if let State::Busy(busy) = &mut slot.state
+                && !busy.given_up
+                && busy.since.elapsed() > self.weight.patience
+            {
+                busy.given_up = true;
+                reports.push(Report::now(What::GivenUp { op: busy.op }));
+                let _ = self.node.core().md_unlink(busy.md);
+            }
+        }
+    }
+
+    fn note(&mut self, event: &Event, reports: &mut Vec<Report>) {
+        let user_ptr = event.md.user_ptr;
+        if user_ptr & PIECE != 0 {
+            self.arrived(user_ptr & !PIECE, event, reports);
+        } else if user_ptr & SOURCE != 0 {
+            if event.kind == EventKind::Get {
+                reports.push(Report::now(match event.status {
+                    Ok(()) => What::Fetched { op: Op(event.match_bits) },
+                    Err(errno) => What::Note(format!("REPLY to {}: {errno}", Op(event.match_bits))),
+                }));
+            }
+        } else {
+            self.own(Op(user_ptr as u64), event, reports);
+        }
+    }
+
+    fn arrived(&self, piece: usize, event: &Event, reports: &mut Vec<Report>) {
+        if event.kind == EventKind::Put {
+            let op = Op(event.match_bits);
+            reports.push(Report::now(match event.status {
+                Ok(()) => {
+                    let intact = event.hdr_data == op.0
+                        && event.rlength == event.mlength
+                        && self.pieces[piece].is_of(event.offset, op.0, 0, event.mlength);
+                    What::Arrived { op, intact }
+                }
+                // It did not arrive whole; its place is lost to others.
+                Err(errno) => What::Note(format!("PUT {op} broken off: {errno}")),
+            }));
+        }
+        if event.unlinked {
+            self.post(piece);
+        }
+    }
+
+    /// An event of an operation of this process'.
+    fn own(&mut self, op: Op, event: &Event, reports: &mut Vec<Report>) {
+        let slot =
+            self.slots.iter_mut().find(|slot| matches!(&slot.state, State::Busy(busy) if busy.op == op));
+        let Some(Slot { words, state }) = slot else {
+            let text = format!("{:?} {:?} unlinked: {}", event.kind, event.status, event.unlinked);
+            reports.push(Report::now(What::Stray { op, text }));
+            return;
+        };
+        let State::Busy(busy) = state else { return };
+        let done = match event.kind {
+            EventKind::Send => Some(&mut busy.sent),
+            EventKind::Ack | EventKind::Reply => Some(&mut busy.answered),
+            _ => None,
+        };
+        match (done, event.status) {
+            (Some(done), Ok(())) => *done = true,
+            (_, status) if busy.wrong.is_empty() => {
+                let status = status.map_or_else(|errno| errno.to_string(), |()| "no answer".into());
+                busy.wrong = format!("{:?}: {status}", event.kind);
+            }
+            _ => {}
+        }
+        if event.kind == EventKind::Reply
+            && event.status.is_ok()
+            && !(event.mlength == busy.len && words.is_of(0, FETCHED, busy.offset, busy.len))
+        {
+            reports.push(Report::now(What::Spoilt { op }));
+        }
+        if !event.unlinked {
+            // What was not sent has no answer that would end it.
+            if event.kind == EventKind::Send && event.status.is_err() && !busy.unlinked {
+                busy.unlinked = true;
+                let _ = self.node.core().md_unlink(busy.md);
+            }
+            return;
+        }
+        if busy.wrong.is_empty() && !(busy.sent && busy.answered) {
+            busy.wrong = format!("{:?} was the last event", event.kind);
+        }
+        let wrong = std::mem::take(&mut busy.wrong);
+        reports.push(Report::now(What::Ended { op, wrong }));
+        let pause = self.weight.pause.mul_f64(2.0 * self.random.f64());
+        *state = State::Resting { until: Instant::now() + pause };
+    }
+
+    /// Gives the peer a piece of memory for its PUTs.
+    fn post(&self, piece: usize) {
+        let words = &self.pieces[piece];
+        let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MAX_SIZE.0);
+        let (spec, memory) = self.describe(words, words.len(), options, -1, PIECE | piece);
+        let spec = MdSpec { max_size: LONGEST as i32, ..spec };
+        let core = self.core();
+        // A node that is ending gives no more.
+        if let Ok(me) = core.me_attach(PUTS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After) {
+            let _ = core.md_attach(me, spec, memory, true, &mut |_| ());
+        }
+    }
+
+    fn describe(
+        &self,
+        words: &Words,
+        length: u32,
+        options: MdOptions,
+        threshold: i32,
+        user_ptr: usize,
+    ) -> (MdSpec, MdMemory) {
+        let start = words.address();
+        let spec = MdSpec { start, length, threshold, max_size: 0, options, user_ptr, eq: Some(self.eq) };
+        (spec, words.first(length))
+    }
+}

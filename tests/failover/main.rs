@@ -1,0 +1,74 @@
+//! Rails that die and come back, and peers that stop and die, under two nodes with load, each a process of its own on a
+//! machine of its own (a network namespace): every operation ends once, what was said to be sent has arrived, nothing
+//! arrives twice, and nothing fails while one rail lives.
+//!
+//! `make failover` runs all scenarios and prints what they came to beside what the kernel does. Of each process' log and
+//! reports the last run's are kept in the target directory, under `tmp/failover`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
+
+mod ledger;
+mod load;
+#[allow(dead_code, reason = "shared with others")]
+#[path = "../support/machines.rs"]
+mod machines;
+mod memory;
+#[allow(dead_code, reason = "shared with others")]
+#[path = "../support/netns.rs"]
+mod netns;
+mod process;
+mod report;
+mod scenario;
+mod stage;
+mod table;
+
+use scenario::Scenario;
+use std::thread;
+
+/// Runs in each process that a scenario starts.
+const PROCESS_TEST: &str = "a_process_under_load_does_as_it_is_told";
+
+#[test]
+fn a_process_under_load_does_as_it_is_told() {
+    process::live_if_asked();
+}
+
+#[test]
+#[ignore = "messages on a dying rail are not sent again yet"]
+fn no_operation_fails_while_one_rail_lives() {
+    run(&["link-down", "reset"]);
+}
+
+#[test]
+#[ignore = "takes minutes: make failover"]
+fn all_scenarios() {
+    let chosen = std::env::var("FAILOVER").unwrap_or_default();
+    let chosen: Vec<&str> = chosen.split([',', ' ']).filter(|it| !it.is_empty()).collect();
+    let all = scenario::all();
+    run(&if chosen.is_empty() { all.iter().map(|it| it.key).collect() } else { chosen });
+}
+
+/// Lets the scenarios with these keys happen and prints the table of them.
+fn run(keys: &[&str]) {
+    let mut faults = Vec::new();
+    table::print_head();
+    for key in keys {
+        let scenario = scenario::all().into_iter().find(|it| it.key == *key).expect(key);
+        let Some(outcome) = isolated(move || scenario.run().map(|outcome| (scenario, outcome))) else {
+            return;
+        };
+        let (scenario, outcome) = outcome;
+        table::print_row(&scenario, &outcome);
+        let wrong =
+            outcome.faults.iter().chain(outcome.complaints.iter().filter(|_| !outcome.faults.is_empty()));
+        faults.extend(wrong.map(|fault| format!("{}: {fault}", scenario.name)));
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+/// In a thread of its own, with whose end the namespaces go.
+fn isolated(
+    run: impl FnOnce() -> Option<(Scenario, scenario::Outcome)> + Send,
+) -> Option<(Scenario, scenario::Outcome)> {
+    let name = thread::current().name().unwrap_or("main").to_owned();
+    thread::scope(|scope| thread::Builder::new().name(name).spawn_scoped(scope, run).unwrap().join().unwrap())
+}

@@ -1,0 +1,286 @@
+//! A node with its load, as a process of its own: what it is told, line by line, and what it tells.
+
+use super::load::{Load, Weight};
+use super::report::{Life, Report, What};
+use lnet_core::stats::Fate;
+use lnet_dlc::request::{AddLocalNi, DelLocalNi, DelPeerNi, LndTunables, NiTunables};
+use lnet_dlc::{Backend, Request};
+use lnet_node::{Node, StartConfig, stderr_log};
+use lnet_wire::{Nid, Pid};
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{BufRead, BufReader, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Says to this very program that it is such a process, and what it is like.
+pub const PROCESS: &str = "LNET_TEST_UNDER_LOAD";
+
+/// How often the load looks at what else there is to do.
+const TURN: Duration = Duration::from_millis(5);
+/// How often its traffic is told by interface.
+const COUNTED_EVERY: Duration = Duration::from_millis(50);
+
+/// What such a process is to be.
+#[derive(Clone, Debug)]
+pub struct Role {
+    /// The socket by which it speaks.
+    pub socket: String,
+    pub life: Life,
+    /// Its interfaces.
+    pub cards: usize,
+    /// Whom it sends to.
+    pub to: Nid,
+    pub weight: Weight,
+    /// Seconds; the library's default if 0.
+    pub transaction_timeout: u32,
+}
+
+/// What such a process can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Discover the peer.
+    Discover,
+    /// Begin operations.
+    Go,
+    /// Begin no more.
+    Stop,
+    /// Give up an interface.
+    DelNet(usize),
+    /// Take it again.
+    AddNet(usize),
+    /// Forget the peer.
+    DelPeer,
+    /// Shut the node down, and end.
+    End,
+}
+
+impl Role {
+    /// As [`PROCESS`] has it.
+    pub fn to_text(&self) -> String {
+        let Weight { in_flight, pause, long_of_64, patience } = self.weight;
+        format!(
+            "{} {} {} {} {in_flight} {} {long_of_64} {} {}",
+            self.socket,
+            self.life,
+            self.cards,
+            self.to,
+            pause.as_micros(),
+            patience.as_millis(),
+            self.transaction_timeout,
+        )
+    }
+
+    fn from_text(text: &str) -> Self {
+        let mut words = text.split(' ');
+        let mut word = || words.next().unwrap().to_owned();
+        let socket = word();
+        let (life, cards, to) = (word().parse().unwrap(), word().parse().unwrap(), word().parse().unwrap());
+        let in_flight = word().parse().unwrap();
+        let pause = Duration::from_micros(word().parse().unwrap());
+        let long_of_64 = word().parse().unwrap();
+        let patience = Duration::from_millis(word().parse().unwrap());
+        let weight = Weight { in_flight, pause, long_of_64, patience };
+        Self { socket, life, cards, to, weight, transaction_timeout: word().parse().unwrap() }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Discover => write!(f, "discover"),
+            Self::Go => write!(f, "go"),
+            Self::Stop => write!(f, "stop"),
+            Self::DelNet(card) => write!(f, "del-net {card}"),
+            Self::AddNet(card) => write!(f, "add-net {card}"),
+            Self::DelPeer => write!(f, "del-peer"),
+            Self::End => write!(f, "end"),
+        }
+    }
+}
+
+impl FromStr for Order {
+    type Err = ();
+
+    fn from_str(line: &str) -> Result<Self, ()> {
+        let (word, card) = line.split_once(' ').unwrap_or((line, ""));
+        let card = || card.parse().map_err(drop);
+        Ok(match word {
+            "discover" => Self::Discover,
+            "go" => Self::Go,
+            "stop" => Self::Stop,
+            "del-net" => Self::DelNet(card()?),
+            "add-net" => Self::AddNet(card()?),
+            "del-peer" => Self::DelPeer,
+            "end" => Self::End,
+            _ => return Err(()),
+        })
+    }
+}
+
+/// The process' life, if that is what this process is for.
+pub fn live_if_asked() {
+    if let Ok(role) = std::env::var(PROCESS) {
+        stderr_log::install(log::LevelFilter::Info);
+        live(&Role::from_text(&role));
+    }
+}
+
+/// What is to be done next, for the thread that does it.
+const WAIT: u8 = 0;
+const GO: u8 = 1;
+const END: u8 = 2;
+
+fn live(role: &Role) {
+    let stream = UnixStream::connect(&role.socket).unwrap();
+    let teller = Teller(Arc::new(Mutex::new(stream.try_clone().unwrap())));
+    let node = start(role);
+    // Memory first: whoever may send here already finds it.
+    let mut load = Load::new(&node, role.life, role.to, role.weight);
+    for card in 0..role.cards {
+        node.add_ni("tcp".parse().unwrap(), Some(&format!("eth{card}"))).unwrap();
+    }
+    teller.tell(&[Report::now(What::Ready)]);
+
+    let state = Arc::new(AtomicU8::new(WAIT));
+    let orders = {
+        let (node, role, teller, state) =
+            (Arc::clone(&node), role.clone(), teller.clone(), Arc::clone(&state));
+        move || {
+            for line in BufReader::new(stream).lines() {
+                let Ok(order) = line.map_err(drop).and_then(|line| line.parse()) else { break };
+                match order {
+                    Order::Go => state.store(GO, Ordering::Relaxed),
+                    Order::Stop => state.store(WAIT, Ordering::Relaxed),
+                    Order::End => break,
+                    order => {
+                        let wrong = carry_out(&node, &role, &order).err().unwrap_or_default();
+                        teller.tell(&[Report::now(What::Did { wrong })]);
+                    }
+                }
+            }
+            // Also when whoever gave the orders is gone.
+            state.store(END, Ordering::Relaxed);
+        }
+    };
+    let orders = thread::spawn(orders);
+    let mut reports = Vec::new();
+    let (mut counts, mut counted) = (HashMap::new(), Instant::now());
+    let mut before = WAIT;
+    loop {
+        let now = state.load(Ordering::Relaxed);
+        if now == END {
+            break;
+        }
+        load.work(now == GO, TURN, &mut reports);
+        if (before, now) == (GO, WAIT) {
+            reports.push(Report::now(What::Stopped));
+        }
+        before = now;
+        if counted.elapsed() > COUNTED_EVERY {
+            counted = Instant::now();
+            count(&node, role, &mut counts, &mut reports);
+        }
+        teller.tell(&reports);
+        reports.clear();
+    }
+    let began = Instant::now();
+    node.shutdown();
+    load.read_the_rest(&mut reports);
+    reports.push(Report::now(What::Note(format!("shut down in {:?}", began.elapsed()))));
+    teller.tell(&reports);
+    let _ = orders.join();
+    teller.0.lock().unwrap().shutdown(Shutdown::Both).ok();
+}
+
+fn start(role: &Role) -> Arc<Node> {
+    let config = StartConfig::from_lookup(|variable| match variable {
+        "LNET_ACCEPT" => Some("all".to_owned()),
+        variable => std::env::var(variable).ok(),
+    });
+    let node = Node::start(Pid::LUSTRE, config.unwrap()).unwrap();
+    if role.transaction_timeout > 0 {
+        let seconds = role.transaction_timeout.into();
+        node.core().change_settings(|settings| settings.set_transaction_timeout(seconds)).unwrap();
+    }
+    node
+}
+
+fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
+    let core = node.core();
+    let tell = |request| (node as &dyn Backend).tell(request).map_err(|errno| errno.to_string());
+    let net = "tcp".parse().unwrap();
+    match order {
+        Order::Discover => {
+            core.discover(role.to, true).map_err(|errno| errno.to_string())?;
+            let timeout = core.longest_discovery();
+            core.wait_discovered(role.to, timeout).map_err(|failure| format!("{failure:?}"))?;
+            match core.peer(role.to) {
+                Some((peer, _)) if peer.nids.len() == role.cards => Ok(()),
+                other => Err(format!("known are {:?}", other.map(|(peer, _)| peer.nids.clone()))),
+            }
+        }
+        Order::DelNet(card) => {
+            tell(Request::DelLocalNi(DelLocalNi { net, interface: Some(format!("eth{card}")) }))
+        }
+        Order::AddNet(card) => {
+            let (tunables, lnd) = (NiTunables::default(), LndTunables::default());
+            let interface = Some(format!("eth{card}"));
+            tell(Request::AddLocalNi(AddLocalNi { net, interface, tunables, lnd, cpts: None }))
+        }
+        Order::DelPeer => tell(Request::DelPeerNi(DelPeerNi { primary: role.to, nid: None, force: true })),
+        Order::Go | Order::Stop | Order::End => Ok(()),
+    }
+}
+
+/// PUTs by interface, where there were some since the last time.
+fn count(node: &Node, role: &Role, counts: &mut HashMap<usize, (u64, u64)>, reports: &mut Vec<Report>) {
+    let nets = node.core().nets();
+    let nis = nets.nis().filter(|ni| !ni.nid().is_loopback());
+    for ni in nis {
+        let name = ni.config().interface.clone().unwrap_or_default();
+        let Some(card) = (0..role.cards).find(|card| name == format!("eth{card}")) else { continue };
+        let (sent, received) = (ni.counters().read(Fate::Sent).put, ni.counters().read(Fate::Received).put);
+        if counts.insert(card, (sent, received)) != Some((sent, received)) {
+            reports.push(Report::now(What::Counted { card, sent, received }));
+        }
+    }
+}
+
+/// Where reports go. Nobody to hear them is nothing to die of: the process ends by its orders' end.
+#[derive(Clone)]
+struct Teller(Arc<Mutex<UnixStream>>);
+
+impl Teller {
+    fn tell(&self, reports: &[Report]) {
+        if !reports.is_empty() {
+            let text: String = reports.iter().map(|report| format!("{report}\n")).collect();
+            let _ = self.0.lock().unwrap().write_all(text.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn an_order_and_a_role_are_read_as_they_were_written() {
+    for order in [
+        Order::Discover,
+        Order::Go,
+        Order::Stop,
+        Order::DelNet(1),
+        Order::AddNet(0),
+        Order::DelPeer,
+        Order::End,
+    ] {
+        assert_eq!(order.to_string().parse(), Ok(order));
+    }
+    let patience = Duration::from_secs(20);
+    let weight = Weight { in_flight: 3, pause: Duration::from_millis(4), long_of_64: 5, patience };
+    let to = "10.0.0.1@tcp".parse().unwrap();
+    let role = Role { socket: "/s".into(), life: 1, cards: 2, to, weight, transaction_timeout: 9 };
+    assert_eq!(Role::from_text(&role.to_text()).to_text(), role.to_text());
+}

@@ -1,0 +1,201 @@
+//! What a process under load tells whoever started it: lines of text, each with its time.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// An operation, by a number that no other has: the life of the process that began it, and a count in there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Op(pub u64);
+
+/// A process among those of one run, from 0.
+pub type Life = u16;
+
+impl Op {
+    const COUNT_BITS: u32 = 40;
+
+    pub const fn new(life: Life, count: u64) -> Self {
+        Self((life as u64) << Self::COUNT_BITS | count)
+    }
+
+    /// Of the process that began it.
+    pub const fn life(self) -> Life {
+        (self.0 >> Self::COUNT_BITS) as Life
+    }
+
+    /// How many that process had begun before.
+    pub const fn count(self) -> u64 {
+        self.0 & ((1 << Self::COUNT_BITS) - 1)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.life(), self.count())
+    }
+}
+
+impl FromStr for Op {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (life, count) = text.split_once('.').ok_or(())?;
+        Ok(Self::new(life.parse().map_err(drop)?, count.parse().map_err(drop)?))
+    }
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Ends when it is sent.
+    Put,
+    /// Ends when the target has confirmed it.
+    PutWithAck,
+    /// Ends when the data is there.
+    Get,
+}
+
+impl Kind {
+    pub const ALL: [Self; 3] = [Self::Put, Self::PutWithAck, Self::Get];
+
+    const fn letter(self) -> &'static str {
+        match self {
+            Self::Put => "P",
+            Self::PutWithAck => "A",
+            Self::Get => "G",
+        }
+    }
+}
+
+/// What happened in the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It is there, and so are its interfaces.
+    Ready,
+    /// It began an operation.
+    Started { op: Op, kind: Kind, len: u32 },
+    /// Its operation had its last event. The text says what was wrong; nothing if it went well.
+    Ended { op: Op, wrong: String },
+    /// Its operation had no last event in all the time that was given to it, and was unlinked.
+    GivenUp { op: Op },
+    /// Its operation brought other data than was asked for.
+    Spoilt { op: Op },
+    /// An event came for an operation of its own that had ended.
+    Stray { op: Op, text: String },
+    /// A PUT arrived in its memory.
+    Arrived { op: Op, intact: bool },
+    /// Its data was fetched by a GET.
+    Fetched { op: Op },
+    /// PUTs that each of its interfaces has sent and received so far.
+    Counted { card: usize, sent: u64, received: u64 },
+    /// It begins no more operations.
+    Stopped,
+    /// It did what it was told, or could not.
+    Did { wrong: String },
+    /// What else there is to say.
+    Note(String),
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// By the machine's monotonic clock, which all processes have in common.
+    pub at: Duration,
+    pub what: What,
+}
+
+/// The machine's monotonic clock.
+pub fn now() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+impl Report {
+    pub fn now(what: What) -> Self {
+        Self { at: now(), what }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.at.as_micros())?;
+        match &self.what {
+            What::Ready => write!(f, "ready"),
+            What::Started { op, kind, len } => write!(f, "started {op} {} {len}", kind.letter()),
+            What::Ended { op, wrong } => write!(f, "ended {op} {wrong}"),
+            What::GivenUp { op } => write!(f, "given-up {op}"),
+            What::Spoilt { op } => write!(f, "spoilt {op}"),
+            What::Stray { op, text } => write!(f, "stray {op} {text}"),
+            What::Arrived { op, intact } => write!(f, "arrived {op} {intact}"),
+            What::Fetched { op } => write!(f, "fetched {op}"),
+            What::Counted { card, sent, received } => write!(f, "counted {card} {sent} {received}"),
+            What::Stopped => write!(f, "stopped"),
+            What::Did { wrong } => write!(f, "did {wrong}"),
+            What::Note(text) => write!(f, "note {text}"),
+        }
+    }
+}
+
+impl FromStr for Report {
+    type Err = ();
+
+    fn from_str(line: &str) -> Result<Self, ()> {
+        fn word<T: FromStr>(rest: &mut &str) -> Result<T, ()> {
+            let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+            *rest = behind;
+            word.parse().map_err(drop)
+        }
+        let mut rest = line;
+        let at = Duration::from_micros(word(&mut rest)?);
+        let kind: String = word(&mut rest)?;
+        let rest = &mut rest;
+        let what = match kind.as_str() {
+            "ready" => What::Ready,
+            "started" => {
+                let op = word(rest)?;
+                let letter: String = word(rest)?;
+                let kind = Kind::ALL.into_iter().find(|kind| kind.letter() == letter).ok_or(())?;
+                What::Started { op, kind, len: word(rest)? }
+            }
+            "ended" => What::Ended { op: word(rest)?, wrong: (*rest).to_owned() },
+            "given-up" => What::GivenUp { op: word(rest)? },
+            "spoilt" => What::Spoilt { op: word(rest)? },
+            "stray" => What::Stray { op: word(rest)?, text: (*rest).to_owned() },
+            "arrived" => What::Arrived { op: word(rest)?, intact: word(rest)? },
+            "fetched" => What::Fetched { op: word(rest)? },
+            "counted" => What::Counted { card: word(rest)?, sent: word(rest)?, received: word(rest)? },
+            "stopped" => What::Stopped,
+            "did" => What::Did { wrong: (*rest).to_owned() },
+            "note" => What::Note((*rest).to_owned()),
+            _ => return Err(()),
+        };
+        Ok(Self { at, what })
+    }
+}
+
+#[test]
+fn a_report_is_read_as_it_was_written() {
+    let op = Op::new(7, 1_234_567);
+    let all = [
+        What::Ready,
+        What::Started { op, kind: Kind::PutWithAck, len: 8 },
+        What::Ended { op, wrong: String::new() },
+        What::Ended { op, wrong: "SEND: EIO".into() },
+        What::GivenUp { op },
+        What::Spoilt { op },
+        What::Stray { op, text: "Ack, last".into() },
+        What::Arrived { op, intact: false },
+        What::Fetched { op },
+        What::Counted { card: 1, sent: 2, received: 3 },
+        What::Stopped,
+        What::Did { wrong: "no such thing".into() },
+        What::Note("one two".into()),
+    ];
+    for what in all {
+        let report = Report { at: Duration::from_micros(5_000_001), what };
+        assert_eq!(report.to_string().parse(), Ok(report));
+    }
+    for wrong in ["", "x ready", "1 nothing", "1 started 1.2 Z 8", "1 ended 12"] {
+        assert_eq!(wrong.parse::<Report>(), Err(()), "{wrong}");
+    }
+}

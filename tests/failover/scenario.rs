@@ -1,0 +1,270 @@
+//! What can happen to rails and peers, and what is to come of it.
+
+use super::ledger::Totals;
+use super::load::Weight;
+use super::report::now;
+use super::stage::{Conditions, FAR, NEAR, RAIL, RAILS, Stage};
+use rustix::process::Signal;
+use std::time::Duration;
+
+/// One thing that happens under load.
+pub struct Scenario {
+    pub name: &'static str,
+    /// For file names and for choosing it.
+    pub key: &'static str,
+    /// What the kernel's longest stall was (Lustre 2.15.8, two machines with two rails each), if that was measured.
+    pub kernel: &'static str,
+    /// What is aimed at.
+    pub aim: &'static str,
+    /// Beyond this it is not as it should be, on however slow a machine.
+    pub bound: Duration,
+    conditions: Conditions,
+    lasts: Duration,
+    break_it: fn(&mut Stage),
+    mend_it: fn(&mut Stage),
+    loss: Loss,
+}
+
+/// What breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loss {
+    /// One rail, which is used again when it is mended; no operation fails.
+    Rail,
+    /// The connections only, or the process' progress; no operation fails.
+    Nothing,
+    /// The far process: operations may fail. What counts is how soon they succeed once it is back.
+    Process,
+    /// All rails: operations fail, at the latest when their time is over.
+    AllRails,
+}
+
+/// What came of it.
+pub struct Outcome {
+    pub totals: Totals,
+    pub complaints: Vec<String>,
+    /// The longest time without any operation succeeding.
+    pub stall: Duration,
+    /// The same before anything was broken.
+    pub stall_before: Duration,
+    /// How long after its return the rail was used.
+    pub back: Option<Duration>,
+    /// What is not as it should be.
+    pub faults: Vec<String>,
+}
+
+const USUAL: Conditions = Conditions {
+    weight: Weight {
+        in_flight: 24,
+        pause: Duration::from_millis(30),
+        long_of_64: 1,
+        patience: Duration::from_secs(20),
+    },
+    megabits: None,
+    transaction_timeout: 0,
+};
+
+/// Slow cards and long messages: some are always half on their way.
+const LONG_MESSAGES: Conditions = Conditions {
+    weight: Weight { long_of_64: 16, pause: Duration::from_millis(60), ..USUAL.weight },
+    megabits: Some(500),
+    ..USUAL
+};
+
+const WARM_UP: Duration = Duration::from_secs(2);
+/// Within this a rail is to be used again.
+const BACK_WITHIN: Duration = Duration::from_secs(10);
+/// With one rail alive no operation stalls for longer; the kernel's do for 20 to 35 s.
+const A_MOMENT: Duration = Duration::from_secs(5);
+/// For the scenario of all rails.
+const TRANSACTION: u32 = 10;
+
+/// All of them.
+pub fn all() -> Vec<Scenario> {
+    const fn nothing(_: &mut Stage) {}
+    let rail = |name, key, kernel, aim, break_it, mend_it| Scenario {
+        name,
+        key,
+        kernel,
+        aim,
+        bound: A_MOMENT,
+        conditions: USUAL,
+        lasts: Duration::from_secs(8),
+        break_it,
+        mend_it,
+        loss: Loss::Rail,
+    };
+    vec![
+        rail(
+            "link down on one side",
+            "link-down",
+            "21.8 s",
+            "0.2 s",
+            |stage| stage.set_link(NEAR, RAIL, false),
+            |stage| stage.set_link(NEAR, RAIL, true),
+        ),
+        rail(
+            "address removed",
+            "address",
+            "",
+            "0.2 s",
+            |stage| stage.set_address(NEAR, RAIL, false),
+            |stage| stage.set_address(NEAR, RAIL, true),
+        ),
+        Scenario {
+            conditions: LONG_MESSAGES,
+            ..rail(
+                "cable pulled, carrier stays",
+                "cable",
+                "34.7 s",
+                "2 s",
+                |stage| stage.set_plugged(NEAR, RAIL, false),
+                |stage| stage.set_plugged(NEAR, RAIL, true),
+            )
+        },
+        rail(
+            "cable pulled, carrier lost",
+            "carrier",
+            "some RPCs 64 s",
+            "0.2 s",
+            |stage| stage.set_carrier(NEAR, RAIL, false),
+            |stage| stage.set_carrier(NEAR, RAIL, true),
+        ),
+        rail(
+            "silent blackhole at the peer",
+            "blackhole",
+            "32.3 s",
+            "2 s",
+            |stage| stage.set_forwarding(FAR, RAIL, false),
+            |stage| stage.set_forwarding(FAR, RAIL, true),
+        ),
+        Scenario {
+            lasts: Duration::from_secs(4),
+            loss: Loss::Nothing,
+            conditions: LONG_MESSAGES,
+            ..rail(
+                "RST on every connection, often",
+                "reset",
+                "",
+                "0.2 s",
+                |stage| {
+                    for _ in 0..10 {
+                        stage.reset_connections();
+                        stage.pass(Duration::from_millis(200));
+                    }
+                },
+                nothing,
+            )
+        },
+        Scenario {
+            lasts: Duration::from_secs(5),
+            loss: Loss::Nothing,
+            bound: Duration::from_secs(5) + A_MOMENT,
+            ..rail(
+                "peer stopped for 5 s (SIGSTOP)",
+                "stopped",
+                "",
+                "5 s + 0.2 s",
+                |stage| stage.signal(FAR, Signal::STOP),
+                |stage| stage.signal(FAR, Signal::CONT),
+            )
+        },
+        Scenario {
+            lasts: Duration::from_secs(1),
+            loss: Loss::Process,
+            conditions: Conditions { transaction_timeout: TRANSACTION, ..USUAL },
+            ..rail(
+                "peer killed, back after 1 s",
+                "restart",
+                "lost its load",
+                "1 s after it listens",
+                |stage| stage.kill(FAR),
+                |stage| {
+                    stage.start(FAR);
+                    stage.go();
+                },
+            )
+        },
+        Scenario {
+            lasts: Duration::from_secs(25),
+            loss: Loss::AllRails,
+            bound: Duration::from_secs(TRANSACTION as u64 * 3 / 2 + 2),
+            conditions: Conditions { transaction_timeout: TRANSACTION, ..USUAL },
+            ..rail(
+                "all rails dead",
+                "all-rails",
+                "",
+                "each ends within 10 s",
+                |stage| (0..RAILS).for_each(|rail| stage.set_forwarding(FAR, rail, false)),
+                |stage| (0..RAILS).for_each(|rail| stage.set_forwarding(FAR, rail, true)),
+            )
+        },
+    ]
+}
+
+impl Scenario {
+    /// Lets it happen. `None`: it cannot be done here, or has been done elsewhere.
+    pub fn run(&self) -> Option<Outcome> {
+        let mut stage = Stage::or_skip(self.key, self.conditions)?;
+        let mut faults = Vec::new();
+        let began = now();
+        stage.go();
+        stage.pass(WARM_UP);
+        let lives = [NEAR, FAR].map(|machine| stage.life(machine));
+        let are_used = stage.pass_until(BACK_WITHIN, |ledger| {
+            lives.iter().all(|life| (0..RAILS).all(|card| ledger.first_use(*life, card, began).is_some()))
+        });
+        if !are_used {
+            faults.push("not all rails were used to begin with".to_owned());
+        }
+
+        let broken = now();
+        let stall_before = self.stall_of(&stage, &lives, began + WARM_UP / 2, broken);
+        (self.break_it)(&mut stage);
+        stage.pass(self.lasts);
+        (self.mend_it)(&mut stage);
+        let mended = now();
+        let now_alive = [NEAR, FAR].map(|machine| stage.life(machine));
+        let is_back = stage.pass_until(BACK_WITHIN + A_MOMENT, |ledger| {
+            now_alive.iter().all(|life| {
+                let is_used = ledger.first_use(*life, RAIL, mended).is_some();
+                is_used && ledger.first_success(*life, mended).is_some()
+            })
+        });
+        let back = now_alive.iter().filter_map(|life| stage.ledger.first_use(*life, RAIL, mended)).max();
+        let back = back.filter(|_| is_back).map(|at| at - mended);
+        stage.pass(WARM_UP);
+        let end = now();
+        now_alive.iter().for_each(|life| stage.ledger.close_gaps(*life, end));
+        let stall = match self.loss {
+            Loss::Process => {
+                let success = now_alive.iter().map(|life| stage.ledger.first_success(*life, mended));
+                success.map(|at| at.unwrap_or(end) - mended).max().unwrap_or_default()
+            }
+            _ => self.stall_of(&stage, &lives, broken, end),
+        };
+        stage.calm();
+        let (totals, complaints) = stage.end();
+
+        let longest = if self.loss == Loss::Process { stall } else { totals.longest };
+        let measured = if self.loss == Loss::AllRails { longest } else { longest.max(stall) };
+        if measured > self.bound {
+            faults.push(format!("{measured:.1?} is more than {:.1?}", self.bound));
+        }
+        if back.is_none_or(|back| back > BACK_WITHIN) {
+            faults.push(format!("the rail was not used again within {BACK_WITHIN:?} of its return"));
+        }
+        if matches!(self.loss, Loss::Rail | Loss::Nothing) && totals.errors() > 0 {
+            faults.push(format!("failed: {:?}", totals.failed));
+        }
+        if self.loss == Loss::AllRails && totals.errors() == 0 {
+            faults.push("nothing failed although all rails were dead".to_owned());
+        }
+        let sins = totals.sins().into_iter().filter(|(_, count)| *count > 0);
+        faults.extend(sins.map(|(sin, count)| format!("{count} {sin}")));
+        Some(Outcome { totals, complaints, stall, stall_before, back, faults })
+    }
+
+    fn stall_of(&self, stage: &Stage, lives: &[u16], from: Duration, to: Duration) -> Duration {
+        lives.iter().map(|life| stage.ledger.longest_stall(*life, from, to)).max().unwrap_or_default()
+    }
+}

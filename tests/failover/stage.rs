@@ -1,0 +1,346 @@
+//! Two machines with two rails between them, a node under load on each, and all that can happen to them.
+
+use super::ledger::{Ledger, Totals};
+use super::load::Weight;
+use super::machines::{Machines, Wiring, port, run};
+use super::netns::ip;
+use super::process::{Order, PROCESS, Role};
+use super::report::{Life, Report, What, now};
+use rustix::process::{Pid as ProcessId, Signal, kill_process};
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The machine whose rails break.
+pub const NEAR: usize = 0;
+/// The machine whose process stops and dies.
+pub const FAR: usize = 1;
+/// Rails, and cards of each machine.
+pub const RAILS: usize = 2;
+/// The rail that breaks.
+pub const RAIL: usize = 1;
+/// Far beyond what any step takes; only a hang gets there.
+const FOR_EVER: Duration = Duration::from_secs(60);
+
+const WIRING: Wiring = Wiring::SwitchPerCard;
+
+/// What both nodes are like.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    pub weight: Weight,
+    /// What a card carries.
+    pub megabits: Option<u32>,
+    /// Seconds; the library's default if 0.
+    pub transaction_timeout: u32,
+}
+
+/// The machines with their processes.
+pub struct Stage {
+    machines: Machines,
+    conditions: Conditions,
+    /// Where logs are kept: of each process its own lines, and what it reported.
+    logs: PathBuf,
+    place: TempDir,
+    listener: UnixListener,
+    told: Receiver<(Life, Option<Report>)>,
+    tell: Sender<(Life, Option<Report>)>,
+    processes: Vec<Option<Process>>,
+    next_life: Life,
+    /// Those who have said all that they had to say.
+    over: HashSet<Life>,
+    pub ledger: Ledger,
+}
+
+struct Process {
+    life: Life,
+    child: Child,
+    orders: UnixStream,
+}
+
+impl Stage {
+    /// Makes the machines and starts a node on each. `name` is that of the directory for logs. `None`: it cannot be done
+    /// here, or has been done elsewhere.
+    pub fn or_skip(name: &str, conditions: Conditions) -> Option<Self> {
+        let machines = Machines::or_skip(2, RAILS, WIRING, |_| conditions.megabits)?;
+        let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("failover").join(name);
+        let _ = fs::remove_dir_all(&logs);
+        fs::create_dir_all(&logs).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(place.path().join("s")).unwrap();
+        let (tell, told) = channel();
+        let (processes, next_life) = (vec![None, None], 0);
+        let (over, ledger) = (HashSet::new(), Ledger::default());
+        let mut stage = Self {
+            machines,
+            conditions,
+            logs,
+            place,
+            listener,
+            told,
+            tell,
+            processes,
+            next_life,
+            over,
+            ledger,
+        };
+        stage.start(NEAR);
+        stage.start(FAR);
+        for machine in [NEAR, FAR] {
+            stage.tell(machine, &Order::Discover);
+            stage.wait_did(machine).unwrap();
+        }
+        Some(stage)
+    }
+
+    /// Starts a process on the machine, which must have none. Returns when it says that it listens.
+    pub fn start(&mut self, machine: usize) -> Duration {
+        assert!(self.processes[machine].is_none());
+        let life = self.next_life;
+        self.next_life += 1;
+        let Conditions { weight, transaction_timeout, .. } = self.conditions;
+        let to = WIRING.nid(1 - machine, 0);
+        let socket = self.place.path().join("s").to_str().unwrap().to_owned();
+        let role = Role { socket, life, cards: RAILS, to, weight, transaction_timeout };
+        let log = File::create(self.logs.join(format!("{life}-on-{machine}.log"))).unwrap();
+        let child = self.machines.on(machine, || {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", super::PROCESS_TEST, "--nocapture", "--test-threads=1"])
+                .env(PROCESS, role.to_text())
+                .env("RUST_BACKTRACE", "1")
+                .stdin(Stdio::null())
+                .stdout(log.try_clone().unwrap())
+                .stderr(log)
+                .spawn()
+                .unwrap()
+        });
+        let (orders, _) = self.listener.accept().unwrap();
+        let mut record = File::create(self.logs.join(format!("{life}-on-{machine}.reports"))).unwrap();
+        let (stream, tell) = (orders.try_clone().unwrap(), self.tell.clone());
+        thread::spawn(move || {
+            for line in BufReader::new(stream).lines() {
+                let Ok(line) = line else { break };
+                let _ = writeln!(record, "{line}");
+                let Ok(report) = line.parse() else { continue };
+                if tell.send((life, Some(report))).is_err() {
+                    return;
+                }
+            }
+            let _ = tell.send((life, None));
+        });
+        self.processes[machine] = Some(Process { life, child, orders });
+        self.wait(FOR_EVER, |of, report| of == life && report.what == What::Ready)
+            .expect("a ready process")
+            .at
+    }
+
+    /// The life of the process that runs on a machine.
+    pub fn life(&self, machine: usize) -> Life {
+        self.process(machine).life
+    }
+
+    /// Gives an order.
+    pub fn tell(&self, machine: usize, order: &Order) {
+        let mut orders = &self.process(machine).orders;
+        writeln!(orders, "{order}").unwrap();
+    }
+
+    /// Waits until the machine's process has done what it was told and answers.
+    pub fn wait_did(&mut self, machine: usize) -> Result<(), String> {
+        let life = self.life(machine);
+        let did = self.wait(2 * FOR_EVER, |of, report| of == life && matches!(report.what, What::Did { .. }));
+        match did.expect("an answer").what {
+            What::Did { wrong } if !wrong.is_empty() => Err(wrong),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets time pass.
+    pub fn pass(&mut self, time: Duration) {
+        self.wait(time, |_, _| false);
+    }
+
+    /// Lets time pass until something is so in the books, at most so long. Whether it is.
+    pub fn pass_until(&mut self, most: Duration, is_so: impl Fn(&Ledger) -> bool) -> bool {
+        let end = Instant::now() + most;
+        while Instant::now() < end {
+            if is_so(&self.ledger) {
+                return true;
+            }
+            self.pass(Duration::from_millis(20));
+        }
+        false
+    }
+
+    /// Begins the load on both machines, or of a process that is new.
+    pub fn go(&self) {
+        [NEAR, FAR].iter().for_each(|machine| self.tell(*machine, &Order::Go));
+    }
+
+    /// Ends the load, and waits until nothing is under way any more that a living process began.
+    pub fn calm(&mut self) {
+        let lives = [NEAR, FAR].map(|machine| self.life(machine));
+        [NEAR, FAR].iter().for_each(|machine| self.tell(*machine, &Order::Stop));
+        // What has been begun is known when both have said that they begin no more.
+        for _ in lives {
+            self.wait(FOR_EVER, |_, report| report.what == What::Stopped)
+                .expect("a process that begins no more");
+        }
+        let patience = self.conditions.weight.patience + FOR_EVER;
+        self.pass_until(patience, |ledger| lives.iter().all(|life| ledger.is_quiet(*life)));
+    }
+
+    /// Ends both nodes in good order; what they say of it is in the books.
+    pub fn end(mut self) -> (Totals, Vec<String>) {
+        for machine in [NEAR, FAR] {
+            if self.processes[machine].is_some() {
+                self.stop(machine);
+            }
+        }
+        let logs = self.logs.display().to_string();
+        let (totals, mut complaints) = std::mem::take(&mut self.ledger).close();
+        if !complaints.is_empty() {
+            complaints.push(format!("logs are in {logs}"));
+        }
+        (totals, complaints)
+    }
+
+    /// Shuts the machine's node down and waits for the end of its process.
+    pub fn stop(&mut self, machine: usize) {
+        self.tell(machine, &Order::End);
+        self.bury(machine, false);
+    }
+
+    /// Kills the machine's process.
+    pub fn kill(&mut self, machine: usize) {
+        self.signal(machine, Signal::KILL);
+        self.bury(machine, true);
+    }
+
+    /// Sends a signal to the machine's process.
+    pub fn signal(&self, machine: usize, signal: Signal) {
+        kill_process(ProcessId::from_child(&self.process(machine).child), signal).unwrap();
+    }
+
+    /// Ends every connection between the nodes as if the other side had reset it.
+    pub fn reset_connections(&self) {
+        for machine in [NEAR, FAR] {
+            let ours = ["sport", "=", ":988", "or", "dport", "=", ":988"];
+            self.machines.on(machine, || run("ss", &[&["-tnK"], &ours[..]].concat()));
+        }
+    }
+
+    /// Takes a link down or up, on the machine.
+    pub fn set_link(&self, machine: usize, card: usize, up: bool) {
+        let name = format!("eth{card}");
+        let change = ["link", "set", &name, if up { "up" } else { "down" }];
+        self.machines.ip_on(machine, &[&change]);
+        if up {
+            self.route_anew(machine, card);
+        }
+    }
+
+    /// Removes a card's address, or puts it back.
+    pub fn set_address(&self, machine: usize, card: usize, present: bool) {
+        let (name, address) = (format!("eth{card}"), format!("{}/24", WIRING.address(machine, card)));
+        let change = ["address", if present { "add" } else { "delete" }, &address, "dev", &name];
+        self.machines.ip_on(machine, &[&change]);
+        if present {
+            self.route_anew(machine, card);
+        }
+    }
+
+    /// Pulls the card's cable at the switch, or plugs it in; both ends keep their carrier.
+    pub fn set_plugged(&self, machine: usize, card: usize, plugged: bool) {
+        let (port, switch) = (port(machine, card), WIRING.switch(card));
+        self.machines.in_the_middle(|| match plugged {
+            true => ip(&["link", "set", &port, "master", &switch]),
+            false => ip(&["link", "set", &port, "nomaster"]),
+        });
+    }
+
+    /// Takes the carrier from the card, or gives it back.
+    pub fn set_carrier(&self, machine: usize, card: usize, present: bool) {
+        let port = port(machine, card);
+        self.machines.in_the_middle(|| ip(&["link", "set", &port, if present { "up" } else { "down" }]));
+    }
+
+    /// Has the switch drop whatever comes from or goes to the card, or no more.
+    pub fn set_forwarding(&self, machine: usize, card: usize, forwarding: bool) {
+        let port = port(machine, card);
+        let state = if forwarding { "3" } else { "0" };
+        self.machines.in_the_middle(|| run("bridge", &["link", "set", "dev", &port, "state", state]));
+    }
+
+    fn route_anew(&self, machine: usize, card: usize) {
+        let route = WIRING.route(card);
+        self.machines.ip_on(machine, &[&route.each_ref().map(String::as_str)]);
+    }
+
+    fn process(&self, machine: usize) -> &Process {
+        self.processes[machine].as_ref().expect("a process on the machine")
+    }
+
+    /// Waits for the end of a process, whose last words are then in the books.
+    fn bury(&mut self, machine: usize, was_killed: bool) {
+        let mut process = self.processes[machine].take().expect("a process on the machine");
+        let ended = now();
+        let give_up = Instant::now() + FOR_EVER;
+        while process.child.try_wait().unwrap().is_none() {
+            if Instant::now() > give_up {
+                let _ = process.child.kill();
+                panic!("the process on machine {machine} does not end; logs are in {}", self.logs.display());
+            }
+            self.pass(Duration::from_millis(5));
+        }
+        let status = process.child.wait().unwrap();
+        assert!(was_killed || status.success(), "{status}; logs are in {}", self.logs.display());
+        let life = process.life;
+        let give_up = Instant::now() + FOR_EVER;
+        while !self.over.contains(&life) {
+            assert!(Instant::now() < give_up, "the last words of process {life} do not come");
+            self.pass(Duration::from_millis(5));
+        }
+        self.ledger.ended(life, ended, was_killed);
+    }
+
+    /// Takes note of what is told, until it is the right thing or the time is over.
+    fn wait(&mut self, most: Duration, is_it: impl Fn(Life, &Report) -> bool) -> Option<Report> {
+        let end = Instant::now() + most;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.told.recv_timeout(left) {
+                Ok((life, Some(report))) => {
+                    self.ledger.note(life, &report);
+                    if is_it(life, &report) {
+                        return Some(report);
+                    }
+                }
+                Ok((life, None)) => self.was_left(life),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    /// A process says no more; it was asked to end, or it died.
+    fn was_left(&mut self, life: Life) {
+        self.over.insert(life);
+        let is_meant = self.processes.iter().flatten().all(|process| process.life != life);
+        assert!(is_meant, "process {life} ended by itself; logs are in {}", self.logs.display());
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        for process in self.processes.iter_mut().flatten() {
+            let _ = process.child.kill();
+            let _ = process.child.wait();
+        }
+    }
+}

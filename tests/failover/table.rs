@@ -1,0 +1,44 @@
+//! The table of scenarios and what they came to.
+
+use super::scenario::{Outcome, Scenario};
+use std::time::Duration;
+
+pub fn print_head() {
+    println!(
+        "\n{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>8}  {:<15} {:<20}",
+        "scenario",
+        "ops",
+        "failed",
+        "lost",
+        "doubled",
+        "stall",
+        "(before)",
+        "longest",
+        "back in",
+        "kernel's stall",
+        "aim"
+    );
+}
+
+pub fn print_row(scenario: &Scenario, outcome: &Outcome) {
+    let totals = &outcome.totals;
+    println!(
+        "{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>8}  {:<15} {:<20} {}",
+        scenario.name,
+        totals.ops,
+        totals.errors() + totals.endless,
+        totals.lost,
+        totals.doubled,
+        seconds(outcome.stall),
+        seconds(outcome.stall_before),
+        seconds(totals.longest),
+        outcome.back.map_or_else(|| "never".to_owned(), seconds),
+        if scenario.kernel.is_empty() { "not measured" } else { scenario.kernel },
+        scenario.aim,
+        if outcome.faults.is_empty() { "" } else { "<- not as it should be" },
+    );
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
