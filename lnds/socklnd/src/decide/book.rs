@@ -10,9 +10,6 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotOutstanding;
 
-/// Receipts that one range may bring for messages that have been given up. Who is late has packed few.
-const MOST_LATE: u64 = 64;
-
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Book<M> {
@@ -126,17 +123,13 @@ impl<M> Book<M> {
         Ok(done)
     }
 
-    /// Whether all names of this connection from `from` to `to` are of messages that wait for their receipts, or did
-    /// until they were given up.
+    /// Whether all names of this connection from `from` to `to` are of messages that wait for their receipts.
     pub(crate) fn awaits_all(&self, from: Cookie, to: Cookie) -> bool {
         if from.is_again() || to.is_again() || from.line() != self.line || to.line() != self.line {
             return false;
         }
-        let count = to.sequence().saturating_sub(from.sequence()).saturating_add(1);
-        if self.given_up {
-            return from <= to && count <= MOST_LATE;
-        }
         let Some(skip) = from.sequence().checked_sub(self.first) else { return false };
+        let count = to.sequence().saturating_sub(from.sequence()).saturating_add(1);
         let outstanding = self.named.iter().skip(skip as usize).take_while(|slot| slot.is_outstanding());
         outstanding.take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64 == count
     }
@@ -303,10 +296,6 @@ mod tests {
         assert!(book.awaits_all(name(3), name(6)));
         assert!(!book.awaits_all(name(3).again(), name(6)));
         assert!(!book.awaits_all(name(3), Cookie::new(Line::nth(7), 6).unwrap()));
-        // What was under way when they were given up is no mistake of the peer's.
-        let _ = book.give_up();
-        assert!(book.awaits_all(name(3), name(6)) && book.awaits_all(name(1), name(4)));
-        assert!(!book.awaits_all(name(3), name(99)) && !book.awaits_all(name(6), name(3)));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Receipts on the wire (the kernel's zero-copy cookies, wire spec 3.4): who is asked for them, how they are sent, and
 //! what those say that come.
 
-use super::cookie::Cookie;
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 
@@ -84,16 +83,14 @@ impl Brought {
     }
 }
 
-/// The NOOPs that bring these receipts; few are packed at once. Sorts them. Messages that were sent again are in no
-/// range: nobody has numbered them one after the other ([`super::book::Book::awaits_all`]).
+/// The NOOPs that bring these receipts; few are packed at once. Sorts them.
 pub(crate) fn pack(receipts: &mut [u64]) -> impl Iterator<Item = Cookies> {
     receipts.sort_unstable();
     let mut rest = &*receipts;
     let mut single = None;
     std::iter::from_fn(move || {
         while let Some((first, _)) = rest.split_first() {
-            let follows = |pair: &[u64]| pair[0].checked_add(1) == Some(pair[1]) && !is_again(pair[1]);
-            let run = 1 + rest.windows(2).take_while(|pair| follows(pair)).count();
+            let run = 1 + rest.windows(2).take_while(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
             rest = rest.get(run..).unwrap_or_default();
             if run > 1 {
                 return Some(Cookies { request: *first, receipt: first + (run as u64 - 1) });
@@ -106,10 +103,6 @@ pub(crate) fn pack(receipts: &mut [u64]) -> impl Iterator<Item = Cookies> {
         }
         single.take().map(|receipt| Cookies { request: 0, receipt })
     })
-}
-
-fn is_again(receipt: u64) -> bool {
-    Cookie::of(receipt).is_some_and(Cookie::is_again)
 }
 
 #[cfg(test)]
@@ -170,10 +163,7 @@ mod tests {
 
     #[test]
     fn receipts_share_noops() {
-        let again = |sequence: u64| (1 << 63) | (5 << 40) | sequence;
-        let table: [(&[u64], &[(u64, u64)]); 10] = [
-            (&[again(7), again(8), again(9)], &[(again(8), again(7)), (0, again(9))]),
-            (&[again(8), again(7), 9, 8], &[(8, 9), (again(8), again(7))]),
+        let table: [(&[u64], &[(u64, u64)]); 8] = [
             (&[], &[]),
             (&[7], &[(0, 7)]),
             (&[8, 7], &[(7, 8)]),
