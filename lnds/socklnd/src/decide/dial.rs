@@ -177,7 +177,7 @@ impl Dialling {
     /// The call was given up for a reason that says nothing about the peer.
     pub(crate) fn abandoned(&mut self) {
         if matches!(self.phase, Phase::Connecting(_)) {
-            self.phase = Phase::Idle;
+            self.drop_it();
         }
     }
 
@@ -227,9 +227,7 @@ impl Dialling {
             return Next::At(at);
         }
         if have.all_types() || (have.any > 0 && have.any == have.total()) {
-            self.phase = Phase::Idle;
-            self.refusals = 0;
-            self.satisfied = true;
+            *self = Self { satisfied: true, ..Self::default() };
             return Next::Enough;
         }
         self.failed(now, pace, have.total() > 0)
@@ -390,8 +388,10 @@ mod tests {
     fn a_call_that_is_abandoned_may_be_made_anew() {
         let now = Instant::now();
         let mut dialling = Dialling::default();
+        let _ = dialling.failed(now, PACE, false);
         dialling.begin(now);
         dialling.abandoned();
+        assert!(dialling.idle() && !dialling.has_failed());
         assert!(dialling.ask(Some(Control)));
         dialling.abandoned();
         assert!(dialling.asked());
