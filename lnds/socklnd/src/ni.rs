@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+/// The core's share for one attempt may come to nothing (HE-30 divides whole seconds); nothing would work with that.
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Locks of the table of peers, so that senders to different peers seldom meet.
 const SHARDS: usize = 32;
 /// How long a shut-down sleeps when nobody tells it to look again.
@@ -81,7 +83,7 @@ impl SockNi {
     /// How long anything on the network may take.
     pub(crate) fn sock_timeout(&self) -> Duration {
         match self.shared.config.sock_timeout {
-            Duration::ZERO => self.upcalls.lnd_timeout(),
+            Duration::ZERO => self.upcalls.lnd_timeout().max(SHORTEST_TIMEOUT),
             set => set,
         }
     }
