@@ -400,7 +400,7 @@ impl Connection {
     /// If the connection has been ended meanwhile, that is why.
     fn why_writing_failed(&self, errno: Errno) -> Trouble {
         lock(&self.tx).ended.unwrap_or(match errno {
-            Errno::Pipe | Errno::ConnectionReset => Trouble::EndedByPeer(errno),
+            Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => Trouble::EndedByPeer(errno),
             _ => Trouble::WriteFailed(errno),
         })
     }
