@@ -107,6 +107,11 @@ impl Totals {
             ("never ended", self.endless),
         ]
     }
+
+    /// Those of them that occurred.
+    pub fn sins_in_words(&self) -> impl Iterator<Item = String> {
+        self.sins().into_iter().filter(|(_, count)| *count > 0).map(|(sin, count)| format!("{count} {sin}"))
+    }
 }
 
 /// Of these, gaps are too short to be anything but the load's own pauses.
@@ -197,13 +202,16 @@ impl Ledger {
         self.processes.get(&life).is_none_or(|process| process.under_way == 0)
     }
 
-    /// The sum of it all, once nothing more is to come, and what is wrong, one by one, as far as it goes.
-    pub fn close(mut self) -> (Totals, Vec<String>) {
+    /// Closes all entries: nothing more is to come.
+    pub fn close(&mut self) {
         for (op, entry) in std::mem::take(&mut self.entries) {
             self.settle(op, &entry);
         }
-        self.complaints.extend(self.failures.into_iter().take(MOST_TOLD).map(|failure| failure.text));
-        (self.settled, self.complaints)
+    }
+
+    /// What is wrong, one by one, as far as it goes; not operations that failed.
+    pub fn complaints(&self) -> &[String] {
+        &self.complaints
     }
 
     /// Closes the entries of operations that ended before `before`, which takes them out of memory. What comes of one of
@@ -331,6 +339,11 @@ mod tests {
         ledger
     }
 
+    fn closed(mut ledger: Ledger) -> Totals {
+        ledger.close();
+        ledger.settled().clone()
+    }
+
     #[test]
     fn each_operation_counts_for_what_became_of_it() {
         use Kind::{Get, Put, PutWithAck};
@@ -357,10 +370,10 @@ mod tests {
             ),
         ];
         for (told, totals) in table {
-            assert_eq!(book(told).close().0, totals, "{told:?}");
+            assert_eq!(closed(book(told)), totals, "{told:?}");
             let mut in_parts = book(told);
             in_parts.settle_before(Duration::from_millis(16));
-            assert_eq!(in_parts.close().0, totals, "in parts: {told:?}");
+            assert_eq!(closed(in_parts), totals, "in parts: {told:?}");
         }
     }
 
@@ -370,7 +383,7 @@ mod tests {
         ledger.settle_before(Duration::from_secs(1));
         ledger
             .note(1, &Report { at: Duration::from_secs(2), what: What::Arrived { op: op(1), intact: true } });
-        assert_eq!(ledger.close().0.doubled, 1);
+        assert_eq!(closed(ledger).doubled, 1);
     }
 
     #[test]
@@ -378,7 +391,7 @@ mod tests {
         let after = |life, at, how, told: &[Told]| {
             let mut ledger = book(told);
             ledger.ended(life, Duration::from_millis(at), how);
-            ledger.close().0
+            closed(ledger)
         };
         let begun = [began(1, Kind::Put)];
         for (how, orphaned, endless) in [(End::Killed, 1, 0), (End::UnderLoad, 1, 0), (End::AtRest, 0, 1)] {

@@ -48,7 +48,12 @@ fn all_scenarios() {
 }
 
 #[test]
-#[ignore = "takes as long as it is told to: make soak"]
+fn nothing_is_lost_or_doubled_in_some_seconds_of_chaos() {
+    soak_for(20, Duration::from_secs(15));
+}
+
+#[test]
+#[ignore = "takes as long as it is told to: make soak-rails"]
 fn soak() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<f64>().ok());
     let minutes = number("SOAK_MINUTES").unwrap_or(1.0);

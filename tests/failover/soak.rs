@@ -1,6 +1,6 @@
 //! Rails that come and go, nodes that stop, die and are configured anew, by chance and for long.
 
-use super::ledger::{End, Failure, Totals};
+use super::ledger::{End, Totals};
 use super::load::Weight;
 use super::process::Order;
 use super::report::now;
@@ -24,6 +24,8 @@ const CONDITIONS: Conditions = Conditions {
 
 /// What has ended for so long will have been told by all.
 const SETTLED_AFTER: Duration = Duration::from_secs(15);
+/// Of what failed so many are told one by one.
+const MOST_TOLD: usize = 8;
 /// How often it is said how it goes.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 /// When all is whole, all rails are used again within this.
@@ -223,19 +225,19 @@ impl Soak {
     fn settle(&mut self, ago: Duration) {
         let before = now().saturating_sub(ago);
         self.stage.ledger.settle_before(before);
-        for failure in self.stage.ledger.take_failures() {
-            self.judge(&failure);
-        }
+        self.judge_failures();
         let oldest = before.saturating_sub(2 * CONDITIONS.weight.patience);
         self.excuses.retain(|(_, to)| *to > oldest);
     }
 
-    fn judge(&mut self, failure: &Failure) {
-        let overlaps = |(from, to): &(Duration, Duration)| failure.began < *to && failure.ended > *from;
-        if !self.excuses.iter().any(overlaps) {
-            self.unexcused += 1;
-            if self.faults.len() < 10 {
-                self.faults.push(failure.text.clone());
+    fn judge_failures(&mut self) {
+        for failure in self.stage.ledger.take_failures() {
+            let overlaps = |(from, to): &(Duration, Duration)| failure.began < *to && failure.ended > *from;
+            if !self.excuses.iter().any(overlaps) {
+                self.unexcused += 1;
+                if self.faults.len() < MOST_TOLD {
+                    self.faults.push(failure.text);
+                }
             }
         }
     }
@@ -250,20 +252,17 @@ impl Soak {
             self.faults.push(format!("not all rails are used again within {BACK_WITHIN:?}"));
         }
         self.stage.calm();
-        self.settle(Duration::ZERO);
+        self.stage.end();
+        self.judge_failures();
         let Self { stage, mut faults, unexcused, done, .. } = self;
-        let (totals, complaints) = stage.end();
+        let totals = stage.ledger.settled().clone();
         if unexcused > 0 {
             faults.push(format!("{unexcused} failed while one rail lived"));
         }
-        let sins: Vec<String> = totals
-            .sins()
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(sin, count)| format!("{count} {sin}"))
-            .collect();
-        if !sins.is_empty() || !faults.is_empty() {
-            faults.extend(sins.into_iter().chain(complaints));
+        faults.extend(totals.sins_in_words());
+        if !faults.is_empty() {
+            faults.extend_from_slice(stage.ledger.complaints());
+            faults.push(stage.logs());
         }
         Outcome { totals, unexcused, done, faults }
     }

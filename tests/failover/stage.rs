@@ -1,6 +1,6 @@
 //! Two machines with two rails between them, a node under load on each, and all that can happen to them.
 
-use super::ledger::{End, Ledger, Totals};
+use super::ledger::{End, Ledger};
 use super::load::Weight;
 use super::machines::{Machines, Wiring, port, run};
 use super::netns::ip;
@@ -201,19 +201,19 @@ impl Stage {
         self.pass_until(patience, |ledger| lives.iter().all(|life| ledger.is_quiet(*life)));
     }
 
-    /// Ends both nodes in good order; what they say of it is in the books.
-    pub fn end(mut self) -> (Totals, Vec<String>) {
+    /// Ends both nodes in good order, and closes the books.
+    pub fn end(&mut self) {
         for machine in [NEAR, FAR] {
             if self.processes[machine].is_some() {
                 self.stop(machine, End::AtRest);
             }
         }
-        let logs = self.logs.display().to_string();
-        let (totals, mut complaints) = std::mem::take(&mut self.ledger).close();
-        if !complaints.is_empty() {
-            complaints.push(format!("logs are in {logs}"));
-        }
-        (totals, complaints)
+        self.ledger.close();
+    }
+
+    /// Where logs are kept.
+    pub fn logs(&self) -> String {
+        format!("logs are in {}", self.logs.display())
     }
 
     /// Shuts the machine's node down and waits for the end of its process.
