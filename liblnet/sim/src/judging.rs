@@ -43,6 +43,10 @@ impl World {
         if op.succeeded() {
             return Ok(());
         }
+        let breaks_always = self.network.lock().config.breaks_one_in == 1;
+        if settings.retry_count == 0 || breaks_always {
+            return Ok(());
+        }
         let Some((own, other)) = self.living_way(op) else { return Ok(()) };
         // What waits for the discovery of a peer fails with it, and that may fail before its time is over.
         if self.attempts(id, op).is_none_or(|attempts| attempts > settings.retry_count) {
