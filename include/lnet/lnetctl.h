@@ -57,7 +57,7 @@ struct lnet_fault_attr {
 
 /** What a rule has done. */
 struct lnet_fault_stat {
-	/** Messages that it looked at. */
+	/** Messages that it was about. */
 	__u64 fs_count;
 	/** Messages that it changed the fate of, by kind. */
 	__u64 fs_put;

@@ -110,8 +110,12 @@ fn exit_status() -> &'static str {
     EXIT_STATUS.strip_prefix("Exit status: ").unwrap_or(EXIT_STATUS)
 }
 
-/// A command of a group: a section, with what would be sections as its parts.
+/// A command of a group: a section, with what would be sections as its parts. A group within a group: one for each of
+/// its commands.
 fn render_part(command: &clap::Command, page: &mut Vec<u8>) -> io::Result<()> {
+    if command.has_subcommands() {
+        return command.get_subcommands().try_for_each(|part| render_part(part, page));
+    }
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
     let man = Man::new(command.clone().mut_arg("help", |help| help.hide(true)));
     let mut text = Vec::new();

@@ -20,7 +20,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     lines: AtomicU64,
     /// The nodes of ours that this one hears from.
     pub(crate) nodes: Nodes,
+    /// Bytes of payloads that wait for the core to decide.
+    pub(crate) held: Arc<AtomicUsize>,
     last_incarnation: AtomicU64,
 }
 
@@ -216,6 +218,7 @@ impl Shared {
             connection_ids: AtomicU64::new(0),
             lines: AtomicU64::new(0),
             nodes: Nodes::default(),
+            held: Arc::default(),
             last_incarnation: AtomicU64::new(0),
         }))
     }

@@ -1,37 +1,126 @@
-//! A message that the core wants to decide about later: its connection is not read until then.
+//! A message that the core wants to decide about later.
+//!
+//! Its payload is read into memory of this node's own, so that what is behind it on its connection can go on, as long as
+//! there is room for such; otherwise its connection is not read until the core has decided.
 
 use crate::connection::Connection;
+use crate::ni::SockNi;
+use crate::scheduler::Scheduler;
+use crate::socket_io;
 use crate::sync::lock;
-use lnet_core::lnd::{HeldReceive, Upcalls, Verdict};
+use lnet_core::lnd::{HeldReceive, Verdict};
 use lnet_core::{Errno, Message};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+/// Bytes that are kept for one peer.
+const ROOM_PER_PEER: usize = 2 << 20;
+/// And for all peers of a node.
+const ROOM_PER_NODE: usize = 64 << 20;
+/// What a message counts besides its payload.
+const OVERHEAD: usize = 1024;
+
 pub(crate) struct Held {
-    connection: Weak<Connection>,
-    upcalls: Arc<dyn Upcalls>,
+    ni: Arc<SockNi>,
     slot: Mutex<Slot>,
 }
 
-#[derive(Debug)]
 enum Slot {
-    Undecided,
+    /// The payload is not here, or not all of it. Whom to tell of the verdict, unless it has arrived in part and is to
+    /// come again.
+    Undecided(Weak<Connection>),
     Decided(Verdict),
+    /// The payload is here; who is to carry out the verdict.
+    Here(Arc<Scheduler>, Stored),
     /// The verdict has been carried out.
     Taken,
     /// The connection is gone, and the payload with it.
     Lost,
 }
 
+/// Room that is taken in a peer's share and the node's.
+#[derive(Debug)]
+pub(crate) struct Room {
+    bytes: usize,
+    shares: [Arc<AtomicUsize>; 2],
+}
+
+/// A payload that has waited, with the verdict, on its way to the thread that carries that out.
+pub(crate) struct Resumed {
+    verdict: Verdict,
+    stored: Stored,
+    ni: Arc<SockNi>,
+}
+
+/// A payload that waits for the verdict.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) bytes: Box<[u8]>,
+    pub(crate) room: Room,
+}
+
+impl Room {
+    /// Room for a payload of `length` bytes, if there is so much in the shares of the peer and of the node.
+    pub(crate) fn take(length: usize, peer: &Arc<AtomicUsize>, node: &Arc<AtomicUsize>) -> Option<Self> {
+        let bytes = length.checked_add(OVERHEAD)?;
+        let take = |share: &AtomicUsize, most: usize| {
+            let more = |taken: usize| taken.checked_add(bytes).filter(|taken| *taken <= most);
+            share.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
+        };
+        if !take(peer, ROOM_PER_PEER) {
+            return None;
+        }
+        if !take(node, ROOM_PER_NODE) {
+            peer.fetch_sub(bytes, Ordering::AcqRel);
+            return None;
+        }
+        Some(Self { bytes, shares: [Arc::clone(peer), Arc::clone(node)] })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        for share in &self.shares {
+            share.fetch_sub(self.bytes, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Resumed {
+    /// Does what the core has decided.
+    pub(crate) fn carry_out(self) {
+        let Self { verdict, stored, ni } = self;
+        stored.carry_out(verdict, &ni);
+        ni.end_resuming();
+    }
+}
+
+impl Stored {
+    /// Does what the core has decided.
+    pub(crate) fn carry_out(self, verdict: Verdict, ni: &SockNi) {
+        let Self { bytes, room } = self;
+        if let Verdict::Deliver(message) = verdict {
+            let result = if ni.is_ending() {
+                Err(Errno::Io)
+            } else {
+                socket_io::copy(&bytes, message.payload());
+                Ok(())
+            };
+            drop((bytes, room));
+            ni.upcalls.received(message, result);
+        }
+    }
+}
+
 impl Held {
     pub(crate) fn new(connection: &Arc<Connection>) -> Arc<Self> {
         Arc::new(Self {
-            connection: Arc::downgrade(connection),
-            upcalls: Arc::clone(&connection.ni().upcalls),
-            slot: Mutex::new(Slot::Undecided),
+            ni: Arc::clone(connection.ni()),
+            slot: Mutex::new(Slot::Undecided(Arc::downgrade(connection))),
         })
     }
 
-    /// The verdict, if it is here.
+    /// The verdict, if it is here. For a payload that has not been read.
     pub(crate) fn take(&self) -> Option<Verdict> {
         let mut slot = lock(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Taken) {
@@ -40,6 +129,36 @@ impl Held {
                 *slot = other;
                 None
             }
+        }
+    }
+
+    /// The payload is here, read from `connection`. It comes back with the verdict if that is here, too.
+    pub(crate) fn store(&self, stored: Stored, connection: &Arc<Connection>) -> Option<(Verdict, Stored)> {
+        let mut slot = lock(&self.slot);
+        match std::mem::replace(&mut *slot, Slot::Taken) {
+            Slot::Decided(verdict) => Some((verdict, stored)),
+            Slot::Undecided(_) => {
+                *slot = Slot::Here(Arc::clone(&connection.scheduler), stored);
+                None
+            }
+            other => {
+                *slot = other;
+                None
+            }
+        }
+    }
+
+    /// It comes again, by `connection`.
+    pub(crate) fn moves_to(&self, connection: &Arc<Connection>) {
+        if let Slot::Undecided(tell) = &mut *lock(&self.slot) {
+            *tell = Arc::downgrade(connection);
+        }
+    }
+
+    /// It has arrived in part, and may come again.
+    pub(crate) fn parks(&self) {
+        if let Slot::Undecided(tell) = &mut *lock(&self.slot) {
+            *tell = Weak::new();
         }
     }
 
@@ -53,37 +172,73 @@ impl Held {
 }
 
 impl HeldReceive for Held {
-    /// Stores the verdict and has the connection looked at by its scheduler, so that nothing is read on the
+    /// Stores the verdict and has the connection looked at by its scheduler, so that nothing is read or delivered on the
     /// caller's thread, which may be in the middle of anything.
     fn resume(&self, verdict: Verdict) {
-        let lost = {
-            let mut slot = lock(&self.slot);
-            match *slot {
-                Slot::Undecided => {
-                    *slot = Slot::Decided(verdict);
-                    None
+        let mut slot = lock(&self.slot);
+        let connection = match std::mem::replace(&mut *slot, Slot::Taken) {
+            Slot::Undecided(connection) => {
+                *slot = Slot::Decided(verdict);
+                connection.upgrade()
+            }
+            Slot::Here(scheduler, stored) if self.ni.begin_resuming() => {
+                scheduler.resume(Resumed { verdict, stored, ni: Arc::clone(&self.ni) });
+                None
+            }
+            other => {
+                *slot = if matches!(other, Slot::Here(..)) { Slot::Taken } else { other };
+                drop(slot);
+                if let Verdict::Deliver(message) = verdict {
+                    self.ni.upcalls.received(message, Err(Errno::Io));
                 }
-                _ => Some(verdict),
+                return;
             }
         };
-        match (lost, self.connection.upgrade()) {
-            (None, Some(connection)) => {
-                let scheduler = Arc::clone(&connection.scheduler);
-                scheduler.schedule(connection);
-            }
-            (None, None) => {
-                if let Some(message) = self.abandon() {
-                    self.upcalls.received(message, Err(Errno::Io));
-                }
-            }
-            (Some(Verdict::Deliver(message)), _) => self.upcalls.received(message, Err(Errno::Io)),
-            (Some(_), _) => {}
+        drop(slot);
+        if let Some(connection) = connection {
+            let scheduler = Arc::clone(&connection.scheduler);
+            scheduler.schedule(connection);
         }
     }
 }
 
 impl std::fmt::Debug for Held {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Held").field("slot", &self.slot).finish_non_exhaustive()
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_taken_and_given_back_in_both_shares() {
+        let (peer, other, node) = (Arc::default(), Arc::default(), Arc::default());
+        let taken = |share: &Arc<AtomicUsize>| share.load(Ordering::Acquire);
+        let first = Room::take(1 << 20, &peer, &node);
+        assert!(first.is_some());
+        // With what each message counts besides, two of the largest do not fit.
+        assert!(Room::take(1 << 20, &peer, &node).is_none());
+        assert!(Room::take(1 << 20, &other, &node).is_some());
+        assert_eq!(
+            (taken(&peer), taken(&other), taken(&node)),
+            ((1 << 20) + OVERHEAD, 0, (1 << 20) + OVERHEAD)
+        );
+        drop(first);
+        assert_eq!((taken(&peer), taken(&node)), (0, 0));
+        assert!(Room::take(usize::MAX, &peer, &node).is_none());
+    }
+
+    #[test]
+    fn nobody_gets_more_than_the_node_has_and_empty_messages_count() {
+        let node = Arc::default();
+        let peers: Vec<Arc<AtomicUsize>> = (0..100).map(|_| Arc::default()).collect();
+        let taken: Vec<_> = peers.iter().filter_map(|peer| Room::take(1 << 20, peer, &node)).collect();
+        assert_eq!(taken.len(), 63);
+        assert_eq!(peers.iter().filter(|peer| peer.load(Ordering::Acquire) > 0).count(), 63);
+        drop(taken);
+        let empty: Vec<_> = (0..10_000).map_while(|_| Room::take(0, &peers[0], &node)).collect();
+        assert_eq!(empty.len(), ROOM_PER_PEER / OVERHEAD);
     }
 }

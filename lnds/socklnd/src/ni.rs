@@ -42,6 +42,8 @@ pub(crate) struct SockNi {
     /// Random numbers drawn so far.
     chances: AtomicU64,
     ending: AtomicBool,
+    /// Verdicts that are about to be carried out.
+    resuming: AtomicUsize,
     quiet: (Mutex<()>, Condvar),
 }
 
@@ -67,12 +69,21 @@ impl SockNi {
             unusual: AtomicUsize::new(0),
             chances: AtomicU64::new(0),
             ending: AtomicBool::new(false),
+            resuming: AtomicUsize::new(0),
             quiet: (Mutex::new(()), Condvar::new()),
         })
     }
 
     pub(crate) fn lnet_ni(&self) -> Option<Arc<Ni>> {
         self.lnet_ni.upgrade()
+    }
+
+    /// How long anything on the network may take.
+    pub(crate) fn sock_timeout(&self) -> Duration {
+        match self.shared.config.sock_timeout {
+            Duration::ZERO => self.upcalls.lnd_timeout(),
+            set => set,
+        }
     }
 
     /// Connections of each bulk type to one peer.
@@ -143,6 +154,23 @@ impl SockNi {
         lock(&self.connections).values().cloned().collect()
     }
 
+    /// A verdict is about to be carried out; false when the interface is ending.
+    pub(crate) fn begin_resuming(&self) -> bool {
+        self.resuming.fetch_add(1, Ordering::SeqCst);
+        let goes_on = !self.is_ending();
+        if !goes_on {
+            self.end_resuming();
+        }
+        goes_on
+    }
+
+    pub(crate) fn end_resuming(&self) {
+        self.resuming.fetch_sub(1, Ordering::SeqCst);
+        if self.is_ending() {
+            self.note_quiet();
+        }
+    }
+
     /// A thread has left a closed connection.
     pub(crate) fn note_quiet(&self) {
         let _guard = lock(&self.quiet.0);
@@ -210,7 +238,11 @@ impl SockNi {
             return;
         }
         let mut guard = lock(&self.quiet.0);
-        while !connections.iter().all(|connection| connection.is_quiet()) {
+        let is_quiet = || {
+            self.resuming.load(Ordering::SeqCst) == 0
+                && connections.iter().all(|connection| connection.is_quiet())
+        };
+        while !is_quiet() {
             guard = self.quiet.1.wait_timeout(guard, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
         }
     }

@@ -5,6 +5,7 @@ use crate::connection::Connection;
 use crate::decide::cookie::{Cookie, Line};
 use crate::decide::ours::NodeId;
 use crate::decide::recognition::{Again, Known};
+use crate::held::Held;
 use crate::ni::SockNi;
 use crate::sync::lock;
 use lnet_core::{Errno, Message};
@@ -28,11 +29,20 @@ pub(crate) struct Node(Mutex<Known<Weak<Connection>, Parked>>);
 /// A message that had arrived in part when its connection ended. The sender, which does not know that it has arrived,
 /// will send it again; then it goes into the same memory.
 pub(crate) struct Parked {
-    pub(crate) message: Box<Message>,
+    pub(crate) what: What,
     /// What its head announced.
     pub(crate) length: usize,
     /// The interface that it came by first.
     pub(crate) ni: Arc<SockNi>,
+}
+
+/// How far the core is with it.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// It has been matched.
+    Message(Box<Message>),
+    /// The core will decide later, or has and has not been heard.
+    Held(Arc<Held>),
 }
 
 /// What a message that is sent again is.
@@ -68,7 +78,10 @@ impl Nodes {
 
     /// Once in a while: ends what will not come again, forgets what is old.
     pub(crate) fn scan(&self, now: Instant) {
-        self.expire(now, |parked| parked.message.is_given_up());
+        self.expire(now, |parked| match &parked.what {
+            What::Message(message) => message.is_given_up(),
+            What::Held(_) => false,
+        });
         lock(&self.0).retain(|_, node| Arc::strong_count(node) > 1 || !lock(&node.0).is_empty());
     }
 
@@ -146,14 +159,20 @@ impl Node {
 impl Parked {
     /// It has not come again.
     pub(crate) fn end(self) {
-        self.ni.upcalls.received(self.message, Err(Errno::Io));
+        let message = match self.what {
+            What::Message(message) => Some(message),
+            What::Held(held) => held.abandon(),
+        };
+        if let Some(message) = message {
+            self.ni.upcalls.received(message, Err(Errno::Io));
+        }
     }
 }
 
 impl std::fmt::Debug for Parked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Parked")
-            .field("message", &self.message)
+            .field("what", &self.what)
             .field("length", &self.length)
             .finish_non_exhaustive()
     }

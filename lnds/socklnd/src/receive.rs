@@ -9,8 +9,8 @@ use crate::decide::book::NotOutstanding;
 use crate::decide::cause::Trouble;
 use crate::decide::cookie::{Cookie, Line};
 use crate::decide::receipts::Brought;
-use crate::held::Held;
-use crate::nodes::{Parked, Recognised};
+use crate::held::{Held, Room, Stored};
+use crate::nodes::{Parked, Recognised, What};
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
@@ -19,7 +19,7 @@ use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use lnet_core::lnd::{HeldReceive, Verdict, Violation};
 use lnet_core::{Errno, Message};
-use lnet_wire::Header;
+use lnet_wire::{Body, Header};
 use std::cell::OnceCell;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -54,8 +54,10 @@ struct OpenLine {
 enum State {
     /// The next is a head.
     Head,
-    /// The core has not decided about this message.
+    /// The core has not decided about this message, and there is no room for its payload.
     Held(Arc<Held>, Pending),
+    /// The core has not decided about this message, or that is not known here; its payload is read all the same.
+    Storing(Storing),
     Payload(Payload),
     Over,
 }
@@ -68,6 +70,8 @@ struct Pending {
     receipt: Option<u64>,
     /// The same if it comes from a node of ours and is not a duplicate, until it is taken.
     name: Option<Cookie>,
+    /// Something is likely to go the other way soon: its answer, or the next of those that it answers.
+    answered: bool,
     /// The checksum that it has to have, and what the head gave.
     check: Option<(u32, Checksum)>,
 }
@@ -79,6 +83,22 @@ struct Payload {
     /// To be thrown away behind what is wanted.
     surplus: usize,
     pending: Pending,
+}
+
+/// A payload that is read into memory of the driver's.
+#[derive(Debug)]
+struct Storing {
+    held: Arc<Held>,
+    stored: Stored,
+    got: usize,
+    pending: Pending,
+}
+
+/// Where to read to first.
+enum Into<'a> {
+    Nothing,
+    Payload(&'a mut Payload),
+    Storing(&'a mut Storing),
 }
 
 impl ReceiveSide {
@@ -159,7 +179,7 @@ impl Connection {
                 };
                 match arriving {
                     Incoming::Need(_) if *drained => Step::Pause,
-                    Incoming::Need(_) => self.read(&mut side.buffer, None, drained),
+                    Incoming::Need(_) => self.read(&mut side.buffer, Into::Nothing, drained),
                     Incoming::Noop { cookies, checksum } => self.noop(side, cookies, checksum),
                     Incoming::Message { cookies, checksum, header, len } => {
                         let recognised = match self.recognise(side, cookies.request) {
@@ -178,6 +198,7 @@ impl Connection {
                         let pending = Pending {
                             length: header.payload_length as usize,
                             receipt: Some(cookies.request).filter(|cookie| *cookie != 0),
+                            answered: !matches!(header.body, Body::Put { ack: None, .. }),
                             name: name.filter(|_| !matches!(recognised, Recognised::Duplicate)),
                             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
                         };
@@ -195,7 +216,15 @@ impl Connection {
                             }
                             Recognised::Adopted(parked) if parked.length == pending.length => {
                                 self.ni().counts.adopted.add();
-                                self.begin(side, Verdict::Deliver(parked.message), pending)
+                                match parked.what {
+                                    What::Message(message) => {
+                                        self.begin(side, Verdict::Deliver(message), pending)
+                                    }
+                                    What::Held(held) => {
+                                        held.moves_to(self);
+                                        self.hold(side, held, pending)
+                                    }
+                                }
                             }
                             Recognised::Adopted(parked) => {
                                 parked.end();
@@ -224,6 +253,13 @@ impl Connection {
                 let step = self.payload(&mut side.buffer, side.line.as_ref(), payload, drained);
                 if matches!(step, Step::On) && payload.is_complete() {
                     side.state = State::Head;
+                }
+                step
+            }
+            State::Storing(storing) => {
+                let step = self.store(&mut side.buffer, side.line.as_ref(), storing, drained);
+                if matches!(step, Step::On) && storing.is_complete() {
+                    self.stored(side);
                 }
                 step
             }
@@ -263,15 +299,23 @@ impl Connection {
     }
 
     /// Reads into the rest of a payload, if there is one, and the buffer behind it.
-    fn read(&self, buffer: &mut ReadAhead, payload: Option<&mut Payload>, drained: &mut bool) -> Step {
+    fn read(&self, buffer: &mut ReadAhead, mut into: Into<'_>, drained: &mut bool) -> Step {
         let result = loop {
             let mut vecs = Vecs::new();
-            if let Some(payload) = &payload
-                && let Some(message) = &payload.message
-            {
-                vecs.memory(message.payload().advanced(payload.got), payload.wanting());
+            let mut whole = true;
+            match &mut into {
+                Into::Nothing => {}
+                Into::Payload(payload) => {
+                    if let Some(message) = &payload.message {
+                        vecs.memory(message.payload().advanced(payload.got), payload.wanting());
+                    }
+                    whole = payload.surplus == 0;
+                }
+                Into::Storing(storing) => {
+                    vecs.buffer(storing.stored.bytes.get_mut(storing.got..).unwrap_or_default())
+                }
             }
-            if payload.as_ref().is_none_or(|payload| payload.surplus == 0) && !vecs.is_full() {
+            if whole && !vecs.is_full() {
                 vecs.buffer(buffer.space());
             }
             match socket_io::receive(self.fd(), &mut vecs) {
@@ -281,13 +325,20 @@ impl Connection {
         };
         match self.took(result, drained) {
             Ok(Some(got)) => {
-                let mut behind = got;
-                if let Some(payload) = payload {
-                    let wanted = payload.wanting().min(got);
-                    payload.got += wanted;
-                    behind -= wanted;
-                }
-                buffer.filled(behind);
+                let wanted = match into {
+                    Into::Nothing => 0,
+                    Into::Payload(payload) => {
+                        let wanted = payload.wanting().min(got);
+                        payload.got += wanted;
+                        wanted
+                    }
+                    Into::Storing(storing) => {
+                        let wanted = (storing.stored.bytes.len() - storing.got).min(got);
+                        storing.got += wanted;
+                        wanted
+                    }
+                };
+                buffer.filled(got - wanted);
                 Step::On
             }
             Ok(None) => Step::Pause,
@@ -395,10 +446,7 @@ impl Connection {
         let hold = || Arc::clone(held.get_or_init(|| Held::new(self))) as Arc<dyn HeldReceive>;
         let verdict = self.ni().upcalls.receive(&self.lnet_ni, self.peer.id.nid, &header, &hold);
         match (verdict, held.into_inner()) {
-            (Verdict::Hold, Some(held)) => {
-                side.state = State::Held(held, pending);
-                Step::On
-            }
+            (Verdict::Hold, Some(held)) => self.hold(side, held, pending),
             (verdict, _) => self.begin(side, verdict, pending),
         }
     }
@@ -416,6 +464,64 @@ impl Connection {
         Step::On
     }
 
+    /// The core decides later.
+    fn hold(&self, side: &mut ReceiveSide, held: Arc<Held>, pending: Pending) -> Step {
+        side.state = match Room::take(pending.length, &self.peer.held, &self.ni().shared.held) {
+            Some(room) => {
+                let stored = Stored { bytes: vec![0; pending.length].into(), room };
+                State::Storing(Storing { held, stored, got: 0, pending })
+            }
+            None => State::Held(held, pending),
+        };
+        Step::On
+    }
+
+    /// One read's worth of a payload that waits for the core.
+    fn store(
+        self: &Arc<Self>,
+        buffer: &mut ReadAhead,
+        line: Option<&OpenLine>,
+        storing: &mut Storing,
+        drained: &mut bool,
+    ) -> Step {
+        if !storing.is_complete() {
+            if *drained {
+                return Step::Pause;
+            }
+            let step = self.read(buffer, Into::Storing(&mut *storing), drained);
+            if !matches!(step, Step::On) || !storing.is_complete() {
+                return step;
+            }
+        }
+        if let Some((expected, mut sum)) = storing.pending.check.take() {
+            sum.update(&storing.stored.bytes);
+            if sum.value() != expected {
+                return Step::End(End::Broken("a message with a wrong checksum".into()));
+            }
+        }
+        self.acknowledge_arrival(line, &mut storing.pending);
+        Step::On
+    }
+
+    /// A payload that waits for the core is here: what comes behind it can go on.
+    fn stored(self: &Arc<Self>, side: &mut ReceiveSide) {
+        if let State::Storing(Storing { held, stored, .. }) = std::mem::replace(&mut side.state, State::Head)
+            && let Some((verdict, stored)) = held.store(stored, self)
+        {
+            stored.carry_out(verdict, self.ni());
+        }
+    }
+
+    /// A message is here: that is noted, and its receipt given.
+    fn acknowledge_arrival(self: &Arc<Self>, line: Option<&OpenLine>, pending: &mut Pending) {
+        if let Some(name) = pending.name.take() {
+            self.take(line, name);
+        }
+        if let Some(cookie) = pending.receipt.take() {
+            self.peer.send_receipt(self, cookie, pending.answered);
+        }
+    }
+
     /// One read's worth of payload, wanted or not.
     fn payload(
         self: &Arc<Self>,
@@ -428,7 +534,7 @@ impl Connection {
             if *drained {
                 return Step::Pause;
             }
-            let step = self.read(buffer, Some(&mut *payload), drained);
+            let step = self.read(buffer, Into::Payload(&mut *payload), drained);
             if !matches!(step, Step::On) || payload.wanting() > 0 {
                 return step;
             }
@@ -463,12 +569,7 @@ impl Connection {
                 return Err(End::Broken("a message with a wrong checksum".into()));
             }
         }
-        if let Some(name) = payload.pending.name.take() {
-            self.take(line, name);
-        }
-        if let Some(cookie) = payload.pending.receipt.take() {
-            self.peer.send_receipt(self, cookie);
-        }
+        self.acknowledge_arrival(line, &mut payload.pending);
         if let Some(message) = payload.message.take() {
             self.ni().upcalls.received(message, Ok(()));
         }
@@ -477,23 +578,29 @@ impl Connection {
 
     /// Nothing more is received. What has arrived in part is kept if it may come again, and given back otherwise.
     fn abandon(self: &Arc<Self>, side: &mut ReceiveSide) {
-        let (message, pending) = match std::mem::replace(&mut side.state, State::Over) {
-            State::Held(held, pending) => (held.abandon(), Some(pending)),
-            State::Payload(payload) => (payload.message, Some(payload.pending)),
+        let (what, pending) = match std::mem::replace(&mut side.state, State::Over) {
+            State::Held(held, pending) | State::Storing(Storing { held, pending, .. }) => {
+                (Some(What::Held(held)), Some(pending))
+            }
+            State::Payload(payload) => (payload.message.map(What::Message), Some(payload.pending)),
             State::Head | State::Over => (None, None),
         };
         let name = pending.as_ref().and_then(|pending| pending.name);
-        match (&self.node, name, message, pending) {
-            (Some(node), Some(name), Some(message), Some(pending)) if !self.ni().is_ending() => {
-                let parked = Parked { message, length: pending.length, ni: Arc::clone(self.ni()) };
-                node.park(name.first(), parked, Instant::now() + 2 * self.config().sock_timeout);
+        let length = pending.map_or(0, |pending| pending.length);
+        let parked = what.map(|what| Parked { what, length, ni: Arc::clone(self.ni()) });
+        match (&self.node, name, parked) {
+            (Some(node), Some(name), Some(parked)) if !self.ni().is_ending() => {
+                if let What::Held(held) = &parked.what {
+                    held.parks();
+                }
+                node.park(name.first(), parked, Instant::now() + 2 * self.ni().sock_timeout());
             }
-            (node, name, message, _) => {
+            (node, name, parked) => {
                 if let (Some(node), Some(name)) = (node, name) {
                     node.let_go(name.first());
                 }
-                if let Some(message) = message {
-                    self.ni().upcalls.received(message, Err(Errno::Io));
+                if let Some(parked) = parked {
+                    parked.end();
                 }
             }
         }
@@ -524,9 +631,15 @@ impl ReceiveSide {
     fn is_midway(&self) -> bool {
         match &self.state {
             State::Head => !self.buffer.bytes().is_empty(),
-            State::Payload(_) => true,
+            State::Payload(_) | State::Storing(_) => true,
             State::Held(..) | State::Over => false,
         }
+    }
+}
+
+impl Storing {
+    fn is_complete(&self) -> bool {
+        self.got == self.stored.bytes.len()
     }
 }
 

@@ -2,6 +2,7 @@
 //! for an event and offers its time.
 
 use crate::connection::Connection;
+use crate::held::Resumed;
 use crate::next_read::NextRead;
 use crate::peer::Peer;
 use crate::sync::lock;
@@ -37,8 +38,8 @@ pub(crate) struct Scheduler {
     wake: Wake,
     connections: Mutex<Slab<Registered>>,
     generation: AtomicU64,
-    /// Connections to be looked at though the kernel has nothing new on them.
-    ready: Mutex<VecDeque<Arc<Connection>>>,
+    /// What is to be done though the kernel has nothing new.
+    ready: Mutex<VecDeque<Ready>>,
     stopped: AtomicBool,
     /// Grows whenever something was done by other threads than the visitor.
     work: AtomicU64,
@@ -56,6 +57,12 @@ pub(crate) struct Scheduler {
     owing_turns: AtomicU32,
     /// The scheduler's own thread waits, perhaps for ever.
     sleeps: AtomicBool,
+}
+
+/// What is to be done though the kernel says nothing.
+enum Ready {
+    Look(Arc<Connection>),
+    CarryOut(Resumed),
 }
 
 struct Registered {
@@ -110,7 +117,13 @@ impl Scheduler {
 
     /// Has `connection` looked at soon. From any thread.
     pub(crate) fn schedule(&self, connection: Arc<Connection>) {
-        lock(&self.ready).push_back(connection);
+        lock(&self.ready).push_back(Ready::Look(connection));
+        self.wake();
+    }
+
+    /// Has a verdict carried out soon. From any thread.
+    pub(crate) fn resume(&self, resumed: Resumed) {
+        lock(&self.ready).push_back(Ready::CarryOut(resumed));
         self.wake();
     }
 
@@ -251,8 +264,11 @@ impl Scheduler {
         // Only as many as there are now: each may put itself in again.
         let scheduled = lock(&self.ready).len();
         for _ in 0..scheduled {
-            let Some(connection) = lock(&self.ready).pop_front() else { break };
-            connection.on_schedule();
+            let Some(ready) = lock(&self.ready).pop_front() else { break };
+            match ready {
+                Ready::Look(connection) => connection.on_schedule(),
+                Ready::CarryOut(resumed) => resumed.carry_out(),
+            }
             worked = true;
         }
         worked

@@ -100,7 +100,7 @@ impl Connection {
         let suspected = lock(&self.watch).suspected;
         let finding = judge(tcp, suspected.map_or(Duration::ZERO, |since| now - since), limit);
         if finding == Finding::Nothing {
-            if lock(&self.tx).book.oldest_waits(now).is_none() {
+            if !self.awaits_receipts() {
                 return Look::Drop;
             }
             self.peer.probe(now);

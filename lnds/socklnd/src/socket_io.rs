@@ -111,6 +111,18 @@ pub(crate) fn discard(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<usize>
     usize::try_from(got).map_err(|_| io::Error::last_os_error())
 }
 
+/// Copies as many bytes as fit into the application's memory.
+pub(crate) fn copy(bytes: &[u8], memory: MemSlice<'_>) {
+    let mut rest = bytes;
+    for run in limited(memory, bytes.len()) {
+        let (now, later) = rest.split_at(run.len.min(rest.len()));
+        // SAFETY: the run is memory of a living MD, at least `len` bytes long, that the application has offered for
+        // writing; `bytes` is memory of the driver's own, so the two do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), run.address as *mut u8, now.len()) };
+        rest = later;
+    }
+}
+
 /// Adds the first `limit` bytes of `memory` to a checksum.
 pub(crate) fn add_to_checksum(sum: &mut Checksum, memory: MemSlice<'_>, limit: usize) {
     for run in limited(memory, limit) {

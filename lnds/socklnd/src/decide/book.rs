@@ -166,7 +166,9 @@ impl<M> Book<M> {
             },
             _ => None,
         });
-        taken.collect()
+        let taken = taken.collect();
+        self.again.retain(|(_, slot)| !matches!(slot, Slot::Done));
+        taken
     }
 
     /// Whether nothing is outstanding.

@@ -176,11 +176,6 @@ impl Peer {
         self.ni.lnet_ni().is_some_and(|ni| self.ni.upcalls.may_go_elsewhere(&ni, self.id.nid))
     }
 
-    /// Whether anything has been sent that it should have given a receipt for and has not.
-    pub(crate) fn awaits_receipts(&self) -> bool {
-        lock(&self.state).connections.iter().any(|slot| slot.connection.awaits_receipts())
-    }
-
     /// Sends it something that its system must acknowledge if it is there, if that was not done lately.
     pub(crate) fn probe(&self, now: Instant) {
         let connections: Vec<_> = {
@@ -200,7 +195,7 @@ impl Peer {
 
     /// Once in a while: fails what has waited too long, and breaks a long silence.
     pub(crate) fn scan(self: &Arc<Self>, now: Instant) {
-        let timeout = self.ni.shared.config.sock_timeout;
+        let timeout = self.ni.sock_timeout();
         let late = |since: Instant| now.saturating_duration_since(since) >= timeout;
         let (expired, unreceipted) = {
             let mut state = lock(&self.state);

@@ -25,6 +25,7 @@ use lnet_core::{Errno, Message};
 use lnet_wire::{Header, ProcessId};
 use owed::{Batch, Owed};
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -35,6 +36,8 @@ pub(crate) struct Peer {
     pub(crate) ni: Arc<SockNi>,
     state: Mutex<State>,
     owed: Owed,
+    /// Bytes of its payloads that wait for the core to decide.
+    pub(crate) held: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
@@ -88,7 +91,14 @@ enum Way {
 impl Peer {
     pub(crate) fn new(identity: Identity, ni: &Arc<SockNi>) -> Arc<Self> {
         let Identity { id, made_up } = identity;
-        Arc::new(Self { id, made_up, ni: Arc::clone(ni), state: Mutex::default(), owed: Owed::default() })
+        Arc::new(Self {
+            id,
+            made_up,
+            ni: Arc::clone(ni),
+            state: Mutex::default(),
+            owed: Owed::default(),
+            held: Arc::default(),
+        })
     }
 
     /// Sends, queues, or fails. The message comes back when this peer is no longer the one to ask.
@@ -209,9 +219,10 @@ impl Peer {
 
     /// A message is here that asks for a receipt. A node of ours gets it with the next message to it, or soon; a kernel
     /// at once.
-    pub(crate) fn send_receipt(self: &Arc<Self>, asked_on: &Arc<Connection>, cookie: u64) {
+    /// `answered`: something is likely to go the other way soon.
+    pub(crate) fn send_receipt(self: &Arc<Self>, asked_on: &Arc<Connection>, cookie: u64, answered: bool) {
         if asked_on.is_ours() {
-            return self.owe(&asked_on.scheduler, cookie);
+            return self.owe(&asked_on.scheduler, cookie, answered);
         }
         // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it (wire
         // spec 3.4).
@@ -225,8 +236,8 @@ impl Peer {
         other.as_ref().unwrap_or(asked_on).transmit_noop(Cookies { request: 0, receipt: cookie });
     }
 
-    fn owe(self: &Arc<Self>, scheduler: &Scheduler, cookie: u64) {
-        let added = self.owed.add(cookie);
+    fn owe(self: &Arc<Self>, scheduler: &Scheduler, cookie: u64, answered: bool) {
+        let added = self.owed.add(cookie, answered);
         if let Some(batch) = added.full {
             self.send_owed(batch);
         }
@@ -238,7 +249,7 @@ impl Peer {
     /// A receipt that was to go with a message has not gone.
     fn owe_again(self: &Arc<Self>, receipt: Option<u64>) {
         if let Some(receipt) = receipt {
-            self.owe(&self.ni.shared.scheduler_of(self.id.nid), receipt);
+            self.owe(&self.ni.shared.scheduler_of(self.id.nid), receipt, true);
         }
     }
 

@@ -4,8 +4,10 @@ use crate::sync::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// So many are not kept waiting any longer: half of the messages that a peer sends without any.
-const MOST: usize = 4;
+/// More are not kept waiting: a peer sends so many messages without any, by default.
+const MOST: usize = 8;
+/// The same where no answer is to be expected that would take them along.
+const MOST_UNANSWERED: usize = 4;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -45,14 +47,15 @@ impl Batch {
 }
 
 impl Owed {
-    pub(crate) fn add(&self, receipt: u64) -> Added {
+    /// One more; whether an answer may be expected.
+    pub(crate) fn add(&self, receipt: u64, answered: bool) -> Added {
         let mut kept = lock(&self.kept);
         let batch = &mut kept.batch;
         if let Some(slot) = batch.receipts.get_mut(batch.len) {
             *slot = receipt;
             batch.len += 1;
         }
-        if batch.len == MOST {
+        if batch.len >= if answered { MOST } else { MOST_UNANSWERED } {
             return Added { list: false, full: Some(self.take(&mut kept)) };
         }
         self.count.store(batch.len, Ordering::Release);
@@ -98,22 +101,27 @@ mod tests {
     fn receipts_go_one_by_one_the_oldest_first_or_all_at_once() {
         let owed = Owed::default();
         assert_eq!(owed.take_one(), None);
-        assert_eq!(owed.add(5), Added { list: true, full: None });
-        assert_eq!(owed.add(6), Added { list: false, full: None });
+        assert_eq!(owed.add(5, true), Added { list: true, full: None });
+        assert_eq!(owed.add(6, false), Added { list: false, full: None });
         assert_eq!(owed.take_one(), Some(5));
-        assert_eq!(owed.add(7), Added::default());
+        assert_eq!(owed.add(7, true), Added::default());
         assert_eq!(all(owed.take_all()), [6, 7]);
         assert_eq!(owed.take_one(), None);
         assert_eq!(all(owed.take_all()), [0_u64; 0]);
-        assert!(owed.add(8).list);
+        assert!(owed.add(8, true).list);
     }
 
     #[test]
-    fn the_fourth_makes_them_go() {
+    fn the_fourth_makes_them_go_or_the_eighth_if_answers_are_expected() {
         let owed = Owed::default();
-        let added: Vec<_> = (1..=8).map(|receipt| owed.add(receipt).full.map(all)).collect();
-        let (first, second) = (Some(vec![1, 2, 3, 4]), Some(vec![5, 6, 7, 8]));
-        assert_eq!(added, [None, None, None, first, None, None, None, second]);
+        let add = |receipts: std::ops::RangeInclusive<u64>, answered| {
+            receipts.map(|receipt| owed.add(receipt, answered).full.map(all)).collect::<Vec<_>>()
+        };
+        assert_eq!(add(1..=4, false), [None, None, None, Some(vec![1, 2, 3, 4])]);
+        assert_eq!(add(1..=7, true), [const { None }; 7]);
+        assert_eq!(add(8..=8, true), [Some((1..=8).collect())]);
+        assert_eq!(add(1..=5, true), [const { None }; 5]);
+        assert_eq!(add(6..=6, false), [Some((1..=6).collect())]);
         assert_eq!(owed.take_one(), None);
     }
 }

@@ -3,9 +3,9 @@
 
 pub mod cutter;
 pub mod resend;
+pub mod spy;
 
 use lnet_core::lnd::Driver;
-use lnet_core::time::{Clock, Time};
 use lnet_core::{
     Core, CoreConfig, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, NiTunables, Target,
@@ -26,8 +26,6 @@ use std::time::{Duration, Instant};
 
 /// Far longer than anything takes; a test that waits so long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(20);
-/// How often what the core has to do by itself is done.
-const MONITOR: Duration = Duration::from_millis(5);
 pub const PORTAL: u32 = 9;
 pub const BITS: u64 = 0x1122_3344;
 
@@ -70,16 +68,6 @@ pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// A clock that runs from when it was made.
-#[derive(Debug)]
-struct Running(Instant);
-
-impl Clock for Running {
-    fn now(&self) -> Time {
-        Time(self.0.elapsed())
-    }
-}
-
 /// A node with one interface.
 pub struct Node {
     pub core: Arc<Core>,
@@ -108,11 +96,11 @@ impl Node {
 
     /// The core knows the driver as `known_as`.
     pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
-        let mut quiet =
+        let mut config =
             CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery();
         // What the driver gives back is an end.
-        quiet.settings.retry_count = 0;
-        let core = Core::new(CoreConfig { clock: Arc::new(Running(Instant::now())), ..quiet });
+        config.settings.retry_count = 0;
+        let core = Core::new(config);
         let (sender, events) = channel();
         let obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>> = Arc::default();
         let obstacles = Arc::clone(&obstacle);
@@ -123,15 +111,6 @@ impl Node {
         };
         let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
         core.add_ni(nid, NiTunables::default(), known_as).unwrap();
-        let of = Arc::downgrade(&core);
-        std::thread::spawn(move || {
-            // What fails goes again only if somebody sees to it.
-            while let Some(core) = of.upgrade() {
-                core.run_monitor();
-                drop(core);
-                std::thread::sleep(MONITOR);
-            }
-        });
         Self { core, driver, nid, eq, events: Mutex::new(events), obstacle }
     }
 

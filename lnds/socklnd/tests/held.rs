@@ -1,0 +1,132 @@
+//! Messages that wait for a buffer, and what is behind them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::{EventKind, MdMemory};
+use lnet_wire::{Body, Header};
+use socklnd::proto::frame::Cookies;
+use socklnd::proto::{ConnectionType, Version};
+use std::net::Ipv4Addr;
+use support::*;
+
+const AGAIN: u64 = 1 << 63;
+const NO_COOKIES: Cookies = Cookies { request: 0, receipt: 0 };
+
+/// A node of ours whose portal is lazy, the address of a peer, its own, and the port.
+fn lazy_node() -> (Node, Ipv4Addr, Ipv4Addr, u16) {
+    let (low, high, port) = addresses();
+    let node = Node::start(tcp(high), ours(config(port), 1));
+    node.core.set_lazy_portal(PORTAL).unwrap();
+    (node, low, high, port)
+}
+
+fn put_with_bits(low: Ipv4Addr, high: Ipv4Addr, len: usize, bits: u64) -> Header {
+    let mut header = put_header(tcp(low), tcp(high), len, false);
+    if let Body::Put { match_bits, .. } = &mut header.body {
+        *match_bits = bits;
+    }
+    header
+}
+
+fn offer(node: &Node, memory: &'static [u8], bits: u64) {
+    node.offer_with(MdMemory::contiguous(memory.as_ptr() as usize, memory.len() as u32), bits, 0);
+}
+
+fn asks(request: u64) -> Cookies {
+    Cookies { request, receipt: 0 }
+}
+
+#[test]
+fn what_is_behind_a_held_message_goes_on() {
+    let (node, low, high, port) = lazy_node();
+    let (first, second) = (room(5000), room(300));
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    offer(&node, second, 2);
+    raw.put(&put_with_bits(low, high, 5000, 1), asks(5), pattern(5000, 1));
+    // The node has it, whatever becomes of it.
+    assert_eq!(raw.read_noop(), Cookies { request: 0, receipt: 5 });
+    raw.put(&put_with_bits(low, high, 0, 1), NO_COOKIES, &[]);
+    raw.put(&put_with_bits(low, high, 300, 2), NO_COOKIES, pattern(300, 2));
+    assert_eq!(node.expect(EventKind::Put).mlength, 300);
+    assert!(second == pattern(300, 2));
+    node.no_event();
+    offer(&node, first, 1);
+    for length in [5000, 0] {
+        assert_eq!(node.expect(EventKind::Put).mlength, length);
+    }
+    assert!(first == pattern(5000, 1));
+}
+
+#[test]
+fn held_messages_outlive_their_connection() {
+    let (node, low, high, port) = lazy_node();
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    raw.put(&put_with_bits(low, high, 5000, 1), NO_COOKIES, pattern(5000, 1));
+    drop(raw);
+    wait_for("the end", || node.counters().closed_by_peer == 1);
+    let landed = room(5000);
+    offer(&node, landed, 1);
+    assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+    assert!(landed == pattern(5000, 1));
+}
+
+#[test]
+fn when_there_is_no_room_left_the_rest_waits_in_its_connection() {
+    const SIZE: usize = 900_000;
+    let (node, low, high, port) = lazy_node();
+    let mut raw = Raw::open(low, high, port, ConnectionType::BulkOut);
+    let landed = room(SIZE);
+    let (header, small) = (put_with_bits(low, high, SIZE, 1), put_with_bits(low, high, 300, 2));
+    let last = room(300);
+    offer(&node, last, 2);
+    let writer = std::thread::spawn(move || {
+        for seed in 1..=4 {
+            raw.put(&header, NO_COOKIES, pattern(SIZE, seed));
+        }
+        raw.put(&small, NO_COOKIES, pattern(300, 9));
+        raw
+    });
+    node.no_event();
+    offer(&node, landed, 1);
+    for _ in 0..4 {
+        assert_eq!(node.expect(EventKind::Put).mlength as usize, SIZE);
+    }
+    assert_eq!(node.expect(EventKind::Put).mlength, 300);
+    assert!(last == pattern(300, 9));
+    drop(writer.join().unwrap());
+}
+
+#[test]
+fn a_held_message_that_had_arrived_in_part_is_not_asked_about_again() {
+    let (node, low, high, port) = lazy_node();
+    let header = put_with_bits(low, high, 1000, 1);
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let whole = message(Version::V3, &header, asks(7 << 40 | 1), pattern(1000, 1));
+    raw.say(&whole[..600]);
+    drop(raw);
+    wait_for("the end", || node.counters().closed_by_peer == 1);
+    let landed = room(1000);
+    offer(&node, landed, 1);
+    node.no_event();
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    raw.put(&header, asks(AGAIN | 7 << 40 | 1), pattern(1000, 1));
+    assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+    assert!(landed == pattern(1000, 1));
+    assert_eq!(raw.read_noop().receipt, AGAIN | 7 << 40 | 1);
+    assert_eq!(node.counters().adopted, 1);
+    node.no_event();
+}
+
+#[test]
+fn a_node_ends_with_messages_held() {
+    let (node, low, high, port) = lazy_node();
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let header = put_with_bits(low, high, 1000, 1);
+    raw.put(&header, asks(7 << 40 | 1), pattern(1000, 1));
+    assert_eq!(raw.read_noop().receipt, 7 << 40 | 1);
+    raw.say(&message(Version::V3, &header, asks(7 << 40 | 2), pattern(500, 1)));
+    node.core.remove_ni(node.nid).unwrap();
+    offer(&node, room(1000), 1);
+    node.no_event();
+}
