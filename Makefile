@@ -29,7 +29,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       two LNet nodes with two rails each on this machine, and what they say"
+	@echo "make demo       two LNet nodes with two rails each on this machine, what they say, and how they go on when rails break"
 	@echo "make test       all tests"
 	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, and real nodes whose rails come and go"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
@@ -73,8 +73,10 @@ $(C_PROGRAMS)/lib%.so: benches/compare/c/%.c
 
 # ---- what people run ----
 
-demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong
+demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong $(C_PROGRAMS)/failover
 	@scripts/demo $(C_PROGRAMS)/demo $(RELEASE)/lnetctl
+	@echo
+	@scripts/demo-failover $(C_PROGRAMS)/failover $(RELEASE)/lnetctl
 
 test:
 	@scripts/setup test
