@@ -6,6 +6,7 @@
 mod active;
 mod passive;
 
+use crate::complaints::Reason;
 use crate::config::SocklndConfig;
 use crate::connection::Connection;
 use crate::decide::cause::Trouble;
@@ -31,10 +32,6 @@ use std::time::{Duration, Instant};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// Handshakes in progress; beyond that the oldest callers are dropped.
-const MAX_HANDSHAKES: usize = 1024;
-/// Of the descriptors that the process may have, strangers get at most one in so many.
-const SHARE_OF_DESCRIPTORS: u64 = 4;
 /// How often things are checked that take longer than that to go wrong.
 const SCAN: Duration = Duration::from_secs(1);
 
@@ -207,8 +204,6 @@ struct Work<'a> {
     connd: &'a Connd,
     shared: &'a Arc<Shared>,
     entries: Slab<Entry>,
-    handshakes: usize,
-    max_handshakes: usize,
     /// Planned calls, in no order: there are few.
     planned: Vec<(Instant, Arc<Peer>)>,
     next_scan: Instant,
@@ -235,16 +230,7 @@ impl Entry {
 impl<'a> Work<'a> {
     fn new(connd: &'a Connd, shared: &'a Arc<Shared>) -> Self {
         let next_scan = Instant::now() + scan_interval(&shared.config);
-        Self {
-            connd,
-            shared,
-            entries: Slab::new(),
-            handshakes: 0,
-            max_handshakes: max_handshakes(),
-            planned: Vec::new(),
-            next_scan,
-            next_look: None,
-        }
+        Self { connd, shared, entries: Slab::new(), planned: Vec::new(), next_scan, next_look: None }
     }
 
     fn run(&mut self) {
@@ -367,7 +353,9 @@ impl<'a> Work<'a> {
             for connection in ni.all_connections() {
                 if connection.is_overdue(now) {
                     ni.counts.timed_out.add();
-                    log::warn!("closing the connections to {}: it has stalled", connection.peer.name());
+                    let line =
+                        format_args!("closing the connections to {}: it has stalled", connection.peer.name());
+                    self.shared.complaints.say(Reason::Stalled, line);
                     connection.peer.end(&connection, Trouble::Stalled);
                 }
             }
@@ -414,9 +402,7 @@ impl<'a> Work<'a> {
 
     /// Adds a socket. `None`: the system has no room for it, and it is closed.
     fn watch(&mut self, entry: Entry, flags: epoll::EventFlags) -> Option<usize> {
-        let is_handshake = !matches!(entry, Entry::Listener(..));
         let key = self.entries.insert(entry);
-        self.handshakes += usize::from(is_handshake);
         let data = epoll::EventData::new_u64(key as u64);
         let added = match self.entries.get(key).map(Entry::socket) {
             Some(socket) => epoll::add(&self.connd.epoll, socket, data, flags).is_ok(),
@@ -434,9 +420,6 @@ impl<'a> Work<'a> {
     /// the epoll set, too.
     fn forget(&mut self, key: usize) -> Option<Entry> {
         let entry = self.entries.try_remove(key)?;
-        if !matches!(entry, Entry::Listener(..)) {
-            self.handshakes = self.handshakes.saturating_sub(1);
-        }
         // It is not in there if adding it failed.
         let _ = epoll::delete(&self.connd.epoll, entry.socket());
         Some(entry)
@@ -469,12 +452,6 @@ impl Connd {
             );
         }
     }
-}
-
-fn max_handshakes() -> usize {
-    let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let share = descriptors.map_or(usize::MAX, |count| (count / SHARE_OF_DESCRIPTORS) as usize);
-    share.clamp(1, MAX_HANDSHAKES)
 }
 
 fn scan_interval(config: &SocklndConfig) -> Duration {
