@@ -6,6 +6,7 @@ mod support;
 
 use lnet_core::{EventKind, MdOptions};
 use lnet_wire::{Body, Header, WireHandle};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socklnd::proto::frame::{Cookies, Head};
 use socklnd::proto::{ConnectionType, Hello, acceptor};
 use socklnd::{SocklndConfig, SocklndCounters};
@@ -59,7 +60,8 @@ impl Scene {
         let mut ends = [self.honest.event().kind, self.honest.event().kind];
         ends.sort_by_key(|kind| *kind == EventKind::Ack);
         assert_eq!(ends, [EventKind::Send, EventKind::Ack]);
-        self.node.expect(EventKind::Put);
+        // What others have done to it is heard, too.
+        while self.node.event().kind != EventKind::Put {}
     }
 
     /// A caller that has not said anything.
@@ -128,6 +130,52 @@ fn an_address_has_only_so_many_connections_and_others_get_in() {
         raw.stream.write_all(&opening.concat()).is_ok() && raw.stream.read(&mut [0]).is_ok_and(|got| got > 0)
     });
     scene.round_trip();
+}
+
+#[test]
+fn callers_from_everywhere_leave_the_process_descriptors() {
+    const DESCRIPTORS: u64 = 240;
+    let had = getrlimit(Resource::Nofile);
+    let few = Rlimit { current: Some(DESCRIPTORS), ..had };
+    setrlimit(Resource::Nofile, few).unwrap();
+    let scene = Scene::set(|config| {
+        config.accept_backlog = 1000;
+        config.accept_timeout = PATIENCE;
+    });
+    // The attacker is in the same process. What matters is what the node was told at its start.
+    setrlimit(Resource::Nofile, had).unwrap();
+    scene.round_trip();
+    let (mut open, mut refused, mut silent) = (Vec::new(), 0, Vec::new());
+    for address in 0..20 {
+        for number in 0..20 {
+            // From ports that are not privileged, in others' names: each is a process, and a peer.
+            let hello = hello(scene.address(1000 + number), scene.me, Some(ConnectionType::Any));
+            let opening = [acceptor::encode_request(scene.node.nid), hello.encode().unwrap()].concat();
+            let mut raw = scene.call(address);
+            let answered =
+                raw.stream.write_all(&opening).is_ok() && raw.stream.read(&mut [0]).is_ok_and(|got| got > 0);
+            if answered {
+                open.push(raw)
+            } else {
+                refused += 1
+            }
+            silent.push(scene.call(address));
+        }
+    }
+    scene.round_trip();
+    let silent = silent.iter().filter(|raw| is_open(raw)).count();
+    let counters = scene.counters();
+    println!("{} said hello, {silent} say nothing, {refused} were refused; {counters:?}", open.len());
+    assert!((open.len() + silent) as u64 <= DESCRIPTORS / 4 * 3);
+    assert!(silent as u64 <= DESCRIPTORS / 4);
+    assert!(refused > 0 && counters.crowded_out >= refused);
+    drop(open);
+    wait_for("room", || {
+        let hello = hello(scene.address(3), scene.me, Some(ConnectionType::Any));
+        let opening = [acceptor::encode_request(scene.node.nid), hello.encode().unwrap()].concat();
+        let mut raw = scene.call(3);
+        raw.stream.write_all(&opening).is_ok() && raw.stream.read(&mut [0]).is_ok_and(|got| got > 0)
+    });
 }
 
 #[test]
