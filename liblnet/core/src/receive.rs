@@ -15,6 +15,7 @@ use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
 use log::Level;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Whether the payload of an arriving message has a place to go.
 pub(crate) enum Arrival {
@@ -94,6 +95,10 @@ impl Upcalls for Core {
 
     fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
         self.end(message, result);
+    }
+
+    fn lnd_timeout(&self) -> Duration {
+        Duration::from_secs(self.settings().lnd_timeout().into())
     }
 
     fn may_go_elsewhere(&self, ni: &Arc<Ni>, peer: Nid) -> bool {

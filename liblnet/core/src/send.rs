@@ -56,8 +56,11 @@ impl Core {
     }
 
     /// Sends again what waited for that.
-    pub(crate) fn send_later(&self, message: Box<Message>) {
-        self.run(Step::Reroute(message));
+    pub(crate) fn send_later(&self, message: Box<Message>, now: Time) {
+        match message.deadline <= now {
+            true => self.end(message, Err(Errno::TimedOut.into())),
+            false => self.run(Step::Reroute(message)),
+        }
     }
 
     /// Ends a message that a driver had.
@@ -135,6 +138,10 @@ impl Core {
                 Step::Post(message) => self.post(message, &mut steps),
                 Step::Resume(message) if message.md.as_ref().is_some_and(|md| md.is_aborted()) => {
                     steps.push(Step::End(message, Err(Errno::Cancelled.into())));
+                }
+                // As one that is still waiting then: see `end_waiting`.
+                Step::Resume(message) if message.deadline <= self.config.clock.now() => {
+                    steps.push(Step::End(message, Err(Errno::TimedOut.into())));
                 }
                 Step::Resume(message) if self.is_cut_off(&message) => self.reroute(message, &mut steps),
                 Step::Resume(message) => self.post(message, &mut steps),

@@ -27,8 +27,8 @@ pub struct SocklndConfig {
     /// most half of those. Default 1024.
     pub conns_per_address: usize,
     /// How long anything on the network may take: a connect, the next byte of an unfinished message, the
-    /// next byte to leave, a message's wait for a connection, a receipt. Default 16 s, which is the core's
-    /// `lnet_lnd_timeout`.
+    /// next byte to leave, a message's wait for a connection, a receipt. Zero is the core's `lnet_lnd_timeout`
+    /// ([`lnet_core::lnd::Upcalls::lnd_timeout`]), which follows its settings and is 16 s by default. Default zero.
     pub sock_timeout: Duration,
     /// Connections of each bulk type to one peer; 0 means 1, at most 127 count. Default 1.
     pub conns_per_peer: u32,
@@ -89,7 +89,7 @@ impl Default for SocklndConfig {
             accept_timeout: Duration::from_secs(5),
             accept_backlog: 127,
             conns_per_address: 1024,
-            sock_timeout: Duration::from_secs(16),
+            sock_timeout: Duration::ZERO,
             conns_per_peer: 1,
             typed_conns: true,
             min_bulk: 1024,

@@ -276,7 +276,7 @@ impl Connection {
     /// Once in a while: whether it has taken too long over something (wire spec 3.9).
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
         let watch = self.update_watch(now);
-        let timeout = self.config().sock_timeout;
+        let timeout = self.ni().sock_timeout();
         let late = |since| now.saturating_duration_since(since) >= timeout;
         // Who sends or takes a byte now and then keeps the memory of others.
         let too_slow = |since| now.saturating_duration_since(since) >= timeout * SLOWEST;
