@@ -10,6 +10,7 @@
 
 use crate::health::{Cause, SendFailure};
 use crate::message::Message;
+use crate::settings::Settings;
 use crate::topology::Ni;
 use lnet_wire::Errno;
 use lnet_wire::{Header, NetType, Nid};
@@ -106,6 +107,11 @@ pub trait Upcalls: Send + Sync {
 
     /// A message for which `send` answered [`SendOutcome::Pending`] is done with.
     fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>);
+
+    /// How long a driver may try to send one message, unless it has been told something else (HE-30).
+    fn lnd_timeout(&self) -> Duration {
+        Duration::from_secs(Settings::default().lnd_timeout().into())
+    }
 
     /// The peer NI `peer` has been silent towards `ni` for a while, although messages are under way to it: is there
     /// another way for them? If so the driver is to give them back ([`Cause::NetworkTimeout`]), and the core will not

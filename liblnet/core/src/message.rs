@@ -41,6 +41,8 @@ pub struct Message {
     pub(crate) deadline: Time,
     /// How often it was sent again by a way that had failed.
     pub(crate) attempts: u32,
+    /// How often it was sent again at all.
+    pub(crate) resends: u32,
     /// It is to find out whether a sick interface is well again: nobody's health suffers from it (HE-10).
     pub(crate) recovery: bool,
 }
@@ -119,6 +121,7 @@ impl Message {
             source: None,
             deadline: Time::START,
             attempts: 0,
+            resends: 0,
             recovery: false,
         }
     }

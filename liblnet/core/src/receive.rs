@@ -13,6 +13,7 @@ use crate::topology::{Nets, Ni};
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Whether the payload of an arriving message has a place to go.
 pub(crate) enum Arrival {
@@ -81,6 +82,10 @@ impl Upcalls for Core {
 
     fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
         self.end(message, result);
+    }
+
+    fn lnd_timeout(&self) -> Duration {
+        Duration::from_secs(self.settings().lnd_timeout().into())
     }
 
     fn may_go_elsewhere(&self, ni: &Arc<Ni>, peer: Nid) -> bool {

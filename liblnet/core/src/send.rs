@@ -56,8 +56,11 @@ impl Core {
     }
 
     /// Sends again what waited for that.
-    pub(crate) fn send_later(&self, message: Box<Message>) {
-        self.run(Step::Reroute(message));
+    pub(crate) fn send_later(&self, message: Box<Message>, now: Time) {
+        match message.deadline <= now {
+            true => self.end(message, Err(Errno::TimedOut.into())),
+            false => self.run(Step::Reroute(message)),
+        }
     }
 
     /// Ends a message that a driver had.

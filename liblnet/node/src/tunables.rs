@@ -186,8 +186,8 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_SOCK_TIMEOUT",
-        help: "seconds that anything on the network may take (16)",
-        set: |config, text| put(&mut config.socklnd.sock_timeout, text, seconds),
+        help: "seconds that anything on the network may take; 0: as lnetctl's transaction_timeout and retry_count make it (0)",
+        set: |config, text| put(&mut config.socklnd.sock_timeout, text, seconds_or_default),
     },
     Tunable {
         variable: "SOCKLND_SILENCE",
@@ -319,6 +319,10 @@ fn positive(number: u32) -> Option<u32> {
 
 fn seconds(number: u32) -> Option<Duration> {
     (number > 0).then(|| Duration::from_secs(number.into()))
+}
+
+fn seconds_or_default(number: u32) -> Option<Duration> {
+    Some(Duration::from_secs(number.into()))
 }
 
 fn milliseconds(number: u32) -> Option<Duration> {

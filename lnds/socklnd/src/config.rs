@@ -23,8 +23,8 @@ pub struct SocklndConfig {
     /// How many callers the system keeps waiting for the acceptor. Default 127.
     pub accept_backlog: i32,
     /// How long anything on the network may take: a connect, the next byte of an unfinished message, the
-    /// next byte to leave, a message's wait for a connection, a receipt. Default 16 s, which is the core's
-    /// `lnet_lnd_timeout`.
+    /// next byte to leave, a message's wait for a connection, a receipt. Zero is the core's `lnet_lnd_timeout`
+    /// ([`lnet_core::lnd::Upcalls::lnd_timeout`]), which follows its settings and is 16 s by default. Default zero.
     pub sock_timeout: Duration,
     /// Connections of each bulk type to one peer; 0 means 1, at most 127 count. Default 1.
     pub conns_per_peer: u32,
@@ -84,7 +84,7 @@ impl Default for SocklndConfig {
             accept_port: 988,
             accept_timeout: Duration::from_secs(5),
             accept_backlog: 127,
-            sock_timeout: Duration::from_secs(16),
+            sock_timeout: Duration::ZERO,
             conns_per_peer: 1,
             typed_conns: true,
             min_bulk: 1024,

@@ -253,7 +253,7 @@ impl Connection {
     /// Once in a while: whether it has taken too long over something (wire spec 3.9).
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
         let watch = self.update_watch(now);
-        let late = |since| now.saturating_duration_since(since) >= self.config().sock_timeout;
+        let late = |since| now.saturating_duration_since(since) >= self.ni().sock_timeout();
         match self.phase() {
             Phase::Open => {
                 self.midway.load(Ordering::Relaxed) && late(watch.heard)

@@ -78,6 +78,14 @@ impl SockNi {
         self.lnet_ni.upgrade()
     }
 
+    /// How long anything on the network may take.
+    pub(crate) fn sock_timeout(&self) -> Duration {
+        match self.shared.config.sock_timeout {
+            Duration::ZERO => self.upcalls.lnd_timeout(),
+            set => set,
+        }
+    }
+
     /// Connections of each bulk type to one peer.
     pub(crate) fn bulk_conns(&self) -> usize {
         self.conns_per_peer.load(Ordering::Relaxed).into()

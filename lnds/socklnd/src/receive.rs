@@ -593,7 +593,7 @@ impl Connection {
                 if let What::Held(held) = &parked.what {
                     held.parks();
                 }
-                node.park(name.first(), parked, Instant::now() + 2 * self.config().sock_timeout);
+                node.park(name.first(), parked, Instant::now() + 2 * self.ni().sock_timeout());
             }
             (node, name, parked) => {
                 if let (Some(node), Some(name)) = (node, name) {

@@ -47,22 +47,22 @@ pub(crate) struct Call {
 }
 
 /// Begins to connect from `local` to `remote`: from the highest privileged source port that is free, or
-/// from any port where this process may not have one of these.
-pub(crate) fn call(local: IpAddr, remote: SocketAddr, config: &SocklndConfig) -> io::Result<Call> {
+/// from any port where this process may not have one of these. TCP tries for at most `longest`.
+pub(crate) fn call(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Call> {
     for port in (FIRST_PRIVILEGED_PORT..=LAST_PRIVILEGED_PORT).rev() {
         // A socket that calls its own address and port would connect to itself.
         if port == remote.port() {
             continue;
         }
         let socket = new_socket(local)?;
-        limit_waits(&socket, config)?;
+        limit_waits(&socket, longest)?;
         // One port may serve connections to several peers.
         socket.set_reuse_address(true)?;
         match socket.bind(&SocketAddr::new(local, port).into()) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AddrInUse => continue,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                return call_from_any(local, remote, config);
+                return call_from_any(local, remote, longest);
             }
             Err(error) => return Err(error),
         }
@@ -78,7 +78,7 @@ pub(crate) fn call(local: IpAddr, remote: SocketAddr, config: &SocklndConfig) ->
 
 /// The options of a connection that stands (wire spec 1.2), and the time after which unacknowledged bytes
 /// mean that the peer is gone (3.9).
-pub(crate) fn settle(socket: &Socket, config: &SocklndConfig) -> io::Result<()> {
+pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration) -> io::Result<()> {
     socket.set_tcp_nodelay(!config.nagle)?;
     socket.set_linger(None)?;
     if !config.keepalive_idle.is_zero() {
@@ -88,18 +88,18 @@ pub(crate) fn settle(socket: &Socket, config: &SocklndConfig) -> io::Result<()> 
             .with_retries(config.keepalive_count);
         socket.set_tcp_keepalive(&probes)?;
     }
-    limit_waits(socket, config)
+    limit_waits(socket, longest)
 }
 
 /// How long TCP tries, and how often.
-fn limit_waits(socket: &Socket, config: &SocklndConfig) -> io::Result<()> {
+fn limit_waits(socket: &Socket, longest: Duration) -> io::Result<()> {
     tcp::limit_retransmission_interval(socket.as_fd(), RETRANSMIT);
-    socket.set_tcp_user_timeout(Some(config.sock_timeout))
+    socket.set_tcp_user_timeout(Some(longest))
 }
 
-fn call_from_any(local: IpAddr, remote: SocketAddr, config: &SocklndConfig) -> io::Result<Call> {
+fn call_from_any(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Call> {
     let socket = new_socket(local)?;
-    limit_waits(&socket, config)?;
+    limit_waits(&socket, longest)?;
     socket.bind(&SocketAddr::new(local, 0).into())?;
     connect(&socket, remote)?;
     Ok(Call { socket, privileged: false })

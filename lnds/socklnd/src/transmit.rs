@@ -305,7 +305,7 @@ impl Connection {
 
     /// Whether the oldest message without a receipt has been that for longer than there is time for one.
     pub(crate) fn lacks_receipts(&self, now: Instant) -> bool {
-        lock(&self.tx).book.oldest_waits(now).is_some_and(|waits| waits >= self.config().sock_timeout)
+        lock(&self.tx).book.oldest_waits(now).is_some_and(|waits| waits >= self.ni().sock_timeout())
     }
 
     /// Writes the queue, as the one thread that may; before it what remains of `first`. `full` says that

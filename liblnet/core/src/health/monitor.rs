@@ -23,7 +23,7 @@ impl Core {
         }
         let now = self.config.clock.now();
         let (due, later) = self.take_later(now);
-        due.into_iter().for_each(|message| self.send_later(message));
+        due.into_iter().for_each(|message| self.send_later(message, now));
         let delayed = self.release_delayed(now);
         let scan = self.scan(now);
         let silent = self.try_silent(now);

@@ -2,7 +2,8 @@
 //!
 //! The kernel sends again what certainly has not arrived, `retry_count` times. Here also what may have arrived goes again
 //! if the peer would know it again. And moving on from a pair that has just turned out to be silent is no retry: each of
-//! the pairs may be tried once (snd-055), and only who comes back to a pair that has failed spends one.
+//! the pairs may be tried once (snd-055), and only who comes back to a pair that has failed spends one. Nor is it one
+//! when a connection breaks and the peer would know the message again; then only the deadline is an end.
 
 use super::{Cause, Health, Reached, SendFailure};
 use crate::complaints::Reason;
@@ -45,8 +46,14 @@ const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
     }
 }
 
-fn pause(attempts: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(attempts)).min(LONGEST_PAUSE)
+/// Whether a connection broke that the peer had accepted: the next one is worth a try as long as there is time.
+const fn is_broken_connection(failure: SendFailure) -> bool {
+    let waited = matches!(failure.cause, Cause::LocalTimeout | Cause::RemoteTimeout | Cause::NetworkTimeout);
+    matches!(failure.reached, Reached::KnownAgain) && !waited
+}
+
+fn pause(resends: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(resends)).min(LONGEST_PAUSE)
 }
 
 impl Core {
@@ -76,11 +83,12 @@ impl Core {
         if alone && !is_new && failure.reached != Reached::KnownAgain {
             return None;
         }
-        let spends_a_retry = !(is_new && (peer_ni.silent().has(ni.nid()) || ni.is_fatal()));
+        let moves_on = is_new && (peer_ni.silent().has(ni.nid()) || ni.is_fatal());
+        let spends_a_retry = !moves_on && !is_broken_connection(failure);
         if spends_a_retry && message.attempts >= settings.retry_count {
             return None;
         }
-        let at = (!is_new).then(|| now + pause(message.attempts));
+        let at = (!is_new).then(|| now + pause(message.resends));
         Some(Again { chosen, at, spends_a_retry })
     }
 
@@ -95,6 +103,7 @@ impl Core {
         self.log_switch(&message, &chosen, failure);
         self.health.resends.fetch_add(1, Ordering::Relaxed);
         message.attempts += u32::from(spends_a_retry);
+        message.resends += 1;
         match at {
             None => {
                 self.readdress(&mut message, chosen);

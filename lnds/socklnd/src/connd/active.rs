@@ -62,7 +62,7 @@ impl Work<'_> {
         };
         use crate::decide::identity::IpNid;
         let remote = SocketAddr::new(peer.ip(), self.shared.config.accept_port);
-        let Call { socket, privileged } = match sockets::call(ni.own.nid.ip(), remote, &self.shared.config) {
+        let Call { socket, privileged } = match sockets::call(ni.own.nid.ip(), remote, ni.sock_timeout()) {
             Ok(call) => call,
             Err(error) => return self.call_failed(peer, Errno::from(&error), &error.to_string()),
         };
@@ -76,7 +76,7 @@ impl Work<'_> {
             opening: Some(opening),
             privileged,
             since: now,
-            deadline: now + ATTEMPT.min(self.shared.config.sock_timeout),
+            deadline: now + ATTEMPT.min(ni.sock_timeout()),
             next_ask: now + UNANSWERED,
         };
         if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
@@ -109,7 +109,7 @@ impl Work<'_> {
             };
             match said {
                 Ok(written) if written == opening.len() => {
-                    active.deadline = Instant::now() + self.shared.config.sock_timeout;
+                    active.deadline = Instant::now() + active.peer.ni.sock_timeout();
                     let data = epoll::EventData::new_u64(key as u64);
                     let flags = epoll::EventFlags::IN;
                     if epoll::modify(&self.connd.epoll, &active.socket, data, flags).is_ok() {
@@ -179,7 +179,7 @@ impl Work<'_> {
             }
             ActiveStep::Open { version, incarnation, identity, order } => {
                 let kind = machine.kind();
-                if let Err(error) = sockets::settle(&socket, &self.shared.config) {
+                if let Err(error) = sockets::settle(&socket, &self.shared.config, peer.ni.sock_timeout()) {
                     return self.call_failed(&peer, Errno::from(&error), &error.to_string());
                 }
                 let settled = Settled { socket, kind, version, order, remote: peer.ip(), identity };

@@ -478,7 +478,10 @@ fn max_handshakes() -> usize {
 }
 
 fn scan_interval(config: &SocklndConfig) -> Duration {
-    let mut interval = SCAN.min(config.sock_timeout / 8);
+    let mut interval = match config.sock_timeout {
+        Duration::ZERO => SCAN,
+        set => SCAN.min(set / 8),
+    };
     if !config.keepalive.is_zero() {
         interval = interval.min(config.keepalive / 4);
     }

@@ -202,7 +202,7 @@ impl Work<'_> {
                 let identity = hello.dest_incarnation;
                 let settled = Settled { socket, kind, version: hello.version, order, remote, identity };
                 let said = answer.is_some_and(|answer| say(&settled.socket, &answer))
-                    && sockets::settle(&settled.socket, &self.shared.config).is_ok();
+                    && sockets::settle(&settled.socket, &self.shared.config, ni.sock_timeout()).is_ok();
                 if said && peer.install(settled, hello.src_incarnation, false, now).is_ok() {
                     if known.hangs() {
                         self.abandon(&peer);

@@ -195,7 +195,7 @@ impl Peer {
 
     /// Once in a while: fails what has waited too long, and breaks a long silence.
     pub(crate) fn scan(self: &Arc<Self>, now: Instant) {
-        let timeout = self.ni.shared.config.sock_timeout;
+        let timeout = self.ni.sock_timeout();
         let late = |since: Instant| now.saturating_duration_since(since) >= timeout;
         let (expired, unreceipted) = {
             let mut state = lock(&self.state);
