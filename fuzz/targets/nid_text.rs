@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use lnet_wire::{AnyNid, NetId, Nid, ProcessId, TextError};
+use lnet_wire::{AnyNid, NetId, Nid, NidPattern, ProcessId, TextError};
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
@@ -10,6 +10,7 @@ fuzz_target!(|text: &str| {
     reads_back::<Nid>(text);
     reads_back::<NetId>(text);
     reads_back::<ProcessId>(text);
+    reads_back::<NidPattern>(text);
     if let Ok(AnyNid(Some(nid))) = text.parse() {
         assert_eq!(text.parse(), Ok(nid));
     }

@@ -33,7 +33,6 @@ fn a_process_under_load_does_as_it_is_told() {
 }
 
 #[test]
-#[ignore = "messages on a dying rail are not sent again yet"]
 fn no_operation_fails_while_one_rail_lives() {
     run(&["link-down", "reset"]);
 }

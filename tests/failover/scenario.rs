@@ -138,18 +138,18 @@ pub fn all() -> Vec<Scenario> {
             |stage| stage.set_forwarding(FAR, RAIL, true),
         ),
         Scenario {
-            lasts: Duration::from_secs(4),
+            lasts: Duration::from_secs(1),
             loss: Loss::Nothing,
             conditions: LONG_MESSAGES,
             ..rail(
-                "RST on every connection, often",
+                "RST on every connection, thrice",
                 "reset",
                 "",
                 "0.2 s",
                 |stage| {
-                    for _ in 0..10 {
-                        stage.reset_connections();
-                        stage.pass(Duration::from_millis(200));
+                    for _ in 0..3 {
+                        stage.reset_connections(NEAR);
+                        stage.pass(Duration::from_secs(1));
                     }
                 },
                 nothing,

@@ -45,8 +45,9 @@ pub struct Conditions {
 pub struct Stage {
     machines: Machines,
     conditions: Conditions,
-    /// Where logs are kept: of each process its own lines, and what it reported.
+    /// Where logs are kept: of each process its own lines, and what it reported; and what was done to them.
     logs: PathBuf,
+    done: File,
     place: TempDir,
     listener: UnixListener,
     told: Receiver<(Life, Option<Report>)>,
@@ -72,6 +73,7 @@ impl Stage {
         let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("failover").join(name);
         let _ = fs::remove_dir_all(&logs);
         fs::create_dir_all(&logs).unwrap();
+        let done = File::create(logs.join("done")).unwrap();
         let place = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(place.path().join("s")).unwrap();
         let (tell, told) = channel();
@@ -81,6 +83,7 @@ impl Stage {
             machines,
             conditions,
             logs,
+            done,
             place,
             listener,
             told,
@@ -101,6 +104,7 @@ impl Stage {
 
     /// Starts a process on the machine, which must have none. Returns when it says that it listens.
     pub fn start(&mut self, machine: usize) -> Duration {
+        self.log(&format!("start {machine}"));
         assert!(self.processes[machine].is_none());
         let life = self.next_life;
         self.next_life += 1;
@@ -147,6 +151,7 @@ impl Stage {
 
     /// Gives an order.
     pub fn tell(&self, machine: usize, order: &Order) {
+        self.log(&format!("tell {machine} {order}"));
         let mut orders = &self.process(machine).orders;
         writeln!(orders, "{order}").unwrap();
     }
@@ -225,19 +230,20 @@ impl Stage {
 
     /// Sends a signal to the machine's process.
     pub fn signal(&self, machine: usize, signal: Signal) {
+        self.log(&format!("signal {machine} {signal:?}"));
         kill_process(ProcessId::from_child(&self.process(machine).child), signal).unwrap();
     }
 
-    /// Ends every connection between the nodes as if the other side had reset it.
-    pub fn reset_connections(&self) {
-        for machine in [NEAR, FAR] {
-            let ours = ["sport", "=", ":988", "or", "dport", "=", ":988"];
-            self.machines.on(machine, || run("ss", &[&["-tnK"], &ours[..]].concat()));
-        }
+    /// Resets every connection of the machine's node; the other side hears of it from the network.
+    pub fn reset_connections(&self, machine: usize) {
+        self.log(&format!("reset connections of {machine}"));
+        let ours = ["-tnK", "sport", "=", ":988", "or", "dport", "=", ":988"];
+        self.machines.on(machine, || run("ss", &ours));
     }
 
     /// Takes a link down or up, on the machine.
     pub fn set_link(&self, machine: usize, card: usize, up: bool) {
+        self.log(&format!("link {machine} {card} up: {up}"));
         let name = format!("eth{card}");
         let change = ["link", "set", &name, if up { "up" } else { "down" }];
         self.machines.ip_on(machine, &[&change]);
@@ -248,6 +254,7 @@ impl Stage {
 
     /// Removes a card's address, or puts it back.
     pub fn set_address(&self, machine: usize, card: usize, present: bool) {
+        self.log(&format!("address {machine} {card} present: {present}"));
         let (name, address) = (format!("eth{card}"), format!("{}/24", WIRING.address(machine, card)));
         let change = ["address", if present { "add" } else { "delete" }, &address, "dev", &name];
         self.machines.ip_on(machine, &[&change]);
@@ -258,6 +265,7 @@ impl Stage {
 
     /// Pulls the card's cable at the switch, or plugs it in; both ends keep their carrier.
     pub fn set_plugged(&self, machine: usize, card: usize, plugged: bool) {
+        self.log(&format!("cable {machine} {card} plugged: {plugged}"));
         let (port, switch) = (port(machine, card), WIRING.switch(card));
         self.machines.in_the_middle(|| match plugged {
             true => ip(&["link", "set", &port, "master", &switch]),
@@ -267,15 +275,21 @@ impl Stage {
 
     /// Takes the carrier from the card, or gives it back.
     pub fn set_carrier(&self, machine: usize, card: usize, present: bool) {
+        self.log(&format!("carrier {machine} {card} present: {present}"));
         let port = port(machine, card);
         self.machines.in_the_middle(|| ip(&["link", "set", &port, if present { "up" } else { "down" }]));
     }
 
     /// Has the switch drop whatever comes from or goes to the card, or no more.
     pub fn set_forwarding(&self, machine: usize, card: usize, forwarding: bool) {
+        self.log(&format!("switch {machine} {card} forwarding: {forwarding}"));
         let port = port(machine, card);
         let state = if forwarding { "3" } else { "0" };
         self.machines.in_the_middle(|| run("bridge", &["link", "set", "dev", &port, "state", state]));
+    }
+
+    fn log(&self, what: &str) {
+        let _ = writeln!(&self.done, "{} {what}", now().as_micros());
     }
 
     fn route_anew(&self, machine: usize, card: usize) {

@@ -174,6 +174,8 @@ fn table(card: usize) -> String {
 fn make(machine: usize, switch_thread: &str, wiring: Wiring, megabits: &[Option<u32>]) -> OwnedFd {
     assert!(enter_new_network_namespace(), "a second network namespace");
     ip(&["link", "set", "lo", "up"]);
+    // Every kernel has this one. Others, such as BBR, take a busy machine for a slow network, and wait.
+    fs::write("/proc/sys/net/ipv4/tcp_congestion_control", "reno").unwrap();
     for (card, limit) in megabits.iter().enumerate() {
         let (name, port, address) =
             (format!("eth{card}"), port(machine, card), wiring.address(machine, card));

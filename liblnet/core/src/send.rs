@@ -139,6 +139,10 @@ impl Core {
                 Step::Resume(message) if message.md.as_ref().is_some_and(|md| md.is_aborted()) => {
                     steps.push(Step::End(message, Err(Errno::Cancelled.into())));
                 }
+                // As one that is still waiting then: see `end_waiting`.
+                Step::Resume(message) if message.deadline <= self.config.clock.now() => {
+                    steps.push(Step::End(message, Err(Errno::TimedOut.into())));
+                }
                 Step::Resume(message) if self.is_cut_off(&message) => self.reroute(message, &mut steps),
                 Step::Resume(message) => self.post(message, &mut steps),
                 Step::Reroute(message) => self.reroute(message, &mut steps),

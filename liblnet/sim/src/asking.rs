@@ -1,7 +1,7 @@
 //! Operations of nodes: started, looked at, given up.
 
 use crate::ledger::{Ask, Asking, Op, OpId, Start, operation_bits};
-use crate::node::{MATCH_BITS, lock, owned_memory};
+use crate::node::{MATCH_BITS, PORTAL, lock, owned_memory};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::{Clock, Core, Errno, Target, Time};
@@ -21,7 +21,9 @@ impl World {
         }
         let core = self.core(node).filter(|_| !self.is_frozen(node))?;
         self.note(node, || format!("asks {nid}: {:?}", asking.ask));
-        let ways = self.ways(&core, nid, asking.source);
+        // Elsewhere nobody may answer.
+        let served = asking.portal == PORTAL;
+        let ways = if served { self.ways(&core, node, nid, asking.source) } else { Vec::new() };
         let life = self.lives(node);
         let now = self.clock.now();
         let id =
@@ -53,17 +55,30 @@ impl World {
     }
 
     /// The pairs of interfaces by which a node can reach another, as far as it knows that.
-    fn ways(&self, core: &Core, nid: Nid, source: Option<Nid>) -> Vec<(Nid, Nid)> {
+    fn ways(&self, core: &Core, node: NodeId, nid: Nid, source: Option<Nid>) -> Vec<(Nid, Nid)> {
         if !self.knows_again() {
             return Vec::new();
         }
         let nets = core.nets();
         let own = nets.nis().map(|ni| ni.nid()).filter(|own| source.is_none_or(|source| source == *own));
         let own: Vec<Nid> = own.collect();
+        // Who answers, and has been started since, knows no other way than the one that the question came by.
+        if !self.owner(nid).is_some_and(|other| self.knows_all_nids(other, node)) {
+            return Vec::new();
+        }
         let known = core.peer(nid).map(|(peer, _)| peer.nids.clone());
         let others = known.unwrap_or_else(|| vec![nid]);
         let pairs = own.iter().flat_map(|own| others.iter().map(|other| (*own, *other)));
         pairs.filter(|(own, other)| own.net() == other.net()).collect()
+    }
+
+    /// Whether a node knows all NIDs of another to be of one node.
+    fn knows_all_nids(&self, node: NodeId, other: NodeId) -> bool {
+        let nids = self.nids(other);
+        nids.first().is_some_and(|first| {
+            let believed = self.believed(node, *first);
+            nids.iter().all(|nid| believed.contains(nid))
+        })
     }
 
     /// What became of an operation.

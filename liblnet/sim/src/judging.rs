@@ -25,18 +25,27 @@ impl World {
         ended.into_iter().try_for_each(|(id, op)| self.judge(id, &op))
     }
 
+    /// Whether nothing of an operation was ever sent: it failed with the discovery of its peer.
+    pub(crate) fn was_never_sent(&self, id: OpId, op: &Op) -> bool {
+        self.attempts(id, op).is_none()
+    }
+
     fn judge(&self, id: OpId, op: &Op) -> Result<(), String> {
+        if op.given_up {
+            return Ok(());
+        }
         let Some(settings) = self.core(op.node).map(|core| core.settings()) else { return Ok(()) };
         let took = op.end.unwrap_or(Time::START).since(op.started);
         let most = longest(&settings);
         if took > most && !self.stood_still_since(op.node, op.started) {
             return Err(format!("operation {} of {} ends after {took:?}, more than {most:?}", id.0, op.node));
         }
-        if op.succeeded() || op.given_up {
+        if op.succeeded() {
             return Ok(());
         }
         let Some((own, other)) = self.living_way(op) else { return Ok(()) };
-        if self.attempts(id, op) > settings.retry_count {
+        // What waits for the discovery of a peer fails with it, and that may fail before its time is over.
+        if self.attempts(id, op).is_none_or(|attempts| attempts > settings.retry_count) {
             return Ok(());
         }
         let outcome = op.outcome().map_or_else(|errno| errno.text(), |()| "no answer");
@@ -54,15 +63,15 @@ impl World {
         op.ways.iter().find(living).copied()
     }
 
-    /// How often a message of an operation has failed: its request, or the answer.
-    fn attempts(&self, id: OpId, op: &Op) -> u32 {
+    /// How often a message of an operation has failed: its request, or the answer. `None` if nothing was ever sent.
+    fn attempts(&self, id: OpId, op: &Op) -> Option<u32> {
         let network = self.network.lock();
-        let of = |concern| network.failures.get(&concern).copied().unwrap_or_default();
-        let answer = op.md.map_or(0, |md| {
+        let of = |concern| network.failures.get(&concern).copied();
+        let answer = op.md.and_then(|md| {
             let interface_cookie = interface_cookie(op.node, op.life);
             of(Concern::Answer(WireHandle { interface_cookie, object_cookie: md.cookie() }))
         });
-        of(Concern::Request(id)).max(answer)
+        of(Concern::Request(id)).map(|request| request.max(answer.unwrap_or_default()))
     }
 }
 

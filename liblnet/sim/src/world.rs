@@ -8,7 +8,7 @@ use crate::faults::Spot;
 use crate::ledger::Ledger;
 use crate::network::{Delivery, Network, NetworkConfig};
 use crate::node::{Life, Node, NodeSpec, SharedLedger, lock};
-use crate::trace::{NodeId, Trace, What};
+use crate::trace::{Line, NodeId, Trace, What};
 use lnet_core::discovery::Standing;
 use lnet_core::{Core, DiscoveryMode};
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
@@ -305,6 +305,11 @@ impl World {
     /// Whether nothing is under way between nodes.
     pub fn is_idle(&self) -> bool {
         self.network.lock().is_idle()
+    }
+
+    /// The last things that happened, as many as [`WorldConfig::trace`] says, oldest first.
+    pub fn trace(&self) -> Vec<Line> {
+        self.network.lock().trace.lines().cloned().collect()
     }
 
     /// Messages that wait for a buffer of their receiver's.

@@ -9,21 +9,19 @@
 mod netns;
 mod support;
 
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
-use lnet_core::topology::Ni;
-use lnet_core::{Cause, Errno, EventKind, Message, Reached, SendFailure};
-use lnet_wire::{Header, NetType, Nid};
+use lnet_core::{Cause, Errno, EventKind, Reached, SendFailure};
 use netns::{empty_namespace_or_skip, enter_new_network_namespace, ip};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use socklnd::{Receipts, Socklnd, SocklndConfig};
+use socklnd::{Receipts, SocklndConfig};
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use support::spy::Spy;
 use support::*;
 
 /// So long a message may take; what is noticed earlier is noticed by its silence.
@@ -35,90 +33,6 @@ struct Machine {
     spy: Arc<Spy>,
     number: u8,
     namespace: File,
-}
-
-/// Sees what the driver tells the core, and answers what the core will be asked.
-#[derive(Default)]
-struct Spy {
-    driver: Mutex<Option<Arc<Socklnd>>>,
-    face: Mutex<Option<Arc<dyn LndNi>>>,
-    elsewhere: AtomicBool,
-    asked: AtomicU32,
-    failures: Mutex<Vec<SendFailure>>,
-}
-
-struct SpyDriver(Arc<Spy>);
-struct SpyFace(Arc<dyn LndNi>, Arc<Spy>);
-struct SpyUpcalls(Arc<dyn Upcalls>, Arc<Spy>);
-
-impl Spy {
-    fn note(&self, result: Result<(), SendFailure>) {
-        if let Err(failure) = result {
-            self.failures.lock().unwrap().push(failure);
-        }
-    }
-
-    fn failures(&self) -> Vec<SendFailure> {
-        self.failures.lock().unwrap().clone()
-    }
-}
-
-impl Driver for SpyDriver {
-    fn net_type(&self) -> NetType {
-        NetType::TCP
-    }
-
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        let driver = self.0.driver.lock().unwrap().clone().unwrap();
-        let face = driver.start_ni(ni, Arc::new(SpyUpcalls(upcalls, Arc::clone(&self.0))))?;
-        *self.0.face.lock().unwrap() = Some(Arc::clone(&face));
-        Ok(Arc::new(SpyFace(face, Arc::clone(&self.0))))
-    }
-}
-
-impl LndNi for SpyFace {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
-        let outcome = self.0.send(message);
-        if let SendOutcome::Done(_, result) = &outcome {
-            self.1.note(*result);
-        }
-        outcome
-    }
-
-    fn open(&self) {
-        self.0.open();
-    }
-
-    fn shutdown(&self) {
-        *self.1.face.lock().unwrap() = None;
-        self.0.shutdown();
-    }
-}
-
-impl Upcalls for SpyUpcalls {
-    fn receive(
-        &self,
-        ni: &Arc<Ni>,
-        from: Nid,
-        header: &Header,
-        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
-    ) -> Verdict {
-        self.0.receive(ni, from, header, hold)
-    }
-
-    fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
-        self.0.received(message, result);
-    }
-
-    fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
-        self.1.note(result);
-        self.0.finalize(message, result);
-    }
-
-    fn may_go_elsewhere(&self, _: &Arc<Ni>, _: Nid) -> bool {
-        self.1.asked.fetch_add(1, Ordering::SeqCst);
-        self.1.elsewhere.load(Ordering::SeqCst)
-    }
 }
 
 fn address(number: u8) -> Ipv4Addr {
@@ -186,9 +100,7 @@ impl Machine {
     }
 
     fn node(number: u8, config: SocklndConfig, spy: &Arc<Spy>) -> Node {
-        let driver = Socklnd::new(config);
-        *spy.driver.lock().unwrap() = Some(Arc::clone(&driver));
-        Node::start_by(tcp(address(number)), driver, &SpyDriver(Arc::clone(spy)))
+        spy.node(tcp(address(number)), config)
     }
 
     /// The node ends, as with its process, and another takes its place after `pause`.

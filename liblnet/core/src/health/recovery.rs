@@ -32,6 +32,20 @@ pub struct Recovery {
     pub last_heard: Time,
 }
 
+impl Recovery {
+    /// It has been heard of: the next ping need not wait for as long as after those that were not answered. Whether it
+    /// comes sooner.
+    pub(crate) fn begin_anew(&mut self, now: Time) -> bool {
+        self.ping_count = 0;
+        let soon = now + wait_before(0, Duration::MAX);
+        let sooner = self.next_ping.is_some_and(|next| next > soon);
+        if sooner {
+            self.next_ping = Some(soon);
+        }
+        sooner
+    }
+}
+
 /// Whose interfaces are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {

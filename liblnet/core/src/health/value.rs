@@ -55,11 +55,15 @@ impl Core {
     /// A message has arrived.
     pub(crate) fn heard(&self, ni: &Ni, peer_ni: &PeerNi) {
         self.ni_works(ni);
-        ni.note_heard();
+        let now = || self.config.clock.now();
+        let mut sooner = ni.note_heard(now);
         if peer_ni.health() < MAX_HEALTH {
             peer_ni.set_health(raised(peer_ni.health(), self.settings().health_sensitivity));
         }
-        peer_ni.note_heard(|| self.config.clock.now());
+        sooner |= peer_ni.note_heard(now);
+        if sooner {
+            self.health.alarm.ring();
+        }
         if peer_ni.silent().any() {
             self.is_heard(ni.nid(), peer_ni);
         }

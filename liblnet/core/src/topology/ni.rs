@@ -8,6 +8,7 @@ use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
 use crate::sync::{Mutex, lock};
+use crate::time::Time;
 use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroUsize;
@@ -185,11 +186,9 @@ impl Ni {
         bits > 0 && nid.net() == self.nid.net() && share_prefix(self.nid, nid, bits)
     }
 
-    /// Something has arrived by it: its pings begin anew (HE-52).
-    pub(crate) fn note_heard(&self) {
-        if self.recovering.load(Ordering::Relaxed) {
-            lock(&self.recovery).ping_count = 0;
-        }
+    /// Something has arrived by it: its pings begin anew (HE-52). Whether the next one comes sooner for that.
+    pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) -> bool {
+        self.recovering.load(Ordering::Relaxed) && lock(&self.recovery).begin_anew(now())
     }
 
     /// Send credits left, over all CPU partitions.

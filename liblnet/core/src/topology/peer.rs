@@ -288,14 +288,16 @@ impl PeerNi {
         self.was_heard.load(Ordering::Relaxed)
     }
 
-    /// Something has arrived from it: its pings begin anew (HE-52).
-    pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) {
+    /// Something has arrived from it: its pings begin anew (HE-52). Whether the next one comes sooner for that.
+    pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) -> bool {
         if !self.was_heard() {
             self.was_heard.store(true, Ordering::Relaxed);
         }
-        if self.recovering.load(Ordering::Relaxed) {
+        self.recovering.load(Ordering::Relaxed) && {
+            let now = now();
             let recovery = &mut *lock(&self.recovery);
-            (recovery.ping_count, recovery.last_heard) = (0, now());
+            recovery.last_heard = now;
+            recovery.begin_anew(now)
         }
     }
 

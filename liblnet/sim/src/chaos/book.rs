@@ -1,5 +1,6 @@
 //! What was begun in worlds in which rails die, and how it ended.
 
+use crate::ledger::OpId;
 use crate::world::World;
 use lnet_core::Cause;
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ pub struct Book {
     pub ended_well: u64,
     /// Those that ended with an error, by its name.
     pub ended_in_error: BTreeMap<&'static str, u64>,
+    /// Those that failed with the discovery of their peer.
+    pub never_sent: u64,
     /// Those whose node died under them.
     pub orphaned: u64,
     /// Those that never ended; a world that has any is broken.
@@ -49,11 +52,12 @@ impl Book {
     pub(super) fn add(&mut self, world: &World) {
         let ops = world.ops();
         self.begun += ops.len() as u64;
-        for op in &ops {
+        for (id, op) in (0..).map(OpId).zip(&ops) {
             match op.outcome() {
                 _ if op.orphaned => self.orphaned += 1,
                 _ if !op.ended => self.lost += 1,
                 Ok(()) => self.ended_well += 1,
+                Err(_) if world.was_never_sent(id, op) => self.never_sent += 1,
                 Err(errno) => *self.ended_in_error.entry(errno.name()).or_default() += 1,
             }
         }
@@ -73,6 +77,7 @@ impl AddAssign for Book {
         for (errno, count) in other.ended_in_error {
             *self.ended_in_error.entry(errno).or_default() += count;
         }
+        self.never_sent += other.never_sent;
         self.orphaned += other.orphaned;
         self.lost += other.lost;
         self.served += other.served;
@@ -104,6 +109,7 @@ impl fmt::Display for Book {
         for (errno, count) in &self.ended_in_error {
             line(*count, &format!("ended with {errno}, no way being well all the time"))?;
         }
+        line(self.never_sent, "ended in error with the discovery of their peer")?;
         line(self.orphaned, "died with their node")?;
         line(self.lost, "lost")?;
         line(0, "doubled")?;

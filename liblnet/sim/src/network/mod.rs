@@ -258,7 +258,7 @@ pub(crate) struct Network {
     looks: BTreeMap<(Place, Nid), Option<Time>>,
     /// What nodes that are frozen would have done.
     postponed: Vec<Due>,
-    /// How often messages of operations have failed.
+    /// How often messages of operations that were sent have failed.
     pub(crate) failures: HashMap<Concern, u32>,
     /// What each node has taken in its present life, by name.
     taken: HashMap<NodeId, HashSet<u64>>,

@@ -3,6 +3,7 @@
 
 pub mod cutter;
 pub mod resend;
+pub mod spy;
 
 use lnet_core::lnd::Driver;
 use lnet_core::{

@@ -1,0 +1,120 @@
+//! Answers whose way dies under them, and answers that do not come (4.5).
+
+use super::*;
+use lnet_core::health::Side;
+
+/// A slow network, so that something can happen between a question and its answer.
+fn slow(name: &str) -> World {
+    Pair { latency: Duration::from_millis(100), ..Pair::default() }.meet(name)
+}
+
+/// The pair that A's last request went by.
+fn last_pair(world: &World) -> (Nid, Nid) {
+    let requests = [Purpose::Put, Purpose::Get].map(|purpose| sent(world, A, purpose, Time::START));
+    let last = requests.iter().filter_map(|sent| sent.last()).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+    (last.1.header.src_nid, last.1.header.dest_nid)
+}
+
+/// snd-070: an answer whose way has died goes by another.
+#[test]
+fn an_answer_that_is_lost_with_its_rail_comes_by_another() {
+    let faults: [(&str, fn(&mut World, Nid, Nid)); 3] = [
+        ("what the asker hears", |world, own, _| world.deafen(own)),
+        ("what the answerer says", |world, _, its| world.mute(its)),
+        ("both interfaces", |world, own, its| {
+            world.kill_interface(own);
+            world.kill_interface(its);
+        }),
+    ];
+    for ask in [Ask::Get, Ask::PutWithAck] {
+        for (name, kill) in faults {
+            let mut world = slow(name);
+            let id = world.ask(A, b(1), ask).unwrap();
+            // It has arrived, and its answer is under way.
+            pass(&mut world, 0.15);
+            let (own, its) = last_pair(&world);
+            kill(&mut world, own, its);
+            pass(&mut world, 30.0);
+            assert!(op(&world, id).succeeded(), "{name}, {ask:?}: {:?}", op(&world, id));
+            assert!(took(&world, id) < 5.0, "{name}, {ask:?}: {} s", took(&world, id));
+            finish(world);
+        }
+    }
+}
+
+/// The request arrives, its receipt does not: it comes again, and is known again.
+#[test]
+fn a_request_whose_receipt_is_lost_is_served_once() {
+    for ask in ASKS {
+        let mut world = slow("a receipt is lost");
+        let served = world.served();
+        let id = world.ask(A, b(1), ask).unwrap();
+        pass(&mut world, 0.15);
+        world.break_between(A, B);
+        pass(&mut world, 30.0);
+        assert!(op(&world, id).succeeded(), "{ask:?}: {:?}", op(&world, id));
+        assert_eq!(
+            (world.served() - served, world.counts().known_again),
+            (1, 1 + u64::from(ask != Ask::Put))
+        );
+        finish(world);
+    }
+}
+
+/// 4.2: what a kernel may have is not sent again.
+#[test]
+fn a_request_that_a_kernel_may_have_is_not_sent_again() {
+    let pair = Pair { latency: Duration::from_millis(100), delivery: Delivery::Kernel, ..Pair::default() };
+    let mut world = pair.meet("a receipt of a kernel's is lost");
+    let served = world.served();
+    let id = world.ask(A, b(1), Ask::Put).unwrap();
+    pass(&mut world, 0.15);
+    world.break_between(A, B);
+    pass(&mut world, 30.0);
+    assert_eq!(op(&world, id).sent, Some(Err(Errno::ConnectionReset)));
+    assert_eq!((world.served() - served, world.core(A).unwrap().health_totals().resends), (1, 0));
+    finish(world);
+}
+
+/// HE-40 to HE-43. Nothing matches on that portal: the request is taken, and dropped.
+#[test]
+fn a_request_that_is_never_answered_is_unlinked_between_one_and_one_and_a_half_times_the_timeout() {
+    for ask in [Ask::PutWithAck, Ask::Get] {
+        let mut world = two_rails("no answer");
+        let id = world.ask_as(A, b(1), Asking { ask, portal: 33, ..Asking::default() }).unwrap();
+        pass(&mut world, 49.0);
+        assert!(!op(&world, id).ended);
+        let put = sent(&world, A, if ask == Ask::Get { Purpose::Get } else { Purpose::Put }, Time::START);
+        let asked = put.last().unwrap().1.header.dest_nid;
+        assert_eq!(peer_health(&world, A, asked), 1000);
+        while !op(&world, id).ended {
+            pass(&mut world, 0.1);
+            assert!(world.is_sound());
+        }
+        // HE-41: who was asked is blamed.
+        assert_eq!(peer_health(&world, A, asked), 900);
+        assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), [asked]);
+        pass(&mut world, 30.0);
+        let it = op(&world, id);
+        assert_eq!((it.sent, it.answered, it.ended), (Some(Ok(())), None, true), "{ask:?}");
+        let took = took(&world, id);
+        assert!((50.0..=75.5).contains(&took), "{took} s");
+        assert_eq!(world.core(A).unwrap().health_totals().response_timeouts, 1);
+        assert_eq!(peer_health(&world, A, asked), 1000);
+        finish(world);
+    }
+}
+
+/// HE-40: nobody looks at it.
+#[test]
+fn a_request_whose_answer_is_not_tracked_waits_for_ever() {
+    let settings = Settings { response_tracking: 0, ..Settings::default() };
+    let mut world = Pair { settings, ..Pair::default() }.meet("not tracked");
+    let id = world.ask_as(A, b(1), Asking { ask: Ask::Get, portal: 33, ..Asking::default() }).unwrap();
+    pass(&mut world, 1000.0);
+    assert!(!op(&world, id).ended);
+    let now = world.now();
+    world.give_up_ops(now);
+    assert!(op(&world, id).ended);
+    finish(world);
+}

@@ -1,0 +1,160 @@
+//! What becomes of operations when rails die (behaviour sheet 4), and how nodes get well again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod answers;
+mod rails;
+mod recovery;
+mod retries;
+mod values;
+
+use lnet_core::{Errno, NiTunables, Settings, Time};
+use lnet_sim::{
+    Ask, Asking, Delivery, Digest, NetworkConfig, NodeId, NodeSpec, Op, OpId, Purpose, Rail, What, World,
+    WorldConfig, nid,
+};
+use lnet_wire::Nid;
+use std::time::Duration;
+
+const A: NodeId = NodeId(0);
+const B: NodeId = NodeId(1);
+
+/// The interface of A on a rail, from 1.
+fn a(rail: u32) -> Nid {
+    nid(0, 1 << 8 | rail)
+}
+
+/// The interface of B.
+fn b(rail: u32) -> Nid {
+    nid(0, 2 << 8 | rail)
+}
+
+fn rail(rail: u32) -> Rail {
+    Rail(rail as u16)
+}
+
+/// How two nodes are made.
+#[derive(Clone, Copy)]
+struct Pair {
+    rails_a: u32,
+    rails_b: u32,
+    settings: Settings,
+    tunables: NiTunables,
+    delivery: Delivery,
+    latency: Duration,
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        Self {
+            rails_a: 2,
+            rails_b: 2,
+            settings: Settings::default(),
+            tunables: NiTunables::default(),
+            delivery: Delivery::Receipts,
+            latency: Duration::from_micros(50),
+        }
+    }
+}
+
+impl Pair {
+    /// The two, who know each other already.
+    fn meet(self, name: &str) -> World {
+        let network = NetworkConfig {
+            delivery: self.delivery,
+            latency: self.latency,
+            jitter: Duration::ZERO,
+            ..NetworkConfig::default()
+        };
+        let config = WorldConfig { network, trace: 100_000, ..WorldConfig::default() };
+        let mut world = World::new(name, config);
+        for (rails, nid_of) in [(self.rails_a, a as fn(u32) -> Nid), (self.rails_b, b)] {
+            let nids: Vec<Nid> = (1..=rails).map(nid_of).collect();
+            (1..=rails).for_each(|number| world.hang_on(nid_of(number), rail(number)));
+            world.add_node(NodeSpec {
+                settings: self.settings,
+                tunables: self.tunables,
+                ..NodeSpec::new(&nids)
+            });
+        }
+        for _ in 0..2 {
+            world.ask(A, b(1), Ask::PutWithAck);
+            world.ask(B, a(1), Ask::PutWithAck);
+            pass(&mut world, 5.0);
+        }
+        assert!(world.ops().iter().all(Op::succeeded), "they do not meet: {:?}", world.finish());
+        world.check_agreement(A, B);
+        world
+    }
+}
+
+fn two_rails(name: &str) -> World {
+    Pair::default().meet(name)
+}
+
+fn pass(world: &mut World, seconds: f64) {
+    let then = world.now() + Duration::from_secs_f64(seconds);
+    world.run_until(then);
+}
+
+/// What operations between A and B do, in turn.
+const ASKS: [Ask; 3] = [Ask::Put, Ask::PutWithAck, Ask::Get];
+
+/// Both ask each other, all the while; what they have asked.
+fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
+    let mut ops = Vec::new();
+    let until = world.now() + Duration::from_secs_f64(seconds);
+    while world.now() < until && world.is_sound() {
+        for ask in ASKS {
+            ops.extend(world.ask(A, b(1), ask));
+            ops.extend(world.ask(B, a(1), ask));
+        }
+        pass(world, 0.01);
+    }
+    ops
+}
+
+/// One interface of A's and one of B's: what goes from the one to the other, only.
+fn ask_by(world: &mut World, own: Nid, its: Nid, ask: Ask) -> OpId {
+    world.ask_as(A, its, Asking { ask, source: Some(own), ..Asking::default() }).unwrap()
+}
+
+fn op(world: &World, id: OpId) -> Op {
+    world.op(id).unwrap()
+}
+
+fn took(world: &World, id: OpId) -> f64 {
+    let op = op(world, id);
+    op.end.unwrap_or_else(|| panic!("{op:?} does not end")).since(op.started).as_secs_f64()
+}
+
+/// All have succeeded; the longest that any took, in seconds.
+fn all_succeeded(world: &World, ops: &[OpId]) -> f64 {
+    let failed: Vec<Op> = ops.iter().map(|id| op(world, *id)).filter(|op| !op.succeeded()).collect();
+    assert!(failed.is_empty(), "{} of {} fail, first {:?}", failed.len(), ops.len(), failed[0]);
+    ops.iter().map(|id| took(world, *id)).fold(0.0, f64::max)
+}
+
+/// Messages that a node has sent for this purpose since then, with their times.
+fn sent(world: &World, node: NodeId, purpose: Purpose, since: Time) -> Vec<(f64, Digest)> {
+    let lines = world.trace().into_iter().filter(|line| line.node == node && line.at >= since);
+    let sent = lines.filter_map(|line| match line.what {
+        What::Sent(digest) if digest.purpose == purpose => Some((line.at.0.as_secs_f64(), digest)),
+        _ => None,
+    });
+    sent.collect()
+}
+
+fn peer_health(world: &World, node: NodeId, nid: Nid) -> u32 {
+    let core = world.core(node).unwrap();
+    core.peer_nis().iter().find(|peer_ni| peer_ni.nid() == nid).unwrap().health()
+}
+
+fn own_health(world: &World, node: NodeId, nid: Nid) -> u32 {
+    world.core(node).unwrap().nets().ni(nid).unwrap().health()
+}
+
+fn finish(mut world: World) {
+    if let Err(broken) = world.finish() {
+        panic!("{broken}");
+    }
+}

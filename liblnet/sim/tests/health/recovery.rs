@@ -1,0 +1,94 @@
+//! What is sick is tried again and again, more and more seldom (4.6).
+
+use super::*;
+use lnet_core::health::Side;
+
+/// Seconds between pings to this NID.
+fn pauses(world: &World, to: Nid, since: Time) -> Vec<u64> {
+    let pings = sent(world, A, Purpose::Ping, since);
+    let times: Vec<f64> =
+        pings.iter().filter(|(_, ping)| ping.header.dest_nid == to).map(|(at, _)| *at).collect();
+    let before = std::iter::once(since.0.as_secs_f64()).chain(times.iter().copied());
+    times.iter().zip(before).map(|(at, before)| (at - before).round() as u64).collect()
+}
+
+/// HE-52: the operator says that it is sick, and nobody answers; every other node is well.
+#[test]
+fn pings_that_are_not_answered_come_more_and_more_seldom() {
+    let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("back-off");
+    world.crash(B);
+    let since = world.now();
+    world.with_core(A, |core| core.set_peer_ni_health(Some(b(1)), 500));
+    pass(&mut world, 4000.0);
+    assert_eq!(pauses(&world, b(1), since)[..12], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
+    assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), [b(1)]);
+    world.start(B);
+    pass(&mut world, 1000.0);
+    assert_eq!(peer_health(&world, A, b(1)), 1000);
+    assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), []);
+    let pings = sent(&world, A, Purpose::Ping, since).len();
+    pass(&mut world, 5000.0);
+    assert_eq!(sent(&world, A, Purpose::Ping, since).len(), pings, "it is well");
+    finish(world);
+}
+
+/// HE-11: it ages out.
+#[test]
+fn pings_stop_when_nothing_has_been_heard_for_as_long_as_is_set() {
+    let settings = Settings { recovery_limit: 60, ..Settings::default() };
+    let mut world = Pair { rails_a: 1, rails_b: 1, settings, ..Pair::default() }.meet("it ages out");
+    world.crash(B);
+    let since = world.now();
+    world.with_core(A, |core| core.set_peer_ni_health(Some(b(1)), 500));
+    pass(&mut world, 3000.0);
+    assert_eq!(pauses(&world, b(1), since), [1, 2, 4, 8, 16]);
+    assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), []);
+    finish(world);
+}
+
+/// HE-52: whatever it says, it is alive.
+#[test]
+fn anything_that_a_sick_one_says_has_it_tried_soon_again() {
+    let mut world = two_rails("heard of");
+    world.kill_interface(b(2));
+    let since = world.now();
+    world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
+    pass(&mut world, 60.0);
+    world.heal_interface(b(2));
+    let asking = Asking { source: Some(b(2)), ..Asking::default() };
+    let id = world.ask_as(B, a(1), asking).unwrap();
+    pass(&mut world, 12.0);
+    assert!(op(&world, id).succeeded());
+    assert!(peer_health(&world, A, b(2)) > 500, "{}", peer_health(&world, A, b(2)));
+    assert!(pauses(&world, b(2), since).len() > 5);
+    finish(world);
+}
+
+/// Nothing is left of an outage, however long it was, and whatever was under way in it.
+#[test]
+fn after_an_outage_everything_is_as_it_was() {
+    for seconds in [1.0, 30.0, 600.0] {
+        let mut world = two_rails("an outage");
+        world.kill_rail(rail(1));
+        load(&mut world, 1.0);
+        world.kill_rail(rail(2));
+        load(&mut world, 1.0);
+        pass(&mut world, seconds);
+        world.heal();
+        pass(&mut world, 1200.0);
+        let ops = load(&mut world, 1.0);
+        pass(&mut world, 60.0);
+        all_succeeded(&world, &ops);
+        for node in [A, B] {
+            let core = world.core(node).unwrap();
+            assert_eq!(core.population().alive, 0);
+            assert!(
+                core.peer_nis().iter().all(|its| its.health() == 1000 && its.silent_towards().is_empty())
+            );
+            assert!(core.nets().nis().all(|ni| ni.health() == 1000));
+            assert!([Side::Local, Side::Peer].iter().all(|side| core.recovery_queue(*side).is_empty()));
+        }
+        assert_eq!(world.open_ops(), 0);
+        finish(world);
+    }
+}

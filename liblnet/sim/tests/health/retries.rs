@@ -1,0 +1,92 @@
+//! How often a message is sent again, and when not at all (4.3).
+
+use super::*;
+
+fn resends(world: &World) -> u64 {
+    world.core(A).unwrap().health_totals().resends
+}
+
+/// HE-20: each connection breaks at once.
+#[test]
+fn a_message_that_fails_each_time_is_sent_as_often_as_may_be_and_then_fails() {
+    for retry_count in [0, 1, 2, 5] {
+        let settings = Settings { retry_count, ..Settings::default() };
+        let mut world = Pair { rails_a: 1, rails_b: 1, settings, ..Pair::default() }.meet("each fails");
+        let (before, since) = (resends(&world), world.now());
+        world.set_breaks(1);
+        let id = world.ask(A, b(1), Ask::Put).unwrap();
+        pass(&mut world, 30.0);
+        assert_eq!(op(&world, id).sent, Some(Err(Errno::ConnectionReset)), "{retry_count}");
+        let times = sent(&world, A, Purpose::Put, since).len() as u32;
+        assert_eq!(times, retry_count + 1);
+        assert_eq!(resends(&world) - before, u64::from(retry_count));
+        finish(world);
+    }
+}
+
+/// snd-055: each pair is tried before one comes again, and the retries come on top of that.
+#[test]
+fn a_message_tries_each_pair_of_interfaces_before_it_fails() {
+    let mut world = two_rails("all pairs fail");
+    let since = world.now();
+    world.set_breaks(1);
+    let id = world.ask(A, b(1), Ask::Put).unwrap();
+    pass(&mut world, 40.0);
+    assert_eq!(op(&world, id).outcome(), Err(Errno::ConnectionReset));
+    let puts = sent(&world, A, Purpose::Put, since);
+    for (own, its) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
+        let tried = |put: &&(f64, Digest)| (put.1.header.src_nid, put.1.header.dest_nid) == (a(own), b(its));
+        assert!(puts.iter().any(|put| tried(&put)), "{own} and {its} of {} attempts", puts.len());
+    }
+    assert!(puts.len() <= 7, "{} attempts", puts.len());
+    finish(world);
+}
+
+/// HE-2.
+#[test]
+fn without_sensitivity_nothing_is_sent_again_and_nobody_is_blamed() {
+    let mut world = two_rails("no sensitivity");
+    for node in [A, B] {
+        world.with_core(node, |core| core.change_settings(|settings| settings.set_health_sensitivity(0)));
+    }
+    assert_eq!(world.core(A).unwrap().settings().retry_count, 0);
+    let since = world.now();
+    let id = world.ask(A, b(1), Ask::Put).unwrap();
+    world.break_between(A, B);
+    pass(&mut world, 30.0);
+    assert_eq!(op(&world, id).sent, Some(Err(Errno::ConnectionReset)));
+    assert_eq!((sent(&world, A, Purpose::Put, since).len(), resends(&world)), (1, 0));
+    for number in 1..=2 {
+        assert_eq!((peer_health(&world, A, b(number)), own_health(&world, A, a(number))), (1000, 1000));
+    }
+    finish(world);
+}
+
+/// HE-23: its owner hears of the end, and of nothing before that.
+#[test]
+fn a_message_that_is_sent_again_gives_one_event() {
+    let mut world = two_rails("one event");
+    world.kill_interface(b(1));
+    let ids: Vec<OpId> = ASKS.iter().cycle().take(12).filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+    pass(&mut world, 20.0);
+    assert!(resends(&world) > 0);
+    // The ledger complains of every event beyond the first of its kind.
+    all_succeeded(&world, &ids);
+    finish(world);
+}
+
+/// HE-20: its owner does not want it any more.
+#[test]
+fn a_message_whose_descriptor_was_unlinked_is_not_sent_again() {
+    let mut world = two_rails("unlinked meanwhile");
+    let since = world.now();
+    world.kill_rail(rail(1));
+    world.kill_rail(rail(2));
+    let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+    pass(&mut world, 0.1);
+    let now = world.now();
+    world.give_up_ops(now);
+    pass(&mut world, 60.0);
+    assert!(op(&world, id).ended && sent(&world, A, Purpose::Put, since).len() == 1);
+    finish(world);
+}

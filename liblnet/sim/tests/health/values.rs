@@ -1,0 +1,100 @@
+//! Health values: who is blamed for what, and by how much (4.1, 4.2).
+
+use super::*;
+use lnet_core::Cause;
+
+/// HE-1, HE-10: a peer that hangs up is blamed, if it has another NID.
+#[test]
+fn a_failure_costs_the_one_to_blame_the_sensitivity_unless_it_has_no_substitute() {
+    // (rails of A, of B, sensitivity, what B's interface has left)
+    let table = [(2, 2, 100, 900), (2, 2, 30, 970), (2, 2, 1000, 0), (1, 2, 100, 900), (2, 1, 100, 1000)];
+    for (rails_a, rails_b, sensitivity, left) in table {
+        let settings = Settings { health_sensitivity: sensitivity, ..Settings::default() };
+        let mut world = Pair { rails_a, rails_b, settings, ..Pair::default() }.meet("blame");
+        let id = ask_by(&mut world, a(1), b(1), Ask::Put);
+        world.break_between(A, B);
+        pass(&mut world, 0.000_001);
+        assert_eq!(peer_health(&world, A, b(1)), left, "{rails_a} {rails_b} {sensitivity}");
+        assert_eq!(own_health(&world, A, a(1)), 1000);
+        pass(&mut world, 60.0);
+        assert_eq!(peer_health(&world, A, b(1)), 1000, "{rails_a} {rails_b} {sensitivity}");
+        assert!(op(&world, id).ended);
+        finish(world);
+    }
+}
+
+/// 4.2: nobody knows which end it is.
+#[test]
+fn silence_is_blamed_on_both_ends_and_counted_at_both() {
+    let mut world = two_rails("silence");
+    let lowest = {
+        world.kill_rail(rail(1));
+        world.kill_interface(b(2));
+        let id = ask_by(&mut world, a(2), b(2), Ask::Put);
+        let mut lowest = (1000, 1000);
+        for _ in 0..400 {
+            pass(&mut world, 0.05);
+            lowest.0 = lowest.0.min(own_health(&world, A, a(2)));
+            lowest.1 = lowest.1.min(peer_health(&world, A, b(2)));
+        }
+        assert!(!op(&world, id).succeeded());
+        lowest
+    };
+    assert!(lowest.0 < 1000 && lowest.1 < 1000, "{lowest:?}");
+    let core = world.core(A).unwrap();
+    let failures = core.health_totals().failures;
+    let timeouts: u64 = [Cause::NetworkTimeout, Cause::LocalTimeout, Cause::RemoteTimeout]
+        .iter()
+        .map(|cause| failures.of(*cause))
+        .sum();
+    assert!(timeouts > 0, "{failures:?}");
+    finish(world);
+}
+
+/// HE-5, HE-56: three failures' worth takes three good exchanges.
+#[test]
+fn an_interface_at_700_is_well_after_three_pings_and_then_left_alone() {
+    let mut world = two_rails("700");
+    let since = world.now();
+    world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 700));
+    assert_eq!(peer_health(&world, A, b(2)), 700);
+    pass(&mut world, 1.5);
+    assert!(peer_health(&world, A, b(2)) < 1000);
+    pass(&mut world, 30.0);
+    assert_eq!(peer_health(&world, A, b(2)), 1000);
+    let pings = sent(&world, A, Purpose::Ping, since);
+    let to = pings.iter().filter(|(_, ping)| ping.header.dest_nid == b(2)).count();
+    assert_eq!((to, pings.len()), (3, 3));
+    pass(&mut world, 2000.0);
+    assert_eq!(sent(&world, A, Purpose::Ping, since).len(), 3);
+    finish(world);
+}
+
+/// HE-54: the node asks itself.
+#[test]
+fn an_interface_of_ones_own_gets_well_by_pings_to_itself() {
+    let mut world = two_rails("own 700");
+    let since = world.now();
+    world.with_core(A, |core| core.set_ni_health(Some(a(2)), 700));
+    pass(&mut world, 30.0);
+    assert_eq!(own_health(&world, A, a(2)), 1000);
+    let pings = sent(&world, A, Purpose::Ping, since);
+    let own = |ping: &Digest| (ping.header.src_nid, ping.header.dest_nid) == (a(2), a(2));
+    assert!(!pings.is_empty() && pings.len() <= 3 && pings.iter().all(|(_, ping)| own(ping)), "{pings:?}");
+    finish(world);
+}
+
+/// PS-20: who is sick is used less.
+#[test]
+fn the_healthier_interface_is_chosen() {
+    let mut world = two_rails("choice");
+    let since = world.now();
+    world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
+    for _ in 0..8 {
+        world.ask(A, b(1), Ask::Put);
+    }
+    pass(&mut world, 0.5);
+    let puts = sent(&world, A, Purpose::Put, since);
+    assert!(puts.len() == 8 && puts.iter().all(|(_, put)| put.header.dest_nid == b(1)), "{puts:?}");
+    finish(world);
+}

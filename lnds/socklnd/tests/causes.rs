@@ -1,0 +1,181 @@
+//! Why messages come back, by what the peer and the system do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::{Cause, Errno, Reached, SendFailure};
+use lnet_wire::{NetId, NetType, Nid};
+use socklnd::proto::ConnectionType;
+use socklnd::{Receipts, SocklndConfig};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+use support::spy::Spy;
+use support::*;
+
+struct Scene {
+    node: Node,
+    spy: Arc<Spy>,
+    peer: Listening,
+    low: Ipv4Addr,
+}
+
+/// A node that asks for receipts, and a peer with its script.
+fn scene(change: impl Fn(&mut SocklndConfig)) -> Scene {
+    let (low, high, port) = addresses();
+    let mut config = config(port);
+    config.receipts = Receipts::All;
+    config.zc_min_payload = Some(0);
+    config.min_reconnect = Duration::from_millis(20);
+    change(&mut config);
+    let spy = Arc::new(Spy::default());
+    let node = spy.node(tcp(high), config);
+    Scene { node, spy, peer: Listening::on(low, port), low }
+}
+
+impl Scene {
+    /// The peer lets the whole set in.
+    fn connected(&self) -> Vec<Raw> {
+        self.node.put(self.node.bind_bytes(pattern(8, 1)), tcp(self.low), false);
+        let all: Vec<_> = (0..3).map(|_| self.peer.accept(self.low)).collect();
+        wait_for("the set", || self.node.counters().connected == 3);
+        assert_eq!(all[2].1, ConnectionType::BulkOut);
+        all.into_iter().map(|(raw, _)| raw).collect()
+    }
+
+    /// So many messages, of which the first fills the socket and the last have not left when `then` happens.
+    fn fails_when(&self, then: impl FnOnce(Vec<Raw>)) -> Vec<SendFailure> {
+        let connections = self.connected();
+        // Done with, or not, before the others are sent.
+        let long = self.node.bind_bytes(pattern(1 << 20, 2));
+        for _ in 0..8 {
+            self.node.put(long, tcp(self.low), false);
+        }
+        then(connections);
+        wait_for("messages to come back", || self.spy.failures().len() >= 7);
+        self.spy.failures()
+    }
+}
+
+fn failure(errno: Errno, cause: Cause, reached: Reached) -> SendFailure {
+    SendFailure { errno, cause, reached }
+}
+
+/// Both what had left and what had not came back, each for its reason.
+fn assert_both(failures: &[SendFailure], errnos: &[Errno], left: Cause, not_left: Cause) {
+    for (reached, cause) in [(Reached::Perhaps, left), (Reached::No, not_left)] {
+        let of: Vec<_> = failures.iter().filter(|it| it.reached == reached).collect();
+        assert!(!of.is_empty(), "{reached:?} in {failures:?}");
+        assert!(of.iter().all(|it| it.cause == cause && errnos.contains(&it.errno)), "{failures:?}");
+    }
+}
+
+const ENDED: [Errno; 2] = [Errno::ConnectionReset, Errno::Pipe];
+
+#[test]
+fn a_peer_that_closes_its_connections_is_to_blame() {
+    let scene = scene(|_| {});
+    let failures = scene.fails_when(drop);
+    assert_both(&failures, &ENDED, Cause::RemoteError, Cause::RemoteDropped);
+}
+
+#[test]
+fn a_peer_that_resets_its_connections_is_to_blame() {
+    let scene = scene(|_| {});
+    let failures = scene.fails_when(|connections| {
+        for raw in connections {
+            socket2::SockRef::from(&raw.stream).set_linger(Some(Duration::ZERO)).unwrap();
+        }
+    });
+    assert_both(&failures, &ENDED, Cause::RemoteError, Cause::RemoteDropped);
+}
+
+#[test]
+fn a_peer_that_breaks_the_protocol_is_to_blame() {
+    let scene = scene(|_| {});
+    let failures = scene.fails_when(|mut connections| {
+        connections[0].say(&[0xff; 24]);
+        connections[0].read_to_end();
+    });
+    assert_both(&failures, &[Errno::Protocol], Cause::RemoteError, Cause::RemoteError);
+}
+
+#[test]
+fn what_a_peer_does_not_take_in_time_is_late_and_so_is_what_it_gives_no_receipt_for() {
+    let late = |config: &mut SocklndConfig| config.sock_timeout = Duration::from_millis(400);
+    let scene = scene(late);
+    let mut kept = Vec::new();
+    let failures = scene.fails_when(|connections| kept = connections);
+    assert_both(&failures, &[Errno::TimedOut], Cause::RemoteTimeout, Cause::LocalTimeout);
+}
+
+#[test]
+fn who_does_not_listen_drops_what_is_sent_to_him() {
+    let scene = scene(|_| {});
+    let Scene { node, spy, peer, low } = scene;
+    drop(peer);
+    for count in 1..4 {
+        node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+        wait_for("the message to come back", || spy.failures().len() == count);
+    }
+    let refused = failure(Errno::ConnectionRefused, Cause::RemoteDropped, Reached::No);
+    assert_eq!(spy.failures(), [refused; 3]);
+}
+
+#[test]
+fn who_answers_no_call_in_time_is_waited_for_and_no_longer() {
+    let scene = scene(|config| config.sock_timeout = Duration::from_millis(300));
+    // It is called, and says nothing.
+    scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
+    let _silent = scene.peer.called();
+    wait_for("the message to come back", || !scene.spy.failures().is_empty());
+    assert_eq!(scene.spy.failures(), [failure(Errno::TimedOut, Cause::LocalTimeout, Reached::No)]);
+}
+
+#[test]
+fn an_interface_that_ends_takes_its_messages_back() {
+    let scene = scene(|_| {});
+    scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
+    let _called = scene.peer.called();
+    scene.node.stop();
+    assert_eq!(scene.spy.failures(), [failure(Errno::Shutdown, Cause::LocalAborted, Reached::No)]);
+}
+
+#[test]
+fn what_the_core_breaks_off_comes_back_for_the_cores_reason_and_what_follows_is_sent() {
+    let scene = scene(|_| {});
+    let face = scene.spy.face.lock().unwrap().clone().unwrap();
+    let failures = scene.fails_when(|mut connections| {
+        face.break_off(Some(tcp(scene.low)), Cause::NetworkTimeout);
+        // The peer is told, and not sent the rest.
+        connections.iter_mut().for_each(|raw| drop(raw.read_to_end()));
+    });
+    assert_both(&failures, &[Errno::TimedOut], Cause::NetworkTimeout, Cause::NetworkTimeout);
+    scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
+    let (mut raw, _) = scene.peer.accept(scene.low);
+    assert_eq!(raw.read_lnet().0.payload_length, 8);
+}
+
+#[test]
+fn a_call_that_is_under_way_is_broken_off_too() {
+    let scene = scene(|_| {});
+    let face = scene.spy.face.lock().unwrap().clone().unwrap();
+    scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
+    let (mut called, _) = scene.peer.called();
+    face.break_off(None, Cause::LocalDropped);
+    assert_eq!(scene.spy.failures(), [failure(Errno::NetworkDown, Cause::LocalDropped, Reached::No)]);
+    assert_eq!(called.read_to_end(), []);
+    scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
+    let (mut raw, _) = scene.peer.accept(scene.low);
+    assert_eq!(raw.read_lnet().0.payload_length, 8);
+}
+
+#[test]
+fn a_peer_whose_name_was_made_up_cannot_be_called() {
+    let scene = scene(|_| {});
+    let elsewhere = Nid::new(NetId::new(NetType::TCP, 0), u32::from(scene.low));
+    let target = lnet_core::Target { pid: lnet_wire::Pid(0x8000_1234), ..target(elsewhere) };
+    scene.node.core.put(None, scene.node.bind_bytes(pattern(8, 1)), false, target, 0).unwrap();
+    wait_for("the message to come back", || !scene.spy.failures().is_empty());
+    assert_eq!(scene.spy.failures(), [failure(Errno::HostUnreachable, Cause::RemoteError, Reached::No)]);
+}
