@@ -199,6 +199,45 @@ fn what_fails_while_the_node_ends_is_not_put_off_for_ever() {
     rig.leaves_nothing(&[], "the node ends while a message fails");
 }
 
+/// A driver asks about a message, and the answer, that it has to wait, comes when the interfaces have ended already.
+#[test]
+fn what_is_made_to_wait_while_the_node_ends_does_not_wait_for_ever() {
+    let _watchdog = Watchdog::new("the node ends while a message arrives");
+    let rig = Rig::new(HeldAtLazyPortal, Shutdown);
+    rig.core.set_lazy_portal(PORTAL).unwrap();
+    // It is for the look at the time alone.
+    rig.core.add_delay_rule(DelayRule { filter: Filter::between(nid(77), nid(78)), ..late() });
+    let (asked, is_asked) = channel();
+    let (go_on, may_go_on) = channel();
+    let (waits, does_wait) = channel();
+    let does_wait = Mutex::new(does_wait);
+    // Its event comes between the end of the interfaces and that of the portals.
+    let handler = move |_: &Event| {
+        go_on.send(()).unwrap();
+        does_wait.lock().unwrap().recv().unwrap();
+    };
+    let eq = rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    let (spec, memory) = rig.spec(0, Some(eq));
+    let md = rig.core.md_bind(spec, memory, false).unwrap();
+    rig.here().fail_next();
+    rig.put(md, PEER, false);
+    rig.clock.at_look(1, move || {
+        asked.send(()).unwrap();
+        may_go_on.recv().unwrap();
+    });
+    thread::scope(|scope| {
+        let rig = &rig;
+        scope.spawn(move || {
+            rig.arrives(arriving_put(None), 8);
+            assert_eq!(rig.here().held.load(Ordering::SeqCst), 1);
+            waits.send(()).unwrap();
+        });
+        is_asked.recv().unwrap();
+        rig.core.shutdown();
+    });
+    rig.leaves_nothing(&[], "the node ends while a message arrives");
+}
+
 /// Puts, unlinks and removals by several threads at once, and the end in the middle of it.
 #[test]
 fn every_accepted_operation_of_many_threads_ends_once_when_the_node_ends_among_them() {

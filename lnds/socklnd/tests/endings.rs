@@ -265,8 +265,7 @@ fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() 
     let _watchdog = Watchdog::new("a handler on a closed connection");
     let (low, high, port) = addresses();
     let face = Arc::default();
-    let capturing =
-        |driver: Arc<Socklnd>| Arc::new(Capturing { driver, face: Arc::clone(&face) });
+    let capturing = |driver: Arc<Socklnd>| Arc::new(Capturing { driver, face: Arc::clone(&face) });
     let node = Node::start_through(tcp(high), ours(config(port), 1), capturing);
     let (entered, handler_entered) = channel();
     let (let_go, is_let_go) = channel::<()>();
@@ -299,6 +298,33 @@ fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() 
         has_returned.recv().unwrap();
     });
     assert_eq!(node.core.population().alive, 0);
+}
+
+#[test]
+fn receipts_that_are_owed_are_given_before_the_end() {
+    let ends: [fn(&Node); 2] = [|node| node.core.remove_ni(node.nid).unwrap(), Node::stop];
+    for end in ends {
+        let _watchdog = Watchdog::new("owed receipts");
+        let (low, high, port) = addresses();
+        let node = Node::start(tcp(high), ours(config(port), 1));
+        node.offer(room(8));
+        let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+        let header = put_header(tcp(low), tcp(high), 8, false);
+        for sequence in 1..=3 {
+            raw.put(&header, Cookies { request: name(sequence), receipt: 0 }, &[7; 8]);
+        }
+        for _ in 1..=3 {
+            node.expect(EventKind::Put);
+        }
+        end(&node);
+        let mut given = Vec::new();
+        while given.last() != Some(&name(3)) {
+            let Cookies { request, receipt } = raw.read_noop();
+            given.extend(if request == 0 { receipt..=receipt } else { request..=receipt });
+        }
+        assert_eq!(given, [name(1), name(2), name(3)]);
+        assert_eq!(raw.read_to_end(), []);
+    }
 }
 
 struct Capturing {
