@@ -193,7 +193,10 @@ impl Connection {
                             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
                         };
                         side.buffer.consume(len);
-                        if let Err(end) = self.acknowledge(Brought::by_message(self.version, cookies)) {
+                        let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
+                        if let Err(end) =
+                            self.acknowledge(Brought::by_message(self.version, cookies), is_request)
+                        {
                             if let Recognised::Adopted(parked) = recognised {
                                 parked.end();
                             }
@@ -332,7 +335,7 @@ impl Connection {
             return Step::End(End::Broken("a NOOP with a wrong checksum".into()));
         }
         side.buffer.consume(FRAME_LEN);
-        match self.acknowledge(Brought::by_noop(self.version, cookies)) {
+        match self.acknowledge(Brought::by_noop(self.version, cookies), false) {
             Ok(()) => Step::On,
             Err(end) => Step::End(end),
         }
