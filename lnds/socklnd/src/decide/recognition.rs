@@ -15,7 +15,7 @@ const MEMORY: Duration = Duration::from_secs(300);
 /// Closed lines that are remembered.
 const MAX_LINES: usize = 64;
 /// Names of messages that came again that are remembered.
-const MAX_NAMES: usize = 4096;
+const MAX_NAMES: usize = 1024;
 /// Messages that have arrived in part and may come again.
 const MAX_PARKED: usize = 256;
 

@@ -7,6 +7,7 @@
 mod receipts;
 mod recognise;
 
+use crate::complaints::Reason;
 use crate::connection::{Connection, Phase};
 use crate::decide::cause::Trouble;
 use crate::decide::cookie::Cookie;
@@ -36,6 +37,8 @@ const ROUNDS: usize = 128;
 pub(crate) struct ReceiveSide {
     buffer: ReadAhead,
     state: State,
+    /// Messages and NOOPs whose heads have come.
+    heads: u64,
     /// From a node of ours: the connection's line there, once a message has named it.
     line: Option<OpenLine>,
 }
@@ -95,7 +98,7 @@ impl ReceiveSide {
     /// One head's worth is read ahead and no more: behind a message's head in the buffer there is no room
     /// for its payload, which so never goes anywhere but where the core wants it.
     pub(crate) fn new(version: Version) -> Self {
-        Self { buffer: ReadAhead::new(frame::head_len(version)), state: State::Head, line: None }
+        Self { buffer: ReadAhead::new(frame::head_len(version)), state: State::Head, heads: 0, line: None }
     }
 }
 
@@ -147,7 +150,7 @@ impl Connection {
             match self.step(side, &mut drained) {
                 Step::On => {}
                 Step::Pause => {
-                    self.midway.store(side.is_midway(), Ordering::Relaxed);
+                    self.midway.store(if side.is_midway() { side.heads + 1 } else { 0 }, Ordering::Relaxed);
                     return false;
                 }
                 Step::End(end) => {
@@ -193,6 +196,7 @@ impl Connection {
                             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
                         };
                         side.buffer.consume(len);
+                        side.heads += 1;
                         if let Err(end) = self.acknowledge(Brought::by_message(self.version, cookies)) {
                             if let Recognised::Adopted(parked) = recognised {
                                 parked.end();
@@ -332,6 +336,7 @@ impl Connection {
             return Step::End(End::Broken("a NOOP with a wrong checksum".into()));
         }
         side.buffer.consume(FRAME_LEN);
+        side.heads += 1;
         match self.acknowledge(Brought::by_noop(self.version, cookies)) {
             Ok(()) => Step::On,
             Err(end) => Step::End(end),
@@ -475,7 +480,8 @@ impl Connection {
             End::ShuttingDown => self.peer.end(self, Trouble::Shutdown),
             End::Broken(what) => {
                 self.ni().counts.protocol_errors.add();
-                log::warn!("closing the connections to {}: it sent {what}", self.peer.name());
+                let line = format_args!("closing the connections to {}: it sent {what}", self.peer.name());
+                self.ni().shared.complaints.say(Reason::Broken, line);
                 self.peer.end(self, Trouble::BrokenByPeer);
             }
         }
