@@ -253,6 +253,8 @@ pub(crate) struct Network {
     unfinished: BTreeMap<u64, Unfinished>,
     waiting: BTreeMap<u64, Waiting>,
     numbers: u64,
+    /// When anything was done or sent last that is no ping: nodes ping for ever what is sick.
+    pub(crate) last_business: Time,
     /// Connections that are up, by [`LinkKey::connection`].
     connected: BTreeSet<LinkKey>,
     /// Connections that the receiver has ended; their senders cannot be told.
@@ -286,6 +288,7 @@ impl Network {
             unfinished: BTreeMap::new(),
             waiting: BTreeMap::new(),
             numbers: 0,
+            last_business: Time::START,
             connected: BTreeSet::new(),
             orphaned: BTreeSet::new(),
             looks: BTreeMap::new(),
@@ -301,6 +304,9 @@ impl Network {
 
     pub(crate) fn note(&mut self, node: NodeId, what: What) {
         let now = self.now();
+        if matches!(what, What::Changed(_)) {
+            self.last_business = now;
+        }
         self.trace.add(now, node, what);
     }
 
