@@ -1,5 +1,6 @@
 //! The driver as the core sees it: its start, its threads, its end.
 
+use crate::complaints::Complaints;
 use crate::config::SocklndConfig;
 use crate::connd::Connd;
 use crate::counters::SocklndCounters;
@@ -10,6 +11,7 @@ use crate::ni::{Face, SockNi};
 use crate::nodes::Nodes;
 use crate::proto::acceptor::AcceptFrom;
 use crate::scheduler::Scheduler;
+use crate::seat::Seats;
 use crate::sockets;
 use crate::sync::lock;
 use lnet_core::Errno;
@@ -50,6 +52,9 @@ pub(crate) struct Shared {
     pub(crate) nodes: Nodes,
     /// Bytes of payloads that wait for the core to decide.
     pub(crate) held: Arc<AtomicUsize>,
+    /// Of callers.
+    pub(crate) seats: Seats,
+    pub(crate) complaints: Complaints,
     last_incarnation: AtomicU64,
 }
 
@@ -190,6 +195,9 @@ impl Driver for Socklnd {
                 let _ = thread.join();
             }
         }
+        if let Some(shared) = self.shared.get() {
+            shared.schedulers.iter().for_each(|scheduler| scheduler.clear());
+        }
     }
 }
 
@@ -212,6 +220,8 @@ impl Shared {
             .collect::<io::Result<_>>()?;
         Ok(Arc::new(Self {
             connd: Connd::new()?,
+            seats: Seats::new(config.conns_per_address),
+            complaints: Complaints::default(),
             config,
             schedulers,
             nis: Mutex::default(),
