@@ -456,6 +456,8 @@ mod tests {
             ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
             ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
+            ("LNET_MAX_PEERS", "0", Errno::Invalid),
+            ("SOCKLND_CONNS_PER_ADDRESS", "-1", Errno::Invalid),
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
             ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
             ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),
