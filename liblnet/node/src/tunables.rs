@@ -367,8 +367,11 @@ mod tests {
             ("LNET_RECEIPTS", "ours"),
             ("LNET_CPU_NPARTITIONS", "4"),
             ("LNET_COMPARE_QUEUED_BYTES", "1"),
+            ("LNET_MAX_PEERS", "99"),
+            ("SOCKLND_CONNS_PER_ADDRESS", "0"),
         ])
         .unwrap();
+        assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
         assert!(config.compare_queued_bytes && !start(&[]).unwrap().compare_queued_bytes);
         assert_eq!(config.networks.len(), 1);
         assert_eq!(config.socklnd.accept, AcceptFrom::All);
