@@ -35,13 +35,15 @@ pub(crate) enum Reason {
     Recovery,
     /// No answer came in time.
     NoAnswer,
+    /// An interface of this node's is in another state.
+    State,
     /// Others ask for more than they get.
     TooMany,
 }
 
 /// The lines of each reason.
 #[derive(Debug, Default)]
-pub(crate) struct Complaints([Mutex<Lines>; 11]);
+pub(crate) struct Complaints([Mutex<Lines>; 12]);
 
 /// The lines of one reason: ten a minute. For drivers, too.
 #[derive(Debug, Default)]

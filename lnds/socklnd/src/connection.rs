@@ -4,7 +4,6 @@
 //! the core, so one connection can be written to by one thread and read by another, and handlers may send
 //! on the connection that they were called for.
 
-use crate::config::SocklndConfig;
 use crate::decide::cause::Trouble;
 use crate::decide::cookie::Line;
 use crate::decide::ours::node_of;
@@ -185,10 +184,6 @@ impl Connection {
         &self.peer.ni
     }
 
-    pub(crate) fn config(&self) -> &SocklndConfig {
-        &self.peer.ni.shared.config
-    }
-
     /// Whether the peer is a node of this implementation.
     pub(crate) fn is_ours(&self) -> bool {
         self.node.is_some()
@@ -197,6 +192,11 @@ impl Connection {
     pub(crate) fn registered_as(&self, token: u64) {
         // Registered once, right after it was made.
         let _ = self.token.set(token);
+    }
+
+    /// What the scheduler has it by, if it has it.
+    pub(crate) fn token(&self) -> Option<u64> {
+        self.token.get().copied()
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -259,10 +259,8 @@ impl Connection {
         // An error says that the peer was faster.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.run_receive();
-        if let Some(token) = self.token.get() {
-            self.scheduler.remove(*token);
-        }
-        self.ni().forget_connection(self.id);
+        self.scheduler.remove(self);
+        self.note_quiet();
     }
 
     pub(crate) fn unsent(&self) -> usize {
@@ -315,9 +313,13 @@ impl Connection {
         self.rx_turn.is_idle() && !lock(&self.tx).is_writing()
     }
 
-    /// Tells a thread that waits for the end that it may look again.
+    /// A thread has left it, or it is closed. Its interface knows it for as long as anybody works on it, to wait for that
+    /// when it ends.
     pub(crate) fn note_quiet(&self) {
         if self.phase() == Phase::Closed {
+            if self.is_quiet() {
+                self.ni().forget_connection(self.id);
+            }
             self.ni().note_quiet();
         }
     }

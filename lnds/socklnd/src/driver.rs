@@ -195,6 +195,9 @@ impl Driver for Socklnd {
                 let _ = thread.join();
             }
         }
+        if let Some(shared) = self.shared.get() {
+            shared.schedulers.iter().for_each(|scheduler| scheduler.clear());
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who reads and writes: one epoll set per scheduler, served by its own thread and by any thread that waits
 //! for an event and offers its time.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Phase};
 use crate::held::Resumed;
 use crate::next_read::NextRead;
 use crate::peer::Peer;
@@ -91,23 +91,30 @@ impl Scheduler {
         })
     }
 
-    /// Begins to serve a connection. What has already arrived on it counts as new.
+    /// Begins to serve a connection, unless it is closed already. What has already arrived on it counts as new.
     pub(crate) fn add(&self, connection: &Arc<Connection>) -> io::Result<()> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) as u32;
-        let key =
-            lock(&self.connections).insert(Registered { generation, connection: Arc::clone(connection) });
-        let token = u64::from(generation) << 32 | key as u64 & 0xffff_ffff;
-        connection.registered_as(token);
+        let token = {
+            let mut connections = lock(&self.connections);
+            // Under the lock: who closes it looks here afterwards.
+            if connection.phase() == Phase::Closed {
+                return Ok(());
+            }
+            let key = connections.insert(Registered { generation, connection: Arc::clone(connection) });
+            let token = u64::from(generation) << 32 | key as u64 & 0xffff_ffff;
+            connection.registered_as(token);
+            token
+        };
         let flags =
             epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         epoll::add(&self.epoll, connection.fd(), epoll::EventData::new_u64(token), flags)?;
         Ok(())
     }
 
-    /// Forgets a connection. The kernel does so when its socket is closed.
-    pub(crate) fn remove(&self, token: u64) {
-        let (key, generation) = split(token);
+    /// Forgets a connection that has been closed. The kernel does so when its socket is closed.
+    pub(crate) fn remove(&self, connection: &Connection) {
         let mut connections = lock(&self.connections);
+        let Some((key, generation)) = connection.token().map(split) else { return };
         if connections.get(key).is_some_and(|it| it.generation == generation) {
             let gone = connections.remove(key);
             drop(connections);
@@ -172,6 +179,16 @@ impl Scheduler {
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.wake();
+    }
+
+    /// After the end of all threads: what was still to be looked at would keep the driver, which keeps it.
+    pub(crate) fn clear(&self) {
+        let left = std::mem::take(&mut *lock(&self.ready));
+        for ready in left {
+            if let Ready::CarryOut(resumed) = ready {
+                resumed.carry_out();
+            }
+        }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

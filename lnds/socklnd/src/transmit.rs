@@ -216,11 +216,12 @@ impl Connection {
                 self.peer.end(self, Trouble::Stalled);
                 return Transmitted::Ended(out);
             }
-            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             if side.writing || side.blocked {
+                self.unsent.fetch_add(out.left(), Ordering::Relaxed);
                 side.queue.push_back(out);
                 return Transmitted::Kept;
             }
+            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             side.writing = true;
         }
         match self.write(std::slice::from_mut(&mut out)) {
@@ -413,7 +414,7 @@ impl Connection {
     /// If the connection has been ended meanwhile, that is why.
     fn why_writing_failed(&self, errno: Errno) -> Trouble {
         lock(&self.tx).ended.unwrap_or(match errno {
-            Errno::Pipe | Errno::ConnectionReset => Trouble::EndedByPeer(errno),
+            Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => Trouble::EndedByPeer(errno),
             _ => Trouble::WriteFailed(errno),
         })
     }
