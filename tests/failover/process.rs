@@ -233,7 +233,10 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
             let interface = Some(format!("eth{card}"));
             tell(Request::AddLocalNi(AddLocalNi { net, interface, tunables, lnd, cpts: None }))
         }
-        Order::DelPeer => tell(Request::DelPeerNi(DelPeerNi { primary: role.to, nid: None, force: true })),
+        // It may be known by another of its NIDs first.
+        Order::DelPeer => core.peer(role.to).map_or(Ok(()), |(peer, _)| {
+            tell(Request::DelPeerNi(DelPeerNi { primary: peer.primary, nid: None, force: true }))
+        }),
         Order::Go | Order::Stop | Order::End => Ok(()),
     }
 }

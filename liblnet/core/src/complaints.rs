@@ -35,11 +35,13 @@ pub(crate) enum Reason {
     Recovery,
     /// No answer came in time.
     NoAnswer,
+    /// An interface of this node's is in another state.
+    State,
 }
 
 /// The lines of each reason.
 #[derive(Debug, Default)]
-pub(crate) struct Complaints([Mutex<Lines>; 10]);
+pub(crate) struct Complaints([Mutex<Lines>; 11]);
 
 #[derive(Debug, Default)]
 struct Lines {

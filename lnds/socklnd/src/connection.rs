@@ -4,7 +4,6 @@
 //! the core, so one connection can be written to by one thread and read by another, and handlers may send
 //! on the connection that they were called for.
 
-use crate::config::SocklndConfig;
 use crate::decide::cause::Trouble;
 use crate::decide::cookie::Line;
 use crate::decide::ours::node_of;
@@ -160,10 +159,6 @@ impl Connection {
 
     pub(crate) fn ni(&self) -> &Arc<SockNi> {
         &self.peer.ni
-    }
-
-    pub(crate) fn config(&self) -> &SocklndConfig {
-        &self.peer.ni.shared.config
     }
 
     /// Whether the peer is a node of this implementation.

@@ -25,6 +25,8 @@ use std::time::Instant;
 const BATCH: usize = 16;
 /// After so many system calls for other threads' messages a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
+/// A peer that asks for receipts and does not read them is not kept when so much waits to be written.
+const MOST_QUEUED: usize = 8192;
 
 /// A message or NOOP on its way into a socket.
 #[derive(Debug)]
@@ -196,11 +198,17 @@ impl Connection {
                 self.peer.end(self, Trouble::Local(Errno::ConnectionReset));
                 return Transmitted::Ended(out);
             }
-            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             if side.writing || side.blocked {
+                if out.message.is_none() && side.queue.len() >= MOST_QUEUED {
+                    drop(side);
+                    self.peer.end(self, Trouble::Stalled);
+                    return Transmitted::Ended(out);
+                }
+                self.unsent.fetch_add(out.left(), Ordering::Relaxed);
                 side.queue.push_back(out);
                 return Transmitted::Kept;
             }
+            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             side.writing = true;
         }
         match self.write(std::slice::from_mut(&mut out)) {
@@ -392,7 +400,7 @@ impl Connection {
     /// If the connection has been ended meanwhile, that is why.
     fn why_writing_failed(&self, errno: Errno) -> Trouble {
         lock(&self.tx).ended.unwrap_or(match errno {
-            Errno::Pipe | Errno::ConnectionReset => Trouble::EndedByPeer(errno),
+            Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => Trouble::EndedByPeer(errno),
             _ => Trouble::WriteFailed(errno),
         })
     }

@@ -23,7 +23,7 @@ use crate::faults::{End, Faults, Spot};
 use crate::ledger::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, What};
 use lnet_core::lnd::{SendOutcome, Upcalls, Verdict};
-use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
+use lnet_core::{Clock, Errno, Message, Ni, Reached, SendFailure, Time};
 use lnet_wire::{Body, Header, Nid, WireHandle};
 use lolnd::copy::payload_of;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};

@@ -24,8 +24,9 @@ use std::time::{Duration, Instant};
 const POSTPONED: Duration = Duration::from_secs(1);
 /// For how long one call may go unanswered. Its socket would ask ever more rarely; a new one asks at once.
 const ATTEMPT: Duration = Duration::from_secs(3);
-/// After so long without an answer what waits may go elsewhere, if there is another way, and is asked about so often.
-const UNANSWERED: Duration = Duration::from_millis(700);
+/// A call without an answer for as long as a peer may be silent, and so much more, lets what waits for it go elsewhere, if
+/// there is another way. It is asked about so often.
+const BEYOND_SILENCE: Duration = Duration::from_millis(100);
 const ASK_AGAIN: Duration = Duration::from_millis(250);
 
 /// A call that has not brought a connection yet.
@@ -77,7 +78,7 @@ impl Work<'_> {
             privileged,
             since: now,
             deadline: now + ATTEMPT.min(ni.sock_timeout()),
-            next_ask: now + UNANSWERED,
+            next_ask: now + self.patience(now) + BEYOND_SILENCE,
         };
         if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
             self.call_failed(peer, Errno::NoMemory, "no room to watch its socket");
@@ -227,7 +228,7 @@ impl Work<'_> {
 
     /// Nothing has come of a call for a while: what waits for it may have another way.
     pub(super) fn ask_about_call(&mut self, key: usize, now: Instant) {
-        let limit = self.shared.config.silence;
+        let limit = self.patience(now);
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         active.next_ask = now + ASK_AGAIN;
         let silent = match tcp::state(active.socket.as_fd()) {
@@ -238,6 +239,7 @@ impl Work<'_> {
         };
         let peer = Arc::clone(&active.peer);
         if silent && !limit.is_zero() && peer.has_waiting() && peer.may_go_elsewhere(now) {
+            self.last_silence = Some(now);
             peer.ni.counts.fell_silent.add();
             log::warn!("{} does not answer our call, and there is another way", peer.name());
             peer.give_back_waiting(Trouble::Silent);

@@ -35,6 +35,8 @@ const EVENTS: usize = 64;
 const MAX_HANDSHAKES: usize = 1024;
 /// Of the descriptors that the process may have, strangers get at most one in so many.
 const SHARE_OF_DESCRIPTORS: u64 = 4;
+/// After a peer has been found silent the others get less time, for so long.
+const ALARMED: Duration = Duration::from_secs(3);
 /// How often things are checked that take longer than that to go wrong.
 const SCAN: Duration = Duration::from_secs(1);
 
@@ -214,6 +216,8 @@ struct Work<'a> {
     next_scan: Instant,
     /// When the connections are looked at on which something may be under way.
     next_look: Option<Instant>,
+    /// When a peer was last found silent.
+    last_silence: Option<Instant>,
 }
 
 enum Entry {
@@ -244,6 +248,7 @@ impl<'a> Work<'a> {
             planned: Vec::new(),
             next_scan,
             next_look: None,
+            last_silence: None,
         }
     }
 
@@ -345,11 +350,12 @@ impl<'a> Work<'a> {
     }
 
     /// Ends the connections to silent peers if what is under way to them may go elsewhere.
-    fn look_for_silence(&self, now: Instant) {
-        let limit = self.shared.config.silence;
-        for connection in self.connd.watched.look(now) {
+    fn look_for_silence(&mut self, now: Instant) {
+        let limit = self.patience(now);
+        for connection in self.connd.watched.look(now, limit) {
             let peer = &connection.peer;
             if !peer.is_heard(limit) && peer.may_go_elsewhere(now) {
+                self.last_silence = Some(now);
                 peer.ni.counts.fell_silent.add();
                 log::warn!(
                     "closing the connections to {}: it has been silent for {} ms, and there is another way",
@@ -359,6 +365,14 @@ impl<'a> Work<'a> {
                 peer.give_up(Trouble::Silent);
             }
         }
+    }
+
+    /// How long a peer may be silent at this time. A rail that dies takes several pairs of interfaces along, and what goes
+    /// from one of them to the next is not to wait as long each time.
+    fn patience(&self, now: Instant) -> Duration {
+        let usual = self.shared.config.silence;
+        let alarmed = self.last_silence.is_some_and(|at| now.saturating_duration_since(at) < ALARMED);
+        if alarmed { usual / 2 } else { usual }
     }
 
     /// Looks for what has taken too long.

@@ -181,6 +181,11 @@ impl<C: Clone, M> Known<C, M> {
         over
     }
 
+    /// Whether there is anything that has to be given back.
+    pub(crate) const fn has_parked(&self) -> bool {
+        self.parked > 0
+    }
+
     /// Whether nothing is known that matters.
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.names.is_empty()
