@@ -101,6 +101,11 @@ impl World {
         lock(&self.ledger).count_open()
     }
 
+    /// Operations that failed with the discovery of their peer, although there was a way all the time.
+    pub(crate) fn failed_despite_a_way(&self) -> u64 {
+        lock(&self.ledger).despite_a_way
+    }
+
     /// PUTs and GETs that nodes served.
     pub fn served(&self) -> u64 {
         lock(&self.ledger).served

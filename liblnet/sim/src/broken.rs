@@ -66,9 +66,11 @@ impl World {
         if let Err(what) = self.judge_ended() {
             self.broke(what);
         }
-        if !self.config.checked {
+        self.unchecked += 1;
+        if self.config.check_every == 0 || self.unchecked < self.config.check_every {
             return;
         }
+        self.unchecked = 0;
         let Some(core) = self.core(node) else { return };
         let checked = invariants::node(&core);
         let peers = core.peers().len();

@@ -43,10 +43,19 @@ impl World {
         if op.succeeded() {
             return Ok(());
         }
-        let Some((own, other)) = self.living_way(op) else { return Ok(()) };
-        // What waits for the discovery of a peer fails with it, and that may fail before its time is over.
-        if self.attempts(id, op).is_none_or(|attempts| attempts > settings.retry_count) {
+        let breaks_always = self.network.lock().config.breaks_one_in == 1;
+        if settings.retry_count == 0 || breaks_always {
             return Ok(());
+        }
+        let Some((own, other)) = self.living_way(op) else { return Ok(()) };
+        match self.attempts(id, op) {
+            Some(attempts) if attempts <= settings.retry_count => {}
+            Some(_) => return Ok(()),
+            // What waits for the discovery of a peer fails with it, and that may fail before its time is over.
+            None => {
+                lock(&self.ledger).despite_a_way += 1;
+                return Ok(());
+            }
         }
         let outcome = op.outcome().map_or_else(|errno| errno.text(), |()| "no answer");
         Err(format!(

@@ -88,6 +88,8 @@ pub(crate) struct Ledger {
     pub(crate) hopeless: Vec<OpId>,
     /// What has ended since that was looked at, if anybody does.
     pub(crate) just_ended: Vec<OpId>,
+    /// Operations that failed with the discovery of their peer, although there was a way all the time.
+    pub(crate) despite_a_way: u64,
     /// Whether no operation may be served twice by the same life of a node.
     once: bool,
     deliveries: HashSet<(NodeId, u32, u64)>,

@@ -25,13 +25,13 @@ pub struct WorldConfig {
     pub network: NetworkConfig,
     /// Lines of trace to keep; 0 to be fast.
     pub trace: usize,
-    /// Whether what must always be true is checked after every step.
-    pub checked: bool,
+    /// After how many steps what must always be true is checked; 0: never.
+    pub check_every: u32,
 }
 
 impl Default for WorldConfig {
     fn default() -> Self {
-        Self { seed: 1, network: NetworkConfig::default(), trace: 200, checked: true }
+        Self { seed: 1, network: NetworkConfig::default(), trace: 200, check_every: 1 }
     }
 }
 
@@ -44,6 +44,8 @@ pub struct World {
     pub(crate) ledger: SharedLedger,
     pub(crate) nodes: Vec<Node>,
     pub(crate) broken: Option<Box<Broken>>,
+    /// Steps since the last check.
+    pub(crate) unchecked: u32,
     /// The longest that one call of `run_discovery` took, by a clock of the caller's.
     pub(crate) slowest_discovery: Option<(fn() -> Duration, Duration)>,
     /// Peers that nodes knew and know no more, since they are one with another or forgotten.
@@ -64,6 +66,7 @@ impl World {
             ledger: Arc::new(Mutex::new(Ledger::new(config.network.delivery == Delivery::Receipts))),
             nodes: Vec::new(),
             broken: None,
+            unchecked: 0,
             slowest_discovery: None,
             peers_joined: 0,
             config,

@@ -1,9 +1,9 @@
-//! Some hundreds of worlds in which rails die. `LNET_SIM_SEED` in the environment has just that one made.
+//! Worlds in which rails die. `LNET_SIM_SEED` in the environment has just that one made.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_sim::chaos::{Book, run_seed};
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 160;
 const HALVES: u64 = 2;
 
 /// Split, so that two processors are busy.
@@ -23,11 +23,23 @@ fn worlds(half: u64) {
 }
 
 #[test]
-fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_two_hundred_worlds() {
+fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_eighty_worlds() {
     worlds(0);
 }
 
 #[test]
-fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_two_hundred_others() {
+fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_eighty_others() {
     worlds(1);
+}
+
+/// In 1001 messages that had not left were not sent again; in 1013 messages that had no good way made room for each other
+/// for ever; in 85 what had waited for too long was sent at last; in 2000 a peer that has come back is found late; in 86
+/// one that has come back answers by the only way that it knows.
+#[test]
+fn worlds_that_broke_once_come_to_rest() {
+    for seed in [1001, 1013, 85, 2000, 86, 2041, 2044, 2071] {
+        if let Err(broken) = run_seed(seed) {
+            panic!("{broken}");
+        }
+    }
 }

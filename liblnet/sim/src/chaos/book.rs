@@ -20,6 +20,8 @@ pub struct Book {
     pub ended_in_error: BTreeMap<&'static str, u64>,
     /// Those that failed with the discovery of their peer.
     pub never_sent: u64,
+    /// Those of them that failed although there was a way all the time.
+    pub despite_a_way: u64,
     /// Those whose node died under them.
     pub orphaned: u64,
     /// Those that never ended; a world that has any is broken.
@@ -61,6 +63,7 @@ impl Book {
                 Err(errno) => *self.ended_in_error.entry(errno.name()).or_default() += 1,
             }
         }
+        self.despite_a_way += world.failed_despite_a_way();
         let counts = world.counts();
         self.served += world.served();
         self.known_again += counts.known_again;
@@ -78,6 +81,7 @@ impl AddAssign for Book {
             *self.ended_in_error.entry(errno).or_default() += count;
         }
         self.never_sent += other.never_sent;
+        self.despite_a_way += other.despite_a_way;
         self.orphaned += other.orphaned;
         self.lost += other.lost;
         self.served += other.served;
@@ -110,6 +114,7 @@ impl fmt::Display for Book {
             line(*count, &format!("ended with {errno}, no way being well all the time"))?;
         }
         line(self.never_sent, "ended in error with the discovery of their peer")?;
+        line(self.despite_a_way, "of these although a way was well all the time")?;
         line(self.orphaned, "died with their node")?;
         line(self.lost, "lost")?;
         line(0, "doubled")?;

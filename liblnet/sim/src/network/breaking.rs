@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Longer than a node waits for anything but for what is sick.
+const LONGEST_WAIT: Duration = Duration::from_secs(400);
+
 impl Network {
     /// Ends the connections between two nodes; what is under way on them is lost.
     pub(crate) fn break_between(&mut self, a: NodeId, b: NodeId) {
@@ -35,7 +38,9 @@ impl Network {
     pub(super) fn note_failure(&mut self, node: NodeId, digest: Digest, failure: SendFailure) {
         self.counts.failed += 1;
         self.counts.by_cause[failure.cause as usize - 1] += 1;
-        if let Some(concern) = Concern::of(&digest.header).filter(|_| self.confirms()) {
+        // A connection that breaks costs nothing where the message would be known again.
+        let broke = failure.reached == Reached::KnownAgain && failure.errno != Errno::TimedOut;
+        if let Some(concern) = Concern::of(&digest.header).filter(|_| self.confirms() && !broke) {
             *self.failures.entry(concern).or_default() += 1;
         }
         self.note_of(node, || What::Failed(digest, failure));
@@ -53,6 +58,12 @@ impl Network {
         if self.trace.is_kept() {
             self.note(node, what());
         }
+    }
+
+    /// Whether nothing is left to happen but pings to what is sick, which may never end.
+    pub(crate) fn only_recovers(&self) -> bool {
+        let longest = self.last_business + LONGEST_WAIT;
+        self.agenda.next_at().is_none_or(|next| next > longest) && self.is_idle()
     }
 
     /// Whether nothing is under way but what stands still.

@@ -65,7 +65,7 @@ impl Pair {
             jitter: Duration::ZERO,
             ..NetworkConfig::default()
         };
-        let config = WorldConfig { network, trace: 100_000, ..WorldConfig::default() };
+        let config = WorldConfig { network, trace: 100_000, check_every: 20, ..WorldConfig::default() };
         let mut world = World::new(name, config);
         for (rails, nid_of) in [(self.rails_a, a as fn(u32) -> Nid), (self.rails_b, b)] {
             let nids: Vec<Nid> = (1..=rails).map(nid_of).collect();
@@ -108,7 +108,7 @@ fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
             ops.extend(world.ask(A, b(1), ask));
             ops.extend(world.ask(B, a(1), ask));
         }
-        pass(world, 0.01);
+        pass(world, 0.02);
     }
     ops
 }

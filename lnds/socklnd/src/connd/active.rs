@@ -1,6 +1,7 @@
 //! Calling a peer: from a message that waits to a connection.
 
 use super::{Entry, Work};
+use crate::complaints::Reason;
 use crate::connection::Settled;
 use crate::decide::admit::Life;
 use crate::decide::cause::Trouble;
@@ -183,7 +184,8 @@ impl Work<'_> {
                 if let Err(error) = sockets::settle(&socket, &self.shared.config, peer.ni.sock_timeout()) {
                     return self.call_failed(&peer, Errno::from(&error), &error.to_string());
                 }
-                let settled = Settled { socket, kind, version, order, remote: peer.ip(), identity };
+                let settled =
+                    Settled { socket, kind, version, order, remote: peer.ip(), identity, seat: None };
                 match peer.install(settled, incarnation, true, now) {
                     Ok(()) => {
                         peer.ni.counts.connected.add();
@@ -275,7 +277,8 @@ impl Work<'_> {
         if let Next::Failed(at) = next {
             peer.ni.counts.connects_failed.add();
             let wait = at.saturating_duration_since(Instant::now()).as_secs_f32();
-            log::warn!("cannot connect to {}: {why}; not before {wait:.1} s again", peer.name());
+            let line = format_args!("cannot connect to {}: {why}; not before {wait:.1} s again", peer.name());
+            self.shared.complaints.say(Reason::NotConnected, line);
             peer.fail_waiting(errno);
         }
         self.go_on(peer, next);

@@ -6,6 +6,7 @@
 mod active;
 mod passive;
 
+use crate::complaints::Reason;
 use crate::config::SocklndConfig;
 use crate::connection::Connection;
 use crate::decide::cause::Trouble;
@@ -31,10 +32,6 @@ use std::time::{Duration, Instant};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// Handshakes in progress; beyond that the oldest callers are dropped.
-const MAX_HANDSHAKES: usize = 1024;
-/// Of the descriptors that the process may have, strangers get at most one in so many.
-const SHARE_OF_DESCRIPTORS: u64 = 4;
 /// After a peer has been found silent the others get less time, for so long.
 const ALARMED: Duration = Duration::from_secs(3);
 /// How often things are checked that take longer than that to go wrong.
@@ -209,8 +206,6 @@ struct Work<'a> {
     connd: &'a Connd,
     shared: &'a Arc<Shared>,
     entries: Slab<Entry>,
-    handshakes: usize,
-    max_handshakes: usize,
     /// Planned calls, in no order: there are few.
     planned: Vec<(Instant, Arc<Peer>)>,
     next_scan: Instant,
@@ -243,8 +238,6 @@ impl<'a> Work<'a> {
             connd,
             shared,
             entries: Slab::new(),
-            handshakes: 0,
-            max_handshakes: max_handshakes(),
             planned: Vec::new(),
             next_scan,
             next_look: None,
@@ -381,7 +374,9 @@ impl<'a> Work<'a> {
             for connection in ni.all_connections() {
                 if connection.is_overdue(now) {
                     ni.counts.timed_out.add();
-                    log::warn!("closing the connections to {}: it has stalled", connection.peer.name());
+                    let line =
+                        format_args!("closing the connections to {}: it has stalled", connection.peer.name());
+                    self.shared.complaints.say(Reason::Stalled, line);
                     connection.peer.end(&connection, Trouble::Stalled);
                 }
             }
@@ -428,9 +423,7 @@ impl<'a> Work<'a> {
 
     /// Adds a socket. `None`: the system has no room for it, and it is closed.
     fn watch(&mut self, entry: Entry, flags: epoll::EventFlags) -> Option<usize> {
-        let is_handshake = !matches!(entry, Entry::Listener(..));
         let key = self.entries.insert(entry);
-        self.handshakes += usize::from(is_handshake);
         let data = epoll::EventData::new_u64(key as u64);
         let added = match self.entries.get(key).map(Entry::socket) {
             Some(socket) => epoll::add(&self.connd.epoll, socket, data, flags).is_ok(),
@@ -448,9 +441,6 @@ impl<'a> Work<'a> {
     /// the epoll set, too.
     fn forget(&mut self, key: usize) -> Option<Entry> {
         let entry = self.entries.try_remove(key)?;
-        if !matches!(entry, Entry::Listener(..)) {
-            self.handshakes = self.handshakes.saturating_sub(1);
-        }
         // It is not in there if adding it failed.
         let _ = epoll::delete(&self.connd.epoll, entry.socket());
         Some(entry)
@@ -483,12 +473,6 @@ impl Connd {
             );
         }
     }
-}
-
-fn max_handshakes() -> usize {
-    let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let share = descriptors.map_or(usize::MAX, |count| (count / SHARE_OF_DESCRIPTORS) as usize);
-    share.clamp(1, MAX_HANDSHAKES)
 }
 
 fn scan_interval(config: &SocklndConfig) -> Duration {
