@@ -49,7 +49,9 @@ fn all_scenarios() {
 
 #[test]
 fn nothing_is_lost_or_doubled_in_some_seconds_of_chaos() {
-    soak_for(20, Duration::from_secs(15));
+    let Some(outcome) = soak_for(20, Duration::from_secs(15)) else { return };
+    let sins: Vec<String> = outcome.totals.sins_in_words().collect();
+    assert!(sins.is_empty(), "{sins:?}\n{}", outcome.faults.join("\n"));
 }
 
 #[test]
@@ -58,14 +60,15 @@ fn soak() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<f64>().ok());
     let minutes = number("SOAK_MINUTES").unwrap_or(1.0);
     let seed = number("SOAK_SEED").unwrap_or(1.0) as u64;
-    soak_for(seed, Duration::from_secs_f64(minutes * 60.0));
+    let Some(outcome) = soak_for(seed, Duration::from_secs_f64(minutes * 60.0)) else { return };
+    assert!(outcome.faults.is_empty(), "seed {seed}:\n{}", outcome.faults.join("\n"));
 }
 
-fn soak_for(seed: u64, time: Duration) {
+fn soak_for(seed: u64, time: Duration) -> Option<soak::Outcome> {
     println!("\nseed {seed}, for {time:?}");
-    let Some(outcome) = isolated(move || soak::run(seed, time)) else { return };
+    let outcome = isolated(move || soak::run(seed, time))?;
     table::print_soak(&outcome);
-    assert!(outcome.faults.is_empty(), "seed {seed}:\n{}", outcome.faults.join("\n"));
+    Some(outcome)
 }
 
 /// Lets the scenarios with these keys happen and prints the table of them.

@@ -132,6 +132,7 @@ impl Soak {
             _ => self.excused("peer forgotten", |soak| {
                 let machine = soak.machine();
                 soak.order(machine, &Order::DelPeer);
+                soak.order(machine, &Order::Discover);
             }),
         }
         self.pass(0, 2000);
@@ -172,6 +173,8 @@ impl Soak {
             }
             soak.pass(0, 2000);
             soak.stage.start(machine);
+            // Until it knows the other's second rail it has but one.
+            soak.order(machine, &Order::Discover);
             soak.stage.tell(machine, &Order::Go);
         });
     }
