@@ -367,8 +367,11 @@ mod tests {
             ("LNET_RECEIPTS", "ours"),
             ("LNET_CPU_NPARTITIONS", "4"),
             ("LNET_COMPARE_QUEUED_BYTES", "1"),
+            ("LNET_MAX_PEERS", "99"),
+            ("SOCKLND_CONNS_PER_ADDRESS", "0"),
         ])
         .unwrap();
+        assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
         assert!(config.compare_queued_bytes && !start(&[]).unwrap().compare_queued_bytes);
         assert_eq!(config.networks.len(), 1);
         assert_eq!(config.socklnd.accept, AcceptFrom::All);
@@ -456,6 +459,8 @@ mod tests {
             ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
             ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
+            ("LNET_MAX_PEERS", "0", Errno::Invalid),
+            ("SOCKLND_CONNS_PER_ADDRESS", "-1", Errno::Invalid),
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
             ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
             ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),

@@ -1,11 +1,14 @@
 //! What an honest pair of nodes notices of attacks on one of them: how much of its throughput and of its round trips
 //! per second is left, beside what it has just before and after. `cargo bench -p socklnd --bench hostile`.
 //!
+//! Beside it: how much processor time the process, without the attacker's threads, takes for one operation, compared with
+//! when it is left alone. That can be told on a busy machine, too.
+//!
 //! Attackers are bounded in rate: what they take of the processors and of the loopback is not what is measured here.
 //! Which rate is in the table. `HOSTILE_ROUNDS` says how often all are measured; medians are printed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-#[allow(unused, unreachable_pub, clippy::pedantic)]
+#[allow(unused, clippy::pedantic)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 
@@ -23,6 +26,8 @@ use support::{BITS, Node, Raw, addresses, config, hello, message, ours, pattern,
 const SLICE: Duration = Duration::from_millis(250);
 const TICK: Duration = Duration::from_millis(10);
 const MIB: usize = 1 << 20;
+/// The name of an attacker's threads.
+const ATTACKER: &str = "attacker";
 const NONE: Cookies = Cookies { request: 0, receipt: 0 };
 
 struct Scene {
@@ -69,7 +74,7 @@ fn main() {
         return;
     }
     let rounds = std::env::var("HOSTILE_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5_usize);
-    let mut ratios = vec![(Vec::new(), Vec::new()); ATTACKS.len()];
+    let mut ratios = vec![[const { Vec::new() }; 4]; ATTACKS.len()];
     for _ in 0..rounds {
         for (attack, ratios) in ATTACKS.iter().zip(&mut ratios) {
             let scene = Scene::set();
@@ -77,15 +82,19 @@ fn main() {
             let before = scene.measure();
             let under = scene.under(attack.begin);
             let after = scene.measure();
-            ratios.0.push(under.0 / f64::midpoint(before.0, after.0));
-            ratios.1.push(under.1 / f64::midpoint(before.1, after.1));
+            for (at, ratios) in ratios.iter_mut().enumerate() {
+                ratios.push(under[at] / f64::midpoint(before[at], after[at]));
+            }
         }
     }
     println!("Of an honest pair's throughput is left (medians of {rounds}, least and most):\n");
-    println!("| attack | rate | 1 MiB PUTs, 8 in flight | 8-byte round trips |");
-    println!("| --- | --- | --- | --- |");
-    for (attack, (bulk, small)) in ATTACKS.iter().zip(&mut ratios) {
-        println!("| {} | {} | {} | {} |", attack.name, attack.rate, spread(bulk), spread(small));
+    println!(
+        "| attack | rate | 1 MiB PUTs, 8 in flight | 8-byte round trips | processor time for a PUT | for a round trip |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for (attack, ratios) in ATTACKS.iter().zip(&mut ratios) {
+        let columns = ratios.each_mut().map(|ratios| spread(ratios)).join(" | ");
+        println!("| {} | {} | {columns} |", attack.name, attack.rate);
     }
 }
 
@@ -143,11 +152,12 @@ impl Scene {
         message(Version::V3, &header, NONE, &[])
     }
 
-    fn under(&self, begin: fn(&Self) -> Step) -> (f64, f64) {
+    fn under(&self, begin: fn(&Self) -> Step) -> [f64; 4] {
         let mut step = begin(self);
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let attacker = std::thread::Builder::new().name(ATTACKER.into());
+            let _ = attacker.spawn_scoped(scope, || {
                 while !over.load(Ordering::Relaxed) {
                     step();
                     std::thread::sleep(TICK);
@@ -159,13 +169,14 @@ impl Scene {
         })
     }
 
-    /// Bytes of 1 MiB PUTs, and 8-byte round trips, in a second.
-    fn measure(&self) -> (f64, f64) {
-        (self.throughput(), self.round_trips())
+    /// 1 MiB PUTs, and 8-byte round trips, in a second; the processor time for one of each.
+    fn measure(&self) -> [f64; 4] {
+        let (bulk, small) = (self.throughput(), self.round_trips());
+        [bulk.0, small.0, bulk.1, small.1]
     }
 
-    fn throughput(&self) -> f64 {
-        let began = Instant::now();
+    fn throughput(&self) -> (f64, f64) {
+        let (began, time) = (Instant::now(), processor_time());
         let (mut started, mut ended) = (0_u64, 0_u64);
         while began.elapsed() < SLICE || ended < started {
             while started < ended + 8 && began.elapsed() < SLICE {
@@ -176,11 +187,11 @@ impl Scene {
             while self.node.event_within(Duration::ZERO).is_some() {}
         }
         while self.node.event_within(Duration::ZERO).is_some() {}
-        (ended as f64) / began.elapsed().as_secs_f64()
+        rates(ended, began, processor_time() - time)
     }
 
-    fn round_trips(&self) -> f64 {
-        let began = Instant::now();
+    fn round_trips(&self) -> (f64, f64) {
+        let (began, time) = (Instant::now(), processor_time());
         let mut trips = 0_u64;
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -199,10 +210,30 @@ impl Scene {
                 while wait(&self.honest).kind != EventKind::Put {}
                 trips += 1;
             }
+            // While the other thread is still there to be asked.
+            let rates = rates(trips, began, processor_time() - time);
             over.store(true, Ordering::Relaxed);
-        });
-        trips as f64 / began.elapsed().as_secs_f64()
+            rates
+        })
     }
+}
+
+/// Operations in a second, and the processor time for one.
+fn rates(count: u64, began: Instant, time: f64) -> (f64, f64) {
+    (count as f64 / began.elapsed().as_secs_f64(), time / count.max(1) as f64)
+}
+
+/// What the threads of this process that are no attacker's have had of the processors, in nanoseconds.
+fn processor_time() -> f64 {
+    let mut sum = 0.0;
+    for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+        let read = |file| std::fs::read_to_string(task.path().join(file)).unwrap_or_default();
+        if read("comm").trim() != ATTACKER {
+            let time = read("schedstat").split(' ').next().and_then(|time| time.parse::<f64>().ok());
+            sum += time.unwrap_or_default();
+        }
+    }
+    sum
 }
 
 /// The next event, for which this thread reads itself.
@@ -314,7 +345,8 @@ fn pings(scene: &Scene) -> Step {
     let pings = scene.get(0, 0, PING_MATCH_BITS, 272).repeat(20);
     let raw = scene.open(0);
     let mut reader = raw.stream.try_clone().unwrap();
-    std::thread::spawn(move || {
+    let attacker = std::thread::Builder::new().name(ATTACKER.into());
+    let _ = attacker.spawn(move || {
         let _ = std::io::copy(&mut reader, &mut std::io::sink());
     });
     let mut writer = Closing(raw);
