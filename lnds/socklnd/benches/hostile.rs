@@ -8,7 +8,7 @@
 //! Which rate is in the table. `HOSTILE_ROUNDS` says how often all are measured; medians are printed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-#[allow(unused, unreachable_pub, clippy::pedantic)]
+#[allow(unused, clippy::pedantic)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 
