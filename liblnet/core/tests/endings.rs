@@ -671,10 +671,12 @@ impl HeldReceive for Held {
 // ---- time ----
 
 type Hook = Box<dyn FnOnce() + Send>;
+/// After so many looks.
+type Planned = Option<(u32, Hook)>;
 
 /// A clock that the test sets, and that does something when it has been looked at so often.
 #[derive(Clone, Default)]
-struct TestClock(Arc<Mutex<(Time, Option<(u32, Hook)>)>>);
+struct TestClock(Arc<Mutex<(Time, Planned)>>);
 
 impl std::fmt::Debug for TestClock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

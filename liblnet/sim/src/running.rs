@@ -100,10 +100,12 @@ impl World {
         self.broke(format!("more than {most} steps before {:?}", then.0));
     }
 
-    /// Lets time pass until nothing is left to happen; [`Broken`] if that takes more than `most` steps.
+    /// Lets time pass until nothing is left to happen but pings to what is sick; [`Broken`] if that takes more than
+    /// `most` steps.
     pub fn run_until_quiet(&mut self, most: usize) {
         for _ in 0..most {
-            if !self.step() {
+            let quiet = self.network.lock().only_recovers();
+            if quiet || !self.step() {
                 return;
             }
         }
@@ -115,7 +117,7 @@ impl World {
     pub(crate) fn step_unchosen(&mut self, all: bool) -> bool {
         let due = {
             let network = self.network.lock();
-            all || matches!(network.agenda.peek(), Some(Due::Finish(_)))
+            all && !network.only_recovers() || matches!(network.agenda.peek(), Some(Due::Finish(_)))
         };
         due && self.step()
     }

@@ -60,6 +60,8 @@ pub(crate) struct Shared {
 
 thread_local! {
     static DRIVER_THREAD: Cell<bool> = const { Cell::new(false) };
+    /// The thread is an application's.
+    static VISITOR: Cell<bool> = const { Cell::new(false) };
     /// For each driver that this thread has worked for, how much work it knew of.
     static SEEN: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
@@ -69,6 +71,11 @@ static NUMBERS: AtomicU64 = AtomicU64::new(0);
 /// Whether the calling thread reads and writes for a driver at this moment.
 pub(crate) fn is_driver_thread() -> bool {
     DRIVER_THREAD.get()
+}
+
+/// Whether the calling thread is an application's, which is to get back to its own work soon.
+pub(crate) fn is_visitor() -> bool {
+    VISITOR.get()
 }
 
 impl Socklnd {
@@ -174,7 +181,9 @@ impl Driver for Socklnd {
         let mut seen = SEEN.with_borrow(|all| {
             all.iter().find(|(number, _)| *number == self.number).map_or(0, |(_, seen)| *seen)
         });
+        VISITOR.set(true);
         let worked = as_driver_thread(|| scheduler.turn_for_application(timeout, &mut seen));
+        VISITOR.set(false);
         SEEN.with_borrow_mut(|all| match all.iter_mut().find(|(number, _)| *number == self.number) {
             Some(known) => known.1 = seen,
             None => all.push((self.number, seen)),

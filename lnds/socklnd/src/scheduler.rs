@@ -4,9 +4,11 @@
 use crate::connection::{Connection, Phase};
 use crate::held::Resumed;
 use crate::next_read::NextRead;
+use crate::ni::SockNi;
 use crate::peer::Peer;
 use crate::sync::lock;
 use crate::wake::{WAKE, Wake, epoll_with_wake};
+use lnet_core::Message;
 use rustix::event::{Timespec, epoll};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -55,6 +57,8 @@ pub(crate) struct Scheduler {
     owes: AtomicBool,
     /// Turns that applications' threads took since then.
     owing_turns: AtomicU32,
+    /// Of what is ready, there are messages to be reported.
+    finishes: AtomicBool,
     /// The scheduler's own thread waits, perhaps for ever.
     sleeps: AtomicBool,
 }
@@ -63,6 +67,7 @@ pub(crate) struct Scheduler {
 enum Ready {
     Look(Arc<Connection>),
     CarryOut(Resumed),
+    Finish(Box<Message>, Arc<SockNi>),
 }
 
 struct Registered {
@@ -87,6 +92,7 @@ impl Scheduler {
             owing: Mutex::default(),
             owes: AtomicBool::new(false),
             owing_turns: AtomicU32::new(0),
+            finishes: AtomicBool::new(false),
             sleeps: AtomicBool::new(false),
         })
     }
@@ -109,6 +115,20 @@ impl Scheduler {
             epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         epoll::add(&self.epoll, connection.fd(), epoll::EventData::new_u64(token), flags)?;
         Ok(())
+    }
+
+    /// Has a message that was sent reported soon: by the application's thread when it comes again, or by the scheduler's.
+    /// It comes back if that cannot be.
+    pub(crate) fn finish_later(&self, message: Box<Message>, ni: &Arc<SockNi>) -> Option<Box<Message>> {
+        if !ni.begin_upcall() {
+            return Some(message);
+        }
+        lock(&self.ready).push_back(Ready::Finish(message, Arc::clone(ni)));
+        self.finishes.store(true, Ordering::SeqCst);
+        if self.sleeps.load(Ordering::SeqCst) {
+            self.wake();
+        }
+        None
     }
 
     /// Forgets a connection that has been closed. The kernel does so when its socket is closed.
@@ -228,6 +248,9 @@ impl Scheduler {
     /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
+        if self.finishes.load(Ordering::Relaxed) && self.work_off() {
+            return true;
+        }
         let owes = self.owes.load(Ordering::Relaxed);
         if owes && self.owing_turns.fetch_add(1, Ordering::Relaxed) >= LINGER_TURNS {
             self.send_owed();
@@ -278,6 +301,12 @@ impl Scheduler {
                 worked = true;
             }
         }
+        worked | self.work_off()
+    }
+
+    /// Does what is ready. Whether there was anything.
+    fn work_off(&self) -> bool {
+        self.finishes.store(false, Ordering::SeqCst);
         // Only as many as there are now: each may put itself in again.
         let scheduled = lock(&self.ready).len();
         for _ in 0..scheduled {
@@ -285,10 +314,13 @@ impl Scheduler {
             match ready {
                 Ready::Look(connection) => connection.on_schedule(),
                 Ready::CarryOut(resumed) => resumed.carry_out(),
+                Ready::Finish(message, ni) => {
+                    ni.upcalls.finalize(message, Ok(()));
+                    ni.end_upcall();
+                }
             }
-            worked = true;
         }
-        worked
+        scheduled > 0
     }
 
     fn find(&self, token: u64) -> Option<Arc<Connection>> {

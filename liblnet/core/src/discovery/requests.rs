@@ -134,7 +134,8 @@ impl Core {
         match (event.kind, event.status) {
             (EventKind::Put, status) => self.push_arrived(id, event, status),
             (EventKind::Send, Ok(())) | (EventKind::Get, _) => {}
-            (EventKind::Unlink, _) => self.own_failed(id, Errno::Cancelled),
+            // Who waits for answers has waited long enough.
+            (EventKind::Unlink, _) => self.own_failed(id, Errno::TimedOut),
             (_, Err(errno)) => self.own_failed(id, errno),
             (EventKind::Ack, Ok(())) => {
                 let Some(sent) = self.discovery.ended(id) else { return };

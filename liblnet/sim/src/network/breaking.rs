@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Longer than a node waits for anything but for what is sick.
+const LONGEST_WAIT: Duration = Duration::from_secs(400);
+
 impl Network {
     /// Ends the connections between two nodes; what is under way on them is lost.
     pub(crate) fn break_between(&mut self, a: NodeId, b: NodeId) {
@@ -55,6 +58,12 @@ impl Network {
         if self.trace.is_kept() {
             self.note(node, what());
         }
+    }
+
+    /// Whether nothing is left to happen but pings to what is sick, which may never end.
+    pub(crate) fn only_recovers(&self) -> bool {
+        let longest = self.last_business + LONGEST_WAIT;
+        self.agenda.next_at().is_none_or(|next| next > longest) && self.is_idle()
     }
 
     /// Whether nothing is under way but what stands still.

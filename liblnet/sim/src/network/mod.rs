@@ -207,6 +207,9 @@ struct Unfinished {
     result: Result<(), SendFailure>,
 }
 
+/// A message that was not sent, and why.
+pub(crate) type Failed = (Box<Message>, SendFailure);
+
 /// A message whose sender is to be told.
 pub(crate) struct Finished {
     pub(crate) upcalls: Arc<dyn Upcalls>,
@@ -250,6 +253,8 @@ pub(crate) struct Network {
     unfinished: BTreeMap<u64, Unfinished>,
     waiting: BTreeMap<u64, Waiting>,
     numbers: u64,
+    /// When anything was done or sent last that is no ping: nodes ping for ever what is sick.
+    pub(crate) last_business: Time,
     /// Connections that are up, by [`LinkKey::connection`].
     connected: BTreeSet<LinkKey>,
     /// Connections that the receiver has ended; their senders cannot be told.
@@ -283,6 +288,7 @@ impl Network {
             unfinished: BTreeMap::new(),
             waiting: BTreeMap::new(),
             numbers: 0,
+            last_business: Time::START,
             connected: BTreeSet::new(),
             orphaned: BTreeSet::new(),
             looks: BTreeMap::new(),
@@ -298,6 +304,9 @@ impl Network {
 
     pub(crate) fn note(&mut self, node: NodeId, what: What) {
         let now = self.now();
+        if matches!(what, What::Changed(_)) {
+            self.last_business = now;
+        }
         self.trace.add(now, node, what);
     }
 
@@ -315,11 +324,7 @@ impl Network {
     }
 
     /// What it has not handed back; what is on its way to it is lost, what it has sent arrives.
-    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
-    pub(crate) fn unplug(
-        &mut self,
-        place: Place,
-    ) -> (Option<Arc<dyn Upcalls>>, Vec<(Box<Message>, SendFailure)>) {
+    pub(crate) fn unplug(&mut self, place: Place) -> (Option<Arc<dyn Upcalls>>, Vec<Failed>) {
         let Some(interface) = self.interface_mut(place) else { return (None, Vec::new()) };
         let (nid, plugged) = (interface.nid, interface.plugged.take());
         if self.by_nid.get(&nid) == Some(&place) {

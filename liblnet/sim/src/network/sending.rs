@@ -14,6 +14,9 @@ impl Network {
         }
         let to = self.by_nid.get(&message.next_hop().nid).copied();
         let digest = Digest::of(&header, payload.as_deref().filter(|_| self.trace.is_kept()));
+        if !matches!(digest.purpose, Purpose::Ping | Purpose::PingReply) {
+            self.last_business = self.now();
+        }
         self.counts.sent(from.node, to.map(|to| to.node), digest.purpose);
         self.note_of(from.node, || What::Sent(digest));
         if self.confirms() {

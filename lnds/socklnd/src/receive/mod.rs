@@ -197,7 +197,10 @@ impl Connection {
                         };
                         side.buffer.consume(len);
                         side.heads += 1;
-                        if let Err(end) = self.acknowledge(Brought::by_message(self.version, cookies)) {
+                        let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
+                        if let Err(end) =
+                            self.acknowledge(Brought::by_message(self.version, cookies), is_request)
+                        {
                             if let Recognised::Adopted(parked) = recognised {
                                 parked.end();
                             }
@@ -337,7 +340,7 @@ impl Connection {
         }
         side.buffer.consume(FRAME_LEN);
         side.heads += 1;
-        match self.acknowledge(Brought::by_noop(self.version, cookies)) {
+        match self.acknowledge(Brought::by_noop(self.version, cookies), false) {
             Ok(()) => Step::On,
             Err(end) => Step::End(end),
         }
