@@ -29,9 +29,10 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       two LNet nodes with two rails each on this machine, and what they say"
+	@echo "make demo       two LNet nodes with two rails each on this machine, what they say, and how they go on when rails break"
 	@echo "make test       all tests"
-	@echo "make soak       simulated worlds made by chance, for SOAK_SECONDS=$(SOAK_SECONDS), from the seed SOAK_SEED on"
+	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, and real nodes whose rails come and go"
+	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
 	@echo "make lint       formats, lints, licences, drift of generated files"
 	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md"
@@ -73,8 +74,10 @@ $(C_PROGRAMS)/lib%.so: benches/compare/c/%.c
 
 # ---- what people run ----
 
-demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong
+demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong $(C_PROGRAMS)/failover
 	@scripts/demo $(C_PROGRAMS)/demo $(RELEASE)/lnetctl
+	@echo
+	@scripts/demo-failover $(C_PROGRAMS)/failover $(RELEASE)/lnetctl
 
 test:
 	@scripts/setup test
@@ -92,20 +95,39 @@ bench: compare-programs
 	cargo run --release --package lnet-sim --example scale
 	$(COMPARE) --write docs/performance.md
 
-# Another seed every day, so that no two days try the same worlds.
-SOAK_SECONDS ?= 600
-SOAK_SEED ?= $(shell date +%Y%m%d)000000
-
 # One or some of them: FAILOVER=cable,reset
 .PHONY: failover
 failover:
 	@scripts/setup test
 	cargo test --package lnet --test failover --quiet -- --ignored --nocapture all_scenarios
 
-.PHONY: soak
-soak:
+# Another seed every day, so that no two days try the same.
+SOAK_MINUTES ?= 10
+SOAK_SEED ?= $(shell date +%Y%m%d)000000
+
+.PHONY: soak soak-simulator soak-rails
+soak: soak-simulator soak-rails
+
+soak-simulator:
 	@scripts/setup test
-	cargo run --release --package lnet-sim --example soak -- --seconds $(SOAK_SECONDS) --seed $(SOAK_SEED)
+	cargo run --release --package lnet-sim --example soak -- --seconds $$(($(SOAK_MINUTES) * 60)) --seed $(SOAK_SEED)
+
+# Needs root or user namespaces.
+soak-rails:
+	@scripts/setup test
+	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) \
+		cargo test --package lnet --test failover --quiet -- --ignored --exact --nocapture soak
+
+# Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.
+MEMCHECK = valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \
+	--errors-for-leak-kinds=definite --suppressions=$(CURDIR)/c-tests/valgrind.supp
+RUNNER = CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER
+
+.PHONY: valgrind
+valgrind:
+	@scripts/setup test
+	cargo test --package lnet --test c_programs --quiet -- valgrind_finds_nothing_in
+	env $(RUNNER)="$(MEMCHECK)" cargo test --package lnet-core --package socklnd --test endings --quiet
 
 bench-quick: compare-programs
 	$(COMPARE) --quick

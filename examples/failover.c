@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Messages that go on while rails come and go: nothing is lost, nothing comes twice, nobody waits long.
  *
- *   failover serve               node B: checks what arrives, ends when it is told to
+ *   failover serve               node B: checks what arrives, ends with SIGTERM
  *   failover send SECONDS NID    node A: sends to the node with this NID, and says every half second how it goes
  *
  * Neither of them knows how many rails there are: that is LNet's business. scripts/demo-failover starts both and
@@ -10,13 +10,15 @@
 #include <lnet/lnet.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum portal { STREAM = 10, GOODBYE };
+enum { PORTAL = 10 };
 
 /* So many messages are under way at once, each from memory of its own to memory of its own: a slot. */
 enum { SLOTS = 8, SIZE = 16 * 1024, PAUSE_MS = 5, REPORT_MS = 500, PATIENCE_MS = 90000, RAILS = 8 };
@@ -88,18 +90,26 @@ static unsigned int slot_of(const struct lnet_event *event)
 	return (unsigned int)((unsigned char(*)[SIZE])event->md.user_ptr - memory);
 }
 
-static struct lnet_handle_eq start(void)
+/* The node comes up; events go to handler, or are fetched where there is none. */
+static struct lnet_handle_eq start(lnet_eq_handler_t handler)
 {
 	struct lnet_handle_eq eq;
 
 	must(LNetNIInit(LNET_PID_LUSTRE), "starting the node (LNetNIInit)");
-	must(LNetEQAlloc(1024, LNET_EQ_HANDLER_NONE, &eq), "LNetEQAlloc");
+	must(LNetEQAlloc(handler == LNET_EQ_HANDLER_NONE ? 1024 : 0, handler, &eq), "LNetEQAlloc");
 	return eq;
 }
 
 /* ---- node B ---- */
 
 static __u64 seen[SLOTS], arrived, missing, twice, wrong;
+static volatile sig_atomic_t ended;
+
+static void on_end(int signal)
+{
+	(void)signal;
+	ended = 1;
+}
 
 /* Called by LNet before the acknowledgement leaves: until then nothing else is put into the same memory. Slots may be
  * told of at the same time, each by another thread. */
@@ -122,31 +132,29 @@ static void on_arrival(struct lnet_event *event)
 	__atomic_add_fetch(&arrived, 1, __ATOMIC_RELAXED);
 }
 
-static void offer(enum portal portal, unsigned int slot, struct lnet_md md)
+static void offer(unsigned int slot, struct lnet_md md)
 {
 	struct lnet_process_id anyone = { LNET_NID_ANY, LNET_PID_ANY };
 	struct lnet_handle_me me;
 	struct lnet_handle_md handle;
 
-	must(LNetMEAttach(portal, anyone, slot, 0, LNET_RETAIN, LNET_INS_AFTER, &me), "LNetMEAttach");
+	must(LNetMEAttach(PORTAL, anyone, slot, 0, LNET_RETAIN, LNET_INS_AFTER, &me), "LNetMEAttach");
 	must(LNetMDAttach(me, md, LNET_RETAIN, &handle), "LNetMDAttach");
 }
 
 static int serve(void)
 {
 	const unsigned int options = LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE;
-	struct lnet_handle_eq eq = start(), arrivals;
-	struct lnet_event event;
+	struct lnet_handle_eq arrivals = start(on_arrival);
 	unsigned int slot;
-	int which;
 
-	must(LNetEQAlloc(0, on_arrival, &arrivals), "LNetEQAlloc");
+	signal(SIGTERM, on_end);
 	for (slot = 0; slot < SLOTS; slot++)
-		offer(STREAM, slot, md_of(slot, LNET_MD_THRESH_INF, options, arrivals));
-	offer(GOODBYE, 0, md_of(0, 1, options, eq));
+		offer(slot, md_of(slot, LNET_MD_THRESH_INF, options, arrivals));
 	printf("  node B: is ready\n");
 	fflush(stdout);
-	must(LNetEQPoll(&eq, 1, -1, &event, &which), "LNetEQPoll");
+	while (!ended)
+		sleep(1);
 	must(LNetNIFini(), "LNetNIFini");
 	printf("  node B: %llu messages arrived; missing: %llu; twice: %llu; with wrong data: %llu\n",
 	       (unsigned long long)arrived, (unsigned long long)missing, (unsigned long long)twice,
@@ -208,18 +216,18 @@ static void report(struct tally *tally, const struct slot *slots, double since_s
 	tally->longest = 0;
 }
 
-static void put(unsigned int slot, __u64 number, enum portal portal, struct lnet_process_id to, struct lnet_handle_eq eq)
+static void put(unsigned int slot, __u64 number, struct lnet_process_id to, struct lnet_handle_eq eq)
 {
 	struct lnet_handle_md md;
 
 	/* The message leaves and the acknowledgement comes: then the MD is used up and goes by itself. */
 	must(LNetMDBind(md_of(slot, 2, 0, eq), LNET_UNLINK, &md), "LNetMDBind");
-	must(LNetPut(LNET_NID_ANY, md, LNET_ACK_REQ, to, portal, slot, 0, number), "LNetPut");
+	must(LNetPut(LNET_NID_ANY, md, LNET_ACK_REQ, to, PORTAL, slot, 0, number), "LNetPut");
 }
 
 static int send(double seconds, struct lnet_process_id to)
 {
-	struct lnet_handle_eq eq = start();
+	struct lnet_handle_eq eq = start(LNET_EQ_HANDLER_NONE);
 	static struct slot slots[SLOTS];
 	struct tally tally = { 0, 0, { { 0, 0 } } };
 	double begin = now_ms(), next_report = begin + REPORT_MS, end = begin + seconds * 1e3, longest = 0;
@@ -237,7 +245,7 @@ static int send(double seconds, struct lnet_process_id to)
 				slots[i].acknowledged = false;
 				slots[i].begun = now_ms();
 				sent++;
-				put(i, slots[i].number, STREAM, to, eq);
+				put(i, slots[i].number, to, eq);
 			}
 			busy += slots[i].busy;
 		}
@@ -269,10 +277,6 @@ static int send(double seconds, struct lnet_process_id to)
 	} while (now_ms() < end || busy > 0);
 	if (tally.longest > longest)
 		longest = tally.longest;
-	put(0, 0, GOODBYE, to, eq);
-	do {
-		must(LNetEQPoll(&eq, 1, PATIENCE_MS, &event, &which), "saying goodbye");
-	} while (!event.unlinked);
 	printf("  node A: %u messages sent; failed: %u; the longest wait was %.0f ms\n", sent, failed, longest);
 	must(LNetNIFini(), "LNetNIFini");
 	return failed == 0 ? 0 : 1;

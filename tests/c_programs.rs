@@ -31,7 +31,7 @@ macro_rules! under_tools {
     };
 }
 
-under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls);
+under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls shutdown);
 
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
@@ -98,6 +98,11 @@ fn control_commands_change_and_tell_the_configuration() {
 #[test]
 fn calls_that_wait_are_refused_in_an_event_handler() {
     run("handler_calls", &[], &[]);
+}
+
+#[test]
+fn whatever_is_under_way_ends_once_with_its_md_or_its_node() {
+    run("shutdown", &[], &[]);
 }
 
 #[test]

@@ -23,14 +23,12 @@ enum Class {
 #[derive(Clone, Copy, Debug)]
 enum Shown {
     ByTests,
-    /// It comes with the issue of this name, which adds the tests.
-    With(&'static str),
     /// It is not done, for this reason.
     Not(&'static str),
 }
 
 use Class::{Desired, Nice, Required};
-use Shown::{ByTests, Not, With};
+use Shown::{ByTests, Not};
 
 const REQUIREMENTS: &[(&str, Class, &str, Shown)] = &[
     ("cfg-005", Required, "Everything is configured by the DLC interface, and by nothing else", ByTests),
@@ -93,9 +91,9 @@ const REQUIREMENTS: &[(&str, Class, &str, Shown)] = &[
     ("dbg-005", Required, "Statistics are shown by DLC as YAML", ByTests),
     ("dbg-010", Required, "Messages sent are counted for each interface", ByTests),
     ("dbg-015", Required, "Messages received are counted for each interface", ByTests),
-    ("dbg-020", Required, "Timeouts are counted for each interface, and logged", With("Health")),
+    ("dbg-020", Required, "Timeouts are counted for each interface, and logged", ByTests),
     ("dbg-025", Required, "Dropped messages are counted, and logged", ByTests),
-    ("dbg-030", Desired, "Interfaces are active, degraded or failed", With("Health")),
+    ("dbg-030", Desired, "Interfaces are active, degraded or failed", ByTests),
     (
         "dbg-035",
         Required,
@@ -116,13 +114,8 @@ const REQUIREMENTS: &[(&str, Class, &str, Shown)] = &[
     ("dbg-095", Required, "All interfaces can be asked for at once, with their statistics", ByTests),
     ("dbg-100", Required, "So many peers can be asked for at once, with their statistics", ByTests),
     ("dbg-105", Nice, "The rate of an interface can be asked for", ByTests),
-    ("dbg-110", Required, "A change of an interface's state is logged as an error", With("Health")),
-    (
-        "dbg-115",
-        Required,
-        "A send that failed is logged with the pair of NIDs taken instead",
-        With("Multi-Rail"),
-    ),
+    ("dbg-110", Required, "A change of an interface's state is logged as an error", ByTests),
+    ("dbg-115", Required, "A send that failed is logged with the pair of NIDs taken instead", ByTests),
     ("dbg-120", Required, "Statistics can be set to zero", ByTests),
     (
         "bck-005",
@@ -160,7 +153,7 @@ fn every_requirement_is_shown_by_a_test_or_says_why_not() {
     for (id, _, _, shown) in REQUIREMENTS {
         match (shown, tests.get(*id)) {
             (ByTests, None) => writeln!(wrong, "{id}: no test names it").unwrap(),
-            (With(_) | Not(_), Some(tests)) => writeln!(wrong, "{id}: is shown by {tests:?}").unwrap(),
+            (Not(_), Some(tests)) => writeln!(wrong, "{id}: is shown by {tests:?}").unwrap(),
             _ => {}
         }
     }
@@ -197,7 +190,6 @@ fn table(tests: &BTreeMap<String, BTreeSet<String>>) -> String {
                 let names = tests.get(*id).into_iter().flatten();
                 names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
             }
-            With(issue) => format!("comes with {issue}"),
             Not(reason) => format!("not done: {reason}"),
         };
         let class = format!("{class:?}").to_lowercase();

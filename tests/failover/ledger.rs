@@ -8,6 +8,8 @@ use std::time::Duration;
 const LAST_MOMENTS: Duration = Duration::from_secs(1);
 /// Of what is wrong so many are told one by one.
 const MOST_TOLD: usize = 8;
+/// Of failures so many are kept until they are taken.
+const MOST_FAILURES: usize = 100_000;
 
 /// What is known of an operation.
 #[derive(Debug, Default)]
@@ -31,10 +33,28 @@ struct Process {
     last_success: Option<Duration>,
     /// Times without success, from when to when.
     gaps: Vec<(Duration, Duration)>,
-    ended: Option<Duration>,
-    was_killed: bool,
+    ended: Option<(Duration, End)>,
     /// PUTs received by each interface, whenever that changed.
     received: BTreeMap<usize, Vec<(Duration, u64)>>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Nothing that it had begun was under way any more.
+    AtRest,
+    /// Its node was shut down in the middle of it all: what waited for an answer has no end.
+    UnderLoad,
+    /// And what it had got or sent last it may not have told.
+    Killed,
+}
+
+/// An operation that ended with an error.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub began: Duration,
+    pub ended: Duration,
+    pub text: String,
 }
 
 /// The book.
@@ -45,7 +65,7 @@ pub struct Ledger {
     /// What is in no entry any more.
     settled: Totals,
     complaints: Vec<String>,
-    failures: Vec<String>,
+    failures: Vec<Failure>,
 }
 
 /// What it comes to.
@@ -66,7 +86,7 @@ pub struct Totals {
     pub spoilt: u64,
     /// That did not end in the time they were given.
     pub endless: u64,
-    /// That were under way in a process when it was killed, whoever had begun them, and say nothing.
+    /// That were under way in a process when it was stopped or killed, whoever had begun them, and say nothing.
     pub orphaned: u64,
     /// The longest that ended, well or not.
     pub longest: Duration,
@@ -86,6 +106,11 @@ impl Totals {
             ("ended twice", self.ended_twice),
             ("never ended", self.endless),
         ]
+    }
+
+    /// Those of them that occurred.
+    pub fn sins_in_words(&self) -> impl Iterator<Item = String> {
+        self.sins().into_iter().filter(|(_, count)| *count > 0).map(|(sin, count)| format!("{count} {sin}"))
     }
 }
 
@@ -138,10 +163,9 @@ impl Ledger {
         }
     }
 
-    /// The process of this life has ended, or was killed.
-    pub fn ended(&mut self, life: Life, at: Duration, was_killed: bool) {
-        let process = self.processes.entry(life).or_default();
-        (process.ended, process.was_killed) = (Some(at), was_killed);
+    /// The process of this life has ended.
+    pub fn ended(&mut self, life: Life, at: Duration, how: End) {
+        self.processes.entry(life).or_default().ended = Some((at, how));
     }
 
     /// Begins a time without success, unless there is one, for what is to be told of `longest_stall` when nothing succeeds
@@ -178,13 +202,16 @@ impl Ledger {
         self.processes.get(&life).is_none_or(|process| process.under_way == 0)
     }
 
-    /// The sum of it all, once nothing more is to come, and what is wrong, one by one, as far as it goes.
-    pub fn close(mut self) -> (Totals, Vec<String>) {
+    /// Closes all entries: nothing more is to come.
+    pub fn close(&mut self) {
         for (op, entry) in std::mem::take(&mut self.entries) {
             self.settle(op, &entry);
         }
-        self.complaints.append(&mut self.failures);
-        (self.settled, self.complaints)
+    }
+
+    /// What is wrong, one by one, as far as it goes; not operations that failed.
+    pub fn complaints(&self) -> &[String] {
+        &self.complaints
     }
 
     /// Closes the entries of operations that ended before `before`, which takes them out of memory. What comes of one of
@@ -202,6 +229,16 @@ impl Ledger {
         for process in self.processes.values_mut() {
             process.gaps.retain(|(_, end)| *end > before);
         }
+    }
+
+    /// Takes what has ended with an error among the settled, not all if there is very much.
+    pub fn take_failures(&mut self) -> Vec<Failure> {
+        std::mem::take(&mut self.failures)
+    }
+
+    /// What has been settled so far.
+    pub const fn settled(&self) -> &Totals {
+        &self.settled
     }
 
     fn arrived(&mut self, op: Op, life: Life) {
@@ -225,7 +262,8 @@ impl Ledger {
         let Some((began, kind, len)) = entry.began else { return };
         let text = format!("{op} {kind:?} of {len} bytes, begun at {began:?},");
         let Some(ended) = entry.ended.filter(|_| !entry.given_up) else {
-            if self.processes.get(&op.life()).is_some_and(|process| process.was_killed) {
+            let end = self.processes.get(&op.life()).and_then(|process| process.ended);
+            if end.is_some_and(|(_, how)| how != End::AtRest) {
                 self.settled.orphaned += 1;
             } else {
                 self.settled.ops += 1;
@@ -242,8 +280,9 @@ impl Ledger {
         }
         if !entry.wrong.is_empty() {
             *self.settled.failed.entry(entry.wrong.clone()).or_default() += 1;
-            if self.failures.len() < MOST_TOLD {
-                self.failures.push(format!("{text} failed at {ended:?}: {}", entry.wrong));
+            if self.failures.len() < MOST_FAILURES {
+                let text = format!("{text} failed at {ended:?}: {}", entry.wrong);
+                self.failures.push(Failure { began, ended, text });
             }
         } else if kind == Kind::Get || !entry.arrived.is_empty() {
             self.settled.well += 1;
@@ -257,8 +296,9 @@ impl Ledger {
 
     /// Whether another process was killed about then: what it got last it may not have told.
     fn died_about(&self, by: Life, at: Duration) -> bool {
-        let others = self.processes.iter().filter(|(life, process)| **life != by && process.was_killed);
-        others.filter_map(|(_, process)| process.ended).any(|ended| ended.abs_diff(at) < LAST_MOMENTS)
+        let others = self.processes.iter().filter(|(life, _)| **life != by);
+        let mut ends = others.filter_map(|(_, process)| process.ended);
+        ends.any(|(ended, how)| how == End::Killed && ended.abs_diff(at) < LAST_MOMENTS)
     }
 
     fn complain(&mut self, text: String) {
@@ -299,6 +339,11 @@ mod tests {
         ledger
     }
 
+    fn closed(mut ledger: Ledger) -> Totals {
+        ledger.close();
+        ledger.settled().clone()
+    }
+
     #[test]
     fn each_operation_counts_for_what_became_of_it() {
         use Kind::{Get, Put, PutWithAck};
@@ -325,10 +370,10 @@ mod tests {
             ),
         ];
         for (told, totals) in table {
-            assert_eq!(book(told).close().0, totals, "{told:?}");
+            assert_eq!(closed(book(told)), totals, "{told:?}");
             let mut in_parts = book(told);
             in_parts.settle_before(Duration::from_millis(16));
-            assert_eq!(in_parts.close().0, totals, "in parts: {told:?}");
+            assert_eq!(closed(in_parts), totals, "in parts: {told:?}");
         }
     }
 
@@ -338,19 +383,28 @@ mod tests {
         ledger.settle_before(Duration::from_secs(1));
         ledger
             .note(1, &Report { at: Duration::from_secs(2), what: What::Arrived { op: op(1), intact: true } });
-        assert_eq!(ledger.close().0.doubled, 1);
+        assert_eq!(closed(ledger).doubled, 1);
     }
 
     #[test]
-    fn of_what_was_under_way_in_a_killed_process_nothing_is_said() {
-        let killed = |life, at, told: &[Told]| {
+    fn of_what_was_under_way_in_a_process_that_was_killed_or_stopped_nothing_is_said() {
+        let after = |life, at, how, told: &[Told]| {
             let mut ledger = book(told);
-            ledger.ended(life, Duration::from_millis(at), true);
-            ledger.close().0
+            ledger.ended(life, Duration::from_millis(at), how);
+            closed(ledger)
         };
-        assert_eq!(killed(0, 20, &[began(1, Kind::Put)]), Totals { orphaned: 1, ..Totals::default() });
+        let begun = [began(1, Kind::Put)];
+        for (how, orphaned, endless) in [(End::Killed, 1, 0), (End::UnderLoad, 1, 0), (End::AtRest, 0, 1)] {
+            let totals = after(0, 20, how, &begun);
+            assert_eq!((totals.orphaned, totals.endless), (orphaned, endless), "{how:?}");
+        }
         let sent = [began(1, Kind::Put), ended(1, "")];
-        assert_eq!((killed(1, 20, &sent).orphaned, killed(1, 2000, &sent).lost), (1, 1));
+        for (how, at, orphaned, lost) in
+            [(End::Killed, 20, 1, 0), (End::Killed, 2000, 0, 1), (End::UnderLoad, 20, 0, 1)]
+        {
+            let totals = after(1, at, how, &sent);
+            assert_eq!((totals.orphaned, totals.lost), (orphaned, lost), "{how:?} at {at}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The load of one process: operations that it keeps under way towards its peer, and memory for those of the peer.
 
-use super::memory::{WORD, Words};
+use super::memory::{Bytes, WORD};
 use super::report::{Kind, Life, Op, Report, What};
 use lnet_core::event::EventQueue;
 use lnet_core::{
@@ -50,13 +50,13 @@ pub struct Load {
     random: fastrand::Rng,
     slots: Vec<Slot>,
     begun: u64,
-    pieces: Vec<Words>,
-    source: Words,
+    pieces: Vec<Bytes>,
+    source: Bytes,
 }
 
 /// A place for one operation at a time, with memory of its own.
 struct Slot {
-    words: Words,
+    bytes: Bytes,
     state: State,
 }
 
@@ -84,11 +84,12 @@ impl Load {
         let core = node.core();
         let eq = core.eq_alloc(1 << 17, None).unwrap();
         let queue = core.eq(eq).unwrap();
-        let source = Words::new(2 * LONGEST);
-        source.fill(FETCHED, source.len());
-        let pieces: Vec<Words> = (0..PIECES).map(|_| Words::new(LONGEST * LONGEST_IN_PIECE)).collect();
+        let mut source = Bytes::new(2 * LONGEST);
+        let len = source.len();
+        source.fill(FETCHED, len);
+        let pieces: Vec<Bytes> = (0..PIECES).map(|_| Bytes::new(LONGEST * LONGEST_IN_PIECE)).collect();
         let slots = (0..weight.in_flight)
-            .map(|_| Slot { words: Words::new(LONGEST), state: State::Resting { until: Instant::now() } })
+            .map(|_| Slot { bytes: Bytes::new(LONGEST), state: State::Resting { until: Instant::now() } })
             .collect();
         let random = fastrand::Rng::with_seed(life.into());
         let load = Self {
@@ -105,6 +106,8 @@ impl Load {
             source,
         };
         (0..PIECES).for_each(|piece| load.post(piece));
+        // Who reads its events late still gets all PUTs.
+        core.set_lazy_portal(PUTS).unwrap();
         let me = core.me_attach(GETS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After).unwrap();
         let options = MdOptions(MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
         let (spec, memory) = load.describe(&load.source, load.source.len(), options, -1, SOURCE);
@@ -156,13 +159,14 @@ impl Load {
         let kind = Kind::ALL[self.random.usize(0..Kind::ALL.len())];
         let len = self.length();
         let offset = self.random.u32(0..=LONGEST / WORD) * WORD;
-        let words = &self.slots[at].words;
+        let bytes = &mut self.slots[at].bytes;
         match kind {
-            Kind::Put | Kind::PutWithAck => words.fill(op.0, len),
-            Kind::Get => words.wipe(len),
+            Kind::Put | Kind::PutWithAck => bytes.fill(op.0, len),
+            Kind::Get => bytes.wipe(len),
         }
         let threshold = if kind == Kind::Put { 1 } else { 2 };
-        let (spec, memory) = self.describe(words, len, MdOptions(0), threshold, op.0 as usize);
+        let (spec, memory) =
+            self.describe(&self.slots[at].bytes, len, MdOptions(0), threshold, op.0 as usize);
         let md = self.core().md_bind(spec, memory, true).unwrap();
         let portal = if kind == Kind::Get { GETS } else { PUTS };
         let target = Target { nid: Some(self.to), pid: Pid::LUSTRE, portal, match_bits: op.0, offset: 0 };
@@ -241,7 +245,7 @@ impl Load {
     fn own(&mut self, op: Op, event: &Event, reports: &mut Vec<Report>) {
         let slot =
             self.slots.iter_mut().find(|slot| matches!(&slot.state, State::Busy(busy) if busy.op == op));
-        let Some(Slot { words, state }) = slot else {
+        let Some(Slot { bytes, state }) = slot else {
             let text = format!("{:?} {:?} unlinked: {}", event.kind, event.status, event.unlinked);
             reports.push(Report::now(What::Stray { op, text }));
             return;
@@ -262,7 +266,7 @@ impl Load {
         }
         if event.kind == EventKind::Reply
             && event.status.is_ok()
-            && !(event.mlength == busy.len && words.is_of(0, FETCHED, busy.offset, busy.len))
+            && !(event.mlength == busy.len && bytes.is_of(0, FETCHED, busy.offset, busy.len))
         {
             reports.push(Report::now(What::Spoilt { op }));
         }
@@ -285,9 +289,9 @@ impl Load {
 
     /// Gives the peer a piece of memory for its PUTs.
     fn post(&self, piece: usize) {
-        let words = &self.pieces[piece];
+        let bytes = &self.pieces[piece];
         let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MAX_SIZE.0);
-        let (spec, memory) = self.describe(words, words.len(), options, -1, PIECE | piece);
+        let (spec, memory) = self.describe(bytes, bytes.len(), options, -1, PIECE | piece);
         let spec = MdSpec { max_size: LONGEST as i32, ..spec };
         let core = self.core();
         // A node that is ending gives no more.
@@ -298,14 +302,14 @@ impl Load {
 
     fn describe(
         &self,
-        words: &Words,
+        bytes: &Bytes,
         length: u32,
         options: MdOptions,
         threshold: i32,
         user_ptr: usize,
     ) -> (MdSpec, MdMemory) {
-        let start = words.address();
+        let start = bytes.address();
         let spec = MdSpec { start, length, threshold, max_size: 0, options, user_ptr, eq: Some(self.eq) };
-        (spec, words.first(length))
+        (spec, bytes.first(length))
     }
 }

@@ -18,11 +18,12 @@ mod netns;
 mod process;
 mod report;
 mod scenario;
+mod soak;
 mod stage;
 mod table;
 
-use scenario::Scenario;
 use std::thread;
+use std::time::Duration;
 
 /// Runs in each process that a scenario starts.
 const PROCESS_TEST: &str = "a_process_under_load_does_as_it_is_told";
@@ -46,6 +47,27 @@ fn all_scenarios() {
     run(&if chosen.is_empty() { all.iter().map(|it| it.key).collect() } else { chosen });
 }
 
+#[test]
+fn nothing_is_lost_or_doubled_in_some_seconds_of_chaos() {
+    soak_for(20, Duration::from_secs(15));
+}
+
+#[test]
+#[ignore = "takes as long as it is told to: make soak-rails"]
+fn soak() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<f64>().ok());
+    let minutes = number("SOAK_MINUTES").unwrap_or(1.0);
+    let seed = number("SOAK_SEED").unwrap_or(1.0) as u64;
+    soak_for(seed, Duration::from_secs_f64(minutes * 60.0));
+}
+
+fn soak_for(seed: u64, time: Duration) {
+    println!("\nseed {seed}, for {time:?}");
+    let Some(outcome) = isolated(move || soak::run(seed, time)) else { return };
+    table::print_soak(&outcome);
+    assert!(outcome.faults.is_empty(), "seed {seed}:\n{}", outcome.faults.join("\n"));
+}
+
 /// Lets the scenarios with these keys happen and prints the table of them.
 fn run(keys: &[&str]) {
     let mut faults = Vec::new();
@@ -65,9 +87,7 @@ fn run(keys: &[&str]) {
 }
 
 /// In a thread of its own, with whose end the namespaces go.
-fn isolated(
-    run: impl FnOnce() -> Option<(Scenario, scenario::Outcome)> + Send,
-) -> Option<(Scenario, scenario::Outcome)> {
+fn isolated<T: Send>(run: impl FnOnce() -> Option<T> + Send) -> Option<T> {
     let name = thread::current().name().unwrap_or("main").to_owned();
     thread::scope(|scope| thread::Builder::new().name(name).spawn_scoped(scope, run).unwrap().join().unwrap())
 }

@@ -1,69 +1,82 @@
-//! The memory of a load: every word of a message says whose it is and where it belongs.
+//! The memory of a load: the bytes of a message say whose it is and where they belong.
 
 use lnet_core::MdMemory;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::OnceLock;
 
-/// Bytes of a word.
+/// Messages and places in memory are whole multiples of this.
 pub const WORD: u32 = 8;
+/// The longest piece of memory that belongs to one.
+const LONGEST: usize = 2 << 20;
+/// Bytes by which one's differ from another's.
+const SHIFTS: usize = 1 << 20;
 
-/// Some words that the node reads and writes by address, too.
-pub struct Words(Box<[AtomicU64]>);
+/// Memory that a node reads and writes by address, too.
+pub struct Bytes {
+    bytes: Box<[u8]>,
+    address: usize,
+}
 
-impl Words {
-    pub fn new(bytes: u32) -> Self {
-        Self((0..bytes / WORD).map(|_| AtomicU64::new(0)).collect())
+impl Bytes {
+    pub fn new(len: u32) -> Self {
+        let mut bytes = vec![0; len as usize].into_boxed_slice();
+        let address = bytes.as_mut_ptr() as usize;
+        Self { bytes, address }
     }
 
-    pub fn address(&self) -> usize {
-        self.0.as_ptr() as usize
+    pub const fn address(&self) -> usize {
+        self.address
     }
 
-    pub fn len(&self) -> u32 {
-        self.0.len() as u32 * WORD
+    pub const fn len(&self) -> u32 {
+        self.bytes.len() as u32
     }
 
     /// Its first bytes as an MD has them.
-    pub fn first(&self, bytes: u32) -> MdMemory {
-        MdMemory::contiguous(self.address(), bytes)
+    pub const fn first(&self, len: u32) -> MdMemory {
+        MdMemory::contiguous(self.address, len)
     }
 
     /// Fills the first bytes with what belongs to `key`.
-    pub fn fill(&self, key: u64, bytes: u32) {
-        for (at, word) in self.0[..(bytes / WORD) as usize].iter().enumerate() {
-            word.store(word_of(key, at as u64), Ordering::Relaxed);
-        }
+    pub fn fill(&mut self, key: u64, len: u32) {
+        let len = len as usize;
+        self.bytes[..len].copy_from_slice(belonging(key, 0..len));
+        self.bytes[..size_of::<u64>()].copy_from_slice(&key.to_le_bytes());
     }
 
     /// Makes sure that the first bytes are nobody's.
-    pub fn wipe(&self, bytes: u32) {
-        self.0[..(bytes / WORD) as usize].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    pub fn wipe(&mut self, len: u32) {
+        self.bytes[..len as usize].fill(0);
     }
 
-    /// Whether `bytes` bytes from `offset` on are those of `key` from `theirs` on.
-    pub fn is_of(&self, offset: u32, key: u64, theirs: u32, bytes: u32) -> bool {
-        let from = (offset / WORD) as usize;
-        let Some(words) = self.0.get(from..from + (bytes / WORD) as usize) else { return false };
-        let first = u64::from(theirs / WORD);
-        let is_whole = [offset, theirs, bytes].iter().all(|it| it % WORD == 0);
-        is_whole
-            && words
-                .iter()
-                .enumerate()
-                .all(|(at, word)| word.load(Ordering::Relaxed) == word_of(key, first + at as u64))
+    /// Whether `len` bytes from `offset` on are those of `key` from `theirs` on.
+    pub fn is_of(&self, offset: u32, key: u64, theirs: u32, len: u32) -> bool {
+        let [offset, theirs, len] = [offset, theirs, len].map(|it| it as usize);
+        let Some(bytes) = self.bytes.get(offset..offset + len) else { return false };
+        // The key itself is at the beginning.
+        let named = if theirs == 0 { len.min(size_of::<u64>()) } else { 0 };
+        theirs + len <= LONGEST
+            && bytes[..named] == key.to_le_bytes()[..named]
+            && bytes[named..] == *belonging(key, theirs + named..theirs + len)
     }
 }
 
-/// Odd numbers, so that each key and each place has its own.
-const fn word_of(key: u64, at: u64) -> u64 {
-    (key + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ at.wrapping_mul(0xd6e8_feb8_6659_fd93)
+fn belonging(key: u64, place: Range<usize>) -> &'static [u8] {
+    static NOISE: OnceLock<Box<[u8]>> = OnceLock::new();
+    let noise = NOISE.get_or_init(|| {
+        let mut random = fastrand::Rng::with_seed(0);
+        (0..(LONGEST + SHIFTS) / size_of::<u64>()).flat_map(|_| random.u64(..).to_le_bytes()).collect()
+    });
+    let shift = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % SHIFTS;
+    &noise[shift + place.start..shift + place.end]
 }
 
 #[test]
 fn bytes_of_another_or_from_another_place_are_seen() {
-    let words = Words::new(64);
-    words.fill(7, 64);
-    assert!(words.is_of(0, 7, 0, 64) && words.is_of(16, 7, 16, 48));
-    assert!(!words.is_of(0, 8, 0, 64) && !words.is_of(16, 7, 0, 8) && !words.is_of(0, 7, 0, 72));
-    words.0[7].store(0, Ordering::Relaxed);
-    assert!(!words.is_of(0, 7, 0, 64) && words.is_of(0, 7, 0, 56));
+    let mut bytes = Bytes::new(64);
+    bytes.fill(7, 64);
+    assert!(bytes.is_of(0, 7, 0, 64) && bytes.is_of(16, 7, 16, 48) && bytes.is_of(0, 7, 0, 8));
+    assert!(!bytes.is_of(0, 8, 0, 64) && !bytes.is_of(16, 7, 0, 8) && !bytes.is_of(0, 7, 0, 72));
+    bytes.bytes[63] ^= 1;
+    assert!(!bytes.is_of(0, 7, 0, 64) && bytes.is_of(0, 7, 0, 56));
 }

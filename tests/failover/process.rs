@@ -9,11 +9,12 @@ use lnet_node::{Node, StartConfig, stderr_log};
 use lnet_wire::{Nid, Pid};
 use std::collections::HashMap;
 use std::fmt;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ pub const PROCESS: &str = "LNET_TEST_UNDER_LOAD";
 
 /// How often the load looks at what else there is to do.
 const TURN: Duration = Duration::from_millis(5);
+/// If the load does nothing for so long it hangs.
+const LONG_TURN: Duration = Duration::from_secs(1);
 /// How often its traffic is told by interface.
 const COUNTED_EVERY: Duration = Duration::from_millis(50);
 
@@ -169,6 +172,7 @@ fn live(role: &Role) {
         }
     };
     let orders = thread::spawn(orders);
+    let turned = watch(&teller);
     let mut reports = Vec::new();
     let (mut counts, mut counted) = (HashMap::new(), Instant::now());
     let mut before = WAIT;
@@ -177,6 +181,7 @@ fn live(role: &Role) {
         if now == END {
             break;
         }
+        turned.store(true, Ordering::Relaxed);
         load.work(now == GO, TURN, &mut reports);
         if (before, now) == (GO, WAIT) {
             reports.push(Report::now(What::Stopped));
@@ -196,6 +201,31 @@ fn live(role: &Role) {
     teller.tell(&reports);
     let _ = orders.join();
     teller.0.lock().unwrap().shutdown(Shutdown::Both).ok();
+}
+
+/// Has it noted when the load hangs, and where. What is returned is to be set to true again and again.
+fn watch(teller: &Teller) -> Arc<AtomicBool> {
+    let (turned, teller) = (Arc::new(AtomicBool::new(true)), teller.clone());
+    let turns = Arc::clone(&turned);
+    thread::spawn(move || {
+        loop {
+            thread::sleep(LONG_TURN);
+            if !turns.swap(false, Ordering::Relaxed) {
+                let note = What::Note(format!("the load hangs; threads are in {}", whereabouts().join(", ")));
+                teller.tell(&[Report::now(note)]);
+            }
+        }
+    });
+    turned
+}
+
+/// Of each thread its name and where in the kernel it sleeps.
+fn whereabouts() -> Vec<String> {
+    let read = |path: std::path::PathBuf| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks
+        .map(|task| format!("{}: {}", read(task.path().join("comm")), read(task.path().join("wchan"))))
+        .collect()
 }
 
 fn start(role: &Role) -> Arc<Node> {
@@ -233,7 +263,10 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
             let interface = Some(format!("eth{card}"));
             tell(Request::AddLocalNi(AddLocalNi { net, interface, tunables, lnd, cpts: None }))
         }
-        Order::DelPeer => tell(Request::DelPeerNi(DelPeerNi { primary: role.to, nid: None, force: true })),
+        // It may be known by another of its NIDs first.
+        Order::DelPeer => core.peer(role.to).map_or(Ok(()), |(peer, _)| {
+            tell(Request::DelPeerNi(DelPeerNi { primary: peer.primary, nid: None, force: true }))
+        }),
         Order::Go | Order::Stop | Order::End => Ok(()),
     }
 }

@@ -70,6 +70,8 @@ const LONG_MESSAGES: Conditions = Conditions {
     ..USUAL
 };
 
+/// Of what failed so many are told one by one.
+const MOST_TOLD: usize = 8;
 const WARM_UP: Duration = Duration::from_secs(2);
 /// Within this a rail is to be used again.
 const BACK_WITHIN: Duration = Duration::from_secs(10);
@@ -243,7 +245,12 @@ impl Scenario {
             _ => self.stall_of(&stage, &lives, broken, end),
         };
         stage.calm();
-        let (totals, complaints) = stage.end();
+        stage.end();
+        let totals = stage.ledger.settled().clone();
+        let failures = stage.ledger.take_failures();
+        let mut complaints = stage.ledger.complaints().to_vec();
+        complaints.extend(failures.into_iter().take(MOST_TOLD).map(|failure| failure.text));
+        complaints.push(stage.logs());
 
         let longest = if self.loss == Loss::Process { stall } else { totals.longest };
         let measured = if self.loss == Loss::AllRails { longest } else { longest.max(stall) };
@@ -259,8 +266,7 @@ impl Scenario {
         if self.loss == Loss::AllRails && totals.errors() == 0 {
             faults.push("nothing failed although all rails were dead".to_owned());
         }
-        let sins = totals.sins().into_iter().filter(|(_, count)| *count > 0);
-        faults.extend(sins.map(|(sin, count)| format!("{count} {sin}")));
+        faults.extend(totals.sins_in_words());
         Some(Outcome { totals, complaints, stall, stall_before, back, faults })
     }
 

@@ -1,6 +1,6 @@
 //! Two machines with two rails between them, a node under load on each, and all that can happen to them.
 
-use super::ledger::{Ledger, Totals};
+use super::ledger::{End, Ledger};
 use super::load::Weight;
 use super::machines::{Machines, Wiring, port, run};
 use super::netns::ip;
@@ -125,12 +125,12 @@ impl Stage {
                 .unwrap()
         });
         let (orders, _) = self.listener.accept().unwrap();
-        let mut record = File::create(self.logs.join(format!("{life}-on-{machine}.reports"))).unwrap();
+        let mut record = Record::new(self.logs.join(format!("{life}-on-{machine}.reports")));
         let (stream, tell) = (orders.try_clone().unwrap(), self.tell.clone());
         thread::spawn(move || {
             for line in BufReader::new(stream).lines() {
                 let Ok(line) = line else { break };
-                let _ = writeln!(record, "{line}");
+                record.write(&line);
                 let Ok(report) = line.parse() else { continue };
                 if tell.send((life, Some(report))).is_err() {
                     return;
@@ -201,31 +201,31 @@ impl Stage {
         self.pass_until(patience, |ledger| lives.iter().all(|life| ledger.is_quiet(*life)));
     }
 
-    /// Ends both nodes in good order; what they say of it is in the books.
-    pub fn end(mut self) -> (Totals, Vec<String>) {
+    /// Ends both nodes in good order, and closes the books.
+    pub fn end(&mut self) {
         for machine in [NEAR, FAR] {
             if self.processes[machine].is_some() {
-                self.stop(machine);
+                self.stop(machine, End::AtRest);
             }
         }
-        let logs = self.logs.display().to_string();
-        let (totals, mut complaints) = std::mem::take(&mut self.ledger).close();
-        if !complaints.is_empty() {
-            complaints.push(format!("logs are in {logs}"));
-        }
-        (totals, complaints)
+        self.ledger.close();
+    }
+
+    /// Where logs are kept.
+    pub fn logs(&self) -> String {
+        format!("logs are in {}", self.logs.display())
     }
 
     /// Shuts the machine's node down and waits for the end of its process.
-    pub fn stop(&mut self, machine: usize) {
+    pub fn stop(&mut self, machine: usize, how: End) {
         self.tell(machine, &Order::End);
-        self.bury(machine, false);
+        self.bury(machine, how);
     }
 
     /// Kills the machine's process.
     pub fn kill(&mut self, machine: usize) {
         self.signal(machine, Signal::KILL);
-        self.bury(machine, true);
+        self.bury(machine, End::Killed);
     }
 
     /// Sends a signal to the machine's process.
@@ -302,7 +302,7 @@ impl Stage {
     }
 
     /// Waits for the end of a process, whose last words are then in the books.
-    fn bury(&mut self, machine: usize, was_killed: bool) {
+    fn bury(&mut self, machine: usize, how: End) {
         let mut process = self.processes[machine].take().expect("a process on the machine");
         let ended = now();
         let give_up = Instant::now() + FOR_EVER;
@@ -314,14 +314,14 @@ impl Stage {
             self.pass(Duration::from_millis(5));
         }
         let status = process.child.wait().unwrap();
-        assert!(was_killed || status.success(), "{status}; logs are in {}", self.logs.display());
+        assert!(how == End::Killed || status.success(), "{status}; logs are in {}", self.logs.display());
         let life = process.life;
         let give_up = Instant::now() + FOR_EVER;
         while !self.over.contains(&life) {
             assert!(Instant::now() < give_up, "the last words of process {life} do not come");
             self.pass(Duration::from_millis(5));
         }
-        self.ledger.ended(life, ended, was_killed);
+        self.ledger.ended(life, ended, how);
     }
 
     /// Takes note of what is told, until it is the right thing or the time is over.
@@ -347,6 +347,31 @@ impl Stage {
         self.over.insert(life);
         let is_meant = self.processes.iter().flatten().all(|process| process.life != life);
         assert!(is_meant, "process {life} ended by itself; logs are in {}", self.logs.display());
+    }
+}
+
+/// A file of which only the last part is kept.
+struct Record {
+    path: PathBuf,
+    file: File,
+    written: usize,
+}
+
+impl Record {
+    const MOST: usize = 16 << 20;
+
+    fn new(path: PathBuf) -> Self {
+        let file = File::create(&path).unwrap();
+        Self { path, file, written: 0 }
+    }
+
+    fn write(&mut self, line: &str) {
+        if self.written > Self::MOST {
+            let _ = fs::rename(&self.path, self.path.with_extension("reports-before"));
+            *self = Self::new(std::mem::take(&mut self.path));
+        }
+        self.written += line.len() + 1;
+        let _ = writeln!(self.file, "{line}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The table of scenarios and what they came to.
 
 use super::scenario::{Outcome, Scenario};
+use super::soak;
 use std::time::Duration;
 
 pub fn print_head() {
@@ -37,6 +38,21 @@ pub fn print_row(scenario: &Scenario, outcome: &Outcome) {
         scenario.aim,
         if outcome.faults.is_empty() { "" } else { "<- not as it should be" },
     );
+}
+
+/// What a soak came to.
+pub fn print_soak(outcome: &soak::Outcome) {
+    let totals = &outcome.totals;
+    let row = |what: &str, count: u64| println!("  {what:<44} {count:>9}");
+    println!("what was done");
+    outcome.done.iter().for_each(|(what, count)| row(what, *count));
+    println!("operations");
+    row("ended well", totals.well);
+    totals.failed.iter().for_each(|(why, count)| row(why, *count));
+    row("failed while one rail lived", outcome.unexcused);
+    row("of nodes that were stopped or killed", totals.orphaned);
+    totals.sins().iter().for_each(|(sin, count)| row(sin, *count));
+    println!("  {:<44} {:>9}", "the longest", seconds(totals.longest));
 }
 
 fn seconds(time: Duration) -> String {

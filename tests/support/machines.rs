@@ -189,7 +189,7 @@ fn make(machine: usize, switch_thread: &str, wiring: Wiring, megabits: &[Option<
         ip(&["rule", "add", "from", &address, "lookup", &table(card)]);
         if let Some(limit) = limit {
             let rate = format!("{limit}mbit");
-            let shape = ["root", "tbf", "rate", &rate, "burst", "64kb", "latency", "50ms"];
+            let shape = ["root", "tbf", "rate", &rate, "burst", "256kb", "latency", "400ms"];
             run("tc", &[&["qdisc", "add", "dev", &name], &shape[..]].concat());
         }
     }

@@ -58,11 +58,12 @@ pub const DIFFERENCES: &[Difference] = &[
             "out - cpt-of-nid *",
             "out - --list-commands",
             "out + cpt-of-nid *",
-            "out + quit *",
+            "out + exit *",
+            "out + fault",
             "out + top",
             "out + rate",
         ],
-        "'top' and 'stats rate' are ours",
+        "'top' and 'stats rate' are ours, and 'fault' is of a later release",
     ),
     row(
         OursSaysMore,
@@ -305,10 +306,10 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     // Recovery, rules.
     row(
-        NotYet("Health"),
+        OtherMachine,
         &["§stats: lnetctl debug recovery --local"],
         &["out - local NI recovery:..."],
-        "no interface is in recovery",
+        "there an interface had just been blamed for pings to a host that is not there",
     ),
     row(
         KernelBug,

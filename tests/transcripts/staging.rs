@@ -60,6 +60,16 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
         "was done on the kernel's node, or happened to it, as what follows shows",
     ),
     (
+        Before("§udsp: lnetctl net show -v 4"),
+        &["lnetctl net set --nid 10.99.1.11@tcp --health 600"],
+        "it gets well by and by",
+    ),
+    (
+        Before("§udsp: lnetctl export"),
+        &["lnetctl net set --nid 10.99.1.11@tcp --health 600"],
+        "it gets well by and by",
+    ),
+    (
         After("lnetctl udsp del --idx abc"),
         &["lnetctl udsp del --idx 0"],
         "the kernel's tool takes it for that, and this node shall have the same rules",
@@ -75,5 +85,10 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
             "lnetctl udsp add --src tcp --dst tcp1 --priority 1",
         ],
         "the kernel's tool does not know --all, and this node shall have the same rules",
+    ),
+    (
+        Before("§lctl fault: lnetctl debug recovery --local"),
+        &["until [ -z \"$(lnetctl debug recovery --local)\" ]; do sleep 0.1; done"],
+        "an interface that was blamed for an imported peer that does not exist gets well",
     ),
 ];

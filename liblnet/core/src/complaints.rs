@@ -35,14 +35,19 @@ pub(crate) enum Reason {
     Recovery,
     /// No answer came in time.
     NoAnswer,
+    /// An interface of this node's is in another state.
+    State,
+    /// Others ask for more than they get.
+    TooMany,
 }
 
 /// The lines of each reason.
 #[derive(Debug, Default)]
-pub(crate) struct Complaints([Mutex<Lines>; 10]);
+pub(crate) struct Complaints([Mutex<Lines>; 12]);
 
+/// The lines of one reason: ten a minute. For drivers, too.
 #[derive(Debug, Default)]
-struct Lines {
+pub struct Lines {
     since: Time,
     said: u32,
     left_out: u64,
@@ -63,7 +68,7 @@ impl Core {
 
 impl Lines {
     /// Whether there is room for one more now, and how many have been left out since the last.
-    fn admit(&mut self, now: Time) -> Option<u64> {
+    pub fn admit(&mut self, now: Time) -> Option<u64> {
         if self.since + WHILE <= now {
             (self.since, self.said) = (now, 0);
         }

@@ -23,6 +23,11 @@ use lnet_wire::{MAX_PORTALS, Nid, PING_MATCH_BITS, Pid, ProcessId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
+/// See [`CoreConfig::max_peers`].
+const MAX_PEERS: usize = 65_536;
+/// See [`CoreConfig::max_answers`].
+const MAX_ANSWERS: u32 = 16_384;
+
 /// What a node is given at its start.
 #[derive(Clone, Debug)]
 pub struct CoreConfig {
@@ -41,6 +46,10 @@ pub struct CoreConfig {
     pub settings: Settings,
     /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
     pub compare_queued_bytes: bool,
+    /// How many peer NIs there may be before others' messages make no more. Default 65536.
+    pub max_peers: usize,
+    /// How many answers to one peer NI may wait, and be under way; what asks for more of them is dropped. Default 16384.
+    pub max_answers: u32,
 }
 
 impl CoreConfig {
@@ -54,6 +63,8 @@ impl CoreConfig {
             clock: Arc::new(StoppedClock),
             settings: Settings::default(),
             compare_queued_bytes: false,
+            max_peers: MAX_PEERS,
+            max_answers: MAX_ANSWERS,
         }
     }
 
@@ -223,7 +234,8 @@ impl Core {
         self.mds.drain();
         self.queues.drain();
         for portal in &self.portals {
-            portal.clear_lazy();
+            // Whoever was asked before the end began, and not by a driver that waits for that, may have come last.
+            self.drop_delayed(portal.clear_lazy());
             portal.forget_entries();
         }
     }
@@ -271,15 +283,20 @@ impl Core {
         })
     }
 
-    /// The peer NI that a message came from on `ni`. One that is new stays with that interface (OM-22).
-    pub(crate) fn sender(&self, nid: Nid, ni: &Ni) -> Arc<PeerNi> {
-        self.peers.get(nid).unwrap_or_else(|| {
-            let peer_ni = self.peer_ni(nid);
-            if !peer_ni.peer().is_multi_rail() && *peer_ni.preferred() == Preferred::Nothing {
-                peer_ni.set_preferred(Preferred::Sticky(ni.nid()));
-            }
-            peer_ni
-        })
+    /// The peer NI that a message came from on `ni`. One that is new stays with that interface (OM-22). `None` if it is
+    /// not known and there are too many.
+    pub(crate) fn sender(&self, nid: Nid, ni: &Ni) -> Option<Arc<PeerNi>> {
+        if let Some(known) = self.peers.get(nid) {
+            return Some(known);
+        }
+        if !self.peers.makes_room(self.config.max_peers, self.config.clock.now()) {
+            return None;
+        }
+        let peer_ni = self.peer_ni(nid);
+        if !peer_ni.peer().is_multi_rail() && *peer_ni.preferred() == Preferred::Nothing {
+            peer_ni.set_preferred(Preferred::Sticky(ni.nid()));
+        }
+        Some(peer_ni)
     }
 
     /// The credits of a peer NI with this NID; `None` on a net that this node is not on.

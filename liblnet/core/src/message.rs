@@ -31,6 +31,8 @@ pub struct Message {
     /// Not for messages over the loopback.
     pub(crate) peer_ni: Option<Arc<PeerNi>>,
     pub(crate) held: HeldCredits,
+    /// Who it answers, as long as it counts among the answers to that one.
+    pub(crate) answers: Option<Arc<PeerNi>>,
     /// Where it is counted as long as the node has it.
     pub(crate) counted: GroupNumber,
     /// Under which name a driver sent it first.
@@ -116,6 +118,7 @@ impl Message {
             ni: None,
             peer_ni: None,
             held: HeldCredits::default(),
+            answers: None,
             counted: GroupNumber::default(),
             sent_as: None,
             source: None,
@@ -136,9 +139,32 @@ impl Core {
     }
 
     /// Takes back a message that refers to no MD any more; it goes to the spare ones of `peer_ni`.
-    pub(crate) fn put_away(&self, message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
+    pub(crate) fn put_away(&self, mut message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
+        if let Some(asker) = message.answers.take() {
+            asker.answered();
+            self.census.answered(message.counted);
+        }
         self.census.leave(message.counted);
         self.spare_of(peer_ni).put(message);
+    }
+
+    /// Counts it as an answer to `asker` until it is put away.
+    pub(crate) fn count_answer(&self, message: &mut Message) {
+        if let Some(asker) = &message.peer_ni {
+            asker.answers();
+            self.census.answers(message.counted);
+            message.answers = Some(Arc::clone(asker));
+        }
+    }
+
+    /// Whether the one who asks takes so few of its answers that it gets no more of them.
+    pub(crate) fn has_asked_too_much(&self, message: &Message) -> bool {
+        let wants_answer = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
+        wants_answer
+            && message.peer_ni.as_ref().is_some_and(|asker| {
+                asker.is_answered_too_much(self.config.max_answers)
+                    || self.census.is_answering_too_much(message.counted, self.config.max_answers)
+            })
     }
 
     fn spare_of<'a>(&'a self, peer_ni: Option<&'a Arc<PeerNi>>) -> &'a MessagePool {

@@ -1,5 +1,6 @@
 //! What becomes of a message that arrives.
 
+use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
@@ -12,6 +13,7 @@ use crate::stats::Fate;
 use crate::topology::{Nets, Ni};
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
+use log::Level;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +52,12 @@ impl Upcalls for Core {
         if self.is_lost_on_purpose(ni, header) {
             return Verdict::Discard;
         }
-        let message = self.incoming(ni, from, header);
+        let Some(message) = self.incoming(ni, from, header) else {
+            self.census.error();
+            let line = format_args!("dropped a message from {from}: there are too many peers");
+            self.complain(Reason::TooMany, Level::Warn, line);
+            return Verdict::Discard;
+        };
         if inspection == Inspection::ForAnother {
             return self.discard(message, "it is for another node, and this one is no router");
         }
@@ -59,6 +66,12 @@ impl Upcalls for Core {
         }
         if self.fail_rules.hits(header.src_nid) {
             return self.discard(message, "its source is to fail");
+        }
+        if self.has_asked_too_much(&message) {
+            let line =
+                format_args!("dropped a message from {from}: it does not take the answers that it asks for");
+            self.complain(Reason::TooMany, Level::Warn, line);
+            return self.discard(message, "too many of its answers wait");
         }
         match self.unless_late(message, hold) {
             Some(message) => self.deliver(message, hold),
@@ -144,13 +157,13 @@ impl Core {
         Verdict::Discard
     }
 
-    fn incoming(&self, ni: &Arc<Ni>, from: Nid, header: &Header) -> Box<Message> {
-        let peer_ni = (!from.is_loopback()).then(|| self.sender(from, ni));
+    fn incoming(&self, ni: &Arc<Ni>, from: Nid, header: &Header) -> Option<Box<Message>> {
+        let peer_ni = if from.is_loopback() { None } else { Some(self.sender(from, ni)?) };
         let mut message = self.new_message(peer_ni.as_ref(), *header);
         message.next_hop = ProcessId { nid: from, pid: header.src_pid };
         message.ni = Some(Arc::clone(ni));
         message.peer_ni = peer_ni;
-        message
+        Some(message)
     }
 
     fn find_memory(
@@ -309,6 +322,7 @@ impl Core {
         if let (Some(ni), Some(peer_ni)) = (&message.ni, &message.peer_ni) {
             self.with_nets(|nets| select::answered(nets, ni, peer_ni));
         }
+        self.count_answer(&mut message);
         self.set_deadline(&mut message);
         self.launch_answer(message);
     }

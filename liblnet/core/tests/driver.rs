@@ -7,8 +7,8 @@ use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict, 
 use lnet_core::stats::Population;
 use lnet_core::topology::Ni;
 use lnet_core::{
-    Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
-    MdOptions, MdSpec, Message, NiTunables, Target,
+    Clock, Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
+    MdOptions, MdSpec, Message, NiTunables, Target, Time,
 };
 use lnet_wire::{Body, Header, NetId, NetType, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -95,7 +95,11 @@ struct Rig {
 }
 
 fn rig(credits: u32, peer_credits: u32) -> Rig {
-    let core = Core::new(CoreConfig::new(Pid::LUSTRE, COOKIE).without_discovery());
+    rig_of(CoreConfig::new(Pid::LUSTRE, COOKIE).without_discovery(), credits, peer_credits)
+}
+
+fn rig_of(config: CoreConfig, credits: u32, peer_credits: u32) -> Rig {
+    let core = Core::new(config);
     let driver = Played::default();
     let ni = core
         .add_ni(nid(0, 1), NiTunables { credits, peer_credits, ..NiTunables::default() }, &driver)
@@ -277,6 +281,89 @@ fn who_asks_in_another_name_is_answered_where_it_sits_unless_that_name_is_known(
     }
     // Only the one that sits there came to be known.
     assert_eq!(rig.core.peer_nis().len(), known + 1);
+}
+
+#[test]
+fn who_does_not_take_its_answers_gets_no_more_until_it_does_and_others_do() {
+    let config = CoreConfig { max_answers: 3, ..CoreConfig::new(Pid::LUSTRE, COOKIE).without_discovery() };
+    let rig = rig_of(config, 8, 1);
+    let memory = [0_u8; 8];
+    rig.attach(&memory, -1, PUT | GET | MdOptions::MANAGE_REMOTE.0);
+    let get = Body::Get { reply: handle(5), match_bits: BITS, portal: PORTAL, offset: 0, sink_length: 8 };
+    let is_taken = |from: u32, body, length| {
+        let header = Header { src_nid: nid(0, from), ..from_peer(body, length) };
+        match rig.arrives(&header) {
+            Verdict::Deliver(message) => {
+                rig.core.received(message, Ok(()));
+                true
+            }
+            _ => false,
+        }
+    };
+    // One is sent, two wait.
+    assert_eq!([0; 5].map(|_| is_taken(2, get, 0)), [true, true, true, false, false]);
+    // What wants no answer is taken.
+    assert!(!is_taken(2, a_put(Some(handle(5))), 8) && is_taken(2, a_put(None), 8));
+    assert!(is_taken(3, get, 0));
+    assert_eq!(rig.drive(Ok(())).len(), 2);
+    assert_eq!([0; 3].map(|_| is_taken(2, get, 0)), [true, false, false]);
+    // Peers are counted in sixteen groups, each of which has as much as four of them; three are taken.
+    let taken = (0..300).filter(|n| is_taken(10 + n / 3, get, 0)).count();
+    assert_eq!(taken, 16 * 4 * 3 - 3);
+    while !rig.drive(Ok(())).is_empty() {}
+    assert_eq!(rig.core.population().alive, 0);
+    assert!(is_taken(2, get, 0));
+}
+
+#[test]
+fn strangers_make_only_so_many_peers_and_those_that_nobody_uses_make_room() {
+    let second = std::time::Duration::from_secs(1);
+    let clock = Arc::new(SetClock::default());
+    let config = CoreConfig {
+        max_peers: 10,
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        ..CoreConfig::new(Pid::LUSTRE, COOKIE).without_discovery()
+    };
+    let rig = rig_of(config, 8, 8);
+    let memory = [0_u8; 8];
+    rig.core.make_peer(nid(0, 2), true, false).unwrap();
+    rig.core.add_peer_nid(nid(0, 2), nid(0, 3), true).unwrap();
+    let md = rig.bind(&memory, -1);
+    // A message to this one is under way.
+    rig.core.put(None, md, false, Target { nid: Some(nid(0, 5)), ..to_peer() }, 0).unwrap();
+    let stranger = |n| {
+        let before = rig.core.peer_nis().len();
+        let header = Header { src_nid: nid(0, n), ..from_peer(a_put(None), 1) };
+        assert!(matches!(rig.arrives(&header), Verdict::Discard));
+        rig.core.peer_nis().len() as isize - before as isize
+    };
+    let kept = || [2, 3, 5].map(|n| rig.core.peer_nis().iter().any(|peer_ni| peer_ni.nid() == nid(0, n)));
+    assert_eq!([100, 101, 102, 103, 104, 105, 106].map(stranger), [1; 7]);
+    // Those make room. Not for long, and they are not looked for again at once.
+    assert_eq!([107, 108, 109, 110, 111, 112, 113, 114].map(stranger), [-6, 1, 1, 1, 1, 1, 1, 0]);
+    assert_eq!(kept(), [true; 3]);
+    // Who is known is heard.
+    assert_eq!(stranger(111), 0);
+    *clock.0.lock().unwrap() = Time(2 * second);
+    assert_eq!([114, 115].map(stranger), [-6, 1]);
+    assert_eq!(kept(), [true; 3]);
+    // The operator's and the program's are not limited.
+    for n in 200..220 {
+        rig.core.make_peer(nid(0, n), true, false).unwrap();
+    }
+    assert_eq!(rig.core.peer_nis().len(), 25);
+    *clock.0.lock().unwrap() = Time(4 * second);
+    assert_eq!(stranger(300), -2);
+}
+
+/// A clock that the test sets.
+#[derive(Debug, Default)]
+struct SetClock(Mutex<Time>);
+
+impl Clock for SetClock {
+    fn now(&self) -> Time {
+        *self.0.lock().unwrap()
+    }
 }
 
 #[test]

@@ -51,6 +51,7 @@ impl Node {
             clock: Arc::new(clock),
             settings: config.settings,
             compare_queued_bytes: config.compare_queued_bytes,
+            max_peers: config.max_peers,
             ..CoreConfig::new(pid, wall_clock_ns())
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;

@@ -40,6 +40,8 @@ pub struct StartConfig {
     pub wait_spin: Duration,
     /// Whether peers' interfaces are compared by their queued bytes before their credits (snd-035).
     pub compare_queued_bytes: bool,
+    /// How many peer NIs there may be before others' messages make no more.
+    pub max_peers: usize,
     /// Into which CPU partitions the machine is divided.
     pub cpts: Layout,
     /// Where the system tells of CPUs, NUMA nodes and devices: `/sys`, or what is laid out like it.
@@ -60,6 +62,7 @@ impl Default for StartConfig {
             socklnd: SocklndConfig { receipts: Receipts::All, ..SocklndConfig::default() },
             wait_spin: default_spin(),
             compare_queued_bytes: false,
+            max_peers: 65_536,
             cpts: Layout::Default,
             sysfs: "/sys".into(),
         }

@@ -159,6 +159,12 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| put(&mut config.settings.resend_unconfirmed, text, switch),
     },
     Tunable {
+        variable: "LNET_MAX_PEERS",
+        help: "interfaces of other nodes that may be known before messages from new ones are dropped; those that nobody \
+               uses are forgotten first (65536)",
+        set: |config, text| put(&mut config.max_peers, text, |n: usize| (n > 0).then_some(n)),
+    },
+    Tunable {
         variable: "LNET_IP2NETS_STRICT",
         help: "1: an interface that LNET_IP2NETS names, and that is missing or has another address, ends the start \
                (default); 0: it is passed over",
@@ -218,6 +224,12 @@ pub const TUNABLES: &[Tunable] = &[
         variable: "SOCKLND_CONNS_PER_PEER",
         help: "connections for bulk in each direction to one peer's interface, 1 to 127 (1)",
         set: |config, text| put(&mut config.socklnd.conns_per_peer, text, |n: u32| (n <= 127).then_some(n)),
+    },
+    Tunable {
+        variable: "SOCKLND_CONNS_PER_ADDRESS",
+        help: "connections that callers from one address may have, but never more than half of those that there may be in \
+               all, which is three in four of the process's descriptors; 0: as many as there may be in all (1024)",
+        set: |config, text| put(&mut config.socklnd.conns_per_address, text, Some),
     },
     Tunable {
         variable: "SOCKLND_TYPED_CONNS",
@@ -355,8 +367,11 @@ mod tests {
             ("LNET_RECEIPTS", "ours"),
             ("LNET_CPU_NPARTITIONS", "4"),
             ("LNET_COMPARE_QUEUED_BYTES", "1"),
+            ("LNET_MAX_PEERS", "99"),
+            ("SOCKLND_CONNS_PER_ADDRESS", "0"),
         ])
         .unwrap();
+        assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
         assert!(config.compare_queued_bytes && !start(&[]).unwrap().compare_queued_bytes);
         assert_eq!(config.networks.len(), 1);
         assert_eq!(config.socklnd.accept, AcceptFrom::All);
@@ -444,6 +459,8 @@ mod tests {
             ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
             ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
+            ("LNET_MAX_PEERS", "0", Errno::Invalid),
+            ("SOCKLND_CONNS_PER_ADDRESS", "-1", Errno::Invalid),
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
             ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
             ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),

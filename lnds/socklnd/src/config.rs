@@ -22,6 +22,10 @@ pub struct SocklndConfig {
     pub accept_timeout: Duration,
     /// How many callers the system keeps waiting for the acceptor. Default 127.
     pub accept_backlog: i32,
+    /// How many connections callers from one address may have, those that have not said hello among them; 0: as many as
+    /// there may be in all, which is three in four of the descriptors that the process may have. In any other case at
+    /// most half of those. Default 1024.
+    pub conns_per_address: usize,
     /// How long anything on the network may take: a connect, the next byte of an unfinished message, the
     /// next byte to leave, a message's wait for a connection, a receipt. Zero is the core's `lnet_lnd_timeout`
     /// ([`lnet_core::lnd::Upcalls::lnd_timeout`]), which follows its settings and is 16 s by default. Default zero.
@@ -84,6 +88,7 @@ impl Default for SocklndConfig {
             accept_port: 988,
             accept_timeout: Duration::from_secs(5),
             accept_backlog: 127,
+            conns_per_address: 1024,
             sock_timeout: Duration::ZERO,
             conns_per_peer: 1,
             typed_conns: true,

@@ -4,7 +4,6 @@
 //! the core, so one connection can be written to by one thread and read by another, and handlers may send
 //! on the connection that they were called for.
 
-use crate::config::SocklndConfig;
 use crate::decide::cause::Trouble;
 use crate::decide::cookie::Line;
 use crate::decide::ours::node_of;
@@ -16,6 +15,7 @@ use crate::proto::{ConnectionType, Version};
 use crate::receive::ReceiveSide;
 use crate::receive_turn::ReceiveTurn;
 use crate::scheduler::Scheduler;
+use crate::seat::Seat;
 use crate::sync::lock;
 use crate::transmit::SendSide;
 use lnet_core::topology::Ni;
@@ -24,9 +24,12 @@ use rustix::event::epoll::EventFlags;
 use socket2::Socket;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
+
+/// One message takes at most so many times as long as there may be between two of its bytes.
+const SLOWEST: u32 = 8;
 
 /// What both handshakes settle.
 pub(crate) struct Settled {
@@ -37,12 +40,16 @@ pub(crate) struct Settled {
     pub(crate) remote: IpAddr,
     /// What the peer said that it is, if it is a node of ours.
     pub(crate) identity: u64,
+    /// The place of a peer that has called.
+    pub(crate) seat: Option<Seat>,
 }
 
 /// A connection that messages go over.
 pub(crate) struct Connection {
     pub(crate) id: u64,
     socket: Socket,
+    /// Given back when the socket is closed.
+    _seat: Option<Seat>,
     pub(crate) kind: ConnectionType,
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
@@ -76,8 +83,10 @@ pub(crate) struct Connection {
     pub(crate) heard: AtomicBool,
     /// Bytes have left since the last scan.
     pub(crate) progressed: AtomicBool,
-    /// A message has arrived in part.
-    pub(crate) midway: AtomicBool,
+    /// The number of the message that has arrived in part; 0 if none has.
+    pub(crate) midway: AtomicU64,
+    /// Messages that have left in full after they had to wait.
+    pub(crate) written: AtomicU64,
     /// It is looked at every so often, because something may be under way.
     pub(crate) watched: AtomicBool,
     pub(crate) watch: Mutex<Watch>,
@@ -88,6 +97,10 @@ pub(crate) struct Connection {
 pub(crate) struct Watch {
     pub(crate) heard: Instant,
     pub(crate) progressed: Instant,
+    /// Which message was arriving, and since when.
+    pub(crate) arriving: (u64, Instant),
+    /// How many had left, and since when none has that had to.
+    pub(crate) leaving: (u64, Instant),
     /// Since when something has been under way without an answer.
     pub(crate) suspected: Option<Instant>,
     /// The last look did not know what to think.
@@ -113,7 +126,7 @@ impl Connection {
         scheduler: Arc<Scheduler>,
         now: Instant,
     ) -> Arc<Self> {
-        let Settled { socket, kind, version, order, remote, identity } = settled;
+        let Settled { socket, kind, version, order, remote, identity, seat } = settled;
         let other_end = socket.peer_addr().ok().and_then(|address| address.as_socket());
         let privileged = other_end.is_some_and(|address| address.port() <= LAST_PRIVILEGED_PORT);
         let shared = &peer.ni.shared;
@@ -125,6 +138,7 @@ impl Connection {
         Arc::new(Self {
             id,
             socket,
+            _seat: seat,
             kind,
             version,
             order,
@@ -148,9 +162,17 @@ impl Connection {
             reads: AtomicUsize::new(0),
             heard: AtomicBool::new(false),
             progressed: AtomicBool::new(false),
-            midway: AtomicBool::new(false),
+            midway: AtomicU64::new(0),
+            written: AtomicU64::new(0),
             watched: AtomicBool::new(false),
-            watch: Mutex::new(Watch { heard: now, progressed: now, suspected: None, doubted: false }),
+            watch: Mutex::new(Watch {
+                heard: now,
+                progressed: now,
+                arriving: (0, now),
+                leaving: (0, now),
+                suspected: None,
+                doubted: false,
+            }),
         })
     }
 
@@ -162,10 +184,6 @@ impl Connection {
         &self.peer.ni
     }
 
-    pub(crate) fn config(&self) -> &SocklndConfig {
-        &self.peer.ni.shared.config
-    }
-
     /// Whether the peer is a node of this implementation.
     pub(crate) fn is_ours(&self) -> bool {
         self.node.is_some()
@@ -174,6 +192,11 @@ impl Connection {
     pub(crate) fn registered_as(&self, token: u64) {
         // Registered once, right after it was made.
         let _ = self.token.set(token);
+    }
+
+    /// What the scheduler has it by, if it has it.
+    pub(crate) fn token(&self) -> Option<u64> {
+        self.token.get().copied()
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -236,10 +259,8 @@ impl Connection {
         // An error says that the peer was faster.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.run_receive();
-        if let Some(token) = self.token.get() {
-            self.scheduler.remove(*token);
-        }
-        self.ni().forget_connection(self.id);
+        self.scheduler.remove(self);
+        self.note_quiet();
     }
 
     pub(crate) fn unsent(&self) -> usize {
@@ -253,11 +274,14 @@ impl Connection {
     /// Once in a while: whether it has taken too long over something (wire spec 3.9).
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
         let watch = self.update_watch(now);
-        let late = |since| now.saturating_duration_since(since) >= self.ni().sock_timeout();
+        let timeout = self.ni().sock_timeout();
+        let late = |since| now.saturating_duration_since(since) >= timeout;
+        // Who sends or takes a byte now and then keeps the memory of others.
+        let too_slow = |since| now.saturating_duration_since(since) >= timeout * SLOWEST;
         match self.phase() {
             Phase::Open => {
-                self.midway.load(Ordering::Relaxed) && late(watch.heard)
-                    || self.has_unsent() && late(watch.progressed)
+                watch.arriving.0 != 0 && (late(watch.heard) || too_slow(watch.arriving.1))
+                    || self.has_unsent() && (late(watch.progressed) || too_slow(watch.leaving.1))
             }
             Phase::Draining => late(watch.heard),
             Phase::Closed => false,
@@ -273,6 +297,14 @@ impl Connection {
         if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
             watch.progressed = now;
         }
+        let midway = self.midway.load(Ordering::Relaxed);
+        if midway == 0 || midway != watch.arriving.0 {
+            watch.arriving = (midway, now);
+        }
+        let written = self.written.load(Ordering::Relaxed);
+        if written != watch.leaving.0 || !self.has_unsent() {
+            watch.leaving = (written, now);
+        }
         *watch
     }
 
@@ -281,9 +313,13 @@ impl Connection {
         self.rx_turn.is_idle() && !lock(&self.tx).is_writing()
     }
 
-    /// Tells a thread that waits for the end that it may look again.
+    /// A thread has left it, or it is closed. Its interface knows it for as long as anybody works on it, to wait for that
+    /// when it ends.
     pub(crate) fn note_quiet(&self) {
         if self.phase() == Phase::Closed {
+            if self.is_quiet() {
+                self.ni().forget_connection(self.id);
+            }
             self.ni().note_quiet();
         }
     }

@@ -35,6 +35,8 @@ counters! {
     handshakes_timed_out,
     /// Callers dropped because too many handshakes were under way.
     handshakes_dropped,
+    /// Callers turned away because there were too many connections, in all or from their address.
+    crowded_out,
     /// Peers disconnected because they broke the protocol.
     protocol_errors,
     /// Peers disconnected because something took too long.

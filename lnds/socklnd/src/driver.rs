@@ -1,5 +1,6 @@
 //! The driver as the core sees it: its start, its threads, its end.
 
+use crate::complaints::Complaints;
 use crate::config::SocklndConfig;
 use crate::connd::Connd;
 use crate::counters::SocklndCounters;
@@ -10,6 +11,7 @@ use crate::ni::{Face, SockNi};
 use crate::nodes::Nodes;
 use crate::proto::acceptor::AcceptFrom;
 use crate::scheduler::Scheduler;
+use crate::seat::Seats;
 use crate::sockets;
 use crate::sync::lock;
 use lnet_core::Errno;
@@ -50,11 +52,16 @@ pub(crate) struct Shared {
     pub(crate) nodes: Nodes,
     /// Bytes of payloads that wait for the core to decide.
     pub(crate) held: Arc<AtomicUsize>,
+    /// Of callers.
+    pub(crate) seats: Seats,
+    pub(crate) complaints: Complaints,
     last_incarnation: AtomicU64,
 }
 
 thread_local! {
     static DRIVER_THREAD: Cell<bool> = const { Cell::new(false) };
+    /// The thread is an application's.
+    static VISITOR: Cell<bool> = const { Cell::new(false) };
     /// For each driver that this thread has worked for, how much work it knew of.
     static SEEN: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
@@ -64,6 +71,11 @@ static NUMBERS: AtomicU64 = AtomicU64::new(0);
 /// Whether the calling thread reads and writes for a driver at this moment.
 pub(crate) fn is_driver_thread() -> bool {
     DRIVER_THREAD.get()
+}
+
+/// Whether the calling thread is an application's, which is to get back to its own work soon.
+pub(crate) fn is_visitor() -> bool {
+    VISITOR.get()
 }
 
 impl Socklnd {
@@ -169,7 +181,9 @@ impl Driver for Socklnd {
         let mut seen = SEEN.with_borrow(|all| {
             all.iter().find(|(number, _)| *number == self.number).map_or(0, |(_, seen)| *seen)
         });
+        VISITOR.set(true);
         let worked = as_driver_thread(|| scheduler.turn_for_application(timeout, &mut seen));
+        VISITOR.set(false);
         SEEN.with_borrow_mut(|all| match all.iter_mut().find(|(number, _)| *number == self.number) {
             Some(known) => known.1 = seen,
             None => all.push((self.number, seen)),
@@ -189,6 +203,9 @@ impl Driver for Socklnd {
                 // A thread that panicked has said so already.
                 let _ = thread.join();
             }
+        }
+        if let Some(shared) = self.shared.get() {
+            shared.schedulers.iter().for_each(|scheduler| scheduler.clear());
         }
     }
 }
@@ -212,6 +229,8 @@ impl Shared {
             .collect::<io::Result<_>>()?;
         Ok(Arc::new(Self {
             connd: Connd::new()?,
+            seats: Seats::new(config.conns_per_address),
+            complaints: Complaints::default(),
             config,
             schedulers,
             nis: Mutex::default(),

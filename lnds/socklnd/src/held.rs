@@ -91,7 +91,7 @@ impl Resumed {
     pub(crate) fn carry_out(self) {
         let Self { verdict, stored, ni } = self;
         stored.carry_out(verdict, &ni);
-        ni.end_resuming();
+        ni.end_upcall();
     }
 }
 
@@ -181,7 +181,7 @@ impl HeldReceive for Held {
                 *slot = Slot::Decided(verdict);
                 connection.upgrade()
             }
-            Slot::Here(scheduler, stored) if self.ni.begin_resuming() => {
+            Slot::Here(scheduler, stored) if self.ni.begin_upcall() => {
                 scheduler.resume(Resumed { verdict, stored, ni: Arc::clone(&self.ni) });
                 None
             }

@@ -6,6 +6,7 @@
 //! in `scheduler`.
 #![deny(unsafe_code)]
 
+mod complaints;
 mod config;
 mod connd;
 mod connection;
@@ -23,6 +24,7 @@ mod read_ahead;
 mod receive;
 mod receive_turn;
 mod scheduler;
+mod seat;
 mod silence;
 #[allow(unsafe_code)]
 mod socket_io;

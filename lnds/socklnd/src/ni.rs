@@ -42,8 +42,8 @@ pub(crate) struct SockNi {
     /// Random numbers drawn so far.
     chances: AtomicU64,
     ending: AtomicBool,
-    /// Verdicts that are about to be carried out.
-    resuming: AtomicUsize,
+    /// Upcalls that are about to be made.
+    later: AtomicUsize,
     quiet: (Mutex<()>, Condvar),
 }
 
@@ -69,7 +69,7 @@ impl SockNi {
             unusual: AtomicUsize::new(0),
             chances: AtomicU64::new(0),
             ending: AtomicBool::new(false),
-            resuming: AtomicUsize::new(0),
+            later: AtomicUsize::new(0),
             quiet: (Mutex::new(()), Condvar::new()),
         })
     }
@@ -154,18 +154,18 @@ impl SockNi {
         lock(&self.connections).values().cloned().collect()
     }
 
-    /// A verdict is about to be carried out; false when the interface is ending.
-    pub(crate) fn begin_resuming(&self) -> bool {
-        self.resuming.fetch_add(1, Ordering::SeqCst);
+    /// An upcall will be made soon; false when the interface is ending. Its end waits for [`SockNi::end_upcall`].
+    pub(crate) fn begin_upcall(&self) -> bool {
+        self.later.fetch_add(1, Ordering::SeqCst);
         let goes_on = !self.is_ending();
         if !goes_on {
-            self.end_resuming();
+            self.end_upcall();
         }
         goes_on
     }
 
-    pub(crate) fn end_resuming(&self) {
-        self.resuming.fetch_sub(1, Ordering::SeqCst);
+    pub(crate) fn end_upcall(&self) {
+        self.later.fetch_sub(1, Ordering::SeqCst);
         if self.is_ending() {
             self.note_quiet();
         }
@@ -239,7 +239,7 @@ impl SockNi {
         }
         let mut guard = lock(&self.quiet.0);
         let is_quiet = || {
-            self.resuming.load(Ordering::SeqCst) == 0
+            self.later.load(Ordering::SeqCst) == 0
                 && connections.iter().all(|connection| connection.is_quiet())
         };
         while !is_quiet() {

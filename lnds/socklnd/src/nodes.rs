@@ -23,8 +23,12 @@ const MAX_NODES: usize = 4096;
 pub(crate) struct Nodes(Mutex<HashMap<NodeId, Arc<Node>, foldhash::fast::RandomState>>);
 
 /// One of them, in one life of it.
-#[derive(Debug, Default)]
-pub(crate) struct Node(Mutex<Known<Weak<Connection>, Parked>>);
+#[derive(Debug)]
+pub(crate) struct Node {
+    known: Mutex<Known<Weak<Connection>, Parked>>,
+    /// It is known beyond the ends of its connections.
+    remembered: bool,
+}
 
 /// A message that had arrived in part when its connection ended. The sender, which does not know that it has arrived,
 /// will send it again; then it goes into the same memory.
@@ -69,8 +73,9 @@ impl Nodes {
         {
             nodes.remove(&idle);
         }
-        let node = Arc::new(Node::default());
-        if nodes.len() < MAX_NODES {
+        let remembered = nodes.len() < MAX_NODES;
+        let node = Arc::new(Node { known: Mutex::default(), remembered });
+        if remembered {
             nodes.insert(id, Arc::clone(&node));
         }
         node
@@ -82,7 +87,7 @@ impl Nodes {
             What::Message(message) => message.is_given_up(),
             What::Held(_) => false,
         });
-        lock(&self.0).retain(|_, node| Arc::strong_count(node) > 1 || !lock(&node.0).is_empty());
+        lock(&self.0).retain(|_, node| Arc::strong_count(node) > 1 || !lock(&node.known).is_empty());
     }
 
     /// The interface ends, and with it what came by it in part.
@@ -93,7 +98,7 @@ impl Nodes {
     fn expire(&self, now: Instant, is_over: impl Fn(&Parked) -> bool) {
         let all: Vec<_> = lock(&self.0).values().cloned().collect();
         for node in all {
-            let over = lock(&node.0).expire(now, &is_over);
+            let over = lock(&node.known).expire(now, &is_over);
             for parked in over {
                 parked.end();
             }
@@ -104,16 +109,16 @@ impl Nodes {
 impl Node {
     /// The first message on `connection` names its line. `None`: another connection is that one.
     pub(crate) fn open(&self, line: Line, connection: &Arc<Connection>) -> Option<Arc<AtomicU64>> {
-        lock(&self.0).open(line, Arc::downgrade(connection))
+        lock(&self.known).open(line, Arc::downgrade(connection))
     }
 
     pub(crate) fn close(&self, line: Line, now: Instant) {
-        lock(&self.0).close(line, now);
+        lock(&self.known).close(line, now);
     }
 
     /// A message is sent again, by `connection`.
     pub(crate) fn recognise(&self, cookie: Cookie, connection: &Arc<Connection>) -> Recognised {
-        let ask = || lock(&self.0).again(cookie, Arc::downgrade(connection));
+        let ask = || lock(&self.known).again(cookie, Arc::downgrade(connection));
         let mut again = ask();
         if let Again::End(before) = again {
             match before.upgrade() {
@@ -135,24 +140,27 @@ impl Node {
     }
 
     pub(crate) fn take(&self, name: NonZeroU64, now: Instant) {
-        lock(&self.0).take(name, now);
+        lock(&self.known).take(name, now);
     }
 
     pub(crate) fn let_go(&self, name: NonZeroU64) {
-        lock(&self.0).let_go(name);
+        lock(&self.known).let_go(name);
     }
 
     /// Keeps a message until it comes again or `until`.
     pub(crate) fn park(&self, name: NonZeroU64, parked: Parked, until: Instant) {
-        let refused = lock(&self.0).park(name, parked, until);
+        if !self.remembered {
+            return parked.end();
+        }
+        let refused = lock(&self.known).park(name, parked, until);
         if let Err(parked) = refused {
             parked.end();
         }
     }
 
+    /// Whether it may be forgotten. A connection holds its node.
     fn is_idle(self: &Arc<Self>) -> bool {
-        // A connection holds its node.
-        Arc::strong_count(self) == 1
+        Arc::strong_count(self) == 1 && !lock(&self.known).has_parked()
     }
 }
 

@@ -1,12 +1,14 @@
 //! Who reads and writes: one epoll set per scheduler, served by its own thread and by any thread that waits
 //! for an event and offers its time.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Phase};
 use crate::held::Resumed;
 use crate::next_read::NextRead;
+use crate::ni::SockNi;
 use crate::peer::Peer;
 use crate::sync::lock;
 use crate::wake::{WAKE, Wake, epoll_with_wake};
+use lnet_core::Message;
 use rustix::event::{Timespec, epoll};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -55,6 +57,8 @@ pub(crate) struct Scheduler {
     owes: AtomicBool,
     /// Turns that applications' threads took since then.
     owing_turns: AtomicU32,
+    /// Of what is ready, there are messages to be reported.
+    finishes: AtomicBool,
     /// The scheduler's own thread waits, perhaps for ever.
     sleeps: AtomicBool,
 }
@@ -63,6 +67,7 @@ pub(crate) struct Scheduler {
 enum Ready {
     Look(Arc<Connection>),
     CarryOut(Resumed),
+    Finish(Box<Message>, Arc<SockNi>),
 }
 
 struct Registered {
@@ -87,27 +92,49 @@ impl Scheduler {
             owing: Mutex::default(),
             owes: AtomicBool::new(false),
             owing_turns: AtomicU32::new(0),
+            finishes: AtomicBool::new(false),
             sleeps: AtomicBool::new(false),
         })
     }
 
-    /// Begins to serve a connection. What has already arrived on it counts as new.
+    /// Begins to serve a connection, unless it is closed already. What has already arrived on it counts as new.
     pub(crate) fn add(&self, connection: &Arc<Connection>) -> io::Result<()> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) as u32;
-        let key =
-            lock(&self.connections).insert(Registered { generation, connection: Arc::clone(connection) });
-        let token = u64::from(generation) << 32 | key as u64 & 0xffff_ffff;
-        connection.registered_as(token);
+        let token = {
+            let mut connections = lock(&self.connections);
+            // Under the lock: who closes it looks here afterwards.
+            if connection.phase() == Phase::Closed {
+                return Ok(());
+            }
+            let key = connections.insert(Registered { generation, connection: Arc::clone(connection) });
+            let token = u64::from(generation) << 32 | key as u64 & 0xffff_ffff;
+            connection.registered_as(token);
+            token
+        };
         let flags =
             epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         epoll::add(&self.epoll, connection.fd(), epoll::EventData::new_u64(token), flags)?;
         Ok(())
     }
 
-    /// Forgets a connection. The kernel does so when its socket is closed.
-    pub(crate) fn remove(&self, token: u64) {
-        let (key, generation) = split(token);
+    /// Has a message that was sent reported soon: by the application's thread when it comes again, or by the scheduler's.
+    /// It comes back if that cannot be.
+    pub(crate) fn finish_later(&self, message: Box<Message>, ni: &Arc<SockNi>) -> Option<Box<Message>> {
+        if !ni.begin_upcall() {
+            return Some(message);
+        }
+        lock(&self.ready).push_back(Ready::Finish(message, Arc::clone(ni)));
+        self.finishes.store(true, Ordering::SeqCst);
+        if self.sleeps.load(Ordering::SeqCst) {
+            self.wake();
+        }
+        None
+    }
+
+    /// Forgets a connection that has been closed. The kernel does so when its socket is closed.
+    pub(crate) fn remove(&self, connection: &Connection) {
         let mut connections = lock(&self.connections);
+        let Some((key, generation)) = connection.token().map(split) else { return };
         if connections.get(key).is_some_and(|it| it.generation == generation) {
             let gone = connections.remove(key);
             drop(connections);
@@ -174,6 +201,16 @@ impl Scheduler {
         self.wake();
     }
 
+    /// After the end of all threads: what was still to be looked at would keep the driver, which keeps it.
+    pub(crate) fn clear(&self) {
+        let left = std::mem::take(&mut *lock(&self.ready));
+        for ready in left {
+            if let Ready::CarryOut(resumed) = ready {
+                resumed.carry_out();
+            }
+        }
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }
@@ -211,6 +248,9 @@ impl Scheduler {
     /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
+        if self.finishes.load(Ordering::Relaxed) && self.work_off() {
+            return true;
+        }
         let owes = self.owes.load(Ordering::Relaxed);
         if owes && self.owing_turns.fetch_add(1, Ordering::Relaxed) >= LINGER_TURNS {
             self.send_owed();
@@ -261,6 +301,12 @@ impl Scheduler {
                 worked = true;
             }
         }
+        worked | self.work_off()
+    }
+
+    /// Does what is ready. Whether there was anything.
+    fn work_off(&self) -> bool {
+        self.finishes.store(false, Ordering::SeqCst);
         // Only as many as there are now: each may put itself in again.
         let scheduled = lock(&self.ready).len();
         for _ in 0..scheduled {
@@ -268,10 +314,13 @@ impl Scheduler {
             match ready {
                 Ready::Look(connection) => connection.on_schedule(),
                 Ready::CarryOut(resumed) => resumed.carry_out(),
+                Ready::Finish(message, ni) => {
+                    ni.upcalls.finalize(message, Ok(()));
+                    ni.end_upcall();
+                }
             }
-            worked = true;
         }
-        worked
+        scheduled > 0
     }
 
     fn find(&self, token: u64) -> Option<Arc<Connection>> {

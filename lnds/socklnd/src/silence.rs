@@ -44,13 +44,13 @@ impl Watched {
         self.looking.load(Ordering::SeqCst)
     }
 
-    /// Looks at all; those whose peers are silent.
-    pub(crate) fn look(&self, now: Instant) -> Vec<Arc<Connection>> {
+    /// Looks at all; those whose peers have been silent for `limit`.
+    pub(crate) fn look(&self, now: Instant, limit: Duration) -> Vec<Arc<Connection>> {
         let mut list = std::mem::take(&mut *lock(&self.list));
         let mut silent = Vec::new();
         list.retain(|connection| {
             let Some(connection) = connection.upgrade() else { return false };
-            match connection.look(now) {
+            match connection.look(now, limit) {
                 Look::Keep => true,
                 Look::Drop => false,
                 Look::Silent => {
@@ -78,8 +78,7 @@ impl Connection {
         }
     }
 
-    fn look(&self, now: Instant) -> Look {
-        let limit = self.config().silence;
+    fn look(&self, now: Instant, limit: Duration) -> Look {
         if self.phase() != Phase::Open || limit.is_zero() {
             return Look::Drop;
         }

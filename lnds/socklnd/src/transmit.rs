@@ -4,6 +4,7 @@
 //! is, it leaves the message in the queue and goes on: the writer takes it along. What the socket does not
 //! take waits for the kernel's word that there is room again.
 
+use crate::complaints::Reason;
 use crate::connection::Connection;
 use crate::decide::book::{Book, Written as Booked};
 use crate::decide::cause::{Left, Trouble};
@@ -23,6 +24,8 @@ use std::time::Instant;
 
 /// The most messages written with one system call.
 const BATCH: usize = 16;
+/// More NOOPs do not wait for a peer to read: it asks for receipts and does not take them.
+const MOST_NOOPS: usize = 1024;
 /// After so many system calls for other threads' messages a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
 
@@ -152,6 +155,12 @@ impl SendSide {
         self.writing
     }
 
+    fn is_full_of_noops(&self) -> bool {
+        // There are few messages: they have credits.
+        self.queue.len() >= MOST_NOOPS
+            && self.queue.iter().filter(|out| out.message.is_none()).count() >= MOST_NOOPS
+    }
+
     /// The writer goes; the scheduler will go on with what it leaves.
     fn stop_for_now(&mut self, mut batch: Vec<Outgoing>) {
         while let Some(out) = batch.pop() {
@@ -196,11 +205,23 @@ impl Connection {
                 self.peer.end(self, Trouble::Local(Errno::ConnectionReset));
                 return Transmitted::Ended(out);
             }
-            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
+            if out.message.is_none() && side.is_full_of_noops() {
+                drop(side);
+                self.ni().counts.timed_out.add();
+                let line = format_args!(
+                    "closing the connections to {}: it does not read the receipts that it asks for",
+                    self.peer.name()
+                );
+                self.ni().shared.complaints.say(Reason::Stalled, line);
+                self.peer.end(self, Trouble::Stalled);
+                return Transmitted::Ended(out);
+            }
             if side.writing || side.blocked {
+                self.unsent.fetch_add(out.left(), Ordering::Relaxed);
                 side.queue.push_back(out);
                 return Transmitted::Kept;
             }
+            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             side.writing = true;
         }
         match self.write(std::slice::from_mut(&mut out)) {
@@ -340,6 +361,7 @@ impl Connection {
                 }
             }
             let done = batch.iter().take_while(|out| out.left() == 0).count();
+            self.written.fetch_add(done as u64, Ordering::Relaxed);
             for out in batch.drain(..done) {
                 self.wrote(out);
             }
@@ -392,7 +414,7 @@ impl Connection {
     /// If the connection has been ended meanwhile, that is why.
     fn why_writing_failed(&self, errno: Errno) -> Trouble {
         lock(&self.tx).ended.unwrap_or(match errno {
-            Errno::Pipe | Errno::ConnectionReset => Trouble::EndedByPeer(errno),
+            Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => Trouble::EndedByPeer(errno),
             _ => Trouble::WriteFailed(errno),
         })
     }

@@ -6,6 +6,7 @@ mod support;
 use lnet_core::{EventKind, Reached};
 use socklnd::SocklndConfig;
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::cutter::Cutter;
 use support::resend::{Failures, Resending};
@@ -96,4 +97,78 @@ fn a_large_put_that_is_cut_many_times_is_matched_once_and_delivered_once() {
         cut.put(landed, SIZE, Some(bytes), None);
     }
     assert!(cut.b.counters().adopted > 0);
+}
+
+/// Small random numbers, the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// How many runs, each with other cuts: `AGAIN_SEEDS`.
+fn seeds() -> u64 {
+    std::env::var("AGAIN_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(3)
+}
+
+#[test]
+fn whatever_is_cut_each_of_many_messages_is_delivered_once_and_ends_once() {
+    const MESSAGES: usize = 1000;
+    let sizes = [0_usize, 8, 100, 900, 2_000, 30_000, 200_000];
+    for seed in 1..=seeds() {
+        let cut = Cut::new();
+        let landed = room(200_000);
+        cut.b.offer(landed);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut random = Random(seed);
+                while !done.load(Ordering::SeqCst) {
+                    let bytes = Some(match random.below(3) {
+                        0 => random.below(300),
+                        1 => random.below(5_000),
+                        _ => random.below(100_000),
+                    } as i64);
+                    let forward = random.below(2) == 0;
+                    let (there, back) =
+                        if forward { (bytes, None) } else { (None, bytes.map(|bytes| bytes / 50)) };
+                    cut.cutter.cut_after(there, back);
+                    while cut.cutter.is_armed() && !done.load(Ordering::SeqCst) {
+                        std::thread::yield_now();
+                    }
+                }
+                cut.cutter.cut_after(None, None);
+            });
+            let mut random = Random(seed + 100);
+            let mds = sizes.map(|size| cut.a.bind_bytes(pattern(size, 1)));
+            for number in 0..MESSAGES {
+                let md = mds[random.below(mds.len() as u64) as usize];
+                cut.a.core.put(None, md, number % 3 > 0, target(cut.b.nid), number as u64).unwrap();
+            }
+            let mut delivered = vec![0; MESSAGES];
+            for _ in 0..MESSAGES {
+                let put = cut.b.expect(EventKind::Put);
+                assert_eq!(put.status, Ok(()));
+                delivered[put.hdr_data as usize] += 1;
+            }
+            assert!(delivered.iter().all(|times| *times == 1), "{delivered:?}");
+            let acks = (0..MESSAGES).filter(|number| number % 3 > 0).count();
+            let mut ended = [0; 2];
+            for _ in 0..MESSAGES + acks {
+                let event = cut.a.event();
+                assert_eq!(event.status, Ok(()), "{event:?}");
+                ended[usize::from(event.kind == EventKind::Ack)] += 1;
+            }
+            assert_eq!(ended, [MESSAGES, acks]);
+            done.store(true, Ordering::SeqCst);
+        });
+        cut.a.no_event();
+        cut.b.no_event();
+        let counters = cut.b.counters();
+        eprintln!("seed {seed}: {} duplicates, {} adopted", counters.duplicates, counters.adopted);
+        assert_eq!((counters.protocol_errors, cut.a.counters().protocol_errors), (0, 0));
+    }
 }

@@ -97,7 +97,7 @@ fn a_peer_that_breaks_the_protocol_is_to_blame() {
         connections[0].say(&[0xff; 24]);
         connections[0].read_to_end();
     });
-    assert_both(&failures, &[Errno::Protocol], Cause::RemoteError, Cause::RemoteError);
+    assert_both(&failures, &[Errno::Protocol], Cause::RemoteError, Cause::RemoteDropped);
 }
 
 #[test]

@@ -359,3 +359,18 @@ fn a_peer_of_ours_may_speak_version_2_with_checksums() {
     assert_eq!(checksum, sum.value());
     head.set_checksum(checksum);
 }
+
+#[test]
+fn who_asks_for_receipts_and_does_not_read_them_is_disconnected() {
+    let (node, low, high, port) = node(|_| {});
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(high), 0, false);
+    let many: Vec<u8> = (0..1000).flat_map(|_| message(Version::V3, &header, asks(5), &[])).collect();
+    raw.stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    let mut rounds = 0;
+    while std::io::Write::write_all(&mut raw.stream, &many).is_ok() {
+        rounds += 1;
+        assert!(rounds < 1000, "somebody keeps all those receipts");
+    }
+    wait_for("the end", || node.counters().receipt_noops > 0);
+}

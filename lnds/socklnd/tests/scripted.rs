@@ -7,7 +7,7 @@ use lnet_core::{Errno, EventKind};
 use lnet_wire::{Body, NetId, NetType, Nid, Pid};
 use socklnd::proto::frame::{Cookies, Head};
 use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
-use socklnd::{AcceptFrom, SocklndConfig};
+use socklnd::{AcceptFrom, Receipts, SocklndConfig};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::time::Duration;
 use support::*;
@@ -278,6 +278,60 @@ fn the_call_of_the_higher_nid_wins_a_race() {
         }
         assert_eq!(node.expect(EventKind::Send).status, Ok(()));
     }
+}
+
+#[test]
+fn a_call_that_hangs_does_not_turn_the_peers_call_down_for_ever() {
+    let (node, low, high, port) = node(|_| {});
+    let listener = Listening::on(low, port);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    // The node, which has the higher NID, is now in the middle of calling, and stays there.
+    let (mut theirs, _) = listener.called();
+    let mut refused = 0;
+    let mut raw = loop {
+        let (raw, answer) = Raw::hello(low, high, port, ConnectionType::Control);
+        if answer.connection_type.is_some() {
+            break raw;
+        }
+        refused += 1;
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(refused > 0);
+    assert_eq!(theirs.read_to_end(), []);
+    assert_eq!(raw.read_lnet().0.payload_length, 8);
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+}
+
+#[test]
+fn who_calls_for_what_he_has_is_probed_because_he_may_have_lost_it() {
+    let (_node, low, high, port) = node(|_| {});
+    let mut control = Raw::open(low, high, port, ConnectionType::Control);
+    let (_again, answer) = Raw::hello(low, high, port, ConnectionType::Control);
+    assert_eq!(answer.connection_type, None);
+    assert_eq!(control.read_noop(), Cookies { request: 0, receipt: 1 });
+}
+
+#[test]
+fn who_gives_no_receipt_is_probed_long_before_it_is_late() {
+    let (node, low, _, port) = node(|config| {
+        config.receipts = Receipts::All;
+        config.zc_min_payload = Some(0);
+    });
+    let listener = Listening::on(low, port);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    let mut all: Vec<_> = (0..3).map(|_| listener.accept(low).0).collect();
+    all[0].read_lnet();
+    wait_for("the set", || node.counters().connected == 3);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    let (_, cookies, _) = all[0].read_lnet();
+    assert!(cookies.request > 1);
+    assert_eq!(all[0].read_noop(), Cookies { request: 0, receipt: 1 });
+    assert_eq!(all[0].read_noop(), Cookies { request: 0, receipt: 1 });
+    all[0].say(Head::noop(Cookies { request: 0, receipt: cookies.request }).bytes());
+    for _ in 0..2 {
+        assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    }
+    assert_eq!(node.counters().timed_out, 0);
 }
 
 #[test]

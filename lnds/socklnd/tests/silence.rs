@@ -312,23 +312,3 @@ fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
         near.reach(&far);
     }
 }
-
-#[test]
-fn a_call_that_hangs_does_not_turn_the_peers_call_down() {
-    // The one that calls in vain has the higher NID: its call wins a race.
-    let Some((low, high)) = machines_or_skip(|_| {}) else { return };
-    swallow(1);
-    let high_face = high.spy.face.lock().unwrap().clone().unwrap();
-    let low_face = low.spy.face.lock().unwrap().clone().unwrap();
-    high_face.break_off(None, Cause::NetworkTimeout);
-    low_face.break_off(None, Cause::NetworkTimeout);
-    let memory = high.node.bind_bytes(pattern(8, 2));
-    high.node.put(memory, low.node.nid, false);
-    // Its call is swallowed; from now on only what the other sends gets through, until the other has called.
-    thread::sleep(Duration::from_millis(1200));
-    let refused = high.node.counters().refused;
-    let_through(1);
-    high.node.offer(room(1 << 20));
-    print_time("the peer's own call is taken after", low.reach(&high));
-    println!("refused until then: {}", high.node.counters().refused - refused);
-}

@@ -104,7 +104,16 @@ impl Core {
         }
         let here = self.discovery.here();
         let most = self.settings().max_interfaces as usize;
-        let said: Vec<Nid> = info.entries.iter().take(most).map(|entry| entry.nid).collect();
+        // Of NIDs that nobody has it gets as many as there is room for.
+        let mut room = self.config.max_peers.saturating_sub(self.peers.len());
+        let has_room = |nid: &Nid| {
+            let left = if self.peers.get(*nid).is_some() { Some(room) } else { room.checked_sub(1) };
+            room = left.unwrap_or(room);
+            left.is_some()
+        };
+        let said = info.entries.iter().take(most).map(|entry| entry.nid);
+        let said: Vec<Nid> =
+            if peer.is_configured() { said.collect() } else { said.filter(has_room).collect() };
         self.note_statuses(&peer, &info);
         let disabled = peer.record.with(|inner| inner.progress.is_disabled(&here));
         let says_multi_rail = info.features.contains(Features::MULTI_RAIL);

@@ -113,6 +113,10 @@ impl Core {
                 (message.ni, message.peer_ni) = (None, None);
                 lock(&self.health.later.0).push((at, message));
                 self.health.alarm.ring();
+                // Whoever ends the node may have looked there just before.
+                if self.is_ending() {
+                    self.end_later();
+                }
                 None
             }
         }
@@ -139,7 +143,7 @@ impl Core {
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == destination => std::sync::Arc::clone(peer_ni),
-            _ => self.peers.get(destination).ok_or(Errno::Fault)?,
+            _ => self.peers.get(destination).ok_or(Errno::HostUnreachable)?,
         };
         self.choose_again(message, &peer_ni)
     }

@@ -1,10 +1,12 @@
 //! Health values: what lowers and raises them (HE-1, HE-10, 4.2).
 
-use super::{Cause, SendFailure};
+use super::{Cause, NiState, SendFailure};
+use crate::complaints::Reason;
 use crate::core::Core;
 use crate::message::Message;
 use crate::settings::MAX_HEALTH;
 use crate::topology::{Ni, PeerNi};
+use log::Level;
 
 /// A value after a failure (HE-1).
 pub(crate) const fn lowered(value: u32, sensitivity: u32) -> u32 {
@@ -48,7 +50,7 @@ impl Core {
     /// A message has left, or arrived, by this interface.
     pub(crate) fn ni_works(&self, ni: &Ni) {
         if ni.health() < MAX_HEALTH && !ni.nid().is_loopback() {
-            ni.set_health(raised(ni.health(), self.settings().health_sensitivity));
+            self.set_ni_value(ni, raised(ni.health(), self.settings().health_sensitivity));
         }
     }
 
@@ -81,9 +83,20 @@ impl Core {
 
     /// Sets it; who is not quite well is tried until it is (HE-5, HE-11).
     pub(crate) fn change_ni_health(&self, ni: &Ni, value: u32) {
-        ni.set_health(value);
+        self.set_ni_value(ni, value);
         if value < MAX_HEALTH {
             self.try_ni(ni);
+        }
+    }
+
+    /// Sets it, and says if that makes it another state (dbg-110).
+    fn set_ni_value(&self, ni: &Ni, value: u32) {
+        let before = NiState::of(ni);
+        ni.set_health(value);
+        let now = NiState::of(ni);
+        if now != before {
+            let line = format_args!("{}: {before} -> {now}: its health is {value}", ni.nid());
+            self.complain(Reason::State, Level::Error, line);
         }
     }
 

@@ -24,6 +24,8 @@ pub(crate) struct GroupNumber(u8);
 struct Group {
     alive: AtomicI64,
     most: AtomicI64,
+    /// Of those alive, answers to other nodes.
+    answers: AtomicI64,
 }
 
 impl Census {
@@ -41,6 +43,22 @@ impl Census {
     /// Counts that it is put away.
     pub(crate) fn leave(&self, number: GroupNumber) {
         self.group(number).alive.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// One of those counted is an answer now.
+    pub(crate) fn answers(&self, number: GroupNumber) {
+        self.group(number).answers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// And is over.
+    pub(crate) fn answered(&self, number: GroupNumber) {
+        self.group(number).answers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether there are so many answers as are kept, of a sixteenth of all peers: as many times `most` as four of these
+    /// may have.
+    pub(crate) fn is_answering_too_much(&self, number: GroupNumber, most: u32) -> bool {
+        self.group(number).answers.load(Ordering::Relaxed) >= i64::from(most) * 4
     }
 
     /// Counts something that went wrong.

@@ -151,6 +151,8 @@ pub struct PeerNi {
     /// Whether those are [`Preferred::ByRule`], so that who asks where there are no rules need not look.
     by_rule: AtomicBool,
     spare: MessagePool,
+    /// Answers to it that are not over.
+    answers: AtomicU32,
     counters: Counters,
     failures: CauseCounters,
     recovery: Mutex<Recovery>,
@@ -176,6 +178,7 @@ impl PeerNi {
             preferred: ArcSwap::default(),
             by_rule: AtomicBool::new(false),
             spare: MessagePool::default(),
+            answers: AtomicU32::new(0),
             counters: Counters::default(),
             failures: CauseCounters::default(),
             recovery: Mutex::default(),
@@ -184,6 +187,21 @@ impl PeerNi {
             silent: SilentTowards::default(),
             only_tried: AtomicBool::new(false),
         }
+    }
+
+    /// There is one more answer to it.
+    pub(crate) fn answers(&self) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One is over.
+    pub(crate) fn answered(&self) {
+        self.answers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether there are `most`.
+    pub(crate) fn is_answered_too_much(&self, most: u32) -> bool {
+        self.answers.load(Ordering::Relaxed) >= most
     }
 
     /// Its identity.

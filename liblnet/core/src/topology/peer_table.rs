@@ -2,15 +2,20 @@
 
 use super::peer::{Peer, PeerNet, PeerNi, PeerState};
 use crate::discovery::Record;
+use crate::time::Time;
 use foldhash::HashMap;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::time::Duration;
 
 /// Tables that peer NIs are spread over, so that threads seldom meet at a lock.
 const SHARDS: usize = 16;
 
 type Shard = HashMap<Nid, Arc<PeerNi>>;
+
+/// Strangers that nobody needs are looked for so often.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The peers. Look-ups and first contacts come from any thread; what else changes a peer is done by one
 /// thread at a time, which holds the lock of the configuration.
@@ -19,6 +24,8 @@ pub(crate) struct PeerTable {
     born: AtomicU64,
     /// What was kept for peers that are forgotten: somebody may wait there.
     buried: Mutex<Vec<Arc<Record>>>,
+    /// When room was last made for strangers.
+    swept: Mutex<Option<Time>>,
 }
 
 impl PeerTable {
@@ -27,6 +34,7 @@ impl PeerTable {
             shards: std::array::from_fn(|_| RwLock::new(HashMap::default())),
             born: AtomicU64::new(0),
             buried: Mutex::default(),
+            swept: Mutex::default(),
         }
     }
 
@@ -47,6 +55,34 @@ impl PeerTable {
                 })
             }))
         })
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().unwrap_or_else(PoisonError::into_inner).len()).sum()
+    }
+
+    /// Whether there are fewer than `most`, after those that only traffic has made, and that nobody uses at this time,
+    /// have been forgotten if need be. They are not looked for again within a [`PAUSE`], in vain or not.
+    pub(crate) fn makes_room(&self, most: usize, now: Time) -> bool {
+        if self.len() < most {
+            return true;
+        }
+        {
+            let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+            if swept.is_some_and(|at| now < at + PAUSE) {
+                return false;
+            }
+            *swept = Some(now);
+        }
+        for shard in &self.shards {
+            // Under the lock nobody can get what nobody has.
+            shard
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
+                .retain(|_, peer_ni| Arc::strong_count(peer_ni) > 1 || !is_by_the_way(&peer_ni.peer.load()));
+        }
+        self.len() < most
     }
 
     /// The primary NID of the node with this NID: itself, for a node that is not known (trap T13).
@@ -211,6 +247,15 @@ impl PeerTable {
             bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
         &self.shards[sum % SHARDS]
     }
+}
+
+/// Whether a peer is nothing but a NID that was seen, and nobody waits for what becomes of it.
+fn is_by_the_way(peer: &Arc<Peer>) -> bool {
+    let harmless = PeerState::NO_DISCOVERY.0
+        | PeerState::DISCOVERED.0
+        | PeerState::REDISCOVER.0
+        | PeerState::NIDS_UPTODATE.0;
+    peer.nids.len() == 1 && peer.state().0 & !harmless == 0 && Arc::strong_count(&peer.record) == 1
 }
 
 /// A peer has lost a NID and has not said so: it is asked, and told, before it is used again. What it was told may

@@ -207,6 +207,9 @@ struct Unfinished {
     result: Result<(), SendFailure>,
 }
 
+/// A message that was not sent, and why.
+pub(crate) type Failed = (Box<Message>, SendFailure);
+
 /// A message whose sender is to be told.
 pub(crate) struct Finished {
     pub(crate) upcalls: Arc<dyn Upcalls>,
@@ -321,11 +324,7 @@ impl Network {
     }
 
     /// What it has not handed back; what is on its way to it is lost, what it has sent arrives.
-    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
-    pub(crate) fn unplug(
-        &mut self,
-        place: Place,
-    ) -> (Option<Arc<dyn Upcalls>>, Vec<(Box<Message>, SendFailure)>) {
+    pub(crate) fn unplug(&mut self, place: Place) -> (Option<Arc<dyn Upcalls>>, Vec<Failed>) {
         let Some(interface) = self.interface_mut(place) else { return (None, Vec::new()) };
         let (nid, plugged) = (interface.nid, interface.plugged.take());
         if self.by_nid.get(&nid) == Some(&place) {

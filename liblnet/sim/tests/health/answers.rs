@@ -18,7 +18,8 @@ fn last_pair(world: &World) -> (Nid, Nid) {
 /// snd-070: an answer whose way has died goes by another.
 #[test]
 fn an_answer_that_is_lost_with_its_rail_comes_by_another() {
-    let faults: [(&str, fn(&mut World, Nid, Nid)); 3] = [
+    type Break = fn(&mut World, Nid, Nid);
+    let faults: [(&str, Break); 3] = [
         ("what the asker hears", |world, own, _| world.deafen(own)),
         ("what the answerer says", |world, _, its| world.mute(its)),
         ("both interfaces", |world, own, its| {

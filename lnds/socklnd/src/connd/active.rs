@@ -1,6 +1,7 @@
 //! Calling a peer: from a message that waits to a connection.
 
 use super::{Entry, Work};
+use crate::complaints::Reason;
 use crate::connection::Settled;
 use crate::decide::admit::Life;
 use crate::decide::cause::Trouble;
@@ -24,8 +25,9 @@ use std::time::{Duration, Instant};
 const POSTPONED: Duration = Duration::from_secs(1);
 /// For how long one call may go unanswered. Its socket would ask ever more rarely; a new one asks at once.
 const ATTEMPT: Duration = Duration::from_secs(3);
-/// After so long without an answer what waits may go elsewhere, if there is another way, and is asked about so often.
-const UNANSWERED: Duration = Duration::from_millis(700);
+/// A call without an answer for as long as a peer may be silent, and so much more, lets what waits for it go elsewhere, if
+/// there is another way. It is asked about so often.
+const BEYOND_SILENCE: Duration = Duration::from_millis(100);
 const ASK_AGAIN: Duration = Duration::from_millis(250);
 
 /// A call that has not brought a connection yet.
@@ -77,7 +79,7 @@ impl Work<'_> {
             privileged,
             since: now,
             deadline: now + ATTEMPT.min(ni.sock_timeout()),
-            next_ask: now + UNANSWERED,
+            next_ask: now + self.patience(now) + BEYOND_SILENCE,
         };
         if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
             self.call_failed(peer, Errno::NoMemory, "no room to watch its socket");
@@ -182,7 +184,8 @@ impl Work<'_> {
                 if let Err(error) = sockets::settle(&socket, &self.shared.config, peer.ni.sock_timeout()) {
                     return self.call_failed(&peer, Errno::from(&error), &error.to_string());
                 }
-                let settled = Settled { socket, kind, version, order, remote: peer.ip(), identity };
+                let settled =
+                    Settled { socket, kind, version, order, remote: peer.ip(), identity, seat: None };
                 match peer.install(settled, incarnation, true, now) {
                     Ok(()) => {
                         peer.ni.counts.connected.add();
@@ -227,7 +230,7 @@ impl Work<'_> {
 
     /// Nothing has come of a call for a while: what waits for it may have another way.
     pub(super) fn ask_about_call(&mut self, key: usize, now: Instant) {
-        let limit = self.shared.config.silence;
+        let limit = self.patience(now);
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         active.next_ask = now + ASK_AGAIN;
         let silent = match tcp::state(active.socket.as_fd()) {
@@ -238,6 +241,7 @@ impl Work<'_> {
         };
         let peer = Arc::clone(&active.peer);
         if silent && !limit.is_zero() && peer.has_waiting() && peer.may_go_elsewhere(now) {
+            self.last_silence = Some(now);
             peer.ni.counts.fell_silent.add();
             log::warn!("{} does not answer our call, and there is another way", peer.name());
             peer.give_back_waiting(Trouble::Silent);
@@ -273,7 +277,8 @@ impl Work<'_> {
         if let Next::Failed(at) = next {
             peer.ni.counts.connects_failed.add();
             let wait = at.saturating_duration_since(Instant::now()).as_secs_f32();
-            log::warn!("cannot connect to {}: {why}; not before {wait:.1} s again", peer.name());
+            let line = format_args!("cannot connect to {}: {why}; not before {wait:.1} s again", peer.name());
+            self.shared.complaints.say(Reason::NotConnected, line);
             peer.fail_waiting(errno);
         }
         self.go_on(peer, next);

@@ -6,6 +6,7 @@
 mod active;
 mod passive;
 
+use crate::complaints::Reason;
 use crate::config::SocklndConfig;
 use crate::connection::Connection;
 use crate::decide::cause::Trouble;
@@ -31,10 +32,8 @@ use std::time::{Duration, Instant};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// Handshakes in progress; beyond that the oldest callers are dropped.
-const MAX_HANDSHAKES: usize = 1024;
-/// Of the descriptors that the process may have, strangers get at most one in so many.
-const SHARE_OF_DESCRIPTORS: u64 = 4;
+/// After a peer has been found silent the others get less time, for so long.
+const ALARMED: Duration = Duration::from_secs(3);
 /// How often things are checked that take longer than that to go wrong.
 const SCAN: Duration = Duration::from_secs(1);
 
@@ -207,13 +206,13 @@ struct Work<'a> {
     connd: &'a Connd,
     shared: &'a Arc<Shared>,
     entries: Slab<Entry>,
-    handshakes: usize,
-    max_handshakes: usize,
     /// Planned calls, in no order: there are few.
     planned: Vec<(Instant, Arc<Peer>)>,
     next_scan: Instant,
     /// When the connections are looked at on which something may be under way.
     next_look: Option<Instant>,
+    /// When a peer was last found silent.
+    last_silence: Option<Instant>,
 }
 
 enum Entry {
@@ -239,11 +238,10 @@ impl<'a> Work<'a> {
             connd,
             shared,
             entries: Slab::new(),
-            handshakes: 0,
-            max_handshakes: max_handshakes(),
             planned: Vec::new(),
             next_scan,
             next_look: None,
+            last_silence: None,
         }
     }
 
@@ -345,11 +343,12 @@ impl<'a> Work<'a> {
     }
 
     /// Ends the connections to silent peers if what is under way to them may go elsewhere.
-    fn look_for_silence(&self, now: Instant) {
-        let limit = self.shared.config.silence;
-        for connection in self.connd.watched.look(now) {
+    fn look_for_silence(&mut self, now: Instant) {
+        let limit = self.patience(now);
+        for connection in self.connd.watched.look(now, limit) {
             let peer = &connection.peer;
             if !peer.is_heard(limit) && peer.may_go_elsewhere(now) {
+                self.last_silence = Some(now);
                 peer.ni.counts.fell_silent.add();
                 log::warn!(
                     "closing the connections to {}: it has been silent for {} ms, and there is another way",
@@ -361,13 +360,23 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// How long a peer may be silent at this time. A rail that dies takes several pairs of interfaces along, and what goes
+    /// from one of them to the next is not to wait as long each time.
+    fn patience(&self, now: Instant) -> Duration {
+        let usual = self.shared.config.silence;
+        let alarmed = self.last_silence.is_some_and(|at| now.saturating_duration_since(at) < ALARMED);
+        if alarmed { usual / 2 } else { usual }
+    }
+
     /// Looks for what has taken too long.
     fn scan(&mut self, now: Instant) {
         for ni in self.shared.nis() {
             for connection in ni.all_connections() {
                 if connection.is_overdue(now) {
                     ni.counts.timed_out.add();
-                    log::warn!("closing the connections to {}: it has stalled", connection.peer.name());
+                    let line =
+                        format_args!("closing the connections to {}: it has stalled", connection.peer.name());
+                    self.shared.complaints.say(Reason::Stalled, line);
                     connection.peer.end(&connection, Trouble::Stalled);
                 }
             }
@@ -414,9 +423,7 @@ impl<'a> Work<'a> {
 
     /// Adds a socket. `None`: the system has no room for it, and it is closed.
     fn watch(&mut self, entry: Entry, flags: epoll::EventFlags) -> Option<usize> {
-        let is_handshake = !matches!(entry, Entry::Listener(..));
         let key = self.entries.insert(entry);
-        self.handshakes += usize::from(is_handshake);
         let data = epoll::EventData::new_u64(key as u64);
         let added = match self.entries.get(key).map(Entry::socket) {
             Some(socket) => epoll::add(&self.connd.epoll, socket, data, flags).is_ok(),
@@ -434,9 +441,6 @@ impl<'a> Work<'a> {
     /// the epoll set, too.
     fn forget(&mut self, key: usize) -> Option<Entry> {
         let entry = self.entries.try_remove(key)?;
-        if !matches!(entry, Entry::Listener(..)) {
-            self.handshakes = self.handshakes.saturating_sub(1);
-        }
         // It is not in there if adding it failed.
         let _ = epoll::delete(&self.connd.epoll, entry.socket());
         Some(entry)
@@ -469,12 +473,6 @@ impl Connd {
             );
         }
     }
-}
-
-fn max_handshakes() -> usize {
-    let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let share = descriptors.map_or(usize::MAX, |count| (count / SHARE_OF_DESCRIPTORS) as usize);
-    share.clamp(1, MAX_HANDSHAKES)
 }
 
 fn scan_interval(config: &SocklndConfig) -> Duration {

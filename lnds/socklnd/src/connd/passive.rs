@@ -1,15 +1,18 @@
 //! Being called: from the listener to a connection.
 
 use super::{Entry, Work};
+use crate::complaints::Reason;
 use crate::connection::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
 use crate::decide::cause::Trouble;
+use crate::decide::crowd::Room;
 use crate::decide::identity::identify;
 use crate::driver::Shared;
 use crate::handshake::{self, PassiveStep};
 use crate::ni::SockNi;
 use crate::proto::acceptor::{LAST_PRIVILEGED_PORT, REFUSAL, admit_port};
 use crate::proto::{ConnectionType, Hello, Version};
+use crate::seat::Seat;
 use crate::sockets;
 use lnet_core::Errno;
 use lnet_wire::Nid;
@@ -17,7 +20,7 @@ use lnet_wire::byte_order::ByteOrder;
 use rustix::event::epoll;
 use socket2::Socket;
 use std::io::{ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -28,6 +31,7 @@ const ACCEPTS: usize = 64;
 pub(super) struct Passive {
     pub(super) socket: Socket,
     source: SocketAddr,
+    seat: Seat,
     machine: handshake::Passive,
     since: Instant,
     pub(super) deadline: Instant,
@@ -66,12 +70,15 @@ impl Work<'_> {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
                 Err(error) => {
-                    log::warn!("{address}: cannot accept a connection: {error}");
+                    let line = format_args!("{address}: cannot accept a connection: {error}");
+                    self.shared.complaints.say(Reason::NoDescriptor, line);
                     // It would be reported again at once; the next scan hears it again.
                     let data = epoll::EventData::new_u64(key as u64);
                     let nothing = epoll::EventFlags::empty();
                     let _ = epoll::modify(&self.connd.epoll, listener, data, nothing);
-                    self.drop_oldest_caller();
+                    if let Some(worst) = self.shared.seats.worst() {
+                        self.drop_oldest_caller(worst);
+                    }
                     return;
                 }
             }
@@ -81,26 +88,43 @@ impl Work<'_> {
     fn take_caller(&mut self, socket: Socket, source: SocketAddr) {
         let config = &self.shared.config;
         if let Err(why) = admit_port(config.accept, source.port()) {
-            log::warn!("refused a connection from {source}: {why}");
+            self.shared
+                .complaints
+                .say(Reason::Unwelcome, format_args!("refused a connection from {source}: {why}"));
             count_for(self.shared, &socket, |ni| ni.counts.unwelcome.add());
             return;
         }
-        if self.handshakes >= self.max_handshakes {
-            self.drop_oldest_caller();
+        let address = source.ip().to_canonical();
+        match self.shared.seats.room(address) {
+            Room::Free => {}
+            Room::InPlaceOfOneFrom(other) => self.drop_oldest_caller(other),
+            Room::None => {
+                let line = format_args!(
+                    "refused a connection from {source}: there are {} connections that others have opened, and as many from \
+                     there as there may be, or as many in all",
+                    self.shared.seats.taken()
+                );
+                self.shared.complaints.say(Reason::Crowded, line);
+                return count_for(self.shared, &socket, |ni| ni.counts.crowded_out.add());
+            }
         }
+        let seat = self.shared.seats.take(address);
         let since = Instant::now();
         let deadline = since + config.accept_timeout;
         let machine = handshake::Passive::new();
-        let entry = Entry::Passive(Passive { socket, source, machine, since, deadline });
+        let entry = Entry::Passive(Passive { socket, source, seat, machine, since, deadline });
         if let Some(key) = self.watch(entry, epoll::EventFlags::IN) {
             // What it sends first is often there already.
             self.read_passive(key);
         }
     }
 
-    fn drop_oldest_caller(&mut self) {
+    /// Drops the caller from `address` that has taken longest with its handshake.
+    fn drop_oldest_caller(&mut self, address: IpAddr) {
         let callers = self.entries.iter().filter_map(|(key, entry)| match entry {
-            Entry::Passive(passive) => Some((passive.since, key)),
+            Entry::Passive(passive) if passive.source.ip().to_canonical() == address => {
+                Some((passive.since, key))
+            }
             _ => None,
         });
         if let Some((_, key)) = callers.min()
@@ -153,7 +177,8 @@ impl Work<'_> {
                 }
             }
             PassiveStep::Close(why) => {
-                log::warn!("refused a connection from {}: {why}", passive.source);
+                let line = format_args!("refused a connection from {}: {why}", passive.source);
+                self.shared.complaints.say(Reason::Nonsense, line);
                 count_for(self.shared, &passive.socket, |ni| ni.counts.unwelcome.add());
             }
             PassiveStep::Hello { target, hello, order } => {
@@ -166,7 +191,7 @@ impl Work<'_> {
 
     /// The caller has said who it is and what it wants.
     fn judge(&mut self, ni: &Arc<SockNi>, passive: Passive, hello: &Hello, order: ByteOrder) {
-        let Passive { socket, source, .. } = passive;
+        let Passive { socket, source, seat, .. } = passive;
         let identity = identify(hello, source, ni.own.nid);
         let Some(peer) = ni.peer_to_keep(identity) else { return };
         let remote = source.ip().to_canonical();
@@ -200,7 +225,8 @@ impl Work<'_> {
             Admission::Accept(kind) => {
                 let answer = ni.own.hello(hello.version, identity.id.nid, Some(kind)).encode();
                 let identity = hello.dest_incarnation;
-                let settled = Settled { socket, kind, version: hello.version, order, remote, identity };
+                let seat = Some(seat.finish());
+                let settled = Settled { socket, kind, version: hello.version, order, remote, identity, seat };
                 let said = answer.is_some_and(|answer| say(&settled.socket, &answer))
                     && sockets::settle(&settled.socket, &self.shared.config, ni.sock_timeout()).is_ok();
                 if said && peer.install(settled, hello.src_incarnation, false, now).is_ok() {

@@ -358,9 +358,9 @@ mod tests {
                     }
                     Step::Again(sequence) => {
                         let first = Cookie::new(Line::nth(1), sequence).unwrap();
-                        if !model.contains_key(&first.again()) {
+                        if let std::collections::btree_map::Entry::Vacant(vacant) = model.entry(first.again()) {
                             names.push(book.open_again(first));
-                            model.insert(first.again(), (false, false));
+                            vacant.insert((false, false));
                         }
                     }
                     Step::Written(at) => {

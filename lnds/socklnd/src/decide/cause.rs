@@ -80,14 +80,18 @@ impl Trouble {
     /// must not be able to lower the health of this node's interface; in the kernel it can.
     fn cause(self, left: Left) -> Cause {
         match (self, left) {
-            (Self::NoWay | Self::BrokenByPeer, _) | (Self::EndedByPeer(_), Left::Something) => {
+            (Self::NoWay, _) | (Self::EndedByPeer(_) | Self::BrokenByPeer, Left::Something) => {
                 Cause::RemoteError
             }
             (Self::WaitedTooLong, _) | (Self::Stalled, Left::Nothing) => Cause::LocalTimeout,
             (Self::Stalled | Self::WriteFailed(Errno::TimedOut), Left::Something) => Cause::RemoteTimeout,
-            (Self::EndedByPeer(_), Left::Nothing) => Cause::RemoteDropped,
+            (Self::EndedByPeer(_) | Self::BrokenByPeer, Left::Nothing) => Cause::RemoteDropped,
             (Self::NotConnected(errno) | Self::Local(errno) | Self::WriteFailed(errno), Left::Nothing) => {
-                SendFailure::from(errno).cause
+                match SendFailure::from(errno).cause {
+                    // What has not left may go by another way, whatever was in its way here; in the kernel it may not.
+                    Cause::LocalError => Cause::LocalDropped,
+                    cause => cause,
+                }
             }
             (Self::NotConnected(_) | Self::Local(_) | Self::WriteFailed(_), Left::Something) => {
                 Cause::LocalError
@@ -102,7 +106,9 @@ impl Trouble {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Cause::{LocalAborted, LocalError, LocalTimeout, RemoteDropped, RemoteError, RemoteTimeout};
+    use Cause::{
+        LocalAborted, LocalDropped, LocalError, LocalTimeout, RemoteDropped, RemoteError, RemoteTimeout,
+    };
 
     #[test]
     fn every_trouble_has_its_cause_by_what_had_left() {
@@ -130,9 +136,9 @@ mod tests {
             ),
             (Trouble::NotConnected(Errno::NetworkDown), Errno::NetworkDown, RemoteDropped, LocalError),
             (Trouble::NotConnected(Errno::TimedOut), Errno::TimedOut, LocalTimeout, LocalError),
-            (Trouble::NotConnected(Errno::NoMemory), Errno::NoMemory, LocalError, LocalError),
+            (Trouble::NotConnected(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
             (Trouble::WaitedTooLong, Errno::TimedOut, LocalTimeout, LocalTimeout),
-            (Trouble::WriteFailed(Errno::NoMemory), Errno::NoMemory, LocalError, LocalError),
+            (Trouble::WriteFailed(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
             (Trouble::WriteFailed(Errno::HostUnreachable), Errno::HostUnreachable, RemoteDropped, LocalError),
             (Trouble::WriteFailed(Errno::TimedOut), Errno::TimedOut, LocalTimeout, RemoteTimeout),
             (Trouble::Stalled, Errno::TimedOut, LocalTimeout, RemoteTimeout),
@@ -143,8 +149,8 @@ mod tests {
                 RemoteError,
             ),
             (Trouble::EndedByPeer(Errno::Pipe), Errno::Pipe, RemoteDropped, RemoteError),
-            (Trouble::BrokenByPeer, Errno::Protocol, RemoteError, RemoteError),
-            (Trouble::Local(Errno::NoMemory), Errno::NoMemory, LocalError, LocalError),
+            (Trouble::BrokenByPeer, Errno::Protocol, RemoteDropped, RemoteError),
+            (Trouble::Local(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
             (Trouble::Silent, Errno::TimedOut, Cause::NetworkTimeout, Cause::NetworkTimeout),
             (Trouble::Shutdown, Errno::Shutdown, LocalAborted, LocalAborted),
         ] {

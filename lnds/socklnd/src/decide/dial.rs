@@ -72,6 +72,11 @@ impl Pace {
         wait - wait.mul_f64(f64::from(self.chance) / f64::from(u32::MAX) / 4.0)
     }
 
+    /// Soon after something was well it may be well again at once.
+    fn soon(self) -> Duration {
+        self.min / 4
+    }
+
     fn doubled(self, failures: u32) -> Duration {
         let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         self.min.saturating_mul(factor).min(self.max)
@@ -172,7 +177,7 @@ impl Dialling {
     /// The call was given up for a reason that says nothing about the peer.
     pub(crate) fn abandoned(&mut self) {
         if matches!(self.phase, Phase::Connecting(_)) {
-            self.phase = Phase::Idle;
+            self.drop_it();
         }
     }
 
@@ -185,11 +190,16 @@ impl Dialling {
         }
     }
 
-    /// The call failed: the next is due after a wait. If the peer is `connected` all the same it doubles each time.
+    /// The call failed: the next is due after a wait, a short one the first time. If the peer is `connected` all the same it
+    /// doubles each time.
     pub(crate) fn failed(&mut self, now: Instant, pace: Pace, connected: bool) -> Next {
         self.failures = self.failures.saturating_add(1);
         self.refusals = 0;
-        let wait = if connected { pace.doubled(self.failures) } else { pace.min };
+        let wait = match (connected, self.failures) {
+            (true, failures) => pace.doubled(failures),
+            (false, 1) => pace.soon(),
+            (false, _) => pace.min,
+        };
         let at = now + pace.spread(wait);
         self.phase = Phase::NotBefore(at);
         Next::Failed(at)
@@ -211,15 +221,13 @@ impl Dialling {
         self.refusals += 1;
         if self.refusals < PATIENCE {
             // The first may have told the peer that it had taken dead connections for living ones.
-            let wait = if self.refusals == 1 { pace.min / 4 } else { pace.min };
+            let wait = if self.refusals == 1 { pace.soon() } else { pace.min };
             let at = now + pace.spread(wait);
             self.phase = Phase::NotBefore(at);
             return Next::At(at);
         }
         if have.all_types() || (have.any > 0 && have.any == have.total()) {
-            self.phase = Phase::Idle;
-            self.refusals = 0;
-            self.satisfied = true;
+            *self = Self { satisfied: true, ..Self::default() };
             return Next::Enough;
         }
         self.failed(now, pace, have.total() > 0)
@@ -293,17 +301,18 @@ mod tests {
     #[test]
     fn while_nothing_is_connected_calls_are_as_close_as_may_be_and_for_a_larger_set_ever_rarer() {
         let now = Instant::now();
-        for (connected, want) in
-            [(true, [1, 2, 4, 8, 16, 32, 60, 60, 60]), (false, [1, 1, 1, 1, 1, 1, 1, 1, 1])]
-        {
+        let larger_set = [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000];
+        let nothing_yet = [250, 1000, 1000, 1000, 1000, 1000, 1000, 1000];
+        for (connected, want) in [(true, larger_set), (false, nothing_yet)] {
             let mut dialling = Dialling::default();
             let waits = want.map(|_| match dialling.failed(now, PACE, connected) {
-                Next::Failed(at) => (at - now).as_secs(),
+                Next::Failed(at) => (at - now).as_millis(),
                 _ => 0,
             });
             assert_eq!(waits, want);
             dialling.succeeded();
-            assert_eq!(dialling.failed(now, PACE, connected), Next::Failed(now + SECOND));
+            let first = now + Duration::from_millis(want[0] as u64);
+            assert_eq!(dialling.failed(now, PACE, connected), Next::Failed(first));
         }
     }
 
@@ -312,7 +321,7 @@ mod tests {
         let now = Instant::now();
         for (chance, wait) in [(0, 1000), (u32::MAX / 2 + 1, 875), (u32::MAX, 750)] {
             let pace = Pace { chance, ..PACE };
-            let next = Dialling::default().failed(now, pace, false);
+            let next = Dialling::default().failed(now, pace, true);
             assert_eq!(next, Next::Failed(now + Duration::from_millis(wait)), "{chance}");
         }
     }
@@ -379,8 +388,10 @@ mod tests {
     fn a_call_that_is_abandoned_may_be_made_anew() {
         let now = Instant::now();
         let mut dialling = Dialling::default();
+        let _ = dialling.failed(now, PACE, false);
         dialling.begin(now);
         dialling.abandoned();
+        assert!(dialling.idle() && !dialling.has_failed());
         assert!(dialling.ask(Some(Control)));
         dialling.abandoned();
         assert!(dialling.asked());
@@ -390,7 +401,7 @@ mod tests {
     fn a_third_refusal_is_enough_if_all_types_are_there_and_a_failure_otherwise() {
         let now = Instant::now();
         let full = Counts { control: 1, bulk_in: 1, bulk_out: 1, ..Counts::default() };
-        for (have, third) in [(full, Next::Enough), (Counts::default(), Next::Failed(now + SECOND))] {
+        for (have, third) in [(full, Next::Enough), (Counts::default(), Next::Failed(now + SECOND / 4))] {
             let mut dialling = Dialling::default();
             assert_eq!(dialling.refused(now, PACE, have), Next::At(now + SECOND / 4));
             assert_eq!(dialling.refused(now, PACE, have), Next::At(now + SECOND));

@@ -5,6 +5,7 @@ pub(crate) mod book;
 pub(crate) mod cause;
 pub(crate) mod choose;
 pub(crate) mod cookie;
+pub(crate) mod crowd;
 pub(crate) mod dial;
 pub(crate) mod identity;
 pub(crate) mod ours;

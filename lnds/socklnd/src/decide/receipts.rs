@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn receipts_share_noops() {
-        let table: [(&[u64], &[(u64, u64)]); 8] = [
+        type Row = (&'static [u64], &'static [(u64, u64)]);
+        let table: [Row; 8] = [
             (&[], &[]),
             (&[7], &[(0, 7)]),
             (&[8, 7], &[(7, 8)]),

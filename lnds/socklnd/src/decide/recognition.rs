@@ -15,7 +15,7 @@ const MEMORY: Duration = Duration::from_secs(300);
 /// Closed lines that are remembered.
 const MAX_LINES: usize = 64;
 /// Names of messages that came again that are remembered.
-const MAX_NAMES: usize = 4096;
+const MAX_NAMES: usize = 1024;
 /// Messages that have arrived in part and may come again.
 const MAX_PARKED: usize = 256;
 
@@ -179,6 +179,11 @@ impl<C: Clone, M> Known<C, M> {
             .collect();
         self.parked -= over.len();
         over
+    }
+
+    /// Whether there is anything that has to be given back.
+    pub(crate) const fn has_parked(&self) -> bool {
+        self.parked > 0
     }
 
     /// Whether nothing is known that matters.

@@ -1,6 +1,7 @@
 //! The end of a peer's connections, and what is done once in a while.
 
 use super::{Peer, Waiting};
+use crate::complaints::Reason;
 use crate::connection::Connection;
 use crate::decide::cause::{Left, Trouble};
 use crate::decide::choose::Cargo;
@@ -208,7 +209,8 @@ impl Peer {
         }
         if unreceipted {
             self.ni.counts.timed_out.add();
-            log::warn!("closing the connections to {}: it sends no receipts", self.name());
+            let line = format_args!("closing the connections to {}: it sends no receipts", self.name());
+            self.ni.shared.complaints.say(Reason::Stalled, line);
             self.end_all(Trouble::Stalled);
         } else {
             self.keep_alive(now);

@@ -5,7 +5,6 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 /// Far more than any test sends.
 const NEVER: i64 = i64::MAX / 2;
@@ -84,8 +83,7 @@ impl Shared {
     fn copy(&self, mut from: TcpStream, mut to: TcpStream, forward: bool) {
         let left = if forward { &self.forward } else { &self.back };
         let mut buffer = [0; 4096];
-        loop {
-            let Ok(got) = from.read(&mut buffer) else { break };
+        while let Ok(got) = from.read(&mut buffer) {
             if got == 0 {
                 break;
             }
@@ -116,6 +114,5 @@ impl Drop for Cutter {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::SeqCst);
         self.shared.cut();
-        let _ = Duration::ZERO;
     }
 }

@@ -20,7 +20,7 @@ use socklnd::{AcceptFrom, Receipts, Socklnd, SocklndConfig, SocklndCounters};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -423,4 +423,31 @@ pub fn room(len: usize) -> &'static [u8] {
 /// A HELLO of a node of ours with this number.
 pub fn hello_of_ours(from: Ipv4Addr, to: Ipv4Addr, number: u64, kind: ConnectionType) -> Hello {
     Hello { dest_incarnation: socklnd::identity(number), ..hello(from, to, Some(kind)) }
+}
+
+/// A test that hangs is a test that fails, and says where.
+pub struct Watchdog(Sender<()>);
+
+impl Watchdog {
+    pub fn new(case: &str) -> Self {
+        let (alive, gone) = channel::<()>();
+        let case = case.to_owned();
+        std::thread::spawn(move || {
+            if gone.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{case}: hangs");
+                for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+                    let of = |file| std::fs::read_to_string(task.path().join(file)).unwrap_or_default();
+                    eprintln!("  {}: {}", of("comm").trim(), of("wchan"));
+                }
+                std::process::abort();
+            }
+        });
+        Self(alive)
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
 }

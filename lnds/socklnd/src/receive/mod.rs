@@ -4,13 +4,16 @@
 //! along in the same system call. One thread at a time receives on a connection; who comes meanwhile leaves
 //! word and goes, and the first looks again.
 
+mod receipts;
+mod recognise;
+
+use crate::complaints::Reason;
 use crate::connection::{Connection, Phase};
-use crate::decide::book::NotOutstanding;
 use crate::decide::cause::Trouble;
-use crate::decide::cookie::{Cookie, Line};
+use crate::decide::cookie::Cookie;
 use crate::decide::receipts::Brought;
 use crate::held::{Held, Room, Stored};
-use crate::nodes::{Parked, Recognised, What};
+use crate::nodes::{Recognised, What};
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
@@ -20,34 +23,24 @@ use crate::sync::lock;
 use lnet_core::lnd::{HeldReceive, Verdict, Violation};
 use lnet_core::{Errno, Message};
 use lnet_wire::{Body, Header};
+use recognise::OpenLine;
 use std::cell::OnceCell;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
 
 /// System calls on one connection before others get their turn.
 const ROUNDS: usize = 128;
-/// Receipts that one range of a node of ours brings; it never lets so many wait.
-const MOST_OF_OURS: u64 = 64;
 
 /// What the receiving thread keeps from turn to turn.
 #[derive(Debug)]
 pub(crate) struct ReceiveSide {
     buffer: ReadAhead,
     state: State,
+    /// Messages and NOOPs whose heads have come.
+    heads: u64,
     /// From a node of ours: the connection's line there, once a message has named it.
     line: Option<OpenLine>,
-}
-
-/// See [`ReceiveSide::line`].
-#[derive(Debug)]
-struct OpenLine {
-    line: Line,
-    /// The number of the last message that has begun.
-    begun: u64,
-    /// Of the last that was taken.
-    taken: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -105,7 +98,7 @@ impl ReceiveSide {
     /// One head's worth is read ahead and no more: behind a message's head in the buffer there is no room
     /// for its payload, which so never goes anywhere but where the core wants it.
     pub(crate) fn new(version: Version) -> Self {
-        Self { buffer: ReadAhead::new(frame::head_len(version)), state: State::Head, line: None }
+        Self { buffer: ReadAhead::new(frame::head_len(version)), state: State::Head, heads: 0, line: None }
     }
 }
 
@@ -157,7 +150,7 @@ impl Connection {
             match self.step(side, &mut drained) {
                 Step::On => {}
                 Step::Pause => {
-                    self.midway.store(side.is_midway(), Ordering::Relaxed);
+                    self.midway.store(if side.is_midway() { side.heads + 1 } else { 0 }, Ordering::Relaxed);
                     return false;
                 }
                 Step::End(end) => {
@@ -203,7 +196,11 @@ impl Connection {
                             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
                         };
                         side.buffer.consume(len);
-                        if let Err(end) = self.acknowledge(Brought::by_message(self.version, cookies)) {
+                        side.heads += 1;
+                        let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
+                        if let Err(end) =
+                            self.acknowledge(Brought::by_message(self.version, cookies), is_request)
+                        {
                             if let Recognised::Adopted(parked) = recognised {
                                 parked.end();
                             }
@@ -264,37 +261,6 @@ impl Connection {
                 step
             }
             State::Over => Step::Pause,
-        }
-    }
-
-    /// Whether a message has been here before.
-    fn recognise(self: &Arc<Self>, side: &mut ReceiveSide, request: u64) -> Recognised {
-        let Some(node) = self.node.as_ref().filter(|_| request != 0) else { return Recognised::New };
-        let Some(cookie) = Cookie::of(request) else { return Recognised::Nonsense };
-        if cookie.is_again() {
-            let on_this = side.line.as_ref().is_some_and(|known| known.line == cookie.line());
-            return if on_this { Recognised::Nonsense } else { node.recognise(cookie, self) };
-        }
-        let known = match &mut side.line {
-            Some(known) => known,
-            None => {
-                let Some(taken) = node.open(cookie.line(), self) else { return Recognised::Nonsense };
-                side.line.insert(OpenLine { line: cookie.line(), begun: 0, taken })
-            }
-        };
-        if known.line != cookie.line() || known.begun >= cookie.sequence() {
-            return Recognised::Nonsense;
-        }
-        known.begun = cookie.sequence();
-        Recognised::New
-    }
-
-    /// A message of a node of ours is here.
-    fn take(&self, line: Option<&OpenLine>, name: Cookie) {
-        match (&self.node, line) {
-            (Some(node), _) if name.is_again() => node.take(name.first(), Instant::now()),
-            (_, Some(known)) => known.taken.store(name.sequence(), Ordering::Release),
-            _ => {}
         }
     }
 
@@ -373,70 +339,11 @@ impl Connection {
             return Step::End(End::Broken("a NOOP with a wrong checksum".into()));
         }
         side.buffer.consume(FRAME_LEN);
-        match self.acknowledge(Brought::by_noop(self.version, cookies)) {
+        side.heads += 1;
+        match self.acknowledge(Brought::by_noop(self.version, cookies), false) {
             Ok(()) => Step::On,
             Err(end) => Step::End(end),
         }
-    }
-
-    /// Receipts have come, for messages of any connection of the peer.
-    fn acknowledge(self: &Arc<Self>, brought: Brought) -> Result<(), End> {
-        let known = match brought {
-            Brought::Nothing => true,
-            Brought::One(one) => self.receipt_came(one),
-            Brought::Pair(a, b) => self.receipt_came(a) && self.receipt_came(b),
-            Brought::Range(from, to) => self.receipts_came(from, to),
-        };
-        if known { Ok(()) } else { Err(End::Broken(format!("receipts that nobody asked for: {brought:?}"))) }
-    }
-
-    /// Whether somebody asked for it.
-    fn receipt_came(self: &Arc<Self>, wire: u64) -> bool {
-        let Some(cookie) = Cookie::of(wire) else { return false };
-        let Some(sender) = self.sender_of(cookie) else { return self.takes_strays() };
-        let done = lock(&sender.tx).book.acknowledge(cookie);
-        match done {
-            Ok(Some(message)) => self.ni().upcalls.finalize(message, Ok(())),
-            Ok(None) => {}
-            Err(NotOutstanding) => return false,
-        }
-        true
-    }
-
-    fn receipts_came(self: &Arc<Self>, from: u64, to: u64) -> bool {
-        if self.is_ours() {
-            // Names of messages that were sent again make ranges, too, and of a connection that has ended meanwhile some
-            // may be known no more: each is judged by itself.
-            let count = to.saturating_sub(from).saturating_add(1);
-            return count <= MOST_OF_OURS && (from..=to).all(|cookie| self.receipt_came(cookie));
-        }
-        let (Some(first), Some(last)) = (Cookie::of(from), Cookie::of(to)) else { return false };
-        match self.sender_of(first) {
-            None => self.takes_strays(),
-            Some(sender) => {
-                let all = lock(&sender.tx).book.awaits_all(first, last);
-                all && (from..=to).all(|cookie| self.receipt_came(cookie))
-            }
-        }
-    }
-
-    /// The connection, of those to the same peer, that sent the message of this name.
-    fn sender_of(self: &Arc<Self>, cookie: Cookie) -> Option<Arc<Self>> {
-        let mine =
-            if cookie.is_again() { lock(&self.tx).book.knows(cookie) } else { cookie.line() == self.line };
-        if mine {
-            return Some(Arc::clone(self));
-        }
-        if cookie.is_again() {
-            self.peer.connection_with(cookie)
-        } else {
-            self.peer.connection_of(cookie.line())
-        }
-    }
-
-    /// Whether a receipt for a message of no connection there is may have been under way when that ended.
-    fn takes_strays(&self) -> bool {
-        self.is_ours() || self.phase() != Phase::Open
     }
 
     /// Asks the core about a message.
@@ -512,16 +419,6 @@ impl Connection {
         }
     }
 
-    /// A message is here: that is noted, and its receipt given.
-    fn acknowledge_arrival(self: &Arc<Self>, line: Option<&OpenLine>, pending: &mut Pending) {
-        if let Some(name) = pending.name.take() {
-            self.take(line, name);
-        }
-        if let Some(cookie) = pending.receipt.take() {
-            self.peer.send_receipt(self, cookie, pending.answered);
-        }
-    }
-
     /// One read's worth of payload, wanted or not.
     fn payload(
         self: &Arc<Self>,
@@ -576,39 +473,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Nothing more is received. What has arrived in part is kept if it may come again, and given back otherwise.
-    fn abandon(self: &Arc<Self>, side: &mut ReceiveSide) {
-        let (what, pending) = match std::mem::replace(&mut side.state, State::Over) {
-            State::Held(held, pending) | State::Storing(Storing { held, pending, .. }) => {
-                (Some(What::Held(held)), Some(pending))
-            }
-            State::Payload(payload) => (payload.message.map(What::Message), Some(payload.pending)),
-            State::Head | State::Over => (None, None),
-        };
-        let name = pending.as_ref().and_then(|pending| pending.name);
-        let length = pending.map_or(0, |pending| pending.length);
-        let parked = what.map(|what| Parked { what, length, ni: Arc::clone(self.ni()) });
-        match (&self.node, name, parked) {
-            (Some(node), Some(name), Some(parked)) if !self.ni().is_ending() => {
-                if let What::Held(held) = &parked.what {
-                    held.parks();
-                }
-                node.park(name.first(), parked, Instant::now() + 2 * self.ni().sock_timeout());
-            }
-            (node, name, parked) => {
-                if let (Some(node), Some(name)) = (node, name) {
-                    node.let_go(name.first());
-                }
-                if let Some(parked) = parked {
-                    parked.end();
-                }
-            }
-        }
-        if let (Some(node), Some(known)) = (&self.node, side.line.take()) {
-            node.close(known.line, Instant::now());
-        }
-    }
-
     fn end(self: &Arc<Self>, end: End) {
         match end {
             End::ByPeer(errno) => self.peer.ended_by_peer(self, errno, false),
@@ -619,7 +483,8 @@ impl Connection {
             End::ShuttingDown => self.peer.end(self, Trouble::Shutdown),
             End::Broken(what) => {
                 self.ni().counts.protocol_errors.add();
-                log::warn!("closing the connections to {}: it sent {what}", self.peer.name());
+                let line = format_args!("closing the connections to {}: it sent {what}", self.peer.name());
+                self.ni().shared.complaints.say(Reason::Broken, line);
                 self.peer.end(self, Trouble::BrokenByPeer);
             }
         }

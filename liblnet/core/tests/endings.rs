@@ -1,0 +1,739 @@
+//! What ends an operation before its time, in every state that it may be in: its MD is unlinked, its interface is taken
+//! away (another is there, or none), the node ends. `docs/endings.md` has the same as a table, with the states within a
+//! driver, which are one here ([`State::WithDriver`]).
+//!
+//! Whatever the case: the operation ends once, the MD has one last event, and nothing is left of any message.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use lnet_core::fault::{DelayRule, Filter, Odds};
+use lnet_core::health::Side;
+use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::stats::Population;
+use lnet_core::topology::PeerNi;
+use lnet_core::{
+    Cause, Clock, Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle,
+    MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Reached, SendFailure, Target, Time,
+};
+use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid, WireHandle};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+const PORTAL: u32 = 9;
+const COOKIE: u64 = 42;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// This node's interfaces, and its peer.
+const HERE: u32 = 1;
+const OTHER: u32 = 9;
+const PEER: u32 = 2;
+
+/// Where a message of this node's, or one that arrives, may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Parked,
+    WaitsForPeerCredit,
+    WaitsForNiCredit,
+    WithDriver(Reached),
+    SentAgainLater,
+    LeavesLate,
+    AwaitsAck,
+    AwaitsReply,
+    ArrivesLate,
+    HeldAtLazyPortal,
+    HalfArrived,
+    ReplyHalfArrived,
+    AckUnderWay,
+    ReplyUnderWay,
+    RecoveryPing,
+}
+
+use State::*;
+
+const STATES: [State; 17] = [
+    Parked,
+    WaitsForPeerCredit,
+    WaitsForNiCredit,
+    WithDriver(Reached::No),
+    WithDriver(Reached::KnownAgain),
+    WithDriver(Reached::Perhaps),
+    SentAgainLater,
+    LeavesLate,
+    AwaitsAck,
+    AwaitsReply,
+    ArrivesLate,
+    HeldAtLazyPortal,
+    HalfArrived,
+    ReplyHalfArrived,
+    AckUnderWay,
+    ReplyUnderWay,
+    RecoveryPing,
+];
+
+/// What happens to it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Its MD is unlinked; then everything goes its way.
+    Unlinked,
+    /// Its interface is taken away, and there is another.
+    NiRemoved,
+    /// Its interface is taken away, and there is no other.
+    OnlyNiRemoved,
+    /// `LNetNIFini`.
+    Shutdown,
+}
+
+use End::*;
+
+/// A kind of event, how it went, and whether it is the last of its MD.
+type Heard = (EventKind, Result<(), Errno>, bool);
+
+/// The events of the user's MD in each case; those that come before the call returns, then those after it.
+fn expected(state: State, end: End) -> (Vec<Heard>, Vec<Heard>) {
+    use EventKind::{Get, Put, Reply, Send, Unlink};
+    let ok = |kind| vec![(kind, Ok(()), false)];
+    let last = |kind| vec![(kind, Ok(()), true)];
+    let failed = |kind, errno| vec![(kind, Err(errno), false)];
+    let cancelled = vec![(Send, Err(Errno::Cancelled), true)];
+    let gone = || failed(Send, Errno::Shutdown);
+    let nothing = Vec::new;
+    match (state, end) {
+        (Parked, Unlinked) => (cancelled, nothing()),
+        // It waits on, for what the other interface learns: here nothing.
+        (Parked, NiRemoved) => (nothing(), failed(Send, Errno::TimedOut)),
+        (Parked, OnlyNiRemoved) => (nothing(), failed(Send, Errno::HostUnreachable)),
+        (Parked, Shutdown) => (gone(), nothing()),
+
+        (WaitsForPeerCredit | WaitsForNiCredit | SentAgainLater | LeavesLate, Unlinked) => {
+            (nothing(), cancelled)
+        }
+        (WaitsForPeerCredit | WaitsForNiCredit, NiRemoved) => (nothing(), ok(Send)),
+        (SentAgainLater, NiRemoved) => (nothing(), ok(Send)),
+        (LeavesLate, NiRemoved) => (nothing(), ok(Send)),
+        (SentAgainLater, OnlyNiRemoved) => (nothing(), failed(Send, Errno::HostUnreachable)),
+        (
+            WaitsForPeerCredit | WaitsForNiCredit | SentAgainLater | LeavesLate | WithDriver(_),
+            OnlyNiRemoved | Shutdown,
+        ) => (gone(), nothing()),
+
+        (WithDriver(_), Unlinked) => (nothing(), last(Send)),
+        (WithDriver(Reached::Perhaps), NiRemoved) => (gone(), nothing()),
+        (WithDriver(_), NiRemoved) => (nothing(), ok(Send)),
+
+        (AwaitsAck | AwaitsReply | ArrivesLate | AckUnderWay, Unlinked) => (last(Unlink), nothing()),
+        (AwaitsAck | AwaitsReply | ArrivesLate | AckUnderWay, _) => (nothing(), nothing()),
+
+        // There is no MD.
+        (HeldAtLazyPortal | RecoveryPing, _) => (nothing(), nothing()),
+
+        (HalfArrived, Unlinked) => (nothing(), last(Put)),
+        (HalfArrived, _) => (failed(Put, Errno::Shutdown), nothing()),
+        (ReplyHalfArrived, Unlinked) => (nothing(), last(Reply)),
+        (ReplyHalfArrived, _) => (failed(Reply, Errno::Shutdown), nothing()),
+        (ReplyUnderWay, Unlinked) => (nothing(), last(Get)),
+        (ReplyUnderWay, NiRemoved) => (nothing(), ok(Get)),
+        (ReplyUnderWay, _) => (failed(Get, Errno::Shutdown), nothing()),
+    }
+}
+
+#[test]
+fn whatever_state_an_operation_is_in_and_whatever_ends_it_it_ends_once_and_leaves_nothing() {
+    for state in STATES {
+        for end in [Unlinked, NiRemoved, OnlyNiRemoved, Shutdown] {
+            let _watchdog = Watchdog::new(format!("{state:?}, {end:?}"));
+            check(state, end);
+        }
+    }
+}
+
+fn check(state: State, end: End) {
+    let case = format!("{state:?}, {end:?}");
+    let rig = Rig::new(state, end);
+    let md = rig.enter(state);
+    assert_eq!(rig.heard(), [], "{case}: not there yet");
+    let peer_nis = rig.core.peer_nis();
+    match end {
+        Unlinked => {
+            if let Some(md) = md {
+                rig.core.md_unlink(md).unwrap();
+            }
+        }
+        NiRemoved | OnlyNiRemoved => rig.core.remove_ni(nid(HERE)).unwrap(),
+        Shutdown => rig.core.shutdown(),
+    }
+    let (at_once, afterwards) = expected(state, end);
+    assert_eq!(rig.heard(), at_once, "{case}: before the return");
+    if end != Shutdown {
+        rig.run();
+        assert_eq!(rig.heard(), afterwards, "{case}: after the return");
+        if let (Some(md), false) = (md, end == Unlinked) {
+            rig.core.md_unlink(md).unwrap();
+            assert_eq!(rig.heard(), [(EventKind::Unlink, Ok(()), true)], "{case}");
+        }
+        rig.core.clear_lazy_portal(PORTAL).unwrap();
+        assert_eq!(rig.core.eq_free(rig.eq), Ok(()), "{case}: no MD is left that reports there");
+        assert_eq!(rig.core.population().alive, 0, "{case}");
+    }
+    rig.core.shutdown();
+    rig.leaves_nothing(&peer_nis, &case);
+}
+
+/// A message that fails for good goes into the queue of those that are sent again later. If the node ends in the moment
+/// before, nobody looks there any more.
+#[test]
+fn what_fails_while_the_node_ends_is_not_put_off_for_ever() {
+    let _watchdog = Watchdog::new("the node ends while a message fails");
+    let rig = Rig::new(SentAgainLater, Shutdown);
+    let (_, md) = rig.bind(0);
+    rig.here().fail_next();
+    let core = Arc::clone(&rig.core);
+    // The log looks at the time when the message is to be sent again and has not been put there.
+    rig.clock.at_look(4, move || thread::spawn(move || core.shutdown()).join().unwrap());
+    rig.put(md, PEER, false);
+    assert!(!rig.clock.is_set(), "nothing was decided");
+    assert_eq!(rig.heard(), [(EventKind::Send, Err(Errno::Shutdown), false)]);
+    rig.leaves_nothing(&[], "the node ends while a message fails");
+}
+
+/// A driver asks about a message, and the answer, that it has to wait, comes when the interfaces have ended already.
+#[test]
+fn what_is_made_to_wait_while_the_node_ends_does_not_wait_for_ever() {
+    let _watchdog = Watchdog::new("the node ends while a message arrives");
+    let rig = Rig::new(HeldAtLazyPortal, Shutdown);
+    rig.core.set_lazy_portal(PORTAL).unwrap();
+    // It is for the look at the time alone.
+    rig.core.add_delay_rule(DelayRule { filter: Filter::between(nid(77), nid(78)), ..late() });
+    let (asked, is_asked) = channel();
+    let (go_on, may_go_on) = channel();
+    let (waits, does_wait) = channel();
+    let does_wait = Mutex::new(does_wait);
+    // Its event comes between the end of the interfaces and that of the portals.
+    let handler = move |_: &Event| {
+        go_on.send(()).unwrap();
+        does_wait.lock().unwrap().recv().unwrap();
+    };
+    let eq = rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    let (spec, memory) = rig.spec(0, Some(eq));
+    let md = rig.core.md_bind(spec, memory, false).unwrap();
+    rig.here().fail_next();
+    rig.put(md, PEER, false);
+    rig.clock.at_look(1, move || {
+        asked.send(()).unwrap();
+        may_go_on.recv().unwrap();
+    });
+    thread::scope(|scope| {
+        let rig = &rig;
+        scope.spawn(move || {
+            rig.arrives(arriving_put(None), 8);
+            assert_eq!(rig.here().held.load(Ordering::SeqCst), 1);
+            waits.send(()).unwrap();
+        });
+        is_asked.recv().unwrap();
+        rig.core.shutdown();
+    });
+    rig.leaves_nothing(&[], "the node ends while a message arrives");
+}
+
+/// Puts, unlinks and removals by several threads at once, and the end in the middle of it.
+#[test]
+fn every_accepted_operation_of_many_threads_ends_once_when_the_node_ends_among_them() {
+    for round in 0..20 {
+        let _watchdog = Watchdog::new("many threads");
+        let rig = Rig::new(WaitsForPeerCredit, NiRemoved);
+        let accepted = AtomicUsize::new(0);
+        let sent = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while sent.fetch_add(1, Ordering::SeqCst) < 400 {
+                        let Ok((_, md)) = rig.try_bind(0) else { continue };
+                        accepted
+                            .fetch_add(usize::from(rig.try_put(md, PEER, false).is_ok()), Ordering::SeqCst);
+                        let _ = rig.core.md_unlink(md);
+                    }
+                });
+            }
+            scope.spawn(|| {
+                while sent.load(Ordering::SeqCst) < 400 {
+                    rig.work();
+                    thread::yield_now();
+                }
+            });
+            scope.spawn(|| {
+                while sent.load(Ordering::SeqCst) < 100 + round * 5 {
+                    thread::yield_now();
+                }
+                rig.core.remove_ni(nid(HERE)).unwrap();
+                while sent.load(Ordering::SeqCst) < 200 + round * 5 {
+                    thread::yield_now();
+                }
+                rig.core.shutdown();
+            });
+        });
+        let heard = rig.heard();
+        let sends = heard.iter().filter(|(kind, ..)| *kind == EventKind::Send).count();
+        assert_eq!(sends, accepted.into_inner());
+        rig.leaves_nothing(&[], "many threads");
+    }
+}
+
+// ---- the node ----
+
+struct Rig {
+    core: Arc<Core>,
+    rails: Vec<Arc<Rail>>,
+    nis: Vec<Arc<Ni>>,
+    clock: TestClock,
+    heard: Arc<Mutex<Vec<Event>>>,
+    eq: EqHandle,
+    memory: Box<[u8; 64]>,
+}
+
+impl Rig {
+    fn new(state: State, end: End) -> Self {
+        let clock = TestClock::default();
+        let config = CoreConfig { clock: Arc::new(clock.clone()), ..CoreConfig::new(Pid::LUSTRE, COOKIE) };
+        let config = if state == Parked { config } else { config.without_discovery() };
+        let core = Core::new(config);
+        let rails = Rails::default();
+        let (credits, peer_credits) = match state {
+            WaitsForPeerCredit => (8, 1),
+            WaitsForNiCredit => (1, 8),
+            _ => (8, 8),
+        };
+        let tunables = NiTunables { credits, peer_credits, ..NiTunables::default() };
+        let own = if end == NiRemoved { &[HERE, OTHER][..] } else { &[HERE] };
+        let nis = own.iter().map(|own| core.add_ni(nid(*own), tunables, &rails).unwrap()).collect();
+        core.make_peer(nid(PEER), true, false).unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let tell = Arc::clone(&heard);
+        let eq = core.eq_alloc(0, Some(Box::new(move |event| tell.lock().unwrap().push(*event)))).unwrap();
+        let rails = std::mem::take(&mut *rails.0.lock().unwrap());
+        if let WithDriver(reached) = state {
+            *rails[0].reached.lock().unwrap() = reached;
+        }
+        Self { core, rails, nis, clock, heard, eq, memory: Box::new([0; 64]) }
+    }
+
+    fn here(&self) -> &Rail {
+        &self.rails[0]
+    }
+
+    /// Brings a message into that state by [`HERE`]; the MD of it that is the user's.
+    fn enter(&self, state: State) -> Option<MdHandle> {
+        // Until then nothing goes by the other interface.
+        self.core.set_ni_fatal(nid(OTHER), Some("it is not needed yet"));
+        let md = self.enter_by_the_only_way(state);
+        self.core.set_ni_fatal(nid(OTHER), None);
+        md
+    }
+
+    fn enter_by_the_only_way(&self, state: State) -> Option<MdHandle> {
+        let put = |to| {
+            let (_, md) = self.bind(0);
+            self.put(md, to, false);
+            md
+        };
+        match state {
+            Parked => {
+                let md = put(PEER);
+                assert!(self.core.discovery_of(nid(PEER)).is_some_and(|standing| standing.parked == 1));
+                Some(md)
+            }
+            WaitsForPeerCredit | WaitsForNiCredit => {
+                let filler = self.bind_silently();
+                self.put(filler, if state == WaitsForPeerCredit { PEER } else { PEER + 1 }, false);
+                let md = put(PEER);
+                assert_eq!(self.here().kept(), 1);
+                Some(md)
+            }
+            WithDriver(_) => {
+                let md = put(PEER);
+                assert_eq!(self.here().kept(), 1);
+                Some(md)
+            }
+            SentAgainLater => {
+                self.here().fail_next();
+                let md = put(PEER);
+                assert_eq!((self.here().kept(), self.core.population().alive), (0, 1));
+                Some(md)
+            }
+            LeavesLate => {
+                self.core.add_delay_rule(late());
+                let md = put(PEER);
+                assert_eq!((self.here().kept(), self.core.population().alive), (0, 1));
+                Some(md)
+            }
+            AwaitsAck | AwaitsReply | ReplyHalfArrived => {
+                let (_, md) = self.bind(0);
+                if state == AwaitsAck {
+                    self.put(md, PEER, true)
+                } else {
+                    self.get(md, PEER)
+                }
+                self.work();
+                assert_eq!(self.heard(), [(EventKind::Send, Ok(()), false)]);
+                if state == ReplyHalfArrived {
+                    let handle = WireHandle { interface_cookie: COOKIE, object_cookie: md.cookie() };
+                    self.arrives(Body::Reply { handle }, 8);
+                    assert_eq!(self.here().arriving(), 1);
+                }
+                Some(md)
+            }
+            ArrivesLate => {
+                self.core.add_delay_rule(late());
+                let md = self.attach();
+                self.arrives(arriving_put(None), 8);
+                assert_eq!((self.here().arriving(), self.core.population().alive), (0, 1));
+                Some(md)
+            }
+            HeldAtLazyPortal => {
+                self.core.set_lazy_portal(PORTAL).unwrap();
+                self.arrives(arriving_put(None), 8);
+                assert_eq!((self.here().arriving(), self.core.population().alive), (0, 1));
+                None
+            }
+            HalfArrived => {
+                let md = self.attach();
+                self.arrives(arriving_put(None), 8);
+                assert_eq!(self.here().arriving(), 1);
+                Some(md)
+            }
+            AckUnderWay => {
+                let md = self.attach();
+                let asker = WireHandle { interface_cookie: 7, object_cookie: 7 };
+                self.arrives(arriving_put(Some(asker)), 8);
+                self.here().take_arriving(Ok(()));
+                assert_eq!(self.heard(), [(EventKind::Put, Ok(()), false)]);
+                assert_eq!(self.here().kept(), 1);
+                Some(md)
+            }
+            ReplyUnderWay => {
+                let md = self.attach();
+                let reply = WireHandle { interface_cookie: 7, object_cookie: 7 };
+                let get = Body::Get { reply, match_bits: 0, portal: PORTAL, offset: 0, sink_length: 8 };
+                self.arrives(get, 0);
+                self.here().take_arriving(Ok(()));
+                assert_eq!(self.here().kept(), 1);
+                Some(md)
+            }
+            RecoveryPing => {
+                self.core.set_ni_health(Some(nid(HERE)), 500);
+                self.clock.pass(2 * SECOND);
+                self.core.run_monitor();
+                assert_eq!(self.here().kept(), 1);
+                assert_eq!(self.core.recovery_queue(Side::Local), [nid(HERE)]);
+                None
+            }
+        }
+    }
+
+    fn spec(&self, options: u32, eq: Option<EqHandle>) -> (MdSpec, MdMemory) {
+        let (start, length) = (self.memory.as_ptr() as usize, 8);
+        let options = MdOptions(options);
+        let spec = MdSpec { start, length, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
+        (spec, MdMemory::contiguous(start, length))
+    }
+
+    fn try_bind(&self, options: u32) -> Result<(MdSpec, MdHandle), Errno> {
+        let (spec, memory) = self.spec(options, Some(self.eq));
+        Ok((spec, self.core.md_bind(spec, memory, false)?))
+    }
+
+    fn bind(&self, options: u32) -> (MdSpec, MdHandle) {
+        self.try_bind(options).unwrap()
+    }
+
+    /// For what is there only to be in the way.
+    fn bind_silently(&self) -> MdHandle {
+        let (spec, memory) = self.spec(0, None);
+        self.core.md_bind(spec, memory, false).unwrap()
+    }
+
+    fn attach(&self) -> MdHandle {
+        let me = self.core.me_attach(PORTAL, MatchId::ANY, 0, 0, true, InsertPosition::After).unwrap();
+        let options = MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0;
+        let (spec, memory) = self.spec(options, Some(self.eq));
+        let mut md = None;
+        self.core.md_attach(me, spec, memory, true, &mut |handle| md = Some(handle)).unwrap();
+        md.unwrap()
+    }
+
+    fn try_put(&self, md: MdHandle, to: u32, ack: bool) -> Result<(), Errno> {
+        self.core.put(None, md, ack, target(to), 0)
+    }
+
+    fn put(&self, md: MdHandle, to: u32, ack: bool) {
+        self.try_put(md, to, ack).unwrap();
+    }
+
+    fn get(&self, md: MdHandle, from: u32) {
+        self.core.get(None, md, target(from)).unwrap();
+    }
+
+    /// A message arrives from the peer on the first interface.
+    fn arrives(&self, body: Body, payload_length: u32) {
+        let (dest_nid, src_nid, pid) = (nid(HERE), nid(PEER), Pid::LUSTRE);
+        let header = Header { dest_nid, src_nid, dest_pid: pid, src_pid: pid, payload_length, body };
+        let rail = &self.rails[0];
+        let hold = || Arc::new(Held(Arc::clone(rail))) as Arc<dyn HeldReceive>;
+        let verdict = self.core.receive(&self.nis[0], src_nid, &header, &hold);
+        rail.carry_out(verdict);
+    }
+
+    /// Drivers finish what they have; how much that was.
+    fn work(&self) -> usize {
+        self.rails.iter().map(|rail| rail.finish() + rail.take_arriving(Ok(()))).sum()
+    }
+
+    /// All goes on until nothing happens any more, for less than a transaction time-out, or the discovery that is
+    /// waited for.
+    fn run(&self) {
+        for _ in 0..8 {
+            self.core.run_discovery();
+            self.core.run_monitor();
+            while self.work() > 0 {}
+            self.clock.pass(SECOND);
+        }
+        // Who is asked who it is says nothing.
+        while self.core.discovery_of(nid(PEER)).is_some_and(|standing| standing.parked > 0) {
+            self.clock.pass(20 * SECOND);
+            self.core.run_discovery();
+            while self.work() > 0 {}
+        }
+    }
+
+    /// Events since the last call.
+    fn heard(&self) -> Vec<Heard> {
+        let heard = std::mem::take(&mut *self.heard.lock().unwrap());
+        heard.into_iter().map(|e| (e.kind, e.status, e.unlinked)).collect()
+    }
+
+    /// After the node's end.
+    fn leaves_nothing(self, peer_nis: &[Arc<PeerNi>], case: &str) {
+        let Population { alive, .. } = self.core.population();
+        assert_eq!(alive, 0, "{case}: messages");
+        for ni in &self.nis {
+            assert_eq!(ni.credits().0, ni.tunables().credits as i32, "{case}: credits of {}", ni.nid());
+        }
+        for peer_ni in peer_nis.iter().chain(&self.core.peer_nis()) {
+            assert_eq!(peer_ni.credits().0, peer_ni.max_credits() as i32, "{case}: credits of a peer");
+            assert_eq!(peer_ni.queued_bytes(), 0, "{case}");
+        }
+        assert_eq!(self.core.run_monitor(), None, "{case}: the monitor waits for something");
+        for rail in &self.rails {
+            assert_eq!((rail.kept(), rail.arriving()), (0, 0), "{case}: with the driver");
+            assert_eq!(rail.held.load(Ordering::SeqCst), 0, "{case}: held");
+        }
+        assert_eq!(self.heard(), [], "{case}: nothing comes after the end");
+        let (core, nis) =
+            (Arc::downgrade(&self.core), self.nis.iter().map(Arc::downgrade).collect::<Vec<_>>());
+        drop(self);
+        assert_eq!(core.strong_count(), 0, "{case}: something refers to the node");
+        assert!(nis.iter().all(|ni| ni.strong_count() == 0), "{case}: something refers to an interface");
+    }
+}
+
+fn nid(address: u32) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, 0), address)
+}
+
+fn target(to: u32) -> Target {
+    Target { nid: Some(nid(to)), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 0, offset: 0 }
+}
+
+const fn arriving_put(ack: Option<WireHandle>) -> Body {
+    Body::Put { ack, match_bits: 0, hdr_data: 0, portal: PORTAL, offset: 0 }
+}
+
+fn late() -> DelayRule {
+    DelayRule { filter: Filter::default(), odds: Odds::OneIn(NonZeroU32::MIN), latency: SECOND }
+}
+
+// ---- its driver ----
+
+/// One interface: keeps what it is given until [`Rail::finish`], and what arrives until [`Rail::take_arriving`].
+struct Rail {
+    upcalls: Arc<dyn Upcalls>,
+    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
+    kept: Mutex<Vec<Box<Message>>>,
+    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
+    arriving: Mutex<Vec<Box<Message>>>,
+    /// Messages whose verdict has not come.
+    held: AtomicUsize,
+    /// Of what is given back at the end.
+    reached: Mutex<Reached>,
+    fails: AtomicBool,
+    /// Held where it is looked at and something is kept.
+    down: Mutex<bool>,
+}
+
+#[derive(Default)]
+struct Rails(Mutex<Vec<Arc<Rail>>>);
+
+impl Driver for Rails {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, _: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        let rail = Arc::new(Rail {
+            upcalls,
+            kept: Mutex::default(),
+            arriving: Mutex::default(),
+            held: AtomicUsize::new(0),
+            reached: Mutex::new(Reached::KnownAgain),
+            fails: AtomicBool::new(false),
+            down: Mutex::new(false),
+        });
+        self.0.lock().unwrap().push(Arc::clone(&rail));
+        Ok(Arc::new(Face(rail)))
+    }
+}
+
+struct Face(Arc<Rail>);
+
+impl LndNi for Face {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        if self.0.fails.swap(false, Ordering::SeqCst) {
+            let (errno, cause, reached) = (Errno::ConnectionReset, Cause::RemoteDropped, Reached::KnownAgain);
+            return SendOutcome::Done(message, Err(SendFailure { errno, cause, reached }));
+        }
+        let down = self.0.down.lock().unwrap();
+        if *down {
+            return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
+        }
+        self.0.kept.lock().unwrap().push(message);
+        SendOutcome::Pending
+    }
+
+    fn shutdown(&self) {
+        *self.0.down.lock().unwrap() = true;
+        let kept = std::mem::take(&mut *self.0.kept.lock().unwrap());
+        let reached = *self.0.reached.lock().unwrap();
+        let failure = SendFailure { errno: Errno::Shutdown, cause: Cause::LocalAborted, reached };
+        for message in kept {
+            self.0.upcalls.finalize(message, Err(failure));
+        }
+        self.0.take_arriving(Err(Errno::Shutdown));
+    }
+}
+
+impl Rail {
+    fn fail_next(&self) {
+        self.fails.store(true, Ordering::SeqCst);
+    }
+
+    fn kept(&self) -> usize {
+        self.kept.lock().unwrap().len()
+    }
+
+    fn arriving(&self) -> usize {
+        self.arriving.lock().unwrap().len()
+    }
+
+    fn finish(&self) -> usize {
+        let kept = std::mem::take(&mut *self.kept.lock().unwrap());
+        let count = kept.len();
+        kept.into_iter().for_each(|message| self.upcalls.finalize(message, Ok(())));
+        count
+    }
+
+    fn take_arriving(&self, result: Result<(), Errno>) -> usize {
+        let arriving = std::mem::take(&mut *self.arriving.lock().unwrap());
+        let count = arriving.len();
+        arriving.into_iter().for_each(|message| self.upcalls.received(message, result));
+        count
+    }
+
+    fn carry_out(&self, verdict: Verdict) {
+        match verdict {
+            Verdict::Deliver(message) => self.arriving.lock().unwrap().push(message),
+            Verdict::Hold => drop(self.held.fetch_add(1, Ordering::SeqCst)),
+            Verdict::Discard | Verdict::Refuse(_) => {}
+        }
+    }
+}
+
+struct Held(Arc<Rail>);
+
+impl HeldReceive for Held {
+    fn resume(&self, verdict: Verdict) {
+        self.0.held.fetch_sub(1, Ordering::SeqCst);
+        self.0.carry_out(verdict);
+    }
+}
+
+// ---- time ----
+
+type Hook = Box<dyn FnOnce() + Send>;
+/// After so many looks.
+type Planned = Option<(u32, Hook)>;
+
+/// A clock that the test sets, and that does something when it has been looked at so often.
+#[derive(Clone, Default)]
+struct TestClock(Arc<Mutex<(Time, Planned)>>);
+
+impl std::fmt::Debug for TestClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TestClock")
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Time {
+        let (now, due) = {
+            let (now, hook) = &mut *self.0.lock().unwrap();
+            if let Some((looks, _)) = hook {
+                *looks -= 1;
+            }
+            (*now, hook.take_if(|(looks, _)| *looks == 0))
+        };
+        if let Some((_, due)) = due {
+            due();
+        }
+        now
+    }
+}
+
+impl TestClock {
+    fn pass(&self, time: Duration) {
+        let (now, _) = &mut *self.0.lock().unwrap();
+        *now = *now + time;
+    }
+
+    fn at_look(&self, look: u32, hook: impl FnOnce() + Send + 'static) {
+        self.0.lock().unwrap().1 = Some((look, Box::new(hook)));
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.lock().unwrap().1.is_some()
+    }
+}
+
+/// A test that hangs is a test that fails, and says where.
+struct Watchdog(Sender<()>);
+
+impl Watchdog {
+    fn new(case: impl Into<String>) -> Self {
+        let (alive, gone) = channel::<()>();
+        let case = case.into();
+        thread::spawn(move || {
+            if gone.recv_timeout(30 * SECOND) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("{case}: hangs");
+                std::process::abort();
+            }
+        });
+        Self(alive)
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}

@@ -1,0 +1,72 @@
+//! Two nodes of two rails each end in the middle of their traffic: whatever was under way, nothing of them is left.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod live;
+
+use live::{Talker, free_port, nids, node};
+use lnet_core::DiscoveryMode;
+use std::fs;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+/// The names of this process's threads that are nodes'.
+fn threads() -> Vec<String> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
+    // One that has gone since has no name any more.
+    let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    names.map(|name| name.trim().to_owned()).filter(|name| name.starts_with("lnet_")).collect()
+}
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+#[test]
+fn nodes_that_end_in_the_middle_of_traffic_leave_nothing() {
+    let (alive, gone) = channel::<()>();
+    thread::spawn(move || {
+        if gone
+            .recv_timeout(Duration::from_secs(300))
+            .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
+        {
+            eprintln!("hangs; threads: {:?}", threads());
+            std::process::abort();
+        }
+    });
+    let before = descriptors();
+    // (PUTs before the end, whether an interface goes first, whether the other node ends first)
+    let table = [(1, false, false), (1, true, true), (20, false, true), (20, true, false), (200, true, true)];
+    for (puts, removes, other_first) in table {
+        let port = free_port();
+        let (here, there) = (["127.0.79.1", "127.0.79.2"], ["127.0.79.3", "127.0.79.4"]);
+        let [a, b] = [here, there].map(|addresses| Talker::new(node(port, &addresses, DiscoveryMode::On)));
+        // The first of them wait for the discovery.
+        for _ in 0..puts {
+            a.put(nids(&there)[0]);
+            b.put(nids(&here)[1]);
+        }
+        if puts > 1 {
+            a.arrival();
+        }
+        if removes {
+            a.node.remove_ni(nids(&here)[0]).unwrap();
+        }
+        let case = format!("{puts} PUTs, removes: {removes}, other first: {other_first}");
+        let ends = if other_first { [&b, &a] } else { [&a, &b] };
+        for talker in ends {
+            talker.node.shutdown();
+            assert_eq!(talker.node.core().population().alive, 0, "{case}");
+        }
+        let cores: Vec<Weak<_>> = ends.iter().map(|talker| Arc::downgrade(talker.node.core())).collect();
+        drop((a, b));
+        assert!(cores.iter().all(|core| core.strong_count() == 0), "{case}: something refers to a node");
+        // A thread that has been waited for may be seen for a moment longer.
+        while !threads().is_empty() {
+            thread::yield_now();
+        }
+        assert_eq!(descriptors(), before, "{case}");
+    }
+    drop(alive);
+}

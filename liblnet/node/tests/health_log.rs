@@ -1,0 +1,88 @@
+//! What the log says of interfaces and messages that fail.
+#![allow(clippy::unwrap_used)]
+
+use lnet_dlc::request::{AddLocalNi, AddPeerNi, LndTunables, NiTunables, Ping, PingAnswer, Tunable};
+use lnet_dlc::{Backend, Request};
+use lnet_node::{Node, StartConfig};
+use lnet_wire::{Nid, Pid, ProcessId};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use std::sync::{Arc, Mutex, Once};
+
+/// What has been said, by all tests of this file.
+struct Said(Mutex<Vec<(Level, String)>>);
+
+static SAID: Said = Said(Mutex::new(Vec::new()));
+static LISTEN: Once = Once::new();
+
+impl Log for Said {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        self.0.lock().unwrap().push((record.level(), record.args().to_string()));
+    }
+
+    fn flush(&self) {}
+}
+
+/// Whether something was said that has all these words, as an error.
+fn was_said(words: &[&str]) -> bool {
+    let said = SAID.0.lock().unwrap();
+    said.iter().any(|(level, line)| *level == Level::Error && words.iter().all(|word| line.contains(word)))
+}
+
+fn nid(text: &str) -> Nid {
+    text.parse().unwrap()
+}
+
+/// A node with these interfaces of the loopback, at which nobody listens.
+fn node(interfaces: [&str; 2]) -> Arc<Node> {
+    LISTEN.call_once(|| {
+        log::set_logger(&SAID).unwrap();
+        log::set_max_level(LevelFilter::Info);
+    });
+    let mut config = StartConfig::default();
+    config.socklnd.accept = socklnd::AcceptFrom::None;
+    let node = Node::start(Pid::LUSTRE, config).unwrap();
+    let backend: &dyn Backend = &*node;
+    for interface in interfaces {
+        let add = AddLocalNi {
+            net: "tcp".parse().unwrap(),
+            interface: Some(interface.to_owned()),
+            tunables: NiTunables::default(),
+            lnd: LndTunables::default(),
+            cpts: None,
+        };
+        backend.tell(Request::AddLocalNi(add)).unwrap();
+    }
+    node
+}
+
+/// dbg-110.
+#[test]
+fn an_interface_that_breaks_is_told_as_an_error_with_its_states_and_the_reason() {
+    let node = node(["127.0.1.1", "127.0.1.2"]);
+    node.core().set_ni_fatal(nid("127.0.1.2@tcp"), Some("its cable is cut"));
+    assert!(was_said(&["127.0.1.2@tcp", "ACTIVE -> FAILED", "its cable is cut"]));
+    node.core().set_ni_fatal(nid("127.0.1.2@tcp"), None);
+    assert!(was_said(&["127.0.1.2@tcp", "FAILED -> ACTIVE"]));
+}
+
+/// dbg-115.
+#[test]
+fn a_message_that_goes_another_way_is_told_as_an_error_with_both_ways() {
+    let node = node(["127.0.2.1", "127.0.2.2"]);
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();
+    // Nobody is there, which the machine says at once.
+    let (primary, other) = (nid("127.0.98.1@tcp"), nid("127.0.98.2@tcp"));
+    for nid in [None, Some(other)] {
+        let add = AddPeerNi { primary, nid, multi_rail: true, lock_primary: false };
+        backend.tell(Request::AddPeerNi(add)).unwrap();
+    }
+    let target = ProcessId { nid: primary, pid: Pid::LUSTRE };
+    let ping = Ping { target, source: None, timeout_ms: Some(60_000), max_nids: 16 };
+    assert!(backend.ask::<PingAnswer>(Request::PingPeer(ping)).is_err());
+    assert!(was_said(&["REMOTE_DROPPED", "it goes from 127.0.2.", "from 127.0.2.", "to 127.0.98."]));
+}

@@ -1,0 +1,365 @@
+//! What an honest pair of nodes notices of attacks on one of them: how much of its throughput and of its round trips
+//! per second is left, beside what it has just before and after. `cargo bench -p socklnd --bench hostile`.
+//!
+//! Beside it: how much processor time the process, without the attacker's threads, takes for one operation, compared with
+//! when it is left alone. That can be told on a busy machine, too.
+//!
+//! Attackers are bounded in rate: what they take of the processors and of the loopback is not what is measured here.
+//! Which rate is in the table. `HOSTILE_ROUNDS` says how often all are measured; medians are printed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+#[allow(unused, clippy::pedantic)]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use lnet_core::lnd::Driver;
+use lnet_core::{EventKind, MdHandle};
+use lnet_wire::{Body, Header, PING_MATCH_BITS, WireHandle};
+use socklnd::proto::frame::{Cookies, Head};
+use socklnd::proto::{ConnectionType, Version, acceptor};
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use support::{BITS, Node, Raw, addresses, config, hello, message, ours, pattern, put_header, room, tcp};
+
+const SLICE: Duration = Duration::from_millis(250);
+const TICK: Duration = Duration::from_millis(10);
+const MIB: usize = 1 << 20;
+/// The name of an attacker's threads.
+const ATTACKER: &str = "attacker";
+const NONE: Cookies = Cookies { request: 0, receipt: 0 };
+
+struct Scene {
+    node: Node,
+    honest: Node,
+    me: Ipv4Addr,
+    port: u16,
+    attacker: u32,
+    large: MdHandle,
+    small: [MdHandle; 2],
+}
+
+type Step = Box<dyn FnMut() + Send>;
+
+struct Attack {
+    name: &'static str,
+    rate: &'static str,
+    /// What is done at first; what it gives is done every [`TICK`].
+    begin: fn(&Scene) -> Step,
+}
+
+const ATTACKS: &[Attack] = &[
+    Attack { name: "200 callers that say nothing", rate: "-", begin: silent_callers },
+    Attack { name: "200 connections that say hello and no more", rate: "-", begin: silent_peers },
+    Attack {
+        name: "a byte at a time, in 120 requests, HELLOs, heads, payloads",
+        rate: "120 bytes/s",
+        begin: slow,
+    },
+    Attack { name: "connect and reset", rate: "500/s", begin: connects },
+    Attack {
+        name: "NOOPs",
+        rate: "50000/s",
+        begin: |scene| repeat(scene, &Head::noop(Cookies { request: 0, receipt: 1 }).bytes().repeat(500)),
+    },
+    Attack { name: "PUTs of 4 KiB that match nothing", rate: "2000/s", begin: unmatched },
+    Attack { name: "ACKs that nobody asked for", rate: "20000/s", begin: unasked },
+    Attack { name: "1 MiB GETs whose answers are not read", rate: "1000 and 100/s", begin: unread },
+    Attack { name: "pings", rate: "2000/s", begin: pings },
+];
+
+fn main() {
+    if std::env::args().any(|argument| argument == "--list") {
+        return;
+    }
+    let rounds = std::env::var("HOSTILE_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5_usize);
+    let mut ratios = vec![[const { Vec::new() }; 4]; ATTACKS.len()];
+    for _ in 0..rounds {
+        for (attack, ratios) in ATTACKS.iter().zip(&mut ratios) {
+            let scene = Scene::set();
+            scene.measure();
+            let before = scene.measure();
+            let under = scene.under(attack.begin);
+            let after = scene.measure();
+            for (at, ratios) in ratios.iter_mut().enumerate() {
+                ratios.push(under[at] / f64::midpoint(before[at], after[at]));
+            }
+        }
+    }
+    println!("Of an honest pair's throughput is left (medians of {rounds}, least and most):\n");
+    println!(
+        "| attack | rate | 1 MiB PUTs, 8 in flight | 8-byte round trips | processor time for a PUT | for a round trip |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for (attack, ratios) in ATTACKS.iter().zip(&mut ratios) {
+        let columns = ratios.each_mut().map(|ratios| spread(ratios)).join(" | ");
+        println!("| {} | {} | {columns} |", attack.name, attack.rate);
+    }
+}
+
+fn spread(ratios: &mut [f64]) -> String {
+    ratios.sort_by(f64::total_cmp);
+    let percent = |ratio: f64| format!("{:.0} %", ratio * 100.0);
+    let (first, last) = (ratios[0], ratios[ratios.len() - 1]);
+    format!("{} ({} to {})", percent(ratios[ratios.len() / 2]), percent(first), percent(last))
+}
+
+impl Scene {
+    fn set() -> Self {
+        let (low, high, port) = addresses();
+        let node = Node::start(tcp(high), ours(config(port), 1));
+        let honest = Node::start(tcp(low), ours(config(port), 2));
+        for one in [&node, &honest] {
+            one.offer(room(MIB));
+            one.offer_with(
+                lnet_core::MdMemory::contiguous(room(MIB).as_ptr() as usize, MIB as u32),
+                BITS + 1,
+                0,
+            );
+        }
+        let large = honest.bind_bytes(pattern(MIB, 1));
+        let small = [honest.bind_bytes(pattern(8, 1)), node.bind_bytes(pattern(8, 2))];
+        let attacker = u32::from(Ipv4Addr::new(127, 240, 0, 0)) | (u32::from(high) & 0xffff) << 4;
+        Self { node, honest, me: high, port, attacker, large, small }
+    }
+
+    fn address(&self, n: u32) -> Ipv4Addr {
+        (self.attacker + n).into()
+    }
+
+    fn opening(&self, n: u32) -> Vec<u8> {
+        let hello = hello(self.address(n), self.me, Some(ConnectionType::Control)).encode().unwrap();
+        [acceptor::encode_request(self.node.nid), hello].concat()
+    }
+
+    fn open(&self, n: u32) -> Raw {
+        Raw::open(self.address(n), self.me, self.port, ConnectionType::Control)
+    }
+
+    fn put(&self, n: u32, bits: u64, len: usize) -> Vec<u8> {
+        let mut header = put_header(tcp(self.address(n)), self.node.nid, len, false);
+        if let Body::Put { match_bits, .. } = &mut header.body {
+            *match_bits = bits;
+        }
+        message(Version::V3, &header, NONE, &vec![1; len])
+    }
+
+    fn get(&self, n: u32, portal: u32, match_bits: u64, sink_length: u32) -> Vec<u8> {
+        let reply = WireHandle { interface_cookie: 5, object_cookie: 6 };
+        let body = Body::Get { reply, match_bits, portal, offset: 0, sink_length };
+        let header = Header { body, ..put_header(tcp(self.address(n)), self.node.nid, 0, false) };
+        message(Version::V3, &header, NONE, &[])
+    }
+
+    fn under(&self, begin: fn(&Self) -> Step) -> [f64; 4] {
+        let mut step = begin(self);
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let attacker = std::thread::Builder::new().name(ATTACKER.into());
+            let _ = attacker.spawn_scoped(scope, || {
+                while !over.load(Ordering::Relaxed) {
+                    step();
+                    std::thread::sleep(TICK);
+                }
+            });
+            let measured = self.measure();
+            over.store(true, Ordering::Relaxed);
+            measured
+        })
+    }
+
+    /// 1 MiB PUTs, and 8-byte round trips, in a second; the processor time for one of each.
+    fn measure(&self) -> [f64; 4] {
+        let (bulk, small) = (self.throughput(), self.round_trips());
+        [bulk.0, small.0, bulk.1, small.1]
+    }
+
+    fn throughput(&self) -> (f64, f64) {
+        let (began, time) = (Instant::now(), processor_time());
+        let (mut started, mut ended) = (0_u64, 0_u64);
+        while began.elapsed() < SLICE || ended < started {
+            while started < ended + 8 && began.elapsed() < SLICE {
+                self.honest.put(self.large, self.node.nid, true);
+                started += 1;
+            }
+            ended += u64::from(wait(&self.honest).kind == EventKind::Ack);
+            while self.node.event_within(Duration::ZERO).is_some() {}
+        }
+        while self.node.event_within(Duration::ZERO).is_some() {}
+        rates(ended, began, processor_time() - time)
+    }
+
+    fn round_trips(&self) -> (f64, f64) {
+        let (began, time) = (Instant::now(), processor_time());
+        let mut trips = 0_u64;
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    if let Some(event) = try_wait(&self.node)
+                        && event.kind == EventKind::Put
+                        && event.initiator.nid == Some(self.honest.nid)
+                    {
+                        self.node.put(self.small[1], self.honest.nid, false);
+                    }
+                }
+            });
+            while began.elapsed() < SLICE {
+                self.honest.put(self.small[0], self.node.nid, false);
+                while wait(&self.honest).kind != EventKind::Put {}
+                trips += 1;
+            }
+            // While the other thread is still there to be asked.
+            let rates = rates(trips, began, processor_time() - time);
+            over.store(true, Ordering::Relaxed);
+            rates
+        })
+    }
+}
+
+/// Operations in a second, and the processor time for one.
+fn rates(count: u64, began: Instant, time: f64) -> (f64, f64) {
+    (count as f64 / began.elapsed().as_secs_f64(), time / count.max(1) as f64)
+}
+
+/// What the threads of this process that are no attacker's have had of the processors, in nanoseconds.
+fn processor_time() -> f64 {
+    let mut sum = 0.0;
+    for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+        let read = |file| std::fs::read_to_string(task.path().join(file)).unwrap_or_default();
+        if read("comm").trim() != ATTACKER {
+            let time = read("schedstat").split(' ').next().and_then(|time| time.parse::<f64>().ok());
+            sum += time.unwrap_or_default();
+        }
+    }
+    sum
+}
+
+/// The next event, for which this thread reads itself.
+fn wait(node: &Node) -> lnet_core::Event {
+    let end = Instant::now() + support::PATIENCE;
+    loop {
+        if let Some(event) = try_wait(node) {
+            return event;
+        }
+        assert!(Instant::now() < end, "nothing happens");
+    }
+}
+
+fn try_wait(node: &Node) -> Option<lnet_core::Event> {
+    node.event_within(Duration::ZERO).or_else(|| {
+        let _ = node.driver.progress(Duration::from_millis(1));
+        node.event_within(Duration::ZERO)
+    })
+}
+
+fn silent_callers(scene: &Scene) -> Step {
+    let all: Vec<_> =
+        (0..200).map(|n| Raw::connect(scene.address(n % 4).into(), 0, scene.me.into(), scene.port)).collect();
+    Box::new(move || {
+        let _ = all.len();
+    })
+}
+
+fn silent_peers(scene: &Scene) -> Step {
+    let all: Vec<_> = (0..200).map(|n| scene.open(n)).collect();
+    Box::new(move || {
+        let _ = all.len();
+    })
+}
+
+fn slow(scene: &Scene) -> Step {
+    let begun = |n: u32| {
+        let opening = scene.opening(n);
+        let put = scene.put(n, BITS, 4000);
+        match n % 4 {
+            0 => (Raw::connect(scene.address(n).into(), 0, scene.me.into(), scene.port), opening),
+            1 => {
+                let mut raw = Raw::connect(scene.address(n).into(), 0, scene.me.into(), scene.port);
+                raw.say(&opening[..16]);
+                (raw, opening[16..].to_vec())
+            }
+            2 => (scene.open(n), put),
+            _ => {
+                let mut raw = scene.open(n);
+                raw.say(&put[..100]);
+                (raw, put[100..].to_vec())
+            }
+        }
+    };
+    let mut all: Vec<_> = (0..120).map(|n| (begun(n), 0)).collect();
+    let mut tick = 0;
+    Box::new(move || {
+        // Each once a second, 100 ticks.
+        let count = all.len();
+        for ((raw, bytes), at) in all.iter_mut().skip(tick % 100).step_by(100).take(count) {
+            if let Some(byte) = bytes.get(*at) {
+                let _ = raw.stream.write_all(&[*byte]);
+                *at += 1;
+            }
+        }
+        tick += 1;
+    })
+}
+
+fn connects(scene: &Scene) -> Step {
+    let (from, me, port) = (scene.address(0), scene.me, scene.port);
+    Box::new(move || {
+        for _ in 0..5 {
+            let raw = Raw::connect(from.into(), 0, me.into(), port);
+            let _ = socket2::SockRef::from(&raw.stream).set_linger(Some(Duration::ZERO));
+        }
+    })
+}
+
+fn repeat(scene: &Scene, bytes: &[u8]) -> Step {
+    let mut raw = scene.open(0);
+    let bytes = bytes.to_vec();
+    Box::new(move || {
+        let _ = raw.stream.write_all(&bytes);
+    })
+}
+
+fn unmatched(scene: &Scene) -> Step {
+    repeat(scene, &scene.put(0, !BITS, 4096).repeat(20))
+}
+
+fn unasked(scene: &Scene) -> Step {
+    let handle = WireHandle { interface_cookie: 1, object_cookie: 2 };
+    let body = Body::Ack { handle, match_bits: 3, accepted: 4 };
+    let header = Header { body, ..put_header(tcp(scene.address(0)), scene.node.nid, 0, false) };
+    repeat(scene, &message(Version::V3, &header, NONE, &[]).repeat(200))
+}
+
+fn unread(scene: &Scene) -> Step {
+    let get = scene.get(0, support::PORTAL, BITS + 1, MIB as u32);
+    let mut raw = scene.open(0);
+    raw.say(&get.repeat(1000));
+    Box::new(move || {
+        let _ = raw.stream.write_all(&get);
+    })
+}
+
+fn pings(scene: &Scene) -> Step {
+    let pings = scene.get(0, 0, PING_MATCH_BITS, 272).repeat(20);
+    let raw = scene.open(0);
+    let mut reader = raw.stream.try_clone().unwrap();
+    let attacker = std::thread::Builder::new().name(ATTACKER.into());
+    let _ = attacker.spawn(move || {
+        let _ = std::io::copy(&mut reader, &mut std::io::sink());
+    });
+    let mut writer = Closing(raw);
+    Box::new(move || {
+        let _ = writer.0.stream.write_all(&pings);
+    })
+}
+
+/// Ends the thread that reads, too.
+struct Closing(Raw);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        let _ = self.0.stream.shutdown(std::net::Shutdown::Both);
+    }
+}

@@ -1,0 +1,51 @@
+//! What the log says of callers and peers: so seldom, for each reason, that none of them can fill it.
+
+use crate::sync::lock;
+use lnet_core::{Lines, Time};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Why there is a line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reason {
+    /// A caller's port is not one that is accepted.
+    Unwelcome,
+    /// What a caller says cannot be understood, or is not for this node.
+    Nonsense,
+    /// There are too many callers.
+    Crowded,
+    /// The system lets no caller in.
+    NoDescriptor,
+    /// A peer breaks the protocol.
+    Broken,
+    /// Something takes a peer too long.
+    Stalled,
+    /// A peer cannot be called.
+    NotConnected,
+}
+
+/// The lines of each reason.
+#[derive(Debug)]
+pub(crate) struct Complaints {
+    since: Instant,
+    lines: [Mutex<Lines>; 7],
+}
+
+impl Default for Complaints {
+    fn default() -> Self {
+        Self { since: Instant::now(), lines: Default::default() }
+    }
+}
+
+impl Complaints {
+    /// Says it, or counts that it was not said.
+    pub(crate) fn say(&self, reason: Reason, line: std::fmt::Arguments<'_>) {
+        let Some(lines) = self.lines.get(reason as usize) else { return };
+        let admitted = lock(lines).admit(Time(self.since.elapsed()));
+        match admitted {
+            Some(0) => log::warn!("{line}"),
+            Some(left_out) => log::warn!("{line} ({left_out} such lines before it were left out)"),
+            None => {}
+        }
+    }
+}

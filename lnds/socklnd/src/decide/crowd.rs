@@ -1,0 +1,223 @@
+//! How many connections callers may have: of the descriptors that the process may open, and from one address.
+//!
+//! Who has said hello keeps its place. Who has not can lose it, and it is the address with most of those that loses one:
+//! a flood from one host is at its own cost.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Connections that have not said hello, at most, however many descriptors there are.
+const MOST_UNFINISHED: usize = 1024;
+/// More descriptors than this are not counted on.
+const MOST_DESCRIPTORS: u64 = 1 << 24;
+
+/// What callers get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Connections in all: three in four of the descriptors. The rest is the application's, and for calls.
+    pub(crate) all: usize,
+    /// Those of them that have not said hello: one in four.
+    pub(crate) unfinished: usize,
+    /// Those from one address.
+    pub(crate) of_one: usize,
+}
+
+/// Who is here.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    limits: Limits,
+    of: HashMap<IpAddr, Count, foldhash::fast::RandomState>,
+    sum: Count,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    all: usize,
+    unfinished: usize,
+}
+
+/// Whether there is room for one more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    Free,
+    /// If one from this address goes that has not said hello.
+    InPlaceOfOneFrom(IpAddr),
+    None,
+}
+
+impl Limits {
+    /// Of a process that may have so many `descriptors` (`None`: any number), with `of_one` connections from one address
+    /// (0: any number); one address never gets more than half of all.
+    pub(crate) fn new(descriptors: Option<u64>, of_one: usize) -> Self {
+        let descriptors = descriptors.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS) as usize;
+        let all = (descriptors / 4 * 3).max(1);
+        let half = (all / 2).max(1);
+        Self {
+            all,
+            unfinished: (descriptors / 4).clamp(1, MOST_UNFINISHED),
+            of_one: if of_one == 0 { all } else { of_one.min(half) },
+        }
+    }
+}
+
+impl Crowd {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { limits, of: HashMap::default(), sum: Count::default() }
+    }
+
+    /// Whether there is room for a caller from `address`.
+    pub(crate) fn room(&self, address: IpAddr) -> Room {
+        let mine = self.of.get(&address).copied().unwrap_or_default();
+        if mine.all >= self.limits.of_one {
+            return if mine.unfinished > 0 { Room::InPlaceOfOneFrom(address) } else { Room::None };
+        }
+        if self.sum.all < self.limits.all && self.sum.unfinished < self.limits.unfinished {
+            return Room::Free;
+        }
+        self.worst().map_or(Room::None, Room::InPlaceOfOneFrom)
+    }
+
+    /// The address with most connections that have not said hello.
+    pub(crate) fn worst(&self) -> Option<IpAddr> {
+        let unfinished = self.of.iter().filter(|(_, count)| count.unfinished > 0);
+        unfinished.max_by_key(|(_, count)| count.unfinished).map(|(address, _)| *address)
+    }
+
+    /// A caller is here.
+    pub(crate) fn enter(&mut self, address: IpAddr) {
+        for count in [&mut self.sum, self.of.entry(address).or_default()] {
+            count.all += 1;
+            count.unfinished += 1;
+        }
+    }
+
+    /// It has said hello.
+    pub(crate) fn finish(&mut self, address: IpAddr) {
+        for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
+            count.unfinished = count.unfinished.saturating_sub(1);
+        }
+    }
+
+    /// A caller that had said hello, or `unfinished` had not, is gone.
+    pub(crate) fn leave(&mut self, address: IpAddr, unfinished: bool) {
+        for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
+            count.all = count.all.saturating_sub(1);
+            count.unfinished = count.unfinished.saturating_sub(unfinished.into());
+        }
+        if self.of.get(&address).is_some_and(|count| count.all == 0) {
+            self.of.remove(&address);
+        }
+    }
+
+    /// How many there are, and how many of them have not said hello.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        (self.sum.all, self.sum.unfinished)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn address(last: u8) -> IpAddr {
+        [127, 0, 0, last].into()
+    }
+
+    fn crowd(all: usize, unfinished: usize, of_one: usize) -> Crowd {
+        Crowd::new(Limits { all, unfinished, of_one })
+    }
+
+    #[test]
+    fn what_is_taken_of_the_descriptors() {
+        for (descriptors, of_one, want) in [
+            (Some(1024), 1024, (768, 256, 384)),
+            (Some(1024), 100, (768, 256, 100)),
+            (Some(1024), 0, (768, 256, 768)),
+            (Some(1 << 20), 1024, (786_432, 1024, 1024)),
+            (None, 1024, (12_582_912, 1024, 1024)),
+            (Some(u64::MAX), 0, (12_582_912, 1024, 12_582_912)),
+            (Some(0), 1, (1, 1, 1)),
+        ] {
+            let Limits { all, unfinished, of_one } = Limits::new(descriptors, of_one);
+            assert_eq!((all, unfinished, of_one), want, "{descriptors:?}");
+        }
+    }
+
+    #[test]
+    fn a_flood_costs_those_who_make_it_their_places() {
+        let mut crowd = crowd(100, 4, 50);
+        for _ in 0..3 {
+            crowd.enter(address(1));
+        }
+        crowd.enter(address(2));
+        for newcomer in [1, 2, 3] {
+            assert_eq!(crowd.room(address(newcomer)), Room::InPlaceOfOneFrom(address(1)), "{newcomer}");
+        }
+        crowd.leave(address(1), true);
+        assert_eq!(crowd.room(address(3)), Room::Free);
+    }
+
+    #[test]
+    fn who_has_said_hello_stays_and_one_address_does_not_get_everything() {
+        let mut crowd = crowd(6, 6, 3);
+        for _ in 0..3 {
+            crowd.enter(address(1));
+        }
+        assert_eq!(crowd.room(address(1)), Room::InPlaceOfOneFrom(address(1)));
+        assert_eq!(crowd.room(address(2)), Room::Free);
+        (0..3).for_each(|_| crowd.finish(address(1)));
+        assert_eq!(crowd.room(address(1)), Room::None);
+        for _ in 0..3 {
+            crowd.enter(address(2));
+        }
+        assert_eq!(crowd.room(address(3)), Room::InPlaceOfOneFrom(address(2)));
+        (0..3).for_each(|_| crowd.finish(address(2)));
+        assert_eq!(crowd.room(address(3)), Room::None);
+        crowd.leave(address(1), false);
+        assert_eq!((crowd.room(address(1)), crowd.room(address(3))), (Room::Free, Room::Free));
+    }
+
+    proptest! {
+        #[test]
+        fn whoever_heeds_the_answers_never_has_more_than_the_limits(steps in prop::collection::vec((0_u8..5, 0_u8..4), 0..200)) {
+            let mut crowd = crowd(12, 5, 6);
+            let mut here: Vec<(u8, bool)> = Vec::new();
+            for (step, who) in steps {
+                match step {
+                    0..=2 => {
+                        let room = crowd.room(address(who));
+                        if let Room::InPlaceOfOneFrom(other) = room {
+                            let at = here.iter().position(|(who, done)| address(*who) == other && !done);
+                            prop_assert!(at.is_some());
+                            here.remove(at.unwrap_or_default());
+                            crowd.leave(other, true);
+                        }
+                        if room != Room::None {
+                            crowd.enter(address(who));
+                            here.push((who, false));
+                        }
+                    }
+                    3 => if let Some(one) = here.iter_mut().find(|one| !one.1) {
+                        one.1 = true;
+                        crowd.finish(address(one.0));
+                    }
+                    _ => if !here.is_empty() {
+                        let (who, done) = here.remove(usize::from(who) % here.len());
+                        crowd.leave(address(who), !done);
+                    }
+                }
+                let unfinished = here.iter().filter(|one| !one.1).count();
+                prop_assert_eq!(crowd.count(), (here.len(), unfinished));
+                prop_assert!(here.len() <= 12 && unfinished <= 5);
+                for who in 0..4 {
+                    prop_assert!(here.iter().filter(|one| one.0 == who).count() <= 6);
+                }
+            }
+            for (who, done) in here {
+                crowd.leave(address(who), !done);
+            }
+            prop_assert!(crowd.of.is_empty());
+        }
+    }
+}

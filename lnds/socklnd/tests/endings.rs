@@ -1,0 +1,396 @@
+//! What ends an operation before its time, in every state that it may be in within the driver: its MD is unlinked, its
+//! interface is taken away, the node ends. The states outside are in the core's test of the same name.
+//!
+//! Whatever the case: the operation ends once, the MD has one last event, and nothing is left of any message.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::lnd::{Driver, LndNi, Progress, Upcalls};
+use lnet_core::topology::Ni;
+use lnet_core::{
+    Cause, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec,
+};
+use lnet_wire::NetType;
+use socklnd::proto::frame::Cookies;
+use socklnd::proto::{ConnectionType, Hello};
+use socklnd::{Socklnd, identity};
+use std::io::ErrorKind;
+use std::net::Ipv4Addr;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+use support::*;
+
+/// As many messages as a peer gets at once, of the largest size: more than sockets hold.
+const MANY: usize = 8;
+const LARGE: usize = 1 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The peer has been called and has not said hello.
+    WaitsForConnection,
+    /// One is written in part, some before it may be in the socket, the others are queued.
+    HalfWritten,
+    /// The peer, which is one of ours, has not said that it has it.
+    Unreceipted,
+    HalfArrived,
+    HalfArrivedFromKernel,
+    /// It had arrived in part when its connection ended, and may come again.
+    Parked,
+    /// The core decides later; the payload is in memory of the driver's.
+    Held,
+    /// There was no room for it.
+    HeldInSocket,
+    HalfHeld,
+    /// As [`State::Parked`], but the core decides later.
+    HeldParked,
+}
+
+use State::*;
+
+const STATES: [State; 10] = [
+    WaitsForConnection,
+    HalfWritten,
+    Unreceipted,
+    HalfArrived,
+    HalfArrivedFromKernel,
+    Parked,
+    Held,
+    HeldInSocket,
+    HalfHeld,
+    HeldParked,
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The MD is unlinked; then the peer goes away.
+    Unlinked,
+    NiRemoved,
+    /// `LNetNIFini`.
+    Stopped,
+}
+
+use End::*;
+
+/// A node, what the test plays towards it, and what is under way.
+struct Scene {
+    node: Node,
+    low: Ipv4Addr,
+    high: Ipv4Addr,
+    port: u16,
+    listener: Option<Listening>,
+    raws: Vec<Raw>,
+    md: Option<MdHandle>,
+    /// How many operations of that MD.
+    operations: usize,
+}
+
+#[test]
+fn whatever_state_an_operation_is_in_and_whatever_ends_it_it_ends_once_and_leaves_nothing() {
+    for state in STATES {
+        for end in [Unlinked, NiRemoved, Stopped] {
+            check(state, end);
+        }
+    }
+}
+
+fn check(state: State, end: End) {
+    let case = format!("{state:?}, {end:?}");
+    let _watchdog = Watchdog::new(&case);
+    let mut scene = Scene::new();
+    scene.enter(state);
+    scene.node.no_event();
+    let core = Arc::downgrade(&scene.node.core);
+    let driver = Arc::downgrade(&scene.node.driver);
+    match end {
+        Unlinked => {
+            if let Some(md) = scene.md {
+                scene.node.core.md_unlink(md).unwrap();
+            }
+            // The peer dies.
+            scene.raws.clear();
+            scene.listener = None;
+        }
+        NiRemoved => scene.node.core.remove_ni(scene.node.nid).unwrap(),
+        Stopped => scene.node.stop(),
+    }
+    let Scene { node, operations, .. } = scene;
+    for left in (0..operations).rev() {
+        let event = node.event();
+        assert!(event.status.is_err(), "{case}: {event:?}");
+        assert_eq!(event.unlinked, end == Unlinked && left == 0, "{case}: {event:?}");
+    }
+    if end == Unlinked && matches!(state, Held | HeldInSocket | HalfHeld | HeldParked) {
+        // Nobody has unlinked anything: they wait for memory. Their payload may be here, or come again.
+        assert!(node.core.population().alive > 0, "{case}");
+        node.core.clear_lazy_portal(PORTAL).unwrap();
+    }
+    if end != Stopped {
+        wait_for(&case, || node.core.population().alive == 0);
+    }
+    for ni in node.core.nets().nis() {
+        assert_eq!(ni.credits().0, ni.tunables().credits as i32, "{case}");
+    }
+    for peer_ni in node.core.peer_nis() {
+        assert_eq!(peer_ni.credits().0, peer_ni.max_credits() as i32, "{case}");
+        assert_eq!(peer_ni.queued_bytes(), 0, "{case}");
+    }
+    node.stop();
+    assert_eq!(node.core.population().alive, 0, "{case}");
+    node.no_event();
+    drop(node);
+    assert_eq!((core.strong_count(), driver.strong_count()), (0, 0), "{case}: something is left");
+}
+
+impl Scene {
+    fn new() -> Self {
+        let (low, high, port) = addresses();
+        let node = Node::start(tcp(high), ours(config(port), 1));
+        Self { node, low, high, port, listener: None, raws: Vec::new(), md: None, operations: 0 }
+    }
+
+    fn alive(&self, count: u64) {
+        wait_for("messages", || self.node.core.population().alive == count);
+    }
+
+    fn enter(&mut self, state: State) {
+        match state {
+            WaitsForConnection => {
+                self.listener = Some(Listening::on(self.low, self.port));
+                self.puts(1, 8);
+                let called = self.listener.as_ref().unwrap().called().0;
+                self.raws.push(called);
+            }
+            HalfWritten => {
+                let listener = Listening::on(self.low, self.port);
+                self.puts(MANY, LARGE);
+                for _ in 0..3 {
+                    let raw = accept_as_ours(&listener, self.low);
+                    self.raws.push(raw);
+                }
+                self.listener = Some(listener);
+                wait_for("something written", || self.raws.iter().any(has_bytes));
+                self.alive(MANY as u64);
+            }
+            Unreceipted => {
+                let listener = Listening::on(self.low, self.port);
+                self.puts(1, 8);
+                let mut raw = accept_as_ours(&listener, self.low);
+                let (_, cookies, _) = raw.read_lnet();
+                assert_ne!(cookies.request, 0);
+                self.raws.push(raw);
+                self.listener = Some(listener);
+            }
+            HalfArrived | HalfArrivedFromKernel | Parked => {
+                self.md = Some(offer(&self.node, room(LARGE)));
+                self.operations = 1;
+                self.half(state != HalfArrivedFromKernel);
+                if state == Parked {
+                    self.park();
+                }
+            }
+            Held => {
+                self.node.core.set_lazy_portal(PORTAL).unwrap();
+                let mut raw = self.called_as_ours();
+                self.say_put(&mut raw, 1, LARGE, LARGE);
+                // Its receipt says that it is here.
+                assert_eq!(raw.read_noop().receipt, name(1));
+                self.raws.push(raw);
+            }
+            HeldInSocket => {
+                self.node.core.set_lazy_portal(PORTAL).unwrap();
+                let mut raw = self.called_as_ours();
+                self.say_put(&mut raw, 1, LARGE, LARGE);
+                self.say_put(&mut raw, 2, LARGE, 1000);
+                self.alive(2);
+                self.raws.push(raw);
+            }
+            HalfHeld | HeldParked => {
+                self.node.core.set_lazy_portal(PORTAL).unwrap();
+                self.half(true);
+                if state == HeldParked {
+                    self.park();
+                }
+            }
+        }
+    }
+
+    /// So many PUTs that will not get there.
+    fn puts(&mut self, count: usize, length: usize) {
+        let md = self.node.bind_bytes(pattern(length, 1));
+        for _ in 0..count {
+            self.node.put(md, tcp(self.low), false);
+        }
+        self.md = Some(md);
+        self.operations = count;
+    }
+
+    fn called_as_ours(&self) -> Raw {
+        Raw::open_as_ours(self.low, self.high, self.port, 2, ConnectionType::Control)
+    }
+
+    fn say_put(&self, raw: &mut Raw, sequence: u64, length: usize, said: usize) {
+        let header = put_header(tcp(self.low), tcp(self.high), length, false);
+        raw.put(&header, Cookies { request: name(sequence), receipt: 0 }, &vec![7; said]);
+    }
+
+    /// Half of a message arrives.
+    fn half(&mut self, ours: bool) {
+        let mut raw = if ours {
+            self.called_as_ours()
+        } else {
+            Raw::open(self.low, self.high, self.port, ConnectionType::Control)
+        };
+        let header = put_header(tcp(self.low), tcp(self.high), LARGE, false);
+        let request = if ours { name(1) } else { 0 };
+        raw.put(&header, Cookies { request, receipt: 0 }, &vec![7; LARGE / 2]);
+        self.alive(1);
+        self.raws.push(raw);
+    }
+
+    /// The connection of half a message ends.
+    fn park(&mut self) {
+        self.raws.clear();
+        wait_for("the end of the connection", || self.node.counters().closed_by_peer == 1);
+        self.alive(1);
+    }
+}
+
+/// A node ends an interface whose connection has been closed before, while a handler still runs that was called for it:
+/// nothing may be heard of the interface after its end.
+#[test]
+fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() {
+    let _watchdog = Watchdog::new("a handler on a closed connection");
+    let (low, high, port) = addresses();
+    let face = Arc::default();
+    let capturing = |driver: Arc<Socklnd>| Arc::new(Capturing { driver, face: Arc::clone(&face) });
+    let node = Node::start_through(tcp(high), ours(config(port), 1), capturing);
+    let (entered, handler_entered) = channel();
+    let (let_go, is_let_go) = channel::<()>();
+    let (entered, is_let_go) = (Mutex::new(entered), Mutex::new(is_let_go));
+    let handler = move |event: &Event| {
+        if event.kind == EventKind::Put {
+            entered.lock().unwrap().send(()).unwrap();
+            let _ = is_let_go.lock().unwrap().recv();
+        }
+    };
+    let eq = node.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    offer_with_queue(&node, room(8), eq);
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(high), 8, false);
+    raw.put(&header, Cookies { request: name(1), receipt: 0 }, &[7; 8]);
+    handler_entered.recv().unwrap();
+    let captured: Option<Arc<dyn LndNi>> = face.lock().unwrap().take();
+    captured.unwrap().break_off(Some(tcp(low)), Cause::LocalAborted);
+    thread::scope(|scope| {
+        let (returned, has_returned) = channel();
+        let node = &node;
+        scope.spawn(move || {
+            node.core.remove_ni(node.nid).unwrap();
+            returned.send(()).unwrap();
+        });
+        // Without the wait it would come now.
+        let early = has_returned.recv_timeout(Duration::from_millis(300));
+        let_go.send(()).unwrap();
+        assert_eq!(early, Err(RecvTimeoutError::Timeout));
+        has_returned.recv().unwrap();
+    });
+    assert_eq!(node.core.population().alive, 0);
+}
+
+#[test]
+fn receipts_that_are_owed_are_given_before_the_end() {
+    let ends: [fn(&Node); 2] = [|node| node.core.remove_ni(node.nid).unwrap(), Node::stop];
+    for end in ends {
+        let _watchdog = Watchdog::new("owed receipts");
+        let (low, high, port) = addresses();
+        let node = Node::start(tcp(high), ours(config(port), 1));
+        node.offer(room(8));
+        let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+        let header = put_header(tcp(low), tcp(high), 8, false);
+        for sequence in 1..=3 {
+            raw.put(&header, Cookies { request: name(sequence), receipt: 0 }, &[7; 8]);
+        }
+        for _ in 1..=3 {
+            node.expect(EventKind::Put);
+        }
+        end(&node);
+        let mut given = Vec::new();
+        while given.last() != Some(&name(3)) {
+            let Cookies { request, receipt } = raw.read_noop();
+            given.extend(if request == 0 { receipt..=receipt } else { request..=receipt });
+        }
+        assert_eq!(given, [name(1), name(2), name(3)]);
+        assert_eq!(raw.read_to_end(), []);
+    }
+}
+
+struct Capturing {
+    driver: Arc<Socklnd>,
+    face: Arc<Mutex<Option<Arc<dyn LndNi>>>>,
+}
+
+impl Driver for Capturing {
+    fn net_type(&self) -> NetType {
+        self.driver.net_type()
+    }
+
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        let face = self.driver.start_ni(ni, upcalls)?;
+        *self.face.lock().unwrap() = Some(Arc::clone(&face));
+        Ok(face)
+    }
+
+    fn progress(&self, timeout: Duration) -> Progress {
+        self.driver.progress(timeout)
+    }
+}
+
+/// The name of a message that the peer has sent.
+const fn name(sequence: u64) -> u64 {
+    7 << 40 | sequence
+}
+
+fn offer(node: &Node, memory: &'static [u8]) -> MdHandle {
+    offer_with_queue(node, memory, node.eq)
+}
+
+fn offer_with_queue(node: &Node, memory: &'static [u8], eq: lnet_core::EqHandle) -> MdHandle {
+    let me = node.core.me_attach(PORTAL, MatchId::ANY, BITS, 0, false, InsertPosition::After).unwrap();
+    let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
+    let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
+    let spec = MdSpec { start, length, threshold: -1, max_size: 0, options, user_ptr: 0, eq: Some(eq) };
+    let mut md = None;
+    let memory = MdMemory::contiguous(start, length);
+    node.core.md_attach(me, spec, memory, false, &mut |handle| md = Some(handle)).unwrap();
+    md.unwrap()
+}
+
+/// Lets the next caller in, as a node of ours.
+fn accept_as_ours(listener: &Listening, me: Ipv4Addr) -> Raw {
+    let (mut raw, asked) = listener.called();
+    let answer = Hello {
+        version: asked.version,
+        src_nid: tcp(me),
+        dest_nid: Some(asked.src_nid),
+        connection_type: asked.connection_type.map(ConnectionType::mirror),
+        dest_incarnation: identity(2),
+        ..hello(me, me, None)
+    };
+    raw.version = asked.version;
+    raw.say(&answer.encode().unwrap());
+    raw
+}
+
+fn has_bytes(raw: &Raw) -> bool {
+    raw.stream.set_nonblocking(true).unwrap();
+    let peeked = raw.stream.peek(&mut [0]);
+    raw.stream.set_nonblocking(false).unwrap();
+    match peeked {
+        Ok(got) => got > 0,
+        Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,269 @@
+//! Rails that come and go, nodes that stop, die and are configured anew, by chance and for long.
+
+use super::ledger::{End, Totals};
+use super::load::Weight;
+use super::process::Order;
+use super::report::now;
+use super::stage::{Conditions, FAR, NEAR, RAILS, Stage};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Light enough to run for hours beside other things. The time-out is short, so that what waits for an answer of a node
+/// that was killed does not hold the load up for long.
+const CONDITIONS: Conditions = Conditions {
+    weight: Weight {
+        in_flight: 16,
+        pause: Duration::from_millis(30),
+        long_of_64: 2,
+        patience: Duration::from_secs(40),
+    },
+    megabits: None,
+    transaction_timeout: 10,
+};
+
+/// What has ended for so long will have been told by all.
+const SETTLED_AFTER: Duration = Duration::from_secs(15);
+/// Of what failed so many are told one by one.
+const MOST_TOLD: usize = 8;
+/// How often it is said how it goes.
+const SAID_EVERY: Duration = Duration::from_secs(60);
+/// When all is whole, all rails are used again within this.
+const BACK_WITHIN: Duration = Duration::from_secs(15);
+
+/// What it came to.
+pub struct Outcome {
+    pub totals: Totals,
+    /// Operations that failed although nothing excuses it.
+    pub unexcused: u64,
+    /// What was done, and how often.
+    pub done: BTreeMap<&'static str, u64>,
+    pub faults: Vec<String>,
+}
+
+/// One way to break a rail.
+#[derive(Clone, Copy, Debug)]
+enum Wound {
+    Link,
+    Address,
+    Cable,
+    Carrier,
+    Blackhole,
+}
+
+impl Wound {
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::Link, "link down"),
+        (Self::Address, "address removed"),
+        (Self::Cable, "cable pulled"),
+        (Self::Carrier, "carrier lost"),
+        (Self::Blackhole, "blackhole"),
+    ];
+
+    fn set(self, stage: &Stage, machine: usize, rail: usize, whole: bool) {
+        match self {
+            Self::Link => stage.set_link(machine, rail, whole),
+            Self::Address => stage.set_address(machine, rail, whole),
+            Self::Cable => stage.set_plugged(machine, rail, whole),
+            Self::Carrier => stage.set_carrier(machine, rail, whole),
+            Self::Blackhole => stage.set_forwarding(machine, rail, whole),
+        }
+    }
+}
+
+struct Soak {
+    stage: Stage,
+    random: fastrand::Rng,
+    /// Times in which operations may fail.
+    excuses: Vec<(Duration, Duration)>,
+    unexcused: u64,
+    faults: Vec<String>,
+    done: BTreeMap<&'static str, u64>,
+}
+
+/// Goes on for `time`. `None`: it cannot be done here, or has been done elsewhere.
+pub fn run(seed: u64, time: Duration) -> Option<Outcome> {
+    let stage = Stage::or_skip("soak", CONDITIONS)?;
+    let random = fastrand::Rng::with_seed(seed);
+    let (excuses, faults, done) = (Vec::new(), Vec::new(), BTreeMap::new());
+    let mut soak = Soak { stage, random, excuses, unexcused: 0, faults, done };
+    soak.stage.go();
+    soak.stage.pass(Duration::from_secs(1));
+    let (end, mut said) = (Instant::now() + time, Instant::now());
+    while Instant::now() < end {
+        soak.episode();
+        soak.settle(SETTLED_AFTER);
+        if said.elapsed() > SAID_EVERY {
+            said = Instant::now();
+            let totals = soak.stage.ledger.settled();
+            let left = end.saturating_duration_since(said).as_secs() / 60;
+            println!(
+                "{left} minutes to go: {} operations ended well, {} with an error, {} {:?}",
+                totals.well,
+                totals.errors(),
+                if soak.unexcused > 0 { "some without excuse," } else { "" },
+                totals.sins()
+            );
+        }
+    }
+    Some(soak.finish())
+}
+
+impl Soak {
+    /// Something happens, and is over at the end.
+    fn episode(&mut self) {
+        match self.random.u32(0..20) {
+            0..11 => self.wound_a_rail(),
+            11 => self.wound_all_rails(),
+            12 | 13 => {
+                let machine = self.machine();
+                self.count("connections reset");
+                self.stage.reset_connections(machine);
+            }
+            14 => {
+                let machine = self.machine();
+                self.count("process stopped for a while");
+                self.stage.signal(machine, Signal::STOP);
+                self.pass(50, 3000);
+                self.stage.signal(machine, Signal::CONT);
+            }
+            15 | 16 => self.restart(),
+            17 | 18 => self.configure(),
+            _ => self.excused("peer forgotten", |soak| {
+                let machine = soak.machine();
+                soak.order(machine, &Order::DelPeer);
+            }),
+        }
+        self.pass(0, 2000);
+    }
+
+    /// The other rail lives, though it may have been dead a moment ago.
+    fn wound_a_rail(&mut self) {
+        let (rail, blows) = (self.random.usize(0..RAILS), self.random.usize(1..4));
+        let (machine, wound) = self.blow();
+        for _ in 0..blows {
+            wound.set(&self.stage, machine, rail, false);
+            self.pass(20, 5000);
+            wound.set(&self.stage, machine, rail, true);
+            self.pass(0, 300);
+        }
+    }
+
+    fn wound_all_rails(&mut self) {
+        self.excused("all rails", |soak| {
+            let wounds = [0; RAILS].map(|_| soak.blow());
+            for (rail, (machine, wound)) in wounds.iter().enumerate() {
+                wound.set(&soak.stage, *machine, rail, false);
+            }
+            soak.pass(20, 15_000);
+            for (rail, (machine, wound)) in wounds.iter().enumerate() {
+                wound.set(&soak.stage, *machine, rail, true);
+            }
+        });
+    }
+
+    fn restart(&mut self) {
+        let is_killed = self.random.bool();
+        self.excused(if is_killed { "node killed" } else { "node shut down" }, |soak| {
+            let machine = soak.machine();
+            match is_killed {
+                true => soak.stage.kill(machine),
+                false => soak.stage.stop(machine, End::UnderLoad),
+            }
+            soak.pass(0, 2000);
+            soak.stage.start(machine);
+            soak.stage.tell(machine, &Order::Go);
+        });
+    }
+
+    fn configure(&mut self) {
+        self.excused("interface taken and given", |soak| {
+            let (machine, card) = (soak.machine(), soak.random.usize(0..RAILS));
+            soak.order(machine, &Order::DelNet(card));
+            soak.pass(0, 3000);
+            soak.order(machine, &Order::AddNet(card));
+        });
+    }
+
+    fn blow(&mut self) -> (usize, Wound) {
+        let (wound, name) = Wound::ALL[self.random.usize(0..Wound::ALL.len())];
+        self.count(name);
+        (self.machine(), wound)
+    }
+
+    fn machine(&mut self) -> usize {
+        if self.random.bool() { NEAR } else { FAR }
+    }
+
+    fn order(&mut self, machine: usize, order: &Order) {
+        self.stage.tell(machine, order);
+        if let Err(wrong) = self.stage.wait_did(machine) {
+            self.faults.push(format!("{order}: {wrong}"));
+        }
+    }
+
+    /// Something in which operations may fail.
+    fn excused(&mut self, what: &'static str, happens: impl FnOnce(&mut Self)) {
+        self.count(what);
+        let from = now();
+        happens(self);
+        // What failed may have been judged by a node before it heard that all is well again.
+        self.excuses.push((from, now() + Duration::from_secs(1)));
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.done.entry(what).or_default() += 1;
+    }
+
+    /// Lets some time pass, in milliseconds, more often short than long.
+    fn pass(&mut self, least: u64, most: u64) {
+        let part = self.random.f64().powi(2);
+        self.stage.pass(Duration::from_millis(least + ((most - least) as f64 * part) as u64));
+    }
+
+    /// Judges what ended so long ago.
+    fn settle(&mut self, ago: Duration) {
+        let before = now().saturating_sub(ago);
+        self.stage.ledger.settle_before(before);
+        self.judge_failures();
+        let oldest = before.saturating_sub(2 * CONDITIONS.weight.patience);
+        self.excuses.retain(|(_, to)| *to > oldest);
+    }
+
+    fn judge_failures(&mut self) {
+        for failure in self.stage.ledger.take_failures() {
+            let overlaps = |(from, to): &(Duration, Duration)| failure.began < *to && failure.ended > *from;
+            if !self.excuses.iter().any(overlaps) {
+                self.unexcused += 1;
+                if self.faults.len() < MOST_TOLD {
+                    self.faults.push(failure.text);
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        let whole = now();
+        let lives = [NEAR, FAR].map(|machine| self.stage.life(machine));
+        let are_used = self.stage.pass_until(BACK_WITHIN, |ledger| {
+            lives.iter().all(|life| (0..RAILS).all(|card| ledger.first_use(*life, card, whole).is_some()))
+        });
+        if !are_used {
+            self.faults.push(format!("not all rails are used again within {BACK_WITHIN:?}"));
+        }
+        self.stage.calm();
+        self.stage.end();
+        self.judge_failures();
+        let Self { stage, mut faults, unexcused, done, .. } = self;
+        let totals = stage.ledger.settled().clone();
+        if unexcused > 0 {
+            faults.push(format!("{unexcused} failed while one rail lived"));
+        }
+        faults.extend(totals.sins_in_words());
+        if !faults.is_empty() {
+            faults.extend_from_slice(stage.ledger.complaints());
+            faults.push(stage.logs());
+        }
+        Outcome { totals, unexcused, done, faults }
+    }
+}
