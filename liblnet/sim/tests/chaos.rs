@@ -3,7 +3,7 @@
 
 use lnet_sim::chaos::{Book, run_seed};
 
-const SEEDS: u64 = 160;
+const SEEDS: u64 = 300;
 const HALVES: u64 = 2;
 
 /// Split, so that two processors are busy.
@@ -23,12 +23,12 @@ fn worlds(half: u64) {
 }
 
 #[test]
-fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_eighty_worlds() {
+fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_a_hundred_and_fifty_worlds() {
     worlds(0);
 }
 
 #[test]
-fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_eighty_others() {
+fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_as_many_others() {
     worlds(1);
 }
 

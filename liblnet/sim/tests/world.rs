@@ -1,12 +1,15 @@
 //! The simulator itself: what it promises of order, faults and repetition.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use lnet_core::{DiscoveryMode, Time};
+use lnet_core::{DiscoveryMode, Settings, Time};
 use lnet_sim::{Ask, Asking, Completion, NetworkConfig, NodeId, NodeSpec, Purpose, World, WorldConfig, nid};
 use std::time::Duration;
 
+/// Without discovery, and without an end of waiting for answers.
 fn plain(address: u32) -> NodeSpec {
-    NodeSpec { first_ping: false, ..NodeSpec::new(&[nid(0, address)]).with_discovery(DiscoveryMode::Off) }
+    let settings = Settings { response_tracking: 0, ..Settings::default() };
+    let spec = NodeSpec::new(&[nid(0, address)]).with_discovery(DiscoveryMode::Off);
+    NodeSpec { first_ping: false, settings, ..spec }
 }
 
 fn pair(network: NetworkConfig) -> (World, NodeId, NodeId) {
