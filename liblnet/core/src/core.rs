@@ -169,6 +169,7 @@ impl Core {
             return Err(Errno::TooManyUsers);
         }
         let ni = Arc::new(Ni::new(nid, config.into(), self.config.cpts.count())?);
+        ni.set_number(self.health.next_number());
         let nets = self.nets().with(Arc::clone(&ni))?;
         // The driver may call up as soon as it is started, so the interface must be known before.
         let before = self.nets.swap(Arc::new(nets));

@@ -238,13 +238,17 @@ impl Core {
             message.header.body,
             Body::Put { portal: RESERVED_PORTAL, .. } | Body::Get { portal: RESERVED_PORTAL, .. }
         );
-        self.choose_for(message.source, Some(peer_ni), reserved, message.md.as_deref())
+        let numa = self.numa(message.md.as_deref());
+        let journey = self.journey(message.source, peer_ni.nid(), numa.as_ref());
+        let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);
+        let journey = Journey { reserved, failed, ..journey };
+        self.with_nets(|nets| select::choose(nets, Some(peer_ni), journey))
     }
 
     fn journey<'a>(&self, source: Option<Nid>, destination: Nid, numa: Option<&'a Numa<'a>>) -> Journey<'a> {
         let compare_queued_bytes = self.config.compare_queued_bytes;
         let silences = self.any_silent();
-        Journey { source, destination, compare_queued_bytes, reserved: false, numa, silences }
+        Journey { source, destination, compare_queued_bytes, reserved: false, numa, silences, failed: None }
     }
 
     /// What distances to a message's memory are taken by, where they differ.

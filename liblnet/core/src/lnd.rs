@@ -113,6 +113,12 @@ pub trait Upcalls: Send + Sync {
         Duration::from_secs(Settings::default().lnd_timeout().into())
     }
 
+    /// Whether the time of this message is over: a driver that has not begun to send it need not.
+    fn is_late(&self, message: &Message) -> bool {
+        let _ = message;
+        false
+    }
+
     /// The peer NI `peer` has been silent towards `ni` for a while, although messages are under way to it: is there
     /// another way for them? If so the driver is to give them back ([`Cause::NetworkTimeout`]), and the core will not
     /// use this pair until it has been heard of again; if not, it is to go on trying.

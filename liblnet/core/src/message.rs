@@ -45,6 +45,8 @@ pub struct Message {
     pub(crate) attempts: u32,
     /// How often it was sent again at all.
     pub(crate) resends: u32,
+    /// The pairs by which it has failed since all had been tried, this node's NID first.
+    pub(crate) failed: Vec<(Nid, Nid)>,
     /// It is to find out whether a sick interface is well again: nobody's health suffers from it (HE-10).
     pub(crate) recovery: bool,
 }
@@ -125,6 +127,7 @@ impl Message {
             deadline: Time::START,
             attempts: 0,
             resends: 0,
+            failed: Vec::new(),
             recovery: false,
         }
     }

@@ -101,6 +101,10 @@ impl Upcalls for Core {
         Duration::from_secs(self.settings().lnd_timeout().into())
     }
 
+    fn is_late(&self, message: &Message) -> bool {
+        self.config.clock.now() >= message.deadline
+    }
+
     fn may_go_elsewhere(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
         self.peers.get(peer).is_some_and(|peer_ni| self.is_silent(ni, &peer_ni))
     }

@@ -207,7 +207,7 @@ impl Core {
     fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
         if let Err(failure) = result {
             self.blame(&message, failure);
-            if let Some(again) = self.again(&message, failure) {
+            if let Some(again) = self.again(&mut message, failure) {
                 self.give_credits_back(&mut message, steps);
                 let now = self.prepare_again(message, again, failure);
                 return now.into_iter().for_each(|message| steps.push(Step::Post(message)));

@@ -10,6 +10,9 @@ use lnet_wire::Nid;
 use lnet_wire::nid::Address;
 use std::sync::Arc;
 
+/// With more peer NIs on its net an interface that works again is used without having tried each.
+const MOST_TRIED: usize = 256;
+
 impl Core {
     /// Notes whether an interface of this node works, as its driver or the machine says, and tells peers of it
     /// (HE-4, dyn-050). `why` is what is wrong with it, for the log (dbg-110), or `None` if it works. Any thread may
@@ -43,8 +46,13 @@ impl Core {
     /// Whatever else can be used is used instead of this interface, and of what it alone leads to.
     fn leave(&self, ni: &Arc<Ni>) {
         let nets = self.nets();
-        for peer_ni in self.peers_on_net_of(ni) {
-            self.break_off(ni, &peer_ni, Cause::LocalAborted);
+        let peer_nis = self.peers_on_net_of(ni);
+        for peer_ni in &peer_nis {
+            // When it works again pings say which pairs do, before messages have to find out.
+            if peer_nis.len() <= MOST_TRIED {
+                self.is_silent(ni, peer_ni);
+            }
+            self.break_off(ni, peer_ni, Cause::LocalAborted);
         }
         for peer_ni in self.neighbours_of(ni) {
             let others = nets.net(ni.nid().net()).into_iter().flat_map(|net| net.nis());

@@ -30,13 +30,15 @@ use crate::time::Time;
 use recovery::Queues;
 use resend::Later;
 use silence::Silences;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// What a node knows of its health beside what each interface knows of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     /// Failures of the whole node.
     failures: CauseCounters,
+    /// Interfaces that there have been.
+    numbers: AtomicU32,
     resends: AtomicU64,
     response_timeouts: AtomicU64,
     pub(crate) silences: Silences,
@@ -52,6 +54,11 @@ pub(crate) struct Health {
 }
 
 impl Health {
+    /// For an interface, to tell it from others.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
     pub(crate) fn reset_counters(&self) {
         self.failures.reset();
         self.resends.store(0, Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! Messages that failed and go out again (4.3).
 //!
 //! The kernel sends again what certainly has not arrived, `retry_count` times. Here also what may have arrived goes again
-//! if the peer would know it again. And moving on from a pair that has just turned out to be silent is no retry: each of
-//! the pairs may be tried once (snd-055), and only who comes back to a pair that has failed spends one. Nor is it one
+//! if the peer would know it again. And moving on to a pair by which the message has not failed yet is no retry: each may
+//! be tried once (snd-055), those first by which the peer has been heard; only who comes back to one spends a retry. Nor is it one
 //! when a connection breaks and the peer would know the message again; then only the deadline is an end.
 
 use super::{Cause, Health, Reached, SendFailure};
@@ -58,9 +58,9 @@ fn pause(resends: u32) -> Duration {
 
 impl Core {
     /// Whether a message that failed is sent again, and how (HE-20).
-    pub(crate) fn again(&self, message: &Message, failure: SendFailure) -> Option<Again> {
+    pub(crate) fn again(&self, message: &mut Message, failure: SendFailure) -> Option<Again> {
         let settings = self.settings();
-        let (ni, peer_ni) = (message.ni.as_ref()?, message.peer_ni.as_ref()?);
+        let (ni, peer_ni) = (message.ni.clone()?, message.peer_ni.clone()?);
         if settings.retry_count == 0
             || message.recovery
             || self.is_ending()
@@ -73,20 +73,24 @@ impl Core {
         if now >= message.deadline {
             return None;
         }
+        message.failed.push((ni.nid(), peer_ni.nid()));
         let chosen = self.way_again(message).ok()?;
         let its = chosen.peer_ni.as_ref()?;
-        let is_new =
-            !its.silent().has(chosen.ni.nid()) && (chosen.ni.nid(), its.nid()) != (ni.nid(), peer_ni.nid());
+        let pair = (chosen.ni.nid(), its.nid());
+        let is_new = !its.silent().has(pair.0) && !message.failed.contains(&pair);
         // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
         let alone = failure.cause.blames_ni() && !failure.cause.blames_peer_ni() && self.is_single_rail()
-            || failure.cause.blames_peer_ni() && self.is_single_nid(peer_ni);
+            || failure.cause.blames_peer_ni() && self.is_single_nid(&peer_ni);
         if alone && !is_new && failure.reached != Reached::KnownAgain {
             return None;
         }
-        let moves_on = is_new && (peer_ni.silent().has(ni.nid()) || ni.is_fatal());
-        let spends_a_retry = !moves_on && !is_broken_connection(failure);
+        let spends_a_retry = !is_new && !is_broken_connection(failure);
         if spends_a_retry && message.attempts >= settings.retry_count {
             return None;
+        }
+        if !is_new {
+            // All have failed; any may be well again.
+            message.failed.clear();
         }
         let at = (!is_new).then(|| now + pause(message.resends));
         Some(Again { chosen, at, spends_a_retry })

@@ -33,7 +33,14 @@ impl Core {
         if failure.cause.blames_peer_ni() {
             peer_ni.failures().count(failure.cause);
         }
-        if message.recovery || self.config.clock.now() >= message.deadline {
+        if is_of_the_path(failure.cause) {
+            peer_ni.note_not_heard_by(ni);
+        }
+        // What is known to be silent is not to blame anybody for again.
+        if message.recovery
+            || self.config.clock.now() >= message.deadline
+            || is_of_the_path(failure.cause) && peer_ni.silent().has(ni.nid())
+        {
             return;
         }
         if failure.cause.blames_ni() && !ni.is_fatal() && !self.is_single_rail() {
@@ -62,6 +69,7 @@ impl Core {
         if peer_ni.health() < MAX_HEALTH {
             peer_ni.set_health(raised(peer_ni.health(), self.settings().health_sensitivity));
         }
+        peer_ni.note_heard_by(ni);
         sooner |= peer_ni.note_heard(now);
         if sooner {
             self.health.alarm.ring();

@@ -2,14 +2,26 @@
 
 use super::compare::{Candidate, Criterion, first_difference, less_recent};
 
+/// How much speaks against a pair of interfaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doubt {
+    /// Nothing is known against it.
+    #[default]
+    None,
+    /// The message has failed elsewhere, and nothing has been heard over this pair since it last failed, if ever.
+    Unproven,
+    /// Nothing gets through, or this message did not.
+    Silent,
+}
+
 /// A local NI on the net that was chosen (behaviour sheet 2.4). The criterion of direct memory access between
 /// devices does not arise in user space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalNiCandidate {
     /// The driver says that it is broken.
     pub fatal: bool,
-    /// Nothing gets through from it to any of the peer's.
-    pub silent: bool,
+    /// Whether anything gets through from it to the peer's.
+    pub doubt: Doubt,
     /// Health value.
     pub health: u32,
     /// Priority by selection rules; `u32::MAX` is none.
@@ -26,7 +38,7 @@ impl Candidate for LocalNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
             (best.fatal.cmp(&self.fatal), Criterion::Fatal),
-            (best.silent.cmp(&self.silent), Criterion::Silent),
+            (best.doubt.cmp(&self.doubt), Criterion::Silent),
             (self.health.cmp(&best.health), Criterion::Health),
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (best.distance.cmp(&self.distance), Criterion::Distance),
@@ -39,8 +51,8 @@ impl Candidate for LocalNiCandidate {
 /// A peer NI on the net that was chosen (behaviour sheet 2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerNiCandidate {
-    /// Nothing gets through to it from the local NI that was chosen.
-    pub silent: bool,
+    /// Whether anything gets through to it from the local NI that was chosen.
+    pub doubt: Doubt,
     /// Health value.
     pub health: u32,
     /// Priority by selection rules; `u32::MAX` is none.
@@ -58,7 +70,7 @@ pub struct PeerNiCandidate {
 impl Candidate for PeerNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
-            (best.silent.cmp(&self.silent), Criterion::Silent),
+            (best.doubt.cmp(&self.doubt), Criterion::Silent),
             (self.health.cmp(&best.health), Criterion::Health),
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (self.preferred.cmp(&best.preferred), Criterion::Preferred),
@@ -75,8 +87,8 @@ impl Candidate for PeerNiCandidate {
 pub struct NetCandidate {
     /// All of this node's NIs on it are broken.
     pub fatal: bool,
-    /// Nothing gets through on it.
-    pub silent: bool,
+    /// Whether anything gets through on it.
+    pub doubt: Doubt,
     /// The best health of the peer's NIs on it.
     pub peer_health: u32,
     /// Priority of the peer's net by selection rules.
@@ -95,7 +107,7 @@ impl Candidate for NetCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
             (best.fatal.cmp(&self.fatal), Criterion::Fatal),
-            (best.silent.cmp(&self.silent), Criterion::Silent),
+            (best.doubt.cmp(&self.doubt), Criterion::Silent),
             (self.peer_health.cmp(&best.peer_health), Criterion::Health),
             (best.peer_priority.cmp(&self.peer_priority), Criterion::Priority),
             (self.local_health.cmp(&best.local_health), Criterion::LocalNetHealth),
@@ -129,7 +141,7 @@ mod tests {
     fn local_nis_are_compared_by_fatal_silent_health_priority_distance_credits_and_use() {
         let base = LocalNiCandidate {
             fatal: false,
-            silent: false,
+            doubt: Doubt::None,
             health: 900,
             priority: 5,
             distance: 20,
@@ -154,7 +166,7 @@ mod tests {
                 ),
                 (
                     LocalNiCandidate {
-                        silent: true,
+                        doubt: Doubt::Silent,
                         health: 1000,
                         priority: 0,
                         distance: 10,
@@ -191,7 +203,7 @@ mod tests {
     #[test]
     fn peer_nis_are_compared_by_silence_health_priority_preference_bytes_credits_and_use() {
         let base = PeerNiCandidate {
-            silent: false,
+            doubt: Doubt::None,
             health: 900,
             priority: 5,
             preferred: true,
@@ -204,7 +216,7 @@ mod tests {
             &[
                 (
                     PeerNiCandidate {
-                        silent: true,
+                        doubt: Doubt::Silent,
                         health: 1000,
                         priority: 0,
                         credits: 8,
@@ -246,7 +258,7 @@ mod tests {
     fn nets_are_compared_by_silence_both_sides_health_priority_and_use() {
         let base = NetCandidate {
             fatal: false,
-            silent: false,
+            doubt: Doubt::None,
             peer_health: 900,
             peer_priority: 5,
             local_health: 800,
@@ -267,7 +279,7 @@ mod tests {
             base,
             &[
                 (NetCandidate { fatal: true, ..better_later }, Criterion::Fatal),
-                (NetCandidate { silent: true, ..better_later }, Criterion::Silent),
+                (NetCandidate { doubt: Doubt::Silent, ..better_later }, Criterion::Silent),
                 (NetCandidate { peer_health: 899, ..better_later }, Criterion::Health),
                 (NetCandidate { peer_health: 900, peer_priority: 6, ..better_later }, Criterion::Priority),
                 (

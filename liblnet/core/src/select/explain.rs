@@ -68,9 +68,7 @@ pub fn explain(
     if !peer.is_multi_rail() {
         return Ok(explanation);
     }
-    if let Some(Explained { others, chosen }) =
-        explained(shared_nets(nets, &peer, journey.silences).collect())
-    {
+    if let Some(Explained { others, chosen }) = explained(shared_nets(nets, &peer, journey).collect()) {
         explanation.net = chosen.0;
         explanation.nets = others
             .into_iter()
@@ -80,9 +78,9 @@ pub fn explain(
             })
             .collect();
     }
-    let own = explanation.chosen.ni.nid();
+    let own = Arc::clone(&explanation.chosen.ni);
     if let Some(Explained { others, chosen }) =
-        peer_net.and_then(|net| explained(peer_nis(net, own, journey).collect()))
+        peer_net.and_then(|net| explained(peer_nis(net, &own, journey).collect()))
     {
         explanation.peer_ni = chosen.0;
         explanation.peer_nis = others

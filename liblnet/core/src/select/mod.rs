@@ -8,7 +8,7 @@ mod compare;
 mod explain;
 mod numa;
 
-pub use candidates::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
+pub use candidates::{Doubt, LocalNiCandidate, NetCandidate, PeerNiCandidate};
 pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
@@ -31,6 +31,8 @@ pub struct Journey<'a> {
     pub reserved: bool,
     /// Whether there are pairs over which nothing gets through.
     pub silences: bool,
+    /// The pairs by which it has failed already, this node's NID first; `None` for what is sent for the first time.
+    pub failed: Option<&'a [(Nid, Nid)]>,
     /// What tells how far interfaces are from the memory; `None` where all are equally far.
     pub numa: Option<&'a Numa<'a>>,
 }
@@ -123,7 +125,7 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
     }
     let (net, peer_net) = best_net(nets, &peer, journey).ok_or(Errno::HostUnreachable)?;
     let ni = best_local_ni(net, &peer_net.nis, journey).ok_or(Errno::HostUnreachable)?;
-    let (_, peer_ni) = best(peer_nis(peer_net, ni.nid(), journey)).ok_or(Errno::HostUnreachable)?;
+    let (_, peer_ni) = best(peer_nis(peer_net, ni, journey)).ok_or(Errno::HostUnreachable)?;
     // Where there is only one, nobody asks whose turn it is.
     let alone = peer.nids.len() == 1;
     let turns = Turns { peer: (!alone).then(|| Arc::clone(&peer_net.usage)), ..Turns::of_local(net) };
@@ -151,12 +153,12 @@ impl Turns {
 }
 
 /// The best net that this node and a peer are both on. Where there is only one, nothing is compared.
-fn best_net<'a>(nets: &'a Nets, peer: &'a Peer, journey: Journey<'_>) -> Option<(&'a Net, &'a PeerNet)> {
+fn best_net<'a>(nets: &'a Nets, peer: &'a Peer, journey: Journey<'a>) -> Option<(&'a Net, &'a PeerNet)> {
     let mut shared = peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net)));
     let first = shared.next()?;
     match shared.next() {
         None => Some(first),
-        Some(_) => best(shared_nets(nets, peer, journey.silences)).map(|(_, nets)| nets),
+        Some(_) => best(shared_nets(nets, peer, journey)).map(|(_, nets)| nets),
     }
 }
 
@@ -164,7 +166,7 @@ fn best_net<'a>(nets: &'a Nets, peer: &'a Peer, journey: Journey<'_>) -> Option<
 fn shared_nets<'a>(
     nets: &'a Nets,
     peer: &'a Peer,
-    silences: bool,
+    journey: Journey<'a>,
 ) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
     peer.nets.iter().filter_map(move |peer_net| {
         let net = nets.net(peer_net.id)?;
@@ -172,7 +174,7 @@ fn shared_nets<'a>(
         let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
         let candidate = NetCandidate {
             fatal: working().next().is_none(),
-            silent: silences && working().all(|ni| is_silent_towards(ni, &peer_net.nis)),
+            doubt: working().map(|ni| doubt_of(ni, &peer_net.nis, journey)).min().unwrap_or_default(),
             peer_health,
             peer_priority: peer_net.usage.priority(),
             local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
@@ -193,8 +195,8 @@ fn best_local_ni<'a>(
     match (net.nis(), journey.numa) {
         ([only], _) => Some(only),
         (nis, None) => {
-            let silent = |ni: &Ni| journey.silences && is_silent_towards(ni, peer_nis);
-            best(nis.iter().map(|ni| (local_ni(ni, 0, silent(ni)), ni))).map(|(_, ni)| ni)
+            let doubt = |ni: &Ni| doubt_of(ni, peer_nis, journey);
+            best(nis.iter().map(|ni| (local_ni(ni, 0, doubt(ni)), ni))).map(|(_, ni)| ni)
         }
         _ => best(local_nis(net, peer_nis, journey)).map(|(_, ni)| ni),
     }
@@ -208,15 +210,39 @@ fn local_nis<'a>(
 ) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {
     let distances = journey.numa.and_then(|numa| numa.distances(net.nis()));
     net.nis().iter().map(move |ni| {
-        let silent = journey.silences && is_silent_towards(ni, peer_nis);
-        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), silent), ni)
+        let doubt = doubt_of(ni, peer_nis, journey);
+        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), doubt), ni)
     })
 }
 
-/// Whether nothing gets through from this interface to any of these.
-fn is_silent_towards(ni: &Ni, peer_nis: &[Weak<PeerNi>]) -> bool {
-    let mut its = peer_nis.iter().filter_map(Weak::upgrade).peekable();
-    its.peek().is_some() && its.all(|peer_ni| peer_ni.silent().has(ni.nid()))
+/// What speaks against the best pair of this interface with these.
+fn doubt_of(ni: &Ni, peer_nis: &[Weak<PeerNi>], journey: Journey<'_>) -> Doubt {
+    if !journey.looks_at_pairs() {
+        return Doubt::None;
+    }
+    let its = peer_nis.iter().filter_map(Weak::upgrade);
+    its.map(|peer_ni| doubt(ni, &peer_ni, journey)).min().unwrap_or_default()
+}
+
+/// What speaks against a pair.
+fn doubt(ni: &Ni, peer_ni: &PeerNi, journey: Journey<'_>) -> Doubt {
+    if !journey.looks_at_pairs() {
+        return Doubt::None;
+    }
+    let pair = (ni.nid(), peer_ni.nid());
+    match journey.failed {
+        _ if peer_ni.silent().has(pair.0) => Doubt::Silent,
+        Some(failed) if failed.contains(&pair) => Doubt::Silent,
+        Some(_) if !peer_ni.was_heard_by(ni) => Doubt::Unproven,
+        _ => Doubt::None,
+    }
+}
+
+impl Journey<'_> {
+    /// Whether anything can speak against a pair of interfaces by itself.
+    const fn looks_at_pairs(&self) -> bool {
+        self.silences || self.failed.is_some()
+    }
 }
 
 /// Whether something may get through to this peer between another pair of interfaces than this one.
@@ -247,15 +273,16 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, silences: bool) ->
         reserved: true,
         numa: None,
         silences,
+        failed: None,
     };
     let net = nets.net(destination.net())?;
     best_local_ni(net, &[Arc::downgrade(peer_ni)], journey).map(|ni| ni.nid())
 }
 
-fn local_ni(ni: &Ni, distance: u32, silent: bool) -> LocalNiCandidate {
+fn local_ni(ni: &Ni, distance: u32, doubt: Doubt) -> LocalNiCandidate {
     LocalNiCandidate {
         fatal: ni.is_fatal(),
-        silent,
+        doubt,
         health: ni.health(),
         priority: ni.priority(),
         distance,
@@ -267,15 +294,15 @@ fn local_ni(ni: &Ni, distance: u32, silent: bool) -> LocalNiCandidate {
 /// A peer's interfaces on a net, the primary one first.
 fn peer_nis(
     peer_net: &PeerNet,
-    own: Nid,
+    ni: &Ni,
     journey: Journey<'_>,
 ) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
     peer_net.nis().map(move |peer_ni| {
         let candidate = PeerNiCandidate {
-            silent: journey.silences && peer_ni.silent().has(own),
+            doubt: doubt(ni, &peer_ni, journey),
             health: peer_ni.usable_health(),
             priority: peer_ni.priority(),
-            preferred: peer_ni.prefers(own),
+            preferred: peer_ni.prefers(ni.nid()),
             queued_bytes: if journey.compare_queued_bytes { peer_ni.queued_bytes() } else { 0 },
             credits: peer_ni.credits().0,
             sequence: peer_ni.sequence(),

@@ -67,6 +67,7 @@ fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>
         compare_queued_bytes: false,
         reserved: false,
         silences: false,
+        failed: None,
         numa: Some(&numa),
     };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
@@ -189,6 +190,7 @@ fn an_explanation_tells_the_distances() {
         compare_queued_bytes: false,
         reserved: false,
         silences: false,
+        failed: None,
         numa: Some(&numa),
     };
     let explanation = explain(&nets(&EVERYWHERE), Some(&peer_ni), journey).unwrap();

@@ -34,6 +34,7 @@ fn journey(source: Option<&str>, destination: &str) -> Journey<'static> {
         compare_queued_bytes: false,
         reserved: false,
         silences: false,
+        failed: None,
         numa: None,
     }
 }

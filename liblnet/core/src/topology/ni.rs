@@ -13,7 +13,7 @@ use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// What can be set for a net's interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct Ni {
     config: NiConfig,
     health: AtomicU32,
     fatal: AtomicBool,
+    /// One bit of 64 that tells it from the node's other interfaces.
+    mark: AtomicU64,
     /// Of the machine's address; 0: not known.
     prefix_len: AtomicU32,
     lnd: OnceLock<std::sync::Arc<dyn LndNi>>,
@@ -102,6 +104,7 @@ impl Ni {
             config,
             health: AtomicU32::new(MAX_HEALTH),
             fatal: AtomicBool::new(false),
+            mark: AtomicU64::new(0),
             prefix_len: AtomicU32::new(0),
             lnd: OnceLock::new(),
             down: AtomicBool::new(false),
@@ -172,6 +175,15 @@ impl Ni {
     pub(crate) fn set_recovery(&self, recovery: Recovery) {
         *lock(&self.recovery) = recovery;
         self.recovering.store(recovery.next_ping.is_some(), Ordering::Relaxed);
+    }
+
+    /// It is the node's so many-eth interface. With more than 64 some cannot be told apart.
+    pub(crate) fn set_number(&self, number: u32) {
+        self.mark.store(1 << (number % u64::BITS), Ordering::Relaxed);
+    }
+
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark.load(Ordering::Relaxed)
     }
 
     /// How many leading bits of its address the addresses of its neighbours on the link have in common with it; until it

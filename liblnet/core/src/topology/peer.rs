@@ -1,6 +1,7 @@
 //! Other nodes: a peer is known by one or more NIDs, each a peer NI; one of them is its primary NID.
 
 use super::net::NetUsage;
+use super::ni::Ni;
 use crate::credit::{Credits, SharedPool};
 use crate::discovery::Record;
 use crate::health::{CauseCounters, Recovery, SilentTowards};
@@ -12,7 +13,7 @@ use crate::sync::{Mutex, lock};
 use crate::time::Time;
 use arc_swap::{ArcSwap, Guard};
 use lnet_wire::{NetId, Nid};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// What is known of a peer, in the bits that the kernel's tools show (DLC sheet, appendix C).
@@ -163,6 +164,8 @@ pub struct PeerNi {
     silent: SilentTowards,
     /// Nothing but pings that try an interface has gone to it.
     only_tried: AtomicBool,
+    /// The marks of this node's interfaces by which something has arrived from it since nothing got through there.
+    heard_by: AtomicU64,
 }
 
 impl PeerNi {
@@ -186,6 +189,7 @@ impl PeerNi {
             was_heard: AtomicBool::new(false),
             silent: SilentTowards::default(),
             only_tried: AtomicBool::new(false),
+            heard_by: AtomicU64::new(0),
         }
     }
 
@@ -299,6 +303,21 @@ impl PeerNi {
     pub(crate) fn set_recovery(&self, recovery: Recovery) {
         *lock(&self.recovery) = recovery;
         self.recovering.store(recovery.next_ping.is_some(), Ordering::Relaxed);
+    }
+
+    /// Whether something has arrived from it by this interface since nothing got through there.
+    pub(crate) fn was_heard_by(&self, ni: &Ni) -> bool {
+        self.heard_by.load(Ordering::Relaxed) & ni.mark() != 0
+    }
+
+    pub(crate) fn note_heard_by(&self, ni: &Ni) {
+        if !self.was_heard_by(ni) {
+            self.heard_by.fetch_or(ni.mark(), Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn note_not_heard_by(&self, ni: &Ni) {
+        self.heard_by.fetch_and(!ni.mark(), Ordering::Relaxed);
     }
 
     /// Whether anything has ever arrived from it.

@@ -10,6 +10,7 @@ use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::sync::lock;
 use lnet_core::Errno;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -200,8 +201,11 @@ impl Peer {
         let late = |since: Instant| now.saturating_duration_since(since) >= timeout;
         let (expired, unreceipted) = {
             let mut state = lock(&self.state);
-            let count = state.waiting.iter().take_while(|waiting| late(waiting.since)).count();
-            let expired: Vec<_> = state.waiting.drain(..count).collect();
+            let upcalls = &self.ni.upcalls;
+            let is_over = |waiting: &Waiting| late(waiting.since) || upcalls.is_late(&waiting.message);
+            let (expired, waiting): (VecDeque<_>, VecDeque<_>) =
+                std::mem::take(&mut state.waiting).into_iter().partition(is_over);
+            state.waiting = waiting;
             (expired, state.connections.iter().any(|slot| slot.connection.lacks_receipts(now)))
         };
         for Waiting { message, .. } in expired {

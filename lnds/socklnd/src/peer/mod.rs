@@ -145,7 +145,9 @@ impl Peer {
             self.recount(state);
         }
         let now = Instant::now();
-        if !state.called {
+        // One of ours that called goes on until its connections are complete.
+        let completes = state.connections.iter().any(|slot| slot.connection.is_ours());
+        if !state.called && !completes {
             return Way::Nowhere(message, Trouble::NoWay);
         }
         if state.connections.is_empty() && state.dialling.is_hopeless(now) {
