@@ -106,7 +106,7 @@ impl Upcalls for Core {
     }
 
     fn may_go_elsewhere(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
-        self.peers.get(peer).is_some_and(|peer_ni| self.is_silent(ni, &peer_ni))
+        self.peers.get(peer).is_some_and(|peer_ni| self.fell_silent(ni, &peer_ni))
     }
 }
 

@@ -48,8 +48,8 @@ impl Core {
         let nets = self.nets();
         let peer_nis = self.peers_on_net_of(ni);
         for peer_ni in &peer_nis {
-            // When it works again pings say which pairs do, before messages have to find out.
-            if peer_nis.len() <= MOST_TRIED {
+            // When it works again pings say which of the pairs do that never have, before messages have to find out.
+            if peer_nis.len() <= MOST_TRIED && !peer_ni.was_heard_by(ni) {
                 self.is_silent(ni, peer_ni);
             }
             self.break_off(ni, peer_ni, Cause::LocalAborted);

@@ -6,6 +6,7 @@
 
 use crate::complaints::Reason;
 use crate::core::Core;
+use crate::health::Cause;
 use crate::health::recovery::wait_before;
 use crate::memory::MdHandle;
 use crate::select;
@@ -134,6 +135,17 @@ impl Silences {
 }
 
 impl Core {
+    /// Nothing has been heard between these two for too long: both ends are to blame, once; whether messages could go by
+    /// another pair.
+    pub(crate) fn fell_silent(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
+        let is_known = peer_ni.silent().has(ni.nid());
+        let is_silent = self.is_silent(ni, peer_ni);
+        if is_silent && !is_known {
+            self.lower(ni, peer_ni, Cause::NetworkTimeout);
+        }
+        is_silent
+    }
+
     /// Notes that nothing gets through between these two, if something could by another pair; whether that is so.
     pub(crate) fn is_silent(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         let peer = peer_ni.peer();

@@ -43,14 +43,19 @@ impl Core {
         {
             return;
         }
-        if failure.cause.blames_ni() && !ni.is_fatal() && !self.is_single_rail() {
-            self.lower_ni(ni);
-        }
-        if failure.cause.blames_peer_ni() && !self.is_single_nid(peer_ni) && !self.is_own(peer_ni.nid()) {
-            self.lower_peer_ni(peer_ni);
-        }
+        self.lower(ni, peer_ni, failure.cause);
         if is_of_the_path(failure.cause) {
             self.is_silent(ni, peer_ni);
+        }
+    }
+
+    /// Lowers the health of whom it is to be blamed on, who is not alone (HE-10).
+    pub(super) fn lower(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
+        if cause.blames_ni() && !ni.is_fatal() && !self.is_single_rail() {
+            self.lower_ni(ni);
+        }
+        if cause.blames_peer_ni() && !self.is_single_nid(peer_ni) && !self.is_own(peer_ni.nid()) {
+            self.lower_peer_ni(peer_ni);
         }
     }
 
