@@ -282,7 +282,10 @@ static void interfaces(void)
 	CALL(lustre_lnet_config_ni_conns_per_peer(3, false, c("127.0.0.1@tcp1"), NONE, &err), 0);
 	CALL(lustre_lnet_config_ni_conns_per_peer(200, true, NULL, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_lnet_config_ni_conns_per_peer(2, false, NULL, NONE, &err), LUSTRE_CFG_RC_MISSING_PARAM);
+	shown = NULL;
 	CALL(lustre_lnet_show_local_ni_recovq(NONE, &shown, &err), 0);
+	cYAML_free_tree(shown);
+	shown = NULL;
 
 	CALL(lustre_lnet_del_ni(net_with("tcp1", "127.0.0.1"), NONE, &err), 0);
 	CHECK(lustre_lnet_del_ni(net_with("tcp1", NULL), NONE, NULL) < 0);
@@ -303,7 +306,10 @@ static void peers(void)
 	CALL(lustre_lnet_config_peer_ni_healthv(-1, true, NULL, NONE, &err), 0);
 	CALL(lustre_lnet_config_peer_ni_healthv(5, false, NULL, NONE, &err), LUSTRE_CFG_RC_MISSING_PARAM);
 	CALL(lustre_lnet_set_peer_state(1, c("10.0.0.1@tcp"), NONE, &err), 0);
+	shown = NULL;
 	CALL(lustre_lnet_show_peer_ni_recovq(NONE, &shown, &err), 0);
+	cYAML_free_tree(shown);
+	shown = NULL;
 	CALL(lustre_lnet_modify_peer(c("10.0.0.1@tcp"), c("10.0.0.3@tcp"), false, LNETCTL_DEL_CMD, 0, NONE, &err), 0);
 	CALL(lustre_lnet_modify_peer(c("10.0.0.1@tcp"), NULL, false, LNETCTL_DEL_CMD, 0, NONE, &err), 0);
 

@@ -17,7 +17,7 @@ use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
-use socklnd::{Socklnd, SocklndConfig};
+use socklnd::{Receipts, Socklnd, SocklndConfig};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io;
@@ -56,7 +56,9 @@ impl Node {
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
-        let tcp = Socklnd::new(SocklndConfig { identity: new_identity(), ..config.socklnd.clone() });
+        // Who asks for no more receipts than the kernel does says no more than it, either.
+        let identity = if config.socklnd.receipts == Receipts::Large { 0 } else { new_identity() };
+        let tcp = Socklnd::new(SocklndConfig { identity, ..config.socklnd.clone() });
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,
