@@ -19,7 +19,7 @@ pub struct Exception {
 }
 
 /// All that may differ. What is said, and everything not named here, is the same to the bit.
-pub const EXCEPTIONS: [Exception; 5] = [
+pub const EXCEPTIONS: [Exception; 6] = [
     Exception {
         name: "incarnation",
         why: "the time at which the interface was started",
@@ -36,6 +36,12 @@ pub const EXCEPTIONS: [Exception; 5] = [
         name: "object cookie",
         why: "how a node numbers its descriptors is its own affair",
         place: |line| made_up_handle(line).map(|at| at + 8..at + 16),
+        bits: 0xff,
+    },
+    Exception {
+        name: "receipt cookie",
+        why: "how a node numbers the messages that it wants receipts for is its own affair",
+        place: made_up_cookie,
         bits: 0xff,
     },
     Exception {
@@ -111,6 +117,14 @@ fn incarnation(line: &Line) -> Option<Range<usize>> {
     match &line.item.content {
         Content::Hello { hello, .. } if hello.version == Version::V4 => Some(56..64),
         Content::Hello { .. } => Some(32..40),
+        _ => None,
+    }
+}
+
+/// Where the cookie of a message is that asks for a receipt.
+pub fn made_up_cookie(line: &Line) -> Option<Range<usize>> {
+    match &line.item.content {
+        Content::Message { cookies, .. } if cookies.request != 0 => Some(8..16),
         _ => None,
     }
 }

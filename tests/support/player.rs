@@ -46,6 +46,8 @@ pub struct Player<'a> {
     sockets: HashMap<usize, TcpStream>,
     /// What the node wrote into its requests, by what the captured node wrote.
     handles: HashMap<WireHandle, WireHandle>,
+    /// The same for what it asked receipts by.
+    cookies: HashMap<u64, u64>,
     /// How many HELLOs were said, by number of the dialogue.
     greetings: HashMap<usize, usize>,
     /// Lines of the node by dialogue and number.
@@ -71,6 +73,7 @@ impl<'a> Player<'a> {
             listeners,
             sockets,
             handles,
+            cookies: HashMap::new(),
             greetings: HashMap::new(),
             heard_before_its_turn: HashSet::new(),
             started: Vec::new(),
@@ -187,7 +190,8 @@ impl<'a> Player<'a> {
             _ => None,
         };
         application.prepare(line, answer);
-        let bytes = with_handle(line, &self.handles);
+        let mut bytes = with_handle(line, &self.handles);
+        self.give_receipts(line, &mut bytes);
         let name = self.script.dialogues[number].name();
         self.socket(number)
             .write_all(&bytes)
@@ -228,6 +232,23 @@ impl<'a> Player<'a> {
         }
         if let (Some(theirs), Some(ours)) = (own_handle(line, &line.bytes), own_handle(line, heard)) {
             self.handles.insert(theirs, ours);
+        }
+        if let Some(place) = difference::made_up_cookie(line) {
+            self.cookies.insert(cookie(&line.bytes, place.start), cookie(heard, place.start));
+        }
+    }
+
+    /// Receipts to the node are for what it, not the captured node, sent.
+    fn give_receipts(&self, line: &Line, bytes: &mut [u8]) {
+        let places: &[usize] = match &line.item.content {
+            Content::Noop { .. } => &[8, 16],
+            Content::Message { version, .. } if *version >= Version::V2 => &[16],
+            _ => return,
+        };
+        for at in places {
+            if let Some(ours) = self.cookies.get(&cookie(bytes, *at)) {
+                bytes[*at..*at + 8].copy_from_slice(&ours.to_le_bytes());
+            }
         }
     }
 
@@ -386,6 +407,10 @@ fn accept(listener: &TcpListener, name: &str) -> (TcpStream, SocketAddr) {
     let (stream, caller) =
         socket.accept().unwrap_or_else(|error| panic!("{name}: no call from the node: {error}"));
     (stream.into(), caller.as_socket().unwrap())
+}
+
+fn cookie(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
 /// The handle that the sender of a PUT or GET made up.

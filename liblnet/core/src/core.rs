@@ -297,6 +297,9 @@ impl Core {
         if !peer_ni.peer().is_multi_rail() && *peer_ni.preferred() == Preferred::Nothing {
             peer_ni.set_preferred(Preferred::Sticky(ni.nid()));
         }
+        if self.is_own(nid) {
+            peer_ni.note_tried(true, true);
+        }
         Some(peer_ni)
     }
 
