@@ -76,18 +76,11 @@ impl Core {
 
     /// Sets the health value of one peer NI, or of all. An unknown NID changes nothing.
     pub fn set_peer_ni_health(&self, nid: Option<Nid>, value: u32) {
-        match nid {
-            Some(nid) => self
-                .peers
-                .get(nid)
-                .iter()
-                .for_each(|peer_ni| self.change_peer_ni_health(peer_ni, value.min(MAX_HEALTH))),
-            None => self
-                .peers
-                .all()
-                .iter()
-                .for_each(|peer_ni| self.change_peer_ni_health(peer_ni, value.min(MAX_HEALTH))),
-        }
+        let concerned = match nid {
+            Some(nid) => self.peers.get(nid).into_iter().collect(),
+            None => self.peers.all(),
+        };
+        concerned.iter().for_each(|peer_ni| self.change_peer_ni_health(peer_ni, value.min(MAX_HEALTH)));
     }
 }
 

@@ -20,6 +20,7 @@ mod value;
 pub use cause::{Cause, Reached, SendFailure};
 pub use counts::{CauseCounters, CauseCounts, HealthTotals};
 pub(crate) use fatal::share_prefix;
+pub(crate) use recovery::Trial;
 pub use recovery::{Recovery, Side};
 pub(crate) use silence::SilentTowards;
 pub use state::{NiState, PeerNiState};

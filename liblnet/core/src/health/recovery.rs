@@ -13,6 +13,7 @@ use crate::topology::{Ni, PeerNi};
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use log::Level;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -32,10 +33,38 @@ pub struct Recovery {
     pub last_heard: Time,
 }
 
+/// An interface's [`Recovery`], which who receives a message looks at without its lock.
+#[derive(Debug, Default)]
+pub(crate) struct Trial {
+    recovery: Mutex<Recovery>,
+    is_queued: AtomicBool,
+}
+
+impl Trial {
+    pub(crate) fn get(&self) -> Recovery {
+        *lock(&self.recovery)
+    }
+
+    pub(crate) fn set(&self, recovery: Recovery) {
+        *lock(&self.recovery) = recovery;
+        self.is_queued.store(recovery.next_ping.is_some(), Ordering::Relaxed);
+    }
+
+    /// Something has arrived: the pings begin anew (HE-52). Whether the next one comes sooner for that.
+    pub(crate) fn heard(&self, now: impl FnOnce() -> Time) -> bool {
+        self.is_queued.load(Ordering::Relaxed) && {
+            let now = now();
+            let recovery = &mut *lock(&self.recovery);
+            recovery.last_heard = now;
+            recovery.begin_anew(now)
+        }
+    }
+}
+
 impl Recovery {
     /// It has been heard of: the next ping need not wait for as long as after those that were not answered. Whether it
     /// comes sooner.
-    pub(crate) fn begin_anew(&mut self, now: Time) -> bool {
+    fn begin_anew(&mut self, now: Time) -> bool {
         self.ping_count = 0;
         let soon = now + wait_before(0, Duration::MAX);
         let sooner = self.next_ping.is_some_and(|next| next > soon);
@@ -149,7 +178,7 @@ impl Core {
     /// Has an interface of this node's tried until it is well.
     pub(super) fn try_ni(&self, ni: &Ni) {
         if !ni.nid().is_loopback() && self.health.queues.add(Side::Local, ni.nid()) {
-            ni.set_recovery(self.first_try());
+            ni.trial().set(self.first_try());
             self.health.alarm.ring();
         }
     }
@@ -157,10 +186,10 @@ impl Core {
     /// The same for a peer's, if it has ever been heard of and not too long ago (HE-11).
     pub(super) fn try_peer_ni(&self, peer_ni: &PeerNi) {
         if !self.is_recoverable(peer_ni) {
-            return peer_ni.set_recovery(Recovery::default());
+            return peer_ni.trial().set(Recovery::default());
         }
         if self.health.queues.add(Side::Peer, peer_ni.nid()) {
-            peer_ni.set_recovery(self.first_try());
+            peer_ni.trial().set(self.first_try());
             self.health.alarm.ring();
         }
     }
@@ -184,7 +213,7 @@ impl Core {
             let turn =
                 self.take_turn(Side::Local, entry, ni.as_ref().map(|ni| (ni.health(), ni.recovery())), now);
             if let Some(ni) = &ni {
-                ni.set_recovery(turn.unwrap_or_default());
+                ni.trial().set(turn.unwrap_or_default());
             }
             turn?.next_ping
         });
@@ -195,7 +224,7 @@ impl Core {
             let standing = peer_ni.map(|peer_ni| (peer_ni.health(), peer_ni.recovery()));
             let turn = self.take_turn(Side::Peer, entry, standing, now);
             if let Some(peer_ni) = &known {
-                peer_ni.set_recovery(turn.unwrap_or_default());
+                peer_ni.trial().set(turn.unwrap_or_default());
             }
             turn?.next_ping
         });

@@ -70,7 +70,7 @@ impl Core {
     pub(crate) fn heard(&self, ni: &Ni, peer_ni: &PeerNi) {
         self.ni_works(ni);
         let now = || self.config.clock.now();
-        let mut sooner = ni.note_heard(now);
+        let mut sooner = ni.trial().heard(now);
         if peer_ni.health() < MAX_HEALTH {
             peer_ni.set_health(raised(peer_ni.health(), self.settings().health_sensitivity));
         }

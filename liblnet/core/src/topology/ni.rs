@@ -1,14 +1,12 @@
 //! A network interface of this node.
 
 use crate::credit::{Credits, SharedPool, ni_credits_per_cpt};
-use crate::health::{CauseCounters, Recovery, share_prefix};
+use crate::health::{CauseCounters, Recovery, Trial, share_prefix};
 use crate::lnd::LndNi;
 use crate::message::Message;
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
-use crate::sync::{Mutex, lock};
-use crate::time::Time;
 use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroUsize;
@@ -80,9 +78,7 @@ pub struct Ni {
     sequence: AtomicU32,
     counters: Counters,
     failures: CauseCounters,
-    recovery: Mutex<Recovery>,
-    /// It is in the queue of those that are tried.
-    recovering: AtomicBool,
+    trial: Trial,
 }
 
 impl Ni {
@@ -113,8 +109,7 @@ impl Ni {
             sequence: AtomicU32::new(0),
             counters: Counters::default(),
             failures: CauseCounters::default(),
-            recovery: Mutex::default(),
-            recovering: AtomicBool::new(false),
+            trial: Trial::default(),
         })
     }
 
@@ -169,12 +164,11 @@ impl Ni {
 
     /// When it is tried again, if it is sick.
     pub fn recovery(&self) -> Recovery {
-        *lock(&self.recovery)
+        self.trial.get()
     }
 
-    pub(crate) fn set_recovery(&self, recovery: Recovery) {
-        *lock(&self.recovery) = recovery;
-        self.recovering.store(recovery.next_ping.is_some(), Ordering::Relaxed);
+    pub(crate) const fn trial(&self) -> &Trial {
+        &self.trial
     }
 
     /// It is the node's so many-eth interface. With more than 64 some cannot be told apart.
@@ -196,11 +190,6 @@ impl Ni {
     pub(crate) fn is_neighbour(&self, nid: Nid) -> bool {
         let bits = self.prefix_len.load(Ordering::Relaxed);
         bits > 0 && nid.net() == self.nid.net() && share_prefix(self.nid, nid, bits)
-    }
-
-    /// Something has arrived by it: its pings begin anew (HE-52). Whether the next one comes sooner for that.
-    pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) -> bool {
-        self.recovering.load(Ordering::Relaxed) && lock(&self.recovery).begin_anew(now())
     }
 
     /// Send credits left, over all CPU partitions.

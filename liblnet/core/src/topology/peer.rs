@@ -4,12 +4,11 @@ use super::net::NetUsage;
 use super::ni::Ni;
 use crate::credit::{Credits, SharedPool};
 use crate::discovery::Record;
-use crate::health::{CauseCounters, Recovery, SilentTowards};
+use crate::health::{CauseCounters, Recovery, SilentTowards, Trial};
 use crate::message::{Message, MessagePool};
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
 use crate::stats::Counters;
-use crate::sync::{Mutex, lock};
 use crate::time::Time;
 use arc_swap::{ArcSwap, Guard};
 use lnet_wire::{NetId, Nid};
@@ -156,9 +155,7 @@ pub struct PeerNi {
     answers: AtomicU32,
     counters: Counters,
     failures: CauseCounters,
-    recovery: Mutex<Recovery>,
-    /// It is in the queue of those that are tried.
-    recovering: AtomicBool,
+    trial: Trial,
     /// Something has arrived from it.
     was_heard: AtomicBool,
     silent: SilentTowards,
@@ -184,8 +181,7 @@ impl PeerNi {
             answers: AtomicU32::new(0),
             counters: Counters::default(),
             failures: CauseCounters::default(),
-            recovery: Mutex::default(),
-            recovering: AtomicBool::new(false),
+            trial: Trial::default(),
             was_heard: AtomicBool::new(false),
             silent: SilentTowards::default(),
             only_tried: AtomicBool::new(false),
@@ -288,7 +284,7 @@ impl PeerNi {
 
     /// When it is tried again, if it is sick.
     pub fn recovery(&self) -> Recovery {
-        *lock(&self.recovery)
+        self.trial.get()
     }
 
     /// This node's NIDs from which it has not answered lately: pairs that are not used while there are others.
@@ -300,9 +296,8 @@ impl PeerNi {
         &self.silent
     }
 
-    pub(crate) fn set_recovery(&self, recovery: Recovery) {
-        *lock(&self.recovery) = recovery;
-        self.recovering.store(recovery.next_ping.is_some(), Ordering::Relaxed);
+    pub(crate) const fn trial(&self) -> &Trial {
+        &self.trial
     }
 
     /// Whether something has arrived from it by this interface since nothing got through there.
@@ -330,12 +325,7 @@ impl PeerNi {
         if !self.was_heard() {
             self.was_heard.store(true, Ordering::Relaxed);
         }
-        self.recovering.load(Ordering::Relaxed) && {
-            let now = now();
-            let recovery = &mut *lock(&self.recovery);
-            recovery.last_heard = now;
-            recovery.begin_anew(now)
-        }
+        self.trial.heard(now)
     }
 
     /// Whether nothing has gone to it but pings that try an interface.
