@@ -241,14 +241,23 @@ impl Core {
         let numa = self.numa(message.md.as_deref());
         let journey = self.journey(message.source, peer_ni.nid(), numa.as_ref());
         let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);
-        let journey = Journey { reserved, failed, ..journey };
+        let journey = Journey { reserved, failed, tries_silent: message.tries_silent, ..journey };
         self.with_nets(|nets| select::choose(nets, Some(peer_ni), journey))
     }
 
     fn journey<'a>(&self, source: Option<Nid>, destination: Nid, numa: Option<&'a Numa<'a>>) -> Journey<'a> {
         let compare_queued_bytes = self.config.compare_queued_bytes;
         let silences = self.any_silent();
-        Journey { source, destination, compare_queued_bytes, reserved: false, numa, silences, failed: None }
+        Journey {
+            source,
+            destination,
+            compare_queued_bytes,
+            reserved: false,
+            numa,
+            silences,
+            failed: None,
+            tries_silent: false,
+        }
     }
 
     /// What distances to a message's memory are taken by, where they differ.

@@ -99,16 +99,22 @@ impl Core {
         }
     }
 
-    /// Ends messages that have waited for a credit for as long as a transaction may take; whether any waits on.
-    pub(crate) fn end_waiting(&self, now: Time) -> bool {
-        let late = |message: &Message| message.deadline <= now;
-        let mut waits_on = false;
+    /// Ends messages that have waited for a credit for as long as a transaction may take; when the next of those that
+    /// wait on is late.
+    pub(crate) fn end_waiting(&self, now: Time) -> Option<Time> {
+        let next: Cell<Option<Time>> = Cell::new(None);
+        let late = |message: &Message| {
+            let is_late = message.deadline <= now;
+            if !is_late {
+                next.set(Some(next.get().map_or(message.deadline, |next| next.min(message.deadline))));
+            }
+            is_late
+        };
         for peer_ni in self.peers.all() {
             for mut message in peer_ni.tx().withdraw(|message| late(message), |message| message.wire_len()) {
                 message.held.peer = false;
                 self.end(message, Err(Errno::TimedOut.into()));
             }
-            waits_on |= peer_ni.credits().0 < 0;
         }
         let nets = self.nets();
         for pool in nets.nis().flat_map(|ni| ni.all_tx()) {
@@ -116,9 +122,8 @@ impl Core {
                 message.held.ni = false;
                 self.end(message, Err(Errno::TimedOut.into()));
             }
-            waits_on |= pool.credits().0 < 0;
         }
-        waits_on
+        next.get()
     }
 
     /// Tells the MD's owner how an operation went.

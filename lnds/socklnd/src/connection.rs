@@ -103,6 +103,8 @@ pub(crate) struct Watch {
     pub(crate) leaving: (u64, Instant),
     /// Since when something has been under way without an answer.
     pub(crate) suspected: Option<Instant>,
+    /// When, since then, the peer first called for a connection that it has.
+    pub(crate) called_again: Option<Instant>,
     /// The last look did not know what to think.
     pub(crate) doubted: bool,
 }
@@ -171,6 +173,7 @@ impl Connection {
                 arriving: (0, now),
                 leaving: (0, now),
                 suspected: None,
+                called_again: None,
                 doubted: false,
             }),
         })
@@ -237,6 +240,9 @@ impl Connection {
     pub(crate) fn drain(self: &Arc<Self>, trouble: Trouble) {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
             self.stop_sending(trouble);
+            // The peer may have opened this one since: it must not wait here for answers, and turn our calls down. An
+            // error says that it has ended it.
+            let _ = self.socket.shutdown(std::net::Shutdown::Write);
         }
     }
 

@@ -184,7 +184,8 @@ impl SockNi {
         &self.peers[hash % self.peers.len()]
     }
 
-    fn send(self: &Arc<Self>, mut message: Box<Message>) -> SendOutcome {
+    /// Sends `message` to its next hop.
+    pub(crate) fn send(self: &Arc<Self>, mut message: Box<Message>) -> SendOutcome {
         let identity = Identity { id: message.next_hop(), made_up: message.next_hop().pid.is_user() };
         loop {
             let Some(peer) = self.peer(identity) else {

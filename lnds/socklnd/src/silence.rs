@@ -3,8 +3,8 @@
 //! A connection is in the list from a write on until a look finds that all has arrived. Where nothing is under way
 //! there is nothing to look at.
 
-use crate::connection::{Connection, Phase};
-use crate::decide::silence::{Finding, judge};
+use crate::connection::{Connection, Phase, Watch};
+use crate::decide::silence::{Finding, is_lost, judge};
 use crate::sync::lock;
 use crate::tcp;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,6 +121,22 @@ impl Connection {
     fn suspect(&self, now: Option<Instant>) {
         let mut watch = lock(&self.watch);
         watch.suspected = now.map(|now| watch.suspected.unwrap_or(now));
+        watch.called_again = watch.called_again.filter(|_| now.is_some());
+    }
+
+    /// The peer has called for a connection that it has. That says something if this one answers nothing.
+    pub(crate) fn note_surplus_call(&self, now: Instant) {
+        let mut watch = lock(&self.watch);
+        if watch.suspected.is_some() {
+            watch.called_again.get_or_insert(now);
+        }
+    }
+
+    /// Of one that is silent: whether the peer has lost it, because its calls get through.
+    pub(crate) fn is_lost(&self, now: Instant, limit: Duration) -> bool {
+        let Watch { suspected, called_again, .. } = *lock(&self.watch);
+        let ago = |since: Instant| now.saturating_duration_since(since);
+        suspected.zip(called_again).is_some_and(|(since, call)| is_lost(ago(since), ago(call), limit))
     }
 
     /// Whether the peer was heard on this connection within `limit`, by what TCP knows.

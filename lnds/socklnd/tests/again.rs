@@ -5,7 +5,6 @@ mod support;
 
 use lnet_core::{EventKind, Reached};
 use socklnd::SocklndConfig;
-use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::cutter::Cutter;
@@ -18,13 +17,13 @@ struct Cut {
     b: Node,
     failures: Failures,
     cutter: Cutter,
-    _back: Cutter,
+    back: Cutter,
 }
 
 impl Cut {
     fn new() -> Self {
         let (low, high, port) = addresses();
-        let other = TcpListener::bind((high, 0)).unwrap().local_addr().unwrap().port();
+        let other = free_port(low, high);
         let failures = Failures::default();
         let node = |ip, port, number| {
             let config = ours(config(port), number);
@@ -39,13 +38,14 @@ impl Cut {
         let b = node(high, other, 2);
         let cutter = Cutter::start((high, port), low, (high, other));
         let back = Cutter::start((low, other), high, (low, port));
-        Self { a, b, failures, cutter, _back: back }
+        Self { a, b, failures, cutter, back }
     }
 
-    /// One PUT with ACK, cut after so many bytes there or back.
+    /// One PUT with ACK, cut after so many bytes there or back, whichever node called the other.
     fn put(&self, landed: &'static [u8], size: usize, forward: Option<i64>, back: Option<i64>) {
         let sent = pattern(size, forward.or(back).unwrap_or(0) as u8);
         self.cutter.cut_after(forward, back);
+        self.back.cut_after(back, forward);
         self.a.put(self.a.bind_bytes(sent), self.b.nid, true);
         let put = self.b.expect(EventKind::Put);
         assert_eq!((put.status, put.mlength as usize), (Ok(()), size), "{forward:?} {back:?}");

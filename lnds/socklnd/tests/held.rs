@@ -11,7 +11,6 @@ use std::net::Ipv4Addr;
 use support::*;
 
 const AGAIN: u64 = 1 << 63;
-const NO_COOKIES: Cookies = Cookies { request: 0, receipt: 0 };
 
 /// A node of ours whose portal is lazy, the address of a peer, its own, and the port.
 fn lazy_node() -> (Node, Ipv4Addr, Ipv4Addr, u16) {

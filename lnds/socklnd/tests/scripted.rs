@@ -5,23 +5,17 @@ mod support;
 
 use lnet_core::{Errno, EventKind};
 use lnet_wire::{Body, NetId, NetType, Nid, Pid};
-use socklnd::proto::frame::{Cookies, Head};
+use socket2::{SockFilter, SockRef};
+use socklnd::proto::frame::{Cookies, FRAME_LEN, Head};
 use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
-use socklnd::{AcceptFrom, Receipts, SocklndConfig};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
+use socklnd::{AcceptFrom, Receipts};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::*;
 
-const NO_COOKIES: Cookies = Cookies { request: 0, receipt: 0 };
-
-/// A node on the higher address; the scripted peer has the lower.
-fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
-    let (low, high, port) = addresses();
-    let mut config = config(port);
-    config.min_reconnect = Duration::from_millis(20);
-    change(&mut config);
-    (Node::start(tcp(high), config), low, high, port)
-}
+/// `BPF_RET | BPF_K`: what comes is cut to so many bytes; 0 drops it.
+const RETURN: u16 = 6;
 
 #[test]
 fn odd_requests_are_answered_as_the_kernel_answers_them() {
@@ -229,6 +223,23 @@ fn breaking_the_protocol_ends_all_connections_of_that_peer_and_no_other() {
 }
 
 #[test]
+fn who_ends_one_connection_is_told_that_the_others_have_ended_and_what_it_still_sends_there_is_taken() {
+    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_secs(600));
+    node.offer(room(8));
+    let control = Raw::open(low, high, port, ConnectionType::Control);
+    let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
+    let header = put_header(tcp(low), tcp(high), 8, false);
+    // Until this is there it may not have been noted that the connection is.
+    bulk.put(&header, NO_COOKIES, &[1; 8]);
+    assert_eq!(node.expect(EventKind::Put).mlength, 8);
+    drop(control);
+    assert_eq!(bulk.read_to_end(), []);
+    bulk.put(&header, NO_COOKIES, &[1; 8]);
+    assert_eq!(node.expect(EventKind::Put).mlength, 8);
+    assert_eq!(node.counters().closed_by_peer, 1);
+}
+
+#[test]
 fn a_surplus_connection_is_refused_and_a_missing_one_taken() {
     let (_node, low, high, port) = node(|config| config.conns_per_peer = 2);
     let (_one, first) = Raw::hello(low, high, port, ConnectionType::BulkIn);
@@ -309,6 +320,34 @@ fn who_calls_for_what_he_has_is_probed_because_he_may_have_lost_it() {
     let (_again, answer) = Raw::hello(low, high, port, ConnectionType::Control);
     assert_eq!(answer.connection_type, None);
     assert_eq!(control.read_noop(), Cookies { request: 0, receipt: 1 });
+}
+
+#[test]
+fn who_calls_for_what_answers_nothing_any_more_is_let_in_long_before_that_is_late() {
+    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_secs(600));
+    let lost = Raw::open(low, high, port, ConnectionType::Control);
+    // From now on the system drops what comes for it, as a machine between the two might.
+    SockRef::from(&lost.stream).attach_filter(&[SockFilter::new(RETURN, 0, 0, 0)]).unwrap();
+    wait_for("a call to be accepted", || {
+        std::thread::sleep(Duration::from_millis(10));
+        Raw::hello(low, high, port, ConnectionType::Control).1.connection_type.is_some()
+    });
+    assert_eq!((node.counters().timed_out, node.counters().fell_silent), (1, 0));
+}
+
+#[test]
+fn who_calls_for_what_he_has_again_and_again_does_not_end_it_as_long_as_it_answers() {
+    let (node, low, high, port) = node(|_| {});
+    node.offer(room(8));
+    let mut control = Raw::open(low, high, port, ConnectionType::Control);
+    // Nothing is read until the end: it is the system that answers.
+    wait_for("three probes", || {
+        std::thread::sleep(Duration::from_millis(10));
+        assert_eq!(Raw::hello(low, high, port, ConnectionType::Control).1.connection_type, None);
+        control.stream.peek(&mut [0; 3 * FRAME_LEN]).unwrap() == 3 * FRAME_LEN
+    });
+    control.put(&put_header(tcp(low), tcp(high), 8, false), NO_COOKIES, &[1; 8]);
+    assert_eq!(node.expect(EventKind::Put).mlength, 8);
 }
 
 #[test]
@@ -393,6 +432,34 @@ fn a_call_answered_with_none_is_tried_again() {
 }
 
 #[test]
+fn a_peer_that_hangs_up_before_all_that_waited_is_sent_is_called_again_for_the_rest() {
+    let (node, low, high, port) = node(|config| config.typed_conns = false);
+    let third = Ipv4Addr::from(u32::from(high) + 1);
+    let mut other = Raw::open(third, high, port, ConnectionType::Control);
+    let listener = Listening::on(low, port);
+    for _ in 0..2 {
+        node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    }
+    // The thread that sends what has waited is kept in the handler of the first.
+    let stuck = Arc::new(Mutex::new(()));
+    let guard = stuck.lock().unwrap();
+    node.block_on(Arc::clone(&stuck));
+    let mut raw = listener.accept(low).0;
+    raw.read_lnet();
+    raw.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(raw.read_to_end(), []);
+    // What the same thread notices after that.
+    other.say(&[0xff; FRAME_LEN]);
+    wait_for("the end of that", || node.counters().protocol_errors == 1);
+    drop(guard);
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+    wait_for("a call", || {
+        node.no_event();
+        listener.called_already().is_some()
+    });
+}
+
+#[test]
 fn calls_that_fail_fail_the_message() {
     let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(400));
     let send = || {
@@ -456,115 +523,6 @@ fn answer_with_or_not(
         }
         sender.join().unwrap()
     })
-}
-
-#[test]
-fn receipts_come_back_on_the_bulk_connection_that_asked() {
-    let (node, low, high, port) = node(|_| {});
-    node.offer(room(2000));
-    let _control = Raw::open(low, high, port, ConnectionType::Control);
-    let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
-    let header = put_header(tcp(low), tcp(high), 2000, false);
-    for cookie in [2, 3, u64::MAX] {
-        bulk.put(&header, Cookies { request: cookie, receipt: 0 }, &[7; 2000]);
-        assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: cookie });
-    }
-    // Also for what nobody wants.
-    let mut nowhere = header;
-    if let Body::Put { match_bits, .. } = &mut nowhere.body {
-        *match_bits = 0;
-    }
-    bulk.put(&nowhere, Cookies { request: 4, receipt: 0 }, &[7; 2000]);
-    assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 4 });
-}
-
-#[test]
-fn a_message_that_asks_for_a_receipt_ends_with_it() {
-    let (node, low, _, port) = node(|config| config.zc_min_payload = Some(1000));
-    let listener = Listening::on(low, port);
-    let send = || node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
-    send();
-    let (mut control, _) = listener.accept(low);
-    assert_eq!(control.read_lnet().1, NO_COOKIES);
-    node.expect(EventKind::Send);
-    let (mut bulk_in, _) = listener.accept(low);
-    let (mut bulk_out, _) = listener.accept(low);
-    wait_for("the set", || node.counters().connected == 3);
-    (0..6).for_each(|_| send());
-    let first = bulk_out.read_lnet().1.request;
-    assert!(first > 1);
-    for cookie in first + 1..first + 6 {
-        assert_eq!(bulk_out.read_lnet().1, Cookies { request: cookie, receipt: 0 });
-    }
-    node.no_event();
-    for (noop, ends) in [((0, first + 2), 1), ((first + 3, first + 1), 2), ((first + 4, first + 5), 2)] {
-        bulk_in.say(Head::noop(Cookies { request: noop.0, receipt: noop.1 }).bytes());
-        for _ in 0..ends {
-            assert_eq!(node.expect(EventKind::Send).status, Ok(()));
-        }
-        node.no_event();
-    }
-    // The last is lost with the connections.
-    drop(bulk_in);
-    assert!(node.expect(EventKind::Send).status.is_err());
-}
-
-#[test]
-fn a_receipt_that_never_comes_ends_the_connections() {
-    let (node, low, _, port) = node(|config| {
-        config.zc_min_payload = Some(1000);
-        config.sock_timeout = Duration::from_millis(300);
-    });
-    let listener = Listening::on(low, port);
-    node.put(node.bind_bytes(pattern(10, 1)), tcp(low), false);
-    let (mut all, _): (Vec<_>, Vec<_>) = (0..3).map(|_| listener.accept(low)).unzip();
-    node.expect(EventKind::Send);
-    wait_for("the set", || node.counters().connected == 3);
-    node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
-    assert_eq!(node.expect(EventKind::Send).status, Err(Errno::TimedOut));
-    for raw in &mut all {
-        raw.read_to_end();
-    }
-}
-
-#[test]
-fn silence_is_broken_by_keepalives_on_the_bulk_connection() {
-    let (_node, low, high, port) = node(|config| config.keepalive = Duration::from_millis(100));
-    let _control = Raw::open(low, high, port, ConnectionType::Control);
-    let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
-    for _ in 0..3 {
-        assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 1 });
-    }
-    // Ours are not answered.
-    bulk.say(Head::noop(Cookies { request: 0, receipt: 1 }).bytes());
-    assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 1 });
-}
-
-#[test]
-fn a_message_that_stops_half_way_times_out() {
-    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(300));
-    node.offer(room(5000));
-    let mut control = Raw::open(low, high, port, ConnectionType::Control);
-    let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
-    let header = put_header(tcp(low), tcp(high), 5000, false);
-    bulk.say(&message(Version::V3, &header, NO_COOKIES, &[0; 4000]));
-    assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
-    assert_eq!(bulk.read_to_end(), []);
-    assert_eq!(control.read_to_end(), []);
-    assert_eq!(node.counters().timed_out, 1);
-}
-
-#[test]
-fn a_peer_that_does_not_read_times_out() {
-    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(500));
-    let _control = Raw::open(low, high, port, ConnectionType::Control);
-    // The answer is said before the connection is used.
-    wait_for("the connection", || node.counters().accepted == 1);
-    for _ in 0..20 {
-        node.put(node.bind_bytes(pattern(1 << 20, 1)), tcp(low), false);
-    }
-    let failed = (0..20).filter(|_| node.expect(EventKind::Send).status.is_err()).count();
-    assert!(failed > 0);
 }
 
 #[test]
@@ -685,6 +643,19 @@ fn a_peer_known_by_its_own_call_is_not_called_while_that_lasts() {
     wait_for("the end", || node.counters().closed_by_peer == 1);
     node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
     assert_eq!(node.expect(EventKind::Send).status, Err(Errno::ConnectionRefused));
+}
+
+#[test]
+fn what_waits_for_a_caller_to_complete_its_connections_goes_by_a_call_when_it_has_ended_them() {
+    let (node, low, high, port) = node(|config| *config = ours(config.clone(), 1));
+    let listener = Listening::on(low, port);
+    // For what goes the other way.
+    let bulk = Raw::open_as_ours(low, high, port, 2, ConnectionType::BulkOut);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    node.no_event();
+    assert!(listener.called_already().is_none());
+    drop(bulk);
+    wait_for("a call", || listener.called_already().is_some());
 }
 
 #[test]

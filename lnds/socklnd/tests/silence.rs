@@ -233,6 +233,21 @@ fn without_another_way_what_is_sent_into_silence_fails_in_its_time() {
 }
 
 #[test]
+fn a_machine_that_has_lost_its_connections_is_let_in_again_soon() {
+    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    near.node.offer(room(1 << 20));
+    swallow(2);
+    let face = far.spy.face.lock().unwrap().clone().unwrap();
+    face.break_off(None, Cause::LocalDropped);
+    let_through(2);
+    // It calls for what the other still has, and has not heard the end of.
+    let time = far.reach(&near);
+    print_time("who has lost its connections is let in after", time);
+    assert!(time < SOCK_TIMEOUT / 2);
+    assert!(near.node.counters().refused > 0);
+}
+
+#[test]
 fn a_peer_that_does_not_read_is_not_silent() {
     let Some((near, far)) = machines_or_skip(|_| {}) else { return };
     near.spy.elsewhere.store(true, Ordering::SeqCst);

@@ -49,8 +49,8 @@ impl Core {
         }
     }
 
-    /// Ends what has waited too long for an answer or for a credit, twice in a transaction time-out while anything waits;
-    /// when the next time is.
+    /// Ends what has waited too long for an answer or for a credit: when the first of what waits is late, and twice in a
+    /// transaction time-out for what begins to wait. When the next time is.
     fn scan(&self, now: Time) -> Option<Time> {
         let pause = Duration::from_secs(self.settings().transaction_timeout.into()) / 2;
         let mut next = lock(&self.health.next_scan);
@@ -61,9 +61,10 @@ impl Core {
                 self.health.armed.store(false, Ordering::Relaxed);
                 let unanswered = self.end_unanswered(now);
                 let waiting = self.end_waiting(now);
-                let again = unanswered || waiting || self.health.armed.load(Ordering::Relaxed);
+                let late = [unanswered, waiting].into_iter().flatten().min();
+                let again = late.is_some() || self.health.armed.load(Ordering::Relaxed);
                 self.health.armed.store(again, Ordering::Relaxed);
-                *next = again.then(|| now + pause);
+                *next = again.then(|| late.map_or(now + pause, |late| late.min(now + pause)));
             }
             None => *next = self.health.armed.load(Ordering::Relaxed).then(|| now + pause),
         }

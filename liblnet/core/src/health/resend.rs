@@ -2,8 +2,9 @@
 //!
 //! The kernel sends again what certainly has not arrived, `retry_count` times. Here also what may have arrived goes again
 //! if the peer would know it again. And moving on to a pair by which the message has not failed yet is no retry: each may
-//! be tried once (snd-055), those first by which the peer has been heard; only who comes back to one spends a retry. Nor is it one
-//! when a connection breaks and the peer would know the message again; then only the deadline is an end.
+//! be tried once (snd-055), those first by which the peer has been heard, and those that are silent last; only who comes
+//! back to one spends a retry. Nor is it one when a connection breaks and the peer would know the message again; then
+//! only the deadline is an end, and what is silent is not tried.
 
 use super::{Cause, Health, Reached, SendFailure};
 use crate::complaints::Reason;
@@ -74,10 +75,12 @@ impl Core {
             return None;
         }
         message.failed.push((ni.nid(), peer_ni.nid()));
+        message.tries_silent = !is_broken_connection(failure) && message.attempts == 0;
         let chosen = self.way_again(message).ok()?;
         let its = chosen.peer_ni.as_ref()?;
         let pair = (chosen.ni.nid(), its.nid());
-        let is_new = !its.silent().has(pair.0) && !message.failed.contains(&pair);
+        let may_be_tried = message.tries_silent || !its.silent().has(pair.0);
+        let is_new = may_be_tried && !message.failed.contains(&pair);
         // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
         let alone = failure.cause.blames_ni() && !failure.cause.blames_peer_ni() && self.is_single_rail()
             || failure.cause.blames_peer_ni() && self.is_single_nid(&peer_ni);
@@ -92,7 +95,7 @@ impl Core {
             // All have failed; any may be well again.
             message.failed.clear();
         }
-        let at = (!is_new).then(|| now + pause(message.resends));
+        let at = (!is_new).then(|| (now + pause(message.resends)).min(message.deadline));
         Some(Again { chosen, at, spends_a_retry })
     }
 

@@ -23,13 +23,13 @@ pub(crate) const fn is_tracked(settings: &Settings, options: MdOptions, answer: 
 }
 
 impl Core {
-    /// Gives up the MDs that have waited too long (HE-41, HE-42); whether any is left that waits.
-    pub(super) fn end_unanswered(&self, now: Time) -> bool {
-        let mut any = false;
+    /// Gives up the MDs that have waited too long (HE-41, HE-42); when the next of those that are left has.
+    pub(super) fn end_unanswered(&self, now: Time) -> Option<Time> {
+        let mut next: Option<Time> = None;
         for md in self.mds.all() {
             match md.unanswered(now) {
                 Waits::No => {}
-                Waits::Yes => any = true,
+                Waits::Until(deadline) => next = Some(next.map_or(deadline, |next| next.min(deadline))),
                 Waits::TooLong(nid) => {
                     self.health.response_timeouts.fetch_add(1, Ordering::Relaxed);
                     let line =
@@ -43,7 +43,7 @@ impl Core {
                 }
             }
         }
-        any
+        next
     }
 
     /// How many MDs wait for an answer with a deadline.
@@ -56,7 +56,8 @@ impl Core {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     No,
-    Yes,
+    /// At the longest.
+    Until(Time),
     /// For one from this NID, until now.
     TooLong(lnet_wire::Nid),
 }
@@ -73,7 +74,7 @@ impl Tracker {
     pub(crate) fn waits(tracker: Option<&Self>, now: Time) -> Waits {
         match tracker {
             None => Waits::No,
-            Some(tracker) if now < tracker.deadline => Waits::Yes,
+            Some(tracker) if now < tracker.deadline => Waits::Until(tracker.deadline),
             Some(tracker) => Waits::TooLong(tracker.asked),
         }
     }

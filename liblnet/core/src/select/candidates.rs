@@ -12,6 +12,8 @@ pub enum Doubt {
     Unproven,
     /// Nothing gets through, or this message did not.
     Silent,
+    /// This message did not, and what is silent may be well again.
+    Failed,
 }
 
 /// A local NI on the net that was chosen (behaviour sheet 2.4). The criterion of direct memory access between

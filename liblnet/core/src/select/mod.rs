@@ -33,6 +33,8 @@ pub struct Journey<'a> {
     pub silences: bool,
     /// The pairs by which it has failed already, this node's NID first; `None` for what is sent for the first time.
     pub failed: Option<&'a [(Nid, Nid)]>,
+    /// Whether a pair that is silent is better than one by which it has failed.
+    pub tries_silent: bool,
     /// What tells how far interfaces are from the memory; `None` where all are equally far.
     pub numa: Option<&'a Numa<'a>>,
 }
@@ -231,6 +233,7 @@ fn doubt(ni: &Ni, peer_ni: &PeerNi, journey: Journey<'_>) -> Doubt {
     }
     let pair = (ni.nid(), peer_ni.nid());
     match journey.failed {
+        Some(failed) if journey.tries_silent && failed.contains(&pair) => Doubt::Failed,
         _ if peer_ni.silent().has(pair.0) => Doubt::Silent,
         Some(failed) if failed.contains(&pair) => Doubt::Silent,
         Some(_) if !peer_ni.was_heard_by(ni) => Doubt::Unproven,
@@ -274,6 +277,7 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, silences: bool) ->
         numa: None,
         silences,
         failed: None,
+        tries_silent: false,
     };
     let net = nets.net(destination.net())?;
     best_local_ni(net, &[Arc::downgrade(peer_ni)], journey).map(|ni| ni.nid())

@@ -68,6 +68,7 @@ fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>
         reserved: false,
         silences: false,
         failed: None,
+        tries_silent: false,
         numa: Some(&numa),
     };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
@@ -191,6 +192,7 @@ fn an_explanation_tells_the_distances() {
         reserved: false,
         silences: false,
         failed: None,
+        tries_silent: false,
         numa: Some(&numa),
     };
     let explanation = explain(&nets(&EVERYWHERE), Some(&peer_ni), journey).unwrap();

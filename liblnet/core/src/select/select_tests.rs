@@ -35,6 +35,7 @@ fn journey(source: Option<&str>, destination: &str) -> Journey<'static> {
         reserved: false,
         silences: false,
         failed: None,
+        tries_silent: false,
         numa: None,
     }
 }

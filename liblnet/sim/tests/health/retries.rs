@@ -1,6 +1,10 @@
 //! How often a message is sent again, and when not at all (4.3).
 
 use super::*;
+use lnet_core::Cause;
+use lnet_core::fault::{DropRule, Filter, Odds};
+use lnet_wire::NidPattern;
+use std::num::NonZeroU32;
 
 fn resends(world: &World) -> u64 {
     world.core(A).unwrap().health_totals().resends
@@ -94,5 +98,26 @@ fn a_message_whose_descriptor_was_unlinked_is_not_sent_again() {
     world.give_up_ops(now);
     pass(&mut world, 60.0);
     assert!(op(&world, id).ended && sent(&world, A, Purpose::Put, since).len() == 1);
+    finish(world);
+}
+
+/// snd-055: nobody has told that the silent pair is well again, and it is not due for a ping.
+#[test]
+fn a_message_that_fails_by_all_that_is_not_silent_tries_what_is() {
+    let mut world = two_rails("the silent one is well again");
+    world.kill_rail(rail(2));
+    load(&mut world, 28.5);
+    world.heal_rail(rail(2));
+    world.tell(A, a(1), false);
+    // As it is after worse trouble; or else the failures would soon make the other NID the worse one.
+    world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
+    let fails = Filter::between(NidPattern::Any, b(1));
+    let fails = DropRule::failing(fails, Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped);
+    world.with_core(A, |core| core.add_drop_rule(fails));
+    let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+    pass(&mut world, 3.0);
+    let op = op(&world, id);
+    let left = op.left.map(|left| left.since(op.started));
+    assert!(op.succeeded() && left < Some(Duration::from_millis(10)), "{op:?}");
     finish(world);
 }

@@ -35,7 +35,7 @@ const EVENTS: usize = 64;
 /// After a peer has been found silent the others get less time, for so long.
 const ALARMED: Duration = Duration::from_secs(3);
 /// How often things are checked that take longer than that to go wrong.
-const SCAN: Duration = Duration::from_secs(1);
+const SCAN: Duration = Duration::from_millis(200);
 
 /// What other threads see of the connecting thread.
 pub(crate) struct Connd {
@@ -342,12 +342,23 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Ends the connections to silent peers if what is under way to them may go elsewhere.
+    /// Ends the connections to silent peers if what is under way to them may go elsewhere, or if they want other ones.
     fn look_for_silence(&mut self, now: Instant) {
         let limit = self.patience(now);
         for connection in self.connd.watched.look(now, limit) {
             let peer = &connection.peer;
-            if !peer.is_heard(limit) && peer.may_go_elsewhere(now) {
+            if peer.is_heard(limit) {
+                continue;
+            }
+            if connection.is_lost(now, limit) {
+                peer.ni.counts.timed_out.add();
+                let line = format_args!(
+                    "closing the connections to {}: nothing answers there any more, and it calls again",
+                    peer.name()
+                );
+                self.shared.complaints.say(Reason::Stalled, line);
+                peer.end_all(Trouble::Stalled);
+            } else if peer.may_go_elsewhere(now) {
                 self.last_silence = Some(now);
                 peer.ni.counts.fell_silent.add();
                 log::warn!(

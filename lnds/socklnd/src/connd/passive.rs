@@ -216,8 +216,14 @@ impl Work<'_> {
                     Refusal::OtherLife if may_end => {
                         peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
                     }
-                    // It may have lost those that are open here; then its system says so, and its next call is taken.
-                    Refusal::Duplicate => peer.probe(now),
+                    // It may have lost those that are open here; then its system says so, or nothing comes from there any
+                    // more, and its next call is taken.
+                    Refusal::Duplicate => {
+                        if may_end {
+                            peer.note_surplus_call(now);
+                        }
+                        peer.probe(now);
+                    }
                     Refusal::OtherLife | Refusal::LostRace => {}
                 }
                 refuse(ni, &socket, hello.version, identity.id.nid);

@@ -62,6 +62,13 @@ pub(crate) fn judge(tcp: TcpState, suspected: Duration, limit: Duration) -> Find
     }
 }
 
+/// Judges a silent connection by what else the peer does: `called_again` ago, when this one had been suspected already, it
+/// called for one that it has, so the network works. If it had only been disturbed, TCP would have tried again since then,
+/// and been answered: each of its pauses is as long as all before it, and a first one.
+pub(crate) fn is_lost(suspected: Duration, called_again: Duration, limit: Duration) -> bool {
+    called_again >= suspected.saturating_sub(called_again) + limit
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +104,24 @@ mod tests {
             let (unheard, round_trip) = (ms(unheard), ms(round_trip));
             let tcp = TcpState { outstanding, retransmissions, probes, unheard, round_trip };
             assert_eq!(judge(tcp, ms(suspected), ms(600)), finding, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_lost_if_the_peer_calls_and_it_has_had_the_time_to_answer_since() {
+        // (suspected, called again, lost), with 600 ms as the limit.
+        for (suspected, called_again, lost) in [
+            (650, 599, false),
+            (650, 640, true),
+            (1000, 799, false),
+            (1000, 800, true),
+            (1000, 1000, true),
+            // After a long outage TCP may try again only after as long a time.
+            (10_000, 3000, false),
+            (10_000, 5200, false),
+            (10_000, 5300, true),
+        ] {
+            assert_eq!(is_lost(ms(suspected), ms(called_again), ms(600)), lost, "{suspected} {called_again}");
         }
     }
 }

@@ -216,12 +216,9 @@ impl Peer {
             std::mem::take(&mut state.waiting)
         };
         for Waiting { message, .. } in waiting {
-            match self.send(message) {
-                Ok(SendOutcome::Pending) => {}
-                Ok(SendOutcome::Done(message, result)) => self.ni.upcalls.finalize(message, result),
-                Err(message) => {
-                    self.ni.upcalls.finalize(message, Err(Trouble::Shutdown.failure(Left::Nothing)));
-                }
+            // Not by way of this one, which may have lost its connections, and been forgotten, since.
+            if let SendOutcome::Done(message, result) = self.ni.send(message) {
+                self.ni.upcalls.finalize(message, result);
             }
         }
     }

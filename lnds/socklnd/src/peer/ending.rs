@@ -114,9 +114,13 @@ impl Peer {
     pub(crate) fn retire(self: &Arc<Self>) {
         let idle = {
             let mut state = lock(&self.state);
-            if !state.waiting.is_empty() && !state.gone && state.ask() {
-                drop(state);
-                return self.ni.shared.connd.dial(self);
+            if !state.waiting.is_empty() && !state.gone {
+                // It may have waited for a peer that called to complete its connections.
+                self.call_if_not_connected(&mut state);
+                if state.ask() {
+                    drop(state);
+                    return self.ni.shared.connd.dial(self);
+                }
             }
             let idle = !state.kept
                 && state.connections.is_empty()
@@ -176,6 +180,14 @@ impl Peer {
             state.last_asked = Some(now);
         }
         self.ni.lnet_ni().is_some_and(|ni| self.ni.upcalls.may_go_elsewhere(&ni, self.id.nid))
+    }
+
+    /// It has called for a connection that it has.
+    pub(crate) fn note_surplus_call(&self, now: Instant) {
+        let state = lock(&self.state);
+        for slot in &state.connections {
+            slot.connection.note_surplus_call(now);
+        }
     }
 
     /// Sends it something that its system must acknowledge if it is there, if that was not done lately.

@@ -138,12 +138,7 @@ impl Peer {
             let asks = self.wants_receipt(state, &connection, message.payload_len());
             return Way::On(connection, asks, message);
         }
-        // Who has called us is not called while a connection exists, whatever it is good for (2.11); whose
-        // name we made up has no address to call (2.7).
-        if state.connections.is_empty() && !self.made_up && !state.called {
-            state.called = true;
-            self.recount(state);
-        }
+        self.call_if_not_connected(state);
         let now = Instant::now();
         // One of ours that called goes on until its connections are complete.
         let completes = state.connections.iter().any(|slot| slot.connection.is_ours());
@@ -157,6 +152,15 @@ impl Peer {
         }
         state.waiting.push_back(Waiting { message, since: now });
         Way::Waiting
+    }
+
+    /// Something is to be sent. Who has called us is not called while a connection exists, whatever it is good for (2.11);
+    /// whose name we made up has no address to call (2.7).
+    fn call_if_not_connected(&self, state: &mut State) {
+        if state.connections.is_empty() && !self.made_up && !state.called {
+            state.called = true;
+            self.recount(state);
+        }
     }
 
     fn wants_receipt(&self, state: &State, connection: &Connection, payload: usize) -> bool {

@@ -38,8 +38,18 @@ pub fn addresses() -> (Ipv4Addr, Ipv4Addr, u16) {
         | ((std::process::id() & 0xff) << 16)
         | ((ADDRESSES.fetch_add(4, Ordering::Relaxed) & 0xffff) + 0x101);
     let (low, high) = (Ipv4Addr::from(base), Ipv4Addr::from(base + 1));
-    let port = TcpListener::bind((high, 0)).unwrap().local_addr().unwrap().port();
-    (low, high, port)
+    (low, high, free_port(low, high))
+}
+
+/// A port that is free on both.
+pub fn free_port(low: Ipv4Addr, high: Ipv4Addr) -> u16 {
+    loop {
+        let there = TcpListener::bind((high, 0)).unwrap();
+        let port = there.local_addr().unwrap().port();
+        if TcpListener::bind((low, port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// Match bits that no other call has given.
@@ -451,3 +461,15 @@ impl Drop for Watchdog {
         let _ = self.0.send(());
     }
 }
+
+/// A node on the higher address; the scripted peer has the lower.
+pub fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
+    let (low, high, port) = addresses();
+    let mut config = config(port);
+    config.min_reconnect = Duration::from_millis(20);
+    change(&mut config);
+    (Node::start(tcp(high), config), low, high, port)
+}
+
+/// Of a message that asks for no receipt and brings none.
+pub const NO_COOKIES: Cookies = Cookies { request: 0, receipt: 0 };
