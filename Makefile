@@ -22,6 +22,7 @@ override CARGO_TARGET_DIR := $(abspath $(CARGO_TARGET_DIR))
 RELEASE := $(CARGO_TARGET_DIR)/release
 C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
 LIBRARY := $(RELEASE)/liblnet.so.1
+PTLRPC := $(RELEASE)/libptlrpc.so.1
 LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
@@ -40,18 +41,22 @@ help:
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
 	@echo "make generated-files  makes lnetctl's manual pages (docs/man) and completions/ anew"
-	@echo "make install    libraries, headers, lnet.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=)"
+	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=)"
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
 
-build: $(LIBRARY) $(LNETCONFIG)
+build: $(LIBRARY) $(PTLRPC) $(LNETCONFIG)
 
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
 $(LIBRARY): FORCE
 	@scripts/setup build
-	cargo build --release --package lnet --package lnetctl --package lnetd
+	cargo build --release --package lnet --package lnetctl --package lnetd --package ptlrpc
 	@ln -sf liblnet.so $@
+
+# Built beside it. What it calls of LNet it finds in liblnet.so.1, which programs link too.
+$(PTLRPC): $(LIBRARY)
+	@ln -sf libptlrpc.so $@
 
 # Programs that were linked to liblnetconfig need a library of that name; what they call is in liblnet.
 $(LNETCONFIG): scripts/liblnetconfig.c $(LIBRARY)
@@ -59,6 +64,10 @@ $(LNETCONFIG): scripts/liblnetconfig.c $(LIBRARY)
 
 .PHONY: FORCE
 FORCE:
+
+$(C_PROGRAMS)/kv_%: examples/kv_%.c examples/kv.h $(PTLRPC)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Iinclude $< -o $@ -L$(RELEASE) -lptlrpc -llnet -Wl,-rpath,$(RELEASE)
 
 $(C_PROGRAMS)/%: examples/%.c $(LIBRARY)
 	@mkdir -p $(@D)
@@ -74,10 +83,12 @@ $(C_PROGRAMS)/lib%.so: benches/compare/c/%.c
 
 # ---- what people run ----
 
-demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong $(C_PROGRAMS)/failover
+demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong $(C_PROGRAMS)/failover $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client
 	@scripts/demo $(C_PROGRAMS)/demo $(RELEASE)/lnetctl
 	@echo
 	@scripts/demo-failover $(C_PROGRAMS)/failover $(RELEASE)/lnetctl
+	@echo
+	@scripts/demo-rpc $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(RELEASE)/lnetctl
 
 test:
 	@scripts/setup test
@@ -157,17 +168,21 @@ clean:
 
 HEADERS = $(shell cd include && find . -name '*.h')
 
-install: $(LIBRARY) $(LNETCONFIG)
+install: $(LIBRARY) $(PTLRPC) $(LNETCONFIG)
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 755 $(RELEASE)/liblnet.so $(DESTDIR)$(LIBDIR)/liblnet.so.1
 	ln -sf liblnet.so.1 $(DESTDIR)$(LIBDIR)/liblnet.so
+	install -m 755 $(RELEASE)/libptlrpc.so $(DESTDIR)$(LIBDIR)/libptlrpc.so.1
+	ln -sf libptlrpc.so.1 $(DESTDIR)$(LIBDIR)/libptlrpc.so
 	install -m 755 $(LNETCONFIG) $(DESTDIR)$(LIBDIR)/liblnetconfig.so.4
 	install -m 644 scripts/liblnetconfig.so $(DESTDIR)$(LIBDIR)/liblnetconfig.so
 	cd include && for header in $(HEADERS); do \
 		install -D -m 644 $$header $(DESTDIR)$(INCLUDEDIR)/$$header || exit 1; done
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-		-e 's|@VERSION@|$(VERSION)|' scripts/lnet.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lnet.pc
-	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/lnet.pc
+	for package in lnet ptlrpc; do \
+		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+			-e 's|@VERSION@|$(VERSION)|' scripts/$$package.pc.in \
+			> $(DESTDIR)$(LIBDIR)/pkgconfig/$$package.pc || exit 1; done
+	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/lnet.pc $(DESTDIR)$(LIBDIR)/pkgconfig/ptlrpc.pc
 	install -d $(DESTDIR)$(SBINDIR)
 	install -m 755 $(RELEASE)/lnetctl $(RELEASE)/lnetd $(DESTDIR)$(SBINDIR)
 	install -d $(DESTDIR)$(DATADIR)/man/man8

@@ -31,7 +31,7 @@ macro_rules! under_tools {
     };
 }
 
-under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls shutdown);
+under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls shutdown ptlrpc_loopback);
 
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
@@ -119,6 +119,11 @@ fn yaml_trees_are_made_read_printed_and_freed() {
 #[test]
 fn every_dlc_call_acts_on_the_node_of_its_process() {
     run("dlc", &[], &[]);
+}
+
+#[test]
+fn a_client_and_a_service_of_ptlrpc_do_what_their_header_says() {
+    run("ptlrpc_loopback", &[], &[]);
 }
 
 /// cfg-005, dbg-080.
@@ -248,6 +253,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
         .arg(&binary)
         .arg("-L")
         .arg(&out)
+        .args(program.starts_with("ptlrpc").then_some("-lptlrpc"))
         .arg("-llnet")
         .arg(format!("-Wl,-rpath,{}", out.display()))
         .output();
@@ -273,21 +279,23 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
     succeeded(&command.output().unwrap(), &format!("{} {program}", wrapper.join(" ")));
 }
 
-/// A directory of this test's own with the library in it, under both of its names.
+/// A directory of this test's own with the libraries in it, each under both of its names.
 fn out_dir(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-programs").join(name);
     fs::create_dir_all(&dir).unwrap();
-    for link in ["liblnet.so", "liblnet.so.1"] {
-        let link = dir.join(link);
-        let _ = fs::remove_file(&link);
-        std::os::unix::fs::symlink(library(), link).unwrap();
+    for library in ["liblnet.so", "libptlrpc.so"] {
+        for link in [library.to_owned(), format!("{library}.1")] {
+            let link = dir.join(link);
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(built(library), link).unwrap();
+        }
     }
     dir
 }
 
-/// The library lies beside the test programs.
-fn library() -> PathBuf {
-    let library = env::current_exe().unwrap().with_file_name("liblnet.so");
+/// The libraries lie beside the test programs.
+fn built(library: &str) -> PathBuf {
+    let library = env::current_exe().unwrap().with_file_name(library);
     assert!(library.exists(), "no {}", library.display());
     library
 }

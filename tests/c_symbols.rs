@@ -18,21 +18,7 @@ use exported::EXPORTED;
 /// rustc exports the Rust names beside C's, without a version; nothing else may get out.
 #[test]
 fn exactly_the_functions_of_the_headers_are_exported_each_with_its_version() {
-    let library = std::env::current_exe().unwrap().with_file_name("liblnet.so");
-    let nm =
-        Command::new("nm").args(["-D", "--with-symbol-versions", "--defined-only"]).arg(library).output();
-    let Ok(nm) = nm else {
-        println!("skipped: no nm");
-        return;
-    };
-    let text = String::from_utf8_lossy(&nm.stdout).into_owned();
-    // The version itself appears as an absolute symbol with some linkers.
-    let symbols: BTreeSet<String> = text
-        .lines()
-        .filter(|line| !line.contains(" A "))
-        .filter_map(|line| line.split_whitespace().last())
-        .map(str::to_owned)
-        .collect();
+    let Some(symbols) = symbols_of("liblnet.so") else { return };
     let expected: BTreeSet<String> = EXPORTED
         .iter()
         .flat_map(|export| [format!("{}@@{}", export.name, export.version()), format!("_{}", export.name)])
@@ -42,37 +28,72 @@ fn exactly_the_functions_of_the_headers_are_exported_each_with_its_version() {
 
 #[test]
 fn exactly_the_exported_functions_are_declared_each_in_its_header() {
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let headers: BTreeSet<&str> = EXPORTED.iter().map(|export| export.header).collect();
-    let source: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
-    fs::write(out.join("declared.c"), source).unwrap();
+    let Some(declared) = declared_in(&headers) else { return };
+    let expected = EXPORTED.iter().map(|e| (e.header.to_owned(), e.name.to_owned())).collect();
+    assert_eq!(declared, expected);
+}
+
+#[test]
+fn libptlrpc_exports_exactly_what_its_header_declares() {
+    let header = "ptlrpc/ptlrpc.h";
+    let Some((symbols, declared)) = symbols_of("libptlrpc.so").zip(declared_in(&BTreeSet::from([header])))
+    else {
+        return;
+    };
+    let declared: BTreeSet<String> =
+        declared.into_iter().filter(|(file, _)| file == header).map(|(_, name)| name).collect();
+    assert!(declared.len() > 50, "{declared:?}");
+    assert_eq!(symbols, declared);
+}
+
+/// What a library beside this program exports, with versions; `None` where nobody can tell.
+fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
+    let library = std::env::current_exe().unwrap().with_file_name(library);
+    let nm =
+        Command::new("nm").args(["-D", "--with-symbol-versions", "--defined-only"]).arg(library).output();
+    let Ok(nm) = nm else {
+        println!("skipped: no nm");
+        return None;
+    };
+    let text = String::from_utf8_lossy(&nm.stdout).into_owned();
+    // The version itself appears as an absolute symbol with some linkers.
+    let lines = text.lines().filter(|line| !line.contains(" A "));
+    Some(lines.filter_map(|line| line.split_whitespace().last()).map(str::to_owned).collect())
+}
+
+/// Headers, and what they and those that they include declare; `None` where nobody can tell.
+fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let out = tempfile::tempdir().unwrap();
+    let (source, declared) = (out.path().join("declared.c"), out.path().join("declared.txt"));
+    let text: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
+    fs::write(&source, text).unwrap();
 
     let gcc = Command::new("gcc")
         .args(["-fsyntax-only", "-aux-info"])
-        .arg(out.join("declared.txt"))
+        .arg(&declared)
         .arg("-I")
         .arg(&include)
-        .arg(out.join("declared.c"))
+        .arg(&source)
         .status();
     if !gcc.is_ok_and(|status| status.success()) {
         println!("skipped: no gcc");
-        return;
+        return None;
     }
     // Lines such as: /* include/lnet/api.h:36:NC */ extern int LNetNIInit (lnet_pid_t);
-    let declared: BTreeSet<(String, String)> = fs::read_to_string(out.join("declared.txt"))
-        .unwrap()
-        .lines()
-        .filter(|line| !line.contains("*/ static"))
-        .filter_map(|line| line.strip_prefix("/* ")?.split_once(" */ extern "))
-        .filter_map(|(place, declaration)| {
-            let file = place.split(':').next()?.strip_prefix(include.to_str()?)?.trim_start_matches('/');
-            let name = declaration.split(" (").next()?.rsplit([' ', '*']).next()?;
-            Some((file.to_owned(), name.to_owned()))
-        })
-        .collect();
-    let expected = EXPORTED.iter().map(|e| (e.header.to_owned(), e.name.to_owned())).collect();
-    assert_eq!(declared, expected);
+    let declared = fs::read_to_string(declared).unwrap();
+    let lines = declared.lines().filter(|line| !line.contains("*/ static"));
+    Some(
+        lines
+            .filter_map(|line| line.strip_prefix("/* ")?.split_once(" */ extern "))
+            .filter_map(|(place, declaration)| {
+                let file = place.split(':').next()?.strip_prefix(include.to_str()?)?.trim_start_matches('/');
+                let name = declaration.split(" (").next()?.rsplit([' ', '*']).next()?;
+                Some((file.to_owned(), name.to_owned()))
+            })
+            .collect(),
+    )
 }
 
 /// Write the file anew with `LNET_WRITE_MATRIX=1 cargo test --test c_symbols`.

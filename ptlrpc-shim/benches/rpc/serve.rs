@@ -1,0 +1,81 @@
+//! The server's process: a service, memory for bare PUTs, and raw TCP.
+
+use ptlrpc::errno::Errno;
+use ptlrpc::lnet::{Criteria, Event, MdSpec, Node, Region, Sink};
+use ptlrpc::message::portal::Portals;
+use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
+use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+pub(crate) const ECHO: Opcode = Opcode(0x7001);
+pub(crate) const READ: Opcode = Opcode(0x7002);
+pub(crate) const WRITE: Opcode = Opcode(0x7003);
+pub(crate) const MIB: usize = 1 << 20;
+pub(crate) const PUT_PORTAL: u32 = 50;
+
+struct Bench(Arc<Region>);
+
+impl Handler for Bench {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+        let done = match request.opcode() {
+            ECHO => {
+                return Answer::Reply(match request.buffer(1) {
+                    Some(bytes) => Reply::new().buffer(bytes),
+                    None => Reply::new(),
+                });
+            }
+            READ => request.bulk_put(&self.0),
+            WRITE => request.bulk_get(MIB).map(drop),
+            _ => Err(Errno::NOT_SUPPORTED),
+        };
+        Answer::Reply(done.map_or_else(Reply::error, |()| Reply::new()))
+    }
+}
+
+struct Deaf;
+
+impl Sink for Deaf {
+    fn event(&self, _: &Event) {}
+}
+
+pub(crate) fn run() {
+    let node = Node::start().unwrap();
+    let targets = Targets::new(fastrand::u64(..));
+    let flags = ConnectFlags::FULL20.union(ConnectFlags::AT).union(ConnectFlags::BULK_MBITS);
+    targets
+        .add("bench".parse().unwrap(), ConnectData { flags, maxmodrpcs: 8, ..ConnectData::default() })
+        .unwrap();
+    let config = ServiceConfig::new("bench", Portals::OST, Portal::OST_BULK, Protocol::OST);
+    let handler = Arc::new(Bench(Arc::new(Region::zeroed(MIB))));
+    let _service = Service::start(&node, &targets, config, handler).unwrap();
+    let spec = MdSpec {
+        threshold: None,
+        puts: true,
+        manage_remote: true,
+        ..MdSpec::active(Arc::new(Region::zeroed(MIB)), 1)
+    };
+    node.attach(PUT_PORTAL, Criteria { from: None, bits: 0, ignore: u64::MAX }, spec, Arc::new(Deaf))
+        .unwrap();
+    let listener = TcpListener::bind((super::SERVER, 0)).unwrap();
+    println!("{}", listener.local_addr().unwrap().port());
+    for stream in listener.incoming() {
+        std::thread::spawn(move || echo(stream.unwrap()));
+    }
+}
+
+/// Reads a length, whether it is to be sent back, and so many bytes.
+fn echo(mut stream: TcpStream) {
+    stream.set_nodelay(true).unwrap();
+    let mut bytes = Vec::new();
+    let mut head = [0; 5];
+    while stream.read_exact(&mut head).is_ok() {
+        let [a, b, c, d, back] = head;
+        bytes.resize(u32::from_ne_bytes([a, b, c, d]) as usize, 0);
+        stream.read_exact(&mut bytes).unwrap();
+        if back == 1 {
+            stream.write_all(&bytes).unwrap();
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! How calls come in from C.
+
+use crate::errno::Errno;
+use crate::lnet::{Loan, ProcessId, Region, lnet_process_id};
+use crate::message::Name;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Runs one call: an error becomes what the function's type has for it, and so does a panic, which is an error of ours.
+pub(super) fn entry<T: FromErrno>(name: &'static str, body: impl FnOnce() -> Result<T, Errno>) -> T {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => result.unwrap_or_else(T::from_errno),
+        Err(_) => {
+            log::error!("{name} failed for a reason of the library's own");
+            T::from_errno(Errno::IO)
+        }
+    }
+}
+
+/// How a type of result says in C what went wrong.
+pub(super) trait FromErrno {
+    /// The value for `errno`.
+    fn from_errno(errno: Errno) -> Self;
+}
+
+impl FromErrno for c_int {
+    fn from_errno(errno: Errno) -> Self {
+        errno.to_c()
+    }
+}
+
+impl FromErrno for u32 {
+    fn from_errno(_: Errno) -> Self {
+        0
+    }
+}
+
+impl FromErrno for u64 {
+    fn from_errno(_: Errno) -> Self {
+        0
+    }
+}
+
+impl FromErrno for () {
+    fn from_errno(_: Errno) -> Self {}
+}
+
+impl<T> FromErrno for *mut T {
+    fn from_errno(_: Errno) -> Self {
+        std::ptr::null_mut()
+    }
+}
+
+impl<T> FromErrno for *const T {
+    fn from_errno(_: Errno) -> Self {
+        std::ptr::null()
+    }
+}
+
+/// What a pointer of C's points to; `EINVAL` for NULL.
+///
+/// # Safety
+/// It is NULL, or points to such a thing, which is there during `'a` and is not changed.
+pub(super) unsafe fn borrow<'a, T>(pointer: *const T) -> Result<&'a T, Errno> {
+    // SAFETY: this function's contract.
+    unsafe { pointer.as_ref() }.ok_or(Errno::INVALID)
+}
+
+/// The same, to change it.
+///
+/// # Safety
+/// It is NULL, or points to such a thing, which is there during `'a`, and which nobody else has.
+pub(super) unsafe fn borrow_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errno> {
+    // SAFETY: this function's contract.
+    unsafe { pointer.as_mut() }.ok_or(Errno::INVALID)
+}
+
+/// Writes where C wants something; `EINVAL` for NULL.
+///
+/// # Safety
+/// It is NULL, or C's to write such a thing to.
+pub(super) unsafe fn store<T>(to: *mut T, value: T) -> Result<(), Errno> {
+    let to = NonNull::new(to).ok_or(Errno::INVALID)?;
+    // SAFETY: this function's contract.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+/// An array of C's, of at most `most`; NULL may be one of none.
+///
+/// # Safety
+/// It is NULL, or that many of them are there during `'a` and are not changed.
+pub(super) unsafe fn array<'a, T>(start: *const T, count: u32, most: usize) -> Result<&'a [T], Errno> {
+    match NonNull::new(start.cast_mut()) {
+        _ if count == 0 => Ok(&[]),
+        Some(start) if count as usize <= most => {
+            // SAFETY: this function's contract.
+            Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), count as usize) })
+        }
+        _ => Err(Errno::INVALID),
+    }
+}
+
+/// A text of C's; `EINVAL` for NULL, and for what is no UTF-8.
+///
+/// # Safety
+/// It is NULL, or a string that ends with NUL, is there during `'a` and is not changed.
+pub(super) unsafe fn text<'a>(string: *const c_char) -> Result<&'a str, Errno> {
+    if string.is_null() {
+        return Err(Errno::INVALID);
+    }
+    // SAFETY: this function's contract.
+    unsafe { CStr::from_ptr(string) }.to_str().map_err(|_| Errno::INVALID)
+}
+
+/// A name or UUID of C's; `EINVAL` where none can be like that, the empty one among them.
+///
+/// # Safety
+/// As for [`text`].
+pub(super) unsafe fn name(string: *const c_char) -> Result<Name, Errno> {
+    // SAFETY: this function's contract.
+    let text = unsafe { text(string) }?;
+    if text.is_empty() {
+        return Err(Errno::INVALID);
+    }
+    Name::new(text.as_bytes()).map_err(|_| Errno::INVALID)
+}
+
+/// Stores a process.
+///
+/// # Safety
+/// As for [`store`].
+pub(super) unsafe fn store_process(to: *mut lnet_process_id, id: ProcessId) -> Result<c_int, Errno> {
+    let id = id.to_c().ok_or(Errno::INVALID)?;
+    // SAFETY: this function's contract.
+    unsafe { store(to, id) }.map(|()| 0)
+}
+
+/// Milliseconds, of which 0 stands for the default.
+pub(super) fn ms(milliseconds: u32) -> Option<Duration> {
+    (milliseconds != 0).then(|| Duration::from_millis(milliseconds.into()))
+}
+
+/// Until when to wait; negative: without end.
+pub(super) fn until(timeout_ms: c_int) -> Option<Instant> {
+    u64::try_from(timeout_ms).ok().map(|ms| Instant::now() + Duration::from_millis(ms))
+}
+
+/// Memory of C's as a region.
+///
+/// # Safety
+/// It is NULL and empty, or is there, and left alone by others, until the loan is over.
+pub(super) unsafe fn lend(memory: *mut c_void, len: usize) -> Result<(Arc<Region>, Loan), Errno> {
+    let start = match NonNull::new(memory.cast::<u8>()) {
+        Some(start) => start,
+        None if len == 0 => NonNull::dangling(),
+        None => return Err(Errno::INVALID),
+    };
+    // SAFETY: this function's contract.
+    let (region, loan) = unsafe { Region::lent(start, len) };
+    Ok((Arc::new(region), loan))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_panic_gets_out_and_each_type_has_its_error() {
+        #[allow(clippy::panic)]
+        let broken = entry("f", || -> Result<c_int, Errno> { panic!("on purpose") });
+        assert_eq!(broken, -libc::EIO);
+        assert_eq!(entry("f", || Ok::<c_int, _>(3)), 3);
+        assert_eq!(entry("f", || Err::<c_int, _>(Errno::BUSY)), -libc::EBUSY);
+        assert!(entry("f", || Err::<*mut u8, _>(Errno::BUSY)).is_null());
+        assert_eq!(entry("f", || Err::<u64, _>(Errno::BUSY)), 0);
+    }
+
+    #[test]
+    fn null_is_no_argument() {
+        let null = std::ptr::null::<u32>();
+        // SAFETY: NULL is allowed by each of them.
+        unsafe {
+            assert_eq!(borrow(null), Err(Errno::INVALID));
+            assert_eq!(store(null.cast_mut(), 1), Err(Errno::INVALID));
+            assert_eq!(array(null, 1, 9), Err(Errno::INVALID));
+            assert_eq!(array(null, 0, 9), Ok(&[][..]));
+            assert_eq!(text(null.cast()), Err(Errno::INVALID));
+            assert_eq!(lend(null.cast_mut().cast(), 1).err(), Some(Errno::INVALID));
+            assert!(lend(null.cast_mut().cast(), 0).is_ok());
+        }
+        // SAFETY: two numbers, and two strings.
+        unsafe {
+            assert_eq!(array([1_u32, 2].as_ptr(), 2, 1), Err(Errno::INVALID), "too many");
+            assert_eq!(name(c"".as_ptr()), Err(Errno::INVALID));
+            assert_eq!(name(c"a name of more than thirty-eight bytes!".as_ptr()), Err(Errno::INVALID));
+        }
+    }
+
+    #[test]
+    fn no_time_is_the_default_and_negative_is_without_end() {
+        assert_eq!((ms(0), ms(1500)), (None, Some(Duration::from_millis(1500))));
+        assert_eq!(until(-1), None);
+        assert!(until(0).is_some_and(|until| until <= Instant::now()));
+    }
+}

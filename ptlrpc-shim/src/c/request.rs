@@ -1,0 +1,386 @@
+//! `struct ptlrpc_request`: a request of the client's side, from its making to its end.
+
+use super::entry::{array, borrow, borrow_mut, entry, lend, ms, store};
+use super::import::ObdImport;
+use super::process::Alive;
+use super::set::PtlrpcSet;
+use crate::errno::Errno;
+use crate::import::Import;
+use crate::lnet::Loan;
+use crate::message::header::MAX_BUFFERS;
+use crate::message::{Body, ByteOrder, Opcode, Portal, size_of_message};
+use crate::request::{Bulk, Direction, Reply, Request, Ticket};
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// What C has a pointer to.
+pub(super) struct PtlrpcRequest {
+    pub(super) import: Arc<Import>,
+    stage: Stage,
+    /// The set that it belongs to.
+    home: Option<NonNull<PtlrpcSet>>,
+    /// Memory of the caller's for bulk data that may still be in use.
+    loan: Option<Loan>,
+    interpret: Option<(Interpret, *mut c_void)>,
+    _alive: Alive,
+}
+
+enum Stage {
+    /// C fills it.
+    Draft(Request),
+    /// A set has it, or the call that waits for it.
+    UnderWay,
+    /// What C is told of it, and the reply if there was one.
+    Ended(c_int, Option<Reply>),
+}
+
+/// `ptlrpc_interpret_t`.
+type Interpret = unsafe extern "C" fn(*mut PtlrpcRequest, *mut c_void, c_int) -> c_int;
+
+const AT_MOST_ONCE: u32 = 1;
+const NO_RESEND: u32 = 2;
+const NO_DELAY: u32 = 4;
+
+/// `enum ptlrpc_bulk_way`.
+const FROM_SERVICE: u32 = 0;
+const TO_SERVICE: u32 = 1;
+
+/// The most bytes of bulk data (PR-22).
+const MOST_BULK: usize = 64 << 20;
+
+/// The lengths of buffers behind a body, if such a message can be.
+///
+/// # Safety
+/// The contract of this face.
+pub(super) unsafe fn lengths<'a>(count: u32, lengths: *const u32) -> Result<&'a [u32], Errno> {
+    // SAFETY: this function's contract.
+    let lengths = unsafe { array(lengths, count, MAX_BUFFERS - 1) }?;
+    let all: Vec<u32> = std::iter::once(Body::LEN as u32).chain(lengths.iter().copied()).collect();
+    size_of_message(&all).map(|_| lengths).ok_or(Errno::INVALID)
+}
+
+/// Buffer `index` of those behind the body.
+pub(super) fn buffer_of(buffers: &mut [Vec<u8>], index: u32) -> Result<*mut c_void, Errno> {
+    let buffer = (index as usize).checked_sub(1).and_then(|index| buffers.get_mut(index));
+    Ok(buffer.ok_or(Errno::INVALID)?.as_mut_ptr().cast())
+}
+
+/// Bytes of a message that arrived: where, and how many.
+///
+/// # Safety
+/// `len` is NULL, or C's to write a number to.
+pub(super) unsafe fn received(buffer: &[u8], len: *mut u32) -> Result<*const c_void, Errno> {
+    if !len.is_null() {
+        // SAFETY: this function's contract.
+        unsafe { store(len, buffer.len() as u32) }?;
+    }
+    Ok(buffer.as_ptr().cast())
+}
+
+impl PtlrpcRequest {
+    fn draft(&mut self) -> Result<&mut Request, Errno> {
+        match &mut self.stage {
+            Stage::Draft(request) => Ok(request),
+            Stage::UnderWay | Stage::Ended(..) => Err(Errno::BUSY),
+        }
+    }
+
+    /// Takes what is to be sent out of it; only once.
+    fn begin(&mut self) -> Result<Request, Errno> {
+        match std::mem::replace(&mut self.stage, Stage::UnderWay) {
+            Stage::Draft(request) => Ok(request),
+            other => {
+                self.stage = other;
+                Err(Errno::BUSY)
+            }
+        }
+    }
+
+    /// Sends it, in a set: `add` gives it to that, and says how it is named there.
+    pub(super) fn begin_in(
+        &mut self,
+        set: NonNull<PtlrpcSet>,
+        add: impl FnOnce(&Arc<Import>, Request) -> Ticket,
+    ) -> Result<Ticket, Errno> {
+        let request = self.begin()?;
+        self.home = Some(set);
+        Ok(add(&self.import, request))
+    }
+
+    /// It does not belong to its set any more.
+    pub(super) const fn leave(&mut self) {
+        self.home = None;
+    }
+
+    /// It has ended like this: its memory is the caller's again.
+    pub(super) fn end(&mut self, result: Result<Reply, Errno>) {
+        self.stage = match result {
+            Ok(reply) => Stage::Ended(reply.status(), Some(reply)),
+            Err(errno) => Stage::Ended(errno.to_c(), None),
+        };
+        // All descriptors have had their last event, or have it as soon as LNet can.
+        if let Some(loan) = self.loan.take() {
+            loan.wait();
+        }
+    }
+
+    pub(super) const fn status(&self) -> c_int {
+        match self.stage {
+            Stage::Draft(_) | Stage::UnderWay => Errno::IN_PROGRESS.to_c(),
+            Stage::Ended(status, _) => status,
+        }
+    }
+
+    fn reply(&self) -> Result<&Reply, Errno> {
+        match &self.stage {
+            Stage::Ended(_, Some(reply)) => Ok(reply),
+            _ => Err(Errno::NOT_FOUND),
+        }
+    }
+}
+
+/// Tells the program that a request has ended, if it wants to know; what it answers becomes the status.
+///
+/// # Safety
+/// A request that has ended, of which nobody has a reference.
+pub(super) unsafe fn interpret(request: NonNull<PtlrpcRequest>) -> c_int {
+    // SAFETY: this function's contract.
+    let (interpret, status) = unsafe { (request.as_ref().interpret, request.as_ref().status()) };
+    let Some((interpret, argument)) = interpret else { return status };
+    // SAFETY: the program's own function, which gets what it asked for; it may look at the request.
+    let status = unsafe { interpret(request.as_ptr(), argument, status) };
+    // SAFETY: this function's contract.
+    if let Stage::Ended(old, _) = unsafe { &mut (*request.as_ptr()).stage } {
+        *old = status;
+    }
+    status
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_request_alloc(
+    import: *const ObdImport,
+    opcode: u32,
+    count: u32,
+    lens: *const u32,
+) -> *mut PtlrpcRequest {
+    entry("ptlrpc_request_alloc", || {
+        let opcode = Opcode(opcode);
+        if opcode.is_connect() || opcode.is_disconnect() {
+            return Err(Errno::INVALID);
+        }
+        // SAFETY: the contract of this face.
+        let (import, lens) = unsafe { (borrow(import)?, lengths(count, lens)?) };
+        let buffers = lens.iter().map(|len| vec![0; *len as usize]).collect();
+        Ok(Box::into_raw(Box::new(PtlrpcRequest {
+            import: Arc::clone(&import.import),
+            stage: Stage::Draft(Request { buffers, ..Request::new(opcode) }),
+            home: None,
+            loan: None,
+            interpret: None,
+            _alive: Alive::new(),
+        })))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_buf(request: *mut PtlrpcRequest, index: u32) -> *mut c_void {
+    entry("ptlrpc_req_buf", || {
+        // SAFETY: the contract of this face.
+        buffer_of(&mut unsafe { borrow_mut(request) }?.draft()?.buffers, index)
+    })
+}
+
+/// Changes what is to be sent.
+///
+/// # Safety
+/// The contract of this face.
+unsafe fn change(
+    name: &'static str,
+    request: *mut PtlrpcRequest,
+    how: impl FnOnce(&mut Request) -> Result<(), Errno>,
+) -> c_int {
+    entry(name, || {
+        // SAFETY: this function's contract.
+        how(unsafe { borrow_mut(request) }?.draft()?).map(|()| 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_set_repsize(
+    request: *mut PtlrpcRequest,
+    count: u32,
+    lens: *const u32,
+) -> c_int {
+    // SAFETY: the contract of this face.
+    unsafe {
+        change("ptlrpc_req_set_repsize", request, |request| {
+            request.reply_room = lengths(count, lens)?.to_vec();
+            Ok(())
+        })
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_set_flags(request: *mut PtlrpcRequest, flags: u32) -> c_int {
+    let set = |request: &mut Request| {
+        if flags & !(AT_MOST_ONCE | NO_RESEND | NO_DELAY) != 0 {
+            return Err(Errno::INVALID);
+        }
+        request.at_most_once = flags & AT_MOST_ONCE != 0;
+        request.no_resend = flags & NO_RESEND != 0;
+        request.no_delay = flags & NO_DELAY != 0;
+        Ok(())
+    };
+    // SAFETY: the contract of this face.
+    unsafe { change("ptlrpc_req_set_flags", request, set) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_set_timeout(request: *mut PtlrpcRequest, timeout_ms: u32) -> c_int {
+    let set = |request: &mut Request| {
+        request.timeout = ms(timeout_ms);
+        Ok(())
+    };
+    // SAFETY: the contract of this face.
+    unsafe { change("ptlrpc_req_set_timeout", request, set) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_set_limit(request: *mut PtlrpcRequest, limit_ms: u32) -> c_int {
+    let set = |request: &mut Request| {
+        request.limit = ms(limit_ms);
+        Ok(())
+    };
+    // SAFETY: the contract of this face.
+    unsafe { change("ptlrpc_req_set_limit", request, set) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_set_portal(request: *mut PtlrpcRequest, portal: u32) -> c_int {
+    let set = |request: &mut Request| {
+        request.portal = (portal != 0).then_some(Portal(portal));
+        Ok(())
+    };
+    // SAFETY: the contract of this face.
+    unsafe { change("ptlrpc_req_set_portal", request, set) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_set_bulk(
+    request: *mut PtlrpcRequest,
+    memory: *mut c_void,
+    len: usize,
+    direction: u32,
+) -> c_int {
+    entry("ptlrpc_req_set_bulk", || {
+        // SAFETY: the contract of this face.
+        let request = unsafe { borrow_mut(request) }?;
+        let draft = request.draft()?;
+        let direction = match direction {
+            FROM_SERVICE => Direction::FromService,
+            TO_SERVICE => Direction::ToService,
+            _ => return Err(Errno::INVALID),
+        };
+        if !(1..=MOST_BULK).contains(&len) {
+            return Err(Errno::INVALID);
+        }
+        // SAFETY: the same: by contract it is there until the request has ended, and `end` waits for the loan.
+        let (memory, loan) = unsafe { lend(memory, len) }?;
+        draft.bulk = Some(Bulk { memory, direction });
+        request.loan = Some(loan);
+        Ok(0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_set_interpret(
+    request: *mut PtlrpcRequest,
+    interpret: Option<Interpret>,
+    argument: *mut c_void,
+) -> c_int {
+    entry("ptlrpc_req_set_interpret", || {
+        // SAFETY: the contract of this face.
+        let request = unsafe { borrow_mut(request) }?;
+        request.draft()?;
+        request.interpret = interpret.map(|interpret| (interpret, argument));
+        Ok(0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_queue_wait(request: *mut PtlrpcRequest) -> c_int {
+    entry("ptlrpc_queue_wait", || {
+        let request = NonNull::new(request).ok_or(Errno::INVALID)?;
+        {
+            // SAFETY: the contract of this face.
+            let request = unsafe { borrow_mut(request.as_ptr()) }?;
+            let asked = request.begin()?;
+            let result = request.import.call(asked);
+            request.end(result);
+        }
+        // SAFETY: it has ended, and nobody has it but the caller.
+        Ok(unsafe { interpret(request) })
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_status(request: *const PtlrpcRequest) -> c_int {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_req_status", || Ok(unsafe { borrow(request) }?.status()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_rep_buf(
+    request: *const PtlrpcRequest,
+    index: u32,
+    len: *mut u32,
+) -> *const c_void {
+    entry("ptlrpc_rep_buf", || {
+        // SAFETY: the contract of this face.
+        let reply = unsafe { borrow(request) }?.reply()?;
+        let buffer = (index > 0).then(|| reply.buffer(index as usize)).flatten();
+        // SAFETY: the same.
+        unsafe { received(buffer.ok_or(Errno::NOT_FOUND)?, len) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_rep_is_swabbed(request: *const PtlrpcRequest) -> c_int {
+    entry("ptlrpc_rep_is_swabbed", || {
+        // SAFETY: the contract of this face.
+        let order = unsafe { borrow(request) }?.reply()?.message()?.order();
+        Ok((order != ByteOrder::NATIVE).into())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_transno(request: *const PtlrpcRequest) -> u64 {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_req_transno", || Ok(unsafe { borrow(request) }?.reply()?.body().transno))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_bulk_bytes(request: *const PtlrpcRequest) -> u64 {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_req_bulk_bytes", || Ok(unsafe { borrow(request) }?.reply()?.bulk_bytes()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_finished(request: *mut PtlrpcRequest) {
+    entry("ptlrpc_req_finished", || {
+        let request = NonNull::new(request).ok_or(Errno::INVALID)?;
+        // SAFETY: the contract of this face.
+        if let Some(set) = unsafe { request.as_ref() }.home {
+            // SAFETY: the same: the set is there as long as it has requests.
+            unsafe { set.as_ref() }.give_up(request)?;
+        }
+        // SAFETY: the same; nobody has it any more.
+        let PtlrpcRequest { stage, loan, .. } = *unsafe { Box::from_raw(request.as_ptr()) };
+        drop(stage);
+        if let Some(loan) = loan {
+            loan.wait();
+        }
+        Ok(())
+    });
+}

@@ -1,0 +1,241 @@
+//! `struct ptlrpc_service`.
+
+use super::entry::{array, borrow, entry, ms, name, store, text};
+use super::import::{Kind, connect_data, portal, service};
+use super::process::{Alive, client};
+use super::service_request::{Handle, Program};
+use crate::errno::Errno;
+use crate::message::{Name, Opcode};
+use crate::service::{Adaptive, Service, ServiceConfig, Target, Targets};
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_void};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What C has a pointer to.
+pub(super) struct PtlrpcService {
+    service: Service,
+    targets: Arc<Targets>,
+    by_name: ByName,
+    _alive: Alive,
+}
+
+type ByName = HashMap<Name, Arc<Target>>;
+
+/// `struct ptlrpc_service_conf`.
+#[repr(C)]
+struct CConf {
+    name: *const c_char,
+    targets: *const *const c_char,
+    target_count: u32,
+    kind: u32,
+    same_targets_as: *const PtlrpcService,
+    opcodes: *const u32,
+    opcode_count: u32,
+    request_portal: u32,
+    reply_portal: u32,
+    bulk_portal: u32,
+    service_version: u32,
+    threads: u32,
+    buffers: u32,
+    buffers_limit: u32,
+    buffer_size: u32,
+    max_request: u32,
+    max_reply: u32,
+    max_mod_rpcs: u32,
+    at_min_ms: u32,
+    at_max_ms: u32,
+    at_extra_ms: u32,
+    at_early_margin_ms: u32,
+    at_history_ms: u32,
+    longest_timeout_ms: u32,
+    evict_silent_after_ms: u32,
+    stop_timeout_ms: u32,
+    flags: u32,
+    reserved: u32,
+    connect_flags: u64,
+    connect_flags2: u64,
+}
+
+const NO_EARLY_REPLIES: u32 = 1;
+const REPLY_FALLBACK: u32 = 2;
+
+/// As many targets may a service be given, and operations.
+const MOST_NAMED: usize = 4096;
+
+/// `struct ptlrpc_service_counts`.
+#[repr(C)]
+struct CCounts {
+    arrived: u64,
+    served: u64,
+    refused: u64,
+    answered_again: u64,
+    dropped: u64,
+    early_replies: u64,
+    replies_failed: u64,
+    replies_again: u64,
+    bulk_failed: u64,
+    buffers_posted: u64,
+    evicted: u64,
+    connected: u64,
+}
+
+impl CConf {
+    /// # Safety
+    /// The contract of this face.
+    unsafe fn read(&self) -> Result<ServiceConfig, Errno> {
+        let kind = Kind::of(self.kind)?;
+        // SAFETY: this function's contract.
+        let name = if self.name.is_null() { "ptlrpc" } else { unsafe { text(self.name) }? };
+        if self.flags & !(NO_EARLY_REPLIES | REPLY_FALLBACK) != 0 || self.reserved != 0 {
+            return Err(Errno::INVALID);
+        }
+        let default =
+            ServiceConfig::new(name, kind.portals, kind.bulk, service(self.service_version, kind.service)?);
+        let number = |given: u32, default: usize| if given == 0 { default } else { given as usize };
+        let time = |given, default: Duration| ms(given).unwrap_or(default);
+        let buffers = number(self.buffers, default.buffers);
+        let adaptive = Adaptive {
+            at_min: time(self.at_min_ms, default.adaptive.at_min),
+            at_max: match self.flags & NO_EARLY_REPLIES {
+                0 => time(self.at_max_ms, default.adaptive.at_max),
+                _ => Duration::ZERO,
+            },
+            at_extra: time(self.at_extra_ms, default.adaptive.at_extra),
+            at_early_margin: time(self.at_early_margin_ms, default.adaptive.at_early_margin),
+            at_history: time(self.at_history_ms, default.adaptive.at_history),
+        };
+        Ok(ServiceConfig {
+            request_portal: portal(self.request_portal, default.request_portal),
+            reply_portal: portal(self.reply_portal, default.reply_portal),
+            bulk_portal: portal(self.bulk_portal, default.bulk_portal),
+            buffer_size: number(self.buffer_size, default.buffer_size),
+            max_request: if self.max_request == 0 { default.max_request } else { self.max_request },
+            max_reply: number(self.max_reply, default.max_reply),
+            buffers,
+            buffers_limit: number(self.buffers_limit, default.buffers_limit.max(4 * buffers)),
+            threads: number(self.threads, default.threads),
+            adaptive,
+            longest_timeout: time(self.longest_timeout_ms, default.longest_timeout),
+            reply_fallback: self.flags & REPLY_FALLBACK != 0,
+            evict_silent_after: ms(self.evict_silent_after_ms),
+            stop_timeout: time(self.stop_timeout_ms, default.stop_timeout),
+            ..default
+        })
+    }
+
+    /// The targets of the service that it shares them with, or none yet, and its own beside them.
+    ///
+    /// # Safety
+    /// The contract of this face.
+    unsafe fn targets(&self) -> Result<(Arc<Targets>, ByName), Errno> {
+        // SAFETY: this function's contract.
+        let (targets, mut by_name) = match unsafe { self.same_targets_as.as_ref() } {
+            Some(other) => (Arc::clone(&other.targets), other.by_name.clone()),
+            None => (Targets::new(seed()), HashMap::new()),
+        };
+        let data = connect_data(self.connect_flags, self.connect_flags2, self.max_mod_rpcs)?;
+        // SAFETY: the same.
+        for target in unsafe { array(self.targets, self.target_count, MOST_NAMED) }? {
+            // SAFETY: the same.
+            let target = unsafe { name(*target) }?;
+            by_name.insert(target, targets.add(target, data)?);
+        }
+        if by_name.is_empty() { Err(Errno::INVALID) } else { Ok((targets, by_name)) }
+    }
+}
+
+/// Another one each time, which nobody can guess: the hashers of the standard library begin with the system's randomness.
+fn seed() -> u64 {
+    RandomState::new().hash_one(Instant::now())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_register_service(
+    conf: *const CConf,
+    handler: Option<Handle>,
+    argument: *mut c_void,
+    made: *mut *mut PtlrpcService,
+) -> c_int {
+    entry("ptlrpc_register_service", || {
+        // SAFETY: the contract of this face.
+        unsafe { store(made, std::ptr::null_mut()) }?;
+        let handler = handler.ok_or(Errno::INVALID)?;
+        // SAFETY: the same.
+        let conf = unsafe { borrow(conf) }?;
+        // SAFETY: the same.
+        let (config, opcodes) =
+            unsafe { (conf.read()?, array(conf.opcodes, conf.opcode_count, MOST_NAMED)?) };
+        let client = client()?;
+        // SAFETY: the same.
+        let (targets, by_name) = unsafe { conf.targets() }?;
+        let opcodes = (!opcodes.is_empty()).then(|| opcodes.iter().copied().map(Opcode).collect());
+        let program = Arc::new(Program::new(handler, argument, opcodes));
+        let service = Service::start(client.node(), &targets, config, program)?;
+        let service = Box::new(PtlrpcService { service, targets, by_name, _alive: Alive::new() });
+        // SAFETY: the same. C has it until `ptlrpc_unregister_service`.
+        unsafe { store(made, Box::into_raw(service)) }.map(|()| 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_unregister_service(service: *mut PtlrpcService) -> c_int {
+    entry("ptlrpc_unregister_service", || {
+        // SAFETY: the contract of this face.
+        let stopped = unsafe { borrow(service) }?.service.stop();
+        if stopped != Err(Errno::BUSY) {
+            // SAFETY: by contract one that `ptlrpc_register_service` gave, and nobody has it any more.
+            drop(unsafe { Box::from_raw(service) });
+        }
+        stopped.map(|()| 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_commit(
+    service: *const PtlrpcService,
+    target: *const c_char,
+    transno: u64,
+) -> c_int {
+    entry("ptlrpc_commit", || {
+        // SAFETY: the contract of this face.
+        let (service, target) = unsafe { (borrow(service)?, name(target)?) };
+        service.by_name.get(&target).ok_or(Errno::NOT_FOUND)?.commit(transno);
+        Ok(0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_evict_client(service: *const PtlrpcService, uuid: *const c_char) -> c_int {
+    entry("ptlrpc_evict_client", || {
+        // SAFETY: the contract of this face.
+        let (service, client) = unsafe { (borrow(service)?, name(uuid)?) };
+        Ok(service.targets.evict(&client).try_into().unwrap_or(c_int::MAX))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_service_counts(service: *const PtlrpcService, counts: *mut CCounts) -> c_int {
+    entry("ptlrpc_service_counts", || {
+        // SAFETY: the contract of this face.
+        let service = unsafe { borrow(service) }?;
+        let now = service.service.counts();
+        let told = CCounts {
+            arrived: now.arrived,
+            served: now.served,
+            refused: now.refused,
+            answered_again: now.answered_again,
+            dropped: now.dropped_in_all(),
+            early_replies: now.early_replies,
+            replies_failed: now.replies_failed,
+            replies_again: now.replies_again,
+            bulk_failed: now.bulk_failed,
+            buffers_posted: now.buffers_posted,
+            evicted: now.evicted,
+            connected: service.targets.exports().len() as u64,
+        };
+        // SAFETY: the contract of this face.
+        unsafe { store(counts, told) }.map(|()| 0)
+    })
+}

@@ -1,0 +1,288 @@
+//! `struct ptlrpc_svc_req`: a request of the server's side, while a handler of C's has it.
+
+use super::entry::{borrow, borrow_mut, entry, lend, store, store_process};
+use super::request::{buffer_of, lengths, received};
+use crate::errno::Errno;
+use crate::lnet::{Region, lnet_nid_t, lnet_process_id};
+use crate::message::{ByteOrder, Name, Opcode};
+use crate::service::{Answer, Done, Handler, Reply, ServiceRequest};
+use std::collections::HashSet;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What C has a pointer to while its handler runs.
+pub(super) struct SvcReq<'a, 'b> {
+    request: &'a mut ServiceRequest<'b>,
+    buffers: Vec<Vec<u8>>,
+    difficult: Option<(u64, OnDone)>,
+    transno: u64,
+}
+
+/// As C names it: what it points to lives no longer than the call of the handler.
+type Given = SvcReq<'static, 'static>;
+
+/// `svc_handler_t`.
+pub(super) type Handle = unsafe extern "C" fn(*mut Given, *mut c_void) -> c_int;
+
+/// Of `ptlrpc_rep_difficult`.
+type Tell = unsafe extern "C" fn(*mut c_void, c_int);
+
+/// `PTLRPC_NO_REPLY`.
+const NO_REPLY: c_int = c_int::MIN;
+
+/// `enum ptlrpc_reply_done`.
+const ACKED: c_int = 0;
+const COMMITTED: c_int = 1;
+const LOST: c_int = 2;
+
+/// A program in C.
+pub(super) struct Program {
+    handle: Handle,
+    argument: *mut c_void,
+    /// What it serves; `None`: everything.
+    opcodes: Option<HashSet<Opcode>>,
+}
+
+// SAFETY: by contract the handler may be called with its argument on several threads at once.
+unsafe impl Send for Program {}
+// SAFETY: the same.
+unsafe impl Sync for Program {}
+
+impl Program {
+    pub(super) const fn new(handle: Handle, argument: *mut c_void, opcodes: Option<HashSet<Opcode>>) -> Self {
+        Self { handle, argument, opcodes }
+    }
+}
+
+impl Handler for Program {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+        let mut given = SvcReq { request, buffers: Vec::new(), difficult: None, transno: 0 };
+        // SAFETY: the program's own handler, on a thread that it may be called on; by contract it does not keep the request.
+        let status = unsafe { (self.handle)((&raw mut given).cast(), self.argument) };
+        if status == NO_REPLY {
+            return Answer::None;
+        }
+        let reply = Reply::new().status(status).transno(given.transno);
+        let reply = given.buffers.into_iter().fold(reply, Reply::buffer);
+        match given.difficult {
+            Some((transno, on_done)) => {
+                reply.transno(transno).difficult(move |done| on_done.happened(done)).into()
+            }
+            None => reply.into(),
+        }
+    }
+
+    fn serves(&self, opcode: Opcode) -> bool {
+        self.opcodes.as_ref().is_none_or(|opcodes| opcodes.contains(&opcode))
+    }
+}
+
+/// What a program wants to be told when nothing needs to be held for a reply any more: once, whatever happens.
+struct OnDone {
+    tell: Tell,
+    argument: *mut c_void,
+    was_told: bool,
+}
+
+// SAFETY: by contract the function may be called with its argument on any thread.
+unsafe impl Send for OnDone {}
+
+impl OnDone {
+    fn happened(mut self, done: Done) {
+        self.tell(match done {
+            Done::Acked => ACKED,
+            Done::Committed => COMMITTED,
+            Done::Lost => LOST,
+        });
+    }
+
+    fn tell(&mut self, why: c_int) {
+        self.was_told = true;
+        // SAFETY: the program's own function, which gets what it asked for.
+        unsafe { (self.tell)(self.argument, why) };
+    }
+}
+
+impl Drop for OnDone {
+    /// There was no reply to wait for.
+    fn drop(&mut self) {
+        if !self.was_told {
+            self.tell(LOST);
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_opcode(request: *const Given) -> u32 {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_svc_opcode", || Ok(unsafe { borrow(request) }?.request.opcode().0))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_xid(request: *const Given) -> u64 {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_svc_xid", || Ok(unsafe { borrow(request) }?.request.xid().0))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_is_resent(request: *const Given) -> c_int {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_svc_is_resent", || Ok(unsafe { borrow(request) }?.request.is_resent().into()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_is_swabbed(request: *const Given) -> c_int {
+    entry("ptlrpc_svc_is_swabbed", || {
+        // SAFETY: the contract of this face.
+        Ok((unsafe { borrow(request) }?.request.order() != ByteOrder::NATIVE).into())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_buf(request: *const Given, index: u32, len: *mut u32) -> *const c_void {
+    entry("ptlrpc_svc_buf", || {
+        // SAFETY: the contract of this face.
+        let request = &unsafe { borrow(request) }?.request;
+        let buffer = (index > 0).then(|| request.buffer(index as usize)).flatten();
+        // SAFETY: the same.
+        unsafe { received(buffer.ok_or(Errno::NOT_FOUND)?, len) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_peer(request: *const Given, peer: *mut lnet_process_id) -> c_int {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_svc_peer", || unsafe { store_process(peer, borrow(request)?.request.peer()) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_source(request: *const Given, source: *mut lnet_process_id) -> c_int {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_svc_source", || unsafe { store_process(source, borrow(request)?.request.source()) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_self(request: *const Given, own: *mut lnet_nid_t) -> c_int {
+    entry("ptlrpc_svc_self", || {
+        // SAFETY: the contract of this face.
+        let nid = unsafe { borrow(request) }?.request.self_nid().to_u64().ok_or(Errno::INVALID)?;
+        // SAFETY: the same.
+        unsafe { store(own, nid) }.map(|()| 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_client(request: *const Given, uuid: *mut c_char) -> c_int {
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_svc_client", || unsafe { store_name(uuid, borrow(request)?.request.export().client()) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_target(request: *const Given, target: *mut c_char) -> c_int {
+    entry("ptlrpc_svc_target", || {
+        // SAFETY: the contract of this face.
+        unsafe { store_name(target, borrow(request)?.request.export().target().name()) }
+    })
+}
+
+/// Stores a name, with the NUL that ends it.
+///
+/// # Safety
+/// `to` is NULL, or C's to write so many bytes to as a name may have.
+unsafe fn store_name(to: *mut c_char, name: &Name) -> Result<c_int, Errno> {
+    let mut bytes = [0; Name::LEN];
+    bytes.iter_mut().zip(name.as_bytes()).for_each(|(to, byte)| *to = *byte);
+    // SAFETY: this function's contract.
+    unsafe { store(to.cast::<[u8; Name::LEN]>(), bytes) }.map(|()| 0)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_time_left(request: *const Given) -> u32 {
+    entry("ptlrpc_svc_time_left", || {
+        // SAFETY: the contract of this face.
+        let deadline = unsafe { borrow(request) }?.request.deadline();
+        let left = deadline.saturating_duration_since(Instant::now());
+        Ok(left.as_millis().try_into().unwrap_or(u32::MAX))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_bulk_put(request: *mut Given, memory: *const c_void, len: usize) -> c_int {
+    let put = |request: &mut ServiceRequest<'_>, region: &Arc<Region>| request.bulk_put(region);
+    // SAFETY: the contract of this face. LNet only reads it.
+    entry("ptlrpc_bulk_put", || unsafe { bulk(request, memory.cast_mut(), len, put) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_bulk_get(request: *mut Given, memory: *mut c_void, len: usize) -> c_int {
+    let get = |request: &mut ServiceRequest<'_>, region: &Arc<Region>| request.bulk_get_into(region);
+    // SAFETY: the contract of this face.
+    entry("ptlrpc_bulk_get", || unsafe { bulk(request, memory, len, get) })
+}
+
+/// Moves bulk data; when this returns the memory is the caller's again.
+///
+/// # Safety
+/// The contract of this face.
+unsafe fn bulk(
+    request: *mut Given,
+    memory: *mut c_void,
+    len: usize,
+    transfer: impl FnOnce(&mut ServiceRequest<'_>, &Arc<Region>) -> Result<(), Errno>,
+) -> Result<c_int, Errno> {
+    // SAFETY: this function's contract.
+    let request = unsafe { borrow_mut(request) }?;
+    // SAFETY: the same; the loan is waited for.
+    let (region, loan) = unsafe { lend(memory, len) }?;
+    let done = transfer(request.request, &region);
+    drop(region);
+    loan.wait();
+    done.map(|()| 0)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_rep_pack(request: *mut Given, count: u32, lens: *const u32) -> c_int {
+    entry("ptlrpc_rep_pack", || {
+        // SAFETY: the contract of this face.
+        let (request, lens) = unsafe { (borrow_mut(request)?, lengths(count, lens)?) };
+        request.buffers = lens.iter().map(|len| vec![0; *len as usize]).collect();
+        Ok(0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_rep_buf(request: *mut Given, index: u32) -> *mut c_void {
+    entry("ptlrpc_svc_rep_buf", || {
+        // SAFETY: the contract of this face.
+        buffer_of(&mut unsafe { borrow_mut(request) }?.buffers, index)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_svc_set_transno(request: *mut Given, transno: u64) -> c_int {
+    entry("ptlrpc_svc_set_transno", || {
+        // SAFETY: the contract of this face.
+        unsafe { borrow_mut(request) }?.transno = transno;
+        Ok(0)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_rep_difficult(
+    request: *mut Given,
+    transno: u64,
+    done: Option<Tell>,
+    argument: *mut c_void,
+) -> c_int {
+    entry("ptlrpc_rep_difficult", || {
+        // SAFETY: the contract of this face.
+        let request = unsafe { borrow_mut(request) }?;
+        let tell = done.ok_or(Errno::INVALID)?;
+        if request.difficult.is_some() {
+            return Err(Errno::EXISTS);
+        }
+        request.difficult = Some((transno, OnDone { tell, argument, was_told: false }));
+        Ok(0)
+    })
+}

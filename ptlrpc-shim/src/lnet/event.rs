@@ -1,0 +1,103 @@
+//! What happened to a descriptor.
+
+use super::{ProcessId, md::Posted, sys};
+use crate::errno::Errno;
+use std::cell::Cell;
+
+/// What an event reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// Somebody fetched data of it.
+    Get,
+    /// Somebody put data into it.
+    Put,
+    /// The data that was fetched is in it.
+    Reply,
+    /// The target of a PUT has the data.
+    Ack,
+    /// A PUT or GET has left, or failed to.
+    Send,
+    /// It was unlinked by a call.
+    Unlink,
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// What happened.
+    pub kind: EventKind,
+    /// Whether it went well.
+    pub status: Result<(), Errno>,
+    /// It is the last of its descriptor, whose memory LNet does not touch any more.
+    pub unlinked: bool,
+    /// Who sent the message, by the primary NID; of messages that arrive.
+    pub initiator: Option<ProcessId>,
+    /// The interface that it was sent from: whom to answer.
+    pub source: Option<ProcessId>,
+    /// The interface of this node that it was sent to.
+    pub target: Option<ProcessId>,
+    /// As its sender chose them.
+    pub match_bits: u64,
+    /// Bytes that its sender wanted to move.
+    pub rlength: u32,
+    /// Bytes that were moved.
+    pub mlength: u32,
+    /// Where in the descriptor.
+    pub offset: u32,
+    /// 64 bits of the sender's, with a PUT.
+    pub hdr_data: u64,
+}
+
+thread_local! {
+    static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is in an event handler, where LNet must not be called.
+pub(super) fn in_handler() -> bool {
+    IN_HANDLER.get()
+}
+
+/// The handler of the queue that all descriptors share.
+///
+/// # Safety
+/// `event` is one of LNet's, of a descriptor whose `user_ptr` is a [`Posted`] that [`super::Node`] made.
+pub(super) unsafe extern "C" fn handle(event: *mut sys::lnet_event) {
+    // SAFETY: LNet lends it for as long as this runs.
+    let event = unsafe { &*event };
+    let posted: *mut Posted = event.md.user_ptr.cast();
+    let told = Event::from_c(event);
+    IN_HANDLER.set(true);
+    // SAFETY: it is there until the last event, and the events of a descriptor come one after the other.
+    unsafe { &*posted }.sink.event(&told);
+    if told.unlinked {
+        // SAFETY: a box that `Node` gave away, and this is the last event.
+        drop(unsafe { Box::from_raw(posted) });
+    }
+    IN_HANDLER.set(false);
+}
+
+impl Event {
+    fn from_c(event: &sys::lnet_event) -> Self {
+        use sys::lnet_event_kind as Kind;
+        Self {
+            kind: match event.r#type {
+                Kind::LNET_EVENT_GET => EventKind::Get,
+                Kind::LNET_EVENT_PUT => EventKind::Put,
+                Kind::LNET_EVENT_REPLY => EventKind::Reply,
+                Kind::LNET_EVENT_ACK => EventKind::Ack,
+                Kind::LNET_EVENT_SEND => EventKind::Send,
+                Kind::LNET_EVENT_UNLINK => EventKind::Unlink,
+            },
+            status: Errno::check(event.status).map(drop),
+            unlinked: event.unlinked != 0,
+            initiator: ProcessId::from_c(event.initiator),
+            source: ProcessId::from_c(event.source),
+            target: ProcessId::from_c(event.target),
+            match_bits: event.match_bits,
+            rlength: event.rlength,
+            mlength: event.mlength,
+            offset: event.offset,
+            hdr_data: event.hdr_data,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Writing a message into memory that is the caller's, who will hand it to LNet.
+
+use super::body::Body;
+use super::header::{
+    AT_CKSUM, AT_COUNT, AT_FLAGS, AT_MAGIC, AT_REPSIZE, FIXED_LEN, MAGIC, MAX_BUFFERS, MAX_MESSAGE_LEN,
+    Message, MessageFlags, TooLong, buffer_range, total_len,
+};
+use lnet_wire::Errno;
+use lnet_wire::byte_order::ByteOrder;
+use thiserror::Error;
+
+/// A message being written.
+#[derive(Debug)]
+pub struct MessageMut<'a> {
+    order: ByteOrder,
+    count: usize,
+    /// Header and buffers, and nothing behind them.
+    bytes: &'a mut [u8],
+}
+
+/// Why there can be no such message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum LayoutError {
+    /// None, or more than [`MAX_BUFFERS`].
+    #[error("{0} buffers, not within 1 to {MAX_BUFFERS}")]
+    BufferCount(usize),
+    /// Buffer 0 is too short for a body.
+    #[error("a body of {0} bytes")]
+    BodyLength(u32),
+    /// Longer than LNet carries at once.
+    #[error("longer than {MAX_MESSAGE_LEN} bytes")]
+    TooLong,
+    /// The caller's memory is too short.
+    #[error("{needed} bytes do not fit into {got}")]
+    NoRoom {
+        /// Bytes of the message.
+        needed: usize,
+        /// Bytes that there are.
+        got: usize,
+    },
+}
+
+impl LayoutError {
+    /// What C callers get for it.
+    pub const fn errno(self) -> Errno {
+        match self {
+            Self::BufferCount(_) | Self::BodyLength(_) => Errno::Invalid,
+            Self::TooLong => Errno::MessageSize,
+            Self::NoRoom { .. } => Errno::Overflow,
+        }
+    }
+}
+
+impl<'a> MessageMut<'a> {
+    /// Writes the header of a message with buffers of these lengths, the body's first, to the beginning of `bytes`,
+    /// in this machine's byte order. [`size_of_message`](super::size_of_message) says how much room it needs.
+    ///
+    /// The buffers and all padding are zeros after this: nothing that was in `bytes` before goes to the peer.
+    pub fn new(bytes: &'a mut [u8], lengths: &[u32]) -> Result<Self, LayoutError> {
+        Self::new_in(ByteOrder::NATIVE, bytes, lengths)
+    }
+
+    /// As [`MessageMut::new`], in a byte order of the caller's choice: for tests.
+    pub fn new_in(order: ByteOrder, bytes: &'a mut [u8], lengths: &[u32]) -> Result<Self, LayoutError> {
+        let count = lengths.len();
+        let body = match lengths.first() {
+            Some(body) if count <= MAX_BUFFERS => *body,
+            _ => return Err(LayoutError::BufferCount(count)),
+        };
+        if (body as usize) < Body::V2_LEN {
+            return Err(LayoutError::BodyLength(body));
+        }
+        let needed =
+            total_len(count, lengths.iter().copied()).map_err(|TooLong { .. }| LayoutError::TooLong)?;
+        let got = bytes.len();
+        let bytes = bytes.get_mut(..needed).ok_or(LayoutError::NoRoom { needed, got })?;
+        bytes.fill(0);
+        order.put_u32(bytes, AT_COUNT, count as u32);
+        order.put_u32(bytes, AT_MAGIC, MAGIC);
+        for (index, length) in lengths.iter().enumerate() {
+            order.put_u32(bytes, FIXED_LEN + 4 * index, *length);
+        }
+        Ok(Self { order, count, bytes })
+    }
+
+    /// The byte order of the header, in which what is put into the buffers has to be.
+    pub const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// Buffer `index`, without padding; `None` if there is no such buffer.
+    pub fn buffer_mut(&mut self, index: usize) -> Option<&mut [u8]> {
+        self.bytes.get_mut(buffer_range(self.order, self.count, self.bytes, index)?)
+    }
+
+    /// Writes the body. What does not fit into a buffer that is shorter than 184 bytes, and so of version 2, is
+    /// left out: the job's name.
+    pub fn set_body(&mut self, body: &Body) {
+        let encoded = body.encode_in(self.order);
+        self.fill(0, &encoded);
+    }
+
+    /// Says how many bytes of a reply there is room for.
+    pub fn set_repsize(&mut self, repsize: u32) {
+        self.order.put_u32(self.bytes, AT_REPSIZE, repsize);
+    }
+
+    /// Says what the sender understands.
+    pub fn set_flags(&mut self, flags: MessageFlags) {
+        self.order.put_u32(self.bytes, AT_FLAGS, flags.0);
+    }
+
+    /// Sets the checksum of buffer 0, which only early replies have:
+    /// [`seal_early_reply`](super::checksum::seal_early_reply).
+    pub fn set_cksum(&mut self, cksum: u32) {
+        self.order.put_u32(self.bytes, AT_CKSUM, cksum);
+    }
+
+    /// The message as it is now.
+    pub fn as_message(&self) -> Message<'_> {
+        Message::from_parts(self.order, self.count, self.bytes)
+    }
+
+    /// Writes the beginning of buffer `index`, as far as the buffer goes.
+    pub(super) fn fill(&mut self, index: usize, with: &[u8]) {
+        for (to, from) in self.buffer_mut(index).into_iter().flatten().zip(with) {
+            *to = *from;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "builder_tests.rs"]
+mod tests;

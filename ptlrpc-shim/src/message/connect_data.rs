@@ -1,0 +1,143 @@
+//! What client and server tell each other of themselves when they connect (`obd_connect_data`).
+
+use super::flags::flags;
+use lnet_wire::byte_order::{ByteOrder, array};
+
+/// What a client asks for, or what a server gives it. Fields that a side does not use are 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectData {
+    /// Which of the other fields mean something, and what the side can do.
+    pub flags: ConnectFlags,
+    /// The version of its software.
+    pub version: u32,
+    /// Bytes that the client may write without asking.
+    pub grant: u32,
+    /// The number of the target.
+    pub index: u32,
+    /// The most bytes of a bulk transfer.
+    pub brw_size: u32,
+    /// Bits of inodes that can be locked.
+    pub ibits: u64,
+    /// The size of a block, as a power of two, for what is granted.
+    pub grant_blkbits: u8,
+    /// The size of an inode, as a power of two.
+    pub inobits: u8,
+    /// KiB that every extent costs beside its data.
+    pub tax_kb: u16,
+    /// The most blocks of an extent.
+    pub max_blks: u32,
+    /// The first transaction to be replayed.
+    pub transno: u64,
+    /// The group of the client.
+    pub group: u32,
+    /// The checksums of bulk data that it knows.
+    pub cksum_types: u32,
+    /// The most bytes of extended attributes.
+    pub max_easize: u32,
+    /// Which life of the target this is.
+    pub instance: u32,
+    /// The most bytes of an object.
+    pub maxbytes: u64,
+    /// How many requests that modify may be under way at once.
+    pub maxmodrpcs: u16,
+}
+
+flags! {
+    /// What a side can do: `connect_flags` in the lower half, `connect_flags2` in the upper one.
+    pub struct ConnectFlags(u128) {
+        /// The version means something.
+        VERSION = 0x20;
+        /// Adaptive time-outs.
+        AT = 0x100_0000;
+        /// All of the protocol of 2.0.
+        FULL20 = 0x10_0000_0000;
+        /// The target recovers imperatively.
+        IMP_RECOV = 0x100_0000_0000;
+        /// The client needs not ping.
+        PINGLESS = 0x4_0000_0000_0000;
+        /// Bulk transfers have match bits of their own (PR-22).
+        BULK_MBITS = 0x2000_0000_0000_0000;
+        /// `connect_flags2` means something.
+        FLAGS2 = 0x8000_0000_0000_0000;
+        /// Replies have the match bits of `pb_mbits` (PR-21). Together with [`ConnectFlags::FLAGS2`], without which
+        /// it says nothing.
+        REP_MBITS = 0x10_0000 << 64 | Self::FLAGS2.0;
+    }
+}
+
+impl ConnectData {
+    /// Bytes of what we send.
+    pub const LEN: usize = 192;
+    /// Bytes that a client leaves for that of a server, which may be of a later version.
+    pub const ROOM: usize = Self::LEN + 128;
+
+    /// Reads as much as there is: a peer of another version may send less or more. Fields that are not there, or
+    /// not as a whole, are 0; what is behind those of this structure is left out.
+    pub fn decode(bytes: &[u8], order: ByteOrder) -> Self {
+        let u16_at = |offset| order.u16(bytes, offset);
+        let u32_at = |offset| order.u32(bytes, offset);
+        let u64_at = |offset| order.u64(bytes, offset);
+        let [grant_blkbits] = array(bytes, 32);
+        let [inobits] = array(bytes, 33);
+        Self {
+            flags: ConnectFlags(u128::from(u64_at(80)) << 64 | u128::from(u64_at(0))),
+            version: u32_at(8),
+            grant: u32_at(12),
+            index: u32_at(16),
+            brw_size: u32_at(20),
+            ibits: u64_at(24),
+            grant_blkbits,
+            inobits,
+            tax_kb: u16_at(34),
+            max_blks: u32_at(36),
+            transno: u64_at(40),
+            group: u32_at(48),
+            cksum_types: u32_at(52),
+            max_easize: u32_at(56),
+            instance: u32_at(60),
+            maxbytes: u64_at(64),
+            maxmodrpcs: u16_at(72),
+        }
+    }
+
+    /// The data as we send it, in this machine's byte order.
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        self.encode_in(ByteOrder::NATIVE)
+    }
+
+    /// The data in a byte order of the caller's choice: for tests.
+    pub fn encode_in(&self, order: ByteOrder) -> [u8; Self::LEN] {
+        let mut out = [0; Self::LEN];
+        for (offset, value) in [
+            (8, self.version),
+            (12, self.grant),
+            (16, self.index),
+            (20, self.brw_size),
+            (36, self.max_blks),
+            (48, self.group),
+            (52, self.cksum_types),
+            (56, self.max_easize),
+            (60, self.instance),
+        ] {
+            order.put_u32(&mut out, offset, value);
+        }
+        for (offset, value) in [
+            (0, self.flags.0 as u64),
+            (24, self.ibits),
+            (40, self.transno),
+            (64, self.maxbytes),
+            (80, (self.flags.0 >> 64) as u64),
+        ] {
+            order.put_u64(&mut out, offset, value);
+        }
+        out[32] = self.grant_blkbits;
+        out[33] = self.inobits;
+        order.put_u16(&mut out, 34, self.tax_kb);
+        order.put_u16(&mut out, 72, self.maxmodrpcs);
+        out
+    }
+}
+
+#[cfg(test)]
+#[path = "connect_data_tests.rs"]
+mod tests;

@@ -1,0 +1,245 @@
+//! The header of a message and the buffers behind it (`lustre_msg_v2`; PR-1, PR-2).
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0 | how many buffers |
+//! | 4 | security flavour, 0 for none |
+//! | 8 | magic, which tells the byte order of everything else |
+//! | 12 | how many bytes of a reply the sender has room for |
+//! | 16 | checksum of buffer 0, in early replies |
+//! | 20 | flags |
+//! | 24 | zeros |
+//! | 32 | the length of each buffer, four bytes each |
+//!
+//! Header and buffers each are padded to a multiple of eight bytes.
+
+use super::body::Body;
+use super::flags::flags;
+use lnet_wire::byte_order::{ByteOrder, array};
+use lnet_wire::{Errno, MAX_PAYLOAD};
+use std::ops::Range;
+use thiserror::Error;
+
+/// What bytes 8 to 11 say.
+pub const MAGIC: u32 = 0x0bd0_0bd3;
+/// The most buffers of a message, its body counted.
+pub const MAX_BUFFERS: usize = 32;
+/// The most bytes of a message: what LNet carries at once.
+pub const MAX_MESSAGE_LEN: usize = MAX_PAYLOAD as usize;
+/// Bytes of a message with nothing but a body: pings and their replies, early replies. In the reply buffer of a
+/// request with [`MessageFlags::AT_SUPPORT`] the real reply lies behind so many bytes (PR-72).
+pub const BODY_ONLY_LEN: usize = header_len(1) + Body::LEN.next_multiple_of(8);
+
+/// A message in memory that somebody else wrote, found to be whole.
+///
+/// Nothing is copied: the parts are where they came, in the sender's byte order.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    order: ByteOrder,
+    count: usize,
+    /// Header and buffers, and nothing behind them.
+    bytes: &'a [u8],
+}
+
+flags! {
+    /// What a message says of itself (`lm_flags`).
+    pub struct MessageFlags(u32) {
+        /// The sender's time-outs are adaptive: it understands early replies.
+        AT_SUPPORT = 0x1;
+        /// For compatibility with old checksums.
+        LEGACY_CHECKSUM = 0x2;
+    }
+}
+
+/// Why bytes are not a message that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum BadMessage {
+    /// Not even a header.
+    #[error("{0} bytes, too few for a header")]
+    TooShort(usize),
+    /// The magic in neither byte order; as it is in this machine's.
+    #[error("bad magic {0:#010x}")]
+    Magic(u32),
+    /// Protected by a security flavour, of which none is known here (PR-4).
+    #[error("security flavour {0:#x}")]
+    Flavor(u32),
+    /// None, or more than [`MAX_BUFFERS`].
+    #[error("{0} buffers, not within 1 to {MAX_BUFFERS}")]
+    BufferCount(u32),
+    /// With this buffer it would be longer than [`MAX_MESSAGE_LEN`].
+    #[error("buffer {index} of {length} bytes makes it longer than LNet carries")]
+    BufferLength {
+        /// Which.
+        index: usize,
+        /// What the header says of it.
+        length: u32,
+    },
+    /// It goes on behind the bytes that are there.
+    #[error("{needed} bytes, of which {got} are there")]
+    Truncated {
+        /// What the header says, or, where not all of that is there, what it needs.
+        needed: usize,
+        /// What there is.
+        got: usize,
+    },
+    /// Too short for a body of any version.
+    #[error("a body of {0} bytes")]
+    BodyLength(usize),
+    /// The body says that it is neither a request nor a reply nor an error.
+    #[error("message type {0}")]
+    Kind(u32),
+    /// A buffer that belongs to such a message is not there, or too short.
+    #[error("buffer {0} is not there, or too short")]
+    Missing(usize),
+    /// A name that does not end, or is too long.
+    #[error("buffer {0} is no name")]
+    Name(usize),
+}
+
+impl BadMessage {
+    /// What C callers get for it.
+    pub const fn errno(self) -> Errno {
+        Errno::Protocol
+    }
+}
+
+/// Bytes of a message with buffers of these lengths, its body the first. `None` if there are none or too many, or
+/// if LNet would not carry it.
+pub fn size_of_message(lengths: &[u32]) -> Option<usize> {
+    if !(1..=MAX_BUFFERS).contains(&lengths.len()) {
+        return None;
+    }
+    total_len(lengths.len(), lengths.iter().copied()).ok()
+}
+
+impl<'a> Message<'a> {
+    /// Reads the header of the message that `bytes` begin with; what is behind the message is left alone.
+    ///
+    /// All lengths are checked. What the buffers hold is not looked at, the body neither.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, BadMessage> {
+        if bytes.len() < FIXED_LEN {
+            return Err(BadMessage::TooShort(bytes.len()));
+        }
+        let order = ByteOrder::detect(array(bytes, AT_MAGIC), MAGIC)
+            .ok_or_else(|| BadMessage::Magic(ByteOrder::NATIVE.u32(bytes, AT_MAGIC)))?;
+        let flavor = order.u32(bytes, AT_FLAVOR);
+        if flavor != 0 {
+            return Err(BadMessage::Flavor(flavor));
+        }
+        let claimed = order.u32(bytes, AT_COUNT);
+        let count = usize::try_from(claimed)
+            .ok()
+            .filter(|count| (1..=MAX_BUFFERS).contains(count))
+            .ok_or(BadMessage::BufferCount(claimed))?;
+        let got = bytes.len();
+        if got < header_len(count) {
+            return Err(BadMessage::Truncated { needed: header_len(count), got });
+        }
+        let needed = total_len(count, lengths(order, count, bytes))
+            .map_err(|TooLong { index, length }| BadMessage::BufferLength { index, length })?;
+        let bytes = bytes.get(..needed).ok_or(BadMessage::Truncated { needed, got })?;
+        Ok(Self { order, count, bytes })
+    }
+
+    /// The byte order of the sender, in which its buffers are too.
+    pub const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// How many buffers there are: 1 to 32.
+    pub const fn buffer_count(&self) -> usize {
+        self.count
+    }
+
+    /// What buffer `index` holds, without padding; `None` if there is no such buffer.
+    pub fn buffer(&self, index: usize) -> Option<&'a [u8]> {
+        self.bytes.get(buffer_range(self.order, self.count, self.bytes, index)?)
+    }
+
+    /// Reads buffer 0, which is always the body (PR-3).
+    pub fn body(&self) -> Result<Body, BadMessage> {
+        Body::decode(self.buffer(0).unwrap_or_default(), self.order)
+    }
+
+    /// The header's flags.
+    pub fn flags(&self) -> MessageFlags {
+        MessageFlags(self.order.u32(self.bytes, AT_FLAGS))
+    }
+
+    /// How many bytes of a reply the sender has room for.
+    pub fn repsize(&self) -> u32 {
+        self.order.u32(self.bytes, AT_REPSIZE)
+    }
+
+    /// The checksum of buffer 0; 0 except in early replies.
+    pub fn cksum(&self) -> u32 {
+        self.order.u32(self.bytes, AT_CKSUM)
+    }
+
+    /// The whole message: header and buffers with their padding.
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// A message whose header is known to be right, as [`Message::parse`] would find it.
+    pub(super) const fn from_parts(order: ByteOrder, count: usize, bytes: &'a [u8]) -> Self {
+        Self { order, count, bytes }
+    }
+}
+
+/// Bytes before the lengths.
+pub(super) const FIXED_LEN: usize = 32;
+pub(super) const AT_COUNT: usize = 0;
+const AT_FLAVOR: usize = 4;
+pub(super) const AT_MAGIC: usize = 8;
+pub(super) const AT_REPSIZE: usize = 12;
+pub(super) const AT_CKSUM: usize = 16;
+pub(super) const AT_FLAGS: usize = 20;
+
+/// With this buffer the message would be longer than [`MAX_MESSAGE_LEN`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooLong {
+    pub(super) index: usize,
+    pub(super) length: u32,
+}
+
+/// Bytes of a message with `count` buffers, at most [`MAX_BUFFERS`], of these lengths.
+pub(super) fn total_len(count: usize, lengths: impl Iterator<Item = u32>) -> Result<usize, TooLong> {
+    lengths.enumerate().try_fold(header_len(count), |total, (index, length)| {
+        let left = MAX_MESSAGE_LEN - total;
+        match usize::try_from(length) {
+            Ok(bytes) if bytes <= left => Ok(total + bytes.next_multiple_of(8)),
+            _ => Err(TooLong { index, length }),
+        }
+    })
+}
+
+/// Where buffer `index` is in a message whose header is right.
+pub(super) fn buffer_range(
+    order: ByteOrder,
+    count: usize,
+    message: &[u8],
+    index: usize,
+) -> Option<Range<usize>> {
+    let mut at = header_len(count);
+    for (this, length) in lengths(order, count, message).enumerate() {
+        if this == index {
+            return Some(at..at + length as usize);
+        }
+        at += (length as usize).next_multiple_of(8);
+    }
+    None
+}
+
+/// Bytes before buffer 0, padding counted.
+const fn header_len(count: usize) -> usize {
+    (FIXED_LEN + 4 * count).next_multiple_of(8)
+}
+
+fn lengths(order: ByteOrder, count: usize, message: &[u8]) -> impl Iterator<Item = u32> {
+    (0..count).map(move |index| order.u32(message, FIXED_LEN + 4 * index))
+}
+
+#[cfg(test)]
+#[path = "header_tests.rs"]
+mod tests;

@@ -1,0 +1,30 @@
+//! The messages of PtlRPC, the RPC layer of the Lustre file system: bytes in, values out, and back.
+//!
+//! Pure: no I/O, no clock, no memory of its own. Messages are read where LNet has put them ([`Message`]) and
+//! written where LNet will take them from ([`MessageMut`]). Every reader here may be fed bytes from a stranger: it
+//! gives an error, it never panics. What is received may be in either byte order; what is sent is in this
+//! machine's.
+#![forbid(unsafe_code)]
+
+pub mod body;
+pub mod builder;
+pub mod checksum;
+pub mod connect;
+pub mod connect_data;
+mod flags;
+pub mod header;
+pub mod opcode;
+pub mod portal;
+pub mod version;
+pub mod xid;
+
+pub use body::{Body, BodyFlags, ConnectOps, ExportCookie, MessageKind};
+pub use builder::{LayoutError, MessageMut};
+pub use connect::{ConnectReply, ConnectRequest, Name, NameError};
+pub use connect_data::{ConnectData, ConnectFlags};
+pub use header::{BODY_ONLY_LEN, BadMessage, Message, MessageFlags, size_of_message};
+pub use lnet_wire::byte_order::ByteOrder;
+pub use opcode::Opcode;
+pub use portal::{Portal, Portals};
+pub use version::{Service, Version};
+pub use xid::{BulkBits, Xid, XidSource};

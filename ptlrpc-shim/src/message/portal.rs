@@ -1,0 +1,81 @@
+//! Where services listen and where answers go: the LNet portals that PtlRPC uses.
+//!
+//! Portal 0 belongs to LNet and is in none of these. Request portals match anything, reply and bulk portals exact
+//! bits; one portal is never both (PR-31).
+
+/// An LNet portal of PtlRPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Portal(pub u32);
+
+/// Where the requests of an import go, and where it waits for replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Portals {
+    /// At the server.
+    pub request: Portal,
+    /// At the client.
+    pub reply: Portal,
+}
+
+impl Portal {
+    /// Replies to clients of targets for objects, and of object updates.
+    pub const OSC_REPLY: Self = Self(4);
+    /// Reads and writes of objects.
+    pub const OST_IO: Self = Self(6);
+    /// Creation of objects.
+    pub const OST_CREATE: Self = Self(7);
+    /// Bulk data of objects.
+    pub const OST_BULK: Self = Self(8);
+    /// Replies to clients of targets for metadata.
+    pub const MDC_REPLY: Self = Self(10);
+    /// Metadata.
+    pub const MDS_REQUEST: Self = Self(12);
+    /// Data that lies with the metadata.
+    pub const MDS_IO: Self = Self(13);
+    /// Bulk data of metadata.
+    pub const MDS_BULK: Self = Self(14);
+    /// From servers to clients: locks that are in somebody's way.
+    pub const LDLM_CALLBACK_REQUEST: Self = Self(15);
+    /// Replies to those.
+    pub const LDLM_CALLBACK_REPLY: Self = Self(16);
+    /// From clients to servers: locks that are given up.
+    pub const LDLM_CANCEL_REQUEST: Self = Self(17);
+    /// Replies to those.
+    pub const LDLM_CANCEL_REPLY: Self = Self(18);
+    /// Pages of directories.
+    pub const MDS_READPAGE: Self = Self(23);
+    /// Object updates.
+    pub const OUT: Self = Self(24);
+    /// Replies to clients of the management service.
+    pub const MGC_REPLY: Self = Self(25);
+    /// Management.
+    pub const MGS_REQUEST: Self = Self(26);
+    /// Objects.
+    pub const OST_REQUEST: Self = Self(28);
+    /// Bulk data of management.
+    pub const MGS_BULK: Self = Self(33);
+}
+
+impl Portals {
+    /// Management.
+    pub const MGS: Self = Self { request: Portal::MGS_REQUEST, reply: Portal::MGC_REPLY };
+    /// Metadata.
+    pub const MDS: Self = Self { request: Portal::MDS_REQUEST, reply: Portal::MDC_REPLY };
+    /// Data that lies with the metadata.
+    pub const MDS_IO: Self = Self { request: Portal::MDS_IO, reply: Portal::MDC_REPLY };
+    /// Pages of directories.
+    pub const MDS_READPAGE: Self = Self { request: Portal::MDS_READPAGE, reply: Portal::MDC_REPLY };
+    /// Objects.
+    pub const OST: Self = Self { request: Portal::OST_REQUEST, reply: Portal::OSC_REPLY };
+    /// Reads and writes of objects.
+    pub const OST_IO: Self = Self { request: Portal::OST_IO, reply: Portal::OSC_REPLY };
+    /// Creation of objects.
+    pub const OST_CREATE: Self = Self { request: Portal::OST_CREATE, reply: Portal::OSC_REPLY };
+    /// Object updates.
+    pub const OUT: Self = Self { request: Portal::OUT, reply: Portal::OSC_REPLY };
+    /// From servers to clients: locks that are in somebody's way.
+    pub const LDLM_CALLBACK: Self =
+        Self { request: Portal::LDLM_CALLBACK_REQUEST, reply: Portal::LDLM_CALLBACK_REPLY };
+    /// From clients to servers: locks that are given up.
+    pub const LDLM_CANCEL: Self =
+        Self { request: Portal::LDLM_CANCEL_REQUEST, reply: Portal::LDLM_CANCEL_REPLY };
+}

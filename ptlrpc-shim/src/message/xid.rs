@@ -1,0 +1,189 @@
+//! Numbers of requests, and the match bits that come from them (PR-20, PR-22).
+
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The number of a request; of one client, higher ones are later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Xid(pub u64);
+
+/// Gives out numbers that are 64 apart, so that each leaves room for the match bits of a bulk transfer.
+///
+/// Any thread may take them, without a lock.
+#[derive(Debug)]
+pub struct XidSource(AtomicU64);
+
+/// The match bits of a bulk transfer: one number for each of its MDs, of which there are 1 to 64, beginning at a
+/// multiple of 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BulkBits {
+    first: u64,
+    last: u64,
+}
+
+/// The most MDs of a bulk transfer, and the distance of xids.
+pub const BULK_COUNT_MAX: u32 = 64;
+
+/// The first xid of a client that starts at this time: seconds since 1970, UTC.
+///
+/// A clock that is before 2004 has not been set. Then the xid comes from `random`, with bit 61 set and those above
+/// clear, where no clock that is right gets to.
+pub const fn first_xid(unix_seconds: u64, random: u64) -> Xid {
+    let clock_is_set = unix_seconds >= YEAR_2004 && unix_seconds < RANDOM_BIT >> 20;
+    let start = if clock_is_set { unix_seconds << 20 } else { RANDOM_BIT | random & (RANDOM_BIT - 1) };
+    Xid(start & !WITHIN)
+}
+
+impl XidSource {
+    /// Begins at `first`, or at the multiple of 64 below it.
+    pub const fn new(first: Xid) -> Self {
+        Self(AtomicU64::new(first.0 & !WITHIN))
+    }
+
+    /// The next one: 64 more than the one before.
+    pub fn take(&self) -> Xid {
+        // Only that no number comes twice matters; what else the request is made of goes another way.
+        Xid(self.0.fetch_add(BULK_COUNT_MAX as u64, Ordering::Relaxed))
+    }
+}
+
+impl BulkBits {
+    /// Those of `count` MDs from an xid on: the request's own when it is first sent, a fresh one when it is sent
+    /// again. `None` if there are none or more than 64, or if the xid is no multiple of 64.
+    pub const fn starting_at(xid: Xid, count: u32) -> Option<Self> {
+        if count == 0 || count > BULK_COUNT_MAX || xid.0 & WITHIN != 0 {
+            return None;
+        }
+        Some(Self { first: xid.0, last: xid.0 + (count as u64 - 1) })
+    }
+
+    /// Those that a request announces by `pb_mbits`.
+    pub const fn ending_at(mbits: u64) -> Self {
+        Self { first: mbits & !WITHIN, last: mbits }
+    }
+
+    /// Those that a request announces by `pb_mbits`, if they are for `count` MDs.
+    pub fn from_mbits(mbits: u64, count: u32) -> Option<Self> {
+        Some(Self::ending_at(mbits)).filter(|bits| bits.count() == count)
+    }
+
+    /// Those of the first MD.
+    pub const fn first(self) -> u64 {
+        self.first
+    }
+
+    /// Those of the last MD, which is what `pb_mbits` says. Where bulk transfers have no bits of their own
+    /// ([`ConnectFlags::BULK_MBITS`](super::ConnectFlags::BULK_MBITS)) a request that is sent again has this as
+    /// its new xid.
+    pub const fn last(self) -> u64 {
+        self.last
+    }
+
+    /// How many: 1 to 64.
+    pub const fn count(self) -> u32 {
+        (self.last - self.first) as u32 + 1
+    }
+
+    /// Those of each MD, in their order.
+    pub const fn range(self) -> RangeInclusive<u64> {
+        self.first..=self.last
+    }
+}
+
+/// The bits of a number that tell the MDs of one bulk transfer apart.
+const WITHIN: u64 = BULK_COUNT_MAX as u64 - 1;
+/// What marks an xid that does not come from the clock.
+const RANDOM_BIT: u64 = 1 << 61;
+/// The beginning of 2004, in seconds since 1970, UTC.
+const YEAR_2004: u64 = 1_072_915_200;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+    use std::thread;
+
+    #[test]
+    fn the_first_xid_is_the_time_unless_the_clock_has_not_been_set() {
+        for (name, seconds, random, want) in [
+            ("the end of 2003", 1_072_915_199, 0, 1 << 61),
+            ("the beginning of 2004", 1_072_915_200, u64::MAX, 1_072_915_200 << 20),
+            ("now", 1_760_000_000, 77, 1_760_000_000 << 20),
+            ("no clock", 0, 0x1234_5678_9abc_def0, 0x3234_5678_9abc_dec0),
+            ("no clock, all ones", 0, u64::MAX, 0x3fff_ffff_ffff_ffc0),
+            ("a clock far beyond", u64::MAX, 64, 1 << 61 | 64),
+        ] {
+            assert_eq!(first_xid(seconds, random), Xid(want), "{name}");
+        }
+    }
+
+    #[test]
+    fn xids_are_64_apart() {
+        let source = XidSource::new(Xid(1000));
+        assert_eq!([source.take(), source.take(), source.take()], [Xid(960), Xid(1024), Xid(1088)]);
+    }
+
+    #[test]
+    fn no_xid_comes_twice_whichever_threads_take_them() {
+        let source = XidSource::new(Xid(0));
+        let take = || (0..1000).map(|_| source.take()).collect::<Vec<_>>();
+        let taken: HashSet<Xid> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(take)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(taken, (0..4000).map(|n| Xid(64 * n)).collect());
+    }
+
+    #[test]
+    fn the_bits_of_a_bulk_transfer() {
+        // Xid, MDs, then first and last bits.
+        for (xid, count, want) in [
+            (6400, 1, Some((6400, 6400))),
+            (6400, 2, Some((6400, 6401))),
+            (6400, 64, Some((6400, 6463))),
+            (6400, 65, None),
+            (6400, 0, None),
+            (6401, 1, None),
+            (u64::MAX - 63, 64, Some((u64::MAX - 63, u64::MAX))),
+        ] {
+            let bits = BulkBits::starting_at(Xid(xid), count);
+            assert_eq!(bits.map(|bits| (bits.first(), bits.last())), want, "{xid}, {count} MDs");
+        }
+    }
+
+    #[test]
+    fn bits_for_another_number_of_mds_are_refused() {
+        // Announced bits, expected MDs, whether they agree.
+        for (mbits, count, agree) in [
+            (6400, 1, true),
+            (6401, 2, true),
+            (6463, 64, true),
+            (6463, 63, false),
+            (6464, 65, false),
+            (0, 0, false),
+        ] {
+            assert_eq!(BulkBits::from_mbits(mbits, count).is_some(), agree, "{mbits}, {count} MDs");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_server_finds_the_bits_that_the_client_took(seconds: u64, random: u64, count in 1_u32..=64) {
+            let xid = first_xid(seconds, random);
+            let bits = BulkBits::starting_at(xid, count).unwrap();
+            prop_assert_eq!(bits.count(), count);
+            prop_assert_eq!(bits.range().count(), count as usize);
+            prop_assert_eq!(BulkBits::ending_at(bits.last()), bits);
+            prop_assert_eq!(BulkBits::from_mbits(bits.last(), count), Some(bits));
+        }
+
+        #[test]
+        fn any_announced_bits_are_those_of_1_to_64_mds(mbits: u64) {
+            let bits = BulkBits::ending_at(mbits);
+            prop_assert!((1..=64).contains(&bits.count()));
+            prop_assert_eq!(BulkBits::starting_at(Xid(bits.first()), bits.count()), Some(bits));
+        }
+    }
+}

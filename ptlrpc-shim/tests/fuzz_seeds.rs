@@ -1,0 +1,103 @@
+//! The seeds of the fuzz target for messages are one message of each kind.
+//!
+//! `LNET_WRITE_FUZZ_SEEDS=1 cargo test -p ptlrpc --test fuzz_seeds` writes them anew.
+#![allow(clippy::unwrap_used)]
+
+// What the linker is told of LNet's names is told for all tests.
+use lnet as _;
+use ptlrpc::message::checksum::seal_early_reply;
+use ptlrpc::message::{
+    Body, ByteOrder, ConnectData, ConnectFlags, ConnectOps, ConnectReply, ConnectRequest, ExportCookie,
+    MessageFlags, MessageKind, MessageMut, Opcode, Service, Xid, size_of_message,
+};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_fuzz_seeds_are_messages_of_each_kind() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/ptlrpc_message");
+    let seeds = seeds();
+    if std::env::var_os("LNET_WRITE_FUZZ_SEEDS").is_some() {
+        // There is none the first time.
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        for (name, bytes) in &seeds {
+            fs::write(directory.join(name), bytes).unwrap();
+        }
+    }
+    for (name, bytes) in &seeds {
+        let there = fs::read(directory.join(name)).unwrap_or_default();
+        assert!(there == *bytes, "fuzz/seeds/ptlrpc_message/{name} is not what is written now");
+    }
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), seeds.len(), "more seeds than these");
+}
+
+/// By name.
+fn seeds() -> BTreeMap<String, Vec<u8>> {
+    let mut seeds = BTreeMap::new();
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let mut add = |name: &str, bytes: Vec<u8>| {
+            seeds.insert(format!("{name}-{order:?}").to_lowercase(), bytes);
+        };
+        let connect = Body {
+            op_flags: ConnectOps::INITIAL,
+            conn_cnt: 1,
+            timeout: 5,
+            ..Body::request(Service::OBD, Opcode::OST_CONNECT)
+        };
+        let ping = Body {
+            handle: ExportCookie(0x0123_4567_89ab_cdef),
+            last_xid: Xid(0x0618_eb9c_77ff_ffc0),
+            ..Body::request(Service::OBD, Opcode::PING)
+        };
+        let refusal = Body { kind: MessageKind::Error, status: -107, ..Body::reply_to(&ping) };
+        let data = ConnectData {
+            flags: ConnectFlags::VERSION | ConnectFlags::AT | ConnectFlags::REP_MBITS,
+            version: 0x020f_0800,
+            brw_size: 4 << 20,
+            ..ConnectData::default()
+        };
+        let request = ConnectRequest {
+            target: "lustre-OST0000".parse().unwrap(),
+            client: "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0".parse().unwrap(),
+            handle: ExportCookie(0xfedc_ba98_7654_3210),
+            data,
+        };
+
+        let mut bytes = vec![0; ConnectRequest::LEN];
+        request.build_in(order, &mut bytes, &connect).unwrap();
+        add("connect", bytes);
+        let mut bytes = vec![0; ConnectReply::LEN];
+        let reply = Body { op_flags: ConnectOps::RECONNECT, ..Body::reply_to(&connect) };
+        ConnectReply { data }.build_in(order, &mut bytes, &reply).unwrap();
+        add("connect-reply", bytes);
+        add("ping", written(order, &[184], &ping, |_| ()));
+        add("version-2", written(order, &[152], &ping, |_| ()));
+        add("refusal", written(order, &[184], &refusal, |_| ()));
+        add("early-reply", written(order, &[184], &Body::reply_to(&ping), seal_early_reply));
+        let lengths: Vec<u32> = (0..32).map(|index| if index == 0 { 184 } else { index % 11 }).collect();
+        let echo = Body::request(Service::OST, *Opcode::ECHO.start());
+        let fill = |message: &mut MessageMut<'_>| {
+            for (index, fill) in (1..32).zip(b'A'..) {
+                message.buffer_mut(index).unwrap().fill(fill);
+            }
+        };
+        add("32-buffers", written(order, &lengths, &echo, fill));
+    }
+    seeds
+}
+
+fn written(
+    order: ByteOrder,
+    lengths: &[u32],
+    body: &Body,
+    then: impl FnOnce(&mut MessageMut<'_>),
+) -> Vec<u8> {
+    let mut bytes = vec![0; size_of_message(lengths).unwrap()];
+    let mut message = MessageMut::new_in(order, &mut bytes, lengths).unwrap();
+    message.set_flags(MessageFlags::AT_SUPPORT);
+    message.set_body(body);
+    then(&mut message);
+    bytes
+}

@@ -1,0 +1,198 @@
+//! The processes of the stage: a server that counts, and a client with a load.
+
+use ptlrpc::client::{Adaptive, Client, Timeouts};
+use ptlrpc::errno::Errno;
+use ptlrpc::import::{Import, ImportConfig};
+use ptlrpc::lnet::{Node, Region};
+use ptlrpc::message::portal::Portals;
+use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
+use ptlrpc::request::{Bulk, Direction, Request, Set};
+use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What a process is for: `server`, or `client` and the NID to call.
+pub(crate) const ROLE: &str = "RPC_ROLE";
+/// What comes before each line that is meant for the stage.
+pub(crate) const MARK: &str = "@ ";
+
+/// Executes a number; asks how often each has been executed; fetches and brings bulk data.
+const COUNT: Opcode = Opcode(0x7001);
+const ASK: Opcode = Opcode(0x7002);
+const READ: Opcode = Opcode(0x7003);
+const WRITE: Opcode = Opcode(0x7004);
+const IN_FLIGHT: usize = 12;
+const BULK: usize = 300_000;
+
+pub(crate) fn live(role: &str) {
+    let node = Node::start().unwrap();
+    match role.split_once(' ') {
+        Some((_, server)) => client(node, server),
+        None => serve(&node),
+    }
+}
+
+fn say(what: &str) {
+    println!("{MARK}{what}");
+}
+
+#[derive(Default)]
+struct Counting(Mutex<HashMap<u64, u64>>);
+
+impl Handler for Counting {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+        let number = u64::from_ne_bytes(request.buffer(1).unwrap().try_into().unwrap());
+        let mut counts = self.0.lock().unwrap();
+        let count = counts.entry(number).or_default();
+        match request.opcode() {
+            COUNT => {
+                *count += 1;
+                Answer::Reply(Reply::new())
+            }
+            ASK => Answer::Reply(Reply::new().buffer(count.to_ne_bytes())),
+            READ => {
+                drop(counts);
+                match request.bulk_put(&Arc::new(Region::copy_of(&pattern(number)))) {
+                    Ok(()) => Answer::Reply(Reply::new()),
+                    Err(_) => Answer::None,
+                }
+            }
+            WRITE => {
+                drop(counts);
+                match request.bulk_get(BULK) {
+                    Ok(data) if *data == *pattern(number) => Answer::Reply(Reply::new()),
+                    Ok(_) => Answer::Reply(Reply::error(Errno::IO)),
+                    Err(_) => Answer::None,
+                }
+            }
+            _ => Answer::Reply(Reply::error(Errno::NOT_SUPPORTED)),
+        }
+    }
+}
+
+fn pattern(number: u64) -> Vec<u8> {
+    (0..BULK as u64).map(|at| (number.wrapping_mul(31) + at * 7 % 251) as u8).collect()
+}
+
+fn serve(node: &Arc<Node>) {
+    let targets = Targets::new(fastrand::u64(..));
+    let flags = ConnectFlags::FULL20.union(ConnectFlags::AT).union(ConnectFlags::BULK_MBITS);
+    let data = ConnectData { flags, maxmodrpcs: 8, ..ConnectData::default() };
+    targets.add("target".parse().unwrap(), data).unwrap();
+    let config = ServiceConfig::new("rails", Portals::OST, Portal::OST_BULK, Protocol::OST);
+    let service = Service::start(node, &targets, config, Arc::new(Counting::default())).unwrap();
+    say("ready");
+    // Until the stage has no more to say.
+    std::io::stdin().lock().lines().for_each(drop);
+    service.stop().unwrap();
+}
+
+/// What came of the load.
+#[derive(Default)]
+struct Books {
+    /// Executed once, as the service said.
+    counted: Vec<u64>,
+    /// Not known, or never sent.
+    failed: Vec<(u64, Errno)>,
+    well: u64,
+    wrong: u64,
+    longest: Duration,
+}
+
+fn client(node: Arc<Node>, server: &str) {
+    let adaptive = Adaptive { max: Duration::ZERO, ..Timeouts::default().adaptive };
+    // Longer than LNet needs to find another rail.
+    let timeouts =
+        Timeouts { fixed: Duration::from_secs(8), adaptive, connect: Some(Duration::from_secs(2)) };
+    let client = Client::start(node, timeouts).unwrap();
+    let nid = server.split(',').map(|nid| nid.parse().unwrap()).collect::<Vec<_>>();
+    client.add_uuid("server", &nid).unwrap();
+    let config = ImportConfig::ost("target".parse().unwrap(), "client".parse().unwrap(), "server");
+    let import = client.import(config).unwrap();
+    import.connect(None).unwrap();
+    say("ready");
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&is_over);
+    std::thread::spawn(move || {
+        std::io::stdin().lock().lines().next();
+        over.store(true, Ordering::SeqCst);
+    });
+    let books = load(&import, &is_over);
+    let twice = books.counted.iter().filter(|number| asked(&import, **number) > 1).count();
+    let lost = books.counted.iter().filter(|number| asked(&import, **number) < 1).count();
+    let again = books.failed.iter().filter(|(number, _)| asked(&import, *number) > 1).count();
+    say(&format!(
+        "well {} failed {} wrong {} twice {} lost {lost} longest {} connections {}",
+        books.well,
+        books.failed.len(),
+        books.wrong,
+        twice + again,
+        books.longest.as_millis(),
+        import.handle().1,
+    ));
+    import.disconnect(Duration::from_secs(8)).unwrap();
+}
+
+fn request(opcode: Opcode, number: u64) -> Request {
+    Request { buffers: vec![number.to_ne_bytes().to_vec()], reply_room: vec![8], ..Request::new(opcode) }
+}
+
+fn load(import: &Arc<Import>, is_over: &AtomicBool) -> Books {
+    let (mut set, mut under_way, mut books) = (Set::new(), HashMap::new(), Books::default());
+    let mut number = 0;
+    loop {
+        while set.len() < IN_FLIGHT && !is_over.load(Ordering::SeqCst) {
+            number += 1;
+            let memory = match number % 8 {
+                0 => Some((READ, Direction::FromService, Region::zeroed(BULK))),
+                4 => Some((WRITE, Direction::ToService, Region::copy_of(&pattern(number)))),
+                _ => None,
+            };
+            let (opcode, bulk) = match memory {
+                Some((opcode, direction, memory)) => {
+                    (opcode, Some(Bulk { memory: Arc::new(memory), direction }))
+                }
+                None => (COUNT, None),
+            };
+            let at_most_once = opcode == COUNT;
+            let request = Request { bulk: bulk.clone(), at_most_once, ..request(opcode, number) };
+            let ticket = set.add(import, request);
+            under_way.insert(ticket, (number, opcode, bulk, Instant::now()));
+        }
+        if set.is_empty() {
+            return books;
+        }
+        set.wait_any(None);
+        while let Some((ticket, result)) = set.take_any() {
+            let (number, opcode, bulk, since) = under_way.remove(&ticket).unwrap();
+            books.longest = books.longest.max(since.elapsed());
+            match result.and_then(|reply| reply.result()) {
+                Ok(()) if opcode == COUNT => {
+                    books.counted.push(number);
+                    books.well += 1;
+                }
+                Ok(()) => {
+                    let mut memory = bulk.unwrap().memory;
+                    while Arc::get_mut(&mut memory).is_none() {
+                        std::thread::yield_now();
+                    }
+                    let is_right = Arc::get_mut(&mut memory).unwrap().bytes_mut() == &pattern(number)[..];
+                    books.well += u64::from(is_right);
+                    books.wrong += u64::from(!is_right);
+                }
+                Err(errno) => books.failed.push((number, errno)),
+            }
+        }
+        // A pace at which all can be asked about at the end.
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// How often the service has executed it.
+fn asked(import: &Arc<Import>, number: u64) -> u64 {
+    let reply = import.call(request(ASK, number)).unwrap();
+    u64::from_ne_bytes(reply.buffer(1).unwrap().try_into().unwrap())
+}

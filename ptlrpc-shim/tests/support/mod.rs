@@ -1,0 +1,102 @@
+//! A client made of the codec and of descriptors alone, and services to talk to, over the loopback.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+pub mod alone;
+pub mod client;
+
+use alone::{Alone, alone};
+use client::Client;
+use ptlrpc::errno::Errno;
+use ptlrpc::lnet::Node;
+use ptlrpc::message::portal::Portals;
+use ptlrpc::message::{ConnectData, ConnectFlags, Portal, Service as Protocol};
+use ptlrpc::service::{
+    Answer, Counts, Handler, Reply, Service, ServiceConfig, ServiceRequest, Target, Targets,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A server with a target, and a node to reach it by.
+pub struct Server {
+    pub service: Service,
+    pub target: Arc<Target>,
+    pub targets: Arc<Targets>,
+    pub node: Arc<Node>,
+    probes: AtomicU64,
+    _alone: Alone,
+}
+
+/// A handler made of a function.
+struct Function<F>(F);
+
+impl<F: Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync> Handler for Function<F> {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+        self.0(request)
+    }
+
+    fn serves(&self, opcode: ptlrpc::message::Opcode) -> bool {
+        opcode.is_own()
+    }
+}
+
+pub fn handler(
+    function: impl Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync + 'static,
+) -> Arc<dyn Handler> {
+    Arc::new(Function(function))
+}
+
+/// Answers with the buffers of the request.
+pub fn echo(request: &mut ServiceRequest<'_>) -> Answer {
+    let buffers = (1..request.buffer_count()).filter_map(|index| request.buffer(index));
+    buffers.fold(Reply::new(), |reply, buffer| reply.buffer(buffer)).into()
+}
+
+pub fn config() -> ServiceConfig {
+    ServiceConfig::new("test", Portals::OST, Portal::OST_BULK, Protocol::OST)
+}
+
+/// What the target can do.
+pub fn supported() -> ConnectData {
+    ConnectData {
+        flags: ConnectFlags::AT | ConnectFlags::VERSION | ConnectFlags::REP_MBITS | ConnectFlags::BULK_MBITS,
+        version: 0x020f_0800,
+        maxmodrpcs: 16,
+        ..ConnectData::default()
+    }
+}
+
+impl Server {
+    pub fn start(
+        config: ServiceConfig,
+        function: impl Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        let alone = alone();
+        let node = Node::start().unwrap();
+        let targets = Targets::new(42);
+        let target = targets.add("OST0000".parse().unwrap(), supported()).unwrap();
+        let service = Service::start(&node, &targets, config, handler(function)).unwrap();
+        Self { service, target, targets, node, probes: AtomicU64::new(0), _alone: alone }
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(&self.node, "a client")
+    }
+
+    /// A client that is connected.
+    pub fn connected(&self) -> Client {
+        let mut client = self.client();
+        client.connect();
+        client
+    }
+
+    /// Counts, when everything that was sent before has been looked at: requests are, one after the other. The ping of
+    /// nobody that finds it out is not counted as refused.
+    pub fn counts(&self) -> Counts {
+        let probe = Client::new(&self.node, "a probe");
+        assert_eq!(probe.ping().status(), Err(Errno::NOT_CONNECTED));
+        let probes = self.probes.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut counts = self.service.counts();
+        counts.refused -= probes;
+        counts
+    }
+}

@@ -1,0 +1,241 @@
+//! Client and service of this library, over the loopback, with and without losses.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+#[path = "support/alone.rs"]
+mod alone;
+#[path = "together/faults.rs"]
+mod faults;
+
+use faults::Losing;
+use lnet as _;
+use ptlrpc::client::{Adaptive, Client, Timeouts};
+use ptlrpc::errno::Errno;
+use ptlrpc::import::{Import, ImportConfig, State};
+use ptlrpc::lnet::{Node, Region};
+use ptlrpc::message::portal::Portals;
+use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
+use ptlrpc::request::{Bulk, Direction, Request, Set};
+use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const COUNT: Opcode = Opcode(0x7001);
+const READ: Opcode = Opcode(0x7002);
+const WRITE: Opcode = Opcode(0x7003);
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(200);
+
+/// Counts how often each number was asked for; moves bulk data.
+#[derive(Default)]
+struct Counting(Mutex<HashMap<u64, u32>>);
+
+impl Handler for Counting {
+    fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
+        let number = u64::from_ne_bytes(request.buffer(1).unwrap().try_into().unwrap());
+        match request.opcode() {
+            COUNT => {
+                *self.0.lock().unwrap().entry(number).or_default() += 1;
+                Answer::Reply(Reply::new().buffer(number.to_ne_bytes()))
+            }
+            READ => match request.bulk_put(&Arc::new(Region::copy_of(&pattern(number as usize)))) {
+                Ok(()) => Answer::Reply(Reply::new()),
+                Err(_) => Answer::None,
+            },
+            WRITE => match request.bulk_get(number as usize) {
+                Ok(data) if *data == *pattern(number as usize) => Answer::Reply(Reply::new()),
+                Ok(_) => Answer::Reply(Reply::error(Errno::IO)),
+                Err(_) => Answer::None,
+            },
+            _ => Answer::Reply(Reply::error(Errno::NOT_SUPPORTED)),
+        }
+    }
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at % 251) as u8).collect()
+}
+
+struct Rig {
+    node: Arc<Node>,
+    handler: Arc<Counting>,
+    service: Option<Service>,
+    client: Arc<Client>,
+    _alone: alone::Alone,
+}
+
+impl Rig {
+    fn start() -> Self {
+        let _alone = alone::alone();
+        let node = Node::start().unwrap();
+        let adaptive = Adaptive { max: Duration::ZERO, ..Timeouts::default().adaptive };
+        // Slow enough for any machine, but not for what is lost.
+        let timeouts = Timeouts { fixed: LONG, adaptive, connect: Some(SHORT) };
+        let client = Client::start(Arc::clone(&node), timeouts).unwrap();
+        let mut rig = Self { node, handler: Arc::default(), service: None, client, _alone };
+        rig.restart();
+        rig
+    }
+
+    /// Another server, which knows no client.
+    fn restart(&mut self) {
+        self.service = None;
+        let targets = Targets::new(fastrand::u64(..));
+        let flags = ConnectFlags::FULL20.union(ConnectFlags::AT).union(ConnectFlags::BULK_MBITS);
+        targets
+            .add("target".parse().unwrap(), ConnectData { flags, maxmodrpcs: 8, ..ConnectData::default() })
+            .unwrap();
+        let config = ServiceConfig::new("ost", Portals::OST, Portal::OST_BULK, Protocol::OST);
+        let handler = Arc::clone(&self.handler) as Arc<dyn Handler>;
+        self.service = Some(Service::start(&self.node, &targets, config, handler).unwrap());
+    }
+
+    fn import(&self, name: &str) -> Arc<Import> {
+        let config = ImportConfig::ost("target".parse().unwrap(), name.parse().unwrap(), "0@lo");
+        let import = self.client.import(config).unwrap();
+        import.connect(None).unwrap();
+        import
+    }
+
+    fn count_of(&self, number: u64) -> u32 {
+        self.handler.0.lock().unwrap().get(&number).copied().unwrap_or(0)
+    }
+}
+
+fn count(number: u64) -> Request {
+    Request {
+        buffers: vec![number.to_ne_bytes().to_vec()],
+        reply_room: vec![8],
+        timeout: Some(SHORT),
+        ..Request::new(COUNT)
+    }
+}
+
+/// So many at once until all have ended; those that went wrong.
+fn all(import: &Arc<Import>, requests: impl Iterator<Item = Request>, at_once: usize) -> Vec<Errno> {
+    let (mut set, mut wrong) = (Set::new(), Vec::new());
+    let mut requests = requests.fuse();
+    loop {
+        while set.len() < at_once
+            && let Some(request) = requests.next()
+        {
+            set.add(import, request);
+        }
+        if set.is_empty() {
+            return wrong;
+        }
+        set.wait_any(None);
+        while let Some((_, result)) = set.take_any() {
+            wrong.extend(result.and_then(|reply| reply.result()).err());
+        }
+    }
+}
+
+#[test]
+fn a_client_connects_asks_and_leaves() {
+    let rig = Rig::start();
+    let import = rig.import("client");
+    assert_eq!((import.state(), import.handle().1), (State::Full, 1));
+    assert_ne!(import.handle().0.0, 0);
+    import.ping().unwrap();
+    let reply = import.call(count(5)).unwrap();
+    assert_eq!((reply.status(), reply.buffer(1)), (0, Some(&5_u64.to_ne_bytes()[..])));
+    let unknown = import.call(Request { opcode: Opcode(0x7fff), ..count(1) }).unwrap();
+    assert_eq!(unknown.result(), Err(Errno::NOT_SUPPORTED));
+    import.disconnect(LONG).unwrap();
+    assert_eq!(rig.service.as_ref().unwrap().targets().exports().len(), 0);
+}
+
+/// Section 10, test 7: whatever is lost.
+#[test]
+fn what_may_be_done_once_is_done_once_though_one_in_ten_messages_is_lost() {
+    let rig = Rig::start();
+    let import = rig.import("client");
+    let losing = Losing::one_in(10, &[Portal::OST_REQUEST.0, Portal::OSC_REPLY.0], false);
+    let once = |number| Request { at_most_once: true, ..count(number) };
+    assert_eq!(all(&import, (0..200).map(once), 8), []);
+    drop(losing);
+    let counts: Vec<u32> = (0..200).map(|number| rig.count_of(number)).collect();
+    assert!(counts.iter().all(|count| *count == 1), "{counts:?}");
+    assert!(import.handle().1 > 1, "nothing was lost");
+}
+
+#[test]
+fn what_may_be_done_again_is_done_at_least_once() {
+    let rig = Rig::start();
+    let import = rig.import("client");
+    let losing = Losing::one_in(7, &[Portal::OST_REQUEST.0, Portal::OSC_REPLY.0], false);
+    assert_eq!(all(&import, (0..100).map(count), 4), []);
+    drop(losing);
+    assert!((0..100).all(|number| rig.count_of(number) >= 1));
+}
+
+/// Section 10, test 9.
+#[test]
+fn bulk_data_is_whole_whatever_is_lost() {
+    let rig = Rig::start();
+    let import = rig.import("client");
+    let (none, some): (&[usize], &[usize]) = (&[1, 1 << 20, (1 << 20) + 1, 5 << 20], &[1 << 20, 3 << 20]);
+    for (losing, lens) in [(None, none), (Some(()), some)] {
+        let losing = losing.map(|()| Losing::one_in(9, &[Portal::OST_BULK.0], true));
+        for &len in lens {
+            let timeout = Some(Duration::from_millis(500));
+            let number = |opcode| Request { opcode, timeout, ..count(len as u64) };
+            let mut memory = Arc::new(Region::zeroed(len));
+            let bulk = Bulk { memory: Arc::clone(&memory), direction: Direction::FromService };
+            let reply = import.call(Request { bulk: Some(bulk), ..number(READ) }).unwrap();
+            assert_eq!((reply.status(), reply.bulk_bytes()), (0, len as u64));
+            while Arc::get_mut(&mut memory).is_none() {
+                std::thread::yield_now();
+            }
+            assert!(Arc::get_mut(&mut memory).unwrap().bytes_mut() == &pattern(len)[..]);
+            let bulk = Bulk { memory, direction: Direction::ToService };
+            let reply = import.call(Request { bulk: Some(bulk), ..number(WRITE) }).unwrap();
+            assert_eq!(reply.result(), Ok(()), "{len}");
+        }
+        drop(losing);
+    }
+}
+
+/// Section 10, test 14.
+#[test]
+fn a_server_that_is_started_anew_is_connected_anew_and_asked_again() {
+    let mut rig = Rig::start();
+    let import = rig.import("client");
+    let (before, _) = import.handle();
+    import.call(count(1)).unwrap();
+    rig.restart();
+    import.call(count(2)).unwrap();
+    let (after, conn_cnt) = import.handle();
+    assert!(after != before && conn_cnt >= 2);
+    assert_eq!((rig.count_of(1), rig.count_of(2)), (1, 1));
+}
+
+#[test]
+fn requests_wait_for_a_server_that_is_not_there_yet() {
+    let mut rig = Rig::start();
+    let import = rig.import("client");
+    rig.service = None;
+    let mut set = Set::new();
+    let ticket = set.add(&import, count(1));
+    rig.restart();
+    set.wait();
+    assert_eq!(set.take(ticket).unwrap().unwrap().result(), Ok(()));
+}
+
+#[test]
+fn a_hundred_clients_are_told_apart() {
+    let rig = Rig::start();
+    let imports: Vec<_> = (0..100).map(|number| rig.import(&format!("client-{number}"))).collect();
+    let mut set = Set::new();
+    for (number, import) in imports.iter().enumerate() {
+        set.add(import, Request { at_most_once: true, ..count(number as u64) });
+    }
+    set.wait();
+    while let Some((_, result)) = set.take_any() {
+        assert_eq!(result.unwrap().result(), Ok(()));
+    }
+    assert!((0..100).all(|number| rig.count_of(number) == 1));
+    let handles: std::collections::HashSet<_> = imports.iter().map(|import| import.handle().0).collect();
+    assert_eq!(handles.len(), 100);
+}
