@@ -333,6 +333,12 @@ impl Core {
         self.census.read()
     }
 
+    /// Whether other nodes wait for an ACK or a REPLY that is not known to have arrived. An ACK counts from before the
+    /// PUT's event is told.
+    pub fn owes_answers(&self) -> bool {
+        self.census.has_answers()
+    }
+
     /// Sets every counter to 0: the node's, its interfaces' and the peer NIs' (dbg-120, ST-3).
     pub fn reset_counters(&self) {
         *lock(&self.retired) = NodeCounters::default();

@@ -283,6 +283,10 @@ impl Core {
     fn put_received(&self, mut message: Box<Message>, ack: Option<WireHandle>, result: Result<(), Errno>) {
         let (Some(md), Some(event)) = (message.md.take(), message.event.take()) else { return };
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
+        if ack.is_some() {
+            // Before the event: who ends the node because of that still owes the ACK.
+            self.count_answer(&mut message);
+        }
         self.settle(&md, event, result);
         drop(md);
         match ack {
@@ -299,6 +303,7 @@ impl Core {
     fn reply_to(&self, mut message: Box<Message>, handle: WireHandle) {
         let length = message.event.as_ref().map_or(0, |event| event.mlength);
         message.length = length;
+        self.count_answer(&mut message);
         self.answer(message, Body::Reply { handle }, length);
     }
 
@@ -326,7 +331,6 @@ impl Core {
         if let (Some(ni), Some(peer_ni)) = (&message.ni, &message.peer_ni) {
             self.with_nets(|nets| select::answered(nets, ni, peer_ni));
         }
-        self.count_answer(&mut message);
         self.set_deadline(&mut message);
         self.launch_answer(message);
     }

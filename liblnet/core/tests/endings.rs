@@ -25,6 +25,7 @@ use std::time::Duration;
 
 const PORTAL: u32 = 9;
 const COOKIE: u64 = 42;
+const ASKER: WireHandle = WireHandle { interface_cookie: 7, object_cookie: 7 };
 const SECOND: Duration = Duration::from_secs(1);
 
 /// This node's interfaces, and its peer.
@@ -200,6 +201,22 @@ fn what_fails_while_the_node_ends_is_not_put_off_for_ever() {
 }
 
 /// A driver asks about a message, and the answer, that it has to wait, comes when the interfaces have ended already.
+#[test]
+fn an_ack_is_owed_from_before_its_put_is_told_until_it_has_arrived() {
+    let rig = Rig::new(AckUnderWay, Shutdown);
+    let was_owed = Arc::new(AtomicBool::new(false));
+    let (core, tell) = (Arc::downgrade(&rig.core), Arc::clone(&was_owed));
+    let look = move |_: &Event| tell.store(core.upgrade().unwrap().owes_answers(), Ordering::SeqCst);
+    rig.attach_for(rig.core.eq_alloc(0, Some(Box::new(look))).unwrap());
+    assert!(!rig.core.owes_answers());
+    rig.arrives(arriving_put(Some(ASKER)), 8);
+    rig.here().take_arriving(Ok(()));
+    assert!(was_owed.load(Ordering::SeqCst));
+    assert!(rig.core.owes_answers());
+    rig.work();
+    assert!(!rig.core.owes_answers());
+}
+
 #[test]
 fn what_is_made_to_wait_while_the_node_ends_does_not_wait_for_ever() {
     let _watchdog = Watchdog::new("the node ends while a message arrives");
@@ -405,8 +422,7 @@ impl Rig {
             }
             AckUnderWay => {
                 let md = self.attach();
-                let asker = WireHandle { interface_cookie: 7, object_cookie: 7 };
-                self.arrives(arriving_put(Some(asker)), 8);
+                self.arrives(arriving_put(Some(ASKER)), 8);
                 self.here().take_arriving(Ok(()));
                 assert_eq!(self.heard(), [(EventKind::Put, Ok(()), false)]);
                 assert_eq!(self.here().kept(), 1);
@@ -455,9 +471,13 @@ impl Rig {
     }
 
     fn attach(&self) -> MdHandle {
+        self.attach_for(self.eq)
+    }
+
+    fn attach_for(&self, eq: EqHandle) -> MdHandle {
         let me = self.core.me_attach(PORTAL, MatchId::ANY, 0, 0, true, InsertPosition::After).unwrap();
         let options = MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0;
-        let (spec, memory) = self.spec(options, Some(self.eq));
+        let (spec, memory) = self.spec(options, Some(eq));
         let mut md = None;
         self.core.md_attach(me, spec, memory, true, &mut |handle| md = Some(handle)).unwrap();
         md.unwrap()

@@ -23,7 +23,8 @@ use std::hash::BuildHasher;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A node with its threads. A process may hold several. Dropping it shuts it down.
 #[derive(Debug)]
@@ -140,15 +141,31 @@ impl Node {
         ControlServer::start(ControlConfig::from_env(self.name.clone())?, Arc::clone(self) as SharedBackend)
     }
 
-    /// Stops everything. No event is delivered after the return. Doing it twice does no harm.
+    /// Stops everything. No event is delivered after the return. Doing it twice does no harm. ACKs and REPLYs that are
+    /// under way have half a second to arrive.
     pub fn shutdown(&self) {
+        self.let_answers_go();
         self.links.end();
         self.threads.iter().for_each(CoreThread::begin_to_stop);
         self.core.shutdown();
         self.tcp.shutdown();
         self.threads.iter().for_each(CoreThread::join);
     }
+
+    /// A program that ends as soon as it has what it waited for should not leave the peer to its time-out.
+    fn let_answers_go(&self) {
+        let until = Instant::now() + FAREWELL;
+        while self.core.owes_answers() && Instant::now() < until {
+            thread::sleep(GLANCE);
+        }
+    }
 }
+
+/// How long a node that ends waits for its last answers to arrive.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How often it looks whether they have.
+const GLANCE: Duration = Duration::from_micros(200);
 
 impl Drop for Node {
     fn drop(&mut self) {

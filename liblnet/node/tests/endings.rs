@@ -5,7 +5,9 @@ mod live;
 
 use live::{Talker, free_port, nids, node};
 use lnet_core::DiscoveryMode;
+use lnet_core::fault::{DelayRule, Filter, Kinds, Odds};
 use std::fs;
+use std::num::NonZeroU32;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -69,4 +71,21 @@ fn nodes_that_end_in_the_middle_of_traffic_leave_nothing() {
         assert_eq!(descriptors(), before, "{case}");
     }
     drop(alive);
+}
+
+#[test]
+fn a_node_that_ends_with_the_event_of_a_put_has_sent_the_ack() {
+    let port = free_port();
+    let asker = Talker::new(node(port, &["127.0.79.5"], DiscoveryMode::Off));
+    let taker = Talker::new(node(port, &["127.0.79.6"], DiscoveryMode::Off));
+    // As if the thread that is to send it were slow.
+    taker.node.core().add_delay_rule(DelayRule {
+        filter: Filter { kinds: Kinds::from_bits(1).unwrap(), ..Filter::default() },
+        odds: Odds::OneIn(NonZeroU32::MIN),
+        latency: Duration::from_millis(100),
+    });
+    asker.put(nids(&["127.0.79.6"])[0]);
+    taker.arrival();
+    taker.node.shutdown();
+    asker.await_acks(1);
 }

@@ -61,6 +61,11 @@ impl Census {
         self.group(number).answers.load(Ordering::Relaxed) >= i64::from(most) * 4
     }
 
+    /// Whether any of those alive is an answer.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.groups.iter().map(|group| group.answers.load(Ordering::Relaxed)).sum::<i64>() > 0
+    }
+
     /// Counts something that went wrong.
     pub(crate) fn error(&self) {
         self.errors.fetch_add(1, Ordering::Relaxed);
