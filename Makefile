@@ -124,9 +124,9 @@ soak-simulator:
 	cargo run --release --package lnet-sim --example soak -- --seconds $$(($(SOAK_MINUTES) * 60)) --seed $(SOAK_SEED)
 
 # Needs root or user namespaces.
-soak-rails:
+soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client
 	@scripts/setup test
-	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) \
+	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
 		cargo test --package lnet --test failover --quiet -- --ignored --exact --nocapture soak
 
 # Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     if options.detach && std::env::var_os("LISTEN_FDS").is_none() {
         close_inherited();
     }
-    lnet_node::stderr_log::install(LevelFilter::Info);
+    lnet_log::install("LNet", LevelFilter::Info);
     if let Some(level) = options.log_level {
         log::set_max_level(level);
     }

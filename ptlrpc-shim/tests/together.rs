@@ -175,11 +175,11 @@ fn what_may_be_done_again_is_done_at_least_once() {
 fn bulk_data_is_whole_whatever_is_lost() {
     let rig = Rig::start();
     let import = rig.import("client");
-    let (none, some): (&[usize], &[usize]) = (&[1, 1 << 20, (1 << 20) + 1, 5 << 20], &[1 << 20, 3 << 20]);
+    let (none, some): (&[usize], &[usize]) = (&[1, 1 << 20, (1 << 20) + 1, 64 << 20], &[1 << 20, 3 << 20]);
     for (losing, lens) in [(None, none), (Some(()), some)] {
         let losing = losing.map(|()| Losing::one_in(9, &[Portal::OST_BULK.0], true));
         for &len in lens {
-            let timeout = Some(Duration::from_millis(500));
+            let timeout = Some(if losing.is_some() { Duration::from_millis(500) } else { LONG });
             let number = |opcode| Request { opcode, timeout, ..count(len as u64) };
             let mut memory = Arc::new(Region::zeroed(len));
             let bulk = Bulk { memory: Arc::clone(&memory), direction: Direction::FromService };

@@ -17,6 +17,7 @@ mod memory;
 mod netns;
 mod process;
 mod report;
+mod rpc;
 mod scenario;
 mod soak;
 mod stage;

@@ -5,7 +5,7 @@ use super::report::{Life, Report, What};
 use lnet_core::stats::Fate;
 use lnet_dlc::request::{AddLocalNi, DelLocalNi, DelPeerNi, LndTunables, NiTunables};
 use lnet_dlc::{Backend, Request};
-use lnet_node::{Node, StartConfig, stderr_log};
+use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid};
 use std::collections::HashMap;
 use std::fmt;
@@ -129,7 +129,7 @@ impl FromStr for Order {
 /// The process' life, if that is what this process is for.
 pub fn live_if_asked() {
     if let Ok(role) = std::env::var(PROCESS) {
-        stderr_log::install(log::LevelFilter::Info);
+        lnet_log::install("LNet", log::LevelFilter::Info);
         live(&Role::from_text(&role));
     }
 }

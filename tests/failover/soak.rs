@@ -4,6 +4,7 @@ use super::ledger::{End, Totals};
 use super::load::Weight;
 use super::process::Order;
 use super::report::now;
+use super::rpc::{self, Rpcs};
 use super::stage::{Conditions, FAR, NEAR, RAILS, Stage};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ pub struct Outcome {
     pub unexcused: u64,
     /// What was done, and how often.
     pub done: BTreeMap<&'static str, u64>,
+    /// Of the RPCs, if there were any.
+    pub rpcs: Option<String>,
     pub faults: Vec<String>,
 }
 
@@ -73,6 +76,7 @@ impl Wound {
 
 struct Soak {
     stage: Stage,
+    rpcs: Option<Rpcs>,
     random: fastrand::Rng,
     /// Times in which operations may fail.
     excuses: Vec<(Duration, Duration)>,
@@ -86,7 +90,8 @@ pub fn run(seed: u64, time: Duration) -> Option<Outcome> {
     let stage = Stage::or_skip("soak", CONDITIONS)?;
     let random = fastrand::Rng::with_seed(seed);
     let (excuses, faults, done) = (Vec::new(), Vec::new(), BTreeMap::new());
-    let mut soak = Soak { stage, random, excuses, unexcused: 0, faults, done };
+    let rpcs = Rpcs::start(&stage);
+    let mut soak = Soak { stage, rpcs, random, excuses, unexcused: 0, faults, done };
     soak.stage.go();
     soak.stage.pass(Duration::from_secs(1));
     let (end, mut said) = (Instant::now() + time, Instant::now());
@@ -256,6 +261,8 @@ impl Soak {
         }
         self.stage.calm();
         self.stage.end();
+        let rpc::Outcome { said, fault } = self.rpcs.take().map(Rpcs::end).unwrap_or_default();
+        self.faults.extend(fault);
         self.judge_failures();
         let Self { stage, mut faults, unexcused, done, .. } = self;
         let totals = stage.ledger.settled().clone();
@@ -267,6 +274,6 @@ impl Soak {
             faults.extend_from_slice(stage.ledger.complaints());
             faults.push(stage.logs());
         }
-        Outcome { totals, unexcused, done, faults }
+        Outcome { totals, unexcused, done, rpcs: said, faults }
     }
 }

@@ -26,6 +26,8 @@ pub const FAR: usize = 1;
 pub const RAILS: usize = 2;
 /// The rail that breaks.
 pub const RAIL: usize = 1;
+/// Where the nodes of [`super::rpc`] listen.
+pub const RPC_PORT: u16 = 989;
 /// Far beyond what any step takes; only a hang gets there.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
@@ -234,11 +236,27 @@ impl Stage {
         kill_process(ProcessId::from_child(&self.process(machine).child), signal).unwrap();
     }
 
-    /// Resets every connection of the machine's node; the other side hears of it from the network.
+    /// Does something on a machine. Processes that it starts stay there.
+    pub fn on<T: Send>(&self, machine: usize, work: impl FnOnce() -> T + Send) -> T {
+        self.machines.on(machine, work)
+    }
+
+    /// What a node on that machine is called, by each of its cards.
+    pub fn nids(&self, machine: usize) -> Vec<String> {
+        (0..RAILS).map(|card| WIRING.nid(machine, card).to_string()).collect()
+    }
+
+    /// A file beside the other logs.
+    pub fn new_log(&self, name: &str) -> File {
+        File::create(self.logs.join(name)).unwrap()
+    }
+
+    /// Resets every connection of the machine's nodes; the other side hears of it from the network.
     pub fn reset_connections(&self, machine: usize) {
         self.log(&format!("reset connections of {machine}"));
-        let ours = ["-tnK", "sport", "=", ":988", "or", "dport", "=", ":988"];
-        self.machines.on(machine, || run("ss", &ours));
+        for port in [":988", &format!(":{RPC_PORT}")] {
+            self.machines.on(machine, || run("ss", &["-tnK", "sport", "=", port, "or", "dport", "=", port]));
+        }
     }
 
     /// Takes a link down or up, on the machine.

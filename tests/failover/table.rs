@@ -53,6 +53,10 @@ pub fn print_soak(outcome: &soak::Outcome) {
     row("of nodes that were stopped or killed", totals.orphaned);
     totals.sins().iter().for_each(|(sin, count)| row(sin, *count));
     println!("  {:<44} {:>9}", "the longest", seconds(totals.longest));
+    if let Some(rpcs) = &outcome.rpcs {
+        println!("RPCs beside them");
+        rpcs.lines().for_each(|line| println!("  {line}"));
+    }
 }
 
 fn seconds(time: Duration) -> String {

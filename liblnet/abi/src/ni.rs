@@ -20,7 +20,7 @@ use std::ffi::{c_int, c_uint};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
     entry("LNetNIInit", || {
-        lnet_node::stderr_log::install(log::LevelFilter::Warn);
+        lnet_log::install("LNet", log::LevelFilter::Warn);
         let pid = match requested_pid {
             PID_ANY => None,
             pid if Pid(pid).is_user() => return Err(Errno::Invalid),

@@ -16,7 +16,6 @@ mod placement;
 mod spin;
 mod start;
 mod start_config;
-pub mod stderr_log;
 mod sysfs;
 mod tunables;
 mod wait;

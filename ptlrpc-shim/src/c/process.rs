@@ -91,6 +91,8 @@ unsafe extern "C" fn ptlrpc_init(timeouts: *const CTimeouts) -> c_int {
             Some(timeouts) => timeouts.read()?,
             None => Timeouts::default(),
         };
+        // LNet's library has its own.
+        lnet_log::install("PtlRPC", log::LevelFilter::Warn);
         let mut up = lock(&UP);
         if let Some(up) = up.as_mut() {
             up.count += 1;

@@ -6,12 +6,11 @@ use super::md::{Md, MdSpec, Posted, Sink};
 use super::{Nid, ProcessId, sys};
 use crate::errno::Errno;
 use std::convert::Infallible;
-use std::ffi::c_uint;
+use std::ffi::{c_long, c_uint};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
 
 /// Who may match an entry, and with what.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +32,9 @@ pub enum Ack {
     No,
 }
 
-/// For how long a thread looks for what may come at once. To be woken takes about as long.
-const HASTE: Duration = Duration::from_micros(50);
+/// A thread that waits sits in LNet for so long at a time, and sleeps elsewhere after so many times in which nothing came.
+const TURN_MS: c_long = 1;
+const IDLE_TURNS: u32 = 3;
 
 /// How far a NID is (PR-42).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +69,9 @@ impl Node {
         // SAFETY: takes a number.
         Errno::check(unsafe { sys::LNetNIInit(sys::LNET_PID_LUSTRE) })?;
         let mut eq = sys::lnet_handle_eq { cookie: sys::COOKIE_NONE };
+        // The handler has every event. The one that the queue keeps ends a turn of `hasten`.
         // SAFETY: `handle` is there for ever, and every descriptor of this queue is made by `post`.
-        match Errno::check(unsafe { sys::LNetEQAlloc(0, Some(handle), &raw mut eq) }) {
+        match Errno::check(unsafe { sys::LNetEQAlloc(1, Some(handle), &raw mut eq) }) {
             Ok(_) => Ok(Arc::new(Self { eq, hastened: AtomicBool::new(false), count: Arc::default(), over })),
             Err(errno) => {
                 // SAFETY: one for the `LNetNIInit` above.
@@ -80,20 +81,22 @@ impl Node {
         }
     }
 
-    /// Does what LNet has to do just now, in place of its threads, until `done` says that it is enough, for some microseconds at
-    /// most: an answer that comes at once is had without anybody being woken. One thread at a time; others return at once.
+    /// Does what LNet has to do, in place of its threads, until `done` says that it is enough or for some milliseconds nothing
+    /// comes: what comes soon is had without anybody being woken. One thread at a time; others return at once.
     ///
     /// Event handlers run inside, so this must not be called from one.
     pub fn hasten(&self, done: impl Fn() -> bool) {
         if self.hastened.swap(true, Ordering::Acquire) {
             return;
         }
-        let until = Instant::now() + HASTE;
         let (mut eq, mut which) = (self.eq, 0);
         let mut event = MaybeUninit::uninit();
-        while !done() && Instant::now() < until {
-            // SAFETY: one queue, of this node's, which keeps no events: nothing is written.
-            unsafe { sys::LNetEQPoll(&raw mut eq, 1, 0, event.as_mut_ptr(), &raw mut which) };
+        let mut idle_turns = 0;
+        while idle_turns < IDLE_TURNS && !done() {
+            // SAFETY: one queue, of this node's; an event is written to where there is room for one, and not read.
+            let got = unsafe { sys::LNetEQPoll(&raw mut eq, 1, TURN_MS, event.as_mut_ptr(), &raw mut which) };
+            let has_come = got == 1 || Errno::check(got) == Err(Errno::OVERFLOW);
+            idle_turns += u32::from(!has_come);
         }
         self.hastened.store(false, Ordering::Release);
     }

@@ -125,10 +125,13 @@ pub(super) fn run(core: &Core) {
         while state.chores.is_empty() && !state.is_closing {
             let first = state.early.first_key_value().map(|(key, _)| key.0);
             let buffers = state.replenish.then_some(next_try);
+            let now = Instant::now();
             let until = first.into_iter().chain(next_look).chain(buffers).min();
-            if until.is_some_and(|until| until <= Instant::now()) {
+            if until.is_some_and(|until| until <= now) {
                 break;
             }
+            // Most requests are over long before their time. If it slept for ever after each, each would wake it.
+            let until = until.into_iter().chain(state.sleeps_until.filter(|until| *until > now)).min();
             state.sleeps_until = until;
             state = wait_until(&house.bell, state, until);
         }

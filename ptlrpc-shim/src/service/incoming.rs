@@ -60,6 +60,8 @@ struct State {
     is_closed: bool,
     /// A thread that is about to wait takes what comes just now.
     is_expecting: bool,
+    /// Threads that have to be woken.
+    sleeping: usize,
 }
 
 impl Queue {
@@ -78,7 +80,7 @@ impl Queue {
         state.arrived.push_back(arrived);
         // Who is looking looks at this one too.
         if !state.is_looking && !state.is_expecting {
-            self.bell.notify_one();
+            self.wake_one(&state);
         }
         true
     }
@@ -100,7 +102,16 @@ impl Queue {
             if let Some(work) = state.next() {
                 return work;
             }
+            state.sleeping += 1;
             state = wait(&self.bell, state);
+            state.sleeping -= 1;
+        }
+    }
+
+    /// That is a system call, even where nobody sleeps.
+    fn wake_one(&self, state: &State) {
+        if state.sleeping > 0 {
+            self.bell.notify_one();
         }
     }
 
@@ -118,7 +129,7 @@ impl Queue {
         }
         // This thread goes on with what has come, or with this one.
         if !state.arrived.is_empty() {
-            self.bell.notify_one();
+            self.wake_one(&state);
         }
         None
     }

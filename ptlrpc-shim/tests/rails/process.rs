@@ -1,16 +1,20 @@
 //! The processes of the stage: a server that counts, and a client with a load.
 
+use lnet_dlc::Backend;
+use lnet_dlc::request::{DelLocalNi, FaultEffect, FaultOdds, FaultRule};
+use lnet_wire::NidPattern;
 use ptlrpc::client::{Adaptive, Client, Timeouts};
 use ptlrpc::errno::Errno;
 use ptlrpc::import::{Import, ImportConfig};
-use ptlrpc::lnet::{Node, Region};
+use ptlrpc::lnet::{Nid, Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
 use ptlrpc::request::{Bulk, Direction, Request, Set};
 use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -25,6 +29,8 @@ const ASK: Opcode = Opcode(0x7002);
 const READ: Opcode = Opcode(0x7003);
 const WRITE: Opcode = Opcode(0x7004);
 const IN_FLIGHT: usize = 12;
+/// A load is at least so many requests, however soon it is told to end.
+const LEAST: u64 = 500;
 const BULK: usize = 300_000;
 
 pub(crate) fn live(role: &str) {
@@ -39,13 +45,33 @@ fn say(what: &str) {
     println!("{MARK}{what}");
 }
 
+/// Has this process's node do something, as an operator would.
+fn operate(request: lnet_dlc::Request) {
+    lnet_dlc::Client::new(None).call(request).unwrap();
+}
+
 #[derive(Default)]
-struct Counting(Mutex<HashMap<u64, u64>>);
+struct Counting {
+    counts: Mutex<HashMap<u64, u64>>,
+    /// Requests by where they came from and to.
+    ways: Mutex<BTreeMap<(Nid, Nid), u64>>,
+    resent: AtomicU64,
+}
+
+impl Counting {
+    /// From, to and how many, way by way.
+    fn ways(&self) -> String {
+        let ways = self.ways.lock().unwrap();
+        ways.iter().map(|((from, to), count)| format!("{from} {to} {count}")).collect::<Vec<_>>().join(" ")
+    }
+}
 
 impl Handler for Counting {
     fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
         let number = u64::from_ne_bytes(request.buffer(1).unwrap().try_into().unwrap());
-        let mut counts = self.0.lock().unwrap();
+        *self.ways.lock().unwrap().entry((request.source().nid, request.self_nid())).or_default() += 1;
+        self.resent.fetch_add(u64::from(request.is_resent()), Ordering::Relaxed);
+        let mut counts = self.counts.lock().unwrap();
         let count = counts.entry(number).or_default();
         match request.opcode() {
             COUNT => {
@@ -83,10 +109,22 @@ fn serve(node: &Arc<Node>) {
     let data = ConnectData { flags, maxmodrpcs: 8, ..ConnectData::default() };
     targets.add("target".parse().unwrap(), data).unwrap();
     let config = ServiceConfig::new("rails", Portals::OST, Portal::OST_BULK, Protocol::OST);
-    let service = Service::start(node, &targets, config, Arc::new(Counting::default())).unwrap();
+    let counting = Arc::new(Counting::default());
+    let service = Service::start(node, &targets, config, Arc::clone(&counting) as Arc<dyn Handler>).unwrap();
     say("ready");
     // Until the stage has no more to say.
-    std::io::stdin().lock().lines().for_each(drop);
+    for order in std::io::stdin().lock().lines().map_while(Result::ok) {
+        match order.split_once(' ') {
+            Some(("without", interface)) => {
+                let (net, interface) = ("tcp".parse().unwrap(), Some(interface.to_owned()));
+                operate(lnet_dlc::Request::DelLocalNi(DelLocalNi { net, interface }));
+                say("done");
+            }
+            _ if order == "ways" => say(&counting.ways()),
+            _ if order == "resent" => say(&counting.resent.load(Ordering::Relaxed).to_string()),
+            _ => panic!("{order}"),
+        }
+    }
     service.stop().unwrap();
 }
 
@@ -117,7 +155,15 @@ fn client(node: Arc<Node>, server: &str) {
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
     std::thread::spawn(move || {
-        std::io::stdin().lock().lines().next();
+        for order in std::io::stdin().lock().lines().map_while(Result::ok) {
+            match order.as_str() {
+                "be refused" => {
+                    operate(lnet_dlc::Request::AddFault(refused()));
+                    say("done");
+                }
+                _ => break,
+            }
+        }
         over.store(true, Ordering::SeqCst);
     });
     let books = load(&import, &is_over);
@@ -136,6 +182,21 @@ fn client(node: Arc<Node>, server: &str) {
     import.disconnect(Duration::from_secs(8)).unwrap();
 }
 
+/// One in ten of the requests that are sent fails as if the peer had not taken it.
+fn refused() -> FaultRule {
+    const PUT: u32 = 2;
+    const REMOTE_DROPPED: u32 = 1 << 8;
+    FaultRule {
+        source: NidPattern::Any,
+        dest: NidPattern::Any,
+        local: NidPattern::Any,
+        messages: PUT,
+        portals: 1 << Portals::OST.request.0,
+        odds: FaultOdds::OneIn(NonZeroU32::new(10).unwrap()),
+        effect: FaultEffect::Drop { errors: REMOTE_DROPPED, all: false },
+    }
+}
+
 fn request(opcode: Opcode, number: u64) -> Request {
     Request { buffers: vec![number.to_ne_bytes().to_vec()], reply_room: vec![8], ..Request::new(opcode) }
 }
@@ -144,7 +205,7 @@ fn load(import: &Arc<Import>, is_over: &AtomicBool) -> Books {
     let (mut set, mut under_way, mut books) = (Set::new(), HashMap::new(), Books::default());
     let mut number = 0;
     loop {
-        while set.len() < IN_FLIGHT && !is_over.load(Ordering::SeqCst) {
+        while set.len() < IN_FLIGHT && (number < LEAST || !is_over.load(Ordering::SeqCst)) {
             number += 1;
             let memory = match number % 8 {
                 0 => Some((READ, Direction::FromService, Region::zeroed(BULK))),

@@ -1,7 +1,9 @@
-//! The library's messages on standard error, where the program brings no logger of its own.
+//! A library's messages on standard error, where the program brings no logger of its own. Each shared library has its
+//! own.
 //!
 //! `LNET_DEBUG` (off, error, warn, info, debug, trace) says how much. Where standard error is the journal's
 //! (`JOURNAL_STREAM`), each line has its priority before it, as journald reads it: `<3>`.
+#![forbid(unsafe_code)]
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,11 +15,12 @@ use std::time::{Duration, Instant};
 const LINES_PER_PERIOD: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Installs the logger, unless the program has installed one; `default` applies where `LNET_DEBUG` says
-/// nothing. Harmless when called again.
-pub fn install(default: LevelFilter) {
+/// Installs the logger, unless the program has installed one: lines begin with `name`, and `default` applies where
+/// `LNET_DEBUG` says nothing. Harmless when called again.
+pub fn install(name: &'static str, default: LevelFilter) {
     static LOGGER: OnceLock<Stderr> = OnceLock::new();
     let logger = LOGGER.get_or_init(|| Stderr {
+        name,
         recent: Mutex::new(Recent(Vec::new())),
         style: if is_journal() { Style::Journal } else { Style::Plain },
     });
@@ -43,6 +46,7 @@ enum Style {
 }
 
 struct Stderr {
+    name: &'static str,
     recent: Mutex<Recent>,
     style: Style,
 }
@@ -70,26 +74,32 @@ impl Log for Stderr {
         let mut out = std::io::stderr().lock();
         // Nobody can be told that standard error is closed.
         if suppressed > 0 {
-            let _ = writeln!(out, "{}{suppressed} similar lines suppressed", prefix(Level::Info, self.style));
+            let _ = writeln!(out, "{}{suppressed} similar lines suppressed", self.prefix(Level::Info));
         }
-        let _ = writeln!(out, "{}{}", prefix(record.level(), self.style), record.args());
+        let _ = writeln!(out, "{}{}", self.prefix(record.level()), record.args());
     }
 
     fn flush(&self) {}
 }
 
-const fn prefix(level: Level, style: Style) -> &'static str {
+impl Stderr {
+    fn prefix(&self, level: Level) -> String {
+        prefix(self.name, level, self.style)
+    }
+}
+
+fn prefix(name: &str, level: Level, style: Style) -> String {
     match (style, level) {
-        (Style::Plain, Level::Error) => "LNetError: ",
-        (Style::Plain, Level::Warn) => "LNet: warning: ",
-        (Style::Plain, Level::Info) => "LNet: ",
-        (Style::Plain, Level::Debug) => "LNet: debug: ",
-        (Style::Plain, Level::Trace) => "LNet: trace: ",
+        (Style::Plain, Level::Error) => format!("{name}Error: "),
+        (Style::Plain, Level::Warn) => format!("{name}: warning: "),
+        (Style::Plain, Level::Info) => format!("{name}: "),
+        (Style::Plain, Level::Debug) => format!("{name}: debug: "),
+        (Style::Plain, Level::Trace) => format!("{name}: trace: "),
         // syslog's numbers; the journal shows who writes.
-        (Style::Journal, Level::Error) => "<3>",
-        (Style::Journal, Level::Warn) => "<4>",
-        (Style::Journal, Level::Info) => "<6>",
-        (Style::Journal, Level::Debug | Level::Trace) => "<7>",
+        (Style::Journal, Level::Error) => "<3>".to_owned(),
+        (Style::Journal, Level::Warn) => "<4>".to_owned(),
+        (Style::Journal, Level::Info) => "<6>".to_owned(),
+        (Style::Journal, Level::Debug | Level::Trace) => "<7>".to_owned(),
     }
 }
 
@@ -160,8 +170,8 @@ mod tests {
 
     #[test]
     fn every_level_has_its_prefix() {
-        assert_eq!(prefix(Level::Error, Style::Plain), "LNetError: ");
-        assert_eq!(prefix(Level::Warn, Style::Plain), "LNet: warning: ");
-        assert_eq!(prefix(Level::Warn, Style::Journal), "<4>");
+        assert_eq!(prefix("LNet", Level::Error, Style::Plain), "LNetError: ");
+        assert_eq!(prefix("PtlRPC", Level::Warn, Style::Plain), "PtlRPC: warning: ");
+        assert_eq!(prefix("LNet", Level::Warn, Style::Journal), "<4>");
     }
 }
