@@ -3,7 +3,10 @@
 
 #[path = "support/alone.rs"]
 mod alone;
+#[path = "support/faults.rs"]
+mod faults;
 
+use faults::Delaying;
 use lnet as _;
 use ptlrpc::lnet::{Ack, Criteria, Event, EventKind, Md, MdSpec, Nid, Node, Part, ProcessId, Region, Sink};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -76,6 +79,29 @@ fn unlinking_gives_one_last_event_and_ending_waits_for_it() {
     let event = arrived.recv().unwrap();
     assert_eq!((event.kind, event.unlinked), (EventKind::Unlink, true));
     assert!(arrived.recv().is_err(), "the sink is gone with the descriptor");
+}
+
+/// Section 10, test 16.
+#[test]
+fn what_is_under_way_to_a_descriptor_that_is_unlinked_does_not_touch_its_memory() {
+    let _alone = alone::alone();
+    let node = Node::start().unwrap();
+    let mut room = Arc::new(Region::zeroed(16));
+    let (sink, arrived) = heard();
+    let target = open(&node, &room, 8, sink);
+    let (sink, sent) = heard();
+    let md = node.bind(&MdSpec::active(Arc::new(Region::copy_of(b"eight by")), 1), sink).unwrap();
+    let late = Delaying::by_seconds(1, 7);
+    node.put(None, md, Ack::No, me(), 7, 5, 0, 9).unwrap();
+    assert!(sent.try_recv().is_err(), "it is under way");
+    node.unlink(target);
+    let event = arrived.try_recv().unwrap();
+    assert_eq!((event.kind, event.unlinked), (EventKind::Unlink, true));
+    // Now it gets there.
+    assert_eq!(sent.recv().map(|event| (event.kind, event.unlinked)), Ok((EventKind::Send, true)));
+    drop((late, node));
+    assert!(arrived.recv().is_err(), "that was the last event");
+    assert_eq!(Arc::get_mut(&mut room).unwrap().bytes_mut(), [0; 16]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 #[path = "support/alone.rs"]
 mod alone;
-#[path = "together/faults.rs"]
+#[path = "support/faults.rs"]
 mod faults;
 
 use faults::Losing;

@@ -31,12 +31,14 @@ impl Patience {
 
 /// When an early reply is due, if the request is not answered before. `None`: the client has had all that it gets.
 ///
-/// Not earlier than [`Adaptive::at_extra`] before the deadline, where it would put it off by nothing.
+/// Not earlier than [`Adaptive::at_extra`] before the deadline, where it would put it off by nothing; and not in the first
+/// half of the time, in which most requests are answered, however short that is.
 pub(super) fn due(adaptive: &Adaptive, patience: Patience) -> Option<Instant> {
     if patience.seconds >= whole_seconds(adaptive.at_max) {
         return None;
     }
-    let before = adaptive.at_early_margin.min(adaptive.at_extra);
+    let half = Duration::from_secs(patience.seconds.into()) / 2;
+    let before = adaptive.at_early_margin.min(adaptive.at_extra).min(half);
     let due = patience.deadline().checked_sub(before).unwrap_or(patience.arrived);
     Some(due.max(patience.arrived))
 }
@@ -82,21 +84,25 @@ mod tests {
     #[test]
     fn when_an_early_reply_is_due() {
         let start = Instant::now();
-        // At_max, at_extra, margin; seconds that the client waits; due after.
+        // At_max, at_extra, margin; seconds that the client waits; due after so many milliseconds.
         for (at_max, extra, margin, waits, want) in [
-            (600, 30, 5, 10, Some(5)),
-            (600, 30, 5, 100, Some(95)),
-            (600, 30, 5, 3, Some(0)),
-            (600, 30, 5, 599, Some(594)),
+            (600, 30, 5, 10, Some(5000)),
+            (600, 30, 5, 100, Some(95_000)),
+            (600, 30, 5, 3, Some(1500)),
+            (600, 30, 5, 599, Some(594_000)),
             (600, 30, 5, 600, None),
             (600, 30, 5, 900, None),
             (0, 30, 5, 10, None),
-            (600, 2, 5, 10, Some(8)),
-            (600, 30, 0, 10, Some(10)),
+            (600, 2, 5, 10, Some(8000)),
+            (600, 30, 0, 10, Some(10_000)),
         ] {
             let patience = Patience::new(start, waits, secs(3600));
             let got = due(&adaptive(0, at_max, extra, margin), patience);
-            assert_eq!(got, want.map(|after| start + secs(after)), "{at_max} {extra} {margin} {waits}");
+            assert_eq!(
+                got,
+                want.map(|after| start + Duration::from_millis(after)),
+                "{at_max} {extra} {margin} {waits}"
+            );
         }
     }
 

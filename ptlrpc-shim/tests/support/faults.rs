@@ -1,10 +1,15 @@
-//! Messages that are lost on purpose, by the C API's own means.
+//! Messages that are lost or late on purpose, by the C API's own means.
+#![allow(dead_code)]
 
 use std::ffi::{c_int, c_uint, c_void};
 
 const IOC_LIBCFS_LNET_FAULT: c_uint = 0xc008_6540;
 const DROP_ADD: u32 = 0;
 const DROP_DEL: u32 = 1;
+const DELAY_ADD: u32 = 4;
+const DELAY_DEL: u32 = 5;
+const REQUESTS: u32 = 0b0110;
+const ANSWERS: u32 = 0b1001;
 const LOOPBACK: u64 = 9 << 48;
 
 unsafe extern "C" {
@@ -31,22 +36,28 @@ impl Losing {
     /// PUTs and GETs to these portals, and ACKs and REPLYs where `answers` says so.
     pub(crate) fn one_in(rate: u32, portals: &[u32], answers: bool) -> Self {
         let portals = portals.iter().fold(0, |all, portal| all | 1 << portal);
-        let requests = 0b0110;
-        add(rate, portals, requests);
+        assert_eq!(control(DROP_ADD, rate, 0, portals, REQUESTS), 0);
         if answers {
-            add(rate, 0, 0b1001);
+            assert_eq!(control(DROP_ADD, rate, 0, 0, ANSWERS), 0);
         }
         Self(())
     }
 }
 
-fn add(rate: u32, portals: u64, kinds: u32) {
-    assert_eq!(control(DROP_ADD, rate, portals, kinds), 0);
+/// Every PUT and GET of this node to itself for one portal is late, as long as this is there.
+pub(crate) struct Delaying(());
+
+impl Delaying {
+    pub(crate) fn by_seconds(latency: u32, portal: u32) -> Self {
+        assert_eq!(control(DELAY_ADD, 1, latency, 1 << portal, REQUESTS), 0);
+        Self(())
+    }
 }
 
-fn control(what: u32, rate: u32, portals: u64, kinds: u32) -> c_int {
-    let mut attr =
-        Attr { source: LOOPBACK, dest: LOOPBACK, portals, kinds, pad: 0, rate, interval: 0, rest: [0; 7] };
+fn control(what: u32, rate: u32, latency: u32, portals: u64, kinds: u32) -> c_int {
+    let rest = [latency.into(), 0, 0, 0, 0, 0, 0];
+    let (source, dest) = (LOOPBACK, LOOPBACK);
+    let mut attr = Attr { source, dest, portals, kinds, pad: 0, rate, interval: 0, rest };
     // `libcfs_ioctl_data`, of which most is 0.
     let mut data = [0_u64; 16];
     let bytes = data.as_mut_ptr().cast::<u8>();
@@ -65,6 +76,12 @@ fn control(what: u32, rate: u32, portals: u64, kinds: u32) -> c_int {
 
 impl Drop for Losing {
     fn drop(&mut self) {
-        control(DROP_DEL, 0, 0, 0);
+        control(DROP_DEL, 0, 0, 0, 0);
+    }
+}
+
+impl Drop for Delaying {
+    fn drop(&mut self) {
+        control(DELAY_DEL, 0, 0, 0, 0);
     }
 }
