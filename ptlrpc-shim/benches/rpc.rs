@@ -61,7 +61,8 @@ fn main() {
             row.samples.push(measure(&mut rig));
         }
     }
-    println!("{}", table::markdown(rows.iter().map(|(row, _)| row), rounds, rig.crowd.len()));
+    let rows: Vec<&Row> = rows.iter().map(|(row, _)| row).collect();
+    println!("{}", table::markdown(&rows, rounds, rig.crowd.len()));
 }
 
 /// The environment of a node has to be there before it starts: so this program starts itself.

@@ -33,16 +33,28 @@ impl Unit {
     }
 }
 
-pub(crate) fn markdown<'a>(rows: impl Iterator<Item = &'a Row>, rounds: usize, clients: usize) -> String {
+/// The last column is what RPCs need or move as a part of what this row does: in each round, and of that the median,
+/// because a busy machine slows all of a round.
+pub(crate) fn markdown(rows: &[&Row], rounds: usize, clients: usize) -> String {
     let mut out = format!(
-        "{rounds} rounds, {clients} clients\n\n| what | who | median | least to most |\n|---|---|---|---|\n"
+        "{rounds} rounds, {clients} clients\n\n\
+         | what | who | median | quarter to three quarters | RPC / this |\n|---|---|---|---|---|\n"
     );
     for row in rows {
-        let mut sorted = row.samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let [least, median, most] =
-            [0, sorted.len() / 2, sorted.len() - 1].map(|at| row.unit.show(sorted[at]));
-        let _ = writeln!(out, "| {} | {} | {median} | {least} to {most} |", row.what, row.who);
+        let [low, median, high] = quartiles(&row.samples).map(|value| row.unit.show(value));
+        let rpc = rows.iter().find(|other| other.what == row.what && other.who == "RPC" && row.who != "RPC");
+        let share = rpc.map_or(String::new(), |rpc| {
+            let shares: Vec<f64> =
+                rpc.samples.iter().zip(&row.samples).map(|(rpc, this)| rpc / this).collect();
+            format!("{:.2}", quartiles(&shares)[1])
+        });
+        let _ = writeln!(out, "| {} | {} | {median} | {low} to {high} | {share} |", row.what, row.who);
     }
     out
+}
+
+fn quartiles(values: &[f64]) -> [f64; 3] {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarters| sorted[(sorted.len() * quarters / 4).min(sorted.len() - 1)])
 }
