@@ -11,7 +11,7 @@ use ptlrpc::import::{Import, ImportConfig, State};
 use ptlrpc::lnet::{Node, Region};
 use ptlrpc::message::{Body, MessageKind, Opcode, Portal};
 use ptlrpc::request::{Bulk, Direction, Reply, Request, Set};
-use scripted::Server;
+use scripted::{Heard, Server};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -365,6 +365,41 @@ fn what_goes_again_offers_its_bulk_memory_by_other_bits() {
         server.answer(&again, 0, &[]);
     });
     assert_eq!(reply.unwrap().bulk_bytes(), 0);
+}
+
+/// What was moved counts where the request is not done twice; otherwise something else may be in a part of that memory.
+#[test]
+fn bulk_data_of_an_earlier_sending_counts_or_is_moved_again() {
+    for (direction, at_most_once, is_asked_again) in [
+        (Direction::FromService, false, true),
+        (Direction::FromService, true, false),
+        (Direction::ToService, false, false),
+        (Direction::ToService, true, false),
+    ] {
+        let mut rig = connected();
+        let memory = Arc::new(Region::copy_of(&[7; 100]));
+        let timeout = Some(Duration::from_millis(300));
+        let request = Request { bulk: bulk(&memory, direction), timeout, at_most_once, ..echo() };
+        let moves = |server: &Server, heard: &Heard| {
+            let put = (direction == Direction::FromService).then_some(&[7; 100][..]);
+            server.move_bulk(heard, Portal::OST_BULK.0, heard.body().mbits, put, 100).is_some()
+        };
+        let reply = rig.call(request, |server| {
+            let first = server.serve();
+            assert!(moves(server, &first));
+            let again = server.serve();
+            server.answer(&again, 0, &[]);
+            if is_asked_again {
+                loop {
+                    let third = server.serve();
+                    if third.body().mbits > again.body().mbits && moves(server, &third) {
+                        return server.answer(&third, 0, &[]);
+                    }
+                }
+            }
+        });
+        assert_eq!(reply.unwrap().bulk_bytes(), 100, "{direction:?} {at_most_once}");
+    }
 }
 
 /// PR-60, section 10 test 16.

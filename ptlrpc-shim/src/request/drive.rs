@@ -1,6 +1,6 @@
 //! A request's way from the first sending to its end, step by step: whoever waits for it takes them.
 
-use super::flight::{BulkSending, Flight, News, Sending};
+use super::flight::{BulkSending, Direction, Flight, News, Sending};
 use super::wake::Waker;
 use super::{Reply, Request};
 use crate::errno::Errno;
@@ -41,6 +41,8 @@ pub(crate) struct Driven {
     put_off: u32,
     /// Bytes for the reply.
     room: u32,
+    /// Bytes of bulk data that were moved for an earlier sending which was not answered.
+    moved: u64,
     early_count: u32,
 }
 
@@ -101,6 +103,7 @@ impl Driven {
             is_resent: false,
             put_off: 0,
             room: room.unwrap_or(0) as u32,
+            moved: 0,
             early_count: 0,
         }
     }
@@ -232,6 +235,7 @@ impl Driven {
                 import.replace_xid(self.xid, last, waker);
                 self.xid = last;
                 self.is_resent = false;
+                self.moved = 0;
             }
         }
         let peer = import.connection(link.way)?.peer;
@@ -351,6 +355,9 @@ impl Driven {
         if news.reply_open || why != Why::Answered && news.bulk_open > 0 {
             return (Stage::Leaving(sent, why), Next::At(None));
         }
+        if why != Why::Answered {
+            self.moved = self.moved.max(news.bulk_bytes);
+        }
         match why {
             Why::Answered => self.read_reply(sent, &news, now),
             Why::Expired => self.expire(sent.link.conn_cnt, now),
@@ -408,6 +415,7 @@ impl Driven {
         let pause = Duration::from_secs(self.put_off.into()).min(longest);
         self.import.end_xid(self.xid);
         (self.xid, self.bits, self.is_resent, self.sent_in) = (Xid(0), None, false, None);
+        self.moved = 0;
         (Stage::Waiting(Some(now + pause)), Next::Step)
     }
 
@@ -423,14 +431,23 @@ impl Driven {
             return (Stage::Moving(sent, reply), Next::At(at));
         }
         reply.bulk_bytes = news.bulk_bytes;
-        let wanted = self.request.bulk.is_some() && reply.status() >= 0;
-        match news.bulk_failed {
-            Some(errno) if wanted => {
-                log::warn!("bulk data of {:?} to {}: {errno}", self.xid, self.import.name());
-                Self::end(Err(Errno::IO))
-            }
-            _ => Self::end(Ok(reply)),
+        let Some(bulk) = self.request.bulk.as_ref().filter(|_| reply.status() >= 0) else {
+            return Self::end(Ok(reply));
+        };
+        if let Some(errno) = news.bulk_failed {
+            log::warn!("bulk data of {:?} to {}: {errno}", self.xid, self.import.name());
+            return Self::end(Err(Errno::IO));
         }
+        // Then this may be the answer to an earlier sending, whose bulk data it was. If the service has done it twice, it
+        // may since have written something else over a part of that.
+        if reply.bulk_bytes < self.moved {
+            if bulk.direction == Direction::FromService && !self.request.at_most_once {
+                self.moved = 0;
+                return (Stage::Waiting(None), Next::Step);
+            }
+            reply.bulk_bytes = self.moved;
+        }
+        Self::end(Ok(reply))
     }
 
     /// PR-60: no answer. The connection is taken for broken, and the request waits for the next.
