@@ -399,7 +399,7 @@ struct ptlrpc_service_conf {
 	__u32 evict_silent_after;
 	/** How long ptlrpc_unregister_service may take. 0: 75 s. */
 	__u32 stop_timeout;
-	/** Any of PTLRPC_NO_EARLY_REPLIES and PTLRPC_REPLY_FALLBACK. */
+	/** Any of PTLRPC_NO_EARLY_REPLIES and PTLRPC_NO_REPLY_FALLBACK. */
 	__u32 flags;
 	/** 0. */
 	__u32 reserved;
@@ -410,8 +410,11 @@ struct ptlrpc_service_conf {
 
 /** No early replies. */
 #define PTLRPC_NO_EARLY_REPLIES 1
-/** A reply that cannot go back the way its request came goes once more, any way. */
-#define PTLRPC_REPLY_FALLBACK 2
+/**
+ * A reply, or bulk data, that cannot go back the way its request came is given up, as Lustre does; otherwise it goes once more,
+ * any way.
+ */
+#define PTLRPC_NO_REPLY_FALLBACK 2
 
 /**
  * Answers a request: looks at it (ptlrpc_svc_*), moves bulk data, makes the reply's buffers (ptlrpc_rep_pack) and returns the

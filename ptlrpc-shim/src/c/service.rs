@@ -59,7 +59,7 @@ struct CConf {
 }
 
 const NO_EARLY_REPLIES: u32 = 1;
-const REPLY_FALLBACK: u32 = 2;
+const NO_REPLY_FALLBACK: u32 = 2;
 
 /// As many targets may a service be given, and operations.
 const MOST_NAMED: usize = 4096;
@@ -88,7 +88,7 @@ impl CConf {
         let kind = Kind::of(self.kind)?;
         // SAFETY: this function's contract.
         let name = if self.name.is_null() { "ptlrpc" } else { unsafe { text(self.name) }? };
-        if self.flags & !(NO_EARLY_REPLIES | REPLY_FALLBACK) != 0 || self.reserved != 0 {
+        if self.flags & !(NO_EARLY_REPLIES | NO_REPLY_FALLBACK) != 0 || self.reserved != 0 {
             return Err(Errno::INVALID);
         }
         let default =
@@ -118,7 +118,7 @@ impl CConf {
             threads: number(self.threads, default.threads),
             adaptive,
             longest_timeout: time(self.longest_timeout_ms, default.longest_timeout),
-            reply_fallback: self.flags & REPLY_FALLBACK != 0,
+            reply_fallback: self.flags & NO_REPLY_FALLBACK == 0,
             evict_silent_after: ms(self.evict_silent_after_ms),
             stop_timeout: time(self.stop_timeout_ms, default.stop_timeout),
             ..default
