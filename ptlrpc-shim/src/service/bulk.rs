@@ -115,6 +115,9 @@ fn transfer(
                     && Instant::now() < admitted.deadline() =>
             {
                 falls_back = true;
+                // What has failed may have used up the memory that the client offers. Then only its next sending helps, for
+                // which it is not to be kept waiting.
+                core.house.forget(admitted);
                 there.extend(lock(&transfer.state).there.drain(..));
             }
             done => return done,

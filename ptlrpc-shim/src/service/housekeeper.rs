@@ -74,8 +74,8 @@ impl House {
     }
 
     /// The request needs no early replies any more.
-    pub(super) fn forget(&self, admitted: &Arc<Admitted>) {
-        let id = Arc::as_ptr(admitted) as RequestId;
+    pub(super) fn forget(&self, admitted: &Admitted) {
+        let id = std::ptr::from_ref(admitted) as RequestId;
         let mut state = lock(&self.state);
         if let Some(due) = state.due.remove(&id) {
             state.early.remove(&(due, id));
