@@ -200,7 +200,7 @@ fn what_fails_while_the_node_ends_is_not_put_off_for_ever() {
     rig.leaves_nothing(&[], "the node ends while a message fails");
 }
 
-/// A driver asks about a message, and the answer, that it has to wait, comes when the interfaces have ended already.
+/// Who ends the node because of the event must find it owed.
 #[test]
 fn an_ack_is_owed_from_before_its_put_is_told_until_it_has_arrived() {
     let rig = Rig::new(AckUnderWay, Shutdown);
@@ -217,6 +217,7 @@ fn an_ack_is_owed_from_before_its_put_is_told_until_it_has_arrived() {
     assert!(!rig.core.owes_answers());
 }
 
+/// A driver asks about a message, and the answer, that it has to wait, comes when the interfaces have ended already.
 #[test]
 fn what_is_made_to_wait_while_the_node_ends_does_not_wait_for_ever() {
     let _watchdog = Watchdog::new("the node ends while a message arrives");
