@@ -115,7 +115,8 @@ fn yaml_trees_are_made_read_printed_and_freed() {
     run("cyaml", &[], &[]);
 }
 
-/// cfg-005, cfg-015.
+/// cfg-005, cfg-015: fails if a net, an interface, a rule or a setting cannot be changed or asked for by the
+/// calls of liblnetconfig.
 #[test]
 fn every_dlc_call_acts_on_the_node_of_its_process() {
     run("dlc", &[], &[]);
@@ -126,7 +127,8 @@ fn a_client_and_a_service_of_ptlrpc_do_what_their_header_says() {
     run("ptlrpc_loopback", &[], &[]);
 }
 
-/// cfg-005, dbg-080.
+/// dbg-080: fails if a function of liblnetconfig is called by no C program: nobody knows whether it asks the
+/// node.
 #[test]
 fn the_c_programs_use_every_function_of_liblnetconfig() {
     let source: String = ["cyaml.c", "dlc.c"]

@@ -97,7 +97,7 @@ fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
 }
 
 /// Write the file anew with `LNET_WRITE_MATRIX=1 cargo test --test c_symbols`.
-/// doc-015.
+/// doc-015: fails if a function is missing in the list of functions.
 #[test]
 fn the_matrix_of_functions_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/c-api-matrix.md");

@@ -115,13 +115,13 @@ fn untyped(config: &mut StartConfig) {
     config.socklnd.typed_conns = false;
 }
 
-/// dyn-005, dyn-035.
+/// dyn-005, dyn-035: fails if a byte of the pushes and pings differs from what kernel nodes said.
 #[test]
 fn called_by_a_kernel_node_we_say_what_a_kernel_node_says() {
     play_all(&CALLED);
 }
 
-/// dyn-005, dyn-035.
+/// dyn-005, dyn-035: fails if a byte of the pushes and pings differs from what kernel nodes said.
 #[test]
 fn calling_a_kernel_node_we_say_what_a_kernel_node_says() {
     play_all(&CALLING);

@@ -76,7 +76,9 @@ fn both_nodes_follow(break_it: impl FnOnce(&Rails), mend_it: impl FnOnce(&Rails)
     rails.shutdown();
 }
 
-/// HE-4, dyn-050.
+/// hlt-005, hlt-010, hlt-025, snd-080, HE-4: fails if the node does not see that the interface has failed, or
+/// does not show it as down.
+/// dyn-050: fails if the peer is not told, or goes on using it; the same when it works again.
 #[test]
 fn a_link_that_is_set_down_is_not_used_by_either_node_until_it_is_up_again() {
     both_nodes_follow(
@@ -85,7 +87,9 @@ fn a_link_that_is_set_down_is_not_used_by_either_node_until_it_is_up_again() {
     );
 }
 
-/// HE-4, dyn-050.
+/// hlt-005, hlt-010, hlt-025, snd-080, HE-4: fails if the node does not see that the interface has failed, or
+/// does not show it as down.
+/// dyn-050: fails if the peer is not told, or goes on using it; the same when it works again.
 #[test]
 fn an_address_that_is_removed_is_not_used_by_either_node_until_it_is_put_back() {
     let with_length = format!("{}/24", address(0, 1));
@@ -95,7 +99,9 @@ fn an_address_that_is_removed_is_not_used_by_either_node_until_it_is_put_back() 
     );
 }
 
-/// HE-4, dyn-050.
+/// hlt-005, hlt-010, hlt-025, snd-080, HE-4: fails if the node does not see that the interface has failed, or
+/// does not show it as down.
+/// dyn-050: fails if the peer is not told, or goes on using it; the same when it works again.
 #[test]
 fn a_link_without_carrier_is_not_used_by_either_node_until_it_has_one_again() {
     both_nodes_follow(

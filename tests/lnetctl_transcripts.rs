@@ -29,8 +29,13 @@ const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/lnetctl-ou
 const SECOND_SESSION: [&str; 3] =
     ["lnetctl lnet configure", "lnetctl net add --net tcp --if eth0", "lnetctl net add --net tcp --if eth1"];
 
-/// cfg-005, cfg-010, cfg-015, cfg-020, cfg-045, cfg-050, cfg-055, cfg-060, cfg-065, cfg-070, cfg-080, cfg-110,
-/// cfg-115, cfg-120, cfg-160, dbg-005, dbg-045.
+/// cfg-010, cfg-045, cfg-050, cfg-055: fails if what is asked for is shown otherwise than by the kernel's
+/// tool, in YAML.
+/// cfg-005, cfg-015, cfg-020, cfg-060, cfg-070, cfg-160: fails if a command that changes nets, interfaces,
+/// peers or rules ends otherwise, or changes something else.
+/// cfg-065: fails if a file is imported otherwise.
+/// cfg-080: fails if a NID that another peer has is not refused with the kernel's error.
+/// dbg-005, dbg-045: fails if a counter is missing, or has another name.
 #[test]
 fn every_command_does_what_the_kernels_tool_does() {
     let blocks = record();
@@ -59,7 +64,11 @@ fn every_command_does_what_the_kernels_tool_does() {
     assert!(text.is_empty(), "\n{text}");
 }
 
-/// dbg-010, dbg-015, dbg-025, dbg-045, dbg-050, dbg-055, dbg-120.
+/// dbg-010, dbg-015: fails if a ping is not counted for the interface that it leaves and comes back by.
+/// dbg-050, dbg-055: fails if it is not counted for the peer's NID.
+/// dbg-025: fails if a message that could not be delivered is not counted as dropped.
+/// dbg-045: fails if the node's sums do not have it.
+/// dbg-120: fails if a counter is left after a reset.
 #[test]
 fn counters_tell_what_was_sent_and_received_and_dropped_until_they_are_reset() {
     let Some(scene) = Scene::or_skip() else { return };
@@ -87,7 +96,7 @@ fn counters_tell_what_was_sent_and_received_and_dropped_until_they_are_reset() {
     }
 }
 
-/// cfg-130, cfg-135, cfg-140, cfg-170.
+/// cfg-170: fails if a node that is given an export exports anything else.
 #[test]
 fn an_exported_configuration_can_be_applied_again() {
     let Some(mut scene) = Scene::or_skip() else { return };
@@ -123,7 +132,7 @@ fn an_exported_configuration_can_be_applied_again() {
     }
 }
 
-/// doc-005.
+/// doc-005: fails if a guide tells of a command or an option that there is not.
 #[test]
 fn every_command_in_the_guides_is_one_that_there_is() {
     let bin = scene::programs();

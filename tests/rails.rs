@@ -13,7 +13,8 @@ fn puts(node: &Node, fate: Fate) -> Vec<u64> {
     nids(node).iter().map(|nid| nets.ni(*nid).unwrap().counters().read(fate).put).collect()
 }
 
-/// snd-005, snd-030, dbg-010.
+/// snd-005, snd-030: fails if one of four equal interfaces carries more than the others.
+/// dbg-010: fails if sent messages are not counted for the interface that they left by.
 #[test]
 fn messages_are_spread_evenly_over_four_rails() {
     let cards = 4;
@@ -25,7 +26,8 @@ fn messages_are_spread_evenly_over_four_rails() {
     rails.shutdown();
 }
 
-/// snd-030, snd-035: what is slow has fewer credits left, once the sockets have taken all that they hold.
+/// snd-030: fails if the interface with fewer credits left gets as much as the other. The slow one has fewer,
+/// once the sockets have taken all that they hold.
 #[test]
 fn a_rail_four_times_slower_than_its_twin_gets_its_share_and_not_half() {
     let Some(rails) = Rails::or_skip(2, |card| Some(if card == 0 { 100 } else { 400 })) else { return };
@@ -36,7 +38,7 @@ fn a_rail_four_times_slower_than_its_twin_gets_its_share_and_not_half() {
     rails.shutdown();
 }
 
-/// cfg-075: both nets of the peer are used, each by the interface on it.
+/// cfg-075: fails if one of the peer's nets is not used, or not by the interface on it.
 #[test]
 fn a_peer_on_two_nets_is_sent_to_over_both() {
     let rails = Rails::on_loopback("tcp(127.0.31.1),tcp1(127.0.32.1)", "tcp(127.0.31.2),tcp1(127.0.32.2)");

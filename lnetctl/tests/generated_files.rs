@@ -8,7 +8,7 @@ use std::path::Path;
 
 const HOW: &str = "`make generated-files` makes them anew";
 
-/// doc-010.
+/// doc-010: fails if a command or an option has no place in the manual pages.
 #[test]
 fn manual_pages_are_fresh() {
     let directory = Path::new("../docs/man");

@@ -29,6 +29,8 @@ fn remove_interface(address: &str) {
     assert_eq!(rc, 0);
 }
 
+/// snd-045, snd-070: fails if a reply does not leave from the NID that the request came to, or is given up
+/// when that interface is gone.
 #[test]
 fn replies_go_back_the_way_the_request_came_or_by_another_if_that_is_gone() {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();

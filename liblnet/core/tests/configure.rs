@@ -55,7 +55,8 @@ fn nids_of(core: &Core, peer: &str) -> Option<Vec<String>> {
     core.peer(nid(peer)).map(|(peer, _)| peer.nids.iter().map(Nid::to_string).collect())
 }
 
-/// cfg-070, cfg-075.
+/// cfg-070: fails if a NID cannot be added to a peer, or taken from it.
+/// cfg-075: fails if a peer cannot have NIDs on two nets.
 #[test]
 fn a_peer_gains_and_loses_nids_on_several_nets() {
     let core = node(&["10.0.0.1@tcp"]);
@@ -72,7 +73,7 @@ fn a_peer_gains_and_loses_nids_on_several_nets() {
     assert_eq!(core.peers().len(), 0);
 }
 
-/// cfg-080, snd-065.
+/// cfg-080, snd-065: fails if one NID can be configured for two peers.
 #[test]
 fn a_nid_of_a_configured_peer_is_refused_to_another() {
     let core = node(&["10.0.0.1@tcp"]);
@@ -168,7 +169,8 @@ fn a_net_that_routes_lead_to_cannot_be_joined() {
     assert_eq!(joined.err(), Some(Errno::TooManyUsers));
 }
 
-/// cfg-025, cfg-040.
+/// cfg-025: fails if a partition that there is not is taken.
+/// cfg-040: fails if one interface is twice on one net.
 #[test]
 fn an_interface_is_on_a_net_once_and_bound_to_partitions_that_there_are() {
     let core = node(&[]);
@@ -210,7 +212,8 @@ fn a_change_of_settings_happens_whole_or_not_at_all() {
     assert_eq!(core.settings(), before);
 }
 
-/// cfg-115, cfg-120, UD-12.
+/// cfg-115, UD-12: fails if the interface with the highest priority is not used, or only if it came before
+/// the rule, or only after.
 #[test]
 fn selection_rules_bear_on_interfaces_and_peers_that_come_before_and_after_them() {
     let core = node(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);

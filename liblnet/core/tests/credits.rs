@@ -127,8 +127,8 @@ impl Rig {
     }
 }
 
-/// snd-035: with the switch a peer's interface that has much to carry waits until the others have as much;
-/// without, only messages count, as in the kernel.
+/// snd-035: fails if with the switch on, a peer's interface that has much to carry gets more before the
+/// others have as much. With it off only messages count, as in the kernel.
 #[test]
 fn queued_bytes_go_before_credits_only_where_they_are_to_be_compared() {
     let (first, second) = ("10.0.0.8@tcp", "10.0.0.9@tcp");
@@ -201,7 +201,7 @@ fn slow_peers_delay_others_only_when_together_they_hold_all_of_an_interfaces_cre
     assert_eq!(rig.ni.credits(), Credits(16));
 }
 
-/// dbg-045.
+/// dbg-045: fails if a message that waits or is under way is not counted, or counted for ever.
 #[test]
 fn messages_in_the_node_are_counted_whether_they_wait_or_are_under_way() {
     let peers = ["10.0.0.2@tcp", "10.0.0.3@tcp"];

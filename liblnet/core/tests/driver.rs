@@ -171,7 +171,7 @@ fn a_put(ack: Option<WireHandle>) -> Body {
     Body::Put { ack, match_bits: BITS, hdr_data: 0, portal: PORTAL, offset: 0 }
 }
 
-/// dbg-025.
+/// dbg-025: fails if a dropped message is not counted.
 #[test]
 fn headers_that_no_peer_may_send_are_refused_or_dropped_and_leave_no_trace() {
     let rig = rig(8, 8);
@@ -261,6 +261,7 @@ fn an_answer_to_an_earlier_life_is_dropped() {
     assert!(matches!(rig.arrives(&from_peer(Body::Reply { handle: old }, 8)), Verdict::Discard));
 }
 
+/// snd-045: fails if an answer is addressed to another NID than the one that the question was from.
 #[test]
 fn who_asks_in_another_name_is_answered_where_it_sits_unless_that_name_is_known() {
     let rig = rig(8, 8);

@@ -74,7 +74,8 @@ fn node(driver: &Notes) -> Arc<Core> {
     core
 }
 
-/// snd-020, snd-025, NU-4.
+/// snd-020, NU-4: fails if a message leaves by an interface that is far from its memory.
+/// snd-025: fails if interfaces within the range do not take turns.
 #[test]
 fn messages_leave_by_the_interface_near_their_memory() {
     let driver = Notes::default();

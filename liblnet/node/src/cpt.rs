@@ -48,7 +48,8 @@ mod tests {
         table(&StartConfig { cpts, sysfs: root.to_owned(), ..StartConfig::default() })
     }
 
-    /// snd-010, NU-1, NU-3, NU-5.
+    /// snd-010, NU-1, NU-3, NU-5: fails if the distance between partitions is not that of the machine's NUMA
+    /// nodes, or a device is not found on its node.
     #[test]
     fn a_machine_of_four_nodes_is_divided_as_configured() {
         let root = four_nodes();

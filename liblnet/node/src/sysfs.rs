@@ -152,7 +152,7 @@ pub(crate) mod tests {
         made_up(&files, &links)
     }
 
-    /// snd-010.
+    /// snd-010: fails if a distance is another than the one that Linux shows.
     #[test]
     fn nodes_cpus_threads_and_distances_are_read() {
         let hardware = hardware(four_nodes().path());
@@ -172,7 +172,8 @@ pub(crate) mod tests {
         assert_eq!(hardware.nodes, want);
     }
 
-    /// snd-015.
+    /// snd-015: fails if a kernel that shows no NUMA nodes, or no distances, yields anything but one node
+    /// with all CPUs.
     #[test]
     fn a_machine_without_numa_is_one_node() {
         let of = |files: &[(&str, &str)]| hardware(made_up(files, &[]).path());

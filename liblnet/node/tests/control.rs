@@ -45,7 +45,9 @@ fn nis(node: &dyn Backend) -> Vec<Box<LocalNi>> {
     node.list(Request::GetLocalNi).unwrap()
 }
 
-/// cfg-020, cfg-045, dbg-040.
+/// cfg-020: fails if an interface cannot be added to or taken from a running node.
+/// cfg-045: fails if anything that was set is told otherwise, or not at all.
+/// dbg-040: fails if an index leaves out an interface, or tells one twice.
 #[test]
 fn interfaces_come_and_go_and_are_told_with_all_that_was_set() {
     let node = node();
@@ -86,7 +88,7 @@ fn interfaces_come_and_go_and_are_told_with_all_that_was_set() {
     assert_eq!(nis(backend).len(), 1);
 }
 
-/// cfg-035.
+/// cfg-035: fails if an interface that names no partitions gets none, or only one.
 #[test]
 fn an_interface_without_partitions_is_bound_to_all() {
     let node = node();
@@ -117,7 +119,8 @@ fn health_and_connections_are_set_for_one_or_for_all() {
     assert_eq!(conns, [None, Some(1), Some(4)]);
 }
 
-/// dbg-030.
+/// dbg-030: fails if an interface is told in another state than its health, its link and its net's other
+/// interfaces make.
 #[test]
 fn who_is_sick_is_told_with_its_state_and_when_it_is_tried_again() {
     // Nobody listens: a ping to itself does not make an interface well.
@@ -150,7 +153,6 @@ fn who_is_sick_is_told_with_its_state_and_when_it_is_tried_again() {
     assert!(broken.health.fatal_error && broken.status == NiStatus::Down);
 }
 
-/// dbg-020.
 #[test]
 fn failures_are_told_by_their_causes() {
     let node = node();
@@ -179,7 +181,8 @@ fn failures_are_told_by_their_causes() {
     assert_eq!((stats.remote_dropped_count, stats.resend_count), (0, 0));
 }
 
-/// cfg-070, cfg-080.
+/// cfg-070: fails if a NID does not become part of the peer that it is given to.
+/// cfg-080: fails if a NID of one peer can be given to another one, or the refusal is not EEXIST.
 #[test]
 fn peers_are_made_told_and_refused() {
     let node = node();
@@ -230,7 +233,7 @@ fn routes_and_forwarding_are_stored_and_told() {
     assert_eq!(counts, [(50, 8192, true); 2]);
 }
 
-/// cfg-090.
+/// cfg-090: fails if the NUMA range cannot be set, or is not told as set.
 #[test]
 fn settings_are_checked_and_told() {
     let node = node();
@@ -251,7 +254,9 @@ fn settings_are_checked_and_told() {
     assert_eq!(all.max_interfaces, 200);
 }
 
-/// cfg-050, cfg-095, cfg-100, cfg-105, cfg-125, cfg-150.
+/// cfg-050: fails if rules are not told, or in another order than the one they count in.
+/// cfg-095: fails if a rule cannot be added, put in a place, or deleted.
+/// cfg-100: fails if the second rule replaces the first.
 #[test]
 fn selection_rules_are_kept_in_order() {
     let node = node();
@@ -309,7 +314,9 @@ fn an_explanation_tells_the_way_and_makes_no_peer() {
     assert_eq!(backend.ask::<Vec<Nid>>(Request::GetPeerList), Ok(vec![]));
 }
 
-/// dbg-005, dbg-045, dbg-070, dbg-075, dbg-120.
+/// dbg-045: fails if the node's sums are not those of its interfaces.
+/// dbg-070, dbg-075: fails if what was just used has no heat.
+/// dbg-120: fails if any counter is left after a reset.
 #[test]
 fn messages_bytes_and_heat_are_counted_and_reset() {
     let node = node();

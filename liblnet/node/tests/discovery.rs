@@ -31,7 +31,11 @@ fn found(discovered: Discovered) -> (Vec<Nid>, bool, Vec<Difference>) {
     (answer.nids, answer.multi_rail, differences)
 }
 
-/// dyn-005, dyn-015, dyn-020, dyn-025, dyn-030, dyn-035, dyn-040.
+/// dyn-005, dyn-015, dyn-035: fails if the far node, which asks nothing, does not get all NIDs of the near
+/// one.
+/// dyn-020, dyn-025: fails if the near node, which is given one NID, does not get the others from the answer.
+/// dyn-030: fails if either node does not take the other for multi-rail.
+/// dyn-040: fails if the NIDs are not one peer's, in either node.
 #[test]
 fn two_nodes_with_two_and_four_rails_find_each_other_from_one_nid() {
     let (port, a, b) =
@@ -62,7 +66,7 @@ fn two_nodes_with_two_and_four_rails_find_each_other_from_one_nid() {
     }
 }
 
-/// dyn-040.
+/// dyn-040: fails if any of the nodes keeps the NIDs of another as more than one peer.
 #[test]
 fn twenty_nodes_that_start_at_once_all_find_each_other() {
     let port = free_port();
@@ -92,7 +96,9 @@ fn twenty_nodes_that_start_at_once_all_find_each_other() {
     }
 }
 
-/// cfg-085, dyn-020, dyn-040.
+/// cfg-085, dyn-020: fails if the first message leaves without a discovery: the peer's other NID stays
+/// unknown.
+/// dyn-040: fails if the NIDs of the answer do not become one peer's.
 #[test]
 fn the_first_message_to_a_peer_waits_until_it_is_discovered() {
     let (port, a, b) = (free_port(), ["127.0.43.1"], ["127.0.44.1", "127.0.44.2"]);
@@ -102,7 +108,7 @@ fn the_first_message_to_a_peer_waits_until_it_is_discovered() {
     assert_eq!(peer_nids(&near, far_nids[1]), far_nids);
 }
 
-/// dyn-045.
+/// dyn-045: fails if the peer, which asks nothing, does not learn of an interface that has come or gone.
 #[test]
 fn an_interface_that_comes_or_goes_is_told_to_the_peer() {
     let (port, a, b) = (free_port(), ["127.0.45.1"], ["127.0.46.1", "127.0.46.2"]);
@@ -116,7 +122,7 @@ fn an_interface_that_comes_or_goes_is_told_to_the_peer() {
     wait_until("near knows one again", || peer_nids(&near, far_nids[0]) == far_nids[..1]);
 }
 
-/// dyn-055.
+/// dyn-055: fails if the answer to a ping sets off a discovery of who asked.
 #[test]
 fn a_node_that_was_only_asked_does_not_discover_who_asked() {
     let (port, a, b) = (free_port(), ["127.0.47.1", "127.0.47.2"], ["127.0.48.1"]);
@@ -129,7 +135,7 @@ fn a_node_that_was_only_asked_does_not_discover_who_asked() {
     assert_eq!(told.state & (PeerState::DISCOVERING.0 | PeerState::DISCOVERED.0), 0);
 }
 
-/// dyn-060.
+/// dyn-060: fails if a NID too many or too few is not reported, or is simply taken over.
 #[test]
 fn in_verify_mode_differences_are_told_and_nothing_is_changed() {
     let (port, a, b) = (free_port(), ["127.0.49.1"], ["127.0.50.1", "127.0.50.2"]);
@@ -154,7 +160,7 @@ fn in_verify_mode_differences_are_told_and_nothing_is_changed() {
     far.shutdown();
 }
 
-/// dyn-060.
+/// dyn-060: fails if differences are still reported where there are none any more.
 #[test]
 fn differences_are_gone_once_what_a_peer_says_is_followed() {
     let (port, a, b) = (free_port(), ["127.0.73.1"], ["127.0.74.1", "127.0.74.2"]);
@@ -201,7 +207,8 @@ fn who_discovers_a_nid_that_its_node_has_no_more_is_told_that_nothing_is_there()
     far.shutdown();
 }
 
-/// bck-025.
+/// bck-025: fails if nothing gets through to, or from, a node that does not say it is multi-rail, or its NIDs
+/// are taken for one peer's.
 #[test]
 fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {
     let (port, a, b) = (free_port(), ["127.0.51.1"], ["127.0.52.1", "127.0.52.2"]);
@@ -217,7 +224,7 @@ fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {
     }
 }
 
-/// bck-030.
+/// bck-030: fails if a peer that was not multi-rail at first stays so for ever.
 #[test]
 fn a_peer_that_begins_to_discover_is_found_with_all_its_rails() {
     let (port, a, b) = (free_port(), ["127.0.57.1"], ["127.0.58.1", "127.0.58.2"]);
@@ -230,7 +237,7 @@ fn a_peer_that_begins_to_discover_is_found_with_all_its_rails() {
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids, true, vec![]));
 }
 
-/// dyn-050.
+/// dyn-050: fails if there is no push when an interface fails, or none when it works again.
 #[test]
 fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
     let (port, a, b) = (free_port(), ["127.0.59.1"], ["127.0.60.1", "127.0.60.2"]);
@@ -247,7 +254,8 @@ fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
     }
 }
 
-/// dyn-050.
+/// dyn-050: fails if the answer to a ping does not say which interface does not work, or the asker does not
+/// heed it.
 #[test]
 fn an_interface_that_did_not_work_before_is_known_from_the_first_answer_on() {
     let (port, a, b) = (free_port(), ["127.0.71.1"], ["127.0.72.1", "127.0.72.2", "127.0.72.3"]);
@@ -264,7 +272,7 @@ fn an_interface_that_did_not_work_before_is_known_from_the_first_answer_on() {
     far.shutdown();
 }
 
-/// dyn-060, dyn-065.
+/// dyn-060, dyn-065: fails if a node that claims a NID of another peer gets it, or nobody is told.
 #[test]
 fn a_peer_that_has_the_nid_of_another_is_noticed() {
     let (port, a, b) = (free_port(), ["127.0.61.1"], ["127.0.62.1", "127.0.62.2"]);

@@ -13,7 +13,8 @@ use std::thread;
 
 const NODES: usize = 20;
 
-/// dyn-005, dyn-025, cfg-085.
+/// cfg-085, dyn-005, dyn-025: fails if a node does not find all NIDs of each other node by sending to one of
+/// them.
 #[test]
 fn twenty_nodes_that_start_at_once_hear_each_other_and_agree_who_is_who() {
     // Every node has several connections to every other.

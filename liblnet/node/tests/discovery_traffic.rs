@@ -14,7 +14,10 @@ use std::collections::BTreeSet;
 /// PUTs for each interface of the one who sends.
 const ROUNDS: u64 = 16;
 
-/// dyn-005, dyn-015, cfg-085, snd-005: two rails, four, and two nets.
+/// cfg-085: fails if the first PUT to one NID does not find the others.
+/// dyn-005, dyn-015: fails if the far node does not learn all NIDs of the near one.
+/// snd-005: fails if messages do not spread over all pairs of equal interfaces. Two rails, four, and two
+/// nets.
 #[test]
 fn the_first_put_to_any_nid_of_a_node_finds_all_of_them_and_the_next_use_them_all() {
     let table = [
@@ -85,7 +88,9 @@ fn puts(talker: &Talker, fate: Fate) -> Vec<u64> {
     own_nids(&talker.node).iter().map(count).collect()
 }
 
-/// dyn-045, cfg-020: the primary one may go, too.
+/// cfg-020: fails if a net cannot get a second interface, or lose one, at run time. The primary one may go,
+/// too.
+/// dyn-045: fails if the other node goes on without the new interface, or by the old one.
 #[test]
 fn traffic_follows_the_interfaces_that_come_and_go() {
     let port = free_port();
@@ -120,7 +125,8 @@ enum Found {
     ByDiscovery,
 }
 
-/// dyn-005, T14: its count of configurations is lower, the same, or higher.
+/// dyn-005, T14: fails if a push of a node that was started again is taken for an old one. Its count of
+/// configurations is lower, the same, or higher.
 #[test]
 fn a_node_that_was_started_again_with_other_nids_is_found_again() {
     let address = |n: &u8| format!("127.0.66.{n}");

@@ -59,7 +59,7 @@ fn node(interfaces: [&str; 2]) -> Arc<Node> {
     node
 }
 
-/// dbg-110.
+/// dbg-110: fails if a change of state is not logged, or not as an error.
 #[test]
 fn an_interface_that_breaks_is_told_as_an_error_with_its_states_and_the_reason() {
     let node = node(["127.0.1.1", "127.0.1.2"]);
@@ -69,7 +69,7 @@ fn an_interface_that_breaks_is_told_as_an_error_with_its_states_and_the_reason()
     assert!(was_said(&["127.0.1.2@tcp", "FAILED -> ACTIVE"]));
 }
 
-/// dbg-115.
+/// dbg-115: fails if a message is sent again without a line at error level that has both pairs of NIDs.
 #[test]
 fn a_message_that_goes_another_way_is_told_as_an_error_with_both_ways() {
     let node = node(["127.0.2.1", "127.0.2.2"]);

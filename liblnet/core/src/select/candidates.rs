@@ -138,7 +138,8 @@ mod tests {
         assert_eq!(tie.map(|(_, which)| which), Some(1), "of equals the first");
     }
 
-    /// snd-005, snd-020, snd-030.
+    /// snd-005, snd-020: fails if NUMA distance does not count before credits and turns.
+    /// snd-030: fails if the interface with fewer credits wins.
     #[test]
     fn local_nis_are_compared_by_fatal_silent_health_priority_distance_credits_and_use() {
         let base = LocalNiCandidate {
@@ -201,7 +202,8 @@ mod tests {
         );
     }
 
-    /// snd-035, snd-040.
+    /// snd-035: fails if queued bytes do not count before credits, or credits not before turns.
+    /// snd-040: fails if a peer's interfaces are compared by anything else, such as a distance.
     #[test]
     fn peer_nis_are_compared_by_silence_health_priority_preference_bytes_credits_and_use() {
         let base = PeerNiCandidate {

@@ -89,7 +89,9 @@ fn used(nets: &Nets, numa: Numa<'_>) -> Vec<u32> {
     (1..).take(nets.nis().count()).filter(|i| own.contains_key(&format!("10.0.0.{i}@tcp"))).collect()
 }
 
-/// snd-010, snd-020, snd-025, cfg-090, NU-2, NU-5, NU-6: from where, with which range, over which interfaces.
+/// snd-010, snd-020, NU-2, NU-5, NU-6: fails if another interface is used than the nearest.
+/// snd-025, cfg-090: fails if an interface within the range is not used, or one beyond it is. From where,
+/// with which range, over which interfaces.
 #[test]
 fn the_interfaces_nearest_to_the_memory_are_used_in_turn() {
     let cpts = by_nodes();
@@ -150,7 +152,7 @@ fn nobody_asks_where_memory_is_when_that_decides_nothing() {
     }
 }
 
-/// snd-005: health, and the priority that rules give, count before the distance; credits after it.
+/// snd-005: fails if distance goes before health, or before the priority that rules give.
 #[test]
 fn an_interface_far_away_is_used_when_the_near_one_is_sick() {
     let cpts = by_nodes();
@@ -165,7 +167,8 @@ fn an_interface_far_away_is_used_when_the_near_one_is_sick() {
     assert_eq!(used(&nets, numa), [3]);
 }
 
-/// snd-040: whichever of this node's interfaces it is, the peer's take turns.
+/// snd-040: fails if the peer's interfaces do not take turns, whichever of this node's it is.
+/// snd-060: fails if the peer's interface is chosen first: then not every message leaves by the near one.
 #[test]
 fn distance_does_not_choose_among_a_peers_interfaces() {
     let cpts = by_nodes();

@@ -51,7 +51,8 @@ fn ways(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> BTreeMap<(String, String
     ways
 }
 
-/// snd-045, snd-075, PS-1, PS-10, PS-43.
+/// snd-075, PS-1, PS-10, PS-43: fails if a request without a source is refused, or one with a source leaves
+/// by another interface.
 #[test]
 fn the_table_of_sources_and_destinations() {
     let nets = nets(&["0@lo", "10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.1.1@tcp1"]);
@@ -87,7 +88,8 @@ fn equal_pairs_take_turns() {
     assert_eq!((to("10.0.0.8@tcp"), to("10.0.0.9@tcp")), (50, 50));
 }
 
-/// cfg-075.
+/// cfg-075: fails if a NID on a second net is not used.
+/// snd-060: fails if the two ends of a pair are on different nets.
 #[test]
 fn a_peer_on_two_nets_is_reached_over_both() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
@@ -98,7 +100,7 @@ fn a_peer_on_two_nets_is_reached_over_both() {
     assert_eq!(way("10.0.1.1@tcp1", "10.0.1.9@tcp1"), Some(5));
 }
 
-/// PS-30, bck-025.
+/// bck-025, PS-30: fails if a peer that is not multi-rail hears one node by several NIDs.
 #[test]
 fn a_peer_of_one_rail_stays_with_the_interface_that_was_first_used() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
@@ -159,7 +161,7 @@ fn a_given_source_is_what_a_peer_of_one_rail_sticks_to_from_then_on() {
     }
 }
 
-/// dyn-050.
+/// dyn-050: fails if what a peer says of its interfaces has no bearing on what is used.
 #[test]
 fn what_a_node_says_is_down_is_used_only_if_all_is() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
@@ -173,7 +175,7 @@ fn what_a_node_says_is_down_is_used_only_if_all_is() {
     }
 }
 
-/// snd-060: the local interface first, then the peer's on the same net.
+/// snd-060: fails if either end of the pair is not the healthiest of its side.
 #[test]
 fn health_decides_before_turns() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
@@ -208,7 +210,7 @@ fn an_explanation_names_the_criterion_by_which_each_other_lost() {
     );
 }
 
-/// dyn-050: its health is what it was, and would not explain it.
+/// dyn-050: fails if what the peer says of an interface is mistaken for its health: that is what it was.
 #[test]
 fn an_explanation_tells_what_a_node_says_is_down_from_what_has_low_health() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);

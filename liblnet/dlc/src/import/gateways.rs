@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::yaml::{Purpose, read};
 
-    /// cfg-170.
+    /// cfg-170: fails if the routes of an export are made before their gateways have all their NIDs.
     #[test]
     fn gateways_with_several_nids_come_before_their_routes() {
         let text = "route:\n  - net: tcp9\n    gateway: 192.0.2.[1-2]@tcp\npeer:\n\

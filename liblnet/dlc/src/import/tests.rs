@@ -106,7 +106,7 @@ udsp:
       rte: NA
 ";
 
-/// cfg-170.
+/// cfg-170: fails if anything that was set is not exported, or not imported again.
 #[test]
 fn what_was_exported_makes_the_same_node_again() {
     let node = Memory::new();

@@ -250,7 +250,7 @@ manage:
         assert_eq!(report.shown.to_yaml(), SHOWN.replace("ping", "discover"));
     }
 
-    /// dyn-060.
+    /// dyn-060: fails if a kind of difference is not shown.
     #[test]
     fn what_a_discovered_node_says_and_is_not_followed_is_shown() {
         let request =

@@ -172,7 +172,8 @@ mod tests {
     const NET: Option<&str> = Some("tcp1");
     const NA: Option<&str> = Some("NA");
 
-    /// cfg-095, cfg-110, cfg-115, cfg-120, cfg-155.
+    /// cfg-095: fails if a rule that means something cannot be added, or one that means nothing can.
+    /// cfg-155: fails if a rule without a priority gets another than 0, the highest.
     #[test]
     fn each_combination_has_its_action_or_is_refused() {
         use RuleAction::{PreferredList, Priority, Suited};

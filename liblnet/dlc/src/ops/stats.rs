@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::request::Reply;
 
-    /// dbg-005, dbg-045.
+    /// dbg-005, dbg-045: fails if a sum of the node is not shown, or not under the kernel's key.
     #[test]
     fn counters_are_shown_in_the_kernels_order() {
         let stats = LnetStats {

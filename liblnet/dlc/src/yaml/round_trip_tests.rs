@@ -283,7 +283,7 @@ proptest! {
         prop_assert_eq!(anywhere(again.unwrap()), document, "{}", text);
     }
 
-    /// cfg-010.
+    /// cfg-010: fails if what is written, whatever it holds, is not YAML to another parser.
     #[test]
     fn an_independent_parser_reads_the_same(document in document()) {
         let value = to_value(&document);

@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// dyn-060.
+    /// dyn-060: fails if one of the kinds of difference that the core finds does not get to those who ask.
     #[test]
     fn how_far_a_discovery_is_is_told_with_its_last_failure_and_all_differences() {
         let nid: Nid = "10.0.0.1@tcp".parse().unwrap();

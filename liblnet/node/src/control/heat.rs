@@ -139,7 +139,7 @@ mod tests {
         (one - other).abs() <= 1e-6 * other.abs().max(1.0)
     }
 
-    /// dbg-070, dbg-075.
+    /// dbg-070, dbg-075: fails if heat is a plain count: half of it has to go in each time constant.
     #[test]
     fn half_of_it_goes_in_tau() {
         assert!(near(decay(8.0, 0, TAU), 4.0));

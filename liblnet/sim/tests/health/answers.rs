@@ -15,7 +15,8 @@ fn last_pair(world: &World) -> (Nid, Nid) {
     (last.1.header.src_nid, last.1.header.dest_nid)
 }
 
-/// snd-070: an answer whose way has died goes by another.
+/// snd-070: fails if an answer is given up when the interface that the request came to, or the one that it
+/// came from, is dead.
 #[test]
 fn an_answer_that_is_lost_with_its_rail_comes_by_another() {
     type Break = fn(&mut World, Nid, Nid);

@@ -25,6 +25,7 @@ const FAULTS: [Fault; 7] = [
     ),
 ];
 
+/// snd-050: fails if a message whose path has died is not sent again to another NID of the peer.
 #[test]
 fn a_rail_that_dies_under_load_fails_no_operation_and_holds_none_up_for_long() {
     for (name, kill, heal) in FAULTS {
@@ -65,7 +66,7 @@ fn a_rail_that_has_come_back_is_used_again_within_ten_seconds() {
     }
 }
 
-/// snd-085: what waits for credits of an interface that fails goes by another.
+/// snd-085: fails if what waits for credits of an interface that fails goes on waiting, or fails with it.
 #[test]
 fn what_waits_for_an_interface_that_fails_goes_by_another() {
     let tunables = NiTunables { credits: 8, peer_credits: 1, ..NiTunables::default() };

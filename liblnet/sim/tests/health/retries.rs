@@ -10,7 +10,9 @@ fn resends(world: &World) -> u64 {
     world.core(A).unwrap().health_totals().resends
 }
 
-/// HE-20, snd-055: each pair is tried before one comes again, and the retries come on top of that.
+/// snd-050: fails if a failed message is not tried at another NID of the peer.
+/// snd-055, HE-20: fails if a message is given up before each pair has been tried, or is tried without end.
+/// The retries come on top of the pairs.
 #[test]
 fn a_message_that_nobody_takes_tries_each_pair_and_then_as_often_as_may_be() {
     for retry_count in [0, 1, 2, 5] {
@@ -101,7 +103,8 @@ fn a_message_whose_descriptor_was_unlinked_is_not_sent_again() {
     finish(world);
 }
 
-/// snd-055: nobody has told that the silent pair is well again, and it is not due for a ping.
+/// snd-055: fails if the silent pair is left out. Nobody has told that it is well again, and it is not due
+/// for a ping.
 #[test]
 fn a_message_that_fails_by_all_that_is_not_silent_tries_what_is() {
     let mut world = two_rails("the silent one is well again");

@@ -3,7 +3,8 @@
 use super::*;
 use lnet_sim::Purpose;
 
-/// T1.
+/// snd-045: fails if an answer leaves from, or goes to, another NID than the question did.
+/// dyn-055: fails if who is contacted asks back. T1.
 #[test]
 fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
     for rails in 1..=3 {

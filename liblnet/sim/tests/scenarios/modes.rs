@@ -207,7 +207,8 @@ fn a_node_that_comes_back_in_an_older_version_is_found_out_when_it_is_looked_at(
     finish(world);
 }
 
-/// T21, without routers.
+/// bck-025, T21: fails if a node that is multi-rail and one from before Multi-Rail do not reach each other,
+/// whoever begins. Without routers.
 #[test]
 fn nodes_of_any_version_and_mode_reach_each_other_and_rails_are_joined_only_where_both_discover() {
     let kinds = |spec: NodeSpec| {

@@ -104,7 +104,7 @@ fn a_configured_peer_that_says_otherwise_stays_as_it_is_and_the_differences_are_
     finish(world);
 }
 
-/// cfg-085, 5.7: nothing changes in verification mode, and what differs is told.
+/// dyn-060, 5.7: fails if verification changes a peer, or does not tell what differs.
 #[test]
 fn verification_changes_nothing_and_tells_what_differs() {
     let mut world = chosen("verification");

@@ -53,7 +53,7 @@ add:
     assert_eq!(report.errors_to_yaml(), expected);
 }
 
-/// cfg-025.
+/// cfg-025: fails if the partitions that are given for one interface, or for all, are not asked for.
 #[test]
 fn an_interfaces_own_cpts_go_before_those_for_all() {
     let cpts = |cpts: &[u32]| Some(CptList::new(cpts.to_vec()));
@@ -324,7 +324,10 @@ net:
           CPT: \"[0]\"
 ";
 
-/// cfg-040, cfg-045, cfg-055, dbg-005, dbg-035, dbg-085, dbg-095.
+/// cfg-045, cfg-055: fails if an interface is not shown, or not under its net.
+/// dbg-005, dbg-035, dbg-095: fails if a counter, a credit or the partitions of an interface are not shown at
+/// the level that has them.
+/// dbg-085: fails if the sums are not those of the net's interfaces.
 #[test]
 fn nets_are_shown_as_the_kernel_shows_them() {
     let interfaces = |interface: &str| format!("interfaces:\n              0: {interface}\n");
@@ -425,8 +428,10 @@ fn nothing_is_shown_without_a_node_or_of_what_is_no_net() {
     assert!(report.shown.is_empty());
 }
 
-/// dbg-020, dbg-030: what befell an interface, by the kernel's names and in their order, and in a word from the level on
-/// that the kernel does not have.
+/// dbg-020: fails if time-outs are not shown beside the other causes, by the kernel's names and in their
+/// order.
+/// dbg-030: fails if an interface is shown without its state. It is a word from the level on that the kernel
+/// does not have.
 #[test]
 fn every_cause_has_its_name_and_a_sick_interface_its_state() {
     let health = LocalHealth {

@@ -216,7 +216,9 @@ fn expected(detail: u32) -> String {
     )
 }
 
-/// dbg-005, dbg-060, dbg-090.
+/// dbg-005, dbg-060: fails if the credits, the queue or the counters of a peer's NID are not shown at the
+/// level that has them.
+/// dbg-090: fails if the sums are not those of the peer's NIDs.
 #[test]
 fn each_level_of_verbosity_adds_its_lines() {
     for detail in 0..=5 {
@@ -285,7 +287,7 @@ fn every_cause_has_its_name_and_a_sick_peer_ni_its_state_and_its_silent_pairs() 
     }
 }
 
-/// dyn-060.
+/// dyn-060: fails if what differs is kept, and not shown with the peer.
 #[test]
 fn above_the_kernels_levels_the_state_is_told_in_words_and_how_far_discovery_is() {
     let discovery = PeerDiscovery {
@@ -326,7 +328,7 @@ fn above_the_kernels_levels_the_state_is_told_in_words_and_how_far_discovery_is(
     assert!(!shown(4).contains("discovery"), "{}", shown(4));
 }
 
-/// dbg-065.
+/// dbg-065: fails if a peer can be asked for by its primary NID only, or an unknown one is no error.
 #[test]
 fn one_peer_is_found_by_any_nid_and_an_unknown_one_is_an_error() {
     let fake = Fake::new([
@@ -385,7 +387,8 @@ impl Backend for Thousand {
     }
 }
 
-/// dbg-100.
+/// dbg-065: fails if peers cannot be asked for one after the other.
+/// dbg-100: fails if the number of peers that are asked for has no bound.
 #[test]
 fn a_thousand_peers_take_a_thousand_and_one_requests_and_pages_take_their_part() {
     let backend = Thousand(Cell::new(0));

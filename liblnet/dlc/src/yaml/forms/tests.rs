@@ -42,8 +42,8 @@ net:
           CPT: \"[0,1]\"
 ";
 
-/// cfg-065.
-/// bck-020.
+/// cfg-065: fails if a form of the file that lnetctl has written or taken is not read.
+/// bck-020: fails if a file from before Multi-Rail (the first form) comes to something else.
 #[test]
 fn nets_of_every_form_come_to_local_nis() {
     let before_multi_rail = "\
@@ -222,7 +222,7 @@ ip2nets:
     all_come_to(Purpose::Add, &[draft], expected);
 }
 
-/// cfg-065.
+/// cfg-065: fails if anything that a rule of ip2nets says is lost.
 #[test]
 fn rules_of_ip2nets_keep_interfaces_ranges_and_tunables() {
     let rules = "\
@@ -314,7 +314,7 @@ peer:
       Multi-Rail: False
 ";
 
-/// cfg-070.
+/// cfg-070: fails if a form of the file that lists the NIDs of peers is not read.
 #[test]
 fn peers_of_every_form_come_to_primary_and_list() {
     let ranges = "\
@@ -469,7 +469,7 @@ udsp:
           priority: 4294967295
 ";
 
-/// cfg-165.
+/// cfg-165: fails if a form of the file that lists selection rules is not read.
 #[test]
 fn selection_rules_of_every_form_come_to_one() {
     let draft = "\
