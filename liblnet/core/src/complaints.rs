@@ -29,8 +29,8 @@ pub(crate) enum Reason {
     Failed,
     /// A message is sent by another way, or is given up.
     Switched,
-    /// A pair of interfaces is silent, or is heard of again.
-    Silence,
+    /// A path is unresponsive, or responsive again.
+    Path,
     /// What is sick does not get well.
     Recovery,
     /// No answer came in time.

@@ -229,15 +229,12 @@ impl Core {
 
     /// Whether pairs that are silent have to be looked for.
     pub(crate) fn any_silent(&self) -> bool {
-        self.health.silences.any()
+        self.health.paths.any()
     }
 
     /// Which way a message goes that had one already.
     pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<Chosen, Errno> {
-        let reserved = matches!(
-            message.header.body,
-            Body::Put { portal: RESERVED_PORTAL, .. } | Body::Get { portal: RESERVED_PORTAL, .. }
-        );
+        let reserved = message.is_reserved();
         let numa = self.numa(message.md.as_deref());
         let journey = self.journey(message.source, peer_ni.nid(), numa.as_ref());
         let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);

@@ -119,11 +119,26 @@ pub trait Upcalls: Send + Sync {
         false
     }
 
-    /// The peer NI `peer` has been silent towards `ni` for a while, although messages are under way to it: is there
-    /// another way for them? If so the driver is to give them back ([`Cause::NetworkTimeout`]), and the core will not
-    /// use this pair until it has been heard of again; if not, it is to go on trying.
-    fn may_go_elsewhere(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
+    /// The path from `ni` to the peer NI `peer` is unresponsive: messages are under way, and nothing has been heard for a
+    /// while. The core remembers that, and uses the path only where there is no other, until something has arrived
+    /// over it or [`Upcalls::path_is_responsive`]. Called again and again while it is so.
+    ///
+    /// Whether every message that is under way could take another path. If so, and the peer would know again what it may
+    /// have, the driver is to give everything back ([`Cause::NetworkTimeout`]). Otherwise it goes on trying with what
+    /// may have left, and gives back what has not and may change its path ([`Upcalls::may_change_path`]).
+    fn path_is_unresponsive(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
         let _ = (ni, peer);
+        false
+    }
+
+    /// The peer NI has answered on a path that was reported as unresponsive.
+    fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
+        let _ = (ni, peer);
+    }
+
+    /// Whether this message, if it comes back unsent, could take another path that may work.
+    fn may_change_path(&self, message: &Message) -> bool {
+        let _ = message;
         false
     }
 }

@@ -9,7 +9,7 @@ use crate::stats::GroupNumber;
 use crate::sync::{Mutex, lock};
 use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
-use lnet_wire::{Body, Header, Nid, Pid, ProcessId, WireHandle};
+use lnet_wire::{Body, Header, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -91,6 +91,14 @@ impl Message {
     /// Whether the owner of its memory does not want it any more: a driver need not go out of its way for it.
     pub fn is_given_up(&self) -> bool {
         self.md.as_ref().is_some_and(|md| md.is_aborted())
+    }
+
+    /// Whether it is a request to the reserved portal.
+    pub(crate) const fn is_reserved(&self) -> bool {
+        matches!(
+            self.header.body,
+            Body::Put { portal: RESERVED_PORTAL, .. } | Body::Get { portal: RESERVED_PORTAL, .. }
+        )
     }
 
     /// Bytes that it is on the wire, header included.

@@ -105,8 +105,18 @@ impl Upcalls for Core {
         self.config.clock.now() >= message.deadline
     }
 
-    fn may_go_elsewhere(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
-        self.peers.get(peer).is_some_and(|peer_ni| self.fell_silent(ni, &peer_ni))
+    fn path_is_unresponsive(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
+        self.peers.get(peer).is_some_and(|peer_ni| self.path_is_unresponsive(ni, &peer_ni))
+    }
+
+    fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
+        if let Some(peer_ni) = self.peers.get(peer) {
+            self.path_is_responsive(ni.nid(), &peer_ni);
+        }
+    }
+
+    fn may_change_path(&self, message: &Message) -> bool {
+        self.may_change_path(message)
     }
 }
 

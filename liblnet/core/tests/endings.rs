@@ -193,7 +193,7 @@ fn what_fails_while_the_node_ends_is_not_put_off_for_ever() {
     rig.here().fail_next();
     let core = Arc::clone(&rig.core);
     // The log looks at the time when the message is to be sent again and has not been put there.
-    rig.clock.at_look(4, move || thread::spawn(move || core.shutdown()).join().unwrap());
+    rig.clock.at_look(6, move || thread::spawn(move || core.shutdown()).join().unwrap());
     rig.put(md, PEER, false);
     assert!(!rig.clock.is_set(), "nothing was decided");
     assert_eq!(rig.heard(), [(EventKind::Send, Err(Errno::Shutdown), false)]);

@@ -2,7 +2,7 @@
 
 use crate::agenda::Due;
 use crate::driver::Held;
-use crate::network::{Arrival, Finished, LinkKey, Look, Place, Trouble, Waiting};
+use crate::network::{Arrival, Finished, LinkKey, Look, Place, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{HeldReceive, Upcalls, Verdict};
@@ -64,10 +64,14 @@ impl World {
         let Some(core) = self.core(from.node) else { return };
         let patience = Duration::from_secs(core.settings().lnd_timeout().max(1).into());
         let look = self.network.lock().look(from, peer, patience);
-        if let Some(Look { ni, upcalls }) = look {
-            if upcalls.may_go_elsewhere(&ni, peer) {
-                self.note(from.node, || format!("gives up {} -> {peer}", ni.nid()));
-                self.network.lock().end_pair(from, peer, Trouble::Silent);
+        if let Some(Look { ni, upcalls, answers }) = look {
+            if answers {
+                upcalls.path_is_responsive(&ni, peer);
+            } else {
+                let all_may_move = upcalls.path_is_unresponsive(&ni, peer);
+                self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));
+                let may_move = |message: &Message| upcalls.may_change_path(message);
+                self.network.lock().leave_path(from, peer, all_may_move, may_move);
             }
             self.settle(from.node);
         }

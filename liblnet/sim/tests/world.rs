@@ -129,7 +129,8 @@ fn interfaces_come_and_go_under_traffic() {
             if round % 2 == 1 { nid(1, 1) } else { nid(1, 2) },
         );
     }
-    world.give_up_ops(seconds(1000));
+    let now = world.now();
+    world.give_up_ops(now);
     world.run_until_quiet(10_000);
     world.check_quiet();
     world.finish().unwrap();

@@ -3,7 +3,6 @@
 use super::{Cause, NiState};
 use crate::core::Core;
 use crate::message::Message;
-use crate::select;
 use crate::sync::lock;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::Nid;
@@ -38,8 +37,8 @@ impl Core {
         if fatal {
             self.leave(&ni);
         } else {
-            self.hurry_silent(nid);
-            self.neighbours_of(&ni).iter().for_each(|peer_ni| self.hurry_silent_peer(peer_ni.nid()));
+            self.hurry_paths_from(nid);
+            self.neighbours_of(&ni).iter().for_each(|peer_ni| self.hurry_paths_to(peer_ni.nid()));
         }
     }
 
@@ -49,8 +48,9 @@ impl Core {
         let peer_nis = self.peers_on_net_of(ni);
         for peer_ni in &peer_nis {
             // When it works again pings say which of the pairs do that never have, before messages have to find out.
-            if peer_nis.len() <= MOST_TRIED && !peer_ni.was_heard_by(ni) {
-                self.is_silent(ni, peer_ni);
+            let may_be_tried = peer_nis.len() <= MOST_TRIED && !peer_ni.was_heard_by(ni);
+            if may_be_tried && self.may_abandon(ni, peer_ni) {
+                self.note_unresponsive(ni, peer_ni);
             }
             self.break_off(ni, peer_ni, Cause::LocalAborted);
         }
@@ -58,7 +58,8 @@ impl Core {
             let others = nets.net(ni.nid().net()).into_iter().flat_map(|net| net.nis());
             let others = others.filter(|other| !other.is_fatal());
             for other in others.filter(|other| !other.is_neighbour(peer_ni.nid())) {
-                if self.is_silent(other, &peer_ni) {
+                if self.may_abandon(other, &peer_ni) {
+                    self.note_unresponsive(other, &peer_ni);
                     self.break_off(other, &peer_ni, Cause::NetworkTimeout);
                 }
             }
@@ -73,7 +74,7 @@ impl Core {
         }
         peer_ni.set_reported_down(down);
         if !down {
-            return self.hurry_silent_peer(peer_ni.nid());
+            return self.hurry_paths_to(peer_ni.nid());
         }
         let nets = self.nets();
         let nis = nets.net(peer_ni.nid().net()).into_iter().flat_map(|net| net.nis());
@@ -86,13 +87,16 @@ impl Core {
 
     /// Has the driver give back what is under way between these two, if it can go by another way.
     fn break_off(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
-        let peer = peer_ni.peer();
-        let pair = (ni.nid(), peer_ni.nid());
-        if self.with_nets(|nets| select::has_other_way(nets, &peer, pair))
+        if self.may_abandon(ni, peer_ni)
             && let Some(lnd) = ni.lnd()
         {
             lnd.break_off(Some(peer_ni.nid()), cause);
         }
+    }
+
+    /// Whether all messages between these two could take another path.
+    fn may_abandon(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
+        peer_ni.peer_now().is_multi_rail() && self.has_other_path(ni, peer_ni, false)
     }
 
     fn peers_on_net_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {

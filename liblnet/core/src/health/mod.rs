@@ -2,35 +2,35 @@
 //!
 //! A failure comes in at `send`, which asks here: `value` says who is blamed, `resend` whether and when the message goes
 //! out again. Two things are remembered of a failure: the health of the interfaces, as in the kernel, and beyond it which
-//! pairs of interfaces are silent (`silence`): a dead rail between two interfaces that are well in all other respects
-//! takes nothing but the pairs that it joins out of use. What is sick is tried with pings until it is well (`recovery`,
-//! `silence`), and who never answers is given up (`response`), all of it in [`Core::run_monitor`].
+//! paths are unresponsive (`path`): a dead rail between two interfaces that are well in all other respects takes nothing
+//! but the paths over it out of use. What is sick is tried with pings until it is well (`recovery`, `path`), and who never answers is given up (`response`), all of it in [`Core::run_monitor`].
 
 mod cause;
 mod counts;
 mod fatal;
 mod monitor;
+mod path;
 mod recovery;
 mod resend;
 pub(crate) mod response;
-mod silence;
 mod state;
 mod value;
 
 pub use cause::{Cause, Reached, SendFailure};
 pub use counts::{CauseCounters, CauseCounts, HealthTotals};
 pub(crate) use fatal::share_prefix;
+pub(crate) use path::UnresponsiveFrom;
+pub use path::UnresponsivePath;
 pub(crate) use recovery::Trial;
 pub use recovery::{Recovery, Side};
-pub(crate) use silence::SilentTowards;
 pub use state::{NiState, PeerNiState};
 
 use crate::alarm::Alarm;
 use crate::sync::Mutex;
 use crate::time::Time;
+use path::UnresponsivePaths;
 use recovery::Queues;
 use resend::Later;
-use silence::Silences;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// What a node knows of its health beside what each interface knows of its own.
@@ -42,7 +42,7 @@ pub(crate) struct Health {
     numbers: AtomicU32,
     resends: AtomicU64,
     response_timeouts: AtomicU64,
-    pub(crate) silences: Silences,
+    pub(crate) paths: UnresponsivePaths,
     queues: Queues,
     later: Later,
     /// Something waits, for an answer or a credit.

@@ -199,7 +199,7 @@ impl Core {
         Recovery { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
     }
 
-    fn is_recoverable(&self, peer_ni: &PeerNi) -> bool {
+    pub(super) fn is_recoverable(&self, peer_ni: &PeerNi) -> bool {
         let limit = Duration::from_secs(self.settings().recovery_limit.into());
         let Recovery { next_ping, last_heard, .. } = peer_ni.recovery();
         let too_long = || self.config.clock.now().since(last_heard) > limit;

@@ -79,7 +79,7 @@ impl Core {
         let chosen = self.way_again(message).ok()?;
         let its = chosen.peer_ni.as_ref()?;
         let pair = (chosen.ni.nid(), its.nid());
-        let may_be_tried = message.tries_silent || !its.silent().has(pair.0);
+        let may_be_tried = message.tries_silent || !its.unresponsive().has(pair.0);
         let is_new = may_be_tried && !message.failed.contains(&pair);
         // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
         let alone = failure.cause.blames_ni() && !failure.cause.blames_peer_ni() && self.is_single_rail()
@@ -179,7 +179,7 @@ impl Core {
     /// Whether a message that has waited has a way that is not to be used while there is another.
     pub(crate) fn is_cut_off(&self, message: &Message) -> bool {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
-        message.source.is_none() && select::is_bad(ni, peer_ni)
+        select::is_bad(ni, peer_ni) && self.may_change_path(message)
     }
 
     /// Takes the messages whose time has come; when the next is to go.

@@ -36,16 +36,16 @@ impl Core {
         if is_of_the_path(failure.cause) {
             peer_ni.note_not_heard_by(ni);
         }
-        // What is known to be silent is not to blame anybody for again.
+        // What is known to be unresponsive is not to blame anybody for again.
         if message.recovery
             || self.config.clock.now() >= message.deadline
-            || is_of_the_path(failure.cause) && peer_ni.silent().has(ni.nid())
+            || is_of_the_path(failure.cause) && peer_ni.unresponsive().has(ni.nid())
         {
             return;
         }
         self.lower(ni, peer_ni, failure.cause);
         if is_of_the_path(failure.cause) {
-            self.is_silent(ni, peer_ni);
+            self.note_unresponsive(ni, peer_ni);
         }
     }
 
@@ -79,8 +79,8 @@ impl Core {
         if sooner {
             self.health.alarm.ring();
         }
-        if peer_ni.silent().any() {
-            self.is_heard(ni.nid(), peer_ni);
+        if peer_ni.unresponsive().any() {
+            self.path_is_responsive(ni.nid(), peer_ni);
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Journey<'a> {
     /// Whether it goes to the reserved portal. Such a request leaves by any interface, and a peer of one rail
     /// does not stick to that (PS-30).
     pub reserved: bool,
-    /// Whether there are pairs over which nothing gets through.
+    /// Whether there are unresponsive paths.
     pub silences: bool,
     /// The pairs by which it has failed already, this node's NID first; `None` for what is sent for the first time.
     pub failed: Option<&'a [(Nid, Nid)]>,
@@ -118,11 +118,15 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
     let peer = named.peer();
     if !peer.is_multi_rail() {
         let net = nets.net(named.nid().net()).ok_or(Errno::HostUnreachable)?;
+        // Who has never answered an interface does not know this node by it.
+        let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
         let sticky = named.sticky().filter(|_| !journey.reserved).and_then(|nid| nets.ni(nid));
+        let sticky = sticky.filter(may_stick);
         if let Some(ni) = sticky.filter(|ni| ni.nid().net() == net.id()) {
             return Ok(to_named(ni, Turns::default()));
         }
-        let ni = best_local_ni(net, &[], journey).ok_or(Errno::HostUnreachable)?;
+        let its = [Arc::downgrade(named)];
+        let ni = best_local_ni(net, &its, journey).ok_or(Errno::HostUnreachable)?;
         return Ok(to_named(ni, Turns { sticks: !journey.reserved, ..Turns::of_local(net) }));
     }
     let (net, peer_net) = best_net(nets, &peer, journey).ok_or(Errno::HostUnreachable)?;
@@ -234,7 +238,7 @@ fn doubt(ni: &Ni, peer_ni: &PeerNi, journey: Journey<'_>) -> Doubt {
     let pair = (ni.nid(), peer_ni.nid());
     match journey.failed {
         Some(failed) if journey.tries_silent && failed.contains(&pair) => Doubt::Failed,
-        _ if peer_ni.silent().has(pair.0) => Doubt::Silent,
+        _ if peer_ni.unresponsive().has(pair.0) => Doubt::Silent,
         Some(failed) if failed.contains(&pair) => Doubt::Silent,
         Some(_) if !peer_ni.was_heard_by(ni) => Doubt::Unproven,
         _ => Doubt::None,
@@ -248,22 +252,41 @@ impl Journey<'_> {
     }
 }
 
-/// Whether something may get through to this peer between another pair of interfaces than this one.
-pub(crate) fn has_other_way(nets: &Nets, peer: &Peer, pair: (Nid, Nid)) -> bool {
-    peer.is_multi_rail()
-        && peer.nets.iter().any(|peer_net| {
-            let Some(net) = nets.net(peer_net.id) else { return false };
-            let usable = |peer_ni: &Arc<PeerNi>| !peer_ni.is_reported_down();
-            net.nis().iter().filter(|ni| !ni.is_fatal()).any(|ni| {
-                let other = |its: &Arc<PeerNi>| (ni.nid(), its.nid()) != pair && !its.silent().has(ni.nid());
-                peer_net.nis().filter(usable).any(|its| other(&its))
-            })
-        })
+/// Whether a message to this peer NI's node, which is to leave by `ni`, may get through by another path. A peer of one
+/// rail is sent to as named, and only requests to the reserved portal (`reserved`) leave by any interface; others do too
+/// as long as the peer has never answered `ni`: it does not know this node by that NID then.
+pub(crate) fn has_other_path(nets: &Nets, peer_ni: &PeerNi, ni: &Ni, reserved: bool) -> bool {
+    let local = ni.nid();
+    let works = |ni: &Ni, its: &PeerNi| {
+        (ni.nid(), its.nid()) != (local, peer_ni.nid())
+            && !ni.is_fatal()
+            && !its.is_reported_down()
+            && !its.unresponsive().has(ni.nid())
+    };
+    let peer = peer_ni.peer_now();
+    if !peer.is_multi_rail() {
+        let nis = nets.net(peer_ni.nid().net()).map_or(&[][..], |net| net.nis());
+        return (reserved || !peer_ni.was_ever_heard_by(ni)) && nis.iter().any(|ni| works(ni, peer_ni));
+    }
+    any_path(nets, &peer, works)
+}
+
+/// Whether there is no other path from this node to the peer than this one, working or not.
+pub(crate) fn is_only_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
+    let is_other = |ni: &Ni, its: &PeerNi| (ni.nid(), its.nid()) != (local, peer_ni.nid());
+    !any_path(nets, &peer_ni.peer_now(), is_other)
+}
+
+fn any_path(nets: &Nets, peer: &Peer, is_it: impl Fn(&Ni, &PeerNi) -> bool) -> bool {
+    peer.nets.iter().any(|peer_net| {
+        let nis = nets.net(peer_net.id).map_or(&[][..], |net| net.nis());
+        nis.iter().any(|ni| peer_net.nis().any(|its| is_it(ni, &its)))
+    })
 }
 
 /// Whether these two are not to be used while there are others.
 pub(crate) fn is_bad(ni: &Ni, peer_ni: &PeerNi) -> bool {
-    ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.silent().has(ni.nid())
+    ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.unresponsive().has(ni.nid())
 }
 
 /// The best interface to reach exactly this one of a peer's by.

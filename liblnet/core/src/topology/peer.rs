@@ -4,7 +4,7 @@ use super::net::NetUsage;
 use super::ni::Ni;
 use crate::credit::{Credits, SharedPool};
 use crate::discovery::Record;
-use crate::health::{CauseCounters, Recovery, SilentTowards, Trial};
+use crate::health::{CauseCounters, Recovery, Trial, UnresponsiveFrom};
 use crate::message::{Message, MessagePool};
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
@@ -158,11 +158,13 @@ pub struct PeerNi {
     trial: Trial,
     /// Something has arrived from it.
     was_heard: AtomicBool,
-    silent: SilentTowards,
+    unresponsive: UnresponsiveFrom,
     /// Nothing but pings that try an interface has gone to it.
     only_tried: AtomicBool,
     /// The marks of this node's interfaces by which something has arrived from it since nothing got through there.
     heard_by: AtomicU64,
+    /// The marks of those by which anything ever has.
+    ever_heard_by: AtomicU64,
 }
 
 impl PeerNi {
@@ -183,9 +185,10 @@ impl PeerNi {
             failures: CauseCounters::default(),
             trial: Trial::default(),
             was_heard: AtomicBool::new(false),
-            silent: SilentTowards::default(),
+            unresponsive: UnresponsiveFrom::default(),
             only_tried: AtomicBool::new(false),
             heard_by: AtomicU64::new(0),
+            ever_heard_by: AtomicU64::new(0),
         }
     }
 
@@ -287,13 +290,13 @@ impl PeerNi {
         self.trial.get()
     }
 
-    /// This node's NIDs from which it has not answered lately: pairs that are not used while there are others.
+    /// This node's NIDs from which it is unresponsive: paths that are not used while there are others.
     pub fn silent_towards(&self) -> Vec<Nid> {
-        self.silent.all()
+        self.unresponsive.all().into_iter().map(|(local, _)| local).collect()
     }
 
-    pub(crate) const fn silent(&self) -> &SilentTowards {
-        &self.silent
+    pub(crate) const fn unresponsive(&self) -> &UnresponsiveFrom {
+        &self.unresponsive
     }
 
     pub(crate) const fn trial(&self) -> &Trial {
@@ -308,7 +311,13 @@ impl PeerNi {
     pub(crate) fn note_heard_by(&self, ni: &Ni) {
         if !self.was_heard_by(ni) {
             self.heard_by.fetch_or(ni.mark(), Ordering::Relaxed);
+            self.ever_heard_by.fetch_or(ni.mark(), Ordering::Relaxed);
         }
+    }
+
+    /// Whether anything has ever arrived from it by this interface.
+    pub(crate) fn was_ever_heard_by(&self, ni: &Ni) -> bool {
+        self.ever_heard_by.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
     pub(crate) fn note_not_heard_by(&self, ni: &Ni) {

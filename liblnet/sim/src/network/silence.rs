@@ -8,10 +8,11 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Silence after which messages may go elsewhere.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// What is to be asked of the core of a node.
+/// What is to be told the core of a node of a path: that it is unresponsive, or that it answers again.
 pub(crate) struct Look {
     pub(crate) ni: Arc<Ni>,
     pub(crate) upcalls: Arc<dyn Upcalls>,
+    pub(crate) answers: bool,
 }
 
 impl Network {
@@ -28,8 +29,7 @@ impl Network {
         self.agenda.plan(at, |_| Due::Look(from, peer));
     }
 
-    /// Looks after it. `patience` is how long anything may take. Something, if its core is to be asked whether there is
-    /// another way.
+    /// Looks after it. `patience` is how long anything may take. Something, if its core is to be told.
     pub(crate) fn look(&mut self, from: Place, peer: Nid, patience: Duration) -> Option<Look> {
         let now = self.now();
         let waiting =
@@ -41,17 +41,46 @@ impl Network {
         self.plan_look(from, peer);
         let is_silent = !self.is_open_both_ways(from, peer);
         let since = self.looks.entry((from, peer)).or_default();
+        let answers = since.is_some() && !is_silent;
         let silent_since = is_silent.then(|| *since.get_or_insert(now));
         *since = silent_since;
         if now.since(oldest) >= patience {
             self.end_pair(from, peer, Trouble::Stalled);
             return None;
         }
-        if silent_since.is_none_or(|since| now.since(since) + LOOK < SILENCE) {
+        if !answers && silent_since.is_none_or(|since| now.since(since) + LOOK < SILENCE) {
             return None;
         }
         let (ni, upcalls) = self.interface(from)?.plugged.as_ref()?;
-        Some(Look { ni: Arc::clone(ni), upcalls: Arc::clone(upcalls) })
+        Some(Look { ni: Arc::clone(ni), upcalls: Arc::clone(upcalls), answers })
+    }
+
+    /// A path is unresponsive, and there are others for all messages, or for some: where receivers know messages again its
+    /// connections are ended, and everything comes back; otherwise only what has not left and may move.
+    pub(crate) fn leave_path(
+        &mut self,
+        from: Place,
+        peer: Nid,
+        all_may_move: bool,
+        may_move: impl Fn(&Message) -> bool,
+    ) {
+        if all_may_move && self.knows_again() {
+            return self.end_pair(from, peer, Trouble::Silent);
+        }
+        let stays = |it: &Unfinished| it.from != from || it.peer != peer || it.left || it.result.is_err();
+        let unsent = self.unfinished.iter().filter(|(_, it)| !stays(it) && may_move(&it.message));
+        let unsent: BTreeMap<u64, Option<LinkKey>> = unsent.map(|(number, it)| (*number, it.key)).collect();
+        for key in unsent.values().flatten().copied().collect::<BTreeSet<_>>() {
+            let Some(link) = self.links.get_mut(&key) else { continue };
+            let first = link.queue.front().map(|parcel| parcel.number);
+            link.queue.retain(|parcel| !unsent.contains_key(&parcel.number));
+            if link.queue.is_empty() {
+                self.links.remove(&key);
+            } else if link.queue.front().map(|parcel| parcel.number) != first {
+                self.arm(key);
+            }
+        }
+        self.give_back_numbers(|number, _| unsent.contains_key(&number), Trouble::Silent);
     }
 
     /// Ends the connections of an interface with a peer NI; what is not known to have arrived comes back.
@@ -149,10 +178,14 @@ impl Network {
 
     /// Has these messages come back.
     fn give_back(&mut self, whose: impl Fn(&Unfinished) -> bool, trouble: Trouble) {
+        self.give_back_numbers(|_, it| whose(it), trouble);
+    }
+
+    fn give_back_numbers(&mut self, whose: impl Fn(u64, &Unfinished) -> bool, trouble: Trouble) {
         let known_again = self.knows_again();
         let mut back = Vec::new();
         for (number, it) in &mut self.unfinished {
-            if it.result.is_ok() && whose(it) {
+            if it.result.is_ok() && whose(*number, it) {
                 let failure = trouble.failure(it.left, known_again);
                 it.result = Err(failure);
                 back.push((*number, it.from.node, Digest::of(it.message.header(), None), failure));

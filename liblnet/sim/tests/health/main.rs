@@ -2,12 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod answers;
+mod paths;
 mod rails;
 mod recovery;
 mod retries;
 mod values;
 
-use lnet_core::{Errno, NiTunables, Settings, Time};
+use lnet_core::{DiscoveryMode, Errno, NiTunables, Settings, Time};
 use lnet_sim::{
     Ask, Asking, Delivery, Digest, NetworkConfig, NodeId, NodeSpec, Op, OpId, Purpose, Rail, What, World,
     WorldConfig, nid,

@@ -179,7 +179,7 @@ impl Peer {
             }
             state.last_asked = Some(now);
         }
-        self.ni.lnet_ni().is_some_and(|ni| self.ni.upcalls.may_go_elsewhere(&ni, self.id.nid))
+        self.ni.lnet_ni().is_some_and(|ni| self.ni.upcalls.path_is_unresponsive(&ni, self.id.nid))
     }
 
     /// It has called for a connection that it has.

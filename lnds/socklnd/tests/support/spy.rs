@@ -97,7 +97,7 @@ impl Upcalls for SpyUpcalls {
         self.0.finalize(message, result);
     }
 
-    fn may_go_elsewhere(&self, _: &Arc<Ni>, _: Nid) -> bool {
+    fn path_is_unresponsive(&self, _: &Arc<Ni>, _: Nid) -> bool {
         self.1.asked.fetch_add(1, Ordering::SeqCst);
         self.1.elsewhere.load(Ordering::SeqCst)
     }

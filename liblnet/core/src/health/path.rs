@@ -1,0 +1,342 @@
+//! Paths, each from an interface of this node's to one of a peer's, and which of them are unresponsive.
+//!
+//! The kernel blames one end or the other, takes the other paths of that end for worse than they are, and forgets it as
+//! soon as that end has said anything to anybody. Here the path itself is remembered, the last one to a peer like any
+//! other: it comes last in the selection, as long as there are others, until something has arrived over it; and it is
+//! tried with pings until then, more and more seldom.
+
+use crate::complaints::Reason;
+use crate::core::Core;
+use crate::health::Cause;
+use crate::health::recovery::wait_before;
+use crate::memory::MdHandle;
+use crate::message::Message;
+use crate::select;
+use crate::sync::{Mutex, lock};
+use crate::time::Time;
+use crate::topology::{Ni, PeerNi};
+use lnet_wire::Nid;
+use log::Level;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The longest time between two pings of an unresponsive path to a peer that has another one, working or not. What has
+/// come back is used again within this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Paths that are pinged at once: more wait for the next turn.
+const MOST_PINGS: usize = 64;
+/// How long those wait.
+const NEXT_TURN: Duration = Duration::from_millis(250);
+
+/// A path on which nothing gets through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnresponsivePath {
+    /// This node's end.
+    pub local: Nid,
+    /// The peer's end.
+    pub peer: Nid,
+    /// When that was noticed.
+    pub since: Time,
+}
+
+/// The unresponsive paths of a node, by their ends (this node's first), and when each is pinged.
+#[derive(Debug, Default)]
+pub(crate) struct UnresponsivePaths {
+    count: AtomicUsize,
+    paths: Mutex<BTreeMap<(Nid, Nid), Pinged>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pinged {
+    pings: u32,
+    next: Time,
+    /// The last ping, as long as it is not known to have ended.
+    ping: Option<MdHandle>,
+}
+
+/// From which of this node's NIDs a peer NI is unresponsive, and since when; asked on the way of every message while the
+/// node has an unresponsive path anywhere.
+#[derive(Debug, Default)]
+pub(crate) struct UnresponsiveFrom {
+    any: AtomicBool,
+    nids: Mutex<Vec<(Nid, Time)>>,
+}
+
+impl UnresponsiveFrom {
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has(&self, local: Nid) -> bool {
+        self.any() && lock(&self.nids).iter().any(|(nid, _)| *nid == local)
+    }
+
+    pub(crate) fn all(&self) -> Vec<(Nid, Time)> {
+        lock(&self.nids).clone()
+    }
+
+    /// Whether it is new.
+    fn add(&self, local: Nid, since: Time) -> bool {
+        let mut nids = lock(&self.nids);
+        let new = nids.iter().all(|(nid, _)| *nid != local);
+        if new {
+            nids.push((local, since));
+            self.any.store(true, Ordering::Relaxed);
+        }
+        new
+    }
+
+    /// Whether it was there.
+    fn remove(&self, local: Nid) -> bool {
+        let mut nids = lock(&self.nids);
+        let before = nids.len();
+        nids.retain(|(nid, _)| *nid != local);
+        self.any.store(!nids.is_empty(), Ordering::Relaxed);
+        nids.len() < before
+    }
+}
+
+impl UnresponsivePaths {
+    /// Whether there is any.
+    pub(crate) fn any(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    fn add(&self, path: (Nid, Nid), next: Time) {
+        let mut paths = lock(&self.paths);
+        paths.entry(path).or_insert(Pinged { pings: 0, next, ping: None });
+        self.count.store(paths.len(), Ordering::Relaxed);
+    }
+
+    fn remove(&self, path: (Nid, Nid)) {
+        let mut paths = lock(&self.paths);
+        paths.remove(&path);
+        self.count.store(paths.len(), Ordering::Relaxed);
+    }
+
+    /// Has all of them tried now.
+    fn hurry(&self, now: Time, of: impl Fn(Nid, Nid) -> bool) {
+        for (_, pinged) in lock(&self.paths).iter_mut().filter(|((local, peer), _)| of(*local, *peer)) {
+            pinged.next = now;
+            pinged.pings = 0;
+        }
+    }
+
+    /// Takes the turn of those that are due: their ends, with the ping that has not been answered. `longest` is the pause
+    /// between the pings of a path.
+    fn due(
+        &self,
+        now: Time,
+        longest: impl Fn((Nid, Nid)) -> Duration,
+    ) -> Vec<((Nid, Nid), Option<MdHandle>)> {
+        let due = |(path, pinged): (&(Nid, Nid), &Pinged)| (pinged.next <= now).then_some(*path);
+        let due: Vec<_> = lock(&self.paths).iter().filter_map(due).take(MOST_PINGS).collect();
+        let pauses: Vec<_> = due.into_iter().map(|path| (path, longest(path))).collect();
+        let mut paths = lock(&self.paths);
+        let taken = pauses.into_iter().filter_map(|(path, longest)| {
+            let pinged = paths.get_mut(&path)?;
+            pinged.pings += 1;
+            pinged.next = now + wait_before(pinged.pings, longest);
+            Some((path, pinged.ping.take()))
+        });
+        taken.collect()
+    }
+
+    fn pinged(&self, path: (Nid, Nid), ping: MdHandle) {
+        if let Some(pinged) = lock(&self.paths).get_mut(&path) {
+            pinged.ping = Some(ping);
+        }
+    }
+
+    /// When the next is due, not before `not_before`.
+    fn next(&self, not_before: Time) -> Option<Time> {
+        lock(&self.paths).values().map(|pinged| pinged.next.max(not_before)).min()
+    }
+}
+
+impl Core {
+    /// The paths to the peer of this NID on which nothing gets through, in the order of its NIDs. A peer whose paths are
+    /// all among these cannot be reached. Nothing for a NID that is not known.
+    pub fn unresponsive_paths(&self, peer: Nid) -> Vec<UnresponsivePath> {
+        let Some(peer_ni) = self.peers.get(peer) else { return Vec::new() };
+        let peer_nis = peer_ni.peer().nids.iter().filter_map(|nid| self.peers.get(*nid)).collect::<Vec<_>>();
+        let of_one = |peer_ni: &std::sync::Arc<PeerNi>| {
+            let peer = peer_ni.nid();
+            let all = peer_ni.unresponsive().all().into_iter();
+            all.map(move |(local, since)| UnresponsivePath { local, peer, since })
+        };
+        peer_nis.iter().flat_map(of_one).collect()
+    }
+
+    /// Nothing has been heard on this path for too long: that is remembered, and both ends are to blame, once; what waits
+    /// for credits to go by it takes another. Whether all messages of the peer's could take another path.
+    pub(crate) fn path_is_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
+        let is_new = self.note_unresponsive(ni, peer_ni);
+        if is_new && self.has_other_path(ni, peer_ni, true) {
+            self.lower(ni, peer_ni, Cause::NetworkTimeout);
+        }
+        if is_new {
+            self.move_waiting_for_peers(|message| {
+                message.source.is_none()
+                    && message.peer_ni.as_ref().is_some_and(|its| its.nid() == peer_ni.nid())
+                    && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
+            });
+        }
+        peer_ni.peer_now().is_multi_rail() && self.has_other_path(ni, peer_ni, false)
+    }
+
+    /// Notes that nothing gets through on this path, whether or not there is another. Whether that is news.
+    pub(super) fn note_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
+        let path @ (local, peer) = (ni.nid(), peer_ni.nid());
+        if self.is_own(peer) {
+            return false;
+        }
+        let now = self.config.clock.now();
+        let is_new = peer_ni.unresponsive().add(local, now);
+        if is_new {
+            let consequence = match self.has_other_path(ni, peer_ni, true) {
+                true => "using other paths",
+                false => "there is no other path",
+            };
+            let line = format_args!("path {local} -> {peer} unresponsive; {consequence}");
+            self.complain(Reason::Path, Level::Error, line);
+            self.health.paths.add(path, now + wait_before(0, LONGEST_PAUSE));
+            self.health.alarm.ring();
+        }
+        is_new
+    }
+
+    /// Whether another path than this one may work, for a message to the reserved portal if `reserved`.
+    pub(super) fn has_other_path(&self, ni: &Ni, peer_ni: &PeerNi, reserved: bool) -> bool {
+        self.with_nets(|nets| select::has_other_path(nets, peer_ni, ni, reserved))
+    }
+
+    /// Whether this message, which has a path, could take another that may work.
+    pub(crate) fn may_change_path(&self, message: &Message) -> bool {
+        let path = message.ni.as_ref().zip(message.peer_ni.as_ref());
+        message.source.is_none()
+            && path.is_some_and(|(ni, peer_ni)| self.has_other_path(ni, peer_ni, message.is_reserved()))
+    }
+
+    /// Something has arrived over a path that may be unresponsive.
+    pub(crate) fn path_is_responsive(&self, local: Nid, peer_ni: &PeerNi) {
+        if peer_ni.unresponsive().remove(local) {
+            self.health.paths.remove((local, peer_ni.nid()));
+            let line = format_args!("path {local} -> {}: responsive again", peer_ni.nid());
+            self.complain(Reason::Path, Level::Warn, line);
+        }
+    }
+
+    /// Has unresponsive paths from this interface tried at once: something has changed there.
+    pub(crate) fn hurry_paths_from(&self, local: Nid) {
+        self.health.paths.hurry(self.config.clock.now(), |ni, _| ni == local);
+        self.health.alarm.ring();
+    }
+
+    /// Has unresponsive paths to this peer NI tried at once.
+    pub(crate) fn hurry_paths_to(&self, peer: Nid) {
+        self.health.paths.hurry(self.config.clock.now(), |_, peer_ni| peer_ni == peer);
+        self.health.alarm.ring();
+    }
+
+    /// Pings the unresponsive paths whose turn it is; when the next are to be.
+    pub(super) fn try_paths(&self, now: Time) -> Option<Time> {
+        let due = self.health.paths.due(now, |path| match self.is_only_path(path) {
+            true => Duration::from_secs(self.settings().max_recovery_ping_interval.into()),
+            false => LONGEST_PAUSE,
+        });
+        for (path @ (local, peer), unanswered) in due {
+            if let Some(md) = unanswered {
+                // It may have ended by itself.
+                let _ = self.md_unlink(md);
+            }
+            let ni = self.with_nets(|nets| nets.ni(local).cloned());
+            let peer_ni = self.peers.get(peer);
+            match (ni, peer_ni) {
+                (Some(ni), Some(peer_ni)) if peer_ni.unresponsive().has(local) => {
+                    // Who has one path and was never heard, or not for long, may not be there at all (HE-11).
+                    let may_be_there = !self.is_only_path(path) || self.is_recoverable(&peer_ni);
+                    if may_be_there
+                        && !ni.is_fatal()
+                        && let Ok(ping) = self.send_recovery_ping(local, peer)
+                    {
+                        self.health.paths.pinged(path, ping);
+                    }
+                }
+                // The peer NI may be another, of the same NID.
+                (_, peer_ni) => {
+                    if let Some(peer_ni) = peer_ni {
+                        peer_ni.unresponsive().remove(local);
+                    }
+                    self.health.paths.remove(path);
+                }
+            }
+        }
+        self.health.paths.next(now + NEXT_TURN)
+    }
+
+    /// Whether there is no other path to the peer, working or not.
+    fn is_only_path(&self, (local, peer): (Nid, Nid)) -> bool {
+        self.peers
+            .get(peer)
+            .is_none_or(|peer_ni| self.with_nets(|nets| select::is_only_path(nets, &peer_ni, local)))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn nid(n: u8) -> Nid {
+        format!("10.0.0.{n}@tcp").parse().unwrap()
+    }
+
+    fn at(millis: u64) -> Time {
+        Time(Duration::from_millis(millis))
+    }
+
+    #[test]
+    fn an_unresponsive_path_is_tried_after_1_2_4_and_then_every_5_seconds_and_at_once_when_hurried() {
+        let paths = UnresponsivePaths::default();
+        let due = |now| paths.due(at(now), |_| LONGEST_PAUSE);
+        assert!(!paths.any());
+        paths.add((nid(1), nid(2)), at(1000));
+        assert!(paths.any());
+        let mut tried = Vec::new();
+        for millis in (0..30_000).step_by(500) {
+            tried.extend(due(millis).iter().map(|_| millis));
+        }
+        assert_eq!(tried, [1000, 3000, 7000, 12_000, 17_000, 22_000, 27_000]);
+        assert_eq!(paths.next(at(0)), Some(at(32_000)));
+        paths.hurry(at(30_000), |local, _| local == nid(9));
+        assert_eq!(due(30_000), []);
+        paths.hurry(at(30_000), |local, _| local == nid(1));
+        assert_eq!(due(30_000), [((nid(1), nid(2)), None)]);
+        paths.remove((nid(1), nid(2)));
+        assert!(!paths.any() && paths.next(at(0)).is_none());
+    }
+
+    #[test]
+    fn the_only_path_to_a_peer_is_tried_as_seldom_as_the_settings_say() {
+        let paths = UnresponsivePaths::default();
+        paths.add((nid(1), nid(2)), at(1000));
+        let mut tried = Vec::new();
+        for seconds in 0..100 {
+            let due = paths.due(at(seconds * 1000), |_| Duration::from_secs(900));
+            tried.extend(due.iter().map(|_| seconds));
+        }
+        assert_eq!(tried, [1, 3, 7, 15, 31, 63]);
+    }
+
+    #[test]
+    fn a_peer_ni_knows_from_where_it_has_not_answered_and_since_when() {
+        let from = UnresponsiveFrom::default();
+        assert!(!from.any() && !from.has(nid(1)));
+        assert!(from.add(nid(1), at(5)) && !from.add(nid(1), at(6)) && from.add(nid(2), at(7)));
+        assert!(from.has(nid(1)) && !from.has(nid(3)));
+        assert_eq!(from.all(), [(nid(1), at(5)), (nid(2), at(7))]);
+        assert!(from.remove(nid(1)) && !from.remove(nid(1)) && from.any());
+        assert!(from.remove(nid(2)) && !from.any());
+    }
+}

@@ -1,0 +1,121 @@
+//! Paths that are unresponsive: what is known of them, and what they hold up.
+
+use super::*;
+
+/// Nodes of two rails each that do not know each other yet.
+fn strangers(name: &str, delivery: Delivery) -> World {
+    let network = NetworkConfig { delivery, jitter: Duration::ZERO, ..NetworkConfig::default() };
+    let config = WorldConfig { network, trace: 100_000, check_every: 20, ..WorldConfig::default() };
+    let mut world = World::new(name, config);
+    world.add_node(NodeSpec::new(&[a(1), a(2)]));
+    world.add_node(NodeSpec::new(&[b(1), b(2)]));
+    world
+}
+
+fn unresponsive(world: &World, node: NodeId, peer: Nid) -> Vec<(Nid, Nid, Time)> {
+    let paths = world.core(node).unwrap().unresponsive_paths(peer);
+    paths.into_iter().map(|path| (path.local, path.peer, path.since)).collect()
+}
+
+/// The peer is not discovered yet, so it is not multi-rail; but a ping may leave by any interface.
+#[test]
+fn a_first_message_takes_another_path_when_the_first_one_swallows_everything() {
+    for delivery in [Delivery::Receipts, Delivery::Kernel] {
+        for dead in [a(1), a(2)] {
+            let mut world = strangers("first contact", delivery);
+            world.cut_pair(dead, b(1));
+            world.cut_pair(b(1), dead);
+            let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+            pass(&mut world, 60.0);
+            all_succeeded(&world, &[id]);
+            assert!(took(&world, id) < 2.0, "{delivery:?}, {dead}: {} s", took(&world, id));
+            finish(world);
+        }
+    }
+}
+
+/// Without discovery nothing but the first message tells a peer which interface of this node's it is to answer to.
+#[test]
+fn a_message_does_not_stick_to_a_path_on_which_the_peer_was_never_heard() {
+    for dead in [a(1), a(2)] {
+        let mut world = strangers("first contact without discovery", Delivery::Receipts);
+        for node in [A, B] {
+            world.set_discovery(node, DiscoveryMode::Off);
+        }
+        world.cut_pair(dead, b(1));
+        world.cut_pair(b(1), dead);
+        let ids: Vec<OpId> = ASKS.iter().filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+        pass(&mut world, 60.0);
+        assert!(all_succeeded(&world, &ids) < 2.0);
+        finish(world);
+    }
+}
+
+#[test]
+fn every_unresponsive_path_is_known_the_last_one_too_until_something_is_heard_on_it() {
+    let mut world = two_rails("a total outage");
+    assert_eq!(unresponsive(&world, A, b(1)), []);
+    let cut = world.now();
+    world.kill_rail(rail(1));
+    world.kill_rail(rail(2));
+    load(&mut world, 3.0);
+    pass(&mut world, 10.0);
+    let known = unresponsive(&world, A, b(2));
+    let paths: Vec<(Nid, Nid)> = known.iter().map(|(local, peer, _)| (*local, *peer)).collect();
+    for path in [(a(1), b(1)), (a(1), b(2)), (a(2), b(1)), (a(2), b(2))] {
+        assert!(paths.contains(&path), "{path:?} in {paths:?}");
+    }
+    assert_eq!(known.len(), 4);
+    assert!(known.iter().all(|(.., since)| *since > cut && *since < world.now()));
+    world.heal();
+    pass(&mut world, 10.0);
+    assert_eq!(unresponsive(&world, A, b(1)), []);
+    pass(&mut world, 100.0);
+    finish(world);
+}
+
+#[test]
+fn the_only_path_to_a_peer_is_known_as_unresponsive_and_works_when_it_answers() {
+    let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("the only path");
+    let cut = world.now();
+    world.kill_rail(rail(1));
+    let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+    pass(&mut world, 5.0);
+    let known = unresponsive(&world, A, b(1));
+    assert_eq!(known.len(), 1);
+    assert!(known[0].2.since(cut) < Duration::from_secs(2), "{known:?}");
+    world.heal();
+    pass(&mut world, 3.0);
+    assert_eq!(unresponsive(&world, A, b(1)), []);
+    all_succeeded(&world, &[id]);
+    finish(world);
+}
+
+/// What a kernel may have is not sent again, and its connections carry it on when the cut is over.
+#[test]
+fn a_short_cut_fails_nothing_between_nodes_that_know_nothing_again() {
+    for seconds in [1.5, 3.0, 10.0] {
+        let mut world = Pair { delivery: Delivery::Kernel, ..Pair::default() }.meet("a short cut");
+        let mut ops = load(&mut world, 0.5);
+        world.kill_rail(rail(2));
+        let during = load(&mut world, seconds);
+        world.heal();
+        ops.extend(load(&mut world, 3.0));
+        pass(&mut world, 60.0);
+        all_succeeded(&world, &ops);
+        all_succeeded(&world, &during);
+        // What begins when the path is known to be unresponsive takes another.
+        let late = during.iter().filter(|id| op(&world, **id).started > ops_begin(&world, &during) + KNOWN);
+        let late: Vec<OpId> = late.copied().collect();
+        assert!(!late.is_empty() || seconds < 2.0);
+        assert!(all_succeeded(&world, &late) < 1.0, "after {seconds} s");
+        finish(world);
+    }
+}
+
+/// By then an unresponsive path is known as one.
+const KNOWN: Duration = Duration::from_millis(1800);
+
+fn ops_begin(world: &World, ops: &[OpId]) -> Time {
+    op(world, ops[0]).started
+}
