@@ -31,7 +31,7 @@ macro_rules! under_tools {
     };
 }
 
-under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls shutdown ptlrpc_loopback);
+under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls shutdown waits ptlrpc_loopback);
 
 #[test]
 fn every_header_compiles_alone_in_every_standard() {
@@ -98,6 +98,11 @@ fn control_commands_change_and_tell_the_configuration() {
 #[test]
 fn calls_that_wait_are_refused_in_an_event_handler() {
     run("handler_calls", &[], &[]);
+}
+
+#[test]
+fn a_wait_ends_with_its_queue_or_its_node() {
+    run("waits", &[], &[]);
 }
 
 #[test]

@@ -34,7 +34,8 @@ int LNetNIInit(lnet_pid_t requested_pid);
 
 /**
  * Gives back the reference of one LNetNIInit. The last one takes the network down: what is left of match
- * entries, memory descriptors and event queues is gone, without events.
+ * entries, memory descriptors and event queues is gone, without events. Threads that wait for events in LNetEQWait or
+ * LNetEQPoll return -ENETDOWN.
  *
  * Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Not from an
  * event handler.
@@ -184,7 +185,8 @@ int LNetMDUnlink(struct lnet_handle_md md);
 int LNetEQAlloc(unsigned int count, lnet_eq_handler_t handler, struct lnet_handle_eq *handle);
 
 /**
- * Ends an event queue; events that nobody fetched are lost.
+ * Ends an event queue; events that nobody fetched are lost. Threads that wait for an event of it in LNetEQWait or
+ * LNetEQPoll return -ENOENT.
  *
  * After the last event of the last memory descriptor that uses it, this succeeds from any thread.
  * Errors: -ENOENT, -EBUSY (a memory descriptor uses it). Not from an event handler.
@@ -199,7 +201,12 @@ int LNetEQFree(struct lnet_handle_eq eq);
  */
 int LNetEQGet(struct lnet_handle_eq eq, struct lnet_event *event);
 
-/** As LNetEQGet, but waits until there is an event. Not from an event handler. */
+/**
+ * As LNetEQGet, but waits until there is an event.
+ *
+ * Also returns -ENOENT when the queue is freed meanwhile, and -ENETDOWN when the network goes down. In an event
+ * handler: -EBUSY, without waiting.
+ */
 int LNetEQWait(struct lnet_handle_eq eq, struct lnet_event *event);
 
 /**
@@ -207,7 +214,8 @@ int LNetEQWait(struct lnet_handle_eq eq, struct lnet_event *event);
  *
  * timeout is in milliseconds: 0 does not wait; a negative value and LONG_MAX wait without limit. Stores
  * the event in *event and the number of its queue in *which. Returns as LNetEQGet, 0 when the time is
- * over; -ENOENT also for neq < 1. Not from an event handler, unless timeout is 0.
+ * over; -ENOENT also for neq < 1, and when one of the queues is freed meanwhile; -ENETDOWN when the network goes
+ * down. In an event handler, unless timeout is 0: -EBUSY, without waiting.
  */
 int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_event *event,
 		int *which);

@@ -135,7 +135,7 @@ impl Load {
 
     /// What is still to be read when the node has ended.
     pub fn read_the_rest(&mut self, reports: &mut Vec<Report>) {
-        while let Some(polled) = self.queue.get() {
+        while let Ok(Some(polled)) = self.queue.get() {
             self.note(&polled.event, reports);
         }
     }

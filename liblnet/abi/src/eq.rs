@@ -39,7 +39,8 @@ pub unsafe extern "C" fn _LNetEQAlloc(
     })
 }
 
-/// Ends an event queue; events that nobody fetched are lost.
+/// Ends an event queue; events that nobody fetched are lost. Threads that wait for an event of it in LNetEQWait or
+/// LNetEQPoll return -ENOENT.
 ///
 /// After the last event of the last memory descriptor that uses it, this succeeds from any thread.
 /// Errors: -ENOENT, -EBUSY (a memory descriptor uses it). Not from an event handler.
@@ -64,7 +65,10 @@ pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) 
     })
 }
 
-/// As LNetEQGet, but waits until there is an event. Not from an event handler.
+/// As LNetEQGet, but waits until there is an event.
+///
+/// Also returns -ENOENT when the queue is freed meanwhile, and -ENETDOWN when the network goes down. In an event
+/// handler: -EBUSY, without waiting.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
     entry("LNetEQWait", || {
@@ -81,7 +85,8 @@ pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event)
 ///
 /// timeout is in milliseconds: 0 does not wait; a negative value and LONG_MAX wait without limit. Stores
 /// the event in *event and the number of its queue in *which. Returns as LNetEQGet, 0 when the time is
-/// over; -ENOENT also for neq < 1. Not from an event handler, unless timeout is 0.
+/// over; -ENOENT also for neq < 1, and when one of the queues is freed meanwhile; -ENETDOWN when the network goes
+/// down. In an event handler, unless timeout is 0: -EBUSY, without waiting.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetEQPoll(
     eqs: *mut lnet_handle_eq,

@@ -31,7 +31,8 @@ pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
 }
 
 /// Gives back the reference of one LNetNIInit. The last one takes the network down: what is left of match
-/// entries, memory descriptors and event queues is gone, without events.
+/// entries, memory descriptors and event queues is gone, without events. Threads that wait for events in LNetEQWait or
+/// LNetEQPoll return -ENETDOWN.
 ///
 /// Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Not from an
 /// event handler.

@@ -233,7 +233,9 @@ impl Core {
         self.health.stop();
         self.end_discovery();
         self.mds.drain();
-        self.queues.drain();
+        for queue in self.queues.drain() {
+            queue.end(Errno::NetworkDown);
+        }
         for portal in &self.portals {
             // Whoever was asked before the end began, and not by a driver that waits for that, may have come last.
             self.drop_delayed(portal.clear_lazy());
@@ -247,7 +249,7 @@ impl Core {
     }
 
     /// Whether [`Core::shutdown`] has begun.
-    pub(crate) fn is_ending(&self) -> bool {
+    pub fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)
     }
 

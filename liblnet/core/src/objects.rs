@@ -165,25 +165,37 @@ impl Core {
             handle = Some(EqHandle::new(place));
             queue
         })?;
-        handle.ok_or(Errno::NoMemory)
+        let handle = handle.ok_or(Errno::NoMemory)?;
+        // The end of the node goes through the queues that it finds once it has begun.
+        if self.is_ending() {
+            self.queues.remove(handle.place());
+            return Err(Errno::NetworkDown);
+        }
+        Ok(handle)
     }
 
     /// Ends an event queue: `LNetEQFree`. [`Errno::Busy`] while an MD may still report to it; a last event
-    /// that is with the handler is waited for. [`Errno::NotFound`] when it is not there.
+    /// that is with the handler is waited for. [`Errno::NotFound`] when it is not there. Threads that wait for an
+    /// event of it get [`Errno::NotFound`].
     pub fn eq_free(&self, eq: EqHandle) -> Result<(), Errno> {
         self.eq(eq)?.wait_unused()?;
-        self.queues.remove(eq.place()).map(drop).ok_or(Errno::NotFound)
+        self.take_queue(eq)
     }
 
     /// Ends an event queue for its caller: it goes when the last MD does that may still report to it.
     /// [`Errno::NotFound`] when it is not there.
     pub fn eq_leave(&self, eq: EqHandle) -> Result<(), Errno> {
-        self.queues.remove(eq.place()).map(drop).ok_or(Errno::NotFound)
+        self.take_queue(eq)
+    }
+
+    fn take_queue(&self, eq: EqHandle) -> Result<(), Errno> {
+        self.queues.remove(eq.place()).ok_or(Errno::NotFound)?.end(Errno::NotFound);
+        Ok(())
     }
 
     /// The oldest event not yet read: `LNetEQGet`. [`Errno::NotFound`] when the queue is not there.
     pub fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
-        Ok(self.eq(eq)?.get())
+        self.eq(eq)?.get()
     }
 
     /// The queue itself, to wait on.

@@ -6,7 +6,7 @@
 //! wakes it.
 
 use crate::node::Node;
-use lnet_core::event::EventQueue;
+use lnet_core::event::{EventQueue, in_handler};
 use lnet_core::lnd::{Driver, Progress};
 use lnet_core::{EqHandle, Errno, Polled};
 use std::sync::Arc;
@@ -22,24 +22,39 @@ const IDLE_TURNS: u32 = 3;
 impl Node {
     /// Waits for an event on any of `eqs`: `LNetEQPoll`, and `LNetEQWait` with one queue and no `timeout`.
     /// The first queue that has one gives it; its index comes with it. `None` when `timeout` has passed.
-    /// [`Errno::NotFound`] for no queue at all, or one that is not there.
+    /// [`Errno::NotFound`] for no queue at all, or one that is not there or is freed meanwhile; [`Errno::NetworkDown`]
+    /// when the node ends; [`Errno::Busy`] in an event handler, unless `timeout` is zero: it may be what the event that
+    /// is waited for would come after.
     pub fn eq_poll(
         &self,
         eqs: &[EqHandle],
         timeout: Option<Duration>,
     ) -> Result<Option<(usize, Polled)>, Errno> {
-        match eqs {
-            [] => Err(Errno::NotFound),
-            [eq] => Ok(self.wait(&[self.core().eq(*eq)?], timeout)),
-            eqs => {
-                let queues = eqs.iter().map(|eq| self.core().eq(*eq)).collect::<Result<Vec<_>, _>>()?;
-                Ok(self.wait(&queues, timeout))
-            }
+        if in_handler() && timeout != Some(Duration::ZERO) {
+            return Err(Errno::Busy);
         }
+        let queue = |eq: &EqHandle| match self.core().eq(*eq) {
+            Err(_) if self.core().is_ending() => Err(Errno::NetworkDown),
+            found => found,
+        };
+        let found = match eqs {
+            [] => return Err(Errno::NotFound),
+            [eq] => self.wait(&[queue(eq)?], timeout),
+            eqs => self.wait(&eqs.iter().map(queue).collect::<Result<Vec<_>, _>>()?, timeout),
+        };
+        found.transpose()
     }
 
-    fn wait(&self, queues: &[Arc<EventQueue>], timeout: Option<Duration>) -> Option<(usize, Polled)> {
-        let look = || queues.iter().enumerate().find_map(|(at, queue)| Some((at, queue.get()?)));
+    /// What comes first, an event or an end; `None` when the time is over.
+    fn wait(
+        &self,
+        queues: &[Arc<EventQueue>],
+        timeout: Option<Duration>,
+    ) -> Option<Result<(usize, Polled), Errno>> {
+        let look = || {
+            let mut each = queues.iter().enumerate();
+            each.find_map(|(at, queue)| queue.get().map(|found| Some((at, found?))).transpose())
+        };
         if let Some(found) = look() {
             return Some(found);
         }

@@ -34,6 +34,7 @@ mod sync;
 mod tcp;
 mod transmit;
 mod wake;
+mod wakeups;
 
 pub use config::{AcceptFrom, SocklndConfig};
 pub use counters::SocklndCounters;

@@ -7,7 +7,8 @@ use crate::next_read::NextRead;
 use crate::ni::SockNi;
 use crate::peer::Peer;
 use crate::sync::lock;
-use crate::wake::{WAKE, Wake, epoll_with_wake};
+use crate::wake::{SharedWake, WAKE, WAKE_OWNER, shared_epoll};
+use crate::wakeups::{Wakeups, Woken};
 use lnet_core::Message;
 use rustix::event::{Timespec, epoll};
 use slab::Slab;
@@ -37,16 +38,11 @@ const LINGER_TURNS: u32 = 16;
 
 pub(crate) struct Scheduler {
     epoll: OwnedFd,
-    wake: Wake,
+    wakeups: Wakeups<SharedWake>,
     connections: Mutex<Slab<Registered>>,
     generation: AtomicU64,
     /// What is to be done though the kernel has nothing new.
     ready: Mutex<VecDeque<Ready>>,
-    stopped: AtomicBool,
-    /// Grows whenever something was done by other threads than the visitor.
-    work: AtomicU64,
-    /// Whether an application's thread is waiting in [`Scheduler::turn_for_application`].
-    visited: AtomicBool,
     /// Turns that applications' threads took without waiting.
     polled: AtomicU64,
     /// Which connection who asks without waiting asks first.
@@ -59,8 +55,6 @@ pub(crate) struct Scheduler {
     owing_turns: AtomicU32,
     /// Of what is ready, there are messages to be reported.
     finishes: AtomicBool,
-    /// The scheduler's own thread waits, perhaps for ever.
-    sleeps: AtomicBool,
 }
 
 /// What is to be done though the kernel says nothing.
@@ -77,23 +71,19 @@ struct Registered {
 
 impl Scheduler {
     pub(crate) fn new() -> io::Result<Self> {
-        let (epoll, wake) = epoll_with_wake()?;
+        let (epoll, wake) = shared_epoll()?;
         Ok(Self {
             epoll,
-            wake,
+            wakeups: Wakeups::new(wake),
             connections: Mutex::default(),
             generation: AtomicU64::new(0),
             ready: Mutex::default(),
-            stopped: AtomicBool::new(false),
-            work: AtomicU64::new(0),
-            visited: AtomicBool::new(false),
             polled: AtomicU64::new(0),
             next_read: Mutex::new(NextRead::new()),
             owing: Mutex::default(),
             owes: AtomicBool::new(false),
             owing_turns: AtomicU32::new(0),
             finishes: AtomicBool::new(false),
-            sleeps: AtomicBool::new(false),
         })
     }
 
@@ -125,9 +115,7 @@ impl Scheduler {
         }
         lock(&self.ready).push_back(Ready::Finish(message, Arc::clone(ni)));
         self.finishes.store(true, Ordering::SeqCst);
-        if self.sleeps.load(Ordering::SeqCst) {
-            self.wake();
-        }
+        self.wakeups.wake_any_if_owner_sleeps();
         None
     }
 
@@ -145,35 +133,33 @@ impl Scheduler {
     /// Has `connection` looked at soon. From any thread.
     pub(crate) fn schedule(&self, connection: Arc<Connection>) {
         lock(&self.ready).push_back(Ready::Look(connection));
-        self.wake();
+        self.wakeups.wake_any();
     }
 
     /// Has a verdict carried out soon. From any thread.
     pub(crate) fn resume(&self, resumed: Resumed) {
         lock(&self.ready).push_back(Ready::CarryOut(resumed));
-        self.wake();
-    }
-
-    /// Makes one thread that waits look round.
-    pub(crate) fn wake(&self) {
-        self.wake.wake();
+        self.wakeups.wake_any();
     }
 
     /// The scheduler's own thread. Applications' threads wait in `visited`.
     pub(crate) fn run(&self, visited: &Self) {
         let mut polled = 0;
         let mut owes_since = None;
-        while !self.stopped.load(Ordering::Acquire) {
+        while !self.is_stopped() {
             let polled_now = self.polled.load(Ordering::Relaxed);
-            if polled_now != polled || self.visited.load(Ordering::SeqCst) {
+            if polled_now != polled || self.wakeups.app_polls() {
                 polled = polled_now;
                 std::thread::park_timeout(STAND_BACK);
                 continue;
             }
-            self.sleeps.store(true, Ordering::SeqCst);
-            let owes = self.owes.load(Ordering::SeqCst);
-            let worked = self.turn(owes.then_some(LINGER));
-            self.sleeps.store(false, Ordering::SeqCst);
+            let mut owes = false;
+            let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+            let events = self.wakeups.owner_waits(|| {
+                owes = self.owes.load(Ordering::SeqCst);
+                self.wait(&mut room, owes.then_some(LINGER))
+            });
+            let worked = self.handle(events);
             if worked {
                 visited.note_work();
             }
@@ -183,22 +169,16 @@ impl Scheduler {
                 self.send_owed();
             }
         }
-        // Somebody else may be waiting for the same word.
-        self.wake();
     }
 
     /// Something was done elsewhere that a thread in [`Scheduler::turn_for_application`] may be waiting for.
     pub(crate) fn note_work(&self) {
-        self.work.fetch_add(1, Ordering::SeqCst);
-        if self.visited.load(Ordering::SeqCst) {
-            self.wake();
-        }
+        self.wakeups.note_work();
     }
 
     /// Ends [`Scheduler::run`].
     pub(crate) fn stop(&self) {
-        self.stopped.store(true, Ordering::Release);
-        self.wake();
+        self.wakeups.stop();
     }
 
     /// After the end of all threads: what was still to be looked at would keep the driver, which keeps it.
@@ -212,18 +192,20 @@ impl Scheduler {
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
+        self.wakeups.is_stopped()
     }
 
     /// `peer` is owed receipts. They go with messages to it, or alone when its time has come: when whoever reads here has
     /// had the chance to answer, has nothing else to do, or takes too long.
     pub(crate) fn owes(&self, peer: &Arc<Peer>) {
-        lock(&self.owing).push(Arc::downgrade(peer));
-        self.owes.store(true, Ordering::SeqCst);
-        // An application's thread reads, and may not come again soon.
-        if self.sleeps.load(Ordering::SeqCst) {
-            self.wake();
+        {
+            let mut owing = lock(&self.owing);
+            owing.push(Arc::downgrade(peer));
+            // Under the lock, as it is taken back: it is never set when there are none.
+            self.owes.store(true, Ordering::SeqCst);
         }
+        // An application's thread reads, and may not come again: only the scheduler's own sends them in time for sure.
+        self.wakeups.wake_owner_if_it_sleeps();
     }
 
     fn send_owed(&self) {
@@ -265,33 +247,41 @@ impl Scheduler {
                 return worked;
             }
         }
-        self.visited.store(true, Ordering::SeqCst);
-        let work = self.work.load(Ordering::SeqCst);
         let linger = if owes { LINGER.min(timeout) } else { timeout };
-        let worked = *seen != work || self.turn(Some(linger));
-        if owes && !worked && !timeout.is_zero() {
-            self.send_owed();
-        }
-        *seen = self.work.load(Ordering::SeqCst);
-        self.visited.store(false, Ordering::SeqCst);
-        worked || *seen != work
+        self.wakeups.app_waits(seen, || {
+            let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+            let (_, events) = self.wait(&mut room, Some(linger));
+            let worked = self.handle(events);
+            if owes && !worked && !timeout.is_zero() {
+                self.send_owed();
+            }
+            worked
+        })
     }
 
-    /// Waits for events, at most `timeout`, and does what they ask for. Whether there was anything.
-    fn turn(&self, timeout: Option<Duration>) -> bool {
+    /// Waits for events, at most `timeout`: what woke the thread, and the events.
+    fn wait<'a>(
+        &self,
+        room: &'a mut [MaybeUninit<epoll::Event>],
+        timeout: Option<Duration>,
+    ) -> (Woken, &'a [epoll::Event]) {
         let timeout = if lock(&self.ready).is_empty() { timeout } else { Some(Duration::ZERO) };
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
-        let mut room = [const { MaybeUninit::uninit() }; EVENTS];
         // Interrupted or not: then there are no events.
-        let events = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
+        let events: &[epoll::Event] = match epoll::wait(&self.epoll, room, timeout.as_ref()) {
             Ok((events, _)) => events,
-            Err(_) => &mut [],
+            Err(_) => &[],
         };
-        // To be woken is no work: a thread that reported it would wake itself again.
+        let is = |token| events.iter().any(|event| event.data.u64() == token);
+        (Woken { any: is(WAKE), owner: is(WAKE_OWNER) }, events)
+    }
+
+    /// Does what events ask for, and what is ready. Whether there was anything; to be woken is nothing.
+    fn handle(&self, events: &[epoll::Event]) -> bool {
         let mut worked = false;
         for event in events {
             let token = event.data.u64();
-            if token != WAKE
+            if !matches!(token, WAKE | WAKE_OWNER)
                 && let Some(connection) = self.find(token)
             {
                 // The kernel also tells of what has been read since.

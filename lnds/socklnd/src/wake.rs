@@ -1,11 +1,14 @@
-//! An epoll set whose waiting thread other threads can wake.
+//! An epoll set whose waiting threads other threads can wake.
 
+use crate::wakeups::Signals;
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Names the wake-up among the set's events.
+/// Names the wake-up of any thread among the set's events.
 pub(crate) const WAKE: u64 = u64::MAX;
+/// Names the wake-up of the set's owner.
+pub(crate) const WAKE_OWNER: u64 = u64::MAX - 1;
 
 /// Wakes one thread that waits in the set it was made with.
 #[derive(Debug)]
@@ -14,10 +17,8 @@ pub(crate) struct Wake(OwnedFd);
 /// A set, and what wakes who waits in it.
 pub(crate) fn epoll_with_wake() -> io::Result<(OwnedFd, Wake)> {
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     // Edge-triggered: each write to it is an event, and nobody need read it.
-    let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-    epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), flags)?;
+    let wake = watched_eventfd(&epoll, WAKE, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
     Ok((epoll, Wake(wake)))
 }
 
@@ -27,4 +28,40 @@ impl Wake {
         // It fails only when the counter is full, and then the event is there already.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
+}
+
+/// What wakes the threads that share one set: any of them, or its owner.
+#[derive(Debug)]
+pub(crate) struct SharedWake {
+    any: Wake,
+    owner: Wake,
+}
+
+/// A set that several threads wait in, and what wakes them.
+pub(crate) fn shared_epoll() -> io::Result<(OwnedFd, SharedWake)> {
+    let (epoll, any) = epoll_with_wake()?;
+    // Level-triggered: every thread sees it until the owner has read it.
+    let owner = Wake(watched_eventfd(&epoll, WAKE_OWNER, epoll::EventFlags::IN)?);
+    Ok((epoll, SharedWake { any, owner }))
+}
+
+impl Signals for SharedWake {
+    fn wake_any(&self) {
+        self.any.wake();
+    }
+
+    fn wake_owner(&self) {
+        self.owner.wake();
+    }
+
+    fn clear_owner(&self) {
+        // It fails only when there is nothing to read.
+        let _ = rustix::io::read(&self.owner.0, &mut [0; 8]);
+    }
+}
+
+fn watched_eventfd(epoll: &OwnedFd, token: u64, flags: epoll::EventFlags) -> io::Result<OwnedFd> {
+    let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    epoll::add(epoll, &fd, epoll::EventData::new_u64(token), flags)?;
+    Ok(fd)
 }

@@ -14,7 +14,9 @@ const MAX_RING: u32 = 1 << 22;
 
 /// An event queue.
 pub struct EventQueue {
-    ring: Option<Mutex<Ring>>,
+    /// Whether the ring has room for events at all.
+    keeps: bool,
+    ring: Mutex<Ring>,
     handler: Option<EventHandler>,
     users: Mutex<Users>,
     last_event_delivered: Condvar,
@@ -48,6 +50,8 @@ struct Ring {
     next_write: u64,
     next_read: u64,
     readers: Vec<thread::Thread>,
+    /// Why nobody may read any more.
+    ended: Option<Errno>,
 }
 
 impl EventQueue {
@@ -60,49 +64,55 @@ impl EventQueue {
         if count > MAX_RING {
             return Err(Errno::NoMemory);
         }
-        let ring = (count > 0).then(|| Ring::new(count.next_power_of_two() as usize).map(Mutex::new));
-        let ring = ring.transpose()?;
+        let slots = if count > 0 { count.next_power_of_two() as usize } else { 0 };
+        let ring = Mutex::new(Ring::new(slots)?);
         let users = Mutex::new(Users::default());
-        Ok(Self { ring, handler, users, last_event_delivered: Condvar::new() })
+        Ok(Self { keeps: count > 0, ring, handler, users, last_event_delivered: Condvar::new() })
     }
 
     /// Stores the event, calls the handler, wakes readers: in this order.
     pub(crate) fn deliver(&self, event: &Event) {
         let mut event = *event;
-        if let Some(ring) = &self.ring {
-            event.sequence = lock(ring).push(event);
+        if self.keeps {
+            event.sequence = lock(&self.ring).push(event);
         }
         if let Some(handler) = &self.handler {
             let _inside = enter_handler();
             handler(&event);
         }
-        if let Some(ring) = &self.ring {
-            for reader in &lock(ring).readers {
-                reader.unpark();
-            }
+        if self.keeps {
+            lock(&self.ring).wake_readers();
         }
     }
 
-    /// The oldest event not yet read. A queue without a ring never has one.
-    pub fn get(&self) -> Option<Polled> {
-        lock(self.ring.as_ref()?).pop()
+    /// The oldest event not yet read. A queue without a ring never has one. [`Errno::NotFound`] when the queue has been
+    /// freed, [`Errno::NetworkDown`] when its node has ended.
+    pub fn get(&self) -> Result<Option<Polled>, Errno> {
+        let ring = &mut *lock(&self.ring);
+        match ring.ended {
+            None => Ok(ring.pop()),
+            Some(errno) => Err(errno),
+        }
     }
 
-    /// From now on the calling thread is unparked at every event, until [`EventQueue::leave_reader`].
+    /// From now on nobody reads: who waits is woken and gets `why`. What was not read is lost.
+    pub(crate) fn end(&self, why: Errno) {
+        let ring = &mut *lock(&self.ring);
+        ring.ended.get_or_insert(why);
+        ring.wake_readers();
+    }
+
+    /// From now on the calling thread is unparked at every event and at the end, until [`EventQueue::leave_reader`].
     pub fn join_reader(&self) {
-        if let Some(ring) = &self.ring {
-            lock(ring).readers.push(thread::current());
-        }
+        lock(&self.ring).readers.push(thread::current());
     }
 
     /// Ends [`EventQueue::join_reader`].
     pub fn leave_reader(&self) {
-        if let Some(ring) = &self.ring {
-            let this = thread::current().id();
-            let readers = &mut lock(ring).readers;
-            if let Some(at) = readers.iter().position(|reader| reader.id() == this) {
-                readers.swap_remove(at);
-            }
+        let this = thread::current().id();
+        let readers = &mut lock(&self.ring).readers;
+        if let Some(at) = readers.iter().position(|reader| reader.id() == this) {
+            readers.swap_remove(at);
         }
     }
 
@@ -157,7 +167,13 @@ impl Ring {
         let mut slots = Vec::new();
         slots.try_reserve_exact(len).map_err(|_| Errno::NoMemory)?;
         slots.resize(len, None);
-        Ok(Self { slots: slots.into(), next_write: 1, next_read: 1, readers: Vec::new() })
+        Ok(Self { slots: slots.into(), next_write: 1, next_read: 1, readers: Vec::new(), ended: None })
+    }
+
+    fn wake_readers(&self) {
+        for reader in &self.readers {
+            reader.unpark();
+        }
     }
 
     fn push(&mut self, mut event: Event) -> u64 {
@@ -217,11 +233,11 @@ mod tests {
         for bits in 10..14 {
             queue.deliver(&event(bits));
         }
-        let got: Vec<_> = std::iter::from_fn(|| queue.get())
+        let got: Vec<_> = std::iter::from_fn(|| queue.get().unwrap())
             .map(|p| (p.event.match_bits, p.event.sequence, p.lost))
             .collect();
         assert_eq!(got, [(10, 1, false), (11, 2, false), (12, 3, false), (13, 4, false)]);
-        assert_eq!(queue.get(), None);
+        assert_eq!(queue.get(), Ok(None));
     }
 
     #[test]
@@ -230,11 +246,11 @@ mod tests {
         for bits in 1..=5 {
             queue.deliver(&event(bits));
         }
-        let first = queue.get().unwrap();
+        let first = queue.get().unwrap().unwrap();
         assert_eq!((first.event.match_bits, first.lost), (4, true));
-        let second = queue.get().unwrap();
+        let second = queue.get().unwrap().unwrap();
         assert_eq!((second.event.match_bits, second.lost), (5, false));
-        assert_eq!(queue.get(), None);
+        assert_eq!(queue.get(), Ok(None));
     }
 
     #[test]
@@ -249,7 +265,7 @@ mod tests {
             queue.deliver(&event(bits));
         }
         assert_eq!(seen.load(Ordering::Relaxed), 10);
-        assert_eq!(queue.get().map(|p| (p.event.match_bits, p.lost)), Some((4, true)));
+        assert_eq!(queue.get().unwrap().map(|p| (p.event.match_bits, p.lost)), Some((4, true)));
     }
 
     #[test]
@@ -274,6 +290,17 @@ mod tests {
     fn a_queue_without_a_ring_has_nothing_to_read() {
         let queue = EventQueue::new(0, Some(Box::new(|_| ()))).unwrap();
         queue.deliver(&event(1));
-        assert_eq!(queue.get(), None);
+        assert_eq!(queue.get(), Ok(None));
+    }
+
+    #[test]
+    fn a_queue_that_has_ended_says_why_it_was_first_and_loses_what_was_not_read() {
+        for handler in [None, Some(Box::new(|_: &Event| ()) as EventHandler)] {
+            let queue = EventQueue::new(u32::from(handler.is_none()), handler).unwrap();
+            queue.deliver(&event(1));
+            queue.end(Errno::NotFound);
+            queue.end(Errno::NetworkDown);
+            assert_eq!(queue.get(), Err(Errno::NotFound));
+        }
     }
 }

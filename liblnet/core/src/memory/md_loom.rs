@@ -84,9 +84,25 @@ fn loom_a_reader_that_parks_is_woken() {
         let event = Event::unlink(any_md_handle(), plain_spec(8));
         let other = thread::spawn(move || theirs.deliver(&event));
         queue.join_reader();
-        while queue.get().is_none() {
+        while queue.get().unwrap().is_none() {
             thread::park();
         }
+        queue.leave_reader();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_a_reader_that_parks_hears_of_the_end_of_its_queue() {
+    loom::model(|| {
+        let queue = Arc::new(EventQueue::new(1, None).unwrap());
+        let theirs = Arc::clone(&queue);
+        let other = thread::spawn(move || theirs.end(Errno::NotFound));
+        queue.join_reader();
+        while queue.get() == Ok(None) {
+            thread::park();
+        }
+        assert_eq!(queue.get(), Err(Errno::NotFound));
         queue.leave_reader();
         other.join().unwrap();
     });

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads that wait for events: what ends their wait when no event comes. The node has TCP, so that a thread that
+ * waits reads the node's sockets itself. */
+#include "check.h"
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef UNDER_VALGRIND
+#define CYCLES 5
+#else
+#define CYCLES 40
+#endif
+
+#define THREADS 3
+#define PORTAL 20
+#define BITS 7
+/* LNetEQWait in the place of a time-out. */
+#define EQ_WAIT (-2)
+
+static char port[8], address[32], networks[64];
+
+static void start_node(void)
+{
+	setenv("LNET_NETWORKS", networks, 1);
+	setenv("LNET_ACCEPT", "all", 1);
+	setenv("LNET_ACCEPT_PORT", port, 1);
+	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
+}
+
+/* A thread that waits again whenever its time is over, until it is told an error. */
+struct waiter {
+	pthread_t thread;
+	struct lnet_handle_eq eqs[2];
+	int count;
+	long timeout;
+	int waits;
+	int told;
+};
+
+static void *wait_until_told(void *argument)
+{
+	struct waiter *w = argument;
+	struct lnet_event event;
+	int which;
+
+	do {
+		__atomic_store_n(&w->waits, 1, __ATOMIC_SEQ_CST);
+		w->told = w->timeout == EQ_WAIT ? LNetEQWait(w->eqs[0], &event) :
+						  LNetEQPoll(w->eqs, w->count, w->timeout, &event, &which);
+	} while (w->told == 0);
+	return NULL;
+}
+
+static void start_waiter(struct waiter *w, struct lnet_handle_eq first, struct lnet_handle_eq second, int count,
+			 long timeout)
+{
+	memset(w, 0, sizeof(*w));
+	w->eqs[0] = first;
+	w->eqs[1] = second;
+	w->count = count;
+	w->timeout = timeout;
+	CHECK_EQ(pthread_create(&w->thread, NULL, wait_until_told, w), 0);
+	while (!__atomic_load_n(&w->waits, __ATOMIC_SEQ_CST))
+		sched_yield();
+}
+
+static void told(struct waiter *w, int expected)
+{
+	CHECK_EQ(pthread_join(w->thread, NULL), 0);
+	CHECK_EQ(w->told, expected);
+}
+
+static const long timeouts[] = { 1, 5, 20, 1000, -1, EQ_WAIT };
+
+/* The node ends while threads wait, wherever those are at the moment. */
+static void the_node_ends(void)
+{
+	struct waiter waiters[THREADS];
+	struct lnet_handle_eq ring, callback;
+
+	for (int cycle = 0; cycle < CYCLES; cycle++) {
+		for (size_t i = 0; i < LENGTH(timeouts); i++) {
+			start_node();
+			CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &ring), 0);
+			CHECK_EQ(LNetEQAlloc(0, record_event, &callback), 0);
+			for (int thread = 0; thread < THREADS; thread++)
+				start_waiter(&waiters[thread], thread == 2 ? callback : ring, ring,
+					     thread == 1 ? 2 : 1, timeouts[i]);
+			/* Once that the first has gone to sleep, once that it has hardly begun. */
+			if (cycle % 2)
+				usleep(3000);
+			CHECK_EQ(LNetNIFini(), 0);
+			for (int thread = 0; thread < THREADS; thread++)
+				told(&waiters[thread], -ENETDOWN);
+		}
+	}
+}
+
+/* A queue is freed while threads wait for it, alone or among others. */
+static void a_queue_is_freed(void)
+{
+	struct waiter waiters[THREADS];
+	struct lnet_handle_eq ring, callback, other;
+
+	start_node();
+	CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &other), 0);
+	for (size_t i = 0; i < LENGTH(timeouts); i++) {
+		CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &ring), 0);
+		CHECK_EQ(LNetEQAlloc(0, record_event, &callback), 0);
+		start_waiter(&waiters[0], ring, ring, 1, timeouts[i]);
+		start_waiter(&waiters[1], timeouts[i] == EQ_WAIT ? ring : other, ring, 2, timeouts[i]);
+		start_waiter(&waiters[2], callback, ring, 1, timeouts[i]);
+		CHECK_EQ(LNetEQFree(ring), 0);
+		told(&waiters[0], -ENOENT);
+		told(&waiters[1], -ENOENT);
+		CHECK_EQ(LNetEQFree(callback), 0);
+		told(&waiters[2], -ENOENT);
+	}
+	CHECK_EQ(LNetEQFree(other), 0);
+	CHECK_EQ(LNetNIFini(), 0);
+}
+
+/* In an event handler nobody waits, but looks. */
+static struct lnet_handle_eq looked_at;
+static int handled;
+
+static void handler(struct lnet_event *event)
+{
+	struct lnet_event other;
+	int which;
+
+	(void)event;
+	CHECK_EQ(LNetEQWait(looked_at, &other), -EBUSY);
+	CHECK_EQ(LNetEQPoll(&looked_at, 1, 1, &other, &which), -EBUSY);
+	CHECK_EQ(LNetEQPoll(&looked_at, 1, -1, &other, &which), -EBUSY);
+	CHECK_EQ(LNetEQPoll(&looked_at, 1, 0, &other, &which), 0);
+	CHECK_EQ(LNetEQGet(looked_at, &other), 0);
+	handled++;
+}
+
+static void in_an_event_handler(void)
+{
+	struct lnet_handle_eq eq;
+	struct lnet_handle_md md;
+	char byte = 0;
+
+	start_node();
+	CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &looked_at), 0);
+	CHECK_EQ(LNetEQAlloc(0, handler, &eq), 0);
+	CHECK_EQ(LNetMDBind(make_md(&byte, 1, 1, 0, NULL, eq), LNET_UNLINK, &md), 0);
+	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, loopback(), PORTAL, BITS, 0, 0), 0);
+	CHECK_EQ(handled, 1);
+	CHECK_EQ(LNetNIFini(), 0);
+}
+
+/* An address and a port that other runs of this program do not have at the same time. */
+static void find_address(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	snprintf(address, sizeof(address), "127.%d.%d.21", 1 + getpid() / 250 % 250, 1 + getpid() % 250);
+	inet_pton(AF_INET, address, &at.sin_addr);
+	CHECK_EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	CHECK_EQ(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	close(fd);
+	snprintf(port, sizeof(port), "%d", ntohs(at.sin_port));
+	snprintf(networks, sizeof(networks), "tcp(%s)", address);
+}
+
+int main(void)
+{
+	/* A test that hangs is a test that fails. */
+	alarm(300);
+	find_address();
+	in_an_event_handler();
+	a_queue_is_freed();
+	the_node_ends();
+	return failures != 0;
+}

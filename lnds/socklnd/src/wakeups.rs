@@ -1,0 +1,136 @@
+//! Wake-ups of the threads that share a scheduler's epoll set: each reaches the thread that it is for.
+//!
+//! Two threads may wait in the set: the scheduler's own (the owner), and one application thread that waits for
+//! an LNet event and reads sockets meanwhile (the app poller). The kernel gives an edge-triggered event to
+//! one of them, whichever comes first. Therefore:
+//!
+//! - Work that either thread can do is announced with [`Signals::wake_any`]; who takes the event does the work.
+//! - What only the owner does is announced with [`Signals::wake_owner`], which stays signalled until the owner
+//!   has cleared it. The app poller sees it and leaves it.
+//! - What only the app poller waits for is announced with [`Signals::wake_any`], too: an owner that takes that
+//!   event while there is an app poller signals again, and then stays out of the set.
+//!
+//! Every condition is set before it is asked whether anybody sleeps, and looked at by the thread that it is for after
+//! that has said that it sleeps; a fence between the two on both sides lets neither miss the other.
+
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+
+/// The two signals of an epoll set.
+pub(crate) trait Signals {
+    /// Wakes one thread: an event that the first thread to come takes.
+    fn wake_any(&self);
+    /// Wakes every thread, until [`Signals::clear_owner`].
+    fn wake_owner(&self);
+    /// Ends [`Signals::wake_owner`]. By the owner only.
+    fn clear_owner(&self);
+}
+
+/// The signals that a thread saw when it stopped waiting.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Woken {
+    pub(crate) any: bool,
+    pub(crate) owner: bool,
+}
+
+/// Who waits, and for what they are woken.
+#[derive(Debug)]
+pub(crate) struct Wakeups<S> {
+    signals: S,
+    stopped: AtomicBool,
+    /// The owner waits, perhaps for ever.
+    owner_sleeps: AtomicBool,
+    /// There is an app poller.
+    app_polls: AtomicBool,
+    /// Grows whenever other threads than the app poller have done something that it may wait for.
+    work: AtomicU64,
+}
+
+impl<S: Signals> Wakeups<S> {
+    pub(crate) fn new(signals: S) -> Self {
+        Self {
+            signals,
+            stopped: AtomicBool::new(false),
+            owner_sleeps: AtomicBool::new(false),
+            app_polls: AtomicBool::new(false),
+            work: AtomicU64::new(0),
+        }
+    }
+
+    /// Makes the owner end, and the app poller leave.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.signals.wake_owner();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// There is work that any thread can do.
+    pub(crate) fn wake_any(&self) {
+        self.signals.wake_any();
+    }
+
+    /// The same, of work that the owner looks for before it sleeps, and that need not be done before it does.
+    pub(crate) fn wake_any_if_owner_sleeps(&self) {
+        fence(Ordering::SeqCst);
+        if self.owner_sleeps.load(Ordering::Relaxed) {
+            self.signals.wake_any();
+        }
+    }
+
+    /// There is something new that the owner looks at before it sleeps.
+    pub(crate) fn wake_owner_if_it_sleeps(&self) {
+        fence(Ordering::SeqCst);
+        if self.owner_sleeps.load(Ordering::Relaxed) {
+            self.signals.wake_owner();
+        }
+    }
+
+    /// Something was done that an app poller may be waiting for.
+    pub(crate) fn note_work(&self) {
+        self.work.fetch_add(1, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if self.app_polls() {
+            self.signals.wake_any();
+        }
+    }
+
+    /// Whether there is an app poller. The owner stays out of the set as long as there is.
+    pub(crate) fn app_polls(&self) -> bool {
+        self.app_polls.load(Ordering::Acquire)
+    }
+
+    /// The owner waits: `wait` looks once more at what it is woken for, and sleeps if there is nothing.
+    pub(crate) fn owner_waits<R>(&self, wait: impl FnOnce() -> (Woken, R)) -> R {
+        self.owner_sleeps.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let (woken, result) = wait();
+        self.owner_sleeps.store(false, Ordering::Relaxed);
+        // After a stop it stays signalled, for the app poller.
+        if woken.owner && !self.is_stopped() {
+            self.signals.clear_owner();
+        }
+        if woken.any && self.app_polls() {
+            self.signals.wake_any();
+        }
+        result
+    }
+
+    /// The app poller waits in `wait`, unless more work has been done than it has `seen`. Whether so, or `wait`
+    /// says that something has been done.
+    pub(crate) fn app_waits(&self, seen: &mut u64, wait: impl FnOnce() -> bool) -> bool {
+        self.app_polls.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+        let worked = *seen != self.work.load(Ordering::Acquire) || wait();
+        let work = self.work.load(Ordering::Acquire);
+        let worked = worked || *seen != work;
+        *seen = work;
+        self.app_polls.store(false, Ordering::Release);
+        worked
+    }
+}
+
+#[cfg(all(test, loom))]
+#[path = "wakeups_loom.rs"]
+mod wakeups_loom;

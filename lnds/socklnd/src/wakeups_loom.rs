@@ -1,0 +1,155 @@
+//! Wake-ups reach the thread that they are for, under every interleaving: `make test` runs these with loom. A
+//! thread that is not woken is a deadlock, which loom reports.
+
+use super::*;
+use loom::sync::{Condvar, Mutex};
+use loom::thread;
+use std::sync::Arc;
+
+/// An epoll set as the kernel has it, with two signals in it.
+#[derive(Default)]
+struct Set {
+    woken: Mutex<Woken>,
+    changed: Condvar,
+}
+
+/// What the threads share.
+type Shared = Arc<Wakeups<Arc<Set>>>;
+
+impl Signals for Arc<Set> {
+    fn wake_any(&self) {
+        self.woken.lock().unwrap().any = true;
+        self.changed.notify_all();
+    }
+
+    fn wake_owner(&self) {
+        self.woken.lock().unwrap().owner = true;
+        self.changed.notify_all();
+    }
+
+    fn clear_owner(&self) {
+        self.woken.lock().unwrap().owner = false;
+    }
+}
+
+impl Set {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { woken: Mutex::new(Woken::default()), changed: Condvar::new() })
+    }
+
+    /// Takes what there is: the first to come has the edge-triggered event, all have the level-triggered one.
+    fn look(&self) -> Woken {
+        let mut woken = self.woken.lock().unwrap();
+        let seen = *woken;
+        woken.any = false;
+        seen
+    }
+
+    /// The same, and sleeps until there is something.
+    fn sleep(&self) -> Woken {
+        let mut woken = self.woken.lock().unwrap();
+        while !woken.any && !woken.owner {
+            woken = self.changed.wait(woken).unwrap();
+        }
+        let seen = *woken;
+        woken.any = false;
+        seen
+    }
+}
+
+/// The owner's loop, as [`crate::scheduler`] has it.
+fn own(wakeups: &Shared, set: &Set) {
+    while !wakeups.is_stopped() {
+        if wakeups.app_polls() {
+            thread::yield_now();
+            continue;
+        }
+        wakeups.owner_waits(|| (set.sleep(), ()));
+    }
+}
+
+/// One turn of an application thread that does not sleep, or whose time-out passes.
+fn poll(wakeups: &Shared, set: &Set) {
+    wakeups.app_waits(&mut 0, || {
+        set.look();
+        false
+    });
+}
+
+#[test]
+fn loom_the_owner_ends_although_an_application_thread_takes_events() {
+    loom::model(|| {
+        let set = Set::new();
+        let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
+        let owner = {
+            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
+            thread::spawn(move || own(&wakeups, &set))
+        };
+        let app = {
+            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
+            thread::spawn(move || poll(&wakeups, &set))
+        };
+        wakeups.stop();
+        app.join().unwrap();
+        owner.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_the_owner_hears_of_what_only_it_does_although_an_application_thread_takes_events() {
+    loom::model(|| {
+        let set = Set::new();
+        let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
+        let owes = Arc::new(AtomicBool::new(false));
+        let owner = {
+            let (wakeups, set, owes) = (Arc::clone(&wakeups), Arc::clone(&set), Arc::clone(&owes));
+            // Ends when it has found what it was woken for.
+            thread::spawn(move || {
+                let mut found = false;
+                while !found {
+                    if wakeups.app_polls() {
+                        thread::yield_now();
+                        continue;
+                    }
+                    wakeups.owner_waits(|| {
+                        found = owes.load(Ordering::Relaxed);
+                        if found { (set.look(), ()) } else { (set.sleep(), ()) }
+                    });
+                }
+            })
+        };
+        // The application thread reads something that has the owner owe, takes what the set has, and never comes again.
+        owes.store(true, Ordering::Relaxed);
+        wakeups.wake_owner_if_it_sleeps();
+        poll(&wakeups, &set);
+        owner.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_an_application_thread_hears_of_work_although_the_owner_takes_events() {
+    // Three threads that wait in turns: all interleavings with up to three switches that nothing forces.
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let set = Set::new();
+        let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
+        let owner = {
+            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
+            thread::spawn(move || own(&wakeups, &set))
+        };
+        let app = {
+            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
+            thread::spawn(move || {
+                wakeups.app_waits(&mut 0, || {
+                    set.sleep();
+                    true
+                })
+            })
+        };
+        wakeups.note_work();
+        assert!(app.join().unwrap());
+        wakeups.stop();
+        owner.join().unwrap();
+    });
+}
