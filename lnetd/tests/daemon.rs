@@ -196,6 +196,31 @@ fn what_is_in_the_way_of_the_start_is_said() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("LNET_STATUS_MODE"));
 }
 
+/// Fails if the reader of a log does not know when what it says happened, or is told twice.
+#[test]
+fn a_log_line_has_the_time_unless_standard_error_is_the_journals() {
+    // As systemd does: standard error is a stream, and the variable names it. The second names another.
+    for (inode, is_journal) in [(0, true), (1, false)] {
+        let place = Place::new();
+        let (mut log, stderr) = std::io::pipe().unwrap();
+        let stream = rustix::fs::fstat(&stderr).unwrap();
+        let mut command = place.command(&["--config", "/nowhere/lnet.conf"]);
+        command.env("JOURNAL_STREAM", format!("{}:{}", stream.st_dev, stream.st_ino + inode));
+        assert!(!command.stderr(stderr).status().unwrap().success());
+        drop(command);
+        let mut text = String::new();
+        log.read_to_string(&mut text).unwrap();
+        assert!(text.contains("/nowhere/lnet.conf"), "{text}");
+        for line in text.lines() {
+            // 2023-11-14T22:13:20.042Z LNetError: ...
+            let stamp = line.split_once(" LNet").map_or("", |(stamp, _)| stamp);
+            let has_time =
+                stamp.len() == 24 && stamp.ends_with('Z') && humantime::parse_rfc3339(stamp).is_ok();
+            assert_eq!((line.starts_with("<3>"), has_time), (is_journal, !is_journal), "{line}");
+        }
+    }
+}
+
 /// The sample that is installed, with its configuration in force: one `#` taken away.
 fn sample_in_force() -> String {
     let sample = fs::read_to_string(SAMPLE).unwrap();

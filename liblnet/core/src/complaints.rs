@@ -8,6 +8,10 @@ use crate::time::Time;
 use log::Level;
 use std::time::Duration;
 
+/// The target of log records that tell that something is in another state, each once: whoever thins out the log leaves
+/// these in.
+pub const STATE_CHANGES: &str = "lnet::state";
+
 /// Lines that one reason gets in a [`WHILE`].
 const MOST_LINES: u32 = 10;
 const WHILE: Duration = Duration::from_secs(60);
@@ -35,7 +39,7 @@ pub(crate) enum Reason {
     Recovery,
     /// No answer came in time.
     NoAnswer,
-    /// An interface of this node's is in another state.
+    /// An interface of this node's is in another state, by its health alone: that may change with every message.
     State,
     /// Others ask for more than they get.
     TooMany,
@@ -64,6 +68,11 @@ impl Core {
             None => {}
         }
     }
+}
+
+/// Says in the log that something is in another state; never suppressed.
+pub(crate) fn log_state_change(level: Level, line: impl std::fmt::Display) {
+    log::log!(target: STATE_CHANGES, level, "{line}");
 }
 
 impl Lines {

@@ -38,7 +38,7 @@ pub mod time;
 pub mod topology;
 
 pub use crate::core::{Core, CoreConfig};
-pub use complaints::Lines;
+pub use complaints::{Lines, STATE_CHANGES};
 pub use cpt::{CptTable, Placement};
 pub use data::Target;
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};

@@ -1,15 +1,19 @@
 //! A library's messages on standard error, where the program brings no logger of its own. Each shared library has its
 //! own.
 //!
-//! `LNET_DEBUG` (off, error, warn, info, debug, trace) says how much. Where standard error is the journal's
-//! (`JOURNAL_STREAM`), each line has its priority before it, as journald reads it: `<3>`.
+//! `LNET_DEBUG` (off, error, warn, info, debug, trace) says how much. Each line begins with the time, in UTC, to the
+//! millisecond (RFC 3339). Where standard error is the journal's (`JOURNAL_STREAM`), which has a time stamp of its own, it
+//! begins with its priority instead, as journald reads it: `<3>`.
 #![forbid(unsafe_code)]
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The target of records that are never suppressed: each tells once that something is in another state.
+pub const STATE_CHANGES: &str = "lnet::state";
 
 /// One place in the code prints so many lines in a period; the others are counted.
 const LINES_PER_PERIOD: u32 = 10;
@@ -19,11 +23,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 /// `LNET_DEBUG` says nothing. Harmless when called again.
 pub fn install(name: &'static str, default: LevelFilter) {
     static LOGGER: OnceLock<Stderr> = OnceLock::new();
-    let logger = LOGGER.get_or_init(|| Stderr {
-        name,
-        recent: Mutex::new(Recent(Vec::new())),
-        style: if is_journal() { Style::Journal } else { Style::Plain },
-    });
+    let logger =
+        LOGGER.get_or_init(|| Stderr::new(name, if is_journal() { Style::Journal } else { Style::Plain }));
     if log::set_logger(logger).is_ok() {
         let level = std::env::var("LNET_DEBUG").ok().and_then(|level| level.parse().ok());
         log::set_max_level(level.unwrap_or(default));
@@ -60,17 +61,7 @@ impl Log for Stderr {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let suppressed = match record.level() {
-            // Only what an operator sees is thinned out; who asks for debug messages wants them all.
-            Level::Error | Level::Warn => {
-                let place = place_of(record.file().unwrap_or_default(), record.line().unwrap_or_default());
-                match lock(&self.recent).see(place, Instant::now()) {
-                    Seen::Print { suppressed } => suppressed,
-                    Seen::Suppress => return,
-                }
-            }
-            _ => 0,
-        };
+        let Some(suppressed) = self.admit(record, Instant::now()) else { return };
         let mut out = std::io::stderr().lock();
         // Nobody can be told that standard error is closed.
         if suppressed > 0 {
@@ -83,23 +74,51 @@ impl Log for Stderr {
 }
 
 impl Stderr {
+    fn new(name: &'static str, style: Style) -> Self {
+        Self { name, recent: Mutex::new(Recent(Vec::new())), style }
+    }
+
+    /// How many lines from the same place have been suppressed before this one; `None`: this one is, too.
+    fn admit(&self, record: &Record<'_>, now: Instant) -> Option<u32> {
+        match record.level() {
+            // Only what an operator sees is thinned out; who asks for debug messages wants them all.
+            Level::Error | Level::Warn if record.target() != STATE_CHANGES => {
+                let place = place_of(record.file().unwrap_or_default(), record.line().unwrap_or_default());
+                match lock(&self.recent).see(place, now) {
+                    Seen::Print { suppressed } => Some(suppressed),
+                    Seen::Suppress => None,
+                }
+            }
+            _ => Some(0),
+        }
+    }
+
     fn prefix(&self, level: Level) -> String {
-        prefix(self.name, level, self.style)
+        match self.style {
+            Style::Plain => plain_prefix(self.name, level, SystemTime::now()),
+            Style::Journal => journal_prefix(level).to_owned(),
+        }
     }
 }
 
-fn prefix(name: &str, level: Level, style: Style) -> String {
-    match (style, level) {
-        (Style::Plain, Level::Error) => format!("{name}Error: "),
-        (Style::Plain, Level::Warn) => format!("{name}: warning: "),
-        (Style::Plain, Level::Info) => format!("{name}: "),
-        (Style::Plain, Level::Debug) => format!("{name}: debug: "),
-        (Style::Plain, Level::Trace) => format!("{name}: trace: "),
-        // syslog's numbers; the journal shows who writes.
-        (Style::Journal, Level::Error) => "<3>".to_owned(),
-        (Style::Journal, Level::Warn) => "<4>".to_owned(),
-        (Style::Journal, Level::Info) => "<6>".to_owned(),
-        (Style::Journal, Level::Debug | Level::Trace) => "<7>".to_owned(),
+fn plain_prefix(name: &str, level: Level, now: SystemTime) -> String {
+    let level = match level {
+        Level::Error => "Error: ",
+        Level::Warn => ": warning: ",
+        Level::Info => ": ",
+        Level::Debug => ": debug: ",
+        Level::Trace => ": trace: ",
+    };
+    format!("{} {name}{level}", humantime::format_rfc3339_millis(now))
+}
+
+/// syslog's numbers; the journal shows who writes, and when.
+fn journal_prefix(level: Level) -> &'static str {
+    match level {
+        Level::Error => "<3>",
+        Level::Warn => "<4>",
+        Level::Info => "<6>",
+        Level::Debug | Level::Trace => "<7>",
     }
 }
 
@@ -169,9 +188,20 @@ mod tests {
     }
 
     #[test]
-    fn every_level_has_its_prefix() {
-        assert_eq!(prefix("LNet", Level::Error, Style::Plain), "LNetError: ");
-        assert_eq!(prefix("PtlRPC", Level::Warn, Style::Plain), "PtlRPC: warning: ");
-        assert_eq!(prefix("LNet", Level::Warn, Style::Journal), "<4>");
+    fn a_change_of_state_is_never_suppressed() {
+        let (log, now) = (Stderr::new("LNet", Style::Plain), Instant::now());
+        let admitted = |target: &str| {
+            let record = Record::builder().target(target).level(Level::Warn).line(Some(1)).build();
+            (0..100).filter(|_| log.admit(&record, now).is_some()).count()
+        };
+        assert_eq!((admitted(STATE_CHANGES), admitted("lnet")), (100, LINES_PER_PERIOD as usize));
+        assert_eq!(STATE_CHANGES, lnet_core::STATE_CHANGES);
+    }
+
+    #[test]
+    fn a_line_begins_with_the_time_in_utc_and_who_says_how_urgently() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_042);
+        assert_eq!(plain_prefix("LNet", Level::Error, now), "2023-11-14T22:13:20.042Z LNetError: ");
+        assert_eq!(plain_prefix("PtlRPC", Level::Warn, now), "2023-11-14T22:13:20.042Z PtlRPC: warning: ");
     }
 }

@@ -1,12 +1,14 @@
 //! Interfaces that the machine, or their own node, says do not work (HE-4): nothing waits until messages on them fail.
 
 use super::{Cause, NiState};
+use crate::complaints::log_state_change;
 use crate::core::Core;
 use crate::message::Message;
 use crate::sync::lock;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::Nid;
 use lnet_wire::nid::Address;
+use log::Level;
 use std::sync::Arc;
 
 /// With more peer NIs on its net an interface that works again is used without having tried each.
@@ -28,10 +30,11 @@ impl Core {
         let before = NiState::of(&ni);
         ni.set_fatal(fatal);
         let now = NiState::of(&ni);
-        match why {
-            Some(why) => log::error!("{nid} does not work any more: {before} -> {now}: {why}"),
-            None => log::error!("{nid} works again: {before} -> {now}"),
-        }
+        let (what, cause) = match why {
+            Some(why) => ("does not work any more", format!(": {why}")),
+            None => ("works again", String::new()),
+        };
+        log_state_change(Level::Error, format_args!("{nid} {what}: {before} -> {now}{cause}"));
         lock(&self.discovery.queue).republish = true;
         self.discovery.alarm.ring();
         if fatal {
