@@ -24,6 +24,7 @@ C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
 LIBRARY := $(RELEASE)/liblnet.so.1
 PTLRPC := $(RELEASE)/libptlrpc.so.1
 LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
+BUILT := $(RELEASE)/.built
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 .PHONY: help demo test bench bench-quick lint headers install build clean
@@ -41,16 +42,18 @@ help:
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
 	@echo "make generated-files  makes lnetctl's manual pages (docs/man) and completions/ anew"
-	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=)"
+	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
 
 build: $(LIBRARY) $(PTLRPC) $(LNETCONFIG)
+	@mv $(BUILT).begun $(BUILT)
 
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
 $(LIBRARY): FORCE
 	@scripts/setup build
+	@mkdir -p $(RELEASE) && touch $(BUILT).begun
 	cargo build --release --package lnet --package lnetctl --package lnetd --package ptlrpc
 	@ln -sf liblnet.so $@
 
@@ -166,33 +169,10 @@ clean:
 
 # ---- installing ----
 
-HEADERS = $(shell cd include && find . -name '*.h')
-
-install: $(LIBRARY) $(PTLRPC) $(LNETCONFIG)
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
-	install -m 755 $(RELEASE)/liblnet.so $(DESTDIR)$(LIBDIR)/liblnet.so.1
-	ln -sf liblnet.so.1 $(DESTDIR)$(LIBDIR)/liblnet.so
-	install -m 755 $(RELEASE)/libptlrpc.so $(DESTDIR)$(LIBDIR)/libptlrpc.so.1
-	ln -sf libptlrpc.so.1 $(DESTDIR)$(LIBDIR)/libptlrpc.so
-	install -m 755 $(LNETCONFIG) $(DESTDIR)$(LIBDIR)/liblnetconfig.so.4
-	install -m 644 scripts/liblnetconfig.so $(DESTDIR)$(LIBDIR)/liblnetconfig.so
-	cd include && for header in $(HEADERS); do \
-		install -D -m 644 $$header $(DESTDIR)$(INCLUDEDIR)/$$header || exit 1; done
-	for package in lnet ptlrpc; do \
-		sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
-			-e 's|@VERSION@|$(VERSION)|' scripts/$$package.pc.in \
-			> $(DESTDIR)$(LIBDIR)/pkgconfig/$$package.pc || exit 1; done
-	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/lnet.pc $(DESTDIR)$(LIBDIR)/pkgconfig/ptlrpc.pc
-	install -d $(DESTDIR)$(SBINDIR)
-	install -m 755 $(RELEASE)/lnetctl $(RELEASE)/lnetd $(DESTDIR)$(SBINDIR)
-	install -d $(DESTDIR)$(DATADIR)/man/man8
-	install -m 644 docs/man/*.8 $(DESTDIR)$(DATADIR)/man/man8
-	install -D -m 644 completions/lnetctl.bash $(DESTDIR)$(DATADIR)/bash-completion/completions/lnetctl
-	install -D -m 644 completions/_lnetctl $(DESTDIR)$(DATADIR)/zsh/site-functions/_lnetctl
-	install -D -m 644 completions/lnetctl.fish $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/lnetctl.fish
-	install -D -m 644 packaging/lnet.conf $(DESTDIR)$(DATADIR)/doc/liblnet/lnet.conf
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	for unit in lnetd.service lnetd.socket; do \
-		sed -e 's|/usr/sbin/|$(SBINDIR)/|g' -e 's|in /usr/sbin;|in $(SBINDIR);|' packaging/systemd/$$unit \
-			> $(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit || exit 1; done
-	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+# Not built again when nothing has changed: root often has no cargo, and should own nothing in the target directory.
+export PREFIX LIBDIR INCLUDEDIR SBINDIR DATADIR DESTDIR WITH_LUSTRE_NAMES
+install:
+	@scripts/is-built $(BUILT) || { command -v cargo >/dev/null || \
+		{ echo "Not built, or changed since: first run \`make build\`, as the user who has cargo" >&2; exit 1; }; \
+		$(MAKE) --no-print-directory build; }
+	RELEASE=$(RELEASE) VERSION=$(VERSION) scripts/install

@@ -1,0 +1,149 @@
+//! `make install`, of files that stand for what was built, into an empty directory.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
+
+/// What was built, and a machine to install it on.
+struct Place(TempDir);
+
+impl Place {
+    /// `age`: how long ago the build began.
+    fn built(age: Duration) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        let release = place.path().join("target/release");
+        fs::create_dir_all(&release).unwrap();
+        for name in ["liblnet.so", "libptlrpc.so", "liblnetconfig.so.4", "lnetctl", "lnetd"] {
+            fs::write(release.join(name), format!("ours: {name}, LNET_RUNTIME_DIR")).unwrap();
+        }
+        let stamp = fs::File::create(release.join(".built")).unwrap();
+        stamp.set_modified(SystemTime::now() - age).unwrap();
+        // Whoever calls this one builds.
+        let cargo = place.path().join("bin/cargo");
+        fs::create_dir_all(cargo.parent().unwrap()).unwrap();
+        fs::write(&cargo, "#!/bin/sh\necho cargo is called\nexit 1\n").unwrap();
+        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+        place
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// A file of the machine.
+    fn file(&self, name: &str) -> PathBuf {
+        self.path().join("root").join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::create_dir_all(self.file(name).parent().unwrap()).unwrap();
+        fs::write(self.file(name), text).unwrap();
+    }
+
+    fn install(&self, arguments: &[&str]) -> Output {
+        Command::new("make")
+            .args(["--no-print-directory", "install"])
+            .arg(format!("DESTDIR={}", self.path().join("root").display()))
+            .args(arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", self.path().join("bin").display()))
+            .env("HOME", self.path())
+            .env("CARGO_TARGET_DIR", self.path().join("target"))
+            .output()
+            .unwrap()
+    }
+}
+
+fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it)).concat()
+}
+
+const NOW: Duration = Duration::ZERO;
+
+/// Fails if `make install` builds: root often has no cargo.
+#[test]
+fn what_has_been_built_is_installed_without_building_it_again() {
+    let place = Place::built(NOW);
+    let output = place.install(&[]);
+    assert!(output.status.success() && !text(&output).contains("cargo is called"), "{}", text(&output));
+    for name in [
+        "lib/liblnet.so.1",
+        "lib/liblnetconfig.so.4",
+        "sbin/lnetctl",
+        "sbin/lnetd",
+        "include/lnet/api.h",
+        "share/man/man8/lnetctl.8",
+        "lib/systemd/system/lnetd.service",
+    ] {
+        assert!(place.file("usr/local").join(name).exists(), "no {name}\n{}", text(&output));
+    }
+    let package = fs::read_to_string(place.file("usr/local/lib/pkgconfig/lnet.pc")).unwrap();
+    assert!(package.contains("includedir=/usr/local/include\n"), "{package}");
+    assert!(package.contains("-llnetconfig -llnet\n") && !package.contains('@'), "{package}");
+    // What was installed before are not Lustre's tools.
+    let output = place.install(&[]);
+    assert!(output.status.success() && !text(&output).contains("Lustre's own"), "{}", text(&output));
+}
+
+#[test]
+fn what_has_changed_since_is_built_first() {
+    let place = Place::built(Duration::from_secs(100 * 365 * 86_400));
+    let output = place.install(&[]);
+    assert!(!output.status.success() && text(&output).contains("cargo is called"), "{}", text(&output));
+    assert!(!place.file("usr").exists());
+}
+
+/// Fails if a name of Lustre's tools leads to ours.
+#[test]
+fn lustres_own_tools_stay_first_unless_asked_otherwise() {
+    let (tool, library, header) =
+        ("usr/sbin/lnetctl", "usr/lib64/liblnetconfig.so.4.0.0", "usr/include/linux/lnet/nidstr.h");
+    // What there is; which of ours then have other places: tools, headers.
+    let table: [(&[&str], bool, bool); 4] = [
+        (&[tool], true, false),
+        (&[library], true, false),
+        (&[header], false, true),
+        (&[tool, library, header], true, true),
+    ];
+    for (theirs, tools, headers) in table {
+        let place = Place::built(NOW);
+        theirs.iter().for_each(|name| place.put(name, "theirs"));
+        let output = place.install(&[]);
+        assert!(output.status.success(), "{}", text(&output));
+        let there = |name: &str| place.file("usr/local").join(name).exists();
+        let row = format!("{theirs:?}\n{}", text(&output));
+        assert_eq!((there("sbin/lnetctl"), there("sbin/lnetctl.liblnet")), (!tools, tools), "{row}");
+        assert_eq!(
+            (there("lib/liblnetconfig.so.4"), there("lib/liblnetconfig.so")),
+            (!tools, !tools),
+            "{row}"
+        );
+        assert_eq!(there("share/man/man8/lnetctl.8"), !tools, "{row}");
+        assert!(there("lib/liblnet.so.1") && there("sbin/lnetd"), "{row}");
+        let header = "linux/lnet/nidstr.h";
+        assert_eq!(there(&format!("include/liblnet/{header}")), headers, "{row}");
+        assert_eq!(there(&format!("include/{header}")), !headers, "{row}");
+        assert!(text(&output).contains("WITH_LUSTRE_NAMES=1"), "{row}");
+        let package = fs::read_to_string(place.file("usr/local/lib/pkgconfig/lnet.pc")).unwrap();
+        assert_eq!(package.contains("-llnetconfig"), !tools, "{package}");
+        assert_eq!(package.contains("includedir=/usr/local/include/liblnet\n"), headers, "{package}");
+
+        let output = place.install(&["WITH_LUSTRE_NAMES=1"]);
+        assert!(output.status.success() && !text(&output).contains("Lustre's own"), "{}", text(&output));
+        assert!(there("sbin/lnetctl") && there("lib/liblnetconfig.so.4"), "{}", text(&output));
+    }
+}
+
+/// A build machine need not have what the packaged machine has.
+#[test]
+fn a_package_can_be_made_without_lustres_names() {
+    let place = Place::built(NOW);
+    let output = place.install(&["PREFIX=/usr", "WITH_LUSTRE_NAMES=0"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(place.file("usr/sbin/lnetctl.liblnet").exists() && !place.file("usr/sbin/lnetctl").exists());
+}
