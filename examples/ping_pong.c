@@ -35,11 +35,14 @@ int main(int argc, char **argv)
 	struct lnet_handle_me me;
 	struct lnet_handle_md handle;
 	struct lnet_event event;
+	struct lnet_process_id self;
 	struct lnet_md md;
 	int taken = -ETIMEDOUT;
 
 	/* The node comes up with the networks that the environment names. */
 	must(LNetNIInit(LNET_PID_LUSTRE), "LNetNIInit");
+	/* Interface 0 is the loopback: the first that others can reach is number 1. */
+	must(LNetGetId(1, &self), "no network (is LNET_NETWORKS set?)");
 
 	/* A queue that keeps up to 16 events until they are fetched. */
 	must(LNetEQAlloc(16, LNET_EQ_HANDLER_NONE, &eq), "LNetEQAlloc");
@@ -59,13 +62,16 @@ int main(int argc, char **argv)
 		md.options = LNET_MD_OP_PUT;
 		must(LNetMDAttach(me, md, LNET_UNLINK, &handle), "LNetMDAttach");
 		/* What comes before this is dropped: nothing would take it. */
-		puts("waiting");
+		printf("%s is waiting\n", libcfs_nid2str(self.nid));
 		fflush(stdout);
 		must(LNetEQWait(eq, &event), "LNetEQWait");
+		must(event.status, "receiving");
 		printf("%u bytes from %s: %s\n", event.mlength, libcfs_nid2str(event.source.nid), memory);
 	} else {
 		struct lnet_process_id target = { libcfs_str2nid(argv[1]), LNET_PID_LUSTRE };
 
+		if (target.nid == LNET_NID_ANY)
+			must(-EINVAL, argv[1]);
 		/* Two operations: the message leaves, and the acknowledgement comes. */
 		strcpy(memory, "hello from user space");
 		md.threshold = 2;
