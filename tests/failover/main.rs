@@ -41,11 +41,41 @@ fn no_operation_fails_while_one_rail_lives() {
 
 #[test]
 #[ignore = "takes minutes: make failover"]
-fn all_scenarios() {
-    let chosen = std::env::var("FAILOVER").unwrap_or_default();
-    let chosen: Vec<&str> = chosen.split([',', ' ']).filter(|it| !it.is_empty()).collect();
+fn all_scenarios() -> Result<(), UnknownScenario> {
+    run(&chosen(&std::env::var("FAILOVER").unwrap_or_default())?);
+    Ok(())
+}
+
+#[test]
+fn a_misspelled_scenario_is_answered_by_the_list_of_all() {
+    let all = chosen("").unwrap();
+    assert_eq!(chosen("reset, cable").unwrap(), ["reset", "cable"]);
+    let said = format!("{:?}", chosen("reset,cabel").unwrap_err());
+    assert!(said.contains("no scenario `cabel`"), "{said}");
+    assert!(all.iter().all(|key| said.contains(&format!("\n  {key} "))), "{said}");
+}
+
+/// The keys of the scenarios that `text` names, separated by commas or blanks; all if it names none.
+fn chosen(text: &str) -> Result<Vec<&'static str>, UnknownScenario> {
     let all = scenario::all();
-    run(&if chosen.is_empty() { all.iter().map(|it| it.key).collect() } else { chosen });
+    let words: Vec<&str> = text.split([',', ' ']).filter(|it| !it.is_empty()).collect();
+    if words.is_empty() {
+        return Ok(all.iter().map(|it| it.key).collect());
+    }
+    let find = |word: &&str| {
+        all.iter().find(|it| it.key == *word).map(|it| it.key).ok_or_else(|| UnknownScenario((*word).into()))
+    };
+    words.iter().map(find).collect()
+}
+
+/// Its debug text is what the test says when it fails by it.
+struct UnknownScenario(String);
+
+impl std::fmt::Debug for UnknownScenario {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no scenario `{}`; FAILOVER= takes one or some of these, separated by commas:", self.0)?;
+        scenario::all().iter().try_for_each(|it| write!(f, "\n  {:<20} {}", it.key, it.name))
+    }
 }
 
 #[test]
