@@ -59,6 +59,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         }
     };
     let complete = file.is_none_or(|file| file.apply(&*node));
+    // With the option it is meant.
+    if !options.loopback_only {
+        node.warn_if_only_loopback();
+    }
     let pid_file = options.pid_file.clone().map(PidFile::write).transpose();
     let pid_file = pid_file.inspect_err(|error| log::error!("{error}")).ok();
     if options.detach {

@@ -5,7 +5,7 @@ use lnet_dlc::import::{self, Source};
 use lnet_dlc::networks;
 use lnet_dlc::yaml::{Purpose, text_of};
 use lnet_dlc::{Backend, Report};
-use lnet_node::{CONFIGURATION, StartConfig};
+use lnet_node::{CONFIGURATION, StartConfig, warn_of_unknown_variables};
 use lnet_wire::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,7 @@ impl Nets {
 
     /// What the node is started with, before any file is read.
     pub(crate) fn start_config(&self) -> Result<StartConfig, Errno> {
+        warn_of_unknown_variables();
         let mut config = StartConfig::from_lookup(|name| match self {
             Self::Environment => std::env::var(name).ok(),
             // All other variables are tunables, which always apply.

@@ -196,6 +196,41 @@ fn what_is_in_the_way_of_the_start_is_said() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("LNET_STATUS_MODE"));
 }
 
+/// Fails if somebody has to find out by what does not happen.
+#[test]
+fn what_has_no_effect_is_warned_of_once() {
+    let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
+    // What is set, the daemon's arguments, and the one line that each comes to.
+    type Row = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static str);
+    let table: [Row; 4] = [
+        (&[("LNET_NETWORK", "tcp(127.0.91.2)")], &[], "did you mean 'LNET_NETWORKS'?"),
+        (&[], &[], "no network but the loopback"),
+        (
+            &[("LNET_NETWORKS", "tcp(127.0.91.2)"), ("LNET_ROUTES", "tcp5 127.0.91.[3-4]@tcp")],
+            &[],
+            "no message goes by a route",
+        ),
+        (&[("LNET_NODE", "alone"), ("LNET_STATUS_MODE", "0600")], &["--loopback-only"], ""),
+    ];
+    for (variables, arguments, line) in table {
+        let place = Place::new();
+        let (child, _) = place.start(arguments, |command| {
+            command.envs(variables.iter().copied()).env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &port);
+        });
+        signal(&child, Signal::TERM);
+        let log = String::from_utf8_lossy(&ends(child).stderr).into_owned();
+        let warnings: Vec<_> = log.lines().filter(|line| line.contains(": warning: ")).collect();
+        let said = warnings.iter().filter(|warning| warning.contains(line)).count();
+        // A node without nets also says that it is one.
+        let others = usize::from(variables.iter().any(|(name, _)| *name == "LNET_NETWORK"));
+        assert_eq!(
+            (said, warnings.len()),
+            (usize::from(!line.is_empty()), said + others),
+            "{variables:?}\n{log}"
+        );
+    }
+}
+
 /// Fails if the reader of a log does not know when what it says happened, or is told twice.
 #[test]
 fn a_log_line_has_the_time_unless_standard_error_is_the_journals() {

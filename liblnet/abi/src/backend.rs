@@ -37,6 +37,7 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
     if users.count == 0 {
         let pid = pid.ok_or(Errno::NetworkDown)?;
         let node = Node::start(pid, StartConfig::from_env()?)?;
+        node.warn_if_only_loopback();
         // A program can do without being configured from outside.
         users.control = node
             .serve()

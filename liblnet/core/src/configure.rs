@@ -186,7 +186,16 @@ impl Core {
     /// Adds a route, and the gateway as a peer if it is not known (RT-1).
     pub fn add_route(&self, route: Route) -> Result<(), Errno> {
         let _one_at_a_time = self.configuring()?;
-        let routes = self.with_nets(|nets| self.configured.routes.load().with(route, nets))?;
+        let before = self.configured.routes.load();
+        let routes = self.with_nets(|nets| before.with(route, nets))?;
+        // Once, for the first of them.
+        if before.iter().next().is_none() {
+            log::warn!(
+                "route to {} by {}: stored and shown, but no message goes by a route yet",
+                route.net,
+                route.gateway
+            );
+        }
         self.peer_ni(route.gateway);
         self.configured.routes.store(Arc::new(routes));
         Ok(())

@@ -7,7 +7,7 @@ mod control;
 pub mod control_server;
 mod core_threads;
 mod cpt;
-
+mod environment;
 mod interfaces;
 mod links;
 mod node;
@@ -21,6 +21,7 @@ mod tunables;
 mod wait;
 
 pub use control_server::{ControlConfig, ControlServer, SharedBackend};
+pub use environment::warn_of_unknown_variables;
 pub use node::Node;
 pub use ping::PingRequest;
 pub use start_config::{CONFIGURATION, StartConfig};

@@ -78,6 +78,16 @@ impl Node {
         Ok(node)
     }
 
+    /// Says in the log that the node can talk to itself only, if that is so: for whoever may have meant it otherwise.
+    pub fn warn_if_only_loopback(&self) {
+        if self.core.nets().nis().all(|ni| ni.nid().is_loopback()) {
+            log::warn!(
+                "this node is on no network but the loopback: it reaches no other node, and none reaches it, until a \
+                 net is added (LNET_NETWORKS, as in LNET_NETWORKS=tcp; or `lnetctl net add`)"
+            );
+        }
+    }
+
     /// The state machine: MEs, MDs, EQs, PUT and GET.
     pub const fn core(&self) -> &Arc<Core> {
         &self.core

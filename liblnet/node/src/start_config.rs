@@ -1,5 +1,6 @@
 //! What a node is started with, from the environment.
 
+use crate::environment::warn_of_unknown_variables;
 use crate::tunables::TUNABLES;
 use lnet_core::cpt::Layout;
 use lnet_core::{Errno, NiTunables, Settings};
@@ -107,8 +108,9 @@ pub const CONFIGURATION: &[(&str, &str)] = &[
 
 impl StartConfig {
     /// From the environment: the variables of [`CONFIGURATION`] and [`TUNABLES`]. Without any, a node that is
-    /// only on the loopback. The log says what is wrong: [`Errno::Invalid`].
+    /// only on the loopback. The log says what is wrong, [`Errno::Invalid`], and which variables have no effect.
     pub fn from_env() -> Result<Self, Errno> {
+        warn_of_unknown_variables();
         Self::from_lookup(|name| std::env::var(name).ok())
     }
 

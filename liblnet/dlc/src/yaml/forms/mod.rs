@@ -11,11 +11,12 @@ mod route;
 mod tunables;
 mod udsp;
 
-use super::fields::{Reader, nearest};
+use super::fields::Reader;
 use super::tree::{Entry, Kind, Node};
 use super::{Problem, Purpose};
 use crate::SeqNo;
 use crate::model::{Block, Document, Item};
+use crate::nearest;
 
 /// Reads one block.
 type Form = fn(&Entry, &mut Reader) -> Vec<Block>;

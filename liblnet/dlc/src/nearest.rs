@@ -1,0 +1,22 @@
+//! What a word that is not known may have been meant to be.
+
+/// `; did you mean '...'?` with the name most like `word`, or nothing.
+pub fn nearest(word: &str, names: impl IntoIterator<Item = &'static str>) -> String {
+    // A word of a file may be of any length; comparing is quadratic.
+    if word.len() > 64 {
+        return String::new();
+    }
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-'], " ");
+    let word = plain(word);
+    let names: Vec<_> = names.into_iter().collect();
+    // A word that was cut short is far from the whole one.
+    if let Some(name) = names.iter().find(|name| word.len() >= 3 && plain(name).starts_with(&word)) {
+        return format!("; did you mean '{name}'?");
+    }
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&word, &plain(name)), name))
+        .filter(|(distance, name)| *distance <= name.len().div_ceil(4).min(3))
+        .min()
+        .map_or_else(String::new, |(_, name)| format!("; did you mean '{name}'?"))
+}

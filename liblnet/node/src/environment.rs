@@ -1,0 +1,88 @@
+//! Variables of the environment that nobody reads: most likely a name with a mistake in it.
+
+use crate::start_config::CONFIGURATION;
+use crate::tunables::TUNABLES;
+use lnet_dlc::nearest;
+
+const PREFIXES: [&str; 2] = ["LNET_", "SOCKLND_"];
+/// What is read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control socket.
+const READ_ELSEWHERE: [&str; 4] = ["LNET_DEBUG", "LNET_NODE", "LNET_RUNTIME_DIR", "LNET_STATUS_MODE"];
+/// Of this project's own tests.
+const FOR_TESTS: [&str; 3] = ["LNET_SIM_", "LNET_TEST_", "LNET_WRITE_"];
+
+/// Says in the log which variables look as if they were meant for the library and are not known to it. To be called once
+/// for the start of a node whose configuration comes from the environment.
+pub fn warn_of_unknown_variables() {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for (name, meant) in unknown(names) {
+        log::warn!("{name} is not a variable of LNet: it has no effect{meant}");
+    }
+}
+
+/// Those that are not known, each with what may have been meant.
+fn unknown(names: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
+    let known = || {
+        let configuration = CONFIGURATION.iter().map(|(name, _)| *name);
+        configuration.chain(TUNABLES.iter().map(|tunable| tunable.variable)).chain(READ_ELSEWHERE)
+    };
+    let is_unknown = |name: &String| {
+        PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            && !FOR_TESTS.iter().any(|prefix| name.starts_with(prefix))
+            && known().all(|its| its != name)
+    };
+    let mut names: Vec<String> = names.into_iter().filter(is_unknown).collect();
+    names.sort();
+    names.into_iter().map(|name| (nearest(&name, known()), name)).map(|(meant, name)| (name, meant)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_with_a_mistake_in_its_name_is_noticed_and_no_other() {
+        let names = [
+            "LNET_NETWORK",
+            "LNET_NETWORKS",
+            "SOCKLND_CREDITS",
+            "LNET_NODE",
+            "LNET_TEST_UNDER_LOAD",
+            "LNETD",
+            "SOCKLND_CREDIT",
+            "LNET_SOMETHING_ELSE",
+        ];
+        let meant = [
+            ("LNET_NETWORK", "; did you mean 'LNET_NETWORKS'?"),
+            ("LNET_SOMETHING_ELSE", ""),
+            ("SOCKLND_CREDIT", "; did you mean 'SOCKLND_CREDITS'?"),
+        ];
+        let meant = meant.map(|(name, meant)| (name.to_owned(), meant.to_owned()));
+        assert_eq!(unknown(names.map(str::to_owned)), meant);
+    }
+
+    /// Fails if a row of the documentation is taken for a mistake.
+    #[test]
+    fn what_the_documents_name_is_known() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        for file in ["README.md", "docs/environment.md", "docs/configuration.md", "docs/man/lnetd.8"] {
+            let text = std::fs::read_to_string(format!("{root}/{file}")).unwrap();
+            // A manual page has its backslashes before hyphens.
+            let words = text.split(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
+            let names = words.filter(|word| word.starts_with("LNET_") || word.starts_with("SOCKLND_"));
+            let in_code = [
+                "LNET_PID_",
+                "LNET_NID_",
+                "LNET_EQ_",
+                "LNET_MD_",
+                "LNET_INS_",
+                "LNET_UNLINK",
+                "LNET_ACK_",
+                "LNET_EVENT_",
+            ];
+            let names = names.filter(|name| !in_code.iter().any(|prefix| name.starts_with(prefix)));
+            // A prefix, or the version of the symbols.
+            let names = names.filter(|name| !name.ends_with('_') && !name.starts_with("LNET_2"));
+            assert_eq!(unknown(names.map(str::to_owned)), [], "{file}");
+        }
+    }
+}
