@@ -1,6 +1,6 @@
 //! What is compared of local nets, local NIs and peer NIs, and in which order.
 
-use super::compare::{Candidate, Criterion, first_difference, less_recent};
+use super::compare::{Candidate, Criterion, first_difference};
 
 /// How much speaks against a pair of interfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,8 +32,8 @@ pub struct LocalNiCandidate {
     pub distance: u32,
     /// Send credits, negative for every message that waits.
     pub credits: i32,
-    /// When it was used last.
-    pub sequence: u32,
+    /// When it was used last: higher is more recent, 0 is never.
+    pub last_use: u64,
 }
 
 impl Candidate for LocalNiCandidate {
@@ -45,7 +45,7 @@ impl Candidate for LocalNiCandidate {
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (best.distance.cmp(&self.distance), Criterion::Distance),
             (self.credits.cmp(&best.credits), Criterion::Credits),
-            (less_recent(self.sequence, best.sequence), Criterion::RoundRobin),
+            (best.last_use.cmp(&self.last_use), Criterion::RoundRobin),
         ])
     }
 }
@@ -65,8 +65,8 @@ pub struct PeerNiCandidate {
     pub queued_bytes: u64,
     /// Send credits, negative for every message that waits.
     pub credits: i32,
-    /// When it was used last.
-    pub sequence: u32,
+    /// When it was used last: higher is more recent, 0 is never.
+    pub last_use: u64,
 }
 
 impl Candidate for PeerNiCandidate {
@@ -78,7 +78,7 @@ impl Candidate for PeerNiCandidate {
             (self.preferred.cmp(&best.preferred), Criterion::Preferred),
             (best.queued_bytes.cmp(&self.queued_bytes), Criterion::QueuedBytes),
             (self.credits.cmp(&best.credits), Criterion::Credits),
-            (less_recent(self.sequence, best.sequence), Criterion::RoundRobin),
+            (best.last_use.cmp(&self.last_use), Criterion::RoundRobin),
         ])
     }
 }
@@ -100,9 +100,9 @@ pub struct NetCandidate {
     /// Priority of this node's net by selection rules.
     pub local_priority: u32,
     /// When the peer's net was used last.
-    pub peer_sequence: u32,
+    pub peer_last_use: u64,
     /// When this node's net was used last.
-    pub local_sequence: u32,
+    pub local_last_use: u64,
 }
 
 impl Candidate for NetCandidate {
@@ -114,8 +114,8 @@ impl Candidate for NetCandidate {
             (best.peer_priority.cmp(&self.peer_priority), Criterion::Priority),
             (self.local_health.cmp(&best.local_health), Criterion::LocalNetHealth),
             (best.local_priority.cmp(&self.local_priority), Criterion::LocalNetPriority),
-            (less_recent(self.peer_sequence, best.peer_sequence), Criterion::RoundRobin),
-            (less_recent(self.local_sequence, best.local_sequence), Criterion::LocalNetRoundRobin),
+            (best.peer_last_use.cmp(&self.peer_last_use), Criterion::RoundRobin),
+            (best.local_last_use.cmp(&self.local_last_use), Criterion::LocalNetRoundRobin),
         ])
     }
 }
@@ -149,7 +149,7 @@ mod tests {
             priority: 5,
             distance: 20,
             credits: 10,
-            sequence: 7,
+            last_use: 7,
         };
         // Each is worse in one criterion and better in all that come after it.
         wins(
@@ -162,7 +162,7 @@ mod tests {
                         priority: 0,
                         distance: 10,
                         credits: 256,
-                        sequence: 0,
+                        last_use: 0,
                         ..base
                     },
                     Criterion::Fatal,
@@ -174,7 +174,7 @@ mod tests {
                         priority: 0,
                         distance: 10,
                         credits: 256,
-                        sequence: 0,
+                        last_use: 0,
                         ..base
                     },
                     Criterion::Silent,
@@ -185,19 +185,19 @@ mod tests {
                         priority: 0,
                         distance: 10,
                         credits: 256,
-                        sequence: 0,
+                        last_use: 0,
                         ..base
                     },
                     Criterion::Health,
                 ),
                 (
-                    LocalNiCandidate { priority: 6, distance: 10, credits: 256, sequence: 0, ..base },
+                    LocalNiCandidate { priority: 6, distance: 10, credits: 256, last_use: 0, ..base },
                     Criterion::Priority,
                 ),
-                (LocalNiCandidate { distance: 21, credits: 256, sequence: 0, ..base }, Criterion::Distance),
-                (LocalNiCandidate { credits: 9, sequence: 0, ..base }, Criterion::Credits),
-                (LocalNiCandidate { credits: -3, sequence: 0, ..base }, Criterion::Credits),
-                (LocalNiCandidate { sequence: 8, ..base }, Criterion::RoundRobin),
+                (LocalNiCandidate { distance: 21, credits: 256, last_use: 0, ..base }, Criterion::Distance),
+                (LocalNiCandidate { credits: 9, last_use: 0, ..base }, Criterion::Credits),
+                (LocalNiCandidate { credits: -3, last_use: 0, ..base }, Criterion::Credits),
+                (LocalNiCandidate { last_use: 8, ..base }, Criterion::RoundRobin),
             ],
         );
     }
@@ -213,7 +213,7 @@ mod tests {
             preferred: true,
             queued_bytes: 100,
             credits: 4,
-            sequence: 7,
+            last_use: 7,
         };
         wins(
             base,
@@ -224,7 +224,7 @@ mod tests {
                         health: 1000,
                         priority: 0,
                         credits: 8,
-                        sequence: 0,
+                        last_use: 0,
                         ..base
                     },
                     Criterion::Silent,
@@ -235,25 +235,25 @@ mod tests {
                         priority: 0,
                         queued_bytes: 0,
                         credits: 8,
-                        sequence: 0,
+                        last_use: 0,
                         ..base
                     },
                     Criterion::Health,
                 ),
                 (
-                    PeerNiCandidate { priority: 6, queued_bytes: 0, credits: 8, sequence: 0, ..base },
+                    PeerNiCandidate { priority: 6, queued_bytes: 0, credits: 8, last_use: 0, ..base },
                     Criterion::Priority,
                 ),
                 (
-                    PeerNiCandidate { preferred: false, queued_bytes: 0, credits: 8, sequence: 0, ..base },
+                    PeerNiCandidate { preferred: false, queued_bytes: 0, credits: 8, last_use: 0, ..base },
                     Criterion::Preferred,
                 ),
                 (
-                    PeerNiCandidate { queued_bytes: 101, credits: 8, sequence: 0, ..base },
+                    PeerNiCandidate { queued_bytes: 101, credits: 8, last_use: 0, ..base },
                     Criterion::QueuedBytes,
                 ),
-                (PeerNiCandidate { credits: 3, sequence: 0, ..base }, Criterion::Credits),
-                (PeerNiCandidate { sequence: 9, ..base }, Criterion::RoundRobin),
+                (PeerNiCandidate { credits: 3, last_use: 0, ..base }, Criterion::Credits),
+                (PeerNiCandidate { last_use: 9, ..base }, Criterion::RoundRobin),
             ],
         );
     }
@@ -267,16 +267,16 @@ mod tests {
             peer_priority: 5,
             local_health: 800,
             local_priority: 4,
-            peer_sequence: 7,
-            local_sequence: 7,
+            peer_last_use: 7,
+            local_last_use: 7,
         };
         let better_later = NetCandidate {
             peer_health: 1000,
             peer_priority: 0,
             local_health: 1000,
             local_priority: 0,
-            peer_sequence: 0,
-            local_sequence: 0,
+            peer_last_use: 0,
+            local_last_use: 0,
             ..base
         };
         wins(
@@ -290,18 +290,10 @@ mod tests {
                     NetCandidate { peer_health: 900, peer_priority: 5, local_health: 799, ..better_later },
                     Criterion::LocalNetHealth,
                 ),
-                (NetCandidate { local_priority: 5, peer_sequence: 0, ..base }, Criterion::LocalNetPriority),
-                (NetCandidate { peer_sequence: 8, local_sequence: 0, ..base }, Criterion::RoundRobin),
-                (NetCandidate { local_sequence: 8, ..base }, Criterion::LocalNetRoundRobin),
+                (NetCandidate { local_priority: 5, peer_last_use: 0, ..base }, Criterion::LocalNetPriority),
+                (NetCandidate { peer_last_use: 8, local_last_use: 0, ..base }, Criterion::RoundRobin),
+                (NetCandidate { local_last_use: 8, ..base }, Criterion::LocalNetRoundRobin),
             ],
         );
-    }
-
-    #[test]
-    fn use_is_compared_across_the_wrap_of_its_numbers() {
-        let old = LocalNiCandidate { sequence: u32::MAX, ..LocalNiCandidate::default() };
-        let new = LocalNiCandidate { sequence: 1, ..LocalNiCandidate::default() };
-        assert_eq!(old.beats(&new), (true, Criterion::RoundRobin));
-        assert_eq!(new.beats(&old), (false, Criterion::RoundRobin));
     }
 }

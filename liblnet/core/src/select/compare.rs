@@ -113,12 +113,3 @@ pub(super) fn first_difference<const N: usize>(criteria: [(Ordering, Criterion);
     }
     (false, Criterion::Order)
 }
-
-/// `Greater` when `a` was used less recently than `b`. Sequence numbers wrap (PS-31).
-pub(super) const fn less_recent(a: u32, b: u32) -> Ordering {
-    match b.wrapping_sub(a) as i32 {
-        0 => Ordering::Equal,
-        1.. => Ordering::Greater,
-        _ => Ordering::Less,
-    }
-}

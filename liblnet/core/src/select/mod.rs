@@ -13,7 +13,7 @@ pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
 
-use crate::topology::{Net, NetUsage, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
+use crate::topology::{LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
 use lnet_wire::{Errno, Nid};
 use std::sync::{Arc, Weak};
 
@@ -46,20 +46,40 @@ pub struct Chosen {
     pub ni: Arc<Ni>,
     /// To which of the peer's; `None` over the loopback.
     pub peer_ni: Option<Arc<PeerNi>>,
-    /// The nets whose turn it was, if there was a choice.
-    turns: Turns,
-}
-
-/// What takes turns, and took one.
-#[derive(Clone, Debug, Default)]
-struct Turns {
-    local: Option<Arc<NetUsage>>,
-    peer: Option<Arc<NetUsage>>,
+    round_robin: RoundRobin,
     /// The peer NI is to stick to the interface.
     sticks: bool,
 }
 
+/// When those were used last that take turns with what was chosen: of this node's interfaces those on the nets that the
+/// peer is on, and all of the peer's.
+#[derive(Clone, Copy, Debug, Default)]
+struct RoundRobin {
+    other_nis: u64,
+    other_peer_nis: u64,
+}
+
+impl RoundRobin {
+    fn of(nets: &Nets, peer: &Peer, ni: &Ni, peer_ni: &PeerNi) -> Self {
+        let nis = peer.nets.iter().filter_map(|net| nets.net(net.id)).flat_map(Net::nis);
+        let peer_nis = peer.nets.iter().flat_map(|net| &net.last_uses);
+        Self {
+            other_nis: LastUse::latest_but(ni.last_use(), nis.map(|ni| ni.last_use())),
+            other_peer_nis: LastUse::latest_but(peer_ni.last_use(), peer_nis.map(|last_use| &**last_use)),
+        }
+    }
+
+    fn note(self, ni: &Ni, peer_ni: &PeerNi) {
+        ni.last_use().note(self.other_nis);
+        peer_ni.last_use().note(self.other_peer_nis);
+    }
+}
+
 impl Chosen {
+    fn loopback(ni: &Arc<Ni>) -> Self {
+        Self { ni: Arc::clone(ni), peer_ni: None, round_robin: RoundRobin::default(), sticks: false }
+    }
+
     /// The NID that goes into the header.
     pub fn destination(&self) -> Nid {
         self.peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
@@ -73,15 +93,9 @@ impl Chosen {
     /// Notes that this choice is followed: who was chosen comes last among its equals next time (PS-31), and
     /// a peer of one rail stays with its interface (PS-30).
     pub(crate) fn used(&self) {
-        if let Some(net) = &self.turns.local {
-            self.ni.set_sequence(net.next_sequence());
-        }
-        match (&self.turns.peer, &self.peer_ni) {
-            (Some(net), Some(peer_ni)) => peer_ni.set_sequence(net.next_sequence()),
-            (None, Some(peer_ni)) => peer_ni.note_use(),
-            (_, None) => {}
-        }
-        if let (true, Some(peer_ni)) = (self.turns.sticks, &self.peer_ni) {
+        let Some(peer_ni) = &self.peer_ni else { return };
+        self.round_robin.note(&self.ni, peer_ni);
+        if self.sticks {
             peer_ni.set_preferred(Preferred::Sticky(self.ni.nid()));
         }
     }
@@ -98,24 +112,27 @@ impl Chosen {
 pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'_>) -> Result<Chosen, Errno> {
     let Some(named) = destination.filter(|_| !journey.destination.is_loopback()) else {
         let ni = nets.ni(Nid::LOOPBACK).ok_or(Errno::HostUnreachable)?;
-        return Ok(Chosen { ni: Arc::clone(ni), peer_ni: None, turns: Turns::default() });
+        return Ok(Chosen::loopback(ni));
     };
-    let to_named =
-        |ni: &Arc<Ni>, turns| Chosen { ni: Arc::clone(ni), peer_ni: Some(Arc::clone(named)), turns };
+    let peer = &**named.peer_now();
+    let chosen = |ni: &Arc<Ni>, peer_ni: &Arc<PeerNi>, sticks| Chosen {
+        round_robin: RoundRobin::of(nets, peer, ni, peer_ni),
+        ni: Arc::clone(ni),
+        peer_ni: Some(Arc::clone(peer_ni)),
+        sticks,
+    };
     if let Some(source) = journey.source {
         let ni = nets.ni(source).ok_or(Errno::Invalid)?;
         return match source.net() == named.nid().net() {
+            // The first interface that a peer of one rail is sent to by is its own from then on, whoever chose
+            // it (PS-30).
             true => {
-                // The first interface that a peer of one rail is sent to by is its own from then on, whoever chose
-                // it (PS-30).
-                let sticks =
-                    !journey.reserved && named.sticky().is_none() && !named.peer_now().is_multi_rail();
-                Ok(to_named(ni, Turns { sticks, ..Turns::default() }))
+                let sticks = !journey.reserved && named.sticky().is_none() && !peer.is_multi_rail();
+                Ok(chosen(ni, named, sticks))
             }
             false => Err(Errno::HostUnreachable),
         };
     }
-    let peer = named.peer();
     if !peer.is_multi_rail() {
         let net = nets.net(named.nid().net()).ok_or(Errno::HostUnreachable)?;
         // Who has never answered an interface does not know this node by it.
@@ -123,39 +140,22 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
         let sticky = named.sticky().filter(|_| !journey.reserved).and_then(|nid| nets.ni(nid));
         let sticky = sticky.filter(may_stick);
         if let Some(ni) = sticky.filter(|ni| ni.nid().net() == net.id()) {
-            return Ok(to_named(ni, Turns::default()));
+            return Ok(chosen(ni, named, false));
         }
         let its = [Arc::downgrade(named)];
         let ni = best_local_ni(net, &its, journey).ok_or(Errno::HostUnreachable)?;
-        return Ok(to_named(ni, Turns { sticks: !journey.reserved, ..Turns::of_local(net) }));
+        return Ok(chosen(ni, named, !journey.reserved));
     }
-    let (net, peer_net) = best_net(nets, &peer, journey).ok_or(Errno::HostUnreachable)?;
+    let (net, peer_net) = best_net(nets, peer, journey).ok_or(Errno::HostUnreachable)?;
     let ni = best_local_ni(net, &peer_net.nis, journey).ok_or(Errno::HostUnreachable)?;
     let (_, peer_ni) = best(peer_nis(peer_net, ni, journey)).ok_or(Errno::HostUnreachable)?;
-    // Where there is only one, nobody asks whose turn it is.
-    let alone = peer.nids.len() == 1;
-    let turns = Turns { peer: (!alone).then(|| Arc::clone(&peer_net.usage)), ..Turns::of_local(net) };
-    Ok(Chosen { ni: Arc::clone(ni), peer_ni: Some(peer_ni), turns })
+    Ok(chosen(ni, &peer_ni, false))
 }
 
 /// Notes that an answer leaves by this interface for that of a peer: among equals what was used last comes last,
 /// whoever chose it (PS-31).
 pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
-    if let Some(net) = nets.net(ni.nid().net()).filter(|net| net.nis().len() > 1) {
-        ni.set_sequence(net.usage().next_sequence());
-    }
-    let peer = peer_ni.peer_now();
-    let net = peer.nets.iter().find(|net| peer.nids.len() > 1 && net.id == peer_ni.nid().net());
-    match net {
-        Some(net) => peer_ni.set_sequence(net.usage.next_sequence()),
-        None => peer_ni.note_use(),
-    }
-}
-
-impl Turns {
-    fn of_local(net: &Net) -> Self {
-        Self { local: (net.nis().len() > 1).then(|| Arc::clone(net.usage())), ..Self::default() }
-    }
+    RoundRobin::of(nets, &peer_ni.peer_now(), ni, peer_ni).note(ni, peer_ni);
 }
 
 /// The best net that this node and a peer are both on. Where there is only one, nothing is compared.
@@ -185,8 +185,8 @@ fn shared_nets<'a>(
             peer_priority: peer_net.usage.priority(),
             local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
             local_priority: net.usage().priority(),
-            peer_sequence: peer_net.usage.sequence(),
-            local_sequence: net.usage().sequence(),
+            peer_last_use: peer_net.last_use(),
+            local_last_use: net.last_use(),
         };
         Some((candidate, (net, peer_net)))
     })
@@ -314,7 +314,7 @@ fn local_ni(ni: &Ni, distance: u32, doubt: Doubt) -> LocalNiCandidate {
         priority: ni.priority(),
         distance,
         credits: ni.credits().0,
-        sequence: ni.sequence(),
+        last_use: ni.last_use().get(),
     }
 }
 
@@ -332,7 +332,7 @@ fn peer_nis(
             preferred: peer_ni.prefers(ni.nid()),
             queued_bytes: if journey.compare_queued_bytes { peer_ni.queued_bytes() } else { 0 },
             credits: peer_ni.credits().0,
-            sequence: peer_ni.sequence(),
+            last_use: peer_ni.last_use().get(),
         };
         (candidate, peer_ni)
     })

@@ -100,6 +100,159 @@ fn a_peer_on_two_nets_is_reached_over_both() {
     assert_eq!(way("10.0.1.1@tcp1", "10.0.1.9@tcp1"), Some(5));
 }
 
+/// By which of this node's interfaces and to which of the peer's so many messages go, in order.
+fn order(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> Vec<(Nid, Nid)> {
+    let way = || {
+        let chosen = choose(nets, Some(to), journey(None, &to.nid().to_string())).unwrap();
+        chosen.used();
+        (chosen.ni.nid(), chosen.destination())
+    };
+    std::iter::repeat_with(way).take(times).collect()
+}
+
+/// Each of `all` has one turn in every round.
+fn assert_turns(name: &str, used: impl Iterator<Item = Nid>, all: &[&str]) {
+    let used: Vec<Nid> = used.collect();
+    for (round, turns) in used.chunks_exact(all.len()).enumerate() {
+        for text in all {
+            assert!(turns.contains(&nid(text)), "{name}: {text} has no turn in round {round}: {turns:?}");
+        }
+    }
+}
+
+/// Two thousand messages later, one that was away or is new comes first once, and never has two turns in a row.
+#[test]
+fn nets_take_turns_at_once_when_another_has_come_back_or_is_added_or_preferred_no_more() {
+    let own = ["10.0.0.1@tcp", "10.0.1.1@tcp1"];
+    let its = ["10.0.0.9@tcp", "10.0.1.9@tcp1"];
+    type Change = fn(&Nets, &[Arc<PeerNi>], bool);
+    let table: [(&str, Change); 5] = [
+        ("the peer's interface fell sick", |_, peer_nis, away| {
+            peer_nis[1].set_health(if away { 0 } else { 1000 });
+        }),
+        ("this node's interface fell sick", |nets, _, away| {
+            nets.ni(nid("10.0.1.1@tcp1")).unwrap().set_health(if away { 0 } else { 1000 });
+        }),
+        ("a link was down", |nets, _, away| nets.ni(nid("10.0.1.1@tcp1")).unwrap().set_fatal(away)),
+        ("a rule gave the peer's net a priority", |_, peer_nis, away| {
+            let peer = peer_nis[0].peer();
+            let tcp = peer.nets.iter().find(|net| net.id == peer_nis[0].nid().net()).unwrap();
+            tcp.usage.set_priority(if away { 0 } else { u32::MAX });
+        }),
+        ("a rule gave this node's net a priority", |nets, peer_nis, away| {
+            let tcp = nets.net(peer_nis[0].nid().net()).unwrap();
+            tcp.usage().set_priority(if away { 0 } else { u32::MAX });
+        }),
+    ];
+    for (name, change) in table {
+        let nets = nets(&own);
+        let (_table, peer_nis) = peer(&its, PeerState::MULTI_RAIL);
+        change(&nets, &peer_nis, true);
+        assert!(order(&nets, &peer_nis[0], 2000).iter().all(|way| way.1 == nid(its[0])), "{name}");
+        change(&nets, &peer_nis, false);
+        let ways = order(&nets, &peer_nis[0], 2000);
+        assert_eq!(ways[0], (nid(own[1]), nid(its[1])), "{name}");
+        assert_turns(name, ways.iter().map(|way| way.1), &its);
+    }
+
+    let one = nets(&own[..1]);
+    let (_table, peer_nis) = peer(&its, PeerState::MULTI_RAIL);
+    assert!(order(&one, &peer_nis[0], 2000).iter().all(|way| way.1 == nid(its[0])));
+    let ni = Ni::new(nid(own[1]), NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
+    let both = one.with(Arc::new(ni)).unwrap();
+    let ways = order(&both, &peer_nis[0], 2000);
+    assert_eq!(ways[0], (nid(own[1]), nid(its[1])));
+    assert_turns("a net was added", ways.iter().map(|way| way.1), &its);
+}
+
+#[test]
+fn interfaces_and_peer_nis_take_turns_at_once_when_another_is_added_or_has_come_back() {
+    let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp"];
+    let its = ["10.0.0.7@tcp", "10.0.0.8@tcp", "10.0.0.9@tcp"];
+    for alone in [1, 2] {
+        let nets = nets(&own[..alone]);
+        let (table, peer_nis) = peer(&its[..alone], PeerState::MULTI_RAIL);
+        let before = order(&nets, &peer_nis[0], 2000);
+        assert_turns("before", before.iter().map(|way| way.0), &own[..alone]);
+        let ni = Ni::new(nid(own[2]), NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
+        let nets = nets.with(Arc::new(ni)).unwrap();
+        table.attach(&peer_nis[0].peer(), nid(its[2]), 8);
+        let with_both = |all: &[&'static str; 3]| [&all[..alone], &all[2..]].concat();
+        for _ in 0..2 {
+            let ways = order(&nets, &peer_nis[0], 600);
+            assert_eq!(ways[0], (nid(own[2]), nid(its[2])), "{alone}");
+            assert_turns("own", ways.iter().map(|way| way.0), &with_both(&own));
+            assert_turns("its", ways.iter().map(|way| way.1), &with_both(&its));
+            let last = (nets.ni(nid(own[2])).unwrap(), table.get(nid(its[2])).unwrap());
+            last.0.set_health(500);
+            last.1.set_health(500);
+            order(&nets, &peer_nis[0], 2000);
+            last.0.set_health(1000);
+            last.1.set_health(1000);
+        }
+    }
+}
+
+/// T2a: what was another peer's has been used in a sequence of its own.
+#[test]
+fn peer_nis_of_two_peers_that_become_one_take_turns_at_once() {
+    let nets = nets(&["10.0.0.1@tcp"]);
+    let its = ["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.0.10@tcp"];
+    let (table, peer_nis) = peer(&its[..2], PeerState::MULTI_RAIL);
+    order(&nets, &peer_nis[0], 2000);
+    table.make(nid(its[2]), PeerState::MULTI_RAIL, 8);
+    let other = table.get(nid(its[2])).unwrap();
+    order(&nets, &other, 3);
+    table.reshape(&other.peer(), nid(its[2]), its.iter().rev().map(|text| nid(text)).collect(), |_| 8);
+    let ways = order(&nets, &other, 300);
+    assert_turns("its", ways.iter().map(|way| way.1), &its);
+}
+
+/// The first message to each of many peers of two nets.
+#[test]
+fn first_messages_to_many_peers_are_spread_over_this_nodes_nets() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.1.1@tcp1"]);
+    let (_table, alone) = peer(&["10.0.0.7@tcp"], PeerState::MULTI_RAIL);
+    order(&nets, &alone[0], 101);
+    let first = (20..120).map(|n| {
+        let (_table, peer_nis) =
+            peer(&[&format!("10.0.0.{n}@tcp"), &format!("10.0.1.{n}@tcp1")], PeerState::MULTI_RAIL);
+        order(&nets, &peer_nis[0], 1)[0].0
+    });
+    let used: Vec<Nid> = first.collect();
+    assert_turns(
+        "nets",
+        used.iter().map(|own| own.net()).map(|net| nid(&format!("0.0.0.1@{net}"))),
+        &["0.0.0.1@tcp", "0.0.0.1@tcp1"],
+    );
+    assert_turns(
+        "on tcp",
+        used.iter().copied().filter(|own| own.net() == nid("0.0.0.1@tcp").net()),
+        &["10.0.0.1@tcp", "10.0.0.2@tcp"],
+    );
+}
+
+/// An answer, what is given a source, and what sticks to an interface count like any other use.
+#[test]
+fn every_message_takes_the_turn_of_its_interface() {
+    let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
+    let (_table, old) = peer(&["10.0.0.7@tcp"], PeerState::default());
+    let (_other, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::MULTI_RAIL);
+    let first = nid("10.0.0.1@tcp");
+    let uses: [&dyn Fn(); 3] = [
+        &|| answered(&nets, nets.ni(first).unwrap(), &peer_nis[0]),
+        &|| choose(&nets, Some(&peer_nis[0]), journey(Some("10.0.0.1@tcp"), "10.0.0.8@tcp")).unwrap().used(),
+        &|| assert_eq!(order(&nets, &old[0], 1)[0].0, first),
+    ];
+    old[0].set_preferred(Preferred::Sticky(first));
+    for used in uses {
+        for _ in 0..3 {
+            used();
+            assert_eq!(order(&nets, &peer_nis[0], 1)[0].0, nid("10.0.0.2@tcp"));
+        }
+    }
+}
+
 /// bck-025, PS-30: fails if a peer that is not multi-rail hears one node by several NIDs.
 #[test]
 fn a_peer_of_one_rail_stays_with_the_interface_that_was_first_used() {

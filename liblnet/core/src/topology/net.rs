@@ -24,12 +24,11 @@ pub struct Net {
 #[derive(Debug)]
 pub struct NetUsage {
     priority: AtomicU32,
-    sequence: AtomicU32,
 }
 
 impl Default for NetUsage {
     fn default() -> Self {
-        Self { priority: AtomicU32::new(LOWEST_PRIORITY), sequence: AtomicU32::new(0) }
+        Self { priority: AtomicU32::new(LOWEST_PRIORITY) }
     }
 }
 
@@ -41,16 +40,6 @@ impl NetUsage {
 
     pub(crate) fn set_priority(&self, priority: u32) {
         self.priority.store(priority, Ordering::Relaxed);
-    }
-
-    /// When it was chosen last; wraps.
-    pub(crate) fn sequence(&self) -> u32 {
-        self.sequence.load(Ordering::Relaxed)
-    }
-
-    /// Notes that it is chosen now (PS-31); the new number.
-    pub(crate) fn next_sequence(&self) -> u32 {
-        self.sequence.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 }
 
@@ -68,6 +57,11 @@ impl Net {
     /// Its interfaces; at least one.
     pub fn nis(&self) -> &[Arc<Ni>] {
         &self.nis
+    }
+
+    /// When any of its interfaces was used last.
+    pub(crate) fn last_use(&self) -> u64 {
+        self.nis.iter().map(|ni| ni.last_use().get()).max().unwrap_or(0)
     }
 
     /// The CPU partitions of all its interfaces together, ascending; `None`, all that there are, as soon as one

@@ -1,5 +1,6 @@
 //! A network interface of this node.
 
+use super::LastUse;
 use crate::credit::{Credits, SharedPool, ni_credits_per_cpt};
 use crate::health::{CauseCounters, Recovery, Trial, share_prefix};
 use crate::lnd::LndNi;
@@ -74,8 +75,8 @@ pub struct Ni {
     tx: Box<[SharedPool<Box<Message>>]>,
     /// By selection rules.
     priority: AtomicU32,
-    /// When it was chosen last (PS-31).
-    sequence: AtomicU32,
+    /// Among the interfaces of this node.
+    last_use: LastUse,
     counters: Counters,
     failures: CauseCounters,
     trial: Trial,
@@ -106,7 +107,7 @@ impl Ni {
             down: AtomicBool::new(false),
             tx,
             priority: AtomicU32::new(LOWEST_PRIORITY),
-            sequence: AtomicU32::new(0),
+            last_use: LastUse::default(),
             counters: Counters::default(),
             failures: CauseCounters::default(),
             trial: Trial::default(),
@@ -224,13 +225,8 @@ impl Ni {
         self.priority.store(priority, Ordering::Relaxed);
     }
 
-    /// When it was chosen last; wraps.
-    pub(crate) fn sequence(&self) -> u32 {
-        self.sequence.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_sequence(&self, sequence: u32) {
-        self.sequence.store(sequence, Ordering::Relaxed);
+    pub(crate) const fn last_use(&self) -> &LastUse {
+        &self.last_use
     }
 
     pub(crate) fn set_lnd(&self, lnd: std::sync::Arc<dyn LndNi>) {

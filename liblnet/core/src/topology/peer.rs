@@ -1,5 +1,6 @@
 //! Other nodes: a peer is known by one or more NIDs, each a peer NI; one of them is its primary NID.
 
+use super::last_use::LastUse;
 use super::net::NetUsage;
 use super::ni::Ni;
 use crate::credit::{Credits, SharedPool};
@@ -90,6 +91,8 @@ pub(crate) struct PeerNet {
     pub(crate) id: NetId,
     /// Not to keep them alive: they keep the peer. One that is forgotten is not there any more.
     pub(crate) nis: Vec<Weak<PeerNi>>,
+    /// When each of them was used last.
+    pub(crate) last_uses: Vec<Arc<LastUse>>,
     /// Stays with the net of the peer whatever NIDs come and go.
     pub(crate) usage: Arc<NetUsage>,
 }
@@ -97,6 +100,11 @@ pub(crate) struct PeerNet {
 impl PeerNet {
     pub(crate) fn nis(&self) -> impl Iterator<Item = Arc<PeerNi>> {
         self.nis.iter().filter_map(Weak::upgrade)
+    }
+
+    /// When any of them was used last.
+    pub(crate) fn last_use(&self) -> u64 {
+        self.last_uses.iter().map(|last_use| last_use.get()).max().unwrap_or(0)
     }
 }
 
@@ -144,8 +152,8 @@ pub struct PeerNi {
     reported_down: AtomicBool,
     /// By selection rules.
     priority: AtomicU32,
-    /// When it was chosen last (PS-31).
-    sequence: AtomicU32,
+    /// Among the peer NIs of its peer, which look at it without holding the peer NI.
+    last_use: Arc<LastUse>,
     /// This node's NIDs that are best for it.
     preferred: ArcSwap<Preferred>,
     /// Whether those are [`Preferred::ByRule`], so that who asks where there are no rules need not look.
@@ -168,7 +176,7 @@ pub struct PeerNi {
 }
 
 impl PeerNi {
-    pub(super) fn new(nid: Nid, peer: Arc<Peer>, credits: u32) -> Self {
+    pub(super) fn new(nid: Nid, peer: Arc<Peer>, credits: u32, last_use: Arc<LastUse>) -> Self {
         Self {
             nid,
             peer: ArcSwap::new(peer),
@@ -176,7 +184,7 @@ impl PeerNi {
             health: AtomicU32::new(MAX_HEALTH),
             reported_down: AtomicBool::new(false),
             priority: AtomicU32::new(LOWEST_PRIORITY),
-            sequence: AtomicU32::new(0),
+            last_use,
             preferred: ArcSwap::default(),
             by_rule: AtomicBool::new(false),
             spare: MessagePool::default(),
@@ -360,20 +368,8 @@ impl PeerNi {
         self.priority.store(priority, Ordering::Relaxed);
     }
 
-    /// When it was chosen last; wraps.
-    pub(crate) fn sequence(&self) -> u32 {
-        self.sequence.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_sequence(&self, sequence: u32) {
-        self.sequence.store(sequence, Ordering::Relaxed);
-    }
-
-    /// Notes that it was used when there was no other: one that comes later has its turn first.
-    pub(crate) fn note_use(&self) {
-        if self.sequence() == 0 {
-            self.set_sequence(1);
-        }
+    pub(crate) const fn last_use(&self) -> &Arc<LastUse> {
+        &self.last_use
     }
 
     /// This node's NIDs that are best for it, and why.

@@ -1,5 +1,6 @@
 //! Every peer NI by its NID, and the peers that they make up (OM-1).
 
+use super::last_use::LastUse;
 use super::peer::{Peer, PeerNet, PeerNi, PeerState};
 use crate::discovery::Record;
 use crate::time::Time;
@@ -50,8 +51,9 @@ impl PeerTable {
             Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
                 Arc::new_cyclic(|this| {
                     let mut peer = self.peer(nid, PeerState::default());
-                    add_to_nets(&mut peer.nets, nid, this.clone());
-                    PeerNi::new(nid, Arc::new(peer), credits)
+                    let last_use = Arc::default();
+                    add_to_nets(&mut peer.nets, nid, this.clone(), &last_use);
+                    PeerNi::new(nid, Arc::new(peer), credits, last_use)
                 })
             }))
         })
@@ -140,7 +142,7 @@ impl PeerTable {
         let peer_ni = Arc::clone(
             self.write(nid)
                 .entry(nid)
-                .or_insert_with(|| Arc::new(PeerNi::new(nid, Arc::clone(peer), credits()))),
+                .or_insert_with(|| Arc::new(PeerNi::new(nid, Arc::clone(peer), credits(), Arc::default()))),
         );
         let previous = peer_ni.peer();
         if Arc::ptr_eq(&previous.record, &peer.record) {
@@ -221,9 +223,12 @@ impl PeerTable {
     fn store(&self, peer: &Peer, nids: Vec<Nid>) -> Arc<Peer> {
         let peer_nis: Vec<_> = nids.iter().filter_map(|nid| self.get(*nid)).collect();
         let mut nets: Vec<PeerNet> = peer.nets.clone();
-        nets.iter_mut().for_each(|net| net.nis.clear());
+        for net in &mut nets {
+            net.nis.clear();
+            net.last_uses.clear();
+        }
         for peer_ni in &peer_nis {
-            add_to_nets(&mut nets, peer_ni.nid(), Arc::downgrade(peer_ni));
+            add_to_nets(&mut nets, peer_ni.nid(), Arc::downgrade(peer_ni), peer_ni.last_use());
         }
         nets.retain(|net| !net.nis.is_empty());
         let peer = Arc::new(Peer { nids, nets, ..peer.clone() });
@@ -269,9 +274,18 @@ fn doubt(peer: &Peer) {
     }
 }
 
-fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>) {
+fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, last_use: &Arc<LastUse>) {
+    let last_use = Arc::clone(last_use);
     match nets.iter_mut().find(|net| net.id == nid.net()) {
-        Some(net) => net.nis.push(peer_ni),
-        None => nets.push(PeerNet { id: nid.net(), nis: vec![peer_ni], usage: Arc::default() }),
+        Some(net) => {
+            net.nis.push(peer_ni);
+            net.last_uses.push(last_use);
+        }
+        None => nets.push(PeerNet {
+            id: nid.net(),
+            nis: vec![peer_ni],
+            last_uses: vec![last_use],
+            usage: Arc::default(),
+        }),
     }
 }

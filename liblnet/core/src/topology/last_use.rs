@@ -1,0 +1,64 @@
+//! Whose turn it is among candidates that differ in nothing else: the least recently used (PS-31).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// When a candidate was used last, in a sequence that it shares with those that it takes turns with.
+///
+/// There is no counter: whoever is used gets the number after the highest among the others. So one that is new, or was
+/// not used for long while the others were, comes first once and is then the most recently used; it does not catch
+/// up. And who is the most recently used already writes nothing: where there is nothing to take turns with, no message
+/// changes what other threads read.
+///
+/// Two threads that use different candidates at the same moment may give both the same number: a tie, which their order
+/// decides once. 64 bits do not wrap.
+#[derive(Debug, Default)]
+pub(crate) struct LastUse(AtomicU64);
+
+impl LastUse {
+    /// Higher is more recent; 0: never.
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The candidate is used now, when the most recent use of the others was `others`.
+    pub(crate) fn note(&self, others: u64) {
+        if self.get() <= others {
+            self.0.store(others.saturating_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// The most recent use of all but `this` one; 0 if there are none.
+    pub(crate) fn latest_but<'a>(this: &Self, all: impl Iterator<Item = &'a Self>) -> u64 {
+        all.filter(|other| !std::ptr::eq(*other, this)).map(Self::get).max().unwrap_or(0)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Uses the least recently used; of equals the first.
+    fn turn(all: &[LastUse]) -> usize {
+        let (at, this) = all.iter().enumerate().min_by_key(|(_, last_use)| last_use.get()).unwrap();
+        this.note(LastUse::latest_but(this, all.iter()));
+        at
+    }
+
+    #[test]
+    fn a_newcomer_comes_first_once_and_then_takes_turns_like_the_others() {
+        let mut all = vec![LastUse::default(), LastUse::default()];
+        let first: Vec<usize> = (0..1001).map(|_| turn(&all)).collect();
+        assert_eq!(first[..4], [0, 1, 0, 1]);
+        all.push(LastUse::default());
+        assert_eq!((0..7).map(|_| turn(&all)).collect::<Vec<_>>(), [2, 1, 0, 2, 1, 0, 2]);
+    }
+
+    #[test]
+    fn one_that_is_alone_is_marked_as_used_once() {
+        let alone = LastUse::default();
+        for _ in 0..3 {
+            alone.note(0);
+            assert_eq!(alone.get(), 1);
+        }
+    }
+}
