@@ -82,8 +82,8 @@ impl Core {
         let may_be_tried = message.tries_silent || !its.unresponsive().has(pair.0);
         let is_new = may_be_tried && !message.failed.contains(&pair);
         // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
-        let alone = failure.cause.blames_ni() && !failure.cause.blames_peer_ni() && self.is_single_rail()
-            || failure.cause.blames_peer_ni() && self.is_single_nid(&peer_ni);
+        let alone = (!failure.cause.blames_ni() || self.is_single_rail())
+            && (!failure.cause.blames_peer_ni() || self.is_single_nid(&peer_ni));
         if alone && !is_new && failure.reached != Reached::KnownAgain {
             return None;
         }
