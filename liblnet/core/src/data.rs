@@ -233,10 +233,33 @@ impl Core {
     }
 
     /// Which way a message goes that had one already.
+    ///
+    /// The caller's source is kept (PS-3) as long as it has a working path. Without one, a message that the peer may have
+    /// in part, and would recognise, leaves the source rather than fail: a message sent in its stead would find that
+    /// part's memory taken. Only a multi-rail peer takes it for the same node's, whichever interface it comes from.
     pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<Chosen, Errno> {
+        let chosen = self.choose_again_from(message.source, message, peer_ni);
+        let may_leave_source =
+            message.source.is_some() && message.sent_as().is_some() && peer_ni.peer_now().is_multi_rail();
+        if may_leave_source
+            && chosen.as_ref().map_or(true, Chosen::is_bad)
+            && let Ok(other) = self.choose_again_from(None, message, peer_ni)
+            && !other.is_bad()
+        {
+            return Ok(other);
+        }
+        chosen
+    }
+
+    fn choose_again_from(
+        &self,
+        source: Option<Nid>,
+        message: &Message,
+        peer_ni: &Arc<PeerNi>,
+    ) -> Result<Chosen, Errno> {
         let reserved = message.is_reserved();
         let numa = self.numa(message.md.as_deref());
-        let journey = self.journey(message.source, peer_ni.nid(), numa.as_ref());
+        let journey = self.journey(source, peer_ni.nid(), numa.as_ref());
         let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);
         let journey = Journey { reserved, failed, tries_silent: message.tries_silent, ..journey };
         self.with_nets(|nets| select::choose(nets, Some(peer_ni), journey))

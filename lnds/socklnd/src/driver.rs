@@ -268,6 +268,11 @@ impl Shared {
         lock(&self.nis).retain(|ni| !Arc::ptr_eq(ni, gone));
     }
 
+    /// Whether any interface is up.
+    pub(crate) fn has_ni(&self) -> bool {
+        !lock(&self.nis).is_empty()
+    }
+
     pub(crate) fn next_connection_id(&self) -> u64 {
         self.connection_ids.fetch_add(1, Ordering::Relaxed)
     }

@@ -231,7 +231,13 @@ impl SockNi {
             connection.close(Trouble::Shutdown);
         }
         self.wait_until_quiet(&connections);
-        self.shared.nodes.forget_ni(self);
+        self.shared.nodes.forget_ni(self, self.shared.has_ni());
+    }
+
+    /// Whether a message that has arrived in part by this interface, and has found its memory, may come again: by this
+    /// interface or, where it ends, by another.
+    pub(crate) fn may_come_again(&self) -> bool {
+        !self.is_ending() || self.shared.has_ni()
     }
 
     /// Waits for the threads that were at work on a connection: they make the last upcalls.

@@ -90,9 +90,13 @@ impl Nodes {
         lock(&self.0).retain(|_, node| Arc::strong_count(node) > 1 || !lock(&node.known).is_empty());
     }
 
-    /// The interface ends, and with it what came by it in part.
-    pub(crate) fn forget_ni(&self, ni: &Arc<SockNi>) {
-        self.expire(Instant::now(), |parked| Arc::ptr_eq(&parked.ni, ni));
+    /// The interface ends, and with it what came by it in part and has found no memory yet: the core has dropped that.
+    /// What has memory may come again by another interface if there is one, and ends if there is none.
+    pub(crate) fn forget_ni(&self, ni: &Arc<SockNi>, others: bool) {
+        self.expire(Instant::now(), |parked| match parked.what {
+            What::Message(_) => !others,
+            What::Held(_) => !others || Arc::ptr_eq(&parked.ni, ni),
+        });
     }
 
     fn expire(&self, now: Instant, is_over: impl Fn(&Parked) -> bool) {

@@ -3,7 +3,8 @@
 
 mod support;
 
-use lnet_core::{Errno, EventKind};
+use lnet_core::topology::NiTunables;
+use lnet_core::{Errno, EventKind, Settings};
 use lnet_wire::Body;
 use socklnd::proto::frame::{Cookies, Head, Incoming};
 use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
@@ -270,6 +271,48 @@ fn what_had_arrived_in_part_and_does_not_come_again_fails() {
     wait_for("the head", || node.counters().accepted == 1);
     drop(raw);
     assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
+}
+
+/// Half of a PUT arrives by an interface, which is then removed; the node has another one.
+fn half_by_an_interface_that_is_removed() -> (Node, &'static [u8], Ipv4Addr, Ipv4Addr, u16) {
+    let (node, low, high, port) = node(|_| {});
+    let retries = |settings: &mut Settings| {
+        settings.retry_count = 2;
+        Ok(())
+    };
+    node.core.change_settings(retries).unwrap();
+    let other = Ipv4Addr::from(u32::from(high) + 1);
+    node.core.add_ni(tcp(other), NiTunables::default(), &*node.driver).unwrap();
+    let landed = room(1000);
+    node.offer(landed);
+    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(high), 1000, true);
+    raw.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
+    wait_for("the head", || node.core.population().alive == 1);
+    node.core.remove_ni(node.nid).unwrap();
+    node.no_event();
+    (node, landed, low, other, port)
+}
+
+#[test]
+fn what_had_arrived_in_part_by_an_interface_that_is_removed_goes_on_by_another() {
+    let (node, landed, low, other, port) = half_by_an_interface_that_is_removed();
+    let mut raw = Raw::open_as_ours(low, other, port, 2, ConnectionType::Control);
+    let header = put_header(tcp(low), tcp(other), 1000, true);
+    raw.put(&header, asks(AGAIN | name(7, 1)), &[2; 1000]);
+    assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+    assert!(*landed == [2; 1000]);
+    let (ack, ..) = raw.read_lnet();
+    assert!(matches!(ack.body, Body::Ack { .. }), "{ack:?}");
+    node.no_event();
+}
+
+#[test]
+fn what_had_arrived_in_part_ends_with_the_last_interface() {
+    let (node, _, _, other, _) = half_by_an_interface_that_is_removed();
+    node.core.remove_ni(tcp(other)).unwrap();
+    assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
+    assert_eq!(node.core.population().alive, 0);
 }
 
 #[test]

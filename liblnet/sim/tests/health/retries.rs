@@ -124,3 +124,30 @@ fn a_message_that_fails_by_all_that_is_not_silent_tries_what_is() {
     assert!(op.succeeded() && left < Some(Duration::from_millis(10)), "{op:?}");
     finish(world);
 }
+
+/// PS-3 keeps the caller's source, but what the peer may have, and would recognise, is not given up with it.
+#[test]
+fn a_request_of_a_given_source_that_the_peer_may_have_leaves_a_source_that_is_cut_off() {
+    type Break = fn(&mut World, Nid);
+    let faults: [(&str, Break); 3] = [
+        ("the interface fails", |world, own| world.kill_interface(own)),
+        ("the interface is removed", |world, own| world.remove_ni(A, own)),
+        ("the rail swallows everything", |world, _| world.kill_rail(rail(1))),
+    ];
+    for ask in ASKS {
+        for (name, kill) in faults {
+            let pair = Pair { latency: Duration::from_millis(100), ..Pair::default() };
+            let mut world = pair.meet(name);
+            let served = world.served();
+            let id = ask_by(&mut world, a(1), b(1), ask);
+            // It has arrived, and its receipt is under way.
+            pass(&mut world, 0.15);
+            kill(&mut world, a(1));
+            pass(&mut world, 30.0);
+            assert!(op(&world, id).succeeded(), "{name}, {ask:?}: {:?}", op(&world, id));
+            assert!(took(&world, id) < 5.0, "{name}, {ask:?}: {} s", took(&world, id));
+            assert_eq!(world.served() - served, 1, "{name}, {ask:?}");
+            finish(world);
+        }
+    }
+}

@@ -73,8 +73,12 @@ impl Connection {
         let name = pending.as_ref().and_then(|pending| pending.name);
         let length = pending.map_or(0, |pending| pending.length);
         let parked = what.map(|what| Parked { what, length, ni: Arc::clone(self.ni()) });
+        let may_come_again = match parked.as_ref().map(|parked| &parked.what) {
+            Some(What::Message(_)) => self.ni().may_come_again(),
+            _ => !self.ni().is_ending(),
+        };
         match (&self.node, name, parked) {
-            (Some(node), Some(name), Some(parked)) if !self.ni().is_ending() => {
+            (Some(node), Some(name), Some(parked)) if may_come_again => {
                 if let What::Held(held) = &parked.what {
                     held.parks();
                 }
