@@ -31,7 +31,7 @@ pub(crate) enum Reason {
     Forgotten,
     /// A peer cannot be discovered.
     Failed,
-    /// A message is sent by another way, or is given up.
+    /// A message is sent by another way.
     Switched,
     /// A path is unresponsive, or responsive again.
     Path,
@@ -43,11 +43,13 @@ pub(crate) enum Reason {
     State,
     /// Others ask for more than they get.
     TooMany,
+    /// A message is dropped: one that arrived, or one that could not be sent.
+    Dropped,
 }
 
 /// The lines of each reason.
 #[derive(Debug, Default)]
-pub(crate) struct Complaints([Mutex<Lines>; 12]);
+pub(crate) struct Complaints([Mutex<Lines>; 13]);
 
 /// The lines of one reason: ten a minute. For drivers, too.
 #[derive(Debug, Default)]

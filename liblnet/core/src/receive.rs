@@ -71,7 +71,8 @@ impl Upcalls for Core {
             let line =
                 format_args!("dropped a message from {from}: it does not take the answers that it asks for");
             self.complain(Reason::TooMany, Level::Warn, line);
-            return self.discard(message, "too many of its answers wait");
+            self.forget_dropped(message);
+            return Verdict::Discard;
         }
         match self.unless_late(message, hold) {
             Some(message) => self.deliver(message, hold),
@@ -153,15 +154,17 @@ impl Core {
         Arrival::Wanted(message)
     }
 
-    /// Counts a message that is dropped, and forgets it.
-    pub(crate) fn count_drop(&self, mut message: Box<Message>, why: &str) {
+    /// Logs that a message that arrived is dropped, counts it, and forgets it (dbg-025).
+    pub(crate) fn count_drop(&self, message: Box<Message>, why: &str) {
+        let (header, kind) = (&message.header, message.header.body.kind());
+        let (from, to, length) = (header.src_nid, header.dest_nid, header.payload_length);
+        let line = format_args!("{kind} {from} -> {to} of {length} bytes dropped: {why}");
+        self.complain(Reason::Dropped, Level::Warn, line);
+        self.forget_dropped(message);
+    }
+
+    fn forget_dropped(&self, mut message: Box<Message>) {
         self.count(&message, Fate::Dropped);
-        log::debug!(
-            "dropped a {:?} of {} bytes from {:?}: {why}",
-            message.header.body.kind(),
-            message.header.payload_length,
-            message.header.src_nid
-        );
         let peer_ni = message.peer_ni.take();
         self.put_away(message, peer_ni.as_ref());
     }

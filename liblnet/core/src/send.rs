@@ -5,9 +5,10 @@
 //! Handlers that send over the loopback from inside themselves, against the API's rule, do make it grow: from
 //! some depth on their messages leave only when the outermost handler has returned.
 
+use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::{Event, handler_depth, in_handler};
-use crate::health::SendFailure;
+use crate::health::{Cause, SendFailure};
 use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
 use crate::message::Message;
@@ -15,6 +16,7 @@ use crate::stats::Fate;
 use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::Errno;
+use log::Level;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -218,6 +220,7 @@ impl Core {
                 return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
             }
             self.census.error();
+            self.log_given_up(&message, failure);
         } else if let Some(ni) = &message.ni {
             self.ni_works(ni);
         }
@@ -229,6 +232,19 @@ impl Core {
         self.give_credits_back(&mut message, steps);
         let peer_ni = message.peer_ni.take();
         self.put_away(message, peer_ni.as_ref());
+    }
+
+    /// Logs that a message is not sent again (dbg-025). What its owner or the end of the node has cancelled was not
+    /// lost, and recovery pings have a line of their own.
+    fn log_given_up(&self, message: &Message, failure: SendFailure) {
+        let is_cancelled = self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted());
+        if is_cancelled || message.recovery || failure.cause == Cause::LocalAborted {
+            return;
+        }
+        let (from, to, kind) = (message.header.src_nid, message.next_hop.nid, message.header.body.kind());
+        let (cause, errno, resends) = (failure.cause.text(), failure.errno.name(), message.resends);
+        let line = format_args!("{kind} {from} -> {to} dropped ({cause}, {errno}) after {resends} resends");
+        self.complain(Reason::Dropped, Level::Error, line);
     }
 
     fn give_credits_back(&self, message: &mut Message, steps: &mut Steps) {

@@ -6,6 +6,7 @@
 
 use crate::byte_order::{ByteOrder, array, put_u32, put_u64};
 use crate::nid::{Nid, Pid};
+use std::fmt;
 use thiserror::Error;
 
 /// Bytes of the header with eight-byte NIDs.
@@ -27,6 +28,19 @@ pub enum MessageType {
     Reply = 3,
     /// Never a message: the version 1 handshake.
     Hello = 4,
+}
+
+/// As the protocol's documents write it: `PUT`.
+impl fmt::Display for MessageType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ack => "ACK",
+            Self::Put => "PUT",
+            Self::Get => "GET",
+            Self::Reply => "REPLY",
+            Self::Hello => "HELLO",
+        })
+    }
 }
 
 /// A descriptor as its owner wrote it into a PUT or GET. Only the owner can read it; everybody else sends

@@ -1,0 +1,208 @@
+//! What selection rules do to traffic: by which pairs of NIDs PUTs go to a peer.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+use lnet_core::policy::{Action, Rule};
+use lnet_core::{Core, CoreConfig, Errno, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Target};
+use lnet_wire::{NetType, Nid, Pid};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+/// The last number of a NID's address: 1 to 3 are this node's, from 11 on the peer's.
+type Pair = (u8, u8);
+
+/// Notes between which NIDs messages go, and is done with them.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<BTreeSet<Pair>>>);
+
+impl Driver for Notes {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+impl LndNi for Notes {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        let last = |nid: Nid| (nid.to_u64().unwrap() & 0xff) as u8;
+        let header = message.header();
+        self.0.lock().unwrap().insert((last(header.src_nid), last(header.dest_nid)));
+        SendOutcome::Done(message, Ok(()))
+    }
+
+    fn shutdown(&self) {}
+}
+
+struct Rig {
+    core: Arc<Core>,
+    driver: Notes,
+    peer: Nid,
+}
+
+fn nid(text: &str) -> Nid {
+    text.parse().unwrap()
+}
+
+/// A node with these NIDs, and a peer with those.
+fn rig(own: &[&str], its: &[&str]) -> Rig {
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
+    let driver = Notes::default();
+    for own in own {
+        core.add_ni(nid(own), NiTunables::default(), &driver).unwrap();
+    }
+    let peer = nid(its[0]);
+    core.make_peer(peer, true, false).unwrap();
+    its[1..].iter().for_each(|its| core.add_peer_nid(peer, nid(its), true).unwrap());
+    Rig { core, driver, peer }
+}
+
+impl Rig {
+    /// As `lnetctl udsp add --src SRC --dst DST` does; an empty text is none. 0 is the highest priority.
+    fn rule(&self, src: &str, dst: &str, action: Action, index: Option<usize>) {
+        let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
+        self.core
+            .add_rule(Rule { src: selector(src), dst: selector(dst), rte: None, action }, index)
+            .unwrap();
+    }
+
+    /// The pairs that a number of PUTs go by.
+    fn pairs(&self) -> BTreeSet<Pair> {
+        let options = MdOptions(0);
+        let spec = MdSpec { start: 0, length: 0, threshold: -1, max_size: 0, options, user_ptr: 0, eq: None };
+        let md = self.core.md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
+        let target = Target { nid: Some(self.peer), pid: Pid::LUSTRE, portal: 9, match_bits: 0, offset: 0 };
+        self.driver.0.lock().unwrap().clear();
+        (0..24).for_each(|_| self.core.put(None, md, false, target, 0).unwrap());
+        self.core.md_unlink(md).unwrap();
+        std::mem::take(&mut *self.driver.0.lock().unwrap())
+    }
+}
+
+const THREE: [&str; 3] = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp"];
+const ITS_TWO: [&str; 2] = ["10.0.0.11@tcp", "10.0.0.12@tcp"];
+const ITS_THREE: [&str; 3] = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp"];
+
+/// To which of the peer's NIDs messages from these of this node's go.
+fn from(own: &[u8], pairs: &BTreeSet<Pair>) -> Vec<u8> {
+    let its: BTreeSet<u8> = pairs.iter().filter(|pair| own.contains(&pair.0)).map(|pair| pair.1).collect();
+    its.into_iter().collect()
+}
+
+/// cfg-110: fails if the net with the highest priority does not carry everything, or others nothing once the
+/// rule is gone.
+#[test]
+fn the_net_with_the_highest_priority_carries_everything() {
+    let own = ["10.0.0.1@tcp", "10.0.0.2@tcp1", "10.0.0.3@tcp2"];
+    let its = ["10.0.0.11@tcp", "10.0.0.12@tcp1", "10.0.0.13@tcp2"];
+    for side in ["src", "dst"] {
+        let rig = rig(&own, &its);
+        assert_eq!(rig.pairs(), [(1, 11), (2, 12), (3, 13)].into(), "{side}");
+        let rule = |net, priority| match side {
+            "src" => rig.rule(net, "", Action::Priority(priority), None),
+            _ => rig.rule("", net, Action::Priority(priority), None),
+        };
+        rule("tcp2", 5);
+        rule("tcp1", 2);
+        assert_eq!(rig.pairs(), [(2, 12)].into(), "{side}");
+        rig.core.delete_rule(Some(1)).unwrap();
+        assert_eq!(rig.pairs(), [(3, 13)].into(), "{side}");
+        rig.core.delete_rule(None).unwrap();
+        assert!(rig.pairs().contains(&(1, 11)), "{side}");
+    }
+}
+
+/// cfg-115: fails if the interface, or the peer's NID, with the highest priority does not carry everything.
+#[test]
+fn the_interface_with_the_highest_priority_carries_everything() {
+    let rig = rig(&THREE, &ITS_THREE);
+    rig.rule("10.0.0.2@tcp", "", Action::Priority(1), None);
+    rig.rule("10.0.0.3@tcp", "", Action::Priority(2), None);
+    assert_eq!(rig.pairs(), [(2, 11), (2, 12), (2, 13)].into());
+    rig.rule("", "10.0.0.13@tcp", Action::Priority(0), None);
+    assert_eq!(rig.pairs(), [(2, 13)].into());
+}
+
+/// cfg-120: fails if a message that leaves by the interface of a rule goes to another NID than the rule's (1:1).
+/// cfg-130: the same of several interfaces and several NIDs (N:N): fails if it goes to any but those.
+/// cfg-135: the same of several interfaces and one NID (N:1): fails if it goes to any but that.
+/// cfg-140: the same of one interface and several NIDs (1:N): fails if it goes to any but those.
+#[test]
+fn what_leaves_by_the_interfaces_of_a_mapping_goes_to_its_nids() {
+    type Mapping<'a> = (&'a str, &'a str, &'a [u8], &'a [u8]);
+    let table: [Mapping<'_>; 5] = [
+        ("10.0.0.1@tcp", "10.0.0.13@tcp", &[1], &[13]),
+        ("10.0.0.2@tcp", "10.0.0.11@tcp", &[2], &[11]),
+        ("10.0.0.[1-2]@tcp", "10.0.0.[12-13]@tcp", &[1, 2], &[12, 13]),
+        ("10.0.0.[2-3]@tcp", "10.0.0.12@tcp", &[2, 3], &[12]),
+        ("10.0.0.3@tcp", "10.0.0.[11-12]@tcp", &[3], &[11, 12]),
+    ];
+    for (src, dst, own, its) in table {
+        // Three by four: in step they would meet in some of the pairs only.
+        let nids = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp", "10.0.0.14@tcp"];
+        let rig = rig(&THREE, &nids);
+        assert_eq!(from(own, &rig.pairs()), [11, 12, 13, 14], "{src} without a rule");
+        rig.rule(src, dst, Action::PreferredList, None);
+        assert_eq!(from(own, &rig.pairs()), its, "{src} to {dst}");
+        rig.core.delete_rule(None).unwrap();
+        assert_eq!(from(own, &rig.pairs()), [11, 12, 13, 14], "{src} without the rule again");
+    }
+}
+
+/// cfg-125: fails if of two mappings of one NID not the first counts, or if a mapping put in before it does not
+/// become the first.
+#[test]
+fn of_two_mappings_of_one_nid_the_first_counts() {
+    let rig = rig(&THREE, &ITS_TWO);
+    rig.rule("10.0.0.1@tcp", "10.0.0.11@tcp", Action::PreferredList, None);
+    rig.rule("10.0.0.2@tcp", "10.0.0.[11-11]@tcp", Action::PreferredList, None);
+    let pairs = rig.pairs();
+    assert_eq!(from(&[1], &pairs), [11]);
+    assert!(from(&[2], &pairs).contains(&12));
+    rig.core.delete_rule(Some(1)).unwrap();
+    rig.rule("10.0.0.2@tcp", "10.0.0.[11-11]@tcp", Action::PreferredList, Some(0));
+    let pairs = rig.pairs();
+    assert!(from(&[1], &pairs).contains(&12));
+    assert_eq!(from(&[2], &pairs), [11]);
+}
+
+/// cfg-150: fails if of two rules for one interface not the first counts, or if a rule put in before it does not
+/// become the first.
+#[test]
+fn of_two_priorities_of_one_interface_the_first_counts() {
+    let rig = rig(&THREE, &ITS_TWO[..1]);
+    rig.rule("10.0.0.1@tcp", "", Action::Priority(5), None);
+    rig.rule("10.0.0.2@tcp", "", Action::Priority(1), None);
+    rig.rule("10.0.0.[1-3]@tcp", "", Action::Priority(9), None);
+    assert_eq!(rig.pairs(), [(2, 11)].into());
+    rig.rule("10.0.0.[2-3]@tcp", "", Action::Priority(9), Some(0));
+    assert_eq!(rig.pairs(), [(1, 11)].into());
+}
+
+/// cfg-100: fails if any of three rules that are there together does not count.
+#[test]
+fn all_rules_that_there_are_count_together() {
+    let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1"];
+    let its = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp1"];
+    let (net, interface, mapping) = ("tcp", "10.0.0.2@tcp", ("10.0.0.[1-2]@tcp", "10.0.0.12@tcp"));
+    let with = |rules: [bool; 3]| {
+        let rig = rig(&own, &its);
+        if rules[0] {
+            rig.rule(net, "", Action::Priority(0), None);
+        }
+        if rules[1] {
+            rig.rule(interface, "", Action::Priority(0), None);
+        }
+        if rules[2] {
+            rig.rule(mapping.0, mapping.1, Action::PreferredList, None);
+        }
+        rig.pairs()
+    };
+    assert_eq!(with([true, true, true]), [(2, 12)].into());
+    assert_eq!(with([false, true, true]), [(2, 12), (3, 13)].into());
+    assert_eq!(with([true, false, true]), [(1, 12), (2, 12)].into());
+    assert_eq!(with([true, true, false]), [(2, 11), (2, 12)].into());
+}
