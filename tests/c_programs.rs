@@ -44,7 +44,7 @@ fn every_header_compiles_alone_in_every_standard() {
         let standards = [("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++17")];
         for (compiler, language, standard) in standards {
             if !installed(compiler) {
-                println!("skipped: {header} as {standard}: no {compiler}");
+                test_support::skip(&format!("{header} as {standard}: no {compiler}"));
                 continue;
             }
             let source = root().join("c-tests/headers.c");
@@ -153,7 +153,7 @@ fn the_c_programs_use_every_function_of_liblnetconfig() {
 #[test]
 fn programs_for_liblnetconfig_find_it_in_liblnet() {
     if !installed("gcc") {
-        println!("skipped: no gcc");
+        test_support::skip("no gcc");
         return;
     }
     let out = out_dir("lnetconfig");
@@ -208,7 +208,7 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
 
 fn under_valgrind(program: &str) {
     if !installed("valgrind") {
-        println!("skipped: no valgrind");
+        test_support::skip("no valgrind");
         return;
     }
     let suppressions = format!("--suppressions={}", root().join("c-tests/valgrind.supp").display());
@@ -234,7 +234,7 @@ fn under_the_sanitizer(program: &str) {
     let built = Command::new("gcc").args(flags).arg(&source).arg("-o").arg(&probe).status();
     let works = built.is_ok_and(|s| s.success()) && Command::new(&probe).status().is_ok_and(|s| s.success());
     if !works {
-        println!("skipped: the address sanitizer does not work here");
+        test_support::skip("the address sanitizer does not work here");
         return;
     }
     run(program, &flags, &[]);
@@ -243,7 +243,7 @@ fn under_the_sanitizer(program: &str) {
 /// Compiles `c-tests/PROGRAM.c` and runs it, with `wrapper` before it.
 fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
     if !installed("gcc") {
-        println!("skipped: {program}: no gcc");
+        test_support::skip("no gcc");
         return;
     }
     let kind = format!("{program}{}{}", wrapper.first().unwrap_or(&""), flags.len());

@@ -53,7 +53,7 @@ fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
     let nm =
         Command::new("nm").args(["-D", "--with-symbol-versions", "--defined-only"]).arg(library).output();
     let Ok(nm) = nm else {
-        println!("skipped: no nm");
+        test_support::skip("no nm");
         return None;
     };
     let text = String::from_utf8_lossy(&nm.stdout).into_owned();
@@ -68,7 +68,7 @@ fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
     let out = tempfile::tempdir().unwrap();
     let (source, declared) = (out.path().join("declared.c"), out.path().join("declared.txt"));
     let text: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
-    fs::write(&source, text).unwrap();
+    fs::write(&source, &text).unwrap();
 
     let gcc = Command::new("gcc")
         .args(["-fsyntax-only", "-aux-info"])
@@ -77,10 +77,11 @@ fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
         .arg(&include)
         .arg(&source)
         .status();
-    if !gcc.is_ok_and(|status| status.success()) {
-        println!("skipped: no gcc");
+    let Ok(status) = gcc else {
+        test_support::skip("no gcc");
         return None;
-    }
+    };
+    assert!(status.success(), "gcc does not compile {text}");
     // Lines such as: /* include/lnet/api.h:36:NC */ extern int LNetNIInit (lnet_pid_t);
     let declared = fs::read_to_string(declared).unwrap();
     let lines = declared.lines().filter(|line| !line.contains("*/ static"));
@@ -94,6 +95,26 @@ fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
             })
             .collect(),
     )
+}
+
+/// doc-015: fails if a call of the DLC API stands in its header without a description.
+#[test]
+fn every_call_of_the_dlc_api_is_described_in_its_header() {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let of_dlc = EXPORTED.iter().filter(|export| export.is_lnetconfig());
+    let undescribed: Vec<&str> = of_dlc
+        .filter(|export| {
+            let header = fs::read_to_string(include.join(export.header)).unwrap();
+            let lines: Vec<&str> = header.lines().collect();
+            let begins = |line: &str| line.starts_with(|c: char| c.is_ascii_lowercase());
+            let name = [' ', '*'].map(|before| format!("{before}{}(", export.name));
+            let declares = |line: &str| begins(line) && name.iter().any(|name| line.contains(name));
+            let described = lines.windows(2).any(|pair| pair[0].ends_with("*/") && declares(pair[1]));
+            !described
+        })
+        .map(|export| export.name)
+        .collect();
+    assert!(undescribed.is_empty(), "{undescribed:?}");
 }
 
 /// Write the file anew with `LNET_WRITE_MATRIX=1 cargo test --test c_symbols`.

@@ -455,7 +455,7 @@ fn two_thousand_silent_callers_do_not_keep_a_good_one_out() {
     // As many handshakes as may be under way at a time.
     const ROOM: usize = 1024;
     if raise_file_limit() < 5000 {
-        println!("skipped: this process may not open enough files");
+        test_support::skip("this process may not open enough files");
         return;
     }
     let scene = Scene::set(|config| {

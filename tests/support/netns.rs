@@ -48,7 +48,7 @@ pub fn empty_namespace_or_skip() -> Option<Namespace> {
         run_this_test_in_a_user_namespace();
         return None;
     }
-    println!("skipped: making a network namespace needs root, or user namespaces");
+    test_support::skip("making a network namespace needs root, or user namespaces");
     None
 }
 

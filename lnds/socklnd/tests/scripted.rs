@@ -119,7 +119,7 @@ fn thousands_of_half_open_handshakes_are_survived() {
     let mut silent = Vec::new();
     for _ in 0..1400 {
         let Ok(stream) = TcpStream::connect((high, port)) else {
-            println!("skipped: this process may not have so many files open");
+            test_support::skip("this process may not have so many files open");
             return;
         };
         silent.push(stream);
@@ -580,7 +580,7 @@ fn an_ipv6_peer_speaks_version_4() {
     let on = |octets| Nid::new_long(NetId::new(NetType::TCP, 0), octets);
     let mine = on(localhost.octets());
     let Ok(free) = TcpListener::bind((localhost, 0)) else {
-        println!("skipped: this machine has no IPv6");
+        test_support::skip("this machine has no IPv6");
         return;
     };
     let port = free.local_addr().unwrap().port();
@@ -589,7 +589,7 @@ fn an_ipv6_peer_speaks_version_4() {
     node.offer(room(100));
     // From a privileged port anybody is believed to be anybody.
     if TcpListener::bind((localhost, 1001)).is_err() {
-        println!("skipped: this process may not bind ports below 1024");
+        test_support::skip("this process may not bind ports below 1024");
         return;
     }
     let other = on([0xfd, 0x99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
@@ -693,7 +693,7 @@ fn a_peer_whose_message_is_held_may_hang_up_and_call_again() {
 fn who_only_claims_a_nid_does_not_end_what_a_privileged_process_of_that_host_began() {
     let (node, low, high, port) = node(|_| {});
     let Some(from_port) = (600..1000).rev().find(|port| TcpListener::bind((low, *port)).is_ok()) else {
-        eprintln!("skipped: no privileged port to be had; run as root");
+        test_support::skip("no privileged port to be had; run as root");
         return;
     };
     let call = |from_port, incarnation| {
