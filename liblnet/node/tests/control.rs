@@ -9,8 +9,9 @@ use lnet_dlc::request::{
     LndTunables, LnetStats, LocalNi, NiState, NiStatus, NiTunables, Passed, PassedOver, Peer, PeerNiState,
     Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
 };
-use lnet_dlc::{Backend, CptList, Request};
-use lnet_node::{Node, StartConfig};
+use lnet_dlc::runtime_dir::RuntimeDir;
+use lnet_dlc::{Backend, Client, CptList, Request};
+use lnet_node::{ControlConfig, ControlServer, Node, StartConfig};
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::sync::Arc;
 
@@ -312,6 +313,35 @@ fn an_explanation_tells_the_way_and_makes_no_peer() {
     assert_eq!(ask("127.0.1.9@tcp", Some("127.0.1.3@tcp")), Err(Errno::Invalid));
     assert_eq!(ask("0@lo", None).unwrap().local, Nid::LOOPBACK);
     assert_eq!(backend.ask::<Vec<Nid>>(Request::GetPeerList), Ok(vec![]));
+}
+
+/// cfg-105: fails if each client of a node has rules of its own, or not all can see and delete them.
+#[test]
+fn all_clients_of_a_node_have_one_set_of_selection_rules() {
+    let node = node();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = RuntimeDir::at(directory.path());
+    let served = Arc::clone(&node) as Arc<dyn Backend + Send + Sync>;
+    let server =
+        ControlServer::start(ControlConfig::new(directory.clone(), "a".parse().unwrap()), served).unwrap();
+    let clients: [&dyn Backend; 3] =
+        [&*node, &Client::at(directory.clone(), None), &Client::at(directory.clone(), None)];
+    let add = |client: &dyn Backend, src: &str| {
+        let (src, action) = (Some(src.parse().unwrap()), UdspAction::Priority(0));
+        client.tell(Request::AddUdsp(AddUdsp { src, dst: None, rte: None, action, index: None }))
+    };
+    for (client, src) in clients.into_iter().zip(["tcp", "tcp1", "tcp2"]) {
+        assert_eq!(add(client, src), Ok(()));
+        assert!(clients.iter().all(|client| add(*client, src) == Err(Errno::Already)), "{src}");
+    }
+    for client in clients {
+        let rules: Vec<Box<Udsp>> = client.list(Request::GetUdsp).unwrap();
+        let told = rules.iter().map(|rule| (rule.index, rule.src.as_ref().unwrap().to_string()));
+        assert_eq!(told.collect::<Vec<_>>(), [(0, "tcp".into()), (1, "tcp1".into()), (2, "tcp2".into())]);
+    }
+    clients[2].tell(Request::DelUdsp(None)).unwrap();
+    assert!(clients.iter().all(|client| client.list::<Box<Udsp>>(Request::GetUdsp) == Ok(vec![])));
+    drop(server);
 }
 
 /// dbg-045: fails if the node's sums are not those of its interfaces.

@@ -4,7 +4,7 @@ use super::*;
 use lnet_sim::Purpose;
 
 /// snd-045: fails if an answer leaves from, or goes to, another NID than the question did.
-/// dyn-055: fails if who is contacted asks back. T1.
+/// dyn-055: fails if who is contacted asks back, before or after it was told who is there. T1.
 #[test]
 fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
     for rails in 1..=3 {
@@ -28,6 +28,7 @@ fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
         world.run_in_order();
         world.check_agreement(A, B);
         all_succeeded(&mut world);
+        assert_eq!((world.counts().between(B, A).pings, world.counts().between(A, B).pings), (0, 1));
         finish(world);
     }
 }
