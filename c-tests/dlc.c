@@ -314,8 +314,15 @@ static void peers(void)
 	CALL(lustre_lnet_modify_peer(c("10.0.0.1@tcp"), NULL, false, LNETCTL_DEL_CMD, 0, NONE, &err), 0);
 
 	shown = NULL;
-	CALL(lustre_lnet_ping_nid(c(OWN), NULL, 5000, NONE, &shown, &err), 0);
+	/* What an answer says is shown; nothing is said among the errors. */
+	CHECK_EQ(lustre_lnet_ping_nid(c(OWN), NULL, 5000, NONE, &shown, &err), 0);
 	CHECK_STR(string("primary nid"), OWN);
+	CHECK(err == NULL);
+	cYAML_free_tree(shown);
+	shown = NULL;
+	CHECK_EQ(lustre_lnet_discover_nid(c(OWN), 0, NONE, &shown, &err), 0);
+	CHECK_STR(string("primary nid"), OWN);
+	CHECK(err == NULL);
 	cYAML_free_tree(shown);
 	shown = NULL;
 	CHECK(lustre_lnet_ping_nid(c("bogus"), NULL, 1, NONE, &shown, &err) < 0);
@@ -449,7 +456,8 @@ static void files(void)
 	CHECK(cYAML_find_object(shown, "net type") != NULL);
 	cYAML_free_tree(shown);
 	shown = NULL;
-	CALL(lustre_yaml_exec(c(file_with("ping:\n    - primary nid: " OWN "\n")), &shown, &err), 0);
+	CHECK_EQ(lustre_yaml_exec(c(file_with("ping:\n    - primary nid: " OWN "\n")), &shown, &err), 0);
+	CHECK(err == NULL);
 	CHECK(cYAML_find_object(shown, "ping") != NULL);
 	cYAML_free_tree(shown);
 	shown = NULL;
@@ -462,10 +470,83 @@ static void files(void)
 	unlink(path);
 }
 
+/* The NIDs of the peer with this one, the primary one first, with blanks between. */
+static const char *nids_of(const char *nid)
+{
+	static char nids[128];
+	struct cYAML *peer = NULL, *list, *item, *place = NULL;
+
+	shown = NULL;
+	nids[0] = '\0';
+	if (lustre_lnet_show_peer(c(nid), 0, NONE, &shown, NULL, false) != 0)
+		return "none";
+	strcat(nids, string("primary nid"));
+	list = cYAML_find_object(shown, "peer ni");
+	while (list != NULL && (item = cYAML_get_next_seq_item(list, &place)) != NULL) {
+		peer = cYAML_get_object_item(item, "nid");
+		if (peer != NULL && strcmp(peer->cy_valuestring, string("primary nid")) != 0)
+			strcat(strcat(nids, " "), peer->cy_valuestring);
+	}
+	cYAML_free_tree(shown);
+	shown = NULL;
+	return nids;
+}
+
+#define A "10.0.1.1@tcp"
+#define B "10.0.1.2@tcp"
+#define C "10.0.1.3@tcp1"
+#define D "10.0.1.4@tcp1"
+
+static void nids_of_a_peer_go(void)
+{
+	char *all[] = { c(A), c(B), c(C), c(D), NULL };
+	char *one[] = { c(B), NULL }, *primary[] = { c(A), NULL }, *rest[] = { c(D), c(C), NULL };
+	char *two[] = { c(A), c(B), NULL };
+
+	CALL(lustre_lnet_config_peer_nid(all, NONE, &err), 0);
+	CHECK_STR(nids_of(A), A " " B " " C " " D);
+	/* Any of its NIDs names the peer. */
+	CALL(lustre_lnet_del_peer_nid(one, NONE, &err), 0);
+	CHECK_STR(nids_of(A), A " " C " " D);
+	CALL(lustre_lnet_del_peer_nid(one, NONE, &err), -ENOENT);
+	/* The primary one goes like any other. */
+	CALL(lustre_lnet_del_peer_nid(primary, NONE, &err), 0);
+	CHECK_STR(nids_of(A), "none");
+	CHECK_STR(nids_of(D), C " " D);
+	/* With the last NID the peer goes. */
+	CALL(lustre_lnet_del_peer_nid(rest, NONE, &err), 0);
+	CHECK_STR(nids_of(C), "none");
+	CHECK_STR(nids_of(D), "none");
+
+	CALL(lustre_lnet_config_peer_nid(two, NONE, &err), 0);
+	CALL(lustre_lnet_del_peer_nid(two, NONE, &err), 0);
+	CHECK_STR(nids_of(A), "none");
+	CHECK_STR(nids_of(B), "none");
+	/* What the peer does not have ends it, before the primary one goes. */
+	CALL(lustre_lnet_config_peer_nid(one, NONE, &err), 0);
+	CHECK(lustre_lnet_del_peer_nid(two + 1, NONE, NULL) == 0);
+	CALL(lustre_lnet_config_peer_nid(one, NONE, &err), 0);
+	one[0] = c(A);
+	CALL(lustre_lnet_del_peer_nid(one, NONE, &err), -ENOENT);
+	CHECK_STR(nids_of(B), B);
+	CALL(lustre_lnet_del_peer_nid(two + 1, NONE, &err), 0);
+}
+
+static long long discovery(void)
+{
+	long long mode;
+
+	shown = NULL;
+	CHECK_EQ(lustre_lnet_show_discovery(NONE, &shown, NULL), 0);
+	mode = number("discovery");
+	cYAML_free_tree(shown);
+	shown = NULL;
+	return mode;
+}
+
 static void names_of_the_design_documents(void)
 {
-	char first[] = "10.0.1.1@tcp", second[] = "10.0.1.2@tcp";
-	char *nids[] = { first, second, NULL }, *none[] = { NULL };
+	char *none[] = { NULL };
 	struct lnet_selection_descriptor rule = { LNET_SELECTION_NET, c("tcp"), NULL, { 3 } };
 
 	CALL(lustre_lnet_config_net(c("tcp1"), c("127.0.0.1"), NULL, -1, 8, -1, -1, NULL, NONE, &err), 0);
@@ -473,11 +554,8 @@ static void names_of_the_design_documents(void)
 	CALL(lustre_lnet_config_net(c("tcp"), c("lo"), NULL, -1, -1, -1, -1, c("["), NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_lnet_config_net(c("tcp"), c("lo["), NULL, -1, -1, -1, -1, c("0"), NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_lnet_del_net(c("tcp1"), NULL, NONE, &err), 0);
-	CALL(lustre_lnet_config_peer_nid(nids, NONE, &err), 0);
-	CALL(lustre_lnet_del_peer_nid(nids, NONE, &err), 0);
-	nids[1] = NULL;
-	CALL(lustre_lnet_del_peer_nid(nids, NONE, &err), 0);
 	CALL(lustre_lnet_config_peer_nid(none, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
+	nids_of_a_peer_go();
 	CALL(lustre_lnet_add_selection(&rule, NONE, &err), 0);
 	rule.lsd_type = LNET_SELECTION_NID;
 	rule.lsd_pattern1 = c("10.0.0.*@tcp");
@@ -487,7 +565,12 @@ static void names_of_the_design_documents(void)
 	rule.lsd_pattern2 = c("10.0.9.*@tcp");
 	CALL(lustre_lnet_add_selection(&rule, NONE, &err), 0);
 	CALL(lustre_lnet_del_udsp((unsigned int)-1, NONE, &err), 0);
+	CALL(lustre_lnet_set_dynamic_discover(2, NONE, &err), 0);
+	CHECK_EQ(discovery(), 2);
+	CALL(lustre_lnet_set_dynamic_discover(0, NONE, &err), 0);
+	CHECK_EQ(discovery(), 0);
 	CALL(lustre_lnet_set_dynamic_discover(1, NONE, &err), 0);
+	CHECK_EQ(discovery(), 1);
 	CALL(lustre_lnet_set_use_tcp_bonding(0, NONE, &err), 0);
 	CALL(lustre_lnet_set_use_tcp_bonding(1, NONE, &err), -EOPNOTSUPP);
 }

@@ -7,7 +7,7 @@
  *
  * seq_no   a number of the caller's, by which errors are found again; -1 for none
  * err_rc   a tree of errors, which is made if *err_rc is NULL and else extended, on success too (with errno
- *          0); NULL for none. The caller frees it with cYAML_free_tree
+ *          0), but for ping and discover; NULL for none. The caller frees it with cYAML_free_tree
  * show_rc  a tree of what is shown, made or extended likewise; *show_rc remains as it is when there is
  *          nothing to show and when the call fails. With NULL, it is written to standard output
  *

@@ -93,33 +93,85 @@ static inline int lustre_lnet_del_net(char *nw, char *intf, int seq_no, struct c
 	return lustre_lnet_del_ni(&descr, seq_no, err_rc);
 }
 
-/** The peer whose primary NID comes first, and then one change for each of the other NIDs. */
-static inline int lustre_lnet_hld_peer(char **nids, int cmd, int seq_no, struct cYAML **err_rc)
-{
-	int rc = 0;
-
-	if (nids == NULL || nids[0] == NULL)
-		return lustre_lnet_hld_bad_param(cmd == LNETCTL_ADD_CMD ? ADD_CMD : DEL_CMD, "peer", seq_no, err_rc);
-	if (cmd == LNETCTL_ADD_CMD || nids[1] == NULL)
-		rc = lustre_lnet_modify_peer(nids[0], NULL, true, cmd, 0, seq_no, err_rc);
-	for (char **nid = nids + 1; rc == 0 && *nid != NULL; nid++)
-		rc = lustre_lnet_modify_peer(nids[0], *nid, true, cmd, 0, seq_no, err_rc);
-	return rc;
-}
-
 /** Makes a multi-rail peer of a NULL-terminated array of NIDs, the primary one first. */
 static inline int lustre_lnet_config_peer_nid(char **nids, int seq_no, struct cYAML **err_rc)
 {
-	return lustre_lnet_hld_peer(nids, LNETCTL_ADD_CMD, seq_no, err_rc);
+	int rc;
+
+	if (nids == NULL || nids[0] == NULL)
+		return lustre_lnet_hld_bad_param(ADD_CMD, "peer", seq_no, err_rc);
+	rc = lustre_lnet_modify_peer(nids[0], NULL, true, LNETCTL_ADD_CMD, 0, seq_no, err_rc);
+	for (char **nid = nids + 1; rc == 0 && *nid != NULL; nid++)
+		rc = lustre_lnet_modify_peer(nids[0], *nid, true, LNETCTL_ADD_CMD, 0, seq_no, err_rc);
+	return rc;
+}
+
+/** Whether a NULL-terminated array has a NID. */
+static inline bool lustre_lnet_hld_has_nid(char **nids, const char *nid)
+{
+	for (; *nids != NULL; nids++)
+		if (libcfs_str2nid(*nids) == libcfs_str2nid(nid))
+			return true;
+	return false;
+}
+
+/** Makes a peer again of those NIDs of a peer that was shown which are not in a NULL-terminated array. */
+static inline int lustre_lnet_hld_keep_others(struct cYAML *peer, char **nids, int seq_no, struct cYAML **err_rc)
+{
+	struct cYAML *multi_rail = cYAML_get_object_item(peer, "Multi-Rail");
+	struct cYAML *list = cYAML_get_object_item(peer, "peer ni"), *place = NULL, *item;
+	bool is_mr = multi_rail == NULL || multi_rail->cy_valuestring == NULL ||
+		     strcmp(multi_rail->cy_valuestring, "False") != 0;
+	char *primary = NULL;
+	int rc = 0;
+
+	while (rc == 0 && list != NULL && (item = cYAML_get_next_seq_item(list, &place)) != NULL) {
+		struct cYAML *nid = cYAML_get_object_item(item, "nid");
+
+		if (nid == NULL || nid->cy_valuestring == NULL || lustre_lnet_hld_has_nid(nids, nid->cy_valuestring))
+			continue;
+		rc = lustre_lnet_modify_peer(primary == NULL ? nid->cy_valuestring : primary,
+					     primary == NULL ? NULL : nid->cy_valuestring, is_mr, LNETCTL_ADD_CMD,
+					     0, seq_no, err_rc);
+		if (primary == NULL)
+			primary = nid->cy_valuestring;
+	}
+	return rc;
 }
 
 /**
- * Takes NIDs from a peer: a NULL-terminated array with its primary NID first. With that alone the peer is
- * forgotten.
+ * Takes the NIDs of a NULL-terminated array, all of one peer, from that peer, which is forgotten when it has no other. If
+ * its primary NID is among them, the first of the others takes its place. The first NID that the peer does not have ends
+ * it; what came before it stays done, and the primary NID stays.
  */
 static inline int lustre_lnet_del_peer_nid(char **nids, int seq_no, struct cYAML **err_rc)
 {
-	return lustre_lnet_hld_peer(nids, LNETCTL_DEL_CMD, seq_no, err_rc);
+	struct cYAML *shown = NULL, *peer, *primary, *place = NULL;
+	int rc = 0;
+
+	if (nids == NULL || nids[0] == NULL)
+		return lustre_lnet_hld_bad_param(DEL_CMD, "peer", seq_no, err_rc);
+	lustre_lnet_show_peer(nids[0], 0, seq_no, &shown, NULL, false);
+	peer = shown == NULL ? NULL : cYAML_get_object_item(shown, "peer");
+	peer = peer == NULL ? NULL : cYAML_get_next_seq_item(peer, &place);
+	primary = peer == NULL ? NULL : cYAML_get_object_item(peer, "primary nid");
+	if (primary == NULL || primary->cy_valuestring == NULL)
+		/* No peer has it, or there is no node: this finds the words for it. */
+		rc = lustre_lnet_modify_peer(nids[0], NULL, true, LNETCTL_DEL_CMD, 0, seq_no, err_rc);
+	else {
+		for (char **nid = nids; rc == 0 && *nid != NULL; nid++)
+			if (libcfs_str2nid(*nid) != libcfs_str2nid(primary->cy_valuestring))
+				rc = lustre_lnet_modify_peer(primary->cy_valuestring, *nid, true, LNETCTL_DEL_CMD, 0,
+							     seq_no, err_rc);
+		if (rc == 0 && lustre_lnet_hld_has_nid(nids, primary->cy_valuestring)) {
+			rc = lustre_lnet_modify_peer(primary->cy_valuestring, NULL, true, LNETCTL_DEL_CMD, 0, seq_no,
+						     err_rc);
+			if (rc == 0)
+				rc = lustre_lnet_hld_keep_others(peer, nids, seq_no, err_rc);
+		}
+	}
+	cYAML_free_tree(shown);
+	return rc;
 }
 
 /**
@@ -152,10 +204,10 @@ static inline int lustre_lnet_add_selection(struct lnet_selection_descriptor *se
 	return lustre_lnet_hld_bad_param(ADD_CMD, "udsp", seq_no, err_rc);
 }
 
-/** Sets whether peers are discovered. */
+/** Sets whether peers are discovered: 0 no, 1 yes, 2 only to compare what they say with what is known of them. */
 static inline int lustre_lnet_set_dynamic_discover(int enable, int seq_no, struct cYAML **err_rc)
 {
-	return lustre_lnet_config_discovery(enable != 0, seq_no, err_rc);
+	return lustre_lnet_config_discovery(enable, seq_no, err_rc);
 }
 
 /** TCP bonding is gone: switching it off succeeds, switching it on is -EOPNOTSUPP. */
