@@ -316,6 +316,55 @@ static int fault(unsigned int what, struct lnet_fault_attr *attr, struct lnet_fa
 	return rc;
 }
 
+/* As a caller within the kernel fills it: no header, and buffers wherever they are, of no said length. */
+static int fault_without_header(unsigned int what, struct lnet_fault_attr *attr, struct lnet_fault_stat *stat)
+{
+	struct libcfs_ioctl_data data;
+
+	memset(&data, 0, sizeof(data));
+	data.ioc_flags = what;
+	data.ioc_inlbuf1 = (char *)attr;
+	data.ioc_inlbuf2 = (char *)stat;
+	return LNetCtl(IOC_LIBCFS_LNET_FAULT, &data);
+}
+
+static void faults_as_the_kernel_has_them(void)
+{
+	struct lnet_fault_attr attr, back;
+	struct lnet_fault_stat stat;
+	struct libcfs_ioctl_data data;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.fa_src = LNET_NID_ANY;
+	attr.fa_dst = nid("10.0.0.7@tcp");
+	attr.fa_msg_mask = LNET_PUT_BIT;
+	attr.u.drop.da_rate = 10;
+	CHECK_EQ(fault_without_header(LNET_CTL_DROP_ADD, NULL, NULL), -EINVAL);
+	CHECK_EQ(fault_without_header(LNET_CTL_DROP_ADD, &attr, NULL), 0);
+	memset(&back, 0xff, sizeof(back));
+	memset(&stat, 0xff, sizeof(stat));
+	CHECK_EQ(fault_without_header(LNET_CTL_DROP_LIST, &back, NULL), -EINVAL);
+	CHECK_EQ(fault_without_header(LNET_CTL_DROP_LIST, &back, &stat), 0);
+	CHECK_EQ(memcmp(&attr, &back, sizeof(attr)), 0);
+	CHECK_EQ(stat.fs_count, 0);
+	CHECK_EQ(fault_without_header(LNET_CTL_DROP_DEL, &attr, NULL), 0);
+	CHECK_EQ(fault_without_header(LNET_CTL_DROP_LIST, &back, &stat), -ENOENT);
+
+	/* With a header that is right for the structure alone. */
+	LIBCFS_IOC_INIT(data);
+	data.ioc_flags = LNET_CTL_DROP_ADD;
+	data.ioc_inllen1 = sizeof(attr);
+	data.ioc_inlbuf1 = (char *)&attr;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_LNET_FAULT, &data), 0);
+	CHECK_EQ(l_ioctl(LNET_DEV_ID, IOC_LIBCFS_LNET_FAULT, &data), 0);
+	data.ioc_inllen1 = sizeof(attr) - 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_LNET_FAULT, &data), -EINVAL);
+	CHECK_EQ(fault_without_header(LNET_CTL_DROP_DEL, &attr, NULL), 0);
+	/* Only this command can do without. */
+	memset(&data, 0, sizeof(data));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NI, &data), -EINVAL);
+}
+
 static void faults(void)
 {
 	struct lnet_fault_attr attr, back;
@@ -384,6 +433,7 @@ int main(void)
 	routes();
 	newer();
 	faults();
+	faults_as_the_kernel_has_them();
 	LIBCFS_IOC_INIT_V2(range, nr_hdr);
 	range.nr_range = 9;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_NUMA_RANGE, &range), 0);

@@ -30,13 +30,26 @@ impl Argument {
         Ok(Self { start, len: header.ioc_len, version: header.ioc_version })
     }
 
-    /// The argument of an old command; its length must account for the inline buffers.
+    /// The argument of a command whose structure has one size, from a caller that leaves out the header, as those within
+    /// the kernel do; `None` if there is one.
+    ///
+    /// # Safety
+    /// `start` has a header; if that is zero, it has a [`libcfs_ioctl_data`], as in [`Self::parse`].
+    pub(super) unsafe fn without_header(start: NonNull<c_void>) -> Option<Self> {
+        // SAFETY: this function's contract.
+        let header = unsafe { start.cast::<libcfs_ioctl_hdr>().read_unaligned() };
+        let is_zero = header.ioc_len == 0 && header.ioc_version == 0;
+        is_zero.then_some(Self { start, len: size_of::<libcfs_ioctl_data>() as u32, version: VERSION_1 })
+    }
+
+    /// The argument of an old command; its length must account for the inline buffers, if they follow it.
     pub(super) fn data<'a>(self) -> Result<&'a mut libcfs_ioctl_data, Errno> {
         let (len, version) = (self.len, self.version);
         let data: &mut libcfs_ioctl_data = self.at_least()?;
         let padded = |len: u32| (u64::from(len) + 7) & !7;
-        let expected = 128 + padded(data.ioc_inllen1) + padded(data.ioc_inllen2);
-        if version == VERSION_1 && u64::from(len) != expected {
+        let alone = size_of::<libcfs_ioctl_data>() as u64;
+        let with_buffers = alone + padded(data.ioc_inllen1) + padded(data.ioc_inllen2);
+        if version == VERSION_1 && ![alone, with_buffers].contains(&u64::from(len)) {
             return Err(Errno::Invalid);
         }
         Ok(data)

@@ -1,5 +1,6 @@
 //! Rules that lose or delay messages as `LNetCtl` has them: `struct lnet_fault_attr` and `lnet_fault_stat` of 2.10 in the
-//! inline buffers, what is to be done in `ioc_flags` (C API sheet 5.4).
+//! inline buffers, what is to be done in `ioc_flags` (C API sheet 5.4). The buffers may lie anywhere; a caller of `LNetCtl`
+//! that is no `ioctl` fills in only the pointers.
 
 use super::argument::{Bytes, load, store};
 use crate::types::libcfs_ioctl_data;
@@ -7,6 +8,7 @@ use lnet_core::Errno;
 use lnet_dlc::request::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
 use lnet_dlc::{Backend, Request};
 use lnet_wire::NidPattern;
+use std::ffi::c_char;
 use std::num::NonZeroU32;
 
 /// `struct lnet_fault_attr`
@@ -44,7 +46,7 @@ pub(super) fn run(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<()
 }
 
 fn list(node: &dyn Backend, data: &libcfs_ioctl_data, kind: FaultKind) -> Result<(), Errno> {
-    if (data.ioc_inllen1 as usize) < ATTR || (data.ioc_inllen2 as usize) < STAT {
+    if !has(data.ioc_inlbuf1, data.ioc_inllen1, ATTR) || !has(data.ioc_inlbuf2, data.ioc_inllen2, STAT) {
         return Err(Errno::Invalid);
     }
     let fault: Box<Fault> = node.ask(Request::GetFault(kind, data.ioc_count))?;
@@ -53,10 +55,15 @@ fn list(node: &dyn Backend, data: &libcfs_ioctl_data, kind: FaultKind) -> Result
 }
 
 fn attr(data: &libcfs_ioctl_data) -> Result<Vec<u8>, Errno> {
-    match data.ioc_inllen1 as usize {
-        ATTR.. => load(data.ioc_inlbuf1 as u64, ATTR),
-        _ => Err(Errno::Invalid),
+    if !has(data.ioc_inlbuf1, data.ioc_inllen1, ATTR) {
+        return Err(Errno::Invalid);
     }
+    load(data.ioc_inlbuf1 as u64, ATTR)
+}
+
+/// Whether a buffer has the `size` bytes of its structure. Callers within the kernel do not say its length.
+fn has(buffer: *const c_char, len: u32, size: usize) -> bool {
+    !buffer.is_null() && (len == 0 || len as usize >= size)
 }
 
 /// `None` for 0, which for DEL is any.

@@ -13,8 +13,8 @@ use crate::backend;
 use crate::entry::{entry, not_null};
 use crate::ni::nid_to_c;
 use crate::types::{
-    libcfs_ioctl_data, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data, lnet_ni, lnet_nid_t,
-    lnet_process_id,
+    cfs_cpt_table, libcfs_ioctl_data, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data, lnet_ni,
+    lnet_nid_t, lnet_process_id,
 };
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, Discovered};
@@ -33,7 +33,8 @@ const PING_MAX_IDS: u32 = 20;
 const PROCESS_ID_SIZE: u32 = size_of::<lnet_process_id>() as u32;
 
 /// Gives a command to the node or asks it something. cmd is an IOC_LIBCFS_* number, arg its argument,
-/// which starts with a struct libcfs_ioctl_hdr; answers are stored in it.
+/// which starts with a struct libcfs_ioctl_hdr; answers are stored in it. IOC_LIBCFS_LNET_FAULT may leave the header
+/// and the lengths of its buffers zero.
 ///
 /// Returns 0. Errors: -EINVAL (unknown command; wrong header, length or content), -EOPNOTSUPP (a command
 /// that this library does not have), -ENOENT (past the end of a list), and what the command found. Not
@@ -44,8 +45,13 @@ pub unsafe extern "C" fn _LNetCtl(cmd: c_uint, arg: *mut c_void) -> c_int {
         backend::node()?;
         let command = Command::parse(cmd)?;
         let arg = not_null(arg)?;
-        // SAFETY: by contract `arg` has the header, and as many bytes as it says.
-        let argument = unsafe { Argument::parse(arg) }?;
+        // SAFETY: by contract `arg` has the header, and as many bytes as it says, or for this command a whole structure.
+        let argument = unsafe {
+            match Argument::without_header(arg).filter(|_| command == Command::Fault) {
+                Some(argument) => argument,
+                None => Argument::parse(arg)?,
+            }
+        };
         command.run(argument).map(|()| 0)
     })
 }
@@ -102,6 +108,14 @@ pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
 pub unsafe extern "C" fn _lnet_cpt_of_nid(nid: lnet_nid_t, ni: *mut lnet_ni) -> c_int {
     let _ = (nid, ni);
     0
+}
+
+/// The CPU partitions, for calls of the caller's that take a table: there is one as far as C programs are told. Never
+/// NULL; there is nothing behind it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lnet_cpt_table() -> *mut cfs_cpt_table {
+    static ONE_PARTITION: u64 = 0;
+    (&raw const ONE_PARTITION).cast_mut().cast()
 }
 
 /// What is done with a command.
