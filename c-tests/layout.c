@@ -2,7 +2,9 @@
 /* Every size, offset and constant of the C API sheet. There is nothing to run: it compiles or not. */
 #include <lnet/lnetconfig/liblnetconfig.h>
 #include <libcfs/libcfs.h>
+#include <libcfs/linux_compat.h>
 #include <libcfs/util/ioctl.h>
+#include <libcfs/util/parser.h>
 #include <lnet/api.h>
 #include <lnet/lib-dlc.h>
 #include <lnet/lib-lnet.h>
@@ -10,6 +12,7 @@
 #include <lnet/lnet.h>
 #include <lnet/lnetctl.h>
 #include <lnet/nidstr.h>
+#include <lnet/socklnd.h>
 #include <lustre_ver.h>
 #include <stddef.h>
 #include <sys/uio.h>
@@ -393,6 +396,55 @@ AT(struct cfs_expr_list, el_exprs, 16);
 SIZE(struct cfs_range_expr, 32);
 AT(struct cfs_range_expr, re_lo, 16);
 AT(struct cfs_range_expr, re_stride, 24);
+
+SIZE(struct netstrfns, 80);
+AT(struct netstrfns, nf_name, 8);
+AT(struct netstrfns, nf_addr2str, 24);
+AT(struct netstrfns, nf_min_max, 72);
+
+/* 5.1 commands */
+IS(IOC_LIBCFS_TYPE, 'e');
+IS(IOC_LIBCFS_MIN_NR, 30);
+IS(IOC_LIBCFS_MAX_NR, 99);
+SIZE(IOCTL_LIBCFS_TYPE, 8);
+SIZE(IOCTL_CONFIG_SIZE, 184);
+IS(IOC_LIBCFS_GET_INTERFACE, _IOWR(IOC_LIBCFS_TYPE, 80, IOCTL_LIBCFS_TYPE));
+IS(IOC_LIBCFS_ADD_ROUTE, _IOWR(IOC_LIBCFS_TYPE, 81, IOCTL_CONFIG_SIZE));
+IS(IOC_LIBCFS_GET_NUMA_RANGE, _IOWR(IOC_LIBCFS_TYPE, IOC_LIBCFS_MAX_NR, IOCTL_CONFIG_SIZE));
+
+/* The TCP driver on the wire (TCP sheet 2.3, 2.5 and 3.1) */
+SIZE(ksock_hello_msg_t, 56);
+AT(ksock_hello_msg_t, kshm_src_nid, 8);
+AT(ksock_hello_msg_t, kshm_dst_nid, 16);
+AT(ksock_hello_msg_t, kshm_src_pid, 24);
+AT(ksock_hello_msg_t, kshm_dst_pid, 28);
+AT(ksock_hello_msg_t, kshm_src_incarnation, 32);
+AT(ksock_hello_msg_t, kshm_dst_incarnation, 40);
+AT(ksock_hello_msg_t, kshm_ctype, 48);
+AT(ksock_hello_msg_t, kshm_nips, 52);
+AT(ksock_hello_msg_t, kshm_ips, 56);
+AT(ksock_msg_t, ksm_csum, 4);
+AT(ksock_msg_t, ksm_zc_cookies, 8);
+AT(ksock_msg_t, ksm_u.lnetmsg.ksnm_hdr, 24);
+SIZE(ksock_msg_t, 96);
+IS(KSOCK_MSG_NOOP, 0xc0);
+IS(KSOCK_MSG_LNET, 0xc1);
+IS(SOCKLND_CONN_NONE, -1);
+IS(SOCKLND_CONN_CONTROL, 1);
+IS(SOCKLND_CONN_BULK_OUT, 3);
+IS(SOCKLND_CONN_ACK, SOCKLND_CONN_BULK_IN);
+
+/* The command parser */
+AT(command_t, pc_func, 8);
+AT(command_t, pc_sub_cmd, 16);
+AT(command_t, pc_help, 24);
+
+/* Releases */
+IS(LIBLNET_VERSION, LIBLNET_VERSION_CODE(LIBLNET_VERSION_MAJOR, LIBLNET_VERSION_MINOR, LIBLNET_VERSION_PATCH));
+IS(LIBLNET_VERSION >= LIBLNET_VERSION_CODE(0, 1, 0), 1);
+#if LIBLNET_VERSION < LIBLNET_VERSION_CODE(0, 1, 0)
+#error "the preprocessor can compare versions"
+#endif
 
 /* 7.1 */
 IS(OBD_OCD_VERSION(2, 10, 0, 0), 0x020a0000);

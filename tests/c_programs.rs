@@ -31,34 +31,7 @@ macro_rules! under_tools {
     };
 }
 
-under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls shutdown waits ptlrpc_loopback);
-
-#[test]
-fn every_header_compiles_alone_in_every_standard() {
-    let include = root().join("include");
-    let headers = files_below(&include);
-    assert!(headers.len() >= 15, "{headers:?}");
-    for header in headers {
-        let header = header.strip_prefix(&include).unwrap().display().to_string();
-        let define = format!("-DHEADER=<{header}>");
-        let standards = [("gcc", "c", "c99"), ("gcc", "c", "c11"), ("g++", "c++", "c++17")];
-        for (compiler, language, standard) in standards {
-            if !installed(compiler) {
-                test_support::skip(&format!("{header} as {standard}: no {compiler}"));
-                continue;
-            }
-            let source = root().join("c-tests/headers.c");
-            let output = Command::new(compiler)
-                .args(["-x", language, &format!("-std={standard}"), "-pedantic", "-fsyntax-only", &define])
-                .args(STRICT)
-                .arg("-I")
-                .arg(&include)
-                .arg(source)
-                .output();
-            succeeded(&output.unwrap(), &format!("{header} as {standard}"));
-        }
-    }
-}
+under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_sheet() {
@@ -128,6 +101,25 @@ fn every_dlc_call_acts_on_the_node_of_its_process() {
 }
 
 #[test]
+fn lists_of_the_headers_are_those_of_linux() {
+    run("list", &[], &[]);
+}
+
+/// The program's definitions come between LNet's headers and those that need rings, or before all of them; and with rings
+/// that are announced because no macro tells that they are there.
+#[test]
+fn a_programs_own_page_size_kvec_and_list_stand_beside_the_headers() {
+    run("own_names", &[], &[]);
+    run("own_names", &["-DBEFORE"], &[]);
+    run("own_names", &["-DBEFORE", "-DWITHOUT_MACROS"], &[]);
+}
+
+#[test]
+fn the_command_parser_runs_arguments_and_lines_and_tells_what_there_is() {
+    run("parser", &[], &[]);
+}
+
+#[test]
 fn a_client_and_a_service_of_ptlrpc_do_what_their_header_says() {
     run("ptlrpc_loopback", &[], &[]);
 }
@@ -136,7 +128,7 @@ fn a_client_and_a_service_of_ptlrpc_do_what_their_header_says() {
 /// node.
 #[test]
 fn the_c_programs_use_every_function_of_liblnetconfig() {
-    let source: String = ["cyaml.c", "dlc.c"]
+    let source: String = ["cyaml.c", "dlc.c", "parser.c"]
         .map(|file| fs::read_to_string(root().join("c-tests").join(file)).unwrap())
         .concat();
     let words: BTreeSet<&str> = source.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
@@ -149,7 +141,8 @@ fn the_c_programs_use_every_function_of_liblnetconfig() {
     assert!(unused.is_empty(), "{unused:?}");
 }
 
-/// As `make install` makes it: `liblnetconfig.so.4` without code, and a linker script for `-llnetconfig`.
+/// As `make install` makes it: `liblnetconfig.so.4` without code, and a linker script for `-llnetconfig`. Nothing that
+/// such a program calls may be missing when it starts: `lnetctl` and `lst` are linked so that they look up all of it then.
 #[test]
 fn programs_for_liblnetconfig_find_it_in_liblnet() {
     if !installed("gcc") {
@@ -166,43 +159,38 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
         output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(library))
     };
     let include = format!("-I{}", root().join("include").display());
-    let cyaml = root().join("c-tests/cyaml.c").display().to_string();
     let empty = root().join("scripts/liblnetconfig.c").display().to_string();
 
-    // A program that was linked to another liblnetconfig.so.4, before.
+    // What programs were linked to before: another liblnetconfig.so.4, with all of its functions.
     let functions = EXPORTED.iter().filter(|export| export.is_lnetconfig());
     let others: String = functions.map(|export| format!("void {}(void) {{}}\n", export.name)).collect();
     fs::write(out.join("other.c"), others).unwrap();
     fs::create_dir_all(out.join("other")).unwrap();
-    gcc(&[
-        "-shared",
-        "-fPIC",
-        "-w",
-        "-Wl,-soname,liblnetconfig.so.4",
-        "other.c",
-        "-o",
-        "other/liblnetconfig.so",
-    ]);
-    gcc(&["-std=gnu11", "-pthread", &include, &cyaml, "-o", "before", "-Lother", "-llnetconfig"]);
-    assert!(!needs("before", "liblnet.so.1"));
-
-    gcc(&[
-        "-shared",
-        "-fPIC",
-        "-Wl,-soname,liblnetconfig.so.4",
-        "-Wl,--no-as-needed",
-        &empty,
-        "-o",
-        "liblnetconfig.so.4",
-        "-L.",
-        "-llnet",
-    ]);
+    let soname = "-Wl,-soname,liblnetconfig.so.4";
+    gcc(&["-shared", "-fPIC", "-w", soname, "other.c", "-o", "other/liblnetconfig.so"]);
+    let as_needed = "-Wl,--no-as-needed";
+    gcc(&["-shared", "-fPIC", soname, as_needed, &empty, "-o", "liblnetconfig.so.4", "-L.", "-llnet"]);
     fs::copy(root().join("scripts/liblnetconfig.so"), out.join("liblnetconfig.so")).unwrap();
-    gcc(&["-std=gnu11", "-pthread", &include, &cyaml, "-o", "now", "-L.", "-llnetconfig"]);
 
-    for program in ["before", "now"] {
-        let output = Command::new(out.join(program)).env("LD_LIBRARY_PATH", &out).output().unwrap();
-        succeeded(&output, program);
+    for program in ["cyaml", "parser"] {
+        let source = root().join(format!("c-tests/{program}.c")).display().to_string();
+        for (when, libraries) in [("before", "-Lother"), ("now", "-L.")] {
+            // Under its own name: what it says has that in it.
+            fs::create_dir_all(out.join(when)).unwrap();
+            let path = format!("{when}/{program}");
+            gcc(&["-std=gnu11", "-pthread", &include, &source, "-o", &path, libraries, "-llnetconfig"]);
+            assert_eq!(needs(&path, "liblnet.so.1"), when == "now");
+
+            let run = |command: &mut Command| {
+                let output = command.env("LD_LIBRARY_PATH", &out).env("LD_BIND_NOW", "1").output().unwrap();
+                succeeded(&output, &path);
+                String::from_utf8_lossy(&output.stderr).into_owned()
+                    + &String::from_utf8_lossy(&output.stdout)
+            };
+            let found = run(Command::new("ldd").arg("-r").arg(out.join(&path)));
+            assert!(!found.contains("undefined symbol") && !found.contains("not found"), "{path}: {found}");
+            run(&mut Command::new(out.join(&path)));
+        }
     }
 }
 
@@ -313,15 +301,6 @@ fn root() -> &'static Path {
 
 fn installed(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-fn files_below(dir: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
-    }
-    files
 }
 
 fn succeeded(output: &Output, what: &str) {

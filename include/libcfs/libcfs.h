@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What LNet programs expect of libcfs in user space: lists, strings, messages and assertions. */
+/* What LNet programs expect of libcfs in user space: lists, strings, messages and assertions. Pages and struct kvec are
+ * in libcfs/linux_compat.h. */
 #ifndef LIBCFS_LIBCFS_H
 #define LIBCFS_LIBCFS_H
 
@@ -10,6 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/** After a structure: it has no padding, as on the wire. */
+#ifndef WIRE_ATTR
+#define WIRE_ATTR __attribute__((packed))
+#endif
 
 /** Kinds of message. */
 #define D_INFO 0x00000040
@@ -84,26 +90,5 @@
 		(void)(size);      \
 		free((void *)(ptr)); \
 	} while (0)
-
-#ifndef PAGE_SIZE
-/* In user space a `struct page *` is the address of the page's memory. */
-#define PAGE_SHIFT 12
-#define PAGE_SIZE (1UL << PAGE_SHIFT)
-#define PAGE_MASK (~(PAGE_SIZE - 1))
-#endif
-
-struct page;
-
-/** The page that an address is in. */
-static inline struct page *virt_to_page(const void *addr)
-{
-	return (struct page *)((unsigned long)addr & PAGE_MASK);
-}
-
-/** The memory of a page. */
-static inline void *page_address(const struct page *page)
-{
-	return (void *)(unsigned long)page;
-}
 
 #endif

@@ -48,12 +48,16 @@ struct libcfs_ioctl_data {
 	__extension__ char ioc_bulk[0];
 };
 
-/** A command: its number, with a size that says nothing of the argument. */
+/** A command: its number, with a size that says nothing of the argument: that of IOCTL_LIBCFS_TYPE up to number 80,
+ * that of IOCTL_CONFIG_SIZE (lnet/lib-dlc.h) from 81 on. */
 #define IOC_LIBCFS_TYPE 'e'
-#define IOC_LIBCFS_MIN_NR 30
-#define IOC_LIBCFS_MAX_NR 112
+#define IOCTL_LIBCFS_TYPE long
+#define IOCTL_CONFIG_SIZE struct lnet_ioctl_config_data
 #define LIBCFS_IOC_OLD(nr) _IOC(_IOC_READ | _IOC_WRITE, IOC_LIBCFS_TYPE, nr, 8)
 #define LIBCFS_IOC_NEW(nr) _IOC(_IOC_READ | _IOC_WRITE, IOC_LIBCFS_TYPE, nr, 184)
+/** The numbers of 2.10. Those above, below, are of later releases; LNetCtl takes them too. */
+#define IOC_LIBCFS_MIN_NR 30
+#define IOC_LIBCFS_MAX_NR 99
 
 #define IOC_LIBCFS_CLEAR_DEBUG LIBCFS_IOC_OLD(31)
 #define IOC_LIBCFS_MARK_DEBUG LIBCFS_IOC_OLD(32)

@@ -271,7 +271,8 @@ int LNetClearLazyPortal(int portal);
 
 /**
  * Gives a command to the node or asks it something. cmd is an IOC_LIBCFS_* number, arg its argument,
- * which starts with a struct libcfs_ioctl_hdr; answers are stored in it.
+ * which starts with a struct libcfs_ioctl_hdr; answers are stored in it. IOC_LIBCFS_LNET_FAULT may leave the header
+ * and the lengths of its buffers zero.
  *
  * Returns 0. Errors: -EINVAL (unknown command; wrong header, length or content), -EOPNOTSUPP (a command
  * that this library does not have), -ENOENT (past the end of a list), and what the command found. Not

@@ -20,6 +20,15 @@ void lnet_counters_get(struct lnet_counters *counters);
 /** The CPU partition that serves a peer: there is one as far as C programs are told, number 0. */
 int lnet_cpt_of_nid(lnet_nid_t nid, struct lnet_ni *ni);
 
+/** CPU partitions; opaque. */
+struct cfs_cpt_table;
+
+/**
+ * The CPU partitions, for calls of the caller's that take a table: there is one as far as C programs are told. Never
+ * NULL; there is nothing behind it.
+ */
+struct cfs_cpt_table *lnet_cpt_table(void);
+
 #ifdef __cplusplus
 }
 #endif

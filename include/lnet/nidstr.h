@@ -5,7 +5,6 @@
 #define LNET_NIDSTR_H
 
 #include <lnet/types.h>
-#include <libcfs/util/list.h>
 #include <stdbool.h>
 
 #ifdef __cplusplus
@@ -97,6 +96,9 @@ char *libcfs_id2str(struct lnet_process_id id);
 
 /* ---- lists of NIDs: "10.0.0.[1-5]@tcp *@o2ib" ---- */
 
+/** A ring as in Linux; libcfs/util/list.h defines it. */
+struct list_head;
+
 /**
  * Reads a list of NIDs from the first len bytes of str into list, which this initialises: one or more
  * ADDRESSES@NETWORK with blanks between.
@@ -127,6 +129,20 @@ bool cfs_nidrange_is_contiguous(struct list_head *list);
  * max, which have len bytes each; empty strings for any other list.
  */
 void cfs_nidrange_find_min_max(struct list_head *list, char *min, char *max, size_t len);
+
+/** How a driver's addresses become strings and back. For drivers within LNet: no function takes or gives one. */
+struct netstrfns {
+	__u32 nf_type;
+	char *nf_name;
+	char *nf_modname;
+	void (*nf_addr2str)(__u32 addr, char *str, size_t size);
+	int (*nf_str2addr)(const char *str, int nob, __u32 *addr);
+	int (*nf_parse_addrlist)(char *str, int len, struct list_head *list);
+	int (*nf_print_addrlist)(char *buffer, int count, struct list_head *list);
+	int (*nf_match_addr)(__u32 addr, struct list_head *list);
+	bool (*nf_is_contiguous)(struct list_head *nidlist);
+	void (*nf_min_max)(struct list_head *nidlist, __u32 *min_nid, __u32 *max_nid);
+};
 
 #ifdef __cplusplus
 }

@@ -4,10 +4,16 @@
 #define LNET_TYPES_H
 
 #include <linux/types.h>
+#include <lnet/version.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/** After a structure: it has no padding, as on the wire. */
+#ifndef WIRE_ATTR
+#define WIRE_ATTR __attribute__((packed))
 #endif
 
 /**
@@ -203,7 +209,7 @@ typedef enum lnet_ins_pos lnet_ins_pos;
 #define LNET_MD_TRUNCATE (1 << 4)
 /** No acknowledgement for what arrives here, even if it is asked for. */
 #define LNET_MD_ACK_DISABLE (1 << 5)
-/** `start` is an array of struct kvec (which struct iovec looks like). */
+/** `start` is an array of struct iovec, or of Linux's struct kvec, which has the same layout. */
 #define LNET_MD_IOVEC (1 << 6)
 /** `max_size` is valid. */
 #define LNET_MD_MAX_SIZE (1 << 7)
@@ -258,12 +264,6 @@ struct lnet_kiov {
 	unsigned int kiov_offset;
 };
 typedef struct lnet_kiov lnet_kiov_t;
-
-/** One fragment of an MD with LNET_MD_IOVEC; struct iovec looks the same. */
-struct kvec {
-	void *iov_base;
-	size_t iov_len;
-};
 
 /* ---- events ---- */
 

@@ -25,7 +25,7 @@ pub const LNETCONFIG_VERSION: &str = "LNETCONFIG_2.15";
 impl Export {
     /// Whether it is one of liblnetconfig's.
     pub fn is_lnetconfig(&self) -> bool {
-        self.header.starts_with("lnet/lnetconfig/")
+        self.header.starts_with("lnet/lnetconfig/") || self.header == "libcfs/util/parser.h"
     }
 
     /// The version of its symbol.
@@ -63,6 +63,7 @@ pub const EXPORTED: &[Export] = &[
     export("LNetCtl", "lnet/api.h", ""),
     export("lnet_counters_get", "lnet/lib-lnet.h", "s"),
     export("lnet_cpt_of_nid", "lnet/lib-lnet.h", "s"),
+    export("lnet_cpt_table", "lnet/lib-lnet.h", "s"),
     export("libcfs_next_nidstring", "lnet/nidstr.h", "m"),
     export("libcfs_isknown_lnd", "lnet/nidstr.h", ""),
     export("libcfs_lnd2modname", "lnet/nidstr.h", ""),
@@ -180,4 +181,15 @@ pub const EXPORTED: &[Export] = &[
     export("lustre_net_show_tunables", "lnet/lnetconfig/liblnd.h", ""),
     export("lustre_ni_show_tunables", "lnet/lnetconfig/liblnd.h", ""),
     export("lustre_yaml_extract_lnd_tunables", "lnet/lnetconfig/liblnd.h", ""),
+    export("Parser_init", "libcfs/util/parser.h", ""),
+    export("Parser_execarg", "libcfs/util/parser.h", ""),
+    export("Parser_commands", "libcfs/util/parser.h", ""),
+    export("Parser_ignore_errors", "libcfs/util/parser.h", ""),
+    export("Parser_quit", "libcfs/util/parser.h", ""),
+    export("Parser_exit", "libcfs/util/parser.h", ""),
+    export("Parser_help", "libcfs/util/parser.h", ""),
+    export("Parser_printhelp", "libcfs/util/parser.h", ""),
+    export("Parser_qhelp", "libcfs/util/parser.h", ""),
+    export("Parser_version", "libcfs/util/parser.h", ""),
+    export("Parser_list_commands", "libcfs/util/parser.h", ""),
 ];

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Doubly linked rings, with the names that Linux gives them. */
+/* Doubly linked rings and hash chains, with the names that Linux gives them.
+ *
+ * A program may have rings of its own with those names, in which struct list_head is { next, prev } too. It includes
+ * them before this header, which then defines nothing; if they have no macro LIST_HEAD_INIT by which they are
+ * recognised, the program defines LIBCFS_OWN_LIST before. */
 #ifndef LIBCFS_UTIL_LIST_H
 #define LIBCFS_UTIL_LIST_H
+
+#if !defined(LIBCFS_OWN_LIST) && !defined(LIST_HEAD_INIT)
 
 #include <stddef.h>
 
@@ -18,7 +24,10 @@ struct list_head {
 };
 
 #define LIST_HEAD_INIT(name) { &(name), &(name) }
+/* In sys/queue.h this is something else. */
+#ifndef LIST_HEAD
 #define LIST_HEAD(name) struct list_head name = LIST_HEAD_INIT(name)
+#endif
 
 /** Makes a list empty. */
 static inline void INIT_LIST_HEAD(struct list_head *head)
@@ -27,33 +36,31 @@ static inline void INIT_LIST_HEAD(struct list_head *head)
 	head->prev = head;
 }
 
-/** Links item between two neighbours. */
-static inline void list_insert_between(struct list_head *item, struct list_head *before,
-				       struct list_head *after)
+/** Makes two links neighbours. */
+static inline void libcfs_list_join(struct list_head *before, struct list_head *after)
 {
-	item->prev = before;
-	item->next = after;
-	before->next = item;
-	after->prev = item;
+	before->next = after;
+	after->prev = before;
 }
 
 /** Adds item at the front of a list. */
 static inline void list_add(struct list_head *item, struct list_head *head)
 {
-	list_insert_between(item, head, head->next);
+	libcfs_list_join(item, head->next);
+	libcfs_list_join(head, item);
 }
 
 /** Adds item at the end of a list. */
 static inline void list_add_tail(struct list_head *item, struct list_head *head)
 {
-	list_insert_between(item, head->prev, head);
+	libcfs_list_join(head->prev, item);
+	libcfs_list_join(item, head);
 }
 
 /** Takes item out of its list. */
 static inline void list_del(struct list_head *item)
 {
-	item->prev->next = item->next;
-	item->next->prev = item->prev;
+	libcfs_list_join(item->prev, item->next);
 	item->next = NULL;
 	item->prev = NULL;
 }
@@ -61,15 +68,33 @@ static inline void list_del(struct list_head *item)
 /** Takes item out of its list; it is then an empty list of its own. */
 static inline void list_del_init(struct list_head *item)
 {
-	item->prev->next = item->next;
-	item->next->prev = item->prev;
+	libcfs_list_join(item->prev, item->next);
 	INIT_LIST_HEAD(item);
+}
+
+/** Puts item in the place of another, which is then in no list. */
+static inline void list_replace(struct list_head *old_item, struct list_head *item)
+{
+	libcfs_list_join(item, old_item->next);
+	libcfs_list_join(old_item->prev, item);
 }
 
 /** Whether a list has no items. */
 static inline int list_empty(const struct list_head *head)
 {
 	return head->next == head;
+}
+
+/** Whether a list has no items, and nobody is in the middle of taking the last one out with list_del_init. */
+static inline int list_empty_careful(const struct list_head *head)
+{
+	return head->next == head && head->prev == head;
+}
+
+/** Whether item is the last of a list. */
+static inline int list_is_last(const struct list_head *item, const struct list_head *head)
+{
+	return item->next == head;
 }
 
 /** Moves item to the front of another list. */
@@ -86,15 +111,35 @@ static inline void list_move_tail(struct list_head *item, struct list_head *head
 	list_add_tail(item, head);
 }
 
+/** Adds all items of a list at the front of another; what is left of the first may not be used as a list. */
+static inline void list_splice(const struct list_head *from, struct list_head *head)
+{
+	if (!list_empty(from)) {
+		libcfs_list_join(from->prev, head->next);
+		libcfs_list_join(head, from->next);
+	}
+}
+
+/** Adds all items of a list at the end of another; what is left of the first may not be used as a list. */
+static inline void list_splice_tail(const struct list_head *from, struct list_head *head)
+{
+	if (!list_empty(from)) {
+		libcfs_list_join(head->prev, from->next);
+		libcfs_list_join(from->prev, head);
+	}
+}
+
 /** Moves all items of a list to the front of another; the first is then empty. */
 static inline void list_splice_init(struct list_head *from, struct list_head *head)
 {
-	if (list_empty(from))
-		return;
-	from->prev->next = head->next;
-	head->next->prev = from->prev;
-	from->next->prev = head;
-	head->next = from->next;
+	list_splice(from, head);
+	INIT_LIST_HEAD(from);
+}
+
+/** Moves all items of a list to the end of another; the first is then empty. */
+static inline void list_splice_tail_init(struct list_head *from, struct list_head *head)
+{
+	list_splice_tail(from, head);
 	INIT_LIST_HEAD(from);
 }
 
@@ -104,25 +149,168 @@ static inline void list_splice_init(struct list_head *from, struct list_head *he
 #endif
 
 #define list_entry(ptr, type, member) container_of(ptr, type, member)
+#define list_first_entry(head, type, member) list_entry((head)->next, type, member)
+#define list_last_entry(head, type, member) list_entry((head)->prev, type, member)
+#define list_next_entry(pos, member) list_entry((pos)->member.next, __typeof__(*(pos)), member)
+#define list_prev_entry(pos, member) list_entry((pos)->member.prev, __typeof__(*(pos)), member)
 
 #define list_for_each(pos, head) for (pos = (head)->next; pos != (head); pos = pos->next)
 #define list_for_each_prev(pos, head) for (pos = (head)->prev; pos != (head); pos = pos->prev)
 #define list_for_each_safe(pos, n, head) \
 	for (pos = (head)->next, n = pos->next; pos != (head); pos = n, n = pos->next)
 
-#define list_for_each_entry(pos, head, member)                          \
-	for (pos = list_entry((head)->next, __typeof__(*pos), member);  \
-	     &pos->member != (head);                                    \
-	     pos = list_entry(pos->member.next, __typeof__(*pos), member))
+/* Of the structures in a list, those with _safe also if the loop takes pos out of it. */
+#define list_for_each_entry(pos, head, member)                                                      \
+	for (pos = list_first_entry(head, __typeof__(*pos), member); &pos->member != (head);        \
+	     pos = list_next_entry(pos, member))
+#define list_for_each_entry_reverse(pos, head, member)                                              \
+	for (pos = list_last_entry(head, __typeof__(*pos), member); &pos->member != (head);         \
+	     pos = list_prev_entry(pos, member))
+/* From the one after pos on. */
+#define list_for_each_entry_continue(pos, head, member)                                             \
+	for (pos = list_next_entry(pos, member); &pos->member != (head);                            \
+	     pos = list_next_entry(pos, member))
+/* From pos on. */
+#define list_for_each_entry_from(pos, head, member) \
+	for (; &pos->member != (head); pos = list_next_entry(pos, member))
+#define list_for_each_entry_safe(pos, n, head, member)                                              \
+	for (pos = list_first_entry(head, __typeof__(*pos), member),                                \
+	     n = list_next_entry(pos, member);                                                      \
+	     &pos->member != (head); pos = n, n = list_next_entry(n, member))
+#define list_for_each_entry_safe_from(pos, n, head, member)                                         \
+	for (n = list_next_entry(pos, member); &pos->member != (head);                              \
+	     pos = n, n = list_next_entry(n, member))
+#define list_for_each_entry_safe_reverse(pos, n, head, member)                                      \
+	for (pos = list_last_entry(head, __typeof__(*pos), member),                                 \
+	     n = list_prev_entry(pos, member);                                                      \
+	     &pos->member != (head); pos = n, n = list_prev_entry(n, member))
 
-#define list_for_each_entry_safe(pos, n, head, member)                  \
-	for (pos = list_entry((head)->next, __typeof__(*pos), member),  \
-	     n = list_entry(pos->member.next, __typeof__(*pos), member); \
-	     &pos->member != (head);                                    \
-	     pos = n, n = list_entry(n->member.next, __typeof__(*n), member))
+/* ---- hash chains: a head of one pointer ---- */
+
+/** A link of a chain. */
+struct hlist_node {
+	/** The one after; NULL at the end. */
+	struct hlist_node *next;
+	/** What points here: the head's first, or the next of the one before. NULL in no chain. */
+	struct hlist_node **pprev;
+};
+
+/** A chain. */
+struct hlist_head {
+	/** The first; NULL for none. */
+	struct hlist_node *first;
+};
+
+#define HLIST_HEAD_INIT { NULL }
+#define HLIST_HEAD(name) struct hlist_head name = HLIST_HEAD_INIT
+#define INIT_HLIST_HEAD(head) ((head)->first = NULL)
+
+/** Makes a link one of no chain. */
+static inline void INIT_HLIST_NODE(struct hlist_node *node)
+{
+	node->next = NULL;
+	node->pprev = NULL;
+}
+
+/** Whether a link is in no chain. */
+static inline int hlist_unhashed(const struct hlist_node *node)
+{
+	return node->pprev == NULL;
+}
+
+/** Whether a chain has no links. */
+static inline int hlist_empty(const struct hlist_head *head)
+{
+	return head->first == NULL;
+}
+
+/** Puts node in the place that a pointer of a chain leads to. */
+static inline void libcfs_hlist_insert(struct hlist_node *node, struct hlist_node **place)
+{
+	node->next = *place;
+	node->pprev = place;
+	if (node->next != NULL)
+		node->next->pprev = &node->next;
+	*place = node;
+}
+
+/** Adds node at the front of a chain. */
+static inline void hlist_add_head(struct hlist_node *node, struct hlist_head *head)
+{
+	libcfs_hlist_insert(node, &head->first);
+}
+
+/** Adds node before another. */
+static inline void hlist_add_before(struct hlist_node *node, struct hlist_node *next)
+{
+	libcfs_hlist_insert(node, next->pprev);
+}
+
+/** Adds node behind another. */
+static inline void hlist_add_behind(struct hlist_node *node, struct hlist_node *prev)
+{
+	libcfs_hlist_insert(node, &prev->next);
+}
+
+/** As hlist_add_behind, in the order of arguments of older releases. */
+static inline void hlist_add_after(struct hlist_node *prev, struct hlist_node *node)
+{
+	libcfs_hlist_insert(node, &prev->next);
+}
+
+/** Takes node out of its chain; it is then in none. */
+static inline void hlist_del_init(struct hlist_node *node)
+{
+	if (hlist_unhashed(node))
+		return;
+	*node->pprev = node->next;
+	if (node->next != NULL)
+		node->next->pprev = node->pprev;
+	INIT_HLIST_NODE(node);
+}
+
+/** Takes node out of its chain. */
+static inline void hlist_del(struct hlist_node *node)
+{
+	hlist_del_init(node);
+}
+
+#define hlist_entry(ptr, type, member) container_of(ptr, type, member)
+/** NULL for NULL. */
+#define hlist_entry_safe(ptr, type, member) ((ptr) != NULL ? hlist_entry(ptr, type, member) : (type *)NULL)
+
+#define hlist_for_each(pos, head) for (pos = (head)->first; pos != NULL; pos = pos->next)
+#define hlist_for_each_safe(pos, n, head) \
+	for (pos = (head)->first; pos != NULL && (n = pos->next, 1); pos = n)
+
+/* Of the structures in a chain: (pos, head, member) as in newer releases of Linux; (tpos, pos, head, member), with a
+ * struct hlist_node *pos, as in older ones and in Lustre 2.10. */
+#define hlist_for_each_entry(...) \
+	LIBCFS_FIFTH(__VA_ARGS__, libcfs_hlist_each_4, libcfs_hlist_each_3, , )(__VA_ARGS__)
+/* (pos, n, head, member) with a struct hlist_node *n; (tpos, pos, n, head, member). Also if the loop takes pos out. */
+#define hlist_for_each_entry_safe(...) \
+	LIBCFS_SIXTH(__VA_ARGS__, libcfs_hlist_safe_5, libcfs_hlist_safe_4, , )(__VA_ARGS__)
+
+#define LIBCFS_FIFTH(a, b, c, d, fifth, ...) fifth
+#define LIBCFS_SIXTH(a, b, c, d, e, sixth, ...) sixth
+#define libcfs_hlist_each_3(pos, head, member)                                                      \
+	for (pos = hlist_entry_safe((head)->first, __typeof__(*pos), member); pos != NULL;          \
+	     pos = hlist_entry_safe(pos->member.next, __typeof__(*pos), member))
+#define libcfs_hlist_each_4(tpos, pos, head, member)                                                \
+	for (pos = (head)->first;                                                                   \
+	     pos != NULL && (tpos = hlist_entry(pos, __typeof__(*tpos), member), 1); pos = pos->next)
+#define libcfs_hlist_safe_4(pos, n, head, member)                                                   \
+	for (pos = hlist_entry_safe((head)->first, __typeof__(*pos), member);                       \
+	     pos != NULL && (n = pos->member.next, 1);                                              \
+	     pos = hlist_entry_safe(n, __typeof__(*pos), member))
+#define libcfs_hlist_safe_5(tpos, pos, n, head, member)                                             \
+	for (pos = (head)->first; pos != NULL && (n = pos->next,                                    \
+	     tpos = hlist_entry(pos, __typeof__(*tpos), member), 1); pos = n)
 
 #ifdef __cplusplus
 }
+#endif
+
 #endif
 
 #endif

@@ -86,6 +86,7 @@ fn c_of_rust() -> String {
             "cfs_range_expr",
             "lnet_dlc_intf_descr",
             "cfs_lstr",
+            "parser_cmd",
         ]
         .map(str::to_owned),
     );
@@ -190,6 +191,14 @@ fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The parts of the package's version in a line.
+fn with_version(line: &str) -> String {
+    line.replace("@LIBLNET_VERSION_MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
+        .replace("@LIBLNET_VERSION_MINOR@", env!("CARGO_PKG_VERSION_MINOR"))
+        .replace("@LIBLNET_VERSION_PATCH@", env!("CARGO_PKG_VERSION_PATCH"))
+        .replace("@LIBLNET_VERSION_STRING@", env!("CARGO_PKG_VERSION"))
+}
+
 fn fill(
     text: &str,
     items: &BTreeMap<String, String>,
@@ -199,7 +208,7 @@ fn fill(
     let mut out = String::new();
     for line in text.lines() {
         match line.strip_prefix('@').and_then(|l| l.strip_suffix('@')) {
-            None => out.push_str(line),
+            None => out.push_str(&with_version(line)),
             Some(name) => match items.get(name) {
                 Some(item) => {
                     out.push_str(item);

@@ -19,6 +19,7 @@
 //! | `expression` | `cfs_expr_list_*`, `cfs_ip_addr_*` |
 //! | `string` | `cfs_gettok` and other helpers |
 //! | `cyaml` | `cYAML_*`: YAML as a tree |
+//! | `parser` | `Parser_*`: command lines |
 //! | `dlc` | `lustre_lnet_*`, `lustre_yaml_*`: configuration |
 // The safety contract of a C function is its C documentation.
 #![allow(clippy::missing_safety_doc)]
@@ -34,6 +35,7 @@ pub mod me;
 pub mod ni;
 pub mod nidlist;
 pub mod nidstr;
+pub mod parser;
 pub mod peer;
 pub mod portal;
 pub mod string;

@@ -262,6 +262,13 @@ pub struct lnet_ni {
     _opaque: [u8; 0],
 }
 
+/// The CPU partitions of the node; opaque.
+#[repr(C)]
+#[derive(Debug)]
+pub struct cfs_cpt_table {
+    _opaque: [u8; 0],
+}
+
 /// A doubly linked ring, as in Linux: the head and the links look alike.
 // cbindgen does not know what `Self` means here.
 #[allow(clippy::use_self)]

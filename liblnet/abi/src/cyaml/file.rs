@@ -9,6 +9,7 @@ const LARGEST: usize = 64 << 20;
 unsafe extern "C" {
     static stdin: *mut libc::FILE;
     static stdout: *mut libc::FILE;
+    static stderr: *mut libc::FILE;
 }
 
 /// C's standard input.
@@ -30,6 +31,30 @@ pub(crate) fn standard_output() -> *mut libc::FILE {
 pub(crate) unsafe fn write(file: *mut libc::FILE, text: &str) {
     // SAFETY: this function's contract; the text has as many bytes.
     unsafe { libc::fwrite(text.as_ptr().cast::<c_void>(), 1, text.len(), file) };
+}
+
+/// Writes a text to C's standard output.
+pub(crate) fn print(text: &str) {
+    print_bytes(text.as_bytes());
+}
+
+/// Writes bytes to C's standard output.
+pub(crate) fn print_bytes(bytes: &[u8]) {
+    // SAFETY: standard output is open, or writing fails; so many bytes are there.
+    unsafe { libc::fwrite(bytes.as_ptr().cast::<c_void>(), 1, bytes.len(), standard_output()) };
+}
+
+/// Writes a text to C's standard error, behind all that has been written to standard output.
+pub(crate) fn print_error(text: &str) {
+    flush();
+    // SAFETY: as for `standard_output`; standard error is open, or writing fails.
+    unsafe { write(stderr, text) };
+}
+
+/// Hands on what C still has of standard output.
+pub(crate) fn flush() {
+    // SAFETY: standard output is open, or this fails.
+    unsafe { libc::fflush(standard_output()) };
 }
 
 /// Reads a file to its end. Errors: a line that says why.

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Names of the Linux kernel that programs for LNet use: struct kvec, pages. No other header includes this one, so that
+ * a program may have definitions of its own. */
+#ifndef LIBCFS_LINUX_COMPAT_H
+#define LIBCFS_LINUX_COMPAT_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One fragment of an MD with LNET_MD_IOVEC; struct iovec has the same layout. */
+struct kvec {
+	void *iov_base;
+	size_t iov_len;
+};
+
+#ifndef PAGE_SHIFT
+#define PAGE_SHIFT 12
+#endif
+#ifndef PAGE_SIZE
+#define PAGE_SIZE (1UL << PAGE_SHIFT)
+#endif
+#ifndef PAGE_MASK
+#define PAGE_MASK (~(PAGE_SIZE - 1))
+#endif
+
+/** In user space a `struct page *` is the address of the page's memory. */
+struct page;
+
+/** The page that an address is in. */
+static inline struct page *virt_to_page(const void *addr)
+{
+	return (struct page *)((unsigned long)addr & PAGE_MASK);
+}
+
+/** The memory of a page. */
+static inline void *page_address(const struct page *page)
+{
+	return (void *)(unsigned long)page;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

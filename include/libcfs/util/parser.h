@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Command lines: tables of commands that are run from arguments, or line by line from standard input. A process has one
+ * parser: its prompt and its first table. For one thread at a time.
+ *
+ * A word of the command line stands for the command of that name, or for the only one whose name begins with it, in which
+ * case upper and lower case are the same. A command with sub-commands hands on what follows its name; if nothing follows,
+ * or no sub-command of that name, its own function is called. An entry without either is a heading, which is passed
+ * over. Where a table does not have them, there are also help, quit, exit, version and --list-commands. */
+#ifndef LIBCFS_UTIL_PARSER_H
+#define LIBCFS_UTIL_PARSER_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A command of a table. A NULL pc_name ends the table. */
+struct parser_cmd {
+	/** Its name. */
+	char *pc_name;
+	/** What it does; NULL if it is only its sub-commands. Its result is that of the command. */
+	int (*pc_func)(int argc, char **argv);
+	/** The table of its sub-commands; NULL for none. */
+	struct parser_cmd *pc_sub_cmd;
+	/** How it is called and what it does; NULL for none. */
+	char *pc_help;
+};
+typedef struct parser_cmd command_t;
+
+/** Sets the prompt of the interactive loop, which is copied, and the first table, which is not, and must stay. */
+void Parser_init(char *prompt, struct parser_cmd *cmds);
+
+/**
+ * Runs the command that argv names, from the table cmds (NULL: the first one). Its function gets the arguments from its
+ * own name on; an abbreviation in argv is replaced by the name.
+ *
+ * Returns what the function returned; -1 if there is no such command, with the commands on standard output, or more
+ * than one, which are named on standard error.
+ */
+int Parser_execarg(int argc, char **argv, struct parser_cmd *cmds);
+
+/**
+ * Reads lines from standard input and runs the commands of the first table that they name, until the end of the input or
+ * Parser_quit. Words are separated by blanks and tabs; an empty line, and one that begins with #, is passed over. On a
+ * terminal there is a prompt. Otherwise a command that fails ends it, unless Parser_ignore_errors says otherwise. A word
+ * that is no command, or the beginning of several, is told on standard error and does not count as failed.
+ *
+ * Returns what the last command returned; 0 if there was none.
+ */
+int Parser_commands(void);
+
+/**
+ * Whether Parser_commands goes on after a command that failed, when standard input is no terminal; 0: it ends, as it
+ * does unless told otherwise.
+ */
+void Parser_ignore_errors(int ignore);
+
+/** A command that ends Parser_commands. Returns 0. */
+int Parser_quit(int argc, char **argv);
+
+/** As Parser_quit. */
+void Parser_exit(int argc, char **argv);
+
+/**
+ * A command that shows help: alone, the commands of the first table on standard output; with words behind it, the help
+ * of the command that they name, on standard error. Returns 0.
+ */
+int Parser_help(int argc, char **argv);
+
+/** Shows the help of the command cmd of the first table, on standard error: for a command whose arguments are wrong. */
+void Parser_printhelp(char *cmd);
+
+/** Shows how the program is called and the commands of the first table, on standard output. */
+void Parser_qhelp(int argc, char **argv);
+
+/** A command that shows the name of the program and the version of this library. Returns 0. */
+int Parser_version(int argc, char **argv);
+
+/**
+ * Shows the names of the commands of a table on standard output, in rows of col_num cells, and those of sub-commands
+ * behind the names of their commands. buffer, of size bytes, holds a row, so that a cell is (size - 1) / col_num wide.
+ * With a parent, which is written before each name, a row that is not full stays in buffer; col_start cells are in it
+ * when this is called.
+ *
+ * Returns how many cells are in buffer: 0 without a parent.
+ */
+int Parser_list_commands(const struct parser_cmd *cmds, char *buffer, size_t size,
+		const char *parent, int col_start, int col_num);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

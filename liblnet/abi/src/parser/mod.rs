@@ -1,0 +1,127 @@
+//! `Parser_*`: the command parser that `liblnetconfig` has for programs such as `lnetctl` and `lst`.
+//!
+//! [`table`] finds commands in tables, [`run`](mod@run) runs them, [`help`] tells what there is. Texts go through C's
+//! files, in one order with those of the program.
+
+pub mod help;
+pub mod table;
+
+mod run;
+
+use self::run::Unknown;
+use self::table::{Table, parser_cmd};
+use crate::cyaml::file;
+use crate::entry::{bytes_of, helper};
+use std::ffi::{c_char, c_int};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The table of `Parser_init`.
+static FIRST: AtomicPtr<parser_cmd> = AtomicPtr::new(ptr::null_mut());
+static PROMPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+/// `Parser_commands` is to end.
+static ENDED: AtomicBool = AtomicBool::new(false);
+static IGNORE_ERRORS: AtomicBool = AtomicBool::new(false);
+
+const FAILED: c_int = -1;
+
+/// The table of `Parser_init`, if there was one.
+fn first_table() -> Option<Table> {
+    // SAFETY: by the contract of `Parser_init` the table stays what it is.
+    unsafe { Table::new(FIRST.load(Ordering::Acquire)) }
+}
+
+/// Sets the prompt of the interactive loop, which is copied, and the first table, which is not, and must stay.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Parser_init(prompt: *mut c_char, cmds: *mut parser_cmd) {
+    helper((), || {
+        // SAFETY: by contract NULL or a string.
+        let prompt = unsafe { bytes_of(prompt) }.unwrap_or_default().to_vec();
+        *PROMPT.lock().unwrap_or_else(PoisonError::into_inner) = prompt;
+        FIRST.store(cmds, Ordering::Release);
+    });
+}
+
+/// Runs the command that argv names, from the table cmds (NULL: the first one). Its function gets the arguments from its
+/// own name on; an abbreviation in argv is replaced by the name.
+///
+/// Returns what the function returned; -1 if there is no such command, with the commands on standard output, or more
+/// than one, which are named on standard error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Parser_execarg(
+    argc: c_int,
+    argv: *mut *mut c_char,
+    cmds: *mut parser_cmd,
+) -> c_int {
+    helper(FAILED, || {
+        // SAFETY: by contract NULL or a table.
+        let Some(table) = unsafe { Table::new(cmds) }.or_else(first_table) else { return FAILED };
+        // SAFETY: by contract `argv` has `argc` strings.
+        unsafe { run::run(argc, argv, table, Unknown::IsAnError) }
+    })
+}
+
+/// Reads lines from standard input and runs the commands of the first table that they name, until the end of the input or
+/// Parser_quit. Words are separated by blanks and tabs; an empty line, and one that begins with #, is passed over. On a
+/// terminal there is a prompt. Otherwise a command that fails ends it, unless Parser_ignore_errors says otherwise. A word
+/// that is no command, or the beginning of several, is told on standard error and does not count as failed.
+///
+/// Returns what the last command returned; 0 if there was none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Parser_commands() -> c_int {
+    helper(FAILED, || {
+        let Some(table) = first_table() else { return FAILED };
+        ENDED.store(false, Ordering::Relaxed);
+        // SAFETY: only asks what the descriptor is.
+        let terminal = unsafe { libc::isatty(0) } == 1;
+        let mut lines = run::Lines::new();
+        let mut rc = 0;
+        while !ENDED.load(Ordering::Relaxed) {
+            if terminal {
+                let prompt = PROMPT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                file::print_bytes(&prompt);
+                file::flush();
+            }
+            let Some(mut words) = lines.next_words() else {
+                if terminal {
+                    file::print("\n");
+                }
+                break;
+            };
+            if words.is_empty() {
+                continue;
+            }
+            let mut arguments = words.arguments();
+            // SAFETY: as many strings as there are words, which live until the next line.
+            rc = unsafe { run::run(words.count(), arguments.as_mut_ptr(), table, Unknown::IsToldOnly) };
+            if rc != 0 && !terminal && !IGNORE_ERRORS.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        file::flush();
+        rc
+    })
+}
+
+/// Whether Parser_commands goes on after a command that failed, when standard input is no terminal; 0: it ends, as it
+/// does unless told otherwise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Parser_ignore_errors(ignore: c_int) {
+    IGNORE_ERRORS.store(ignore != 0, Ordering::Relaxed);
+}
+
+/// A command that ends Parser_commands. Returns 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Parser_quit(argc: c_int, argv: *mut *mut c_char) -> c_int {
+    let _ = (argc, argv);
+    ENDED.store(true, Ordering::Relaxed);
+    0
+}
+
+/// As Parser_quit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Parser_exit(argc: c_int, argv: *mut *mut c_char) {
+    let _ = (argc, argv);
+    ENDED.store(true, Ordering::Relaxed);
+}

@@ -1,0 +1,140 @@
+//! Tables of commands, and finding a command by its name or the beginning of it.
+#![allow(non_camel_case_types)]
+
+use crate::entry::bytes_of;
+use std::ffi::{c_char, c_int};
+
+/// A command of a table. A NULL pc_name ends the table.
+// cbindgen does not know what `Self` means here.
+#[allow(clippy::use_self)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct parser_cmd {
+    /// Its name.
+    pub pc_name: *mut c_char,
+    /// What it does; NULL if it is only its sub-commands. Its result is that of the command.
+    pub pc_func: Option<unsafe extern "C" fn(argc: c_int, argv: *mut *mut c_char) -> c_int>,
+    /// The table of its sub-commands; NULL for none.
+    pub pc_sub_cmd: *mut parser_cmd,
+    /// How it is called and what it does; NULL for none.
+    pub pc_help: *mut c_char,
+}
+
+/// A table of the program's, with its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table(*const parser_cmd);
+
+impl Table {
+    /// `None` for NULL.
+    ///
+    /// # Safety
+    /// `first` is NULL, or a table whose strings and tables of sub-commands live as long as what is made of it.
+    pub unsafe fn new(first: *const parser_cmd) -> Option<Self> {
+        (!first.is_null()).then_some(Self(first))
+    }
+
+    /// What is in it, headings too.
+    pub fn entries(self) -> impl Iterator<Item = Entry> {
+        (0..).map_while(move |i| {
+            // SAFETY: by the contract of `new` there are entries up to the one without a name, which ends this.
+            let command = unsafe { *self.0.add(i) };
+            (!command.pc_name.is_null()).then_some(Entry(command))
+        })
+    }
+
+    /// The commands in it.
+    pub fn commands(self) -> impl Iterator<Item = Entry> {
+        self.entries().filter(|entry| entry.0.pc_func.is_some() || entry.sub_commands().is_some())
+    }
+
+    /// The command that `word` means.
+    pub fn find(self, word: &[u8]) -> Found<Entry> {
+        find(self.commands(), Entry::name, word)
+    }
+}
+
+/// A command of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry(pub(super) parser_cmd);
+
+impl Entry {
+    /// Its name.
+    pub fn name(&self) -> &[u8] {
+        // SAFETY: by the contract of `Table::new` a string.
+        unsafe { bytes_of(self.0.pc_name) }.unwrap_or_default()
+    }
+
+    /// Its help.
+    pub fn help(&self) -> Option<&[u8]> {
+        // SAFETY: by the contract of `Table::new` NULL or a string.
+        unsafe { bytes_of(self.0.pc_help) }
+    }
+
+    /// Its sub-commands.
+    pub fn sub_commands(&self) -> Option<Table> {
+        // SAFETY: by the contract of `Table::new` NULL or a table.
+        unsafe { Table::new(self.0.pc_sub_cmd) }
+    }
+}
+
+/// What a word means.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found<T> {
+    /// This.
+    One(T),
+    /// One of these, whose names begin with it.
+    Several(Vec<T>),
+    /// Nothing.
+    Nothing,
+}
+
+/// The one of `all` whose name is `word`, or the only one whose name begins with it, whatever the case.
+pub fn find<T>(all: impl Iterator<Item = T>, name: impl Fn(&T) -> &[u8], word: &[u8]) -> Found<T> {
+    let mut beginnings = Vec::new();
+    for one in all {
+        let name = name(&one);
+        if name == word {
+            return Found::One(one);
+        }
+        if !word.is_empty() && name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)) {
+            beginnings.push(one);
+        }
+    }
+    match beginnings.len() {
+        0 => Found::Nothing,
+        1 => beginnings.pop().map_or(Found::Nothing, Found::One),
+        _ => Found::Several(beginnings),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_name_or_the_only_one_that_begins_with_it() {
+        let names = ["show", "show_error", "Stat", "stop", "add_group", "-h"];
+        let found = |word: &str| find(names.iter(), |name| name.as_bytes(), word.as_bytes());
+        let cases: &[(&str, &[&str])] = &[
+            ("show", &["show"]),
+            ("show_", &["show_error"]),
+            ("sho", &["show", "show_error"]),
+            ("s", &["show", "show_error", "Stat", "stop"]),
+            ("sT", &["Stat", "stop"]),
+            ("STA", &["Stat"]),
+            ("add", &["add_group"]),
+            ("-h", &["-h"]),
+            ("show_errors", &[]),
+            ("x", &[]),
+            ("", &[]),
+        ];
+        for (word, expected) in cases {
+            let names: Vec<&&str> = match found(word) {
+                Found::One(name) => vec![name],
+                Found::Several(names) => names,
+                Found::Nothing => Vec::new(),
+            };
+            assert_eq!(names, expected.iter().collect::<Vec<_>>(), "{word}");
+        }
+    }
+}
