@@ -13,9 +13,11 @@ use std::ffi::c_int;
 /// The primary NID of the node that has the interface nid: the one that match entries see, and the
 /// initiator in events. nid itself if nothing is known of that node.
 ///
-/// A node that is not known well is asked who it is (discovery). The call does not wait for the answer, unless
-/// the environment says LNET_LOCK_PRIM_NID=0: then it may take twice the transaction time-out, but never waits
-/// in an event handler.
+/// The answer stays right: what is attached with it as the match id matches, and is the initiator, whatever is
+/// found out about the node later. A node that is not known well is asked who it is (discovery). The call does not
+/// wait for that: what it answers stays the node's primary NID. If the environment says LNET_LOCK_PRIM_NID=0 it waits,
+/// but not in an event handler, for at most twice the transaction time-out; then only what could not be found out
+/// stays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     helper(nid, || match Nid::from_u64(nid) {

@@ -3,27 +3,51 @@
 use super::step::Input;
 use crate::core::Core;
 use crate::event::in_handler;
+use crate::sync::lock;
 use crate::topology::{Peer, PeerState};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 impl Core {
     /// The primary NID of the peer with this NID: `LNetPrimaryNID`. A peer that is not known well is
-    /// discovered; the answer is what is known now, unless [`crate::Settings::lock_primary`] is off: then, but
-    /// for event handlers, what is known when that has ended. A failure gives what is known.
+    /// discovered. The answer is what is known now, and stays so whatever the discovery finds, unless
+    /// [`crate::Settings::lock_primary`] is off: then, but for event handlers, it is what is known when the discovery has
+    /// ended. An answer that no discovery has confirmed stays in any case: programs match messages by it.
     pub fn primary_nid(&self, nid: Nid) -> Nid {
         if nid.is_loopback() || self.is_ending() {
             return nid;
         }
-        let peer = self.peer_ni(nid).peer();
         let here = self.discovery.here();
-        if here.discovers() && !peer.record.is_up_to_date(&here) {
-            self.tell(&peer.record, Input::Wanted);
-            if !self.settings().lock_primary && !in_handler() {
-                let _ = self.wait_discovered(nid, self.longest_discovery());
-            }
+        let is_known = || !here.discovers() || self.peer_ni(nid).peer().record.is_up_to_date(&here);
+        // Before it is asked: who asked first was told this.
+        let locked = self.settings().lock_primary.then(|| self.locked_primary(nid));
+        if !is_known() {
+            self.tell(&self.peer_ni(nid).peer().record, Input::Wanted);
         }
-        self.peers.primary(nid)
+        if let Some(primary) = locked {
+            return primary;
+        }
+        if !is_known() && !in_handler() {
+            let _ = self.wait_discovered(nid, self.longest_discovery());
+        }
+        if is_known() { self.peers.primary(nid) } else { self.locked_primary(nid) }
+    }
+
+    /// The primary NID of the peer with this NID, which discovery does not change from now on.
+    fn locked_primary(&self, nid: Nid) -> Nid {
+        let stays = |peer: &Peer| peer.is_configured() || peer.state().contains(PeerState::LOCK_PRIMARY);
+        let peer = self.peer_ni(nid).peer();
+        if stays(&peer) {
+            return peer.primary;
+        }
+        // Discovery changes peers under this lock. A handler may not wait for it, and may be a moment too late.
+        let _configuration = (!in_handler()).then(|| lock(&self.configuration));
+        let peer = self.peer_ni(nid).peer();
+        if !stays(&peer) {
+            let mark = PeerState::default().with(PeerState::LOCK_PRIMARY, true);
+            peer.record.with(|inner| inner.progress.set(mark));
+        }
+        peer.primary
     }
 
     /// Makes a peer of NIDs that are known by other means to be one node's: `LNetAddPeer`. The first is its

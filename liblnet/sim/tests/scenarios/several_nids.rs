@@ -1,6 +1,7 @@
 //! T2, T11, T12: one node is discovered by several of its NIDs at once.
 
 use super::*;
+use std::cell::Cell;
 
 fn one_sided(rails_a: u32, rails_b: u32, most: usize) {
     in_all_orders(
@@ -41,6 +42,33 @@ fn a_peer_that_is_discovered_by_three_nids_at_once_becomes_one_peer() {
 fn peers_that_pings_from_two_nids_have_made_are_merged_by_the_push() {
     one_sided(2, 2, 1500);
     one_sided(3, 3, 500);
+}
+
+/// OM-25: programs match what arrives by what they were told.
+#[test]
+fn the_primary_nid_that_a_program_was_told_stays_in_whatever_order_news_of_the_peer_come() {
+    thread_local! {
+        static TOLD: Cell<Option<Nid>> = const { Cell::new(None) };
+    }
+    let primary = |world: &mut World| world.with_core(A, |core| core.primary_nid(b(2)));
+    in_all_orders(
+        "OM-25",
+        1500,
+        move |world| {
+            add(world, 2);
+            add(world, 2);
+            vec![
+                Actor::on(A).then(move |world| TOLD.set(primary(world))),
+                Actor::on(A).then(ask(A, b(1))),
+                Actor::on(B).then(ask(B, a(1))),
+            ]
+        },
+        move |world| {
+            all_succeeded(world);
+            let now = primary(world);
+            world.expect(now == TOLD.get(), || format!("told {:?}, and now {now:?}", TOLD.get()));
+        },
+    );
 }
 
 /// T2b: pings from NIDs that are given.
