@@ -317,27 +317,6 @@ static void moving_data(void)
 	CHECK_EQ(LNetMDUnlink(md), -ENOENT);
 }
 
-/* Trap T5, as the reference has it: a send fails with an operation left, and the MD stays. */
-static void failed_with_an_operation_left(void)
-{
-	struct lnet_process_id unreachable = { libcfs_str2nid("10.0.0.1@tcp77"), LNET_PID_LUSTRE };
-	struct lnet_handle_md md;
-
-	for (int get = 0; get < 2; get++) {
-		record_init(&record);
-		CHECK_EQ(LNetMDBind(make_md(buffer, 64, 2, 0, &record, eq), LNET_UNLINK, &md), 0);
-		if (get)
-			CHECK_EQ(LNetGet(LNET_NID_ANY, md, unreachable, 1, 0, 0), 0);
-		else
-			CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_ACK_REQ, unreachable, 1, 0, 0, 0), 0);
-		CHECK_STR(record_kinds(&record), "S!");
-		CHECK_EQ(LNetMDUnlink(md), 0);
-		CHECK_STR(record_kinds(&record), "S!U.");
-		CHECK_EQ(record.events[1].status, 0);
-		CHECK_EQ(record.events[1].md.threshold, 1);
-	}
-}
-
 static void portals(void)
 {
 	static const int bad[] = { -1, 64, 1 << 30 };
@@ -472,7 +451,6 @@ int main(void)
 	memory_descriptors();
 	event_queues();
 	moving_data();
-	failed_with_an_operation_left();
 	portals();
 	commands();
 	failures_that_were_asked_for();

@@ -32,21 +32,81 @@ static int ask(void)
 	return rc;
 }
 
+static struct lnet_handle_eq eq;
+static struct lnet_handle_md md;
+
+#define CALLS 9
+
+static int call_number(int call)
+{
+	struct lnet_process_id id;
+	struct lnet_handle_eq other;
+	struct lnet_event event;
+	int which;
+
+	switch (call) {
+	case 0:
+		return LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, loopback(), 20, 1, 0, 0);
+	case 1:
+		return LNetGet(LNET_NID_ANY, md, loopback(), 20, 1, 0);
+	case 2:
+		return LNetEQPoll(&eq, 1, -1, &event, &which);
+	case 3:
+		return LNetEQWait(eq, &event);
+	case 4:
+		return LNetMDUnlink(md);
+	case 5:
+		return LNetGetId(0, &id);
+	case 6:
+		return LNetEQAlloc(1, LNET_EQ_HANDLER_NONE, &other);
+	case 7:
+		return LNetNIFini();
+	default:
+		return LNetNIInit(LNET_PID_ANY);
+	}
+}
+
 /* What a child does that inherits the node of this process, as a handler of atexit may. */
 static void inherit(void)
 {
-	int status;
+	int status, which;
 	pid_t child;
+	char byte = 0;
+	struct lnet_event event;
 
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
+	CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &eq), 0);
+	CHECK_EQ(LNetMDBind(make_md(&byte, 1, 1, 0, NULL, eq), LNET_UNLINK, &md), 0);
+	/* Whichever call comes first. */
+	for (int call = 0; call < CALLS; call++) {
+		child = fork();
+		if (child == 0) {
+			alarm(60);
+			CHECK_EQ(call_number(call), -ENETDOWN);
+			_exit(failures != 0);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+	/* It may have a node of its own, which its child has not either. */
 	child = fork();
 	if (child == 0) {
-		CHECK_EQ(LNetNIFini(), -ENETDOWN);
-		CHECK_EQ(LNetNIInit(LNET_PID_ANY), -ENETDOWN);
+		setenv("LNET_NODE", "b", 1);
+		CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
+		CHECK_EQ(LNetEQPoll(&eq, 1, 0, &event, &which), -ENOENT);
+		child = fork();
+		if (child == 0) {
+			CHECK_EQ(call_number(0), -ENETDOWN);
+			_exit(failures != 0);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+		CHECK_EQ(LNetNIFini(), 0);
 		_exit(failures != 0);
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
+	CHECK_EQ(LNetMDUnlink(md), 0);
 	CHECK_EQ(ask(), 0);
 	CHECK_EQ(LNetNIFini(), 0);
 }

@@ -95,6 +95,13 @@ static void process_ids(void)
 	id.pid = LNET_PID_USERFLAG | 7;
 	CHECK_STR(libcfs_id2str(id), "U7-10.0.0.1@tcp");
 	CHECK_STR(libcfs_id2str(anybody()), "LNET_PID_ANY-<?>");
+	/* The longest is cut short: programs copy it into LNET_NIDSTR_SIZE bytes. */
+	id.pid = LNET_PID_USERFLAG | 0x7ffffffe;
+	id.nid = 0x0002fffffffffffe;
+	CHECK_STR(libcfs_id2str(id), "U2147483646-255.255.255.254@tcp");
+	id.pid = LNET_PID_ANY;
+	CHECK_EQ(strlen(libcfs_id2str(id)), LNET_NIDSTR_SIZE - 1);
+	CHECK_STR(libcfs_id2str(id), "LNET_PID_ANY-255.255.255.254@tc");
 }
 
 static void short_buffers(void)

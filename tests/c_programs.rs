@@ -31,7 +31,7 @@ macro_rules! under_tools {
     };
 }
 
-under_tools!(nidstr api_errors loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback);
+under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_sheet() {
@@ -71,6 +71,16 @@ fn control_commands_change_and_tell_the_configuration() {
 #[test]
 fn calls_that_wait_are_refused_in_an_event_handler() {
     run("handler_calls", &[], &[]);
+}
+
+#[test]
+fn what_fails_has_the_status_of_the_sheet_and_one_last_event() {
+    run("failures", &[], &[]);
+}
+
+#[test]
+fn replies_match_the_primary_nid_that_a_program_was_told() {
+    run("primary_nid", &[], &[]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 /* The functions of the LNet API, as of Lustre 2.10.
  *
  * Results: 0 or a positive number for success, a negative errno for failure; errno is never set. Every
- * function but LNetNIInit gives -ENETDOWN while the network is down, -EFAULT for a NULL pointer that it
+ * function but LNetNIInit gives -ENETDOWN while the network is down, and in a child of fork (which may bring
+ * the network up for itself), -EFAULT for a NULL pointer that it
  * needs, and -EIO if it fails for a reason of the library's own, after which every call gives -ENETDOWN.
  * Threads: every function may be called from every thread at any time. Only where it is said so may a
  * function be called from an event handler.
@@ -66,9 +67,11 @@ int LNetDist(lnet_nid_t nid, lnet_nid_t *srcnid, __u32 *order);
  * The primary NID of the node that has the interface nid: the one that match entries see, and the
  * initiator in events. nid itself if nothing is known of that node.
  *
- * A node that is not known well is asked who it is (discovery). The call does not wait for the answer, unless
- * the environment says LNET_LOCK_PRIM_NID=0: then it may take twice the transaction time-out, but never waits
- * in an event handler.
+ * The answer stays right: what is attached with it as the match id matches, and is the initiator, whatever is
+ * found out about the node later. A node that is not known well is asked who it is (discovery). The call does not
+ * wait for that: what it answers stays the node's primary NID. If the environment says LNET_LOCK_PRIM_NID=0 it waits,
+ * but not in an event handler, for at most twice the transaction time-out; then only what could not be found out
+ * stays.
  */
 lnet_nid_t LNetPrimaryNID(lnet_nid_t nid);
 
@@ -231,7 +234,18 @@ int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_ev
  *
  * Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is said by events:
  * LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come
- * before this returns. Errors, without events: -ENOENT (no such memory descriptor; it is used up, or
+ * before this returns.
+ *
+ * If the ACK does not come within the transaction time-out (LNET_TRANSACTION_TIMEOUT) the memory descriptor is
+ * unlinked, and its last event, LNET_EVENT_UNLINK if nothing else is in progress, has the status -ETIMEDOUT. If
+ * LNET_EVENT_SEND has another status than 0, no ACK is waited for: what it would have taken of the threshold is taken, so
+ * that a memory descriptor for just this PUT ends with that event.
+ *
+ * The status is -EINVAL if self_nid is not this node's, -EHOSTUNREACH if there is no way to the target or it refuses
+ * connections, -EMSGSIZE for more than LNET_MTU bytes, -ECANCELED if the memory descriptor was unlinked before the
+ * message left, -ESHUTDOWN if the node or its interface ends, -ETIMEDOUT, or another with which the network failed.
+ *
+ * Errors, without events: -ENOENT (no such memory descriptor; it is used up, or
  * attached to a match entry), -EINVAL (ack), -ENOMEM, -EIO (a failure that was asked for).
  * Not from an event handler.
  */
@@ -244,7 +258,8 @@ int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack
  *
  * The arguments are as those of LNetPut. Returns 0 when the GET was accepted: everything else is said by
  * events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data is here. They may come before this returns,
- * in any order. Errors, without events: as LNetPut. Not from an event handler.
+ * in any order. A REPLY that does not come, or that cannot come because LNET_EVENT_SEND failed, is as the ACK of LNetPut;
+ * so are the statuses. Errors, without events: as LNetPut. Not from an event handler.
  */
 int LNetGet(lnet_nid_t self_nid, struct lnet_handle_md md, struct lnet_process_id target,
 		unsigned int portal, __u64 match_bits, unsigned int offset);

@@ -91,7 +91,10 @@ lnet_nid_t libcfs_str2nid(const char *str);
  */
 int libcfs_str2anynid(lnet_nid_t *nid, const char *str);
 
-/** A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring. */
+/**
+ * A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring: at most LNET_NIDSTR_SIZE
+ * bytes with its end, cut short where that is too few.
+ */
 char *libcfs_id2str(struct lnet_process_id id);
 
 /* ---- lists of NIDs: "10.0.0.[1-5]@tcp *@o2ib" ---- */

@@ -288,7 +288,10 @@ enum lnet_event_kind {
 	LNET_EVENT_ACK = 4,
 	/** A PUT or GET has left (or failed to): the memory of a PUT is free again. */
 	LNET_EVENT_SEND = 5,
-	/** The MD was unlinked by a call while nothing was in progress. */
+	/**
+	 * The MD was unlinked while nothing was in progress: by a call (status 0), or because the answer that it
+	 * waited for did not come in time (status -ETIMEDOUT).
+	 */
 	LNET_EVENT_UNLINK = 6,
 };
 typedef enum lnet_event_kind lnet_event_kind_t;

@@ -9,11 +9,16 @@ use lnet_core::{Core, Errno};
 use lnet_dlc::client::Client;
 use lnet_node::{ControlServer, Node, SharedBackend, StartConfig};
 use lnet_wire::Pid;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Once, PoisonError};
 
 static NODE: ArcSwapOption<Node> = ArcSwapOption::const_empty();
+/// This process is a child of `fork`: what `NODE` has is its parent's, without the threads.
+static INHERITED: AtomicBool = AtomicBool::new(false);
+/// Has `INHERITED` set in children.
+static WATCH_FORKS: Once = Once::new();
 /// Held while the node comes up and goes down.
-static USERS: Mutex<Users> = Mutex::new(Users { count: 0, process: 0, control: None });
+static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
 /// Nodes elsewhere, for a process that has none: the one of the name `LNET_NODE`, if that is set.
 static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
     let name = std::env::var("LNET_NODE").ok().filter(|name| !name.trim().is_empty());
@@ -23,8 +28,6 @@ static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
 struct Users {
     /// How many `LNetNIInit` are in force.
     count: u32,
-    /// Whose they are.
-    process: u32,
     /// Where the node is configured from outside.
     control: Option<ControlServer>,
 }
@@ -36,6 +39,7 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
     let mut users = users()?;
     if users.count == 0 {
         let pid = pid.ok_or(Errno::NetworkDown)?;
+        WATCH_FORKS.call_once(watch_forks);
         let node = Node::start(pid, StartConfig::from_env()?)?;
         node.warn_if_only_loopback();
         // A program can do without being configured from outside.
@@ -65,21 +69,25 @@ pub(crate) fn release() -> Result<(), Errno> {
 /// Runs `f` on the node's core; [`Errno::NetworkDown`] without a node.
 pub(crate) fn core<T>(f: impl FnOnce(&Arc<Core>) -> Result<T, Errno>) -> Result<T, Errno> {
     match &*NODE.load() {
-        Some(node) => f(node.core()),
-        None => Err(Errno::NetworkDown),
+        Some(node) if !INHERITED.load(Ordering::Relaxed) => f(node.core()),
+        _ => Err(Errno::NetworkDown),
     }
 }
 
 /// The node, for calls that may wait; [`Errno::NetworkDown`] without one.
 pub(crate) fn node() -> Result<Arc<Node>, Errno> {
-    NODE.load_full().ok_or(Errno::NetworkDown)
+    own_node().ok_or(Errno::NetworkDown)
+}
+
+fn own_node() -> Option<Arc<Node>> {
+    if INHERITED.load(Ordering::Relaxed) { None } else { NODE.load_full() }
 }
 
 /// Whom the configuration is about: the node of this process or, without one, that behind the control
 /// socket. From an event handler only the former: [`Errno::NetworkDown`] without it, for this process's own
 /// node, which is then going down and waits for the handler, may be the one behind the socket.
 pub(crate) fn dlc_backend() -> Result<SharedBackend, Errno> {
-    match NODE.load_full() {
+    match own_node() {
         Some(node) => Ok(node),
         None if in_handler() => Err(Errno::NetworkDown),
         None => Ok(Arc::clone(&*ELSEWHERE) as SharedBackend),
@@ -91,12 +99,22 @@ fn users() -> Result<MutexGuard<'static, Users>, Errno> {
         return Err(Errno::Busy);
     }
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let process = std::process::id();
-    if users.process != process {
-        // A child of `fork` has its parent's node without the threads: to take it down would be to wait for
-        // them for ever.
+    if INHERITED.load(Ordering::Relaxed) {
+        // To take it down would be to wait for its threads for ever.
         std::mem::forget((NODE.swap(None), users.control.take()));
-        *users = Users { count: 0, process, control: None };
+        *users = Users { count: 0, control: None };
+        INHERITED.store(false, Ordering::Relaxed);
     }
     Ok(users)
+}
+
+/// A child of `fork` has none of the node's threads: it is told so by the first call, and may start a node of its own.
+fn watch_forks() {
+    extern "C" fn in_child() {
+        INHERITED.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: the handler only stores into an atomic, which any thread may do at any time.
+    if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } != 0 {
+        log::warn!("children of this process will not be told that they have no node");
+    }
 }

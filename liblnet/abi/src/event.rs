@@ -45,10 +45,18 @@ pub(crate) fn event_to_c(event: &Event) -> lnet_event {
         md_handle: lnet_handle_md { cookie: event.md_handle.cookie() },
         md: md_to_c(&event.md),
         hdr_data: event.hdr_data,
-        status: event.status.map_or_else(Errno::to_c, |()| 0),
+        status: event.status.map_or_else(|errno| listed(errno).to_c(), |()| 0),
         unlinked: event.unlinked.into(),
         offset: event.offset,
         sequence: event.sequence as c_ulong,
+    }
+}
+
+/// What the C API sheet has for an errno (1.6): a peer that refuses connections cannot be reached.
+fn listed(errno: Errno) -> Errno {
+    match errno {
+        Errno::ConnectionRefused => Errno::HostUnreachable,
+        errno => errno,
     }
 }
 

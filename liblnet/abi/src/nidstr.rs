@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const SLOTS: usize = 1024;
 /// Bytes of each. Callers compiled against 2.10 use the first 32, later ones 64.
 const SLOT_SIZE: usize = 64;
+/// `LNET_NIDSTR_SIZE` of the headers: what programs that copy a string have room for.
+const NIDSTR_SIZE: usize = 32;
 
 /// The next of 1024 strings that are used in turn, never NULL: for a string that is needed only until as
 /// many others have been made.
@@ -125,13 +127,14 @@ pub unsafe extern "C" fn _libcfs_str2anynid(nid: *mut lnet_nid_t, str: *const c_
     })
 }
 
-/// A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring.
+/// A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring: at most LNET_NIDSTR_SIZE
+/// bytes with its end, cut short where that is too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_id2str(id: lnet_process_id) -> *mut c_char {
     let slot = next_slot();
-    // SAFETY: the slot has that many bytes.
+    // SAFETY: the slot has more bytes than that.
     helper(slot, || unsafe {
-        write_string(slot, SLOT_SIZE, format_args!("{}-{}", Pid(id.pid), RawNid(id.nid)));
+        write_string(slot, NIDSTR_SIZE, format_args!("{}-{}", Pid(id.pid), RawNid(id.nid)));
         slot
     })
 }

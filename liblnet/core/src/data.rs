@@ -74,8 +74,7 @@ impl Core {
     fn get_as(&self, source: Option<Nid>, md: MdHandle, target: Target, recovery: bool) -> Result<(), Errno> {
         let (md, spec) = self.charge(md, target, Some(Answer::Reply))?;
         let Target { portal, match_bits, offset, .. } = target;
-        // No reply can be longer than a message; the memory may be.
-        let sink_length = md.memory().len().min(MAX_PAYLOAD);
+        let sink_length = md.memory().len();
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
         let outgoing = Outgoing { body, length: 0 };
         let event = send_event(self.config.pid, target, &md, spec, 0);
@@ -131,7 +130,7 @@ impl Core {
     /// Ends a request that is not sent.
     pub(crate) fn refuse(&self, request: Request, errno: Errno) {
         self.census.error();
-        self.settle(&request.md, request.event, Err(errno));
+        self.settle_request(&request.md, request.event, &request.outgoing.body, Err(errno));
     }
 
     /// The peer NI that a request names; none for the loopback.
@@ -139,8 +138,11 @@ impl Core {
         match request.target.nid {
             None => Err(Errno::Invalid),
             Some(_) if self.is_ending() => Err(Errno::Shutdown),
-            Some(_) if request.outgoing.length > MAX_PAYLOAD => Err(Errno::MessageSize),
+            // Of a GET it is the answer that would be too long.
+            Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Errno::MessageSize),
             Some(nid) if nid.is_loopback() => Ok(None),
+            // It shall not depend on what is known of the peer.
+            Some(_) if request.source.is_some_and(|source| !self.is_own(source)) => Err(Errno::Invalid),
             Some(nid) => {
                 let is_new = request.recovery && self.peers.get(nid).is_none();
                 let peer_ni = self.peer_ni(nid);
@@ -180,11 +182,7 @@ impl Core {
     pub(crate) fn set_deadline(&self, message: &mut Message) {
         let settings = self.settings();
         message.deadline = self.config.clock.now() + Duration::from_secs(settings.transaction_timeout.into());
-        let answer = match message.header.body {
-            Body::Put { ack: Some(_), .. } => Answer::Ack,
-            Body::Get { .. } => Answer::Reply,
-            _ => return,
-        };
+        let Some(answer) = answer_to(&message.header.body) else { return };
         if let Some(md) = message.md.as_ref().filter(|md| response::tracks(&settings, md, answer)) {
             md.track(Tracker { deadline: message.deadline, asked: message.next_hop.nid });
             self.watch();
@@ -300,6 +298,15 @@ impl Core {
             Some(Near::Cpt(cpt)) => Origin::Cpt(cpt),
             Some(Near::Md(bulk)) => self.mds.get(bulk.place()).map_or_else(|| first(md), |bulk| first(&bulk)),
         }
+    }
+}
+
+/// What a message asks to be answered with.
+pub(crate) const fn answer_to(body: &Body) -> Option<Answer> {
+    match body {
+        Body::Put { ack: Some(_), .. } => Some(Answer::Ack),
+        Body::Get { .. } => Some(Answer::Reply),
+        _ => None,
     }
 }
 

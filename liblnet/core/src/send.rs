@@ -7,6 +7,7 @@
 
 use crate::complaints::Reason;
 use crate::core::Core;
+use crate::data::answer_to;
 use crate::event::{Event, handler_depth, in_handler};
 use crate::health::{Cause, SendFailure};
 use crate::lnd::SendOutcome;
@@ -15,7 +16,7 @@ use crate::message::Message;
 use crate::stats::Fate;
 use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
-use lnet_wire::Errno;
+use lnet_wire::{Body, Errno};
 use log::Level;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -129,9 +130,18 @@ impl Core {
     }
 
     /// Tells the MD's owner how an operation went.
-    pub(crate) fn settle(&self, md: &Md, mut event: Event, result: Result<(), Errno>) {
-        event.status = result;
-        if md.settle(event) == Settled::Ended {
+    pub(crate) fn settle(&self, md: &Md, event: Event, status: Result<(), Errno>) {
+        self.settled(md, md.settle(Event { status, ..event }));
+    }
+
+    /// The same of a message that this node has sent. If it failed its answer is not waited for any more.
+    pub(crate) fn settle_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
+        let answer = answer_to(body).filter(|_| status.is_err());
+        self.settled(md, md.settle_without(Event { status, ..event }, answer));
+    }
+
+    fn settled(&self, md: &Md, settled: Settled) {
+        if settled == Settled::Ended {
             self.mds.remove(md.handle().place());
         }
         send_deferred();
@@ -227,7 +237,8 @@ impl Core {
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
-            self.settle(&md, event, result.map_err(|failure| failure.errno));
+            let result = result.map_err(|failure| failure.errno);
+            self.settle_request(&md, event, &message.header.body, result);
         }
         self.give_credits_back(&mut message, steps);
         let peer_ni = message.peer_ni.take();

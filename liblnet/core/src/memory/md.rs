@@ -115,6 +115,24 @@ impl State {
             Answer::Reply => &mut self.replies_due,
         }
     }
+
+    /// An answer will not come, if it has not come already: its share of the threshold goes with it.
+    fn forgo(&mut self, answer: Answer) {
+        let due = self.due(answer);
+        if *due == 0 {
+            return;
+        }
+        *due -= 1;
+        self.budget = self.budget.map(|left| left.saturating_sub(1));
+        self.forget_tracker();
+    }
+
+    /// What nothing is waited for has no deadline.
+    fn forget_tracker(&mut self) {
+        if self.acks_due == 0 && self.replies_due == 0 {
+            self.tracker = None;
+        }
+    }
 }
 
 impl Md {
@@ -252,9 +270,7 @@ impl Md {
         }
         let due = state.due(answer);
         *due = due.checked_sub(1)?;
-        if state.acks_due == 0 && state.replies_due == 0 {
-            state.tracker = None;
-        }
+        state.forget_tracker();
         Some((length.min(room), self.charge(state)))
     }
 
@@ -307,8 +323,16 @@ impl Md {
     }
 
     /// Ends an operation with `event`.
-    pub(crate) fn settle(&self, mut event: Event) -> Settled {
+    pub(crate) fn settle(&self, event: Event) -> Settled {
+        self.settle_without(event, None)
+    }
+
+    /// The same for a PUT or GET that has failed, to which this answer will not come.
+    pub(crate) fn settle_without(&self, mut event: Event, answer: Option<Answer>) -> Settled {
         let mut state = lock(&self.state);
+        if let Some(answer) = answer {
+            state.forgo(answer);
+        }
         state.busy -= 1;
         let last = state.busy == 0
             && !state.ended
@@ -323,8 +347,9 @@ impl Md {
         if last { Settled::Ended } else { Settled::Lives }
     }
 
-    /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (trap T2). Busy: the last
-    /// operation's event will say it. [`Errno::NotFound`] when it is already going.
+    /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (trap T2); it says
+    /// [`Errno::TimedOut`] if it is for an answer that did not come. Busy: the last operation's event will say it.
+    /// [`Errno::NotFound`] when it is already going.
     pub(crate) fn unlink(&self) -> Result<Settled, Errno> {
         let mut state = lock(&self.state);
         if state.unlinking {
@@ -336,7 +361,8 @@ impl Md {
             return Ok(Settled::Lives);
         }
         state.ended = true;
-        let event = Event::unlink(self.handle, self.snapshot(&state));
+        let status = if state.unanswered { Err(Errno::TimedOut) } else { Ok(()) };
+        let event = Event { status, ..Event::unlink(self.handle, self.snapshot(&state)) };
         self.deliver(state, event);
         self.wait_until_delivered();
         Ok(Settled::Ended)

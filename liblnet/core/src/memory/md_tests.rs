@@ -4,6 +4,9 @@ use super::tests::{any_md_handle, plain_spec};
 use super::*;
 use crate::Errno;
 use crate::event::{Event, EventHandler, EventKind, EventQueue};
+use crate::health::response::{Tracker, Waits};
+use crate::time::Time;
+use lnet_wire::Nid;
 use std::sync::{Arc, Mutex};
 
 const PUT: MdOptions = MdOptions::OP_PUT;
@@ -145,6 +148,56 @@ fn an_answer_that_was_not_asked_for_or_has_come_already_is_not_taken() {
     assert!(md.charge_answer(Answer::Reply, 8).is_none());
     assert!(md.charge_answer(Answer::Ack, 0).is_some());
     assert!(md.charge_answer(Answer::Ack, 0).is_none());
+}
+
+/// Threshold, whether the answer has come before the failure is known -> how many of four more sends may begin, whether
+/// the MD ends.
+#[test]
+fn what_was_not_sent_takes_its_answers_share_of_the_threshold_unless_that_has_come() {
+    for (threshold, came, left, ends) in [
+        (2, false, 0, true),
+        (2, true, 0, true),
+        (3, false, 1, false),
+        (3, true, 1, false),
+        (1, false, 0, true),
+        (-1, false, 4, false),
+    ] {
+        for answer in [Answer::Ack, Answer::Reply] {
+            let case = format!("{threshold} {came} {answer:?}");
+            let made = make(MdSpec { threshold, ..plain_spec(8) }, true, None);
+            made.md.charge_send(Some(answer)).unwrap();
+            made.md.track(Tracker { deadline: Time::START, asked: Nid::LOOPBACK });
+            if came {
+                made.md.charge_answer(answer, 0).unwrap();
+                made.md.settle(event(&made.md, EventKind::Reply));
+            }
+            let settled = made.md.settle_without(event(&made.md, EventKind::Send), Some(answer));
+            assert_eq!(settled == Settled::Ended, ends, "{case}");
+            assert!(made.md.charge_answer(answer, 0).is_none(), "{case}");
+            assert!(!made.md.is_tracked(), "{case}");
+            let begun = (0..4).filter(|_| made.md.charge_send(None).is_some());
+            assert_eq!(begun.count(), left, "{case}");
+        }
+    }
+}
+
+#[test]
+fn who_is_unlinked_for_want_of_an_answer_is_told_so() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    let handler: EventHandler = Box::new(move |event| tell.lock().unwrap().push((event.kind, event.status)));
+    let spec = MdSpec { threshold: 2, ..plain_spec(8) };
+    let (memory, queue) = (MdMemory::contiguous(0x1000, 8), EventQueue::new(0, Some(handler)).unwrap());
+    let queue = Some(Arc::new(queue));
+    let new = NewMd { spec, memory, max_size: None, auto_unlink: true, attached: None, queue, owner: None };
+    let md = Md::new(any_md_handle(), new);
+    md.charge_send(Some(Answer::Reply)).unwrap();
+    md.track(Tracker { deadline: Time::START, asked: Nid::LOOPBACK });
+    md.settle(event(&md, EventKind::Send));
+    assert_eq!(md.unanswered(Time::START), Waits::TooLong(Nid::LOOPBACK));
+    md.unlink().unwrap();
+    let timed_out = (EventKind::Unlink, Err(Errno::TimedOut));
+    assert_eq!(*told.lock().unwrap(), [(EventKind::Send, Ok(())), timed_out]);
 }
 
 #[test]
