@@ -16,11 +16,11 @@ fn listed(file: &Path, ci: bool) -> Output {
 fn skipped_tests_are_listed_once_with_their_reasons_and_fail_in_continuous_integration() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("skipped");
-    fs::write(&file, "b::two: no root\na::one: no gcc\nb::two: no root\n").unwrap();
+    fs::write(&file, "b::two: no root\na::one: no gcc\nb::two: no root\na::one: no nm: none\n").unwrap();
     for ci in [false, true] {
         let output = listed(&file, ci);
         let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(text, "2 tests skipped:\n  a::one: no gcc\n  b::two: no root\n");
+        assert_eq!(text, "2 tests skipped:\n  a::one: no gcc\n  a::one: no nm: none\n  b::two: no root\n");
         assert_eq!(output.status.success(), !ci);
     }
 }
