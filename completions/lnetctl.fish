@@ -252,7 +252,7 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand import" -s h -l help -d 
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand export" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand export" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand export" -s b -l backup -d 'Only what can be imported again: no counters, no states'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand export" -s b -l backup -d 'Only what has been configured and can be imported again: no counters, no states, no peers that were only heard of'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand stats; and not __fish_seen_subcommand_from show reset rate" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'

@@ -97,11 +97,11 @@ fn one(text: &str, globals: &Globals, connect: Connect<'_>, streams: &mut Stream
             Word::One(name) => *first = name,
             Word::Several(names) => {
                 writeln!(streams.err, "'{first}' may be {}", names.join(", "))?;
-                return Ok(End::Done(Rc::OK));
+                return Ok(End::Done(Rc::BAD_PARAM));
             }
             Word::Unknown => {
                 writeln!(streams.err, "'{first}' is not a command; 'help' tells which there are")?;
-                return Ok(End::Done(Rc::OK));
+                return Ok(End::Done(Rc::BAD_PARAM));
             }
         }
     }
@@ -155,6 +155,19 @@ mod tests {
         let shown = "cpt:\n    value: 0\n";
         assert_eq!(String::from_utf8(out).unwrap(), [shown, shown].concat());
         assert!(err.is_empty());
+    }
+
+    #[test]
+    fn from_a_pipe_a_word_that_is_no_command_or_the_beginning_of_several_ends_with_an_error() {
+        let connect: Connect<'_> = &|name| Box::new(lnet_dlc::client::Client::new(name));
+        let known = "cpt --nid 10.0.0.1@tcp --ncpt 1\n";
+        for wrong in ["bogus", "rout show", "net bogus", "--bogus"] {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let script = format!("{known}{wrong}\n{known}");
+            let exit = piped(script.as_bytes(), &Globals::default(), connect, &mut out, &mut err).unwrap();
+            assert_eq!(exit, 255, "{wrong}");
+            assert_eq!(String::from_utf8(out).unwrap().matches("value: 0").count(), 1, "{wrong}");
+        }
     }
 
     #[test]

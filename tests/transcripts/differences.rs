@@ -300,9 +300,15 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
     row(
         OtherMachine,
-        &["§routes: lnetctl routing show", "§udsp: lnetctl export", "§udsp: lnetctl export --backup"],
+        &["§routes: lnetctl routing show"],
         &["out + routing:...", "out + buffers:..."],
         "it had too little memory for a router's buffers",
+    ),
+    row(
+        KernelBug,
+        &["§routes: lnetctl export --backup", "§udsp: lnetctl export --backup"],
+        &["out - - primary nid: *..."],
+        "peers that a ping made up, which an import would make configured ones",
     ),
     // Recovery, rules.
     row(

@@ -8,8 +8,8 @@
 use crate::interface_spec::InterfaceError;
 use crate::separated::Piece;
 use crate::{CptList, InterfaceSpec};
-use lnet_wire::NetId;
 use lnet_wire::text::Problem;
+use lnet_wire::{NetId, NetType};
 use std::fmt;
 use thiserror::Error;
 
@@ -22,6 +22,11 @@ pub struct Network {
     pub interfaces: Vec<InterfaceSpec>,
     /// For interfaces that bring no CPTs of their own.
     pub cpts: Option<CptList>,
+}
+
+/// Whether this library has a driver for nets of this kind, so that a node can be put on `net`.
+pub fn has_driver(net: NetId) -> bool {
+    matches!(net.kind(), NetType::LO | NetType::TCP)
 }
 
 /// What is wrong with a `networks` string, and at which byte.

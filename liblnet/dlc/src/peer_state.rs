@@ -26,6 +26,9 @@ pub const FLAGS: [&str; 22] = [
     "bad-config",
 ];
 
+/// The bit that says that the peer was configured, and not only heard of.
+pub const CONFIGURED: u32 = 1 << 3;
+
 /// The bits of `state` that are set, lowest first, by name; those without one by their number.
 pub fn words(state: u32) -> Vec<String> {
     (0..u32::BITS as usize)
@@ -40,10 +43,11 @@ mod tests {
 
     #[test]
     fn a_state_is_told_bit_by_bit() {
-        let table: [(u32, &[&str]); 4] = [
+        let table: [(u32, &[&str]); 5] = [
             (0, &[]),
             (273, &["multi-rail", "discovered", "nids-up-to-date"]),
             (8224, &["rediscover", "force-ping"]),
+            (CONFIGURED, &["configured"]),
             (1 << 21 | 1 << 22 | 1 << 31, &["bad-config", "bit-22", "bit-31"]),
         ];
         for (state, expected) in table {

@@ -7,11 +7,11 @@ use lnet_core::Errno;
 use lnet_dlc::import::{Source, import};
 use lnet_dlc::interfaces::HostInterface;
 use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
-use lnet_dlc::networks::Network;
+use lnet_dlc::networks::{self, Network};
 use lnet_dlc::request::{AddLocalNi, AddRoute, LndTunables, NiTunables};
 use lnet_dlc::yaml::{Purpose, text_of};
 use lnet_dlc::{Backend, InterfaceSpec, Rc, Report, Request};
-use lnet_wire::{NetId, NetType};
+use lnet_wire::NetId;
 use std::fs;
 use std::path::Path;
 
@@ -93,7 +93,7 @@ fn ni_on(net: NetId) -> AddLocalNi {
 
 fn add_ni(node: &dyn Backend, ni: AddLocalNi) -> Result<(), Errno> {
     // Asked before the interface is looked for, which may be missing for the same reason.
-    if ni.net.kind() != NetType::TCP {
+    if !networks::has_driver(ni.net) {
         log::error!("there is no driver for net {}; take it out of the configuration", ni.net);
         return Err(Errno::ProtocolNotSupported);
     }

@@ -32,7 +32,7 @@ pub struct Import {
 pub struct Export {
     /// The file, which is replaced; standard output without it
     pub file: Option<PathBuf>,
-    /// Only what can be imported again: no counters, no states
+    /// Only what has been configured and can be imported again: no counters, no states, no peers that were only heard of
     #[arg(short, long)]
     pub backup: bool,
 }

@@ -9,7 +9,7 @@ use crate::ops::peer::{MAX_NIDS, parse_nids};
 use crate::ops::policy::RuleAction;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp, UdspAction};
-use crate::{InterfaceSpec, Rc, Value, interfaces, ip2nets};
+use crate::{InterfaceSpec, Rc, Value, interfaces, ip2nets, networks};
 use lnet_wire::{Errno, NetId, Nid, Selector};
 use std::collections::HashSet;
 
@@ -121,11 +121,15 @@ impl Changes<'_> {
     }
 
     fn ni(&mut self, net: NetId, ni: &NiItem) {
+        let name = ni.interface.as_ref().map_or("", |spec| &spec.name);
+        let said = format!("net {net} {name}");
+        if !networks::has_driver(net) {
+            self.say("conflict", format!("{}, there is no driver for such a net", said.trim_end()));
+            return;
+        }
         if let Some(nets) = &mut self.nets {
             nets.insert(net);
         }
-        let name = ni.interface.as_ref().map_or("", |spec| &spec.name);
-        let said = format!("net {net} {name}");
         // An interface may be named by its address, which is then its NID's.
         let is_it = |now: &&LocalNi| {
             let address = now.nid.to_string();

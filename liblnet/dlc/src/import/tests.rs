@@ -70,10 +70,6 @@ buffers:
     small: 16384
     large: 1024
 peer:
-    - primary nid: 192.0.2.1@tcp
-      Multi-Rail: False
-      peer ni:
-        - nid: 192.0.2.1@tcp
     - primary nid: 192.0.2.20@tcp
       Multi-Rail: True
       peer ni:
@@ -118,6 +114,20 @@ fn what_was_exported_makes_the_same_node_again() {
         add(&other, &exported(&node, backup));
         assert_eq!(exported(&other, true), EVERYTHING);
         assert_eq!(*other.state.borrow(), *node.state.borrow());
+    }
+}
+
+#[test]
+fn an_export_of_forwarding_that_is_off_again_makes_a_node_that_exports_the_same() {
+    let node = Memory::new();
+    add(&node, EVERYTHING);
+    add(&node, "routing: {enable: 0}\n");
+    for backup in [true, false] {
+        let text = exported(&node, backup);
+        let other = Memory::new();
+        add(&other, &text);
+        assert!(!text.contains("routing:") && !text.contains("buffers:"), "{text}");
+        assert_eq!(exported(&other, backup), text);
     }
 }
 
@@ -447,6 +457,27 @@ check:
     - conflict: route tcp9 by 192.0.2.1@tcp7, the gateway is on none of the node's nets; add its net before
 ";
     assert_eq!(checked(&Memory::new(), text), expected);
+}
+
+#[test]
+fn a_check_tells_of_nets_without_a_driver() {
+    let text = "\
+net:
+    - {net type: o2ib, local NI(s): [{interfaces: {0: ib0}}]}
+    - {net type: tcp, local NI(s): [{interfaces: {0: eth0}}]}
+route:
+    - {net: tcp9, gateway: 192.0.2.1@o2ib}
+";
+    let expected = "\
+check:
+    - conflict: net o2ib ib0, there is no driver for such a net
+    - add: net tcp eth0
+    - conflict: route tcp9 by 192.0.2.1@o2ib, the gateway is on none of the node's nets; add its net before
+";
+    assert_eq!(checked(&Memory::new(), text), expected);
+    let mut report = Report::new();
+    let (rc, value) = check(None, source(text), &mut report);
+    assert_eq!((rc, value.to_yaml().as_str()), (Rc::OK, expected));
 }
 
 #[test]

@@ -54,6 +54,22 @@ pub fn config_buffers(
 /// Shows the router buffers (DLC sheet 2.6); nothing until forwarding has been switched on once.
 /// `lustre_lnet_show_routing`.
 pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: bool) -> Rc {
+    show_if(backend, seq_no, report, backup, |_| true)
+}
+
+/// As [`show`], for an export: also nothing while forwarding is off. A node begins with it off, and `enable: 0` makes no
+/// node again that has forwarded before.
+pub fn export(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: bool) -> Rc {
+    show_if(backend, seq_no, report, backup, |cpt| cpt.enabled)
+}
+
+fn show_if(
+    backend: &dyn Backend,
+    seq_no: SeqNo,
+    report: &mut Report,
+    backup: bool,
+    is_shown: impl Fn(&CptBuffers) -> bool,
+) -> Rc {
     let cpts: Vec<CptBuffers> = match backend.list(Request::GetBuffers) {
         Ok(cpts) => cpts,
         Err(errno) => {
@@ -61,7 +77,7 @@ pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: b
             return report.end(Operation::Show, ROUTING, seq_no, errno.into(), text);
         }
     };
-    if let Some(first) = cpts.first() {
+    if let Some(first) = cpts.first().filter(|first| is_shown(first)) {
         let enable = Value::map().with("enable", u32::from(first.enabled));
         match backup {
             true => report.show(ROUTING, enable),

@@ -6,7 +6,7 @@ use crate::ops::refusal::reason;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, PeerHealth, PeerNi, PeerNiState, Request};
-use crate::{Rc, Value};
+use crate::{Rc, Value, peer_state};
 use lnet_wire::{Errno, Nid};
 
 /// Shows the peer with this NID, or all (DLC sheet 2.5; dbg-050 to dbg-065, dbg-090, dbg-100). -2 for a NID
@@ -21,7 +21,8 @@ use lnet_wire::{Errno, Nid};
 /// | 4 | what selection rules made of it |
 /// | 5 | bytes, heat, and the sums over its NIDs; states in words, silent pairs, and how far its discovery is |
 ///
-/// With `backup` nothing of levels 1 to 5 is.
+/// With `backup` nothing of levels 1 to 5 is, and of all peers those are left out that nobody has configured: what a ping
+/// or a message made comes again with the next one, and would be configured if it were imported.
 pub fn show(
     backend: &dyn Backend,
     nid: Option<&str>,
@@ -31,7 +32,7 @@ pub fn show(
     backup: bool,
 ) -> Rc {
     let found = match nid.map(str::parse::<Nid>) {
-        None => page(backend, 0, usize::MAX, detail, backup),
+        None => each(backend, 0, usize::MAX, detail, backup, |peer| !backup || is_configured(peer)),
         Some(Ok(nid)) => {
             peer_of(backend, nid).and_then(|peer| to_value(backend, &peer, detail, backup)).map(|it| vec![it])
         }
@@ -63,11 +64,29 @@ pub fn page(
     detail: u32,
     backup: bool,
 ) -> Result<Vec<Value>, Errno> {
+    each(backend, first, max, detail, backup, |_| true)
+}
+
+fn is_configured(peer: &Peer) -> bool {
+    peer.state & peer_state::CONFIGURED != 0
+}
+
+/// Of so many peers, those that are wanted.
+fn each(
+    backend: &dyn Backend,
+    first: usize,
+    max: usize,
+    detail: u32,
+    backup: bool,
+    is_wanted: impl Fn(&Peer) -> bool,
+) -> Result<Vec<Value>, Errno> {
     let primaries: Vec<Nid> = backend.ask(Request::GetPeerList)?;
     let mut items = Vec::with_capacity(primaries.len().min(max));
     for nid in primaries.into_iter().skip(first).take(max) {
-        match peer_of(backend, nid).and_then(|peer| to_value(backend, &peer, detail, backup)) {
-            Ok(item) => items.push(item),
+        let shown =
+            |peer: Box<Peer>| is_wanted(&peer).then(|| to_value(backend, &peer, detail, backup)).transpose();
+        match peer_of(backend, nid).and_then(shown) {
+            Ok(item) => items.extend(item),
             // It went since the list was made.
             Err(Errno::NotFound) => {}
             Err(errno) => return Err(errno),

@@ -1,5 +1,6 @@
 use super::*;
 use crate::ops::fake::Fake;
+use crate::peer_state;
 use crate::request::{
     AppliedUdsp, CommCount, Difference, DiscoveryFailure, DiscoveryStep, ElementStats, Heat, MessageStats,
     Peer, PeerDiscovery, PeerHealth, PeerNi, PeerNiState, Reply, SetHealth,
@@ -153,9 +154,10 @@ fn peer() -> Peer {
 }
 
 fn shown(detail: u32, backup: bool) -> String {
+    let state = peer().state | if backup { peer_state::CONFIGURED } else { 0 };
     let mut script = vec![
         (Request::GetPeerList, Ok(Reply::Nids(vec![nid("10.99.0.12@tcp")]))),
-        (Request::GetPeerNi(nid("10.99.0.12@tcp")), Ok(Reply::Peer(Box::new(peer())))),
+        (Request::GetPeerNi(nid("10.99.0.12@tcp")), Ok(Reply::Peer(Box::new(Peer { state, ..peer() })))),
     ];
     if detail >= 4 && !backup {
         for ni in peer().nis {
@@ -233,6 +235,28 @@ peer:
         - nid: 10.99.1.12@tcp
 ";
     assert_eq!(shown(5, true), backup);
+}
+
+#[test]
+fn a_backup_leaves_out_peers_that_nobody_has_configured() {
+    let shown = |state: u32, one: Option<&str>, backup| {
+        let list = (Request::GetPeerList, Ok(Reply::Nids(vec![nid("10.99.0.12@tcp")])));
+        let its =
+            (Request::GetPeerNi(nid("10.99.0.12@tcp")), Ok(Reply::Peer(Box::new(Peer { state, ..peer() }))));
+        let script = if one.is_some() { vec![its] } else { vec![list, its] };
+        let mut report = Report::new();
+        assert_eq!(show(&Fake::new(script), one, 0, SeqNo::NONE, &mut report, backup), Rc::OK);
+        !report.shown.is_empty()
+    };
+    let discovered = 273;
+    for (state, one, backup, expected) in [
+        (discovered, None, true, false),
+        (discovered | peer_state::CONFIGURED, None, true, true),
+        (discovered, None, false, true),
+        (discovered, Some("10.99.0.12@tcp"), true, true),
+    ] {
+        assert_eq!(shown(state, one, backup), expected, "{state} {one:?} {backup}");
+    }
 }
 
 #[test]
