@@ -40,6 +40,11 @@ fn no_operation_fails_while_one_rail_lives() {
 }
 
 #[test]
+fn no_operation_with_a_kernel_peer_fails_over_a_cut_that_tcp_survives() {
+    run(&["kernel-1.5s"]);
+}
+
+#[test]
 #[ignore = "takes minutes: make failover"]
 fn all_scenarios() -> Result<(), UnknownScenario> {
     run(&chosen(&std::env::var("FAILOVER").unwrap_or_default())?);

@@ -36,6 +36,9 @@ enum Loss {
     Process,
     /// All rails: operations fail, at the latest when their time is over.
     AllRails,
+    /// One rail, for longer than anything may take on a socket: what was on it may fail, or is lost with its answer, and
+    /// nothing that began when it was known to be dead.
+    RailForLong,
 }
 
 /// What came of it.
@@ -61,7 +64,12 @@ const USUAL: Conditions = Conditions {
     },
     megabits: None,
     transaction_timeout: 0,
+    kernel_peer: false,
 };
+
+/// A kernel node would not know again what comes twice; and messages of all sizes are under way to it.
+const KERNEL_PEER: Conditions =
+    Conditions { weight: Weight { long_of_64: 8, ..USUAL.weight }, kernel_peer: true, ..USUAL };
 
 /// Slow cards and long messages: some are always half on their way.
 const LONG_MESSAGES: Conditions = Conditions {
@@ -70,6 +78,10 @@ const LONG_MESSAGES: Conditions = Conditions {
     ..USUAL
 };
 
+/// The same with the patience to wait for what ends only when no answer has come.
+const KERNEL_PEER_FOR_LONG: Conditions =
+    Conditions { weight: Weight { patience: Duration::from_secs(80), ..KERNEL_PEER.weight }, ..KERNEL_PEER };
+
 /// Of what failed so many are told one by one.
 const MOST_TOLD: usize = 8;
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -77,6 +89,8 @@ const WARM_UP: Duration = Duration::from_secs(2);
 const BACK_WITHIN: Duration = Duration::from_secs(10);
 /// With one rail alive no operation stalls for longer; the kernel's do for 20 to 35 s.
 const A_MOMENT: Duration = Duration::from_secs(5);
+/// By then a rail that swallows everything is known as such.
+const KNOWN: Duration = Duration::from_secs(2);
 /// For the scenario of all rails.
 const TRANSACTION: u32 = 10;
 
@@ -94,6 +108,11 @@ pub fn all() -> Vec<Scenario> {
         break_it,
         mend_it,
         loss: Loss::Rail,
+    };
+    let kernel_peer = |name, key| {
+        let cut = |stage: &mut Stage| stage.set_forwarding(FAR, RAIL, false);
+        let mend = |stage: &mut Stage| stage.set_forwarding(FAR, RAIL, true);
+        rail(name, key, "", "1 s", cut, mend).with(KERNEL_PEER)
     };
     vec![
         rail(
@@ -139,6 +158,32 @@ pub fn all() -> Vec<Scenario> {
             |stage| stage.set_forwarding(FAR, RAIL, false),
             |stage| stage.set_forwarding(FAR, RAIL, true),
         ),
+        Scenario {
+            lasts: Duration::from_millis(500),
+            ..kernel_peer("0.5 s of blackhole, kernel peer", "kernel-0.5s")
+        },
+        Scenario {
+            lasts: Duration::from_millis(1500),
+            kernel: "3.2 s, and 0 failed",
+            ..kernel_peer("1.5 s of blackhole, kernel peer", "kernel-1.5s")
+        },
+        Scenario {
+            lasts: Duration::from_secs(3),
+            ..kernel_peer("3 s of blackhole, kernel peer", "kernel-3s")
+        },
+        Scenario {
+            lasts: Duration::from_secs(30),
+            loss: Loss::RailForLong,
+            ..rail(
+                "cable pulled 30 s, kernel peer",
+                "kernel-cable",
+                "34.7 s",
+                "1 s",
+                |stage| stage.set_plugged(NEAR, RAIL, false),
+                |stage| stage.set_plugged(NEAR, RAIL, true),
+            )
+            .with(KERNEL_PEER_FOR_LONG)
+        },
         Scenario {
             lasts: Duration::from_secs(1),
             loss: Loss::Nothing,
@@ -204,6 +249,10 @@ pub fn all() -> Vec<Scenario> {
 }
 
 impl Scenario {
+    const fn with(self, conditions: Conditions) -> Self {
+        Self { conditions, ..self }
+    }
+
     /// Lets it happen. `None`: it cannot be done here, or has been done elsewhere.
     pub fn run(&self) -> Option<Outcome> {
         let mut stage = Stage::or_skip(self.key, self.conditions)?;
@@ -248,12 +297,17 @@ impl Scenario {
         stage.end();
         let totals = stage.ledger.settled().clone();
         let failures = stage.ledger.take_failures();
+        let unexcused = failures.iter().filter(|failure| failure.began > broken + KNOWN).count();
         let mut complaints = stage.ledger.complaints().to_vec();
         complaints.extend(failures.into_iter().take(MOST_TOLD).map(|failure| failure.text));
         complaints.push(stage.logs());
 
         let longest = if self.loss == Loss::Process { stall } else { totals.longest };
-        let measured = if self.loss == Loss::AllRails { longest } else { longest.max(stall) };
+        let measured = match self.loss {
+            Loss::AllRails => longest,
+            Loss::RailForLong => stall,
+            _ => longest.max(stall),
+        };
         if measured > self.bound {
             faults.push(format!("{measured:.1?} is more than {:.1?}", self.bound));
         }
@@ -262,6 +316,9 @@ impl Scenario {
         }
         if matches!(self.loss, Loss::Rail | Loss::Nothing) && totals.errors() > 0 {
             faults.push(format!("failed: {:?}", totals.failed));
+        }
+        if self.loss == Loss::RailForLong && unexcused > 0 {
+            faults.push(format!("failed although a path was known to work: {unexcused}"));
         }
         if self.loss == Loss::AllRails && totals.errors() == 0 {
             faults.push("nothing failed although all rails were dead".to_owned());

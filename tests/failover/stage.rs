@@ -41,6 +41,8 @@ pub struct Conditions {
     pub megabits: Option<u32>,
     /// Seconds; the library's default if 0.
     pub transaction_timeout: u32,
+    /// The far node passes for a kernel node: neither knows again what the other sends twice.
+    pub kernel_peer: bool,
 }
 
 /// The machines with their processes.
@@ -110,7 +112,8 @@ impl Stage {
         assert!(self.processes[machine].is_none());
         let life = self.next_life;
         self.next_life += 1;
-        let Conditions { weight, transaction_timeout, .. } = self.conditions;
+        let Conditions { weight, transaction_timeout, kernel_peer, .. } = self.conditions;
+        let says_implementation = if kernel_peer && machine == FAR { "0" } else { "1" };
         let to = WIRING.nid(1 - machine, 0);
         let socket = self.place.path().join("s").to_str().unwrap().to_owned();
         let role = Role { socket, life, cards: RAILS, to, weight, transaction_timeout };
@@ -120,6 +123,7 @@ impl Stage {
                 .args(["--exact", super::PROCESS_TEST, "--nocapture", "--test-threads=1"])
                 .env(PROCESS, role.to_text())
                 .env("RUST_BACKTRACE", "1")
+                .env("SOCKLND_IMPLEMENTATION_ID", says_implementation)
                 .stdin(Stdio::null())
                 .stdout(log.try_clone().unwrap())
                 .stderr(log)

@@ -9,7 +9,7 @@
 //! `send`.
 
 use crate::health::{Cause, SendFailure};
-use crate::message::Message;
+use crate::message::{Message, TakenCredits};
 use crate::settings::Settings;
 use crate::topology::Ni;
 use lnet_wire::Errno;
@@ -68,8 +68,9 @@ pub trait LndNi: Send + Sync {
     }
 
     /// Gives up what is under way to the peer NI `peer` (`None`: to all of them), because the core knows that it will not
-    /// get there: connections are ended, and every message that is not known to have arrived comes back, from inside
-    /// this call or soon after, with `cause`. What is sent afterwards is tried anew.
+    /// get there at this time: connections are ended, and every message that is not known to have arrived comes back, from
+    /// inside this call or soon after, with `cause`. What is sent afterwards is tried anew. Connections to a peer that would
+    /// not know again what comes twice stay: of them only what has not left, and may change its path, comes back.
     fn break_off(&self, peer: Option<Nid>, cause: Cause) {
         let _ = (peer, cause);
     }
@@ -134,6 +135,11 @@ pub trait Upcalls: Send + Sync {
     /// The peer NI has answered on a path that was reported as unresponsive.
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
         let _ = (ni, peer);
+    }
+
+    /// Credits of messages that stay with the driver on an unresponsive path: what waits for them may go by another one.
+    fn give_back_credits(&self, credits: Vec<TakenCredits>) {
+        let _ = credits;
     }
 
     /// Whether this message, if it comes back unsent, could take another path that may work.

@@ -60,7 +60,28 @@ pub(crate) struct HeldCredits {
     pub(crate) ni: bool,
 }
 
+/// Credits of a message that its driver still has: see [`Message::take_credits`].
+#[derive(Debug)]
+pub struct TakenCredits {
+    pub(crate) ni: Option<Arc<Ni>>,
+    pub(crate) peer_ni: Option<Arc<PeerNi>>,
+    pub(crate) next_hop: Nid,
+    pub(crate) bytes: u64,
+}
+
 impl Message {
+    /// Takes the send credits that it holds, for [`crate::lnd::Upcalls::give_back_credits`]: it is stuck on an unresponsive
+    /// path, and others are not to wait for it. `None` if it holds none any more.
+    pub fn take_credits(&mut self) -> Option<TakenCredits> {
+        let held = std::mem::take(&mut self.held);
+        (held.ni || held.peer).then(|| TakenCredits {
+            ni: self.ni.clone().filter(|_| held.ni),
+            peer_ni: self.peer_ni.clone().filter(|_| held.peer),
+            next_hop: self.next_hop.nid,
+            bytes: self.wire_len(),
+        })
+    }
+
     /// The header, complete, as it goes on the wire (or came off it).
     pub const fn header(&self) -> &Header {
         &self.header

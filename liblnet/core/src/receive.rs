@@ -6,7 +6,7 @@ use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
 use crate::lnd::{HeldReceive, Upcalls, Verdict, Violation};
 use crate::memory::{Access, Answer, MdHandle, MdOptions};
-use crate::message::Message;
+use crate::message::{Message, TakenCredits};
 use crate::portal::{Delayed, Found, Incoming, Request};
 use crate::select;
 use crate::stats::Fate;
@@ -118,6 +118,10 @@ impl Upcalls for Core {
 
     fn may_change_path(&self, message: &Message) -> bool {
         self.may_change_path(message)
+    }
+
+    fn give_back_credits(&self, credits: Vec<TakenCredits>) {
+        self.give_back_taken(credits);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::event::{Event, handler_depth, in_handler};
 use crate::health::{Cause, SendFailure};
 use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
-use crate::message::Message;
+use crate::message::{Message, TakenCredits};
 use crate::stats::Fate;
 use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
@@ -265,6 +265,15 @@ impl Core {
         }
         if let Some(peer_ni) = message.peer_ni.as_ref().filter(|_| held.peer) {
             steps.extend(peer_ni.tx().give_back(message.wire_len()));
+        }
+    }
+
+    /// What was stuck does not keep others waiting: they may go by other paths.
+    pub(crate) fn give_back_taken(&self, credits: Vec<TakenCredits>) {
+        for TakenCredits { ni, peer_ni, next_hop, bytes } in credits {
+            let woken = ni.and_then(|ni| ni.tx(next_hop).give_back(0));
+            let woken = [woken, peer_ni.and_then(|peer_ni| peer_ni.tx().give_back(bytes))];
+            woken.into_iter().flatten().for_each(|message| self.run(Step::Resume(message)));
         }
     }
 

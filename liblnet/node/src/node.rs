@@ -58,7 +58,8 @@ impl Node {
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
         // Who asks for no more receipts than the kernel does says no more than it, either.
-        let identity = if config.socklnd.receipts == Receipts::Large { 0 } else { new_identity() };
+        let says_who = config.says_implementation && config.socklnd.receipts != Receipts::Large;
+        let identity = if says_who { new_identity() } else { 0 };
         let tcp = Socklnd::new(SocklndConfig { identity, ..config.socklnd.clone() });
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {

@@ -37,6 +37,9 @@ pub struct StartConfig {
     pub ni: NiTunables,
     /// For the TCP driver.
     pub socklnd: SocklndConfig,
+    /// Whether peers of this implementation are told that this node is one of theirs. If not, each takes the other for a
+    /// kernel node.
+    pub says_implementation: bool,
     /// How long a thread that waits for an event asks again and again before it sleeps; zero is not at all.
     pub wait_spin: Duration,
     /// Whether peers' interfaces are compared by their queued bytes before their credits (snd-035).
@@ -61,6 +64,7 @@ impl Default for StartConfig {
             settings: Settings::default(),
             ni: NiTunables::default(),
             socklnd: SocklndConfig { receipts: Receipts::All, ..SocklndConfig::default() },
+            says_implementation: true,
             wait_spin: default_spin(),
             compare_queued_bytes: false,
             max_peers: 65_536,

@@ -237,6 +237,12 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| put(&mut config.socklnd.typed_conns, text, switch),
     },
     Tunable {
+        variable: "SOCKLND_IMPLEMENTATION_ID",
+        help: "1: nodes of this implementation recognise each other, and messages that come twice (default); 0: this node \
+               does not say that it is one: it and its peers take each other for kernel nodes, for tests",
+        set: |config, text| put(&mut config.says_implementation, text, switch),
+    },
+    Tunable {
         variable: "SOCKLND_MIN_BULK",
         help: "bytes from which on a message goes by a bulk connection (1024)",
         set: |config, text| put(&mut config.socklnd.min_bulk, text, Some),
@@ -456,6 +462,7 @@ mod tests {
             ("LNET_ACCEPT_PORT", "65536", Errno::Invalid),
             ("SOCKLND_CREDITS", "-1", Errno::Invalid),
             ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
+            ("SOCKLND_IMPLEMENTATION_ID", "2", Errno::Invalid),
             ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
             ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),

@@ -71,7 +71,8 @@ impl World {
                 let all_may_move = upcalls.path_is_unresponsive(&ni, peer);
                 self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));
                 let may_move = |message: &Message| upcalls.may_change_path(message);
-                self.network.lock().leave_path(from, peer, all_may_move, may_move);
+                let stuck = self.network.lock().leave_path(from, peer, all_may_move, may_move);
+                upcalls.give_back_credits(stuck);
             }
             self.settle(from.node);
         }

@@ -16,6 +16,7 @@ use crate::receive::ReceiveSide;
 use crate::receive_turn::ReceiveTurn;
 use crate::scheduler::Scheduler;
 use crate::seat::Seat;
+use crate::sockets;
 use crate::sync::lock;
 use crate::transmit::SendSide;
 use lnet_core::topology::Ni;
@@ -30,6 +31,10 @@ use std::time::{Duration, Instant};
 
 /// One message takes at most so many times as long as there may be between two of its bytes.
 const SLOWEST: u32 = 8;
+
+/// A peer that would not know again what was sent to it keeps its connections for so many times the time that anything
+/// may take, if nothing but an outage is against them. Kernel nodes end theirs within three times (capture m: 46 s).
+const OUTLASTS: u32 = 4;
 
 /// What both handshakes settle.
 pub(crate) struct Settled {
@@ -62,6 +67,9 @@ pub(crate) struct Connection {
     pub(crate) line: Line,
     /// The node at the other end, if it is one of ours.
     pub(crate) node: Option<Arc<Node>>,
+    /// It does not end when messages on it are late, as long as nothing is heard: what the peer has under way may still
+    /// arrive, and its next message is to find the connection that it goes by.
+    pub(crate) outlasts: bool,
     pub(crate) peer: Arc<Peer>,
     /// The core's name of the interface.
     pub(crate) lnet_ni: Arc<Ni>,
@@ -107,6 +115,8 @@ pub(crate) struct Watch {
     pub(crate) called_again: Option<Instant>,
     /// The last look did not know what to think.
     pub(crate) doubted: bool,
+    /// It was last found to hear nothing.
+    pub(crate) unresponsive: bool,
 }
 
 /// How far a connection is in its life; only ever forward.
@@ -137,6 +147,10 @@ impl Connection {
             address.port() <= LAST_PRIVILEGED_PORT || address.port() == shared.config.accept_port
         });
         let line = shared.next_line();
+        let node = node_of(shared.config.identity, identity)
+            .filter(|_| version >= Version::V2)
+            .map(|id| shared.nodes.get(id));
+        let outlasts = node.is_none() && sockets::outlast(&socket, peer.ni.sock_timeout() * OUTLASTS);
         Arc::new(Self {
             id,
             socket,
@@ -148,9 +162,8 @@ impl Connection {
             privileged,
             proper_port,
             line,
-            node: node_of(shared.config.identity, identity)
-                .filter(|_| version >= Version::V2)
-                .map(|id| shared.nodes.get(id)),
+            node,
+            outlasts,
             peer: Arc::clone(peer),
             lnet_ni,
             scheduler,
@@ -175,6 +188,7 @@ impl Connection {
                 suspected: None,
                 called_again: None,
                 doubted: false,
+                unresponsive: false,
             }),
         })
     }

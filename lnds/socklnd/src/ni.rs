@@ -209,7 +209,7 @@ impl SockNi {
             usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
         };
         for known in peer.map_or_else(all, named) {
-            known.give_up(Trouble::BrokenOff(cause));
+            known.break_off(Trouble::BrokenOff(cause));
         }
     }
 

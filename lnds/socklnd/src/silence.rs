@@ -24,11 +24,19 @@ pub(crate) struct Watched {
     looking: AtomicBool,
 }
 
+/// What a look at a connection may find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing is heard.
+    Unresponsive,
+    /// The same had been found before, and something has been heard since.
+    Responsive,
+}
+
 /// What becomes of a connection in the list.
 enum Look {
     Keep,
     Drop,
-    Silent,
 }
 
 impl Watched {
@@ -44,20 +52,15 @@ impl Watched {
         self.looking.load(Ordering::SeqCst)
     }
 
-    /// Looks at all; those whose peers have been silent for `limit`.
-    pub(crate) fn look(&self, now: Instant, limit: Duration) -> Vec<Arc<Connection>> {
+    /// Looks at all, and says which are unresponsive, have not been heard for `limit`, and which are so no more.
+    pub(crate) fn look(&self, now: Instant, limit: Duration) -> Vec<(Arc<Connection>, Found)> {
         let mut list = std::mem::take(&mut *lock(&self.list));
-        let mut silent = Vec::new();
+        let mut all = Vec::new();
         list.retain(|connection| {
             let Some(connection) = connection.upgrade() else { return false };
-            match connection.look(now, limit) {
-                Look::Keep => true,
-                Look::Drop => false,
-                Look::Silent => {
-                    silent.push(connection);
-                    true
-                }
-            }
+            let (look, found) = connection.look(now, limit);
+            all.extend(found.map(|found| (connection, found)));
+            matches!(look, Look::Keep)
         });
         let mut added = lock(&self.list);
         // Of the two vectors the one that is looked at keeps its room.
@@ -65,7 +68,7 @@ impl Watched {
         *added = list;
         // Under the lock: who adds one after this tells that there is something to look at.
         self.looking.store(!added.is_empty(), Ordering::SeqCst);
-        silent
+        all
     }
 }
 
@@ -78,18 +81,21 @@ impl Connection {
         }
     }
 
-    fn look(&self, now: Instant, limit: Duration) -> Look {
+    fn look(&self, now: Instant, limit: Duration) -> (Look, Option<Found>) {
         if self.phase() != Phase::Open || limit.is_zero() {
-            return Look::Drop;
+            return (Look::Drop, None);
         }
-        let heard = self.update_watch(now).heard;
-        if now.saturating_duration_since(heard) < LATELY {
+        let watch = self.update_watch(now);
+        if now.saturating_duration_since(watch.heard) < LATELY && !watch.unresponsive {
             self.suspect(None);
-            return Look::Keep;
+            return (Look::Keep, None);
         }
         // Before it is asked what is under way: who writes from now on puts the connection into the list again.
         self.watched.store(false, Ordering::SeqCst);
-        let Ok(mut tcp) = tcp::state(self.fd()) else { return Look::Drop };
+        let Ok(mut tcp) = tcp::state(self.fd()) else { return (Look::Drop, None) };
+        // That the peer is heard is not enough: what it does not acknowledge may get through in one direction only.
+        let is_stuck = tcp.outstanding && (tcp.retransmissions > 0 || tcp.probes > 0);
+        let heard = if is_stuck { None } else { self.responsive() };
         tcp.outstanding |= self.has_unsent();
         if tcp.outstanding && tcp.unheard >= LATELY.min(limit) {
             self.suspect(Some(now));
@@ -100,21 +106,27 @@ impl Connection {
         let finding = judge(tcp, suspected.map_or(Duration::ZERO, |since| now - since), limit);
         if finding == Finding::Nothing {
             if !self.awaits_receipts() {
-                return Look::Drop;
+                return (Look::Drop, heard);
             }
             self.peer.probe(now);
         }
         if self.watched.swap(true, Ordering::SeqCst) {
             // It is in the list again already.
-            return Look::Drop;
+            return (Look::Drop, heard);
         }
-        let doubted = std::mem::replace(&mut lock(&self.watch).doubted, finding == Finding::PerhapsSilent);
-        match finding {
-            Finding::Silent => Look::Silent,
-            // An answer would have come since the last look.
-            Finding::PerhapsSilent if doubted => Look::Silent,
-            _ => Look::Keep,
+        let mut watch = lock(&self.watch);
+        let doubted = std::mem::replace(&mut watch.doubted, finding == Finding::PerhapsSilent);
+        // Where there was a doubt, an answer would have come since the last look.
+        if finding == Finding::Silent || finding == Finding::PerhapsSilent && doubted {
+            watch.unresponsive = true;
+            return (Look::Keep, Some(Found::Unresponsive));
         }
+        (Look::Keep, heard)
+    }
+
+    /// Something has been heard: that is news if it was unresponsive.
+    fn responsive(&self) -> Option<Found> {
+        std::mem::take(&mut lock(&self.watch).unresponsive).then_some(Found::Responsive)
     }
 
     /// Nothing is known against it, or something since `now`, if not for longer.
@@ -124,7 +136,7 @@ impl Connection {
         watch.called_again = watch.called_again.filter(|_| now.is_some());
     }
 
-    /// The peer has called for a connection that it has. That says something if this one answers nothing.
+    /// The peer has called for a connection that it has, as if it had none. That says something if this one answers nothing.
     pub(crate) fn note_surplus_call(&self, now: Instant) {
         let mut watch = lock(&self.watch);
         if watch.suspected.is_some() {

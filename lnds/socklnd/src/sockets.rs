@@ -91,6 +91,13 @@ pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration)
     limit_waits(socket, longest)
 }
 
+/// Has a connection outlast an outage: TCP does not end it for want of an answer sooner than after `longest`. Whether that
+/// is so: where TCP cannot be told to try often, a new connection is there sooner than an old one that waits.
+pub(crate) fn outlast(socket: &Socket, longest: Duration) -> bool {
+    tcp::limit_retransmission_interval(socket.as_fd(), RETRANSMIT)
+        && socket.set_tcp_user_timeout(Some(longest)).is_ok()
+}
+
 /// How long TCP tries, and how often.
 fn limit_waits(socket: &Socket, longest: Duration) -> io::Result<()> {
     tcp::limit_retransmission_interval(socket.as_fd(), RETRANSMIT);

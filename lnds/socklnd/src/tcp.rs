@@ -57,11 +57,11 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
 }
 
 /// Has unanswered bytes sent again at least so often, so that what comes back is noticed soon. At least a second. Older
-/// systems do not have that: they double the interval each time.
-pub(crate) fn limit_retransmission_interval(socket: BorrowedFd<'_>, interval: Duration) {
+/// systems do not have that: they double the interval each time. Whether this one has it.
+pub(crate) fn limit_retransmission_interval(socket: BorrowedFd<'_>, interval: Duration) -> bool {
     let milliseconds = libc::c_int::try_from(interval.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: the kernel reads an int from where an int is.
-    let _ = unsafe {
+    let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
             libc::IPPROTO_TCP,
@@ -70,6 +70,7 @@ pub(crate) fn limit_retransmission_interval(socket: BorrowedFd<'_>, interval: Du
             size_of::<libc::c_int>() as libc::socklen_t,
         )
     };
+    result == 0
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
+use lnet_core::message::TakenCredits;
 use lnet_core::{Errno, Message, Reached, SendFailure};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -308,6 +309,46 @@ impl Connection {
         };
         for out in queue {
             self.give_back(out, trouble);
+        }
+    }
+
+    /// Takes out the messages of which not a byte has left; what has begun to leave stays.
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+    pub(crate) fn withdraw(&self) -> Vec<Box<Message>> {
+        let mut side = lock(&self.tx);
+        let queue = std::mem::take(&mut side.queue);
+        let mut withdrawn = Vec::new();
+        for mut out in queue {
+            match out.message.take() {
+                Some(message) if out.sent == 0 => {
+                    self.unsent.fetch_sub(out.head.bytes().len() + message.payload_len(), Ordering::Relaxed);
+                    if let Some(cookie) = out.cookie {
+                        side.book.withdraw(cookie);
+                    }
+                    withdrawn.push(message);
+                }
+                message => {
+                    out.message = message;
+                    side.queue.push_back(out);
+                }
+            }
+        }
+        withdrawn
+    }
+
+    /// Takes the credits of the messages that have begun to leave: others are not to wait until these arrive.
+    pub(crate) fn take_credits(&self) -> Vec<TakenCredits> {
+        let mut side = lock(&self.tx);
+        let SendSide { queue, book, .. } = &mut *side;
+        let queued = queue.iter_mut().filter_map(|out| out.message.as_mut());
+        queued.chain(book.all_written()).filter_map(|message| message.take_credits()).collect()
+    }
+
+    /// The messages without a receipt are late, and come back; the connection stays, and their receipts may come still.
+    pub(crate) fn abandon_receipts(&self, trouble: Trouble) {
+        let late = lock(&self.tx).book.abandon();
+        for message in late {
+            self.ni().upcalls.finalize(message, Err(self.unreceipted(trouble)));
         }
     }
 

@@ -323,6 +323,27 @@ fn who_calls_for_what_he_has_is_probed_because_he_may_have_lost_it() {
 }
 
 #[test]
+fn who_wants_more_bulk_connections_than_there_may_be_is_turned_down_and_nothing_is_probed_for_that() {
+    use ConnectionType::{BulkIn, BulkOut, Control};
+    let (node, low, high, port) = node(|_| {});
+    let mut set = [Control, BulkIn, BulkOut].map(|kind| Raw::open(low, high, port, kind));
+    for kind in [BulkIn, BulkOut, BulkIn] {
+        let (mut surplus, answer) = Raw::hello(low, high, port, kind);
+        assert_eq!(answer.connection_type, None);
+        assert_eq!(surplus.read_to_end(), []);
+    }
+    // What would have been sent for that is before this.
+    let memory = node.bind_bytes(pattern(8, 1));
+    node.put(memory, tcp(low), false);
+    assert_eq!(set[0].read_lnet().0.payload_length, 8);
+    let mut bulk = [0; 1];
+    for raw in &mut set[1..] {
+        raw.stream.set_nonblocking(true).unwrap();
+        assert!(raw.stream.peek(&mut bulk).is_err(), "nothing was sent there");
+    }
+}
+
+#[test]
 fn who_calls_for_what_answers_nothing_any_more_is_let_in_long_before_that_is_late() {
     let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_secs(600));
     let lost = Raw::open(low, high, port, ConnectionType::Control);

@@ -39,7 +39,8 @@ fn address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, 0, number)
 }
 
-/// Two machines, the lower NID first. `None`: it cannot be done here, or has been done elsewhere.
+/// Two machines, the lower NID first, which take each other for kernel nodes unless they have an identity. `None`: it cannot
+/// be done here, or has been done elsewhere.
 fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Machine)> {
     // This thread's namespace is the switch.
     empty_namespace_or_skip()?;
@@ -51,7 +52,10 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
     config.receipts = Receipts::All;
     change(&mut config);
     let machine = |number: u8| {
-        let (switch, config) = (switch.clone(), config.clone());
+        let (switch, mut config) = (switch.clone(), config.clone());
+        if config.identity != 0 {
+            config = ours(config, number.into());
+        }
         let (ready, done) = channel();
         thread::spawn(move || ready.send(Machine::start(number, &switch, config)));
         done.recv().expect("a machine to start")
@@ -71,6 +75,11 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
     // It may have taken a while until the cable was there.
     both.0.spy.asked.store(0, Ordering::SeqCst);
     Some(both)
+}
+
+/// They know each other for nodes of this implementation.
+fn ours_or_skip() -> Option<(Machine, Machine)> {
+    machines_or_skip(|config| config.identity = socklnd::identity(1))
 }
 
 fn port(number: u8) -> String {
@@ -160,7 +169,7 @@ fn print_time(what: &str, time: Duration) {
 
 #[test]
 fn a_silent_rail_is_left_within_about_a_second_and_used_again_soon() {
-    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    let Some((near, far)) = ours_or_skip() else { return };
     near.spy.elsewhere.store(true, Ordering::SeqCst);
     for len in [8, 1 << 20] {
         near.spy.failures.lock().unwrap().clear();
@@ -193,7 +202,7 @@ fn without_another_way_a_silent_rail_is_waited_for_and_what_comes_after_it_is_no
     swallow(2);
     let memory = near.node.bind_bytes(pattern(8, 2));
     near.node.put(memory, far.node.nid, true);
-    wait_for("the core to be asked again and again", || near.spy.asked.load(Ordering::SeqCst) >= 3);
+    wait_for("the core to be told again and again", || near.spy.asked.load(Ordering::SeqCst) >= 3);
     let_through(2);
     let back = Instant::now();
     let kinds = [near.node.event().kind, near.node.event().kind];
@@ -234,7 +243,7 @@ fn without_another_way_what_is_sent_into_silence_fails_in_its_time() {
 
 #[test]
 fn a_machine_that_has_lost_its_connections_is_let_in_again_soon() {
-    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    let Some((near, far)) = ours_or_skip() else { return };
     near.node.offer(room(1 << 20));
     swallow(2);
     let face = far.spy.face.lock().unwrap().clone().unwrap();
@@ -270,7 +279,7 @@ fn a_peer_that_does_not_read_is_not_silent() {
 
 #[test]
 fn what_is_broken_off_comes_back_at_once_and_what_follows_is_tried_anew() {
-    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    let Some((near, far)) = ours_or_skip() else { return };
     let face = near.spy.face.lock().unwrap().clone().unwrap();
     for peer in [None, Some(far.node.nid)] {
         near.spy.failures.lock().unwrap().clear();
@@ -326,4 +335,74 @@ fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
         far.node.offer(room(1 << 20));
         near.reach(&far);
     }
+}
+
+/// How many bytes of one message are more than TCP takes on the way to a peer that answers nothing.
+const MORE_THAN_TCP_TAKES: usize = 1 << 20;
+
+#[test]
+fn what_a_kernel_may_have_stays_with_tcp_and_what_has_not_left_takes_another_path() {
+    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
+    near.spy.elsewhere.store(true, Ordering::SeqCst);
+    far.node.offer(room(64 << 20));
+    for break_off in [false, true] {
+        near.spy.failures.lock().unwrap().clear();
+        swallow(2);
+        let face = near.spy.face.lock().unwrap().clone().unwrap();
+        let memory = near.node.bind_bytes(pattern(MORE_THAN_TCP_TAKES, 3));
+        let sent: u32 = 8;
+        (0..sent).for_each(|_| near.node.put(memory, far.node.nid, false));
+        if break_off {
+            face.break_off(Some(far.node.nid), Cause::LocalAborted);
+        }
+        wait_for("what has not left to come back", || !near.spy.failures().is_empty());
+        let failures = near.spy.failures();
+        assert!(failures.iter().all(|it| it.reached == Reached::No), "{failures:?}");
+        let_through(2);
+        // There is no other path but in the eyes of the spy: what came back often enough has failed.
+        let statuses: Vec<_> = (0..sent).map(|_| near.node.expect(EventKind::Send).status).collect();
+        let carried = statuses.iter().filter(|status| status.is_ok()).count();
+        assert!(carried > 0, "{statuses:?}");
+        for _ in 0..carried {
+            far.node.expect(EventKind::Put);
+        }
+        for machine in [&near, &far] {
+            let counters = machine.node.counters();
+            assert_eq!((counters.timed_out, counters.closed_by_peer), (0, 0));
+        }
+        assert_eq!(near.node.counters().connected, 3, "no connection was made anew");
+        if !break_off {
+            wait_for("the path to be responsive", || near.spy.responsive.load(Ordering::SeqCst) > 0);
+        }
+    }
+}
+
+#[test]
+fn the_first_message_of_a_kernel_after_a_long_outage_finds_the_connection_that_it_goes_by() {
+    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(1)) else {
+        return;
+    };
+    near.node.offer(room(1 << 20));
+    swallow(2);
+    near.node.put(near.node.bind_bytes(pattern(8, 3)), far.node.nid, false);
+    // Far longer than anything may take.
+    wait_for("the message to be late", || !near.spy.failures().is_empty());
+    let failure =
+        SendFailure { errno: Errno::TimedOut, cause: Cause::RemoteTimeout, reached: Reached::Perhaps };
+    assert_eq!(near.spy.failures(), [failure]);
+    assert_eq!(near.node.expect(EventKind::Send).status, Err(Errno::TimedOut));
+    let_through(2);
+    far.node.put(far.node.bind_bytes(pattern(8, 4)), near.node.nid, true);
+    near.node.expect(EventKind::Put);
+    // TCP has also carried what was late, whose receipt nobody waits for any more.
+    let events: Vec<_> = (0..3).map(|_| far.node.event()).map(|event| (event.kind, event.status)).collect();
+    for kind in [EventKind::Put, EventKind::Send, EventKind::Ack] {
+        assert!(events.contains(&(kind, Ok(()))), "{kind:?} in {events:?}");
+    }
+    near.reach(&far);
+    for machine in [&near, &far] {
+        let counters = machine.node.counters();
+        assert_eq!((counters.timed_out, counters.closed_by_peer), (0, 0));
+    }
+    assert_eq!(far.spy.failures(), []);
 }

@@ -2,6 +2,7 @@
 
 use super::receipts::AFTERMATH;
 use super::*;
+use lnet_core::message::TakenCredits;
 
 /// How often connections are looked at on which something is under way.
 const LOOK: Duration = Duration::from_millis(250);
@@ -56,16 +57,18 @@ impl Network {
     }
 
     /// A path is unresponsive, and there are others for all messages, or for some: where receivers know messages again its
-    /// connections are ended, and everything comes back; otherwise only what has not left and may move.
+    /// connections are ended, and everything comes back; otherwise only what has not left and may move, and the credits of
+    /// the rest.
     pub(crate) fn leave_path(
         &mut self,
         from: Place,
         peer: Nid,
         all_may_move: bool,
         may_move: impl Fn(&Message) -> bool,
-    ) {
+    ) -> Vec<TakenCredits> {
         if all_may_move && self.knows_again() {
-            return self.end_pair(from, peer, Trouble::Silent);
+            self.end_pair(from, peer, Trouble::Silent);
+            return Vec::new();
         }
         let stays = |it: &Unfinished| it.from != from || it.peer != peer || it.left || it.result.is_err();
         let unsent = self.unfinished.iter().filter(|(_, it)| !stays(it) && may_move(&it.message));
@@ -81,6 +84,9 @@ impl Network {
             }
         }
         self.give_back_numbers(|number, _| unsent.contains_key(&number), Trouble::Silent);
+        let stuck =
+            self.unfinished.values_mut().filter(|it| it.from == from && it.peer == peer && it.result.is_ok());
+        stuck.filter_map(|it| it.message.take_credits()).collect()
     }
 
     /// Ends the connections of an interface with a peer NI; what is not known to have arrived comes back.

@@ -104,11 +104,11 @@ fn a_short_cut_fails_nothing_between_nodes_that_know_nothing_again() {
         pass(&mut world, 60.0);
         all_succeeded(&world, &ops);
         all_succeeded(&world, &during);
-        // What begins when the path is known to be unresponsive takes another.
+        // What begins when a path is known to be unresponsive takes another; the others over the rail are found one by one.
         let late = during.iter().filter(|id| op(&world, **id).started > ops_begin(&world, &during) + KNOWN);
         let late: Vec<OpId> = late.copied().collect();
         assert!(!late.is_empty() || seconds < 2.0);
-        assert!(all_succeeded(&world, &late) < 1.0, "after {seconds} s");
+        assert!(all_succeeded(&world, &late) < 2.0, "after {seconds} s");
         finish(world);
     }
 }

@@ -8,7 +8,7 @@ use crate::decide::cause::Trouble;
 use crate::decide::dial::Next;
 use crate::decide::silence::{Finding, judge};
 use crate::handshake::{self, ActiveStep};
-use crate::peer::Peer;
+use crate::peer::{Consequence, Peer};
 use crate::sockets::{self, Call};
 use crate::tcp;
 use lnet_core::Errno;
@@ -240,11 +240,18 @@ impl Work<'_> {
             Err(_) => false,
         };
         let peer = Arc::clone(&active.peer);
-        if silent && !limit.is_zero() && peer.has_waiting() && peer.may_go_elsewhere(now) {
+        if silent
+            && !limit.is_zero()
+            && peer.has_waiting()
+            && let consequence @ (Consequence::Stay { moved: 1.., .. } | Consequence::GiveUp) =
+                peer.note_unresponsive(now)
+        {
+            if consequence == Consequence::GiveUp {
+                peer.give_back_waiting(Trouble::Silent);
+            }
             self.last_silence = Some(now);
             peer.ni.counts.fell_silent.add();
-            log::warn!("{} does not answer our call, and there is another way", peer.name());
-            peer.give_back_waiting(Trouble::Silent);
+            log::debug!("{} does not answer a call; what waits for it takes other paths", peer.name());
         }
     }
 

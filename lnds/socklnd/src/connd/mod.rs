@@ -13,8 +13,8 @@ use crate::decide::cause::Trouble;
 use crate::decide::dial::Next;
 use crate::driver::Shared;
 use crate::ni::SockNi;
-use crate::peer::Peer;
-use crate::silence::{self, Watched};
+use crate::peer::{Consequence, Peer};
+use crate::silence::{self, Found, Watched};
 use crate::sync::lock;
 use crate::wake::{WAKE, Wake, epoll_with_wake};
 use active::Active;
@@ -342,11 +342,16 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Ends the connections to silent peers if what is under way to them may go elsewhere, or if they want other ones.
+    /// Finds out which paths are unresponsive, or no more. Ends connections if what is under way may take another path and
+    /// would be known again, or if the peer wants other ones.
     fn look_for_silence(&mut self, now: Instant) {
         let limit = self.patience(now);
-        for connection in self.connd.watched.look(now, limit) {
+        for (connection, found) in self.connd.watched.look(now, limit) {
             let peer = &connection.peer;
+            if found == Found::Responsive {
+                peer.note_responsive();
+                continue;
+            }
             if peer.is_heard(limit) {
                 continue;
             }
@@ -358,15 +363,33 @@ impl<'a> Work<'a> {
                 );
                 self.shared.complaints.say(Reason::Stalled, line);
                 peer.end_all(Trouble::Stalled);
-            } else if peer.may_go_elsewhere(now) {
-                self.last_silence = Some(now);
-                peer.ni.counts.fell_silent.add();
-                log::warn!(
-                    "closing the connections to {}: it has been silent for {} ms, and there is another way",
-                    peer.name(),
-                    limit.as_millis()
-                );
-                peer.give_up(Trouble::Silent);
+                continue;
+            }
+            let (name, ms) = (peer.name(), limit.as_millis());
+            match peer.note_unresponsive(now) {
+                Consequence::GiveUp => {
+                    self.last_silence = Some(now);
+                    peer.ni.counts.fell_silent.add();
+                    log::warn!(
+                        "{name}: nothing heard for {ms} ms, and there is another path; closing its connections"
+                    );
+                    peer.give_up(Trouble::Silent);
+                }
+                Consequence::Stay { is_new, moved: 0 } => {
+                    if is_new {
+                        self.last_silence = Some(now);
+                        log::debug!("{name}: nothing heard for {ms} ms; its connections stay");
+                    }
+                }
+                Consequence::Stay { moved, .. } => {
+                    self.last_silence = Some(now);
+                    peer.ni.counts.fell_silent.add();
+                    log::warn!(
+                        "{name}: nothing heard for {ms} ms; {moved} unsent messages take other paths, \
+                         and its connections stay"
+                    );
+                }
+                Consequence::Nothing => {}
             }
         }
     }

@@ -218,12 +218,7 @@ impl Work<'_> {
                     }
                     // It may have lost those that are open here; then its system says so, or nothing comes from there any
                     // more, and its next call is taken.
-                    Refusal::Duplicate => {
-                        if may_end {
-                            peer.note_surplus_call(now);
-                        }
-                        peer.probe(now);
-                    }
+                    Refusal::Duplicate => peer.note_surplus_call(mine, may_end, now),
                     Refusal::OtherLife | Refusal::LostRace => {}
                 }
                 refuse(ni, &socket, hello.version, identity.id.nid);

@@ -34,6 +34,8 @@ enum Slot<M> {
     Acknowledged,
     /// Written; the receipt is missing.
     Written(M),
+    /// Written, and given back because the receipt was late. It may come.
+    Abandoned,
     Done,
 }
 
@@ -57,6 +59,7 @@ impl<M> Slot<M> {
                 *self = Self::Acknowledged;
                 Ok(None)
             }
+            Self::Abandoned => Ok(None),
             other => {
                 *self = other;
                 Err(NotOutstanding)
@@ -82,7 +85,7 @@ impl<M> Slot<M> {
     }
 
     const fn is_outstanding(&self) -> bool {
-        matches!(self, Self::Writing | Self::Written(_))
+        matches!(self, Self::Writing | Self::Written(_) | Self::Abandoned)
     }
 }
 
@@ -141,8 +144,9 @@ impl<M> Book<M> {
 
     /// How long the oldest written message has been seen to wait for its receipt, as far as this was asked before.
     pub(crate) fn oldest_waits(&mut self, now: Instant) -> Option<Duration> {
-        let of_named = match self.named.front() {
-            Some(Slot::Written(_)) => Cookie::new(self.line, self.first),
+        let is_over = |slot: &Slot<M>| matches!(slot, Slot::Abandoned | Slot::Done);
+        let of_named = match self.named.iter().enumerate().find(|(_, slot)| !is_over(slot)) {
+            Some((at, Slot::Written(_))) => Cookie::new(self.line, self.first + at as u64),
             _ => None,
         };
         let of_again = || self.again.iter().find(|(_, slot)| matches!(slot, Slot::Written(_)));
@@ -153,6 +157,34 @@ impl<M> Book<M> {
             (_, Some(oldest)) => self.watched = Some((oldest, now)),
         }
         self.watched.map(|(_, since)| now.saturating_duration_since(since))
+    }
+
+    /// A message that has its name from here does not go out after all.
+    pub(crate) fn withdraw(&mut self, cookie: Cookie) {
+        if let Some(slot) = self.slot(cookie) {
+            *slot = Slot::Done;
+            self.tidy(cookie);
+        }
+    }
+
+    /// The written messages.
+    pub(crate) fn all_written(&mut self) -> impl Iterator<Item = &mut M> {
+        let again = self.again.iter_mut().map(|(_, slot)| slot);
+        self.named.iter_mut().chain(again).filter_map(|slot| match slot {
+            Slot::Written(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    /// Takes the written messages, which are late. Their receipts may come still.
+    pub(crate) fn abandon(&mut self) -> Vec<M> {
+        let again = self.again.iter_mut().map(|(_, slot)| slot);
+        let written = self.named.iter_mut().chain(again).filter(|slot| matches!(slot, Slot::Written(_)));
+        let taken = written.filter_map(|slot| match std::mem::replace(slot, Slot::Abandoned) {
+            Slot::Written(message) => Some(message),
+            _ => None,
+        });
+        taken.collect()
     }
 
     /// Takes the written messages: their receipts will never come, nor those of the messages being written.
@@ -171,9 +203,10 @@ impl<M> Book<M> {
         taken
     }
 
-    /// Whether nothing is outstanding.
+    /// Whether nobody waits for a receipt.
     pub(crate) fn is_empty(&self) -> bool {
-        self.named.is_empty() && self.again.is_empty()
+        let all = self.named.iter().chain(self.again.iter().map(|(_, slot)| slot));
+        all.into_iter().all(|slot| matches!(slot, Slot::Abandoned | Slot::Done))
     }
 
     fn slot(&mut self, cookie: Cookie) -> Option<&mut Slot<M>> {

@@ -206,11 +206,11 @@ impl Peer {
         Ok(())
     }
 
-    fn send_waiting(self: &Arc<Self>) {
+    pub(super) fn send_waiting(self: &Arc<Self>) {
         let waiting = {
             let mut state = lock(&self.state);
             let min_bulk = self.ni.shared.config.min_bulk;
-            if state.choose(Cargo::Message(0), min_bulk).is_none() {
+            if state.holds_back() || state.choose(Cargo::Message(0), min_bulk).is_none() {
                 return;
             }
             std::mem::take(&mut state.waiting)

@@ -19,8 +19,6 @@ const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
 
 /// A peer that owes receipts and says nothing is probed at most so often.
 const PROBE_PAUSE: Duration = Duration::from_millis(500);
-/// The core is asked for another way at most so often.
-const ASK_PAUSE: Duration = Duration::from_millis(200);
 
 impl Peer {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
@@ -162,34 +160,6 @@ impl Peer {
         self.end_all(trouble);
     }
 
-    /// Something is under way by `connection`, and nothing is heard. Whether another connection says that the peer is
-    /// there all the same.
-    pub(crate) fn is_heard(&self, limit: Duration) -> bool {
-        let connections: Vec<_> =
-            lock(&self.state).connections.iter().map(|slot| Arc::clone(&slot.connection)).collect();
-        connections.iter().any(|connection| connection.is_heard(limit))
-    }
-
-    /// Whether what is under way to this silent peer may go by another way. Asked at most so often.
-    pub(crate) fn may_go_elsewhere(&self, now: Instant) -> bool {
-        {
-            let mut state = lock(&self.state);
-            if state.last_asked.is_some_and(|at| now.saturating_duration_since(at) < ASK_PAUSE) {
-                return false;
-            }
-            state.last_asked = Some(now);
-        }
-        self.ni.lnet_ni().is_some_and(|ni| self.ni.upcalls.path_is_unresponsive(&ni, self.id.nid))
-    }
-
-    /// It has called for a connection that it has.
-    pub(crate) fn note_surplus_call(&self, now: Instant) {
-        let state = lock(&self.state);
-        for slot in &state.connections {
-            slot.connection.note_surplus_call(now);
-        }
-    }
-
     /// Sends it something that its system must acknowledge if it is there, if that was not done lately.
     pub(crate) fn probe(&self, now: Instant) {
         let connections: Vec<_> = {
@@ -211,14 +181,21 @@ impl Peer {
     pub(crate) fn scan(self: &Arc<Self>, now: Instant) {
         let timeout = self.ni.sock_timeout();
         let late = |since: Instant| now.saturating_duration_since(since) >= timeout;
-        let (expired, unreceipted) = {
+        let (expired, unreceipted, late_connections) = {
             let mut state = lock(&self.state);
             let upcalls = &self.ni.upcalls;
-            let is_over = |waiting: &Waiting| late(waiting.since) || upcalls.is_late(&waiting.message);
+            let is_over = |waiting: &Waiting| {
+                let Waiting { message, since } = waiting;
+                late(*since) || upcalls.is_late(message) || message.is_given_up()
+            };
             let (expired, waiting): (VecDeque<_>, VecDeque<_>) =
                 std::mem::take(&mut state.waiting).into_iter().partition(is_over);
             state.waiting = waiting;
-            (expired, state.connections.iter().any(|slot| slot.connection.lacks_receipts(now)))
+            let lacking = state.connections.iter().map(|slot| &slot.connection);
+            let lacking: Vec<_> = lacking.filter(|it| it.lacks_receipts(now)).cloned().collect();
+            // An outage is no reason to end what may outlast it: the peer's next message would find nobody there.
+            let outlast = state.unresponsive && lacking.iter().all(|connection| connection.outlasts);
+            (expired, !lacking.is_empty() && !outlast, lacking)
         };
         for Waiting { message, .. } in expired {
             self.ni.upcalls.finalize(message, Err(Trouble::WaitedTooLong.failure(Left::Nothing)));
@@ -229,6 +206,7 @@ impl Peer {
             self.ni.shared.complaints.say(Reason::Stalled, line);
             self.end_all(Trouble::Stalled);
         } else {
+            late_connections.iter().for_each(|connection| connection.abandon_receipts(Trouble::Stalled));
             self.keep_alive(now);
         }
     }

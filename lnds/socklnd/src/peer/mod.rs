@@ -5,6 +5,7 @@
 mod calling;
 mod ending;
 mod owed;
+mod unresponsive;
 
 use crate::connection::Connection;
 use crate::decide::admit::Life;
@@ -27,7 +28,8 @@ use owed::{Batch, Owed};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+pub(crate) use unresponsive::Consequence;
 
 pub(crate) struct Peer {
     pub(crate) id: ProcessId,
@@ -60,8 +62,14 @@ struct State {
     waiting: VecDeque<Waiting>,
     last_keepalive: Option<Instant>,
     last_probe: Option<Instant>,
-    /// When the core was asked for another way.
-    last_asked: Option<Instant>,
+    /// How long to wait before it is probed again because it calls for what it has; zero if it never did.
+    surplus_pause: Duration,
+    /// When it was last probed for that.
+    last_surplus_probe: Option<Instant>,
+    /// When the core was last told that nothing is heard on this path.
+    last_told: Option<Instant>,
+    /// Nothing is heard on any of its connections, although something is under way on one.
+    unresponsive: bool,
     /// Messages were told at once that there is no connection: there is a reason to call again.
     missed: bool,
     /// It is being judged whether a call of its is accepted.
@@ -132,6 +140,10 @@ impl Peer {
     }
 
     fn way(&self, state: &mut State, message: Box<Message>) -> Way {
+        if state.holds_back() {
+            state.waiting.push_back(Waiting { message, since: Instant::now() });
+            return Way::Waiting;
+        }
         if let Some(connection) =
             state.choose(Cargo::Message(message.payload_len()), self.ni.shared.config.min_bulk)
         {
@@ -305,8 +317,20 @@ impl State {
         self.connections.iter().map(|slot| &slot.connection).chain(&self.leaving)
     }
 
+    /// Whether the peer would know again what comes twice.
+    fn recognises(&self) -> bool {
+        self.connections.iter().any(|slot| slot.connection.is_ours())
+    }
+
+    /// Whether messages wait although there are connections: what had left by an unresponsive one could not be sent again.
+    fn holds_back(&self) -> bool {
+        self.unresponsive && !self.connections.is_empty() && !self.recognises()
+    }
+
     /// The last connection is gone.
     fn forget_life(&mut self) {
+        self.unresponsive = false;
+        self.surplus_pause = Duration::ZERO;
         self.life = None;
         self.proposed = None;
         self.dialling.start_over();

@@ -2,6 +2,7 @@
 
 use super::Node;
 use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::message::TakenCredits;
 use lnet_core::topology::Ni;
 use lnet_core::{Errno, Message, SendFailure};
 use lnet_wire::{Header, NetType, Nid};
@@ -14,10 +15,12 @@ use std::sync::{Arc, Mutex};
 pub struct Spy {
     driver: Mutex<Option<Arc<Socklnd>>>,
     pub face: Mutex<Option<Arc<dyn LndNi>>>,
-    /// What the core answers when it is asked whether there is another way.
+    /// What the core answers when it is asked whether there is another path.
     pub elsewhere: AtomicBool,
-    /// How often it was asked.
+    /// How often it was told that a path is unresponsive.
     pub asked: AtomicU32,
+    /// How often it was told that one is responsive again.
+    pub responsive: AtomicU32,
     /// Why messages came back.
     pub failures: Mutex<Vec<SendFailure>>,
 }
@@ -99,6 +102,18 @@ impl Upcalls for SpyUpcalls {
 
     fn path_is_unresponsive(&self, _: &Arc<Ni>, _: Nid) -> bool {
         self.1.asked.fetch_add(1, Ordering::SeqCst);
+        self.1.elsewhere.load(Ordering::SeqCst)
+    }
+
+    fn path_is_responsive(&self, _: &Arc<Ni>, _: Nid) {
+        self.1.responsive.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn give_back_credits(&self, credits: Vec<TakenCredits>) {
+        self.0.give_back_credits(credits);
+    }
+
+    fn may_change_path(&self, _: &Message) -> bool {
         self.1.elsewhere.load(Ordering::SeqCst)
     }
 }
