@@ -72,7 +72,12 @@ impl LiveNode {
         let give_up = Instant::now() + PATIENCE;
         loop {
             let peer = core.peer(nids[0]);
-            let found = peer.is_some_and(|(peer, _)| peer.is_multi_rail() && peer.nids == nids);
+            let found = peer.is_some_and(|(peer, _)| {
+                peer.is_multi_rail()
+                    && peer.primary == nids[0]
+                    && peer.nids.len() == nids.len()
+                    && nids.iter().all(|nid| peer.nids.contains(nid))
+            });
             let standing = core.discovery_of(nids[0]);
             if found && standing.as_ref().is_some_and(|standing| standing.up_to_date) {
                 return;

@@ -177,6 +177,7 @@ impl Core {
             return;
         };
         if let Some(peer_ni) = message.peer_ni.clone() {
+            peer_ni.note_sent();
             if !message.held.peer {
                 message.held.peer = true;
                 let bytes = message.wire_len();

@@ -5,9 +5,10 @@ use lnet_core::Errno;
 use lnet_core::cpt::Layout;
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
-    ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule,
-    LndTunables, LnetStats, LocalNi, NiState, NiStatus, NiTunables, Passed, PassedOver, Peer, PeerNiState,
-    Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables, Udsp, UdspAction,
+    Discover, Discovered, ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind,
+    FaultOdds, FaultRule, LndTunables, LnetStats, LocalNi, NiState, NiStatus, NiTunables, Passed, PassedOver,
+    Peer, PeerNiState, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables,
+    Udsp, UdspAction,
 };
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_dlc::{Backend, Client, CptList, Request};
@@ -370,6 +371,21 @@ fn messages_bytes_and_heat_are_counted_and_reset() {
     let its = loopback();
     assert_eq!((its.stats, its.bytes, its.heat), Default::default());
     assert_eq!(stats(), LnetStats::default());
+}
+
+/// As `ping 0@lo` there: fails if a node that has nobody to ask is asked for.
+#[test]
+fn a_node_that_has_only_the_loopback_discovers_itself() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    let target = ProcessId { nid: Nid::LOOPBACK, pid: Pid::LUSTRE };
+    for (mode, multi_rail) in [(1, true), (0, false)] {
+        backend.tell(Request::SetTunable(Tunable::Discovery, mode)).unwrap();
+        let discover = Discover { target, force: false, max_nids: 16 };
+        let found: Discovered = backend.ask(Request::Discover(discover)).unwrap();
+        let answer = PingAnswer { primary: Nid::LOOPBACK, pid: Pid::LUSTRE.0, multi_rail, nids: vec![] };
+        assert_eq!(found, Discovered::Found { answer, differences: vec![] });
+    }
 }
 
 #[test]

@@ -190,7 +190,7 @@ impl Core {
                 progress.confirmed_by = None;
             }
         });
-        let grown = if plan.nids == grows.nids {
+        let grown = if plan.primary == grows.primary && same(&plan.nids, &grows.nids) {
             Arc::clone(grows)
         } else {
             log::debug!("{} has {} NIDs now", plan.primary, plan.nids.len());
@@ -264,6 +264,11 @@ impl Core {
             self.complain(Reason::Differs, Level::Warn, line);
         }
     }
+}
+
+/// Whether these are the same NIDs, in whichever order.
+fn same(some: &[Nid], others: &[Nid]) -> bool {
+    some.len() == others.len() && some.iter().all(|nid| others.contains(nid))
 }
 
 impl Plan {

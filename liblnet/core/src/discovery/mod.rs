@@ -27,7 +27,7 @@ use progress::Here;
 use push_target::PushTarget;
 use queue::Queue;
 pub(crate) use record::Record;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use step::Input;
@@ -95,6 +95,7 @@ pub(crate) struct Discovery {
     here: AtomicU64,
     /// Bytes of the largest answer that is believed.
     most_room: AtomicU32,
+    retries: AtomicU8,
     /// What pings are answered with, and what is pushed.
     block: ArcSwap<Block>,
     pub(crate) queue: Mutex<Queue>,
@@ -214,6 +215,7 @@ impl Discovery {
             first_ping: word >> 34 & 1 == 1,
             sequence: word as u32,
             most_room: self.most_room.load(Ordering::Relaxed),
+            retries: self.retries.load(Ordering::Relaxed),
         }
     }
 
@@ -228,6 +230,8 @@ impl Discovery {
         let most = (settings.max_interfaces as usize).saturating_mul(PING_ENTRY_LEN + PING_LONG_ENTRY_LEN);
         let most_room = u32::try_from(PING_HEADER_LEN + most).unwrap_or(u32::MAX).min(MAX_PAYLOAD);
         self.most_room.store(most_room, Ordering::Relaxed);
+        let retries = u8::try_from(settings.retry_count).unwrap_or(u8::MAX);
+        self.retries.store(retries, Ordering::Relaxed);
         self.here.store(word, Ordering::Release);
     }
 

@@ -16,11 +16,18 @@ pub(crate) struct Here {
     pub(crate) sequence: u32,
     /// Bytes of the largest answer that is believed.
     pub(crate) most_room: u32,
+    /// How often a message may be sent again by a path that has failed (`retry_count`).
+    pub(crate) retries: u8,
 }
 
 impl Here {
     pub(crate) const fn discovers(&self) -> bool {
         !matches!(self.mode, DiscoveryMode::Off)
+    }
+
+    /// Requests to a peer of several NIDs that may fail one after the other before it is given up.
+    pub(crate) const fn tries(&self) -> u8 {
+        self.retries.saturating_add(1)
     }
 }
 
@@ -48,7 +55,7 @@ pub(crate) struct Progress {
     pub(crate) doubted: Option<u32>,
     /// Whether it has told something since the last ping left: the answer may be older than that.
     pub(crate) told_since_ping: bool,
-    /// Requests in a row that failed: of several NIDs the next is tried.
+    /// Requests in a row that failed, and retries of their messages: of several NIDs the next is tried.
     pub(crate) tries: u8,
     /// The last request was given a part of the time only, so that another can follow.
     pub(crate) brief: bool,
@@ -81,6 +88,13 @@ impl Progress {
 
     pub(crate) const fn clear(&mut self, flags: PeerState) {
         self.flags = self.flags.without(flags);
+    }
+
+    /// Spends one of the retries of this discovery, if there is one left.
+    pub(crate) fn spend_retry(&mut self, here: &Here) -> bool {
+        let is_left = self.tries % here.tries() < here.retries;
+        self.tries = self.tries.wrapping_add(u8::from(is_left));
+        is_left
     }
 
     /// Whether neither side is to learn anything from the other (DI-12).

@@ -3,14 +3,15 @@
 use super::Step;
 use super::queue::Sent;
 use super::record::Record;
-use super::step::{Action, Input, MOST_TRIES, step};
+use super::step::{Action, Input, step};
 use crate::complaints::Reason;
 use crate::core::Core;
 use crate::data::Target;
 use crate::event::{Event, EventKind};
 use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, Room};
+use crate::message::Message;
 use crate::sync::lock;
-use crate::topology::Peer;
+use crate::topology::{Peer, PeerNi};
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use log::Level;
@@ -70,7 +71,7 @@ impl Core {
         let brief = peer.is_multi_rail() && peer.nids.len() > 1;
         record.with(|inner| inner.progress.brief = brief);
         let at = self.config.clock.now();
-        let expires = at + if brief { all / u32::from(MOST_TRIES) } else { all };
+        let expires = at + if brief { all / u32::from(self.discovery.here().tries()) } else { all };
         Sent { record, step, nid, at, expires, room: None, sequence: 0, md: None }
     }
 
@@ -90,6 +91,19 @@ impl Core {
         });
         if let Err(errno) = sent {
             self.own_failed(id, errno);
+        }
+    }
+
+    /// Whether a message that failed may go once more by a path that has failed, `retry_count` times. Those of one discovery
+    /// count together: what its messages spend, it does not try again itself.
+    pub(crate) fn may_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
+        let eq = message.event.as_ref().and_then(|event| event.md.eq);
+        match eq.is_some() && eq == self.discovery.eq.get().copied() {
+            true => {
+                let here = self.discovery.here();
+                peer_ni.peer_now().record.with(|inner| inner.progress.spend_retry(&here))
+            }
+            false => message.attempts < retry_count,
         }
     }
 

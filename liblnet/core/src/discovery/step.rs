@@ -13,9 +13,6 @@ use lnet_wire::{Errno, Nid};
 /// Answers in a row that may be of no use before the peer is taken for one that cannot be discovered (T18).
 pub(crate) const MOST_STRIKES: u8 = 3;
 
-/// Requests to a peer of several NIDs that may fail one after the other before it is given up (the retries of a message).
-pub(crate) const MOST_TRIES: u8 = 3;
-
 /// What happens to a peer.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
@@ -212,7 +209,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         Input::PingFailed(errno) => {
             peer.clear(Flag::PING_SENT);
             peer.set(Flag::PING_FAILED);
-            peer.failed = (!may_try_another(peer, errno)).then_some((Step::Ping, errno));
+            peer.failed = (!may_try_another(peer, errno, here)).then_some((Step::Ping, errno));
             queue(peer)
         }
         Input::Pushed { heard, between } => {
@@ -233,9 +230,9 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         }
         Input::AckedByAnother => {
             peer.node_sequence = 0;
-            push_failed(peer, Errno::HostUnreachable)
+            push_failed(peer, Errno::HostUnreachable, here)
         }
-        Input::PushFailed(errno) => push_failed(peer, errno),
+        Input::PushFailed(errno) => push_failed(peer, errno, here),
         Input::Merged => {
             peer.strikes = 0;
             peer.doubted = None;
@@ -289,9 +286,9 @@ fn queue(peer: &mut Progress) -> Action {
     Action::Queue
 }
 
-fn push_failed(peer: &mut Progress, errno: Errno) -> Action {
+fn push_failed(peer: &mut Progress, errno: Errno, here: &Here) -> Action {
     peer.clear(Flag::PUSH_SENT);
-    if may_try_another(peer, errno) {
+    if may_try_another(peer, errno, here) {
         // Also one that was sent though the peer has everything.
         peer.set(Flag::FORCE_PUSH);
     } else {
@@ -387,13 +384,18 @@ fn learn_multi_rail(peer: &mut Progress, says: bool, here: &Here) {
     }
 }
 
-/// Whether a request that failed is sent once more at once, to another of the peer's NIDs. One that had all the time
-/// and was not answered has taken long enough.
-fn may_try_another(peer: &mut Progress, errno: Errno) -> bool {
+/// Whether a request that failed is sent once more at once, to another of the peer's NIDs, as long as
+/// the discovery has retries left. One that had all the time and was not answered has taken long enough.
+fn may_try_another(peer: &mut Progress, errno: Errno, here: &Here) -> bool {
     peer.tries = peer.tries.wrapping_add(1);
-    peer.has(Flag::MULTI_RAIL)
+    let may = peer.has(Flag::MULTI_RAIL)
         && (peer.brief || errno != Errno::TimedOut)
-        && !peer.tries.is_multiple_of(MOST_TRIES)
+        && !peer.tries.is_multiple_of(here.tries());
+    if !may {
+        // The next discovery has all its retries, and begins with another path.
+        peer.tries = peer.tries.checked_next_multiple_of(here.tries()).unwrap_or(0);
+    }
+    may
 }
 
 fn note_room(peer: &mut Progress, heard: &ReceivedPingInfo, here: &Here) {

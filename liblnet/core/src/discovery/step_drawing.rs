@@ -50,7 +50,8 @@ fn phase(peer: &Progress, here: &Here) -> &'static str {
     }
 }
 
-const HERE: Here = Here { mode: DiscoveryMode::On, first_ping: true, sequence: 2, most_room: 8016 };
+const HERE: Here =
+    Here { mode: DiscoveryMode::On, first_ping: true, sequence: 2, most_room: 8016, retries: 2 };
 
 /// Every way between two phases, and what leads along it.
 fn ways() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {

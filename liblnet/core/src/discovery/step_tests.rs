@@ -2,7 +2,8 @@ use super::*;
 use lnet_wire::ping_info::{NiStatus, PingEntry};
 use lnet_wire::{NetId, NetType, Pid};
 
-const HERE: Here = Here { mode: DiscoveryMode::On, first_ping: true, sequence: 7, most_room: 8016 };
+const HERE: Here =
+    Here { mode: DiscoveryMode::On, first_ping: true, sequence: 7, most_room: 8016, retries: 2 };
 const OFF: Here = Here { mode: DiscoveryMode::Off, ..HERE };
 const VERIFY: Here = Here { mode: DiscoveryMode::Verify, ..HERE };
 /// What a multi-rail node that discovers says it can do; the same without discovery; an old one.
@@ -264,7 +265,7 @@ fn a_confirmed_push_settles_what_it_told_and_no_more() {
 #[test]
 fn a_push_that_others_confirm_is_not_repeated_for_ever() {
     let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
-    for _ in 1..MOST_TRIES {
+    for _ in 1..HERE.tries() {
         step(&mut peer, Input::AckedByAnother, &HERE);
         assert_eq!(looks(peer.clone(), &HERE), [Action::Push]);
         step(&mut peer, Input::Look, &HERE);

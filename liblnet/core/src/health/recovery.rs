@@ -37,7 +37,8 @@ pub struct Recovery {
 #[derive(Debug, Default)]
 pub(crate) struct Trial {
     recovery: Mutex<Recovery>,
-    is_queued: AtomicBool,
+    /// There is something that a message from it changes.
+    is_concerned: AtomicBool,
 }
 
 impl Trial {
@@ -45,23 +46,56 @@ impl Trial {
         *lock(&self.recovery)
     }
 
-    pub(crate) fn set(&self, recovery: Recovery) {
-        *lock(&self.recovery) = recovery;
-        self.is_queued.store(recovery.next_ping.is_some(), Ordering::Relaxed);
+    /// It is in the queue from now on.
+    fn begin(&self, now: Time) {
+        self.change(|recovery| *recovery = Recovery::beginning(now));
+    }
+
+    /// It leaves the queue, because it is well or gone; or it has not been heard for too long: then how often it was
+    /// pinged stays to be seen.
+    fn end(&self, is_well: bool) {
+        self.change(|recovery| {
+            let ping_count = if is_well { 0 } else { recovery.ping_count };
+            *recovery = Recovery { ping_count, ..Recovery::default() };
+        });
+    }
+
+    /// What is to be done now, noted before it is done: the answer to a ping may be there before the ping has left here.
+    fn take_turn(&self, health: u32, now: Time, longest: Duration) -> Turn {
+        self.change(|recovery| {
+            let turn = turn(Some(health), *recovery, now, longest);
+            if let Turn::Ping(next) = turn {
+                *recovery = next;
+            }
+            turn
+        })
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut Recovery) -> R) -> R {
+        let recovery = &mut *lock(&self.recovery);
+        let result = change(recovery);
+        let is_concerned = recovery.next_ping.is_some() || recovery.ping_count > 0;
+        self.is_concerned.store(is_concerned, Ordering::Relaxed);
+        result
     }
 
     /// Something has arrived: the pings begin anew (HE-52). Whether the next one comes sooner for that.
     pub(crate) fn heard(&self, now: impl FnOnce() -> Time) -> bool {
-        self.is_queued.load(Ordering::Relaxed) && {
+        self.is_concerned.load(Ordering::Relaxed) && {
             let now = now();
-            let recovery = &mut *lock(&self.recovery);
-            recovery.last_heard = now;
-            recovery.begin_anew(now)
+            self.change(|recovery| {
+                recovery.last_heard = now;
+                recovery.begin_anew(now)
+            })
         }
     }
 }
 
 impl Recovery {
+    fn beginning(now: Time) -> Self {
+        Self { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
+    }
+
     /// It has been heard of: the next ping need not wait for as long as after those that were not answered. Whether it
     /// comes sooner.
     fn begin_anew(&mut self, now: Time) -> bool {
@@ -97,6 +131,8 @@ struct Entry {
     nid: Nid,
     /// The last ping, as long as it is not known to have ended.
     ping: Option<MdHandle>,
+    /// Of an interface of this node's: how often another one was to ping it than before.
+    source: usize,
 }
 
 /// What is to be done with an entry of a queue (HE-51).
@@ -142,7 +178,7 @@ impl Queues {
         let mut queue = lock(self.of(side));
         let new = queue.iter().all(|entry| entry.nid != nid);
         if new {
-            queue.push(Entry { nid, ping: None });
+            queue.push(Entry { nid, ping: None, source: 0 });
         }
         new
     }
@@ -155,9 +191,9 @@ impl Queues {
         lock(self.of(side)).clone()
     }
 
-    fn pinged(&self, side: Side, nid: Nid, ping: Option<MdHandle>) {
-        if let Some(entry) = lock(self.of(side)).iter_mut().find(|entry| entry.nid == nid) {
-            entry.ping = ping;
+    fn pinged(&self, side: Side, pinged: Entry) {
+        if let Some(entry) = lock(self.of(side)).iter_mut().find(|entry| entry.nid == pinged.nid) {
+            *entry = pinged;
         }
     }
 }
@@ -178,7 +214,7 @@ impl Core {
     /// Has an interface of this node's tried until it is well.
     pub(super) fn try_ni(&self, ni: &Ni) {
         if !ni.nid().is_loopback() && self.health.queues.add(Side::Local, ni.nid()) {
-            ni.trial().set(self.first_try());
+            ni.trial().begin(self.config.clock.now());
             self.health.alarm.ring();
         }
     }
@@ -186,17 +222,12 @@ impl Core {
     /// The same for a peer's, if it has ever been heard of and not too long ago (HE-11).
     pub(super) fn try_peer_ni(&self, peer_ni: &PeerNi) {
         if !self.is_recoverable(peer_ni) {
-            return peer_ni.trial().set(Recovery::default());
+            return peer_ni.trial().end(false);
         }
         if self.health.queues.add(Side::Peer, peer_ni.nid()) {
-            peer_ni.trial().set(self.first_try());
+            peer_ni.trial().begin(self.config.clock.now());
             self.health.alarm.ring();
         }
-    }
-
-    fn first_try(&self) -> Recovery {
-        let now = self.config.clock.now();
-        Recovery { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
     }
 
     pub(super) fn is_recoverable(&self, peer_ni: &PeerNi) -> bool {
@@ -208,41 +239,37 @@ impl Core {
 
     /// Pings what is sick and whose turn it is; when the next is to be.
     pub(super) fn try_sick(&self, now: Time) -> Option<Time> {
-        let local = self.health.queues.entries(Side::Local).into_iter().filter_map(|entry| {
+        for entry in self.health.queues.entries(Side::Local) {
             let ni = self.with_nets(|nets| nets.ni(entry.nid).cloned());
-            let turn =
-                self.take_turn(Side::Local, entry, ni.as_ref().map(|ni| (ni.health(), ni.recovery())), now);
-            if let Some(ni) = &ni {
-                ni.trial().set(turn.unwrap_or_default());
+            self.try_entry(Side::Local, entry, ni.as_ref().map(|ni| (ni.trial(), ni.health())), now);
+        }
+        for entry in self.health.queues.entries(Side::Peer) {
+            let peer_ni = self.peers.get(entry.nid);
+            let sick = peer_ni.as_ref().filter(|peer_ni| self.is_recoverable(peer_ni));
+            self.try_entry(Side::Peer, entry, sick.map(|peer_ni| (peer_ni.trial(), peer_ni.health())), now);
+            if let (None, Some(peer_ni)) = (sick, &peer_ni) {
+                peer_ni.trial().end(false);
             }
-            turn?.next_ping
-        });
-        let local = local.min();
-        let peers = self.health.queues.entries(Side::Peer).into_iter().filter_map(|entry| {
-            let known = self.peers.get(entry.nid);
-            let peer_ni = known.as_ref().filter(|peer_ni| self.is_recoverable(peer_ni));
-            let standing = peer_ni.map(|peer_ni| (peer_ni.health(), peer_ni.recovery()));
-            let turn = self.take_turn(Side::Peer, entry, standing, now);
-            if let Some(peer_ni) = &known {
-                peer_ni.trial().set(turn.unwrap_or_default());
-            }
-            turn?.next_ping
-        });
-        local.into_iter().chain(peers.min()).min()
+        }
+        self.next_try()
     }
 
-    /// What an entry's interface is to remember; `None`: it has left the queue.
-    fn take_turn(
-        &self,
-        side: Side,
-        entry: Entry,
-        standing: Option<(u32, Recovery)>,
-        now: Time,
-    ) -> Option<Recovery> {
+    /// When the next ping of something sick is due. Looked up when all pings have left: an answer that is there already
+    /// may have brought one forward.
+    fn next_try(&self) -> Option<Time> {
+        let local = self.health.tried(Side::Local).into_iter().filter_map(|nid| {
+            let recovery = self.with_nets(|nets| nets.ni(nid).map(|ni| ni.recovery()))?;
+            recovery.next_ping
+        });
+        let peers = self.health.tried(Side::Peer);
+        local.chain(peers.into_iter().filter_map(|nid| self.peers.get(nid)?.recovery().next_ping)).min()
+    }
+
+    /// Does for an entry of a queue what is due; `sick` is what belongs to it, if that is still there and to be tried.
+    fn try_entry(&self, side: Side, entry: Entry, sick: Option<(&Trial, u32)>, now: Time) {
         let longest = Duration::from_secs(self.settings().max_recovery_ping_interval.into());
-        let (health, recovery) = standing.unzip();
-        let recovery = recovery.unwrap_or_default();
-        let turn = turn(health, recovery, now, longest);
+        let was_answered = sick.is_some_and(|(trial, _)| trial.get().ping_count == 0);
+        let turn = sick.map_or(Turn::Leave, |(trial, health)| trial.take_turn(health, now, longest));
         if !matches!(turn, Turn::Wait(_))
             && let Some(unanswered) = entry.ping
         {
@@ -250,27 +277,34 @@ impl Core {
             let _ = self.md_unlink(unanswered);
         }
         match turn {
+            Turn::Wait(_) => {}
             Turn::Leave => {
                 self.health.queues.remove(side, entry.nid);
-                None
+                if let Some((trial, _)) = sick {
+                    trial.end(true);
+                }
             }
-            Turn::Wait(_) => Some(recovery),
-            Turn::Ping(next) => {
-                let ping = self.recovery_source(side, entry.nid).and_then(|own| {
+            Turn::Ping(_) => {
+                let source = entry.source.wrapping_add(usize::from(!was_answered));
+                let ping = self.recovery_source(side, entry.nid, source).and_then(|own| {
                     self.send_recovery_ping(own, entry.nid)
                         .inspect_err(|errno| self.recovery_failed(entry.nid, *errno))
                         .ok()
                 });
-                self.health.queues.pinged(side, entry.nid, ping);
-                Some(next)
+                self.health.queues.pinged(side, Entry { ping, source, ..entry });
             }
         }
     }
 
-    /// By which interface: its own to one of this node's, any that fits to a peer's (HE-53).
-    fn recovery_source(&self, side: Side, nid: Nid) -> Option<Nid> {
+    /// By which interface: to a peer's any that fits (HE-53). To one of this node's by itself, as in the kernel; after a
+    /// ping without an answer by the next one on its net, since that path alone may be closed to it.
+    fn recovery_source(&self, side: Side, nid: Nid, source: usize) -> Option<Nid> {
         match side {
-            Side::Local => Some(nid),
+            Side::Local => self.with_nets(|nets| {
+                let others = nets.net(nid.net())?.nis().iter().filter(|ni| ni.nid() != nid && !ni.is_fatal());
+                let sources: Vec<Nid> = std::iter::once(nid).chain(others.map(|ni| ni.nid())).collect();
+                sources.get(source.checked_rem(sources.len())?).copied()
+            }),
             Side::Peer => {
                 let peer_ni = self.peers.get(nid)?;
                 self.with_nets(|nets| crate::select::best_source(nets, &peer_ni, self.any_silent()))

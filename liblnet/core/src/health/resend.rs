@@ -87,8 +87,9 @@ impl Core {
         if alone && !is_new && failure.reached != Reached::KnownAgain {
             return None;
         }
-        let spends_a_retry = !is_new && !is_broken_connection(failure);
-        if spends_a_retry && message.attempts >= settings.retry_count {
+        // Each pair is free once: when one has had its second turn, so have all.
+        let spends_a_retry = (!is_new || message.attempts > 0) && !is_broken_connection(failure);
+        if spends_a_retry && !self.may_retry(message, &peer_ni, settings.retry_count) {
             return None;
         }
         if !is_new {

@@ -1,8 +1,10 @@
-//! States of interfaces in one word, derived from what is known (behaviour sheet 10.2; the FSMs of the design).
+//! States of interfaces in one word (behaviour sheet 10.2; the FSMs of the design): from health, and for peer NIs from how
+//! far messages have got. Not from counters, which operators reset.
 
 use crate::settings::MAX_HEALTH;
 use crate::topology::{Net, Ni, PeerNi};
 use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// How an interface of this node, or a net of it, is (dbg-030).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,39 @@ pub enum PeerNiState {
     Connected,
     /// Messages have failed, or its node says that it does not work.
     Failed,
+}
+
+/// How far messages have got between this node and a peer NI since that became known. It never goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Exchange {
+    /// Nothing has been sent to it.
+    None,
+    /// Something has, and nothing has arrived from it.
+    Sent,
+    /// Something has arrived from it.
+    Answered,
+}
+
+/// An [`Exchange`] that every message to and from the peer NI looks at, and few change.
+#[derive(Debug, Default)]
+pub(crate) struct ExchangeCell(AtomicU8);
+
+impl ExchangeCell {
+    pub(crate) fn get(&self) -> Exchange {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Exchange::None,
+            1 => Exchange::Sent,
+            _ => Exchange::Answered,
+        }
+    }
+
+    /// It has got that far, if not farther.
+    pub(crate) fn advance(&self, to: Exchange) {
+        if self.get() < to {
+            self.0.fetch_max(to as u8, Ordering::Relaxed);
+        }
+    }
 }
 
 impl NiState {
@@ -55,14 +90,16 @@ impl NiState {
 impl PeerNiState {
     /// Of a peer NI.
     pub fn of(peer_ni: &PeerNi) -> Self {
-        let counters = peer_ni.counters().read_all();
-        let heard = counters.received.messages() > 0;
-        let sent = counters.sent.messages() > 0 || peer_ni.queued_bytes() > 0;
-        match () {
-            () if peer_ni.usable_health() < MAX_HEALTH => Self::Failed,
-            () if heard => Self::Connected,
-            () if sent => Self::Activating,
-            () => Self::Created,
+        Self::from_parts(peer_ni.exchange(), peer_ni.usable_health())
+    }
+
+    /// One that fails before anything has arrived, or afterwards, is where it was when it is well again.
+    const fn from_parts(exchange: Exchange, usable_health: u32) -> Self {
+        match exchange {
+            _ if usable_health < MAX_HEALTH => Self::Failed,
+            Exchange::None => Self::Created,
+            Exchange::Sent => Self::Activating,
+            Exchange::Answered => Self::Connected,
         }
     }
 }
@@ -85,5 +122,35 @@ impl fmt::Display for PeerNiState {
             Self::Connected => "CONNECTED",
             Self::Failed => "FAILED",
         })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// dbg-030: each row is one transition.
+    #[test]
+    fn a_peer_ni_goes_from_created_over_activating_to_connected_and_through_failed_back_to_where_it_was() {
+        use Exchange::{Answered, Sent};
+        let table = [
+            (None, MAX_HEALTH, PeerNiState::Created),
+            (None, 900, PeerNiState::Failed),
+            (None, MAX_HEALTH, PeerNiState::Created),
+            (Some(Sent), MAX_HEALTH, PeerNiState::Activating),
+            (None, 0, PeerNiState::Failed),
+            (None, MAX_HEALTH, PeerNiState::Activating),
+            (Some(Answered), 999, PeerNiState::Failed),
+            (None, MAX_HEALTH, PeerNiState::Connected),
+            (Some(Sent), MAX_HEALTH, PeerNiState::Connected),
+            (None, 0, PeerNiState::Failed),
+        ];
+        let cell = ExchangeCell::default();
+        for (i, (to, health, state)) in table.into_iter().enumerate() {
+            if let Some(to) = to {
+                cell.advance(to);
+            }
+            assert_eq!(PeerNiState::from_parts(cell.get(), health), state, "row {i}");
+        }
     }
 }

@@ -76,6 +76,10 @@ impl Core {
         }
         peer_ni.note_heard_by(ni);
         sooner |= peer_ni.note_heard(now);
+        // It may have been given up (HE-11).
+        if peer_ni.health() < MAX_HEALTH && peer_ni.recovery().next_ping.is_none() {
+            self.try_peer_ni(peer_ni);
+        }
         if sooner {
             self.health.alarm.ring();
         }

@@ -5,7 +5,7 @@ use super::net::NetUsage;
 use super::ni::Ni;
 use crate::credit::{Credits, SharedPool};
 use crate::discovery::Record;
-use crate::health::{CauseCounters, Recovery, Trial, UnresponsiveFrom};
+use crate::health::{CauseCounters, Exchange, ExchangeCell, Recovery, Trial, UnresponsiveFrom};
 use crate::message::{Message, MessagePool};
 use crate::policy::LOWEST_PRIORITY;
 use crate::settings::MAX_HEALTH;
@@ -75,7 +75,7 @@ impl PeerState {
 pub struct Peer {
     /// The NID by which upper layers know it (OM-20).
     pub primary: Nid,
-    /// All its NIDs, the primary first.
+    /// All its NIDs, the primary first: net by net, in the order in which they were learned.
     pub nids: Vec<Nid>,
     /// The same by nets, in the order in which the nets came.
     pub(crate) nets: Vec<PeerNet>,
@@ -164,8 +164,7 @@ pub struct PeerNi {
     counters: Counters,
     failures: CauseCounters,
     trial: Trial,
-    /// Something has arrived from it.
-    was_heard: AtomicBool,
+    exchange: ExchangeCell,
     unresponsive: UnresponsiveFrom,
     /// Nothing but pings that try an interface has gone to it.
     only_tried: AtomicBool,
@@ -192,7 +191,7 @@ impl PeerNi {
             counters: Counters::default(),
             failures: CauseCounters::default(),
             trial: Trial::default(),
-            was_heard: AtomicBool::new(false),
+            exchange: ExchangeCell::default(),
             unresponsive: UnresponsiveFrom::default(),
             only_tried: AtomicBool::new(false),
             heard_by: AtomicU64::new(0),
@@ -334,14 +333,22 @@ impl PeerNi {
 
     /// Whether anything has ever arrived from it.
     pub(crate) fn was_heard(&self) -> bool {
-        self.was_heard.load(Ordering::Relaxed)
+        self.exchange() == Exchange::Answered
+    }
+
+    /// How far messages have got between it and this node.
+    pub(crate) fn exchange(&self) -> Exchange {
+        self.exchange.get()
+    }
+
+    /// A message to it takes its credit: it is about to leave, or waits.
+    pub(crate) fn note_sent(&self) {
+        self.exchange.advance(Exchange::Sent);
     }
 
     /// Something has arrived from it: its pings begin anew (HE-52). Whether the next one comes sooner for that.
     pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) -> bool {
-        if !self.was_heard() {
-            self.was_heard.store(true, Ordering::Relaxed);
-        }
+        self.exchange.advance(Exchange::Answered);
         self.trial.heard(now)
     }
 

@@ -219,14 +219,17 @@ impl PeerTable {
         Peer { primary, nids: vec![primary], nets: Vec::new(), record, order }
     }
 
-    /// Gives `peer` just the NIDs `nids`, all of which are known.
+    /// Gives `peer` just the NIDs `nids`, all of which are known: net by net, in the order in which they were learned, but
+    /// the primary one and its net first (OM-7).
     fn store(&self, peer: &Peer, nids: Vec<Nid>) -> Arc<Peer> {
+        let nids = by_net(in_order(peer.primary, &peer.nids, &nids));
         let peer_nis: Vec<_> = nids.iter().filter_map(|nid| self.get(*nid)).collect();
         let mut nets: Vec<PeerNet> = peer.nets.clone();
         for net in &mut nets {
             net.nis.clear();
             net.last_uses.clear();
         }
+        nets.sort_by_key(|net| nids.iter().position(|nid| nid.net() == net.id));
         for peer_ni in &peer_nis {
             add_to_nets(&mut nets, peer_ni.nid(), Arc::downgrade(peer_ni), peer_ni.last_use());
         }
@@ -252,6 +255,22 @@ impl PeerTable {
             bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
         &self.shards[sum % SHARDS]
     }
+}
+
+/// `nids`, those first that are in `known`, in the order there; `primary`, if it is among them, before all.
+fn in_order(primary: Nid, known: &[Nid], nids: &[Nid]) -> Vec<Nid> {
+    let place = |nid: &Nid| known.iter().position(|its| its == nid).unwrap_or(usize::MAX);
+    let mut ordered = nids.to_vec();
+    ordered.sort_by_key(|nid| (*nid != primary, place(nid)));
+    ordered
+}
+
+/// The same net by net, each in the place of its first.
+fn by_net(nids: Vec<Nid>) -> Vec<Nid> {
+    let place = |net: NetId| nids.iter().position(|nid| nid.net() == net);
+    let mut ordered = nids.clone();
+    ordered.sort_by_key(|nid| place(nid.net()));
+    ordered
 }
 
 /// Whether a peer is nothing but a NID that was seen, and nobody waits for what becomes of it.
@@ -287,5 +306,47 @@ fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, last_us
             last_uses: vec![last_use],
             usage: Arc::default(),
         }),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn nid(text: &str) -> Nid {
+        text.parse().unwrap()
+    }
+
+    /// As `peer show` and `discover` list them.
+    #[test]
+    fn a_peers_nids_are_listed_net_by_net_in_the_order_in_which_they_were_learned() {
+        let table = PeerTable::new();
+        let texts = ["1@tcp", "1@tcp1", "2@tcp", "2@tcp1", "3@tcp", "1@tcp2"].map(|text| {
+            let (address, net) = text.split_once('@').unwrap();
+            format!("10.0.0.{address}@{net}")
+        });
+        let [a1, b1, a2, b2, a3, c1] = texts.each_ref().map(|text| nid(text));
+        table.make(a1, PeerState::MULTI_RAIL, 8);
+        let nids = || table.get(a1).unwrap().peer().nids.clone();
+        // (what becomes of it, the primary NID, its NIDs as they are told, as they are listed)
+        let table_of_cases = [
+            ("as told", a1, vec![a1, b1, a2, b2], vec![a1, a2, b1, b2]),
+            ("told in another order", a1, vec![b2, a2, b1, a1], vec![a1, a2, b1, b2]),
+            (
+                "new ones come last on their nets",
+                a1,
+                vec![c1, a3, a1, b1, a2, b2],
+                vec![a1, a2, a3, b1, b2, c1],
+            ),
+            ("the primary one comes first, with its net", b2, vec![a1, b1, a2, b2], vec![b2, b1, a1, a2]),
+            ("what is lost and learned again is new", b2, vec![a1, b2], vec![b2, a1]),
+            ("again", a1, vec![a1, b2, a2, b1], vec![a1, a2, b2, b1]),
+        ];
+        for (name, primary, told, listed) in table_of_cases {
+            let peer = table.reshape(&table.get(a1).unwrap().peer(), primary, told, |_| 8);
+            assert_eq!((nids(), peer.nids.clone()), (listed.clone(), listed.clone()), "{name}");
+            let by_nets: Vec<Nid> = peer.nets.iter().flat_map(PeerNet::nis).map(|its| its.nid()).collect();
+            assert_eq!(by_nets, listed, "{name}");
+        }
     }
 }

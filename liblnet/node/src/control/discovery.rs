@@ -2,7 +2,7 @@
 
 use crate::node::Node;
 use lnet_core::discovery::{self, Failure, Standing, Step};
-use lnet_core::{Core, Errno};
+use lnet_core::{Core, DiscoveryMode, Errno};
 use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery, PingAnswer,
 };
@@ -20,6 +20,9 @@ const MOST_BEGINNINGS: usize = 3;
 pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> {
     let core = node.core();
     let nid = whom(core, ask.target.nid);
+    if nid.is_loopback() {
+        return Ok(alone(core));
+    }
     for _ in 0..MOST_BEGINNINGS {
         core.discover(nid, ask.force)?;
         if let Err(failure) = core.wait_discovered(nid, core.longest_discovery() + GRACE) {
@@ -46,6 +49,13 @@ fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
         nids: nids.collect(),
     };
     Some(Discovered::Found { answer, differences })
+}
+
+/// This node, known by its loopback only: nobody needs to be asked.
+fn alone(core: &Core) -> Discovered {
+    let multi_rail = core.settings().discovery == DiscoveryMode::On;
+    let answer = PingAnswer { primary: Nid::LOOPBACK, pid: core.pid().0, multi_rail, nids: Vec::new() };
+    Discovered::Found { answer, differences: Vec::new() }
 }
 
 /// Who asks for the loopback gets to know this node itself, by its first NID on a net, as in the kernel.

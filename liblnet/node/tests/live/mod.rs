@@ -67,13 +67,13 @@ pub fn peer_nids(node: &Node, nid: Nid) -> Vec<Nid> {
     peer(node, nid).map_or_else(Vec::new, |peer| peer.nis.iter().map(|ni| ni.nid).collect())
 }
 
-/// Whether the node knows the peer with these NIDs, the primary one first, and the peer knows the node, as far as it
+/// Whether the node knows the peer with these NIDs, the first being the primary one, and the peer knows the node, as far as it
 /// has confirmed that; and nothing is under way between them.
 pub fn knows(node: &Node, nids: &[Nid]) -> bool {
     nids.iter().all(|nid| {
         peer(node, *nid).is_some_and(|peer| {
             let its = peer.discovery.unwrap();
-            let all = peer.nis.iter().map(|ni| ni.nid).eq(nids.iter().copied());
+            let all = peer.nis.len() == nids.len() && peer.nis.iter().all(|ni| nids.contains(&ni.nid));
             all && peer.primary == nids[0] && peer.multi_rail && its.up_to_date && its.parked == 0
         })
     })

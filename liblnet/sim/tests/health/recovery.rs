@@ -1,7 +1,10 @@
 //! What is sick is tried again and again, more and more seldom (4.6).
 
 use super::*;
-use lnet_core::health::Side;
+use lnet_core::Cause;
+use lnet_core::fault::{DropRule, Filter, Odds};
+use lnet_core::health::{Recovery, Side};
+use std::num::NonZeroU32;
 
 /// Seconds between pings to this NID.
 fn pauses(world: &World, to: Nid, since: Time) -> Vec<u64> {
@@ -43,7 +46,54 @@ fn pings_stop_when_nothing_has_been_heard_for_as_long_as_is_set() {
     pass(&mut world, 3000.0);
     assert_eq!(pauses(&world, b(1), since), [1, 2, 4, 8, 16]);
     assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), []);
+    // As in the kernel's tools: how often it was pinged, and that it will not be.
+    let recovery = recovery_of(&world, b(1));
+    assert_eq!((recovery.ping_count, recovery.next_ping), (5, None));
+    // The next message from it puts it back.
+    world.start(B);
+    let id = world.ask(B, a(1), Ask::PutWithAck).unwrap();
+    pass(&mut world, 30.0);
+    assert!(op(&world, id).succeeded());
+    assert_eq!((recovery_of(&world, b(1)), peer_health(&world, A, b(1))), (Recovery::default(), 1000));
     finish(world);
+}
+
+fn recovery_of(world: &World, its: Nid) -> Recovery {
+    let (_, peer_nis) = world.core(A).unwrap().peer(its).unwrap();
+    peer_nis.iter().find(|peer_ni| peer_ni.nid() == its).unwrap().recovery()
+}
+
+/// HE-53, HE-54: it pings itself first, as in the kernel; where that path is closed another interface of the node does.
+#[test]
+fn an_interface_that_cannot_ping_itself_gets_well_by_a_ping_from_another() {
+    let failing = |from, to| {
+        DropRule::failing(Filter::between(from, to), Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped)
+    };
+    // (interfaces of A, pairs that are closed, whether it gets well)
+    let table = [
+        (2, vec![], true),
+        (2, vec![(a(1), a(1))], true),
+        (3, vec![(a(1), a(1)), (a(2), a(1))], true),
+        (2, vec![(a(1), a(1)), (a(2), a(1))], false),
+        (1, vec![(a(1), a(1))], false),
+    ];
+    for (rails_a, closed, gets_well) in table {
+        let mut world = Pair { rails_a, ..Pair::default() }.meet("an interface heals");
+        for (from, to) in &closed {
+            world.with_core(A, |core| core.add_drop_rule(failing(*from, *to)));
+        }
+        let since = world.now();
+        world.with_core(A, |core| core.set_ni_health(Some(a(1)), 500));
+        pass(&mut world, 40.0);
+        assert_eq!(own_health(&world, A, a(1)) == 1000, gets_well, "{rails_a} {closed:?}");
+        let pings = sent(&world, A, Purpose::Ping, since);
+        let first = pings.iter().find(|(_, ping)| ping.header.dest_nid == a(1));
+        assert!(closed.contains(&(a(1), a(1))) || first.is_some_and(|(_, ping)| ping.header.src_nid == a(1)));
+        world.with_core(A, |core| core.delete_drop_rules(None, None));
+        pass(&mut world, 1000.0);
+        assert_eq!(own_health(&world, A, a(1)), 1000, "{rails_a} {closed:?}");
+        finish(world);
+    }
 }
 
 /// HE-52: whatever it says, it is alive.

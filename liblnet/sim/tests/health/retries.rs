@@ -151,3 +151,36 @@ fn a_request_of_a_given_source_that_the_peer_may_have_leaves_a_source_that_is_cu
         }
     }
 }
+
+/// A discovery's pings that fail, all together: `retry_count` and one for each path at most, also where there is only one.
+#[test]
+fn a_discovery_that_fails_has_tried_each_path_once_and_retry_count_times_more_at_most() {
+    for retry_count in [0, 1, 2] {
+        for (rails_a, rails_b) in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 2)] {
+            let settings = Settings { retry_count, ..Settings::default() };
+            let mut world = Pair { rails_a, rails_b, settings, ..Pair::default() }.meet("it is not there");
+            for its in (1..=rails_b).map(b) {
+                let fails = Filter::between(NidPattern::Any, its);
+                let fails = DropRule::failing(fails, Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped);
+                world.with_core(A, |core| core.add_drop_rule(fails));
+            }
+            let before = resends(&world);
+            world.discover(A, b(1), false);
+            // The first ping to what is sick now, which is not one of these, comes after a second.
+            pass(&mut world, 0.9);
+            let lost =
+                world.with_core(A, |core| core.drop_rules().iter().map(|(_, stats)| stats.matched).sum());
+            let pings: u64 = lost.unwrap();
+            let most = u64::from(retry_count + rails_a * rails_b);
+            assert!((1..=most).contains(&pings), "{rails_a} x {rails_b}, {retry_count}: {pings} pings");
+            pass(&mut world, 5.0);
+            let resends = resends(&world) - before;
+            assert!(resends < most, "{rails_a} x {rails_b}, {retry_count}: {resends} resends");
+            let standing = world.standing(A, b(1)).unwrap();
+            assert!(standing.failure.is_some(), "{rails_a} x {rails_b}, {retry_count}: {standing:?}");
+            world.with_core(A, |core| core.delete_drop_rules(None, None));
+            pass(&mut world, 60.0);
+            finish(world);
+        }
+    }
+}
