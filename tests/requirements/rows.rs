@@ -172,7 +172,7 @@ pub const ROWS: &[(&str, Class, &str, State)] = &[
         Nice,
         "The rate of an interface can be asked for",
         Partly(
-            "in Rust (`lnet_dlc::ops::sample`), `lnetctl top` and `lnetctl stats show --interval`; no release of liblnetconfig has such a C call",
+            "in Rust (`lnet_dlc::ops::sample`), `lnetctl top` and `lnetctl stats rate`; no release of liblnetconfig has such a C call",
         ),
     ),
     ("dbg-110", Required, "A change of an interface's state is logged as an error", Shown),
