@@ -368,7 +368,7 @@ impl Core {
         for pool in ni.all_tx() {
             let waiting = pool.abandon();
             for message in waiting {
-                self.end_unsent(message, Errno::Shutdown);
+                self.end(message, Err(Errno::Shutdown.into()));
             }
         }
         if let Some(lnd) = lnd {

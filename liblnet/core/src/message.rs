@@ -3,6 +3,7 @@
 //! The same object serves a whole exchange: a received PUT becomes its ACK, a received GET its REPLY.
 
 use crate::core::Core;
+use crate::credit::NiCredit;
 use crate::event::Event;
 use crate::memory::{Md, MemSlice};
 use crate::stats::GroupNumber;
@@ -57,7 +58,8 @@ pub struct Message {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeldCredits {
     pub(crate) peer: bool,
-    pub(crate) ni: bool,
+    /// Not while it waits for one.
+    pub(crate) ni: Option<NiCredit>,
 }
 
 /// Credits of a message that its driver still has: see [`Message::take_credits`].

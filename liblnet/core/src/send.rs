@@ -7,6 +7,7 @@
 
 use crate::complaints::Reason;
 use crate::core::Core;
+use crate::credit::{NiCredit, RECLAIM_AFTER, SharedNiPool};
 use crate::data::answer_to;
 use crate::event::{Event, handler_depth, in_handler};
 use crate::health::{Cause, SendFailure};
@@ -71,20 +72,11 @@ impl Core {
         self.run(Step::End(message, result));
     }
 
-    /// Ends a message that waited for a credit of an NI's and did not get it.
-    pub(crate) fn end_unsent(&self, mut message: Box<Message>, errno: Errno) {
-        message.held.ni = false;
-        self.end(message, Err(errno.into()));
-    }
-
     /// Gives those that wait for a credit of this interface's, or of a peer NI's to leave by it, another way (snd-085).
     pub(crate) fn move_waiting(&self, ni: &Arc<Ni>) {
         let leaves_by_it = |message: &Message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
         let may_move = |message: &Message| message.source.is_none() && leaves_by_it(message);
-        for mut message in
-            ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| may_move(message), |_| 0))
-        {
-            message.held.ni = false;
+        for message in ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| may_move(message))) {
             self.run(Step::Resume(message));
         }
         self.move_waiting_for_peers(may_move);
@@ -121,12 +113,37 @@ impl Core {
         }
         let nets = self.nets();
         for pool in nets.nis().flat_map(|ni| ni.all_tx()) {
-            for mut message in pool.withdraw(|message| late(message), |_| 0) {
-                message.held.ni = false;
+            for message in pool.withdraw(|message| late(message)) {
                 self.end(message, Err(Errno::TimedOut.into()));
             }
         }
         next.get()
+    }
+
+    /// Takes the credits of interfaces back from messages that their drivers have had for too long, if others wait for
+    /// these: see [`crate::credit::NiCreditPool`]. When the next time is.
+    pub(crate) fn reclaim_ni_credits(&self, now: Time) -> Option<Time> {
+        if !self.health.ni_credits.is_watched() {
+            return None;
+        }
+        if let Err(due) = self.health.ni_credits.begin(now) {
+            return Some(due);
+        }
+        let nets = self.nets();
+        for granted in nets.nis().flat_map(|ni| ni.all_tx()).flat_map(SharedNiPool::next_epoch) {
+            self.run(Step::Resume(with_ni_credit(granted)));
+        }
+        if nets.nis().flat_map(|ni| ni.all_tx()).any(SharedNiPool::is_exhausted) {
+            self.health.ni_credits.watch();
+        }
+        self.health.ni_credits.is_watched().then(|| now + RECLAIM_AFTER)
+    }
+
+    /// A message waits for a credit of an interface's.
+    fn watch_ni_credits(&self) {
+        if self.health.ni_credits.watch() {
+            self.health.alarm.ring();
+        }
     }
 
     /// Tells the MD's owner how an operation went.
@@ -186,11 +203,13 @@ impl Core {
                     None => return self.watch(),
                 }
             }
-            if !message.held.ni {
-                message.held.ni = true;
-                match ni.tx(message.next_hop.nid).take(message, 0) {
-                    Some(granted) => message = granted,
-                    None => return self.watch(),
+            if message.held.ni.is_none() {
+                match ni.tx(message.next_hop.nid).take(message) {
+                    Some(granted) => message = with_ni_credit(granted),
+                    None => {
+                        self.watch();
+                        return self.watch_ni_credits();
+                    }
                 }
             }
         }
@@ -261,8 +280,8 @@ impl Core {
 
     fn give_credits_back(&self, message: &mut Message, steps: &mut Steps) {
         let held = std::mem::take(&mut message.held);
-        if let Some(ni) = message.ni.as_ref().filter(|_| held.ni) {
-            steps.extend(ni.tx(message.next_hop.nid).give_back(0));
+        if let (Some(ni), Some(credit)) = (&message.ni, held.ni) {
+            steps.extend(ni.tx(message.next_hop.nid).give_back(credit).map(with_ni_credit));
         }
         if let Some(peer_ni) = message.peer_ni.as_ref().filter(|_| held.peer) {
             steps.extend(peer_ni.tx().give_back(message.wire_len()));
@@ -289,6 +308,11 @@ impl Core {
             peer_ni.counters().count(fate, kind, bytes);
         }
     }
+}
+
+fn with_ni_credit((mut message, credit): (Box<Message>, NiCredit)) -> Box<Message> {
+    message.held.ni = Some(credit);
+    message
 }
 
 /// Sends what handlers inside handlers wanted to send, once this thread is out of all of them.

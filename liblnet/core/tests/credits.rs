@@ -2,15 +2,17 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
-use lnet_core::credit::Credits;
+use lnet_core::credit::{Credits, RECLAIM_AFTER};
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
 use lnet_core::stats::Population;
 use lnet_core::topology::PeerNi;
 use lnet_core::{
-    Core, CoreConfig, EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Target,
+    Clock, Core, CoreConfig, EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables,
+    Target, Time,
 };
 use lnet_wire::{NetType, Nid, Pid};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Keeps messages to slow NIDs until [`Rig::finish_one`]; has sent all others at once.
 #[derive(Clone, Default)]
@@ -42,6 +44,22 @@ impl LndNi for Driven {
     fn shutdown(&self) {}
 }
 
+/// A clock that the test sets.
+#[derive(Debug, Default)]
+struct SetClock(Mutex<Duration>);
+
+impl SetClock {
+    fn forward(&self, by: Duration) {
+        *self.0.lock().unwrap() += by;
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Time {
+        Time(*self.0.lock().unwrap())
+    }
+}
+
 /// A node on `10.0.0.1@tcp`.
 struct Rig {
     core: Arc<Core>,
@@ -51,7 +69,7 @@ struct Rig {
 }
 
 /// Large enough for what these tests leave unread.
-const EVENTS: u32 = 4096;
+const EVENTS: u32 = 16_384;
 
 fn nid(text: &str) -> Nid {
     text.parse().unwrap()
@@ -199,6 +217,45 @@ fn slow_peers_delay_others_only_when_together_they_hold_all_of_an_interfaces_cre
     while rig.finish_one() {}
     assert_eq!(rig.ended(&[slow[0], slow[1], slow[2], slow[3], quick]), [9, 10, 10, 10, 6]);
     assert_eq!(rig.ni.credits(), Credits(16));
+}
+
+/// However many peers take nothing: an interface's credits are theirs for a moment, then others' messages go at once.
+/// What each of them has with the driver is no more than its own credits.
+#[test]
+fn peers_that_take_nothing_delay_nobody_for_long_however_many_they_are() {
+    const QUICK: &str = "10.9.0.1@tcp";
+    for count in [30, 34, 100, 1000] {
+        let slow: Vec<String> = (0..count).map(|n| format!("10.1.{}.{}@tcp", n / 250, n % 250)).collect();
+        let slow: Vec<&str> = slow.iter().map(String::as_str).collect();
+        let clock = Arc::new(SetClock::default());
+        let config = CoreConfig { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..config() };
+        let rig = rig(config, tunables(256, 8), &slow);
+        let md = rig.bind(8);
+        for peer in &slow {
+            (0..10).for_each(|_| rig.put(md, peer));
+        }
+        rig.put(md, QUICK);
+        let mut waited = 0;
+        rig.core.run_monitor();
+        while rig.ended(&[QUICK]) == [0] {
+            waited += 1;
+            assert!(waited <= 2, "{count} peers");
+            clock.forward(RECLAIM_AFTER);
+            rig.core.run_monitor();
+        }
+        assert_eq!(waited > 0, count > 32, "{count} peers");
+        // From now on there are credits.
+        for sent in 1..=300 {
+            rig.put(md, QUICK);
+            assert_eq!(rig.ended(&[QUICK]), [1], "{count} peers, message {sent}");
+        }
+        assert_eq!(rig.kept_for().len(), count * 8, "{count} peers");
+        assert_eq!(rig.ni.credits(), Credits(256 - count as i32 * 8), "{count} peers");
+        while rig.finish_one() {}
+        assert_eq!(rig.ended(&slow), vec![10; count], "{count} peers");
+        assert_eq!(rig.ni.credits(), Credits(256));
+        assert!(slow.iter().all(|peer| rig.peer_ni(peer).credits() == Credits(8)));
+    }
 }
 
 /// dbg-045: fails if a message that waits or is under way is not counted, or counted for ever.

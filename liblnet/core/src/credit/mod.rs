@@ -2,12 +2,17 @@
 //!
 //! A message takes one of its peer NI's credits, then one of its NI's. So a peer that takes nothing holds as many
 //! of the NI's as it has itself (`peer_credits`), and whatever else is sent to it waits for its own: others do not
-//! notice. Only when `credits / peer_credits` peers (of one CPU partition, where the NI's credits are divided) are
-//! slow at once do they hold all of the NI's; then everybody waits in one queue, first come, first served (CR-10),
-//! until a slow one takes something or its messages fail.
+//! notice. When `credits / peer_credits` peers (of one CPU partition, where the NI's credits are divided) are slow at
+//! once they hold all of the NI's. Then others wait in one queue, first come, first served (CR-10), but not for long:
+//! see [`NiCreditPool`].
 
+mod epochs;
+mod ni;
 mod shared;
 
+pub(crate) use epochs::Epochs;
+pub(crate) use ni::SharedNiPool;
+pub use ni::{NiCredit, NiCreditPool, RECLAIM_AFTER};
 pub(crate) use shared::SharedPool;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;

@@ -45,11 +45,6 @@ impl<T> SharedPool<T> {
         lock(&self.pool).size()
     }
 
-    /// [`CreditPool::abandon`]; for pools that count no bytes.
-    pub(crate) fn abandon(&self) -> VecDeque<T> {
-        self.change(CreditPool::abandon)
-    }
-
     /// [`CreditPool::withdraw`]; `bytes` is what [`SharedPool::take`] was told of each.
     pub(crate) fn withdraw(&self, wanted: impl FnMut(&T) -> bool, bytes: impl Fn(&T) -> u64) -> VecDeque<T> {
         // Whoever waits has made the credits negative.

@@ -27,6 +27,7 @@ pub(crate) use state::{Exchange, ExchangeCell};
 pub use state::{NiState, PeerNiState};
 
 use crate::alarm::Alarm;
+use crate::credit::Epochs;
 use crate::sync::Mutex;
 use crate::time::Time;
 use path::UnresponsivePaths;
@@ -48,6 +49,8 @@ pub(crate) struct Health {
     later: Later,
     /// Something waits, for an answer or a credit.
     armed: AtomicBool,
+    /// When interfaces' credits are taken back from messages that are not over.
+    pub(crate) ni_credits: Epochs,
     /// When all that waits is looked through next.
     next_scan: Mutex<Option<Time>>,
     /// Held by the thread that is in [`crate::Core::run_monitor`].

@@ -25,11 +25,12 @@ impl Core {
         let (due, later) = self.take_later(now);
         due.into_iter().for_each(|message| self.send_later(message, now));
         let delayed = self.release_delayed(now);
+        let credits = self.reclaim_ni_credits(now);
         let scan = self.scan(now);
         let paths = self.try_paths(now);
         let sick = self.try_sick(now);
         let later = if self.health.has_later() { later.or(Some(now)) } else { None };
-        [later, delayed, scan, paths, sick].into_iter().flatten().min()
+        [later, delayed, credits, scan, paths, sick].into_iter().flatten().min()
     }
 
     /// Waits until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.

@@ -1,7 +1,7 @@
 //! A network interface of this node.
 
 use super::LastUse;
-use crate::credit::{Credits, SharedPool, ni_credits_per_cpt};
+use crate::credit::{Credits, SharedNiPool, ni_credits_per_cpt};
 use crate::health::{CauseCounters, Recovery, Trial, share_prefix};
 use crate::lnd::LndNi;
 use crate::message::Message;
@@ -72,7 +72,7 @@ pub struct Ni {
     prefix_len: AtomicU32,
     lnd: OnceLock<std::sync::Arc<dyn LndNi>>,
     down: AtomicBool,
-    tx: Box<[SharedPool<Box<Message>>]>,
+    tx: Box<[SharedNiPool<Box<Message>>]>,
     /// By selection rules.
     priority: AtomicU32,
     /// Among the interfaces of this node.
@@ -95,7 +95,7 @@ impl Ni {
         }
         let bound_to = NonZeroUsize::new(config.cpts.len()).unwrap_or(cpts);
         let per_cpt = ni_credits_per_cpt(tunables.credits, tunables.peer_credits, bound_to);
-        let tx = (0..bound_to.get()).map(|_| SharedPool::new(per_cpt)).collect();
+        let tx = (0..bound_to.get()).map(|_| SharedNiPool::new(per_cpt)).collect();
         Ok(Self {
             nid,
             config,
@@ -193,7 +193,8 @@ impl Ni {
         bits > 0 && nid.net() == self.nid.net() && share_prefix(self.nid, nid, bits)
     }
 
-    /// Send credits left, over all CPU partitions.
+    /// Send credits left, over all CPU partitions: as many as there are, less the messages that are with the driver or
+    /// wait for it.
     pub fn credits(&self) -> Credits {
         Credits(self.tx.iter().map(|pool| pool.credits().0).sum())
     }
@@ -248,7 +249,7 @@ impl Ni {
     }
 
     /// The send credits for messages whose next hop is `nid` (PS-40).
-    pub(crate) fn tx(&self, nid: Nid) -> &SharedPool<Box<Message>> {
+    pub(crate) fn tx(&self, nid: Nid) -> &SharedNiPool<Box<Message>> {
         &self.tx[self.place_of(nid)]
     }
 
@@ -260,7 +261,7 @@ impl Ni {
         }
     }
 
-    pub(crate) fn all_tx(&self) -> &[SharedPool<Box<Message>>] {
+    pub(crate) fn all_tx(&self) -> &[SharedNiPool<Box<Message>>] {
         &self.tx
     }
 }

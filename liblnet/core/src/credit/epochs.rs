@@ -1,0 +1,62 @@
+//! When the next epoch of the interfaces' credits begins.
+
+use super::RECLAIM_AFTER;
+use crate::sync::{Mutex, lock};
+use crate::time::Time;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Epochs of all of a node's interfaces together. None begins while there are credits everywhere.
+#[derive(Debug, Default)]
+pub(crate) struct Epochs {
+    watched: AtomicBool,
+    began: Mutex<Option<Time>>,
+}
+
+impl Epochs {
+    /// An interface has no credits left; whether that is new to the one who begins the epochs.
+    pub(crate) fn watch(&self) -> bool {
+        !self.is_watched() && !self.watched.swap(true, Ordering::AcqRel)
+    }
+
+    /// Whether that has been so since the last epoch began.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::Acquire)
+    }
+
+    /// Begins an epoch, if the last one is long enough ago; when that will be, if not. Which interfaces
+    /// have no credits left is to be looked at afterwards.
+    pub(crate) fn begin(&self, now: Time) -> Result<(), Time> {
+        let mut began = lock(&self.began);
+        match began.map(|began| began + RECLAIM_AFTER).filter(|due| *due > now) {
+            Some(due) => Err(due),
+            None => {
+                *began = Some(now);
+                // Before the look: who begins to wait meanwhile is seen by the next one.
+                self.watched.store(false, Ordering::Release);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn epochs_are_never_shorter_than_a_credit_may_be_kept_and_none_begins_while_nobody_waits() {
+        let at = |millis| Time(Duration::from_millis(millis));
+        let epochs = Epochs::default();
+        assert!(!epochs.is_watched());
+        assert!(epochs.watch() && !epochs.watch() && epochs.is_watched());
+        assert_eq!(epochs.begin(at(7)), Ok(()));
+        assert!(!epochs.is_watched());
+        assert!(epochs.watch());
+        assert_eq!(epochs.begin(at(106)), Err(at(107)));
+        assert!(epochs.is_watched());
+        assert_eq!(epochs.begin(at(107)), Ok(()));
+        assert!(epochs.watch());
+        assert_eq!(epochs.begin(at(5000)), Ok(()));
+    }
+}

@@ -1,0 +1,325 @@
+//! The credits of an interface, which all its peers share.
+//!
+//! A message that its driver has had for longer than [`RECLAIM_AFTER`] while others wait for credits has its credit
+//! *reclaimed*: somebody else gets it, and the message returns none when it is over. Nor does anybody wait much longer
+//! than that for a credit. So peers that do not read, however many they are, keep an interface's credits from the others
+//! for a moment only; each still has no more messages with the driver than its own credits.
+//!
+//! Time is counted in epochs, at least `RECLAIM_AFTER` long, which begin only from when somebody waits until there are
+//! credits again: a message costs a counter, and no look at a clock.
+
+use super::{CreditPool, Credits};
+use crate::sync::{Mutex, lock};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+/// How long a message may keep a credit of an interface from those that wait for one, and how long those wait: between
+/// this and twice this.
+pub const RECLAIM_AFTER: Duration = Duration::from_millis(100);
+
+/// A credit of an interface that a message holds: the epoch in which it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NiCredit(u64);
+
+/// A pool of credits for messages that may never be over, and the queue of those that wait for one: first come, first
+/// served.
+#[derive(Debug)]
+pub struct NiCreditPool<T> {
+    /// What it counts as taken has not been reclaimed.
+    pool: CreditPool<Waiting<T>>,
+    epoch: u64,
+    /// Credits that are out and were taken in this epoch.
+    current: u32,
+    /// Those that were taken in the one before.
+    previous: u32,
+    /// Messages that are out, older than that, and hold no credit any more.
+    reclaimed: u32,
+    low_water: Credits,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    since: u64,
+    item: T,
+}
+
+impl<T> NiCreditPool<T> {
+    /// A pool of `credits`.
+    pub fn new(credits: u32) -> Self {
+        let pool = CreditPool::new(credits);
+        let low_water = pool.credits();
+        Self { pool, epoch: 0, current: 0, previous: 0, reclaimed: 0, low_water }
+    }
+
+    /// Takes a credit for `item`: gives both if there is one, keeps the item in the queue if not.
+    #[must_use]
+    pub fn take(&mut self, item: T) -> Option<(T, NiCredit)> {
+        let granted = self.pool.take(Waiting { since: self.epoch, item });
+        let granted = granted.map(|it| self.grant(it));
+        self.low_water = self.low_water.min(self.credits());
+        granted
+    }
+
+    /// Whoever held `credit` is over; unless it was reclaimed, the one that waited longest gets it.
+    #[must_use]
+    pub fn give_back(&mut self, credit: NiCredit) -> Option<(T, NiCredit)> {
+        match self.epoch - credit.0 {
+            0 => self.current -= 1,
+            1 => self.previous -= 1,
+            _ => {
+                self.reclaimed -= 1;
+                return None;
+            }
+        }
+        self.pool.give_back().map(|it| self.grant(it))
+    }
+
+    /// Begins a new epoch. Credits taken before the one that ends are reclaimed, and who has waited since before that
+    /// goes without one; all that need not wait any more, in their order.
+    #[must_use]
+    pub fn next_epoch(&mut self) -> Vec<(T, NiCredit)> {
+        self.epoch += 1;
+        let old = std::mem::replace(&mut self.previous, std::mem::take(&mut self.current));
+        self.reclaimed += old;
+        let epoch = self.epoch;
+        let overdue = self.pool.withdraw(|it| it.since + 1 < epoch);
+        self.reclaimed += overdue.len() as u32;
+        // As if each had taken its credit when it began to wait.
+        let mut go: Vec<_> = overdue.into_iter().map(|it| (it.item, NiCredit(it.since))).collect();
+        for _ in 0..old {
+            go.extend(self.pool.give_back().map(|it| self.grant(it)));
+        }
+        go
+    }
+
+    /// Lets everybody who waits go without a credit.
+    pub fn abandon(&mut self) -> VecDeque<T> {
+        self.pool.abandon().into_iter().map(|it| it.item).collect()
+    }
+
+    /// Takes those that wait and are `wanted` out of the queue, without a credit.
+    pub fn withdraw(&mut self, mut wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
+        self.pool.withdraw(|it| wanted(&it.item)).into_iter().map(|it| it.item).collect()
+    }
+
+    /// Whether there is no credit left for who comes next.
+    pub fn is_exhausted(&self) -> bool {
+        self.pool.credits().0 <= 0
+    }
+
+    /// The size, less whatever is out or waits, reclaimed or not.
+    pub fn credits(&self) -> Credits {
+        Credits(self.pool.credits().0.saturating_sub_unsigned(self.reclaimed))
+    }
+
+    /// The fewest there ever were.
+    pub const fn low_water(&self) -> Credits {
+        self.low_water
+    }
+
+    fn grant(&mut self, it: Waiting<T>) -> (T, NiCredit) {
+        self.current += 1;
+        (it.item, NiCredit(self.epoch))
+    }
+}
+
+/// An [`NiCreditPool`] behind a lock. What path selection compares is readable beside it: a moment old at worst.
+#[derive(Debug)]
+pub(crate) struct SharedNiPool<T> {
+    pool: Mutex<NiCreditPool<T>>,
+    credits: AtomicI32,
+}
+
+impl<T> SharedNiPool<T> {
+    pub(crate) fn new(credits: u32) -> Self {
+        let pool = NiCreditPool::new(credits);
+        let credits = AtomicI32::new(pool.credits().0);
+        Self { pool: Mutex::new(pool), credits }
+    }
+
+    /// [`NiCreditPool::take`].
+    #[must_use]
+    pub(crate) fn take(&self, item: T) -> Option<(T, NiCredit)> {
+        self.change(|pool| pool.take(item))
+    }
+
+    /// [`NiCreditPool::give_back`].
+    #[must_use]
+    pub(crate) fn give_back(&self, credit: NiCredit) -> Option<(T, NiCredit)> {
+        self.change(|pool| pool.give_back(credit))
+    }
+
+    /// [`NiCreditPool::next_epoch`], if the pool is exhausted.
+    #[must_use]
+    pub(crate) fn next_epoch(&self) -> Vec<(T, NiCredit)> {
+        if self.credits().0 > 0 {
+            return Vec::new();
+        }
+        self.change(|pool| if pool.is_exhausted() { pool.next_epoch() } else { Vec::new() })
+    }
+
+    /// [`NiCreditPool::abandon`].
+    pub(crate) fn abandon(&self) -> VecDeque<T> {
+        self.change(NiCreditPool::abandon)
+    }
+
+    /// [`NiCreditPool::withdraw`].
+    pub(crate) fn withdraw(&self, wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
+        // Whoever waits has made the credits negative.
+        if self.credits().0 >= 0 {
+            return VecDeque::new();
+        }
+        self.change(|pool| pool.withdraw(wanted))
+    }
+
+    /// [`NiCreditPool::is_exhausted`].
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.credits().0 <= 0 && lock(&self.pool).is_exhausted()
+    }
+
+    /// Credits as of just now.
+    pub(crate) fn credits(&self) -> Credits {
+        Credits(self.credits.load(Ordering::Relaxed))
+    }
+
+    /// The fewest there ever were.
+    pub(crate) fn low_water(&self) -> Credits {
+        lock(&self.pool).low_water()
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut NiCreditPool<T>) -> R) -> R {
+        let mut pool = lock(&self.pool);
+        let result = change(&mut pool);
+        self.credits.store(pool.credits().0, Ordering::Relaxed);
+        result
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn items<T: Copy>(granted: &[(T, NiCredit)]) -> Vec<T> {
+        granted.iter().map(|it| it.0).collect()
+    }
+
+    #[test]
+    fn a_credit_that_is_out_for_a_whole_epoch_goes_to_who_waits_and_is_not_returned_twice() {
+        let mut pool = NiCreditPool::new(1);
+        let (_, stuck) = pool.take('a').unwrap();
+        assert_eq!(pool.take('b'), None);
+        assert_eq!(items(&pool.next_epoch()), []);
+        let granted = pool.next_epoch();
+        assert_eq!(items(&granted), ['b']);
+        // What is shown is who is out, whoever holds the credit.
+        assert_eq!((pool.credits(), pool.low_water()), (Credits(-1), Credits(-1)));
+        assert_eq!(pool.give_back(stuck), None);
+        assert_eq!(pool.credits(), Credits(0));
+        assert_eq!(pool.give_back(granted[0].1), None);
+        assert_eq!(pool.credits(), Credits(1));
+    }
+
+    #[test]
+    fn nobody_waits_for_more_than_two_epochs_however_many_do_and_they_go_in_their_order() {
+        let mut pool = NiCreditPool::new(2);
+        let mut out: Vec<_> = (0..2).map(|n| pool.take(n).unwrap().1).collect();
+        assert!((2..10).all(|n| pool.take(n).is_none()));
+        assert_eq!(items(&pool.next_epoch()), []);
+        assert!((10..15).all(|n| pool.take(n).is_none()));
+        let second = pool.next_epoch();
+        assert_eq!(items(&second), (2..12).collect::<Vec<_>>());
+        let third = pool.next_epoch();
+        assert_eq!(items(&third), (12..15).collect::<Vec<_>>());
+        assert!(pool.is_exhausted());
+        assert_eq!(items(&pool.next_epoch()), []);
+        assert!(!pool.is_exhausted());
+        // All who are out come back.
+        out.extend(second.iter().chain(&third).map(|it| it.1));
+        assert_eq!(pool.credits(), Credits(2 - 15));
+        assert!(out.into_iter().all(|credit| pool.give_back(credit).is_none()));
+        assert_eq!((pool.credits(), pool.low_water()), (Credits(2), Credits(2 - 15)));
+    }
+
+    /// What [`NiCreditPool`] does, said slowly: everybody in a list, with the epoch in which it took or began to wait.
+    #[derive(Debug, Default)]
+    struct Model {
+        size: usize,
+        epoch: u64,
+        out: Vec<(u32, u64, NiCredit)>,
+        waiting: VecDeque<(u32, u64)>,
+    }
+
+    impl Model {
+        /// Who would go now, given that only those out count that have not been for a whole epoch.
+        fn go(&mut self) -> Vec<(u32, u64)> {
+            let mut go = Vec::new();
+            while let Some(overdue) = self.waiting.pop_front_if(|it| it.1 + 1 < self.epoch) {
+                go.push(overdue);
+            }
+            let free = self.free().min(self.waiting.len());
+            go.extend(self.waiting.drain(..free).map(|(id, _)| (id, self.epoch)));
+            go
+        }
+
+        fn free(&self) -> usize {
+            let counted = self.out.iter().filter(|it| it.1 + 1 >= self.epoch).count();
+            self.size - counted
+        }
+
+        fn let_go(&mut self, granted: Vec<(u32, NiCredit)>) -> Result<(), TestCaseError> {
+            let want = self.go();
+            prop_assert_eq!(items(&granted), want.iter().map(|it| it.0).collect::<Vec<_>>());
+            let with_credit = want.into_iter().zip(granted);
+            self.out.extend(with_credit.map(|((id, epoch), (_, credit))| (id, epoch, credit)));
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_pool_reclaims_and_serves_as_a_list_of_everybody_does(
+            size in 1_u32..5,
+            steps in prop::collection::vec((0..8_u8, any::<usize>()), 0..200),
+        ) {
+            let mut pool = NiCreditPool::new(size);
+            let mut model = Model { size: size as usize, ..Model::default() };
+            let (mut next, mut lowest) = (0_u32, size as i32);
+            for (step, which) in steps {
+                match step {
+                    0..=3 => {
+                        model.waiting.push_back((next, model.epoch));
+                        let granted = pool.take(next).into_iter().collect();
+                        model.let_go(granted)?;
+                        next += 1;
+                    }
+                    4 | 5 if !model.out.is_empty() => {
+                        let (_, _, credit) = model.out.remove(which % model.out.len());
+                        let granted = pool.give_back(credit).into_iter().collect();
+                        model.let_go(granted)?;
+                    }
+                    6 => {
+                        model.epoch += 1;
+                        let granted = pool.next_epoch();
+                        model.let_go(granted)?;
+                    }
+                    7 if !model.waiting.is_empty() => {
+                        let (id, _) = model.waiting.remove(which % model.waiting.len()).unwrap();
+                        prop_assert_eq!(pool.withdraw(|it| *it == id), [id]);
+                    }
+                    _ => {}
+                }
+                let credits = size as i32 - (model.out.len() + model.waiting.len()) as i32;
+                lowest = lowest.min(credits);
+                prop_assert_eq!((pool.credits().0, pool.low_water().0), (credits, lowest));
+                prop_assert_eq!(pool.is_exhausted(), model.free() == 0);
+            }
+            pool.abandon();
+            for (_, _, credit) in model.out {
+                prop_assert_eq!(pool.give_back(credit), None);
+            }
+            prop_assert_eq!(pool.credits(), Credits(size as i32));
+        }
+    }
+}
