@@ -25,6 +25,8 @@ use std::sync::{Arc, Weak};
 
 /// See [`CoreConfig::max_peers`].
 const MAX_PEERS: usize = 65_536;
+/// See [`CoreConfig::max_pending_responses`].
+const MAX_PENDING_RESPONSES: u32 = 65_536;
 /// See [`CoreConfig::max_answers`].
 const MAX_ANSWERS: u32 = 16_384;
 
@@ -50,6 +52,10 @@ pub struct CoreConfig {
     pub max_peers: usize,
     /// How many answers to one peer NI may wait, and be under way; what asks for more of them is dropped. Default 16384.
     pub max_answers: u32,
+    /// How many answers (ACK, REPLY) to all peer NIs together may wait, and be under way: what asks for more is dropped,
+    /// but that a peer NI always gets 16. Peers are counted in sixteen groups, of which each may have a sixteenth even
+    /// when others have all, so there are never twice as many. About 520 bytes each. Default 65536.
+    pub max_pending_responses: u32,
 }
 
 impl CoreConfig {
@@ -65,6 +71,7 @@ impl CoreConfig {
             compare_queued_bytes: false,
             max_peers: MAX_PEERS,
             max_answers: MAX_ANSWERS,
+            max_pending_responses: MAX_PENDING_RESPONSES,
         }
     }
 

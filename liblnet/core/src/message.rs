@@ -14,6 +14,8 @@ use lnet_wire::{Body, Header, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
+/// As many answers as a peer may have pending however many others have: twice what is under way to it at once by default.
+const ALWAYS_ANSWERED: u32 = 16;
 /// Bytes of a header on the wire.
 const HEADER_LEN: u64 = 72;
 
@@ -194,13 +196,18 @@ impl Core {
         }
     }
 
-    /// Whether the one who asks takes so few of its answers that it gets no more of them.
+    /// Whether the one who asks takes so few of its answers that it gets no more of them: it has as many pending as a peer
+    /// may have, or more than a few, and all peers together have as many as the node keeps.
     pub(crate) fn has_asked_too_much(&self, message: &Message) -> bool {
         let wants_answer = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
         wants_answer
             && message.peer_ni.as_ref().is_some_and(|asker| {
-                asker.is_answered_too_much(self.config.max_answers)
-                    || self.census.is_answering_too_much(message.counted, self.config.max_answers)
+                let pending = asker.pending_answers();
+                pending >= self.config.max_answers
+                    || pending >= ALWAYS_ANSWERED
+                        && self
+                            .census
+                            .is_answering_too_much(message.counted, self.config.max_pending_responses)
             })
     }
 

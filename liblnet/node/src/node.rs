@@ -53,6 +53,7 @@ impl Node {
             settings: config.settings,
             compare_queued_bytes: config.compare_queued_bytes,
             max_peers: config.max_peers,
+            max_pending_responses: config.max_pending_responses,
             ..CoreConfig::new(pid, wall_clock_ns())
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;

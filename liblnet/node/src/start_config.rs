@@ -46,6 +46,8 @@ pub struct StartConfig {
     pub compare_queued_bytes: bool,
     /// How many peer NIs there may be before others' messages make no more.
     pub max_peers: usize,
+    /// How many ACKs and REPLYs may wait until their peers take them before what asks for more is dropped.
+    pub max_pending_responses: u32,
     /// Into which CPU partitions the machine is divided.
     pub cpts: Layout,
     /// Where the system tells of CPUs, NUMA nodes and devices: `/sys`, or what is laid out like it.
@@ -68,6 +70,7 @@ impl Default for StartConfig {
             wait_spin: default_spin(),
             compare_queued_bytes: false,
             max_peers: 65_536,
+            max_pending_responses: 65_536,
             cpts: Layout::Default,
             sysfs: "/sys".into(),
         }

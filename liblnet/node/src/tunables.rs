@@ -165,6 +165,12 @@ pub const TUNABLES: &[Tunable] = &[
         set: |config, text| put(&mut config.max_peers, text, |n: usize| (n > 0).then_some(n)),
     },
     Tunable {
+        variable: "LNET_MAX_PENDING_RESPONSES",
+        help: "ACKs and REPLYs that may wait in the node until their peers take them, about 520 bytes each, before \
+               messages that ask for more are dropped; any one peer always gets 16 (65536)",
+        set: |config, text| put(&mut config.max_pending_responses, text, |n: u32| (n > 0).then_some(n)),
+    },
+    Tunable {
         variable: "LNET_IP2NETS_STRICT",
         help: "1: an interface that LNET_IP2NETS names, and that is missing or has another address, ends the start \
                (default); 0: it is passed over",
@@ -374,10 +380,12 @@ mod tests {
             ("LNET_CPU_NPARTITIONS", "4"),
             ("LNET_COMPARE_QUEUED_BYTES", "1"),
             ("LNET_MAX_PEERS", "99"),
+            ("LNET_MAX_PENDING_RESPONSES", "1000"),
             ("SOCKLND_CONNS_PER_ADDRESS", "0"),
         ])
         .unwrap();
         assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
+        assert_eq!(config.max_pending_responses, 1000);
         assert!(config.compare_queued_bytes && !start(&[]).unwrap().compare_queued_bytes);
         assert_eq!(config.networks.len(), 1);
         assert_eq!(config.socklnd.accept, AcceptFrom::All);
@@ -467,6 +475,7 @@ mod tests {
             ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
             ("LNET_MAX_PEERS", "0", Errno::Invalid),
+            ("LNET_MAX_PENDING_RESPONSES", "0", Errno::Invalid),
             ("SOCKLND_CONNS_PER_ADDRESS", "-1", Errno::Invalid),
             ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
             ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),

@@ -55,15 +55,21 @@ impl Census {
         self.group(number).answers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether there are so many answers as are kept, of a sixteenth of all peers: as many times `most` as four of these
-    /// may have.
+    /// Whether there are `most` answers in all, and in this group its share of these. The other groups are looked at only
+    /// when this one has its share.
     pub(crate) fn is_answering_too_much(&self, number: GroupNumber, most: u32) -> bool {
-        self.group(number).answers.load(Ordering::Relaxed) >= i64::from(most) * 4
+        let most = i64::from(most);
+        let share = most / GROUPS as i64;
+        self.group(number).answers.load(Ordering::Relaxed) >= share && self.answers_in_all() >= most
     }
 
     /// Whether any of those alive is an answer.
     pub(crate) fn has_answers(&self) -> bool {
-        self.groups.iter().map(|group| group.answers.load(Ordering::Relaxed)).sum::<i64>() > 0
+        self.answers_in_all() > 0
+    }
+
+    fn answers_in_all(&self) -> i64 {
+        self.groups.iter().map(|group| group.answers.load(Ordering::Relaxed)).sum()
     }
 
     /// Counts something that went wrong.

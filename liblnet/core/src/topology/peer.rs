@@ -209,9 +209,9 @@ impl PeerNi {
         self.answers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether there are `most`.
-    pub(crate) fn is_answered_too_much(&self, most: u32) -> bool {
-        self.answers.load(Ordering::Relaxed) >= most
+    /// Answers to it that are not over.
+    pub(crate) fn pending_answers(&self) -> u32 {
+        self.answers.load(Ordering::Relaxed)
     }
 
     /// Its identity.
