@@ -6,6 +6,9 @@
 //!
 //! Attackers are bounded in rate: what they take of the processors and of the loopback is not what is measured here.
 //! Which rate is in the table. `HOSTILE_ROUNDS` says how often all are measured; medians are printed.
+//!
+//! With `HOSTILE_UNREAD` set: what an honest pair waits for while many peers ask and do not read, and what memory that
+//! takes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[allow(unused, clippy::pedantic)]
@@ -14,11 +17,13 @@ mod support;
 
 use lnet_core::lnd::Driver;
 use lnet_core::{EventKind, MdHandle};
-use lnet_wire::{Body, Header, PING_MATCH_BITS, WireHandle};
+use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, WireHandle};
+use socket2::{Domain, Socket, Type};
+use socklnd::SocklndConfig;
 use socklnd::proto::frame::{Cookies, Head};
 use socklnd::proto::{ConnectionType, Version, acceptor};
 use std::io::Write;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{BITS, Node, Raw, addresses, config, hello, message, ours, pattern, put_header, room, tcp};
@@ -73,6 +78,9 @@ fn main() {
     if std::env::args().any(|argument| argument == "--list") {
         return;
     }
+    if std::env::var_os("HOSTILE_UNREAD").is_some() {
+        return unread_by_many();
+    }
     let rounds = std::env::var("HOSTILE_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5_usize);
     let mut ratios = vec![[const { Vec::new() }; 4]; ATTACKS.len()];
     for _ in 0..rounds {
@@ -80,7 +88,7 @@ fn main() {
             let scene = Scene::set();
             scene.measure();
             let before = scene.measure();
-            let under = scene.under(attack.begin);
+            let under = scene.under(attack.begin, || scene.measure());
             let after = scene.measure();
             for (at, ratios) in ratios.iter_mut().enumerate() {
                 ratios.push(under[at] / f64::midpoint(before[at], after[at]));
@@ -107,9 +115,13 @@ fn spread(ratios: &mut [f64]) -> String {
 
 impl Scene {
     fn set() -> Self {
+        Self::set_by(Node::start)
+    }
+
+    fn set_by(start: impl Fn(Nid, SocklndConfig) -> Node) -> Self {
         let (low, high, port) = addresses();
-        let node = Node::start(tcp(high), ours(config(port), 1));
-        let honest = Node::start(tcp(low), ours(config(port), 2));
+        let node = start(tcp(high), ours(config(port), 1));
+        let honest = start(tcp(low), ours(config(port), 2));
         for one in [&node, &honest] {
             one.offer(room(MIB));
             one.offer_with(
@@ -137,6 +149,21 @@ impl Scene {
         Raw::open(self.address(n), self.me, self.port, ConnectionType::Control)
     }
 
+    /// With segments as small as on an Ethernet: by those of the loopback the system copies megabytes for each connection
+    /// before it is full, which is then what is measured.
+    fn open_as_by_ethernet(&self, n: u32) -> Raw {
+        const SEGMENT: u32 = 1448;
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_tcp_mss(SEGMENT).unwrap();
+        socket.set_reuse_address(true).unwrap();
+        socket.bind(&SocketAddr::from((self.address(n), 0)).into()).unwrap();
+        socket.connect(&SocketAddr::from((self.me, self.port)).into()).unwrap();
+        let mut raw = Raw::over(socket.into());
+        raw.say(&self.opening(n));
+        raw.read_hello();
+        raw
+    }
+
     fn put(&self, n: u32, bits: u64, len: usize) -> Vec<u8> {
         let mut header = put_header(tcp(self.address(n)), self.node.nid, len, false);
         if let Body::Put { match_bits, .. } = &mut header.body {
@@ -152,7 +179,8 @@ impl Scene {
         message(Version::V3, &header, NONE, &[])
     }
 
-    fn under(&self, begin: fn(&Self) -> Step) -> [f64; 4] {
+    /// Does `measure` while the attack goes on.
+    fn under<R>(&self, begin: impl Fn(&Self) -> Step, measure: impl FnOnce() -> R) -> R {
         let mut step = begin(self);
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -163,7 +191,7 @@ impl Scene {
                     std::thread::sleep(TICK);
                 }
             });
-            let measured = self.measure();
+            let measured = measure();
             over.store(true, Ordering::Relaxed);
             measured
         })
@@ -339,6 +367,81 @@ fn unread(scene: &Scene) -> Step {
     Box::new(move || {
         let _ = raw.stream.write_all(&get);
     })
+}
+
+/// So many peers that ask for 1 MiB again and again, so often a second in all, and never read.
+const UNREAD: &[(u32, u32)] = &[(0, 0), (30, 2000), (34, 2000), (100, 2000), (1000, 2000), (1000, 50_000)];
+const UNREAD_TIME: Duration = Duration::from_secs(30);
+/// Between two round trips of the honest pair.
+const UNREAD_PAUSE: Duration = Duration::from_millis(5);
+
+fn unread_by_many() {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+    let limit = rustix::process::Rlimit { current: most, maximum: most };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
+    println!(
+        "A PUT of 8 bytes and its ACK, beside peers that ask for 1 MiB each time and do not read, for 30 s each:\n"
+    );
+    println!(
+        "| peers | GETs/s in all | median | 99 % | longest | messages kept, at most | resident memory beyond that before |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let only = std::env::var("HOSTILE_UNREAD").ok().and_then(|text| text.parse::<u32>().ok());
+    for (peers, rate) in UNREAD.iter().filter(|(peers, _)| only.is_none_or(|only| only == *peers)) {
+        let scene = Scene::set_by(|nid, config| Node::start_with_monitor(nid, config, |_| ()));
+        let mut trips = Vec::new();
+        let resident = resident_memory();
+        let mut most = 0;
+        scene.under(
+            |scene| unread_by(scene, *peers, *rate),
+            || {
+                let began = Instant::now();
+                while began.elapsed() < UNREAD_TIME {
+                    let start = Instant::now();
+                    scene.honest.put(scene.small[0], scene.node.nid, true);
+                    while wait(&scene.honest).kind != EventKind::Ack {}
+                    trips.push(start.elapsed());
+                    while scene.node.event_within(Duration::ZERO).is_some() {}
+                    most = most.max(resident_memory().saturating_sub(resident));
+                    std::thread::sleep(UNREAD_PAUSE);
+                }
+            },
+        );
+        trips.sort();
+        let at = |share: f64| trips[((trips.len() - 1) as f64 * share) as usize].as_secs_f64() * 1000.0;
+        let [median, most_of_them, longest] = [0.5, 0.99, 1.0].map(at);
+        println!(
+            "| {peers} | {rate} | {median:.2} ms | {most_of_them:.1} ms | {longest:.0} ms | {} | {} MB |",
+            scene.node.core.population().most,
+            most / 1_000_000
+        );
+    }
+}
+
+/// All begin at once, as far as one thread can.
+fn unread_by(scene: &Scene, peers: u32, rate: u32) -> Step {
+    let get = |n| scene.get(n, support::PORTAL, BITS + 1, MIB as u32);
+    let mut all: Vec<_> = (0..peers).map(|n| (scene.open_as_by_ethernet(n), get(n))).collect();
+    for (raw, get) in &mut all {
+        raw.stream.set_nonblocking(true).unwrap();
+        let _ = raw.stream.write_all(&get.repeat(8));
+    }
+    let mut next = 0;
+    Box::new(move || {
+        for _ in 0..rate / 100 {
+            let count = all.len();
+            let (raw, get) = &mut all[next % count];
+            // One that was hung up on comes no more.
+            let _ = raw.stream.write_all(get);
+            next += 1;
+        }
+    })
+}
+
+fn resident_memory() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * rustix::param::page_size() as u64
 }
 
 fn pings(scene: &Scene) -> Step {

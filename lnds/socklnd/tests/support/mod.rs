@@ -7,8 +7,8 @@ pub mod spy;
 
 use lnet_core::lnd::Driver;
 use lnet_core::{
-    Core, CoreConfig, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
-    MdSpec, NiTunables, Target,
+    Clock, Core, CoreConfig, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
+    MdOptions, MdSpec, NiTunables, Target, Time,
 };
 use lnet_wire::byte_order::ByteOrder;
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid, WireHandle};
@@ -78,6 +78,19 @@ pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// A clock that runs from when it was made.
+#[derive(Debug)]
+struct Running(Instant);
+
+impl Clock for Running {
+    fn now(&self) -> Time {
+        Time(self.0.elapsed())
+    }
+}
+
+/// After which a monitor's thread sees whether its node is still there.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
 /// A node with one interface.
 pub struct Node {
     pub core: Arc<Core>,
@@ -104,12 +117,40 @@ impl Node {
         Self::start_by(nid, driver, &*wrapped)
     }
 
-    /// The core knows the driver as `known_as`.
-    pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
+    /// A node for which time goes by, with a thread that does what is to be done once in a while.
+    pub fn start_with_monitor(nid: Nid, config: SocklndConfig, change: impl FnOnce(&mut CoreConfig)) -> Self {
+        let driver = Socklnd::new(config);
+        let clock = Arc::new(Running(Instant::now()));
+        let mut config = Self::core_config();
+        config.clock = clock;
+        change(&mut config);
+        let clock = Arc::clone(&config.clock);
+        let node = Self::start_as(nid, Arc::clone(&driver), &*driver, config);
+        let core = Arc::downgrade(&node.core);
+        std::thread::spawn(move || {
+            while let Some(core) = core.upgrade() {
+                let wake = core.run_monitor();
+                let pause = wake.map_or(LOOK_AGAIN, |wake| wake.since(clock.now()).min(LOOK_AGAIN));
+                core.wait_for_monitor(Some(pause));
+            }
+        });
+        node
+    }
+
+    fn core_config() -> CoreConfig {
         let mut config =
             CoreConfig::new(Pid::LUSTRE, COOKIES.fetch_add(1, Ordering::Relaxed)).without_discovery();
         // What the driver gives back is an end.
         config.settings.retry_count = 0;
+        config
+    }
+
+    /// The core knows the driver as `known_as`.
+    pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
+        Self::start_as(nid, driver, known_as, Self::core_config())
+    }
+
+    fn start_as(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver, config: CoreConfig) -> Self {
         let core = Core::new(config);
         let (sender, events) = channel();
         let obstacle: Arc<Mutex<Option<Arc<Mutex<()>>>>> = Arc::default();
