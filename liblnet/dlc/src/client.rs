@@ -118,7 +118,15 @@ impl Client {
     }
 
     fn connect(&self) -> Result<Link, Failure> {
-        if let Some(name) = self.name()? {
+        let name = self.name()?;
+        match self.directory.check() {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let text = format!("{}: {error}", self.directory.path().display());
+                return Err(Failure::new((&error).into(), text));
+            }
+            _ => {}
+        }
+        if let Some(name) = name {
             return match self.open(name.clone()) {
                 Ok(link) => Ok(link),
                 Err(Closed::Forbidden) => Err(forbidden(&[name])),

@@ -148,19 +148,30 @@ impl RuntimeDir {
     }
 
     /// Whether what it holds can be believed: in `/tmp` somebody else may have put a directory or a link
-    /// there first. [`io::ErrorKind::PermissionDenied`] if not.
+    /// there first. [`io::ErrorKind::PermissionDenied`] if not; the error says what is wrong and what helps, but not
+    /// where it is.
     pub fn check(&self) -> io::Result<()> {
         let found = match self.shared {
             true => fs::symlink_metadata(&self.path)?,
             false => fs::metadata(&self.path)?,
         };
+        let refused = |text: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         if !found.is_dir() {
-            return Err(io::Error::other(format!("{} is not a directory", self.path.display())));
+            let what = if found.is_symlink() { "a symbolic link" } else { "a file" };
+            return refused(format!("it is {what} and not a directory; remove it, or set LNET_RUNTIME_DIR"));
         }
-        let open_to_others = found.permissions().mode() & 0o022 != 0;
-        if self.shared && (found.uid() != geteuid().as_raw() || open_to_others) {
-            let text = format!("{} belongs to somebody else; set LNET_RUNTIME_DIR", self.path.display());
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        let (owner, user) = (found.uid(), geteuid().as_raw());
+        if self.shared && owner != user {
+            return refused(format!(
+                "it belongs to user {owner} and not to user {user}; set LNET_RUNTIME_DIR to a directory of your own"
+            ));
+        }
+        let mode = found.permissions().mode() & 0o7777;
+        if self.shared && mode & 0o022 != 0 {
+            return refused(format!(
+                "its mode is {mode:04o}, so others can write to it; `chmod 0700 {}`, or set LNET_RUNTIME_DIR",
+                self.path.display()
+            ));
         }
         Ok(())
     }
@@ -192,6 +203,7 @@ impl RuntimeDir {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lnet_wire::Errno;
 
     #[test]
     fn the_directory_is_the_first_that_is_named() {
@@ -231,10 +243,39 @@ mod tests {
         assert_eq!(fs::metadata(directory.path()).unwrap().mode() & 0o777, 0o700);
 
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert_eq!(directory.check().unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        let error = directory.check().unwrap_err();
+        assert_eq!(Errno::from(&error), Errno::Access);
+        let place = directory.path().display();
+        let text = format!(
+            "its mode is 0777, so others can write to it; `chmod 0700 {place}`, or set LNET_RUNTIME_DIR"
+        );
+        assert_eq!(error.to_string(), text);
 
         let link = RuntimeDir { path: temporary.path().join("link"), shared: true };
         std::os::unix::fs::symlink(temporary.path(), link.path()).unwrap();
-        assert!(link.make().is_err());
+        let text = link.make().unwrap_err().to_string();
+        assert!(text.starts_with("it is a symbolic link and not a directory"), "{text}");
+    }
+
+    /// `/` is root's, for whomever else.
+    #[test]
+    fn a_directory_of_another_user_is_refused_with_both_users_named() {
+        let other = RuntimeDir { path: "/proc/1".into(), shared: true };
+        let (owner, user) = (fs::metadata(other.path()).unwrap().uid(), geteuid().as_raw());
+        let directory = match owner == user {
+            false => other,
+            // Root may give a directory away.
+            true => {
+                let temporary = tempfile::tempdir().unwrap().keep();
+                std::os::unix::fs::chown(&temporary, Some(4243), None).unwrap();
+                RuntimeDir { path: temporary, shared: true }
+            }
+        };
+        let owner = fs::metadata(directory.path()).unwrap().uid();
+        let error = directory.check().unwrap_err();
+        let _ = fs::remove_dir(directory.path());
+        assert_eq!(Errno::from(&error), Errno::Access);
+        let text = format!("it belongs to user {owner} and not to user {user}");
+        assert!(error.to_string().starts_with(&text), "{error}");
     }
 }

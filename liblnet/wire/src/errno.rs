@@ -1,6 +1,7 @@
 //! Error numbers as the C API and the kernel's tools know them.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 macro_rules! errno {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $c:literal, $text:literal;)*) => {
@@ -118,11 +119,29 @@ impl Errno {
     }
 }
 
-/// What went wrong with a system call, or [`Errno::Io`] where LNet has no name for it.
+/// What went wrong with a system call, or what an error made by a program says that it is like; [`Errno::Io`] where LNet
+/// has no name for it.
 impl From<&std::io::Error> for Errno {
     fn from(error: &std::io::Error) -> Self {
-        error.raw_os_error().and_then(Self::from_number).unwrap_or(Self::Io)
+        error.raw_os_error().map_or_else(|| of_kind(error.kind()), Self::from_number).unwrap_or(Self::Io)
     }
+}
+
+const fn of_kind(kind: ErrorKind) -> Option<Errno> {
+    Some(match kind {
+        ErrorKind::NotFound => Errno::NotFound,
+        ErrorKind::PermissionDenied => Errno::Access,
+        ErrorKind::AlreadyExists => Errno::Exists,
+        ErrorKind::AddrInUse => Errno::AddressInUse,
+        ErrorKind::AddrNotAvailable => Errno::AddressNotAvailable,
+        ErrorKind::ConnectionRefused => Errno::ConnectionRefused,
+        ErrorKind::ConnectionReset => Errno::ConnectionReset,
+        ErrorKind::ConnectionAborted => Errno::ConnectionAborted,
+        ErrorKind::TimedOut => Errno::TimedOut,
+        ErrorKind::InvalidInput => Errno::Invalid,
+        ErrorKind::OutOfMemory => Errno::NoMemory,
+        _ => return None,
+    })
 }
 
 impl From<std::io::Error> for Errno {
