@@ -99,6 +99,11 @@ fn a_child_of_fork_is_neither_taken_for_its_parents_node_nor_takes_it_down() {
 }
 
 #[test]
+fn who_asks_for_more_memory_than_there_is_is_told_so_and_the_node_goes_on() {
+    run("out_of_memory", &[], &[]);
+}
+
+#[test]
 fn yaml_trees_are_made_read_printed_and_freed() {
     run("cyaml", &[], &[]);
 }

@@ -96,6 +96,14 @@ impl Resumed {
 }
 
 impl Stored {
+    /// Memory for a payload of `length` bytes; `None` if the system has none, and the payload is to stay where it is.
+    pub(crate) fn with_memory(length: usize, room: Room) -> Option<Self> {
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(length).ok()?;
+        bytes.resize(length, 0);
+        Some(Self { bytes: bytes.into(), room })
+    }
+
     /// Does what the core has decided.
     pub(crate) fn carry_out(self, verdict: Verdict, ni: &SockNi) {
         let Self { bytes, room } = self;

@@ -60,6 +60,17 @@ pub(super) unsafe fn lengths<'a>(count: u32, lengths: *const u32) -> Result<&'a 
     size_of_message(&all).map(|_| lengths).ok_or(Errno::INVALID)
 }
 
+/// Buffers of these lengths, or the error if the system has no memory for them.
+pub(super) fn buffers_of(lengths: &[u32]) -> Result<Vec<Vec<u8>>, Errno> {
+    let buffer = |length: &u32| {
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(*length as usize).map_err(|_| Errno::NO_MEMORY)?;
+        buffer.resize(*length as usize, 0);
+        Ok(buffer)
+    };
+    lengths.iter().map(buffer).collect()
+}
+
 /// Buffer `index` of those behind the body.
 pub(super) fn buffer_of(buffers: &mut [Vec<u8>], index: u32) -> Result<*mut c_void, Errno> {
     let buffer = (index as usize).checked_sub(1).and_then(|index| buffers.get_mut(index));
@@ -171,7 +182,7 @@ unsafe extern "C" fn ptlrpc_request_alloc(
         }
         // SAFETY: the contract of this face.
         let (import, lens) = unsafe { (borrow(import)?, lengths(count, lens)?) };
-        let buffers = lens.iter().map(|len| vec![0; *len as usize]).collect();
+        let buffers = buffers_of(lens)?;
         Ok(Box::into_raw(Box::new(PtlrpcRequest {
             import: Arc::clone(&import.import),
             stage: Stage::Draft(Request { buffers, ..Request::new(opcode) }),

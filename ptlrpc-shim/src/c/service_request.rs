@@ -1,7 +1,7 @@
 //! `struct ptlrpc_svc_req`: a request of the server's side, while a handler of C's has it.
 
 use super::entry::{borrow, borrow_mut, entry, lend, store, store_process};
-use super::request::{buffer_of, lengths, received};
+use super::request::{buffer_of, buffers_of, lengths, received};
 use crate::errno::Errno;
 use crate::lnet::{Region, lnet_nid_t, lnet_process_id};
 use crate::message::{ByteOrder, Name, Opcode};
@@ -246,7 +246,7 @@ unsafe extern "C" fn ptlrpc_rep_pack(request: *mut Given, count: u32, lens: *con
     entry("ptlrpc_rep_pack", || {
         // SAFETY: the contract of this face.
         let (request, lens) = unsafe { (borrow_mut(request)?, lengths(count, lens)?) };
-        request.buffers = lens.iter().map(|len| vec![0; *len as usize]).collect();
+        request.buffers = buffers_of(lens)?;
         Ok(0)
     })
 }

@@ -373,11 +373,9 @@ impl Connection {
 
     /// The core decides later.
     fn hold(&self, side: &mut ReceiveSide, held: Arc<Held>, pending: Pending) -> Step {
-        side.state = match Room::take(pending.length, &self.peer.held, &self.ni().shared.held) {
-            Some(room) => {
-                let stored = Stored { bytes: vec![0; pending.length].into(), room };
-                State::Storing(Storing { held, stored, got: 0, pending })
-            }
+        let room = Room::take(pending.length, &self.peer.held, &self.ni().shared.held);
+        side.state = match room.and_then(|room| Stored::with_memory(pending.length, room)) {
+            Some(stored) => State::Storing(Storing { held, stored, got: 0, pending }),
             None => State::Held(held, pending),
         };
         Step::On
