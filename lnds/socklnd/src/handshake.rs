@@ -175,9 +175,9 @@ pub(crate) enum ActiveError {
     RequestRefused,
     #[error(transparent)]
     Hello(#[from] HelloError),
-    #[error("it answered as {0:x?}")]
+    #[error("it answered as {0}")]
     SomebodyElse(ProcessId),
-    #[error("it answered with connection type {answered:?} to {asked:?}")]
+    #[error("it answered with connection type {answered} to {asked}")]
     WrongType { asked: ConnectionType, answered: ConnectionType },
 }
 
@@ -254,6 +254,33 @@ mod tests {
 
     fn called() -> Own {
         Own { nid: nid(2), pid: Pid::LUSTRE, incarnation: 0x22, identity: 0x222 }
+    }
+
+    #[test]
+    fn the_log_says_in_plain_words_why_a_connection_is_refused() {
+        use crate::decide::admit::Refusal;
+        use acceptor::Unwelcome;
+        let other = ProcessId { nid: nid(7), pid: Pid::LUSTRE };
+        let said = [
+            Unwelcome::NotMine(Some(nid(9))).to_string(),
+            Unwelcome::NotMine(None).to_string(),
+            Unwelcome::InsecurePort(40_000).to_string(),
+            Unwelcome::NotAccepting.to_string(),
+            PassiveError::Request(Unwelcome::NotMine(Some(nid(9)))).to_string(),
+            PassiveError::Hello(HelloError::UnknownType(7)).to_string(),
+            ActiveError::SomebodyElse(other).to_string(),
+            ActiveError::WrongType { asked: BulkIn, answered: Control }.to_string(),
+            Refusal::OtherLife.to_string(),
+            Refusal::LostRace.to_string(),
+            Refusal::Duplicate.to_string(),
+        ];
+        assert_eq!(said[0], "it asked for 0.0.0.9@tcp, which is no interface of this node");
+        assert_eq!(said[6], "it answered as 12345-0.0.0.7@tcp");
+        assert_eq!(said[7], "it answered with connection type control to bulk in");
+        // Nor the names of Rust's types and fields.
+        let is_rust = |word: &str| word.contains(['{', '}', '(', '_']) || word.contains("::");
+        let of_rust: Vec<_> = said.iter().filter(|line| line.split(' ').any(is_rust)).collect();
+        assert!(of_rust.is_empty(), "{of_rust:?}");
     }
 
     /// Feeds all bytes in pieces as wanted; the step where it ended and how much was taken.

@@ -58,7 +58,9 @@ pub(super) fn serve(
 fn carry_out(backend: &dyn Backend, request: &Request) -> Result<Reply, Errno> {
     log::debug!("control socket: {request:?}");
     catch_unwind(AssertUnwindSafe(|| backend.call(request.clone()))).unwrap_or_else(|_| {
-        log::error!("control socket: {request:?} failed for a reason of the library's own");
+        log::error!(
+            "control socket: internal error (panic) while carrying out a request, see above; please report"
+        );
         Err(Errno::Io)
     })
 }

@@ -189,7 +189,7 @@ impl Work<'_> {
                 match peer.install(settled, incarnation, true, now) {
                     Ok(()) => {
                         peer.ni.counts.connected.add();
-                        log::debug!("connected to {}: {kind:?}", peer.name());
+                        log::debug!("connected to {}, type {kind}", peer.name());
                         if peer.wants_more() {
                             self.call(&peer);
                         }

@@ -208,7 +208,7 @@ impl Work<'_> {
             Admission::Close => ni.counts.unwelcome.add(),
             Admission::Refuse(refusal) => {
                 ni.counts.refused.add();
-                log::debug!("turned down a connection from {}: {refusal:?}", peer.name());
+                log::debug!("refused a connection from {}: {refusal}", peer.name());
                 // On a peer's host anybody may claim its NID (see `identify`), but not end what a privileged
                 // process there has begun.
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
@@ -235,7 +235,7 @@ impl Work<'_> {
                         self.abandon(&peer);
                     }
                     ni.counts.accepted.add();
-                    log::debug!("{} has connected: {kind:?}", peer.name());
+                    log::debug!("{} has connected, type {kind}", peer.name());
                 }
             }
         }

@@ -44,13 +44,16 @@ pub(crate) enum Admission {
 }
 
 /// Why a caller gets the answer "none".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     /// It has another version or incarnation than its connections: these are all to be closed.
+    #[error("it was restarted, or speaks another version, and its old connections are not closed yet")]
     OtherLife,
     /// Both sides are connecting, and this side has the higher NID.
+    #[error("this node is connecting to it, and has the higher NID")]
     LostRace,
     /// There are enough connections of this type.
+    #[error("it has all its connections of this type already")]
     Duplicate,
 }
 

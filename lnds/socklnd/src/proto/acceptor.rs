@@ -67,8 +67,12 @@ pub enum Unwelcome {
     #[error("it sent {0:#010x} where a connection request starts")]
     BadMagic(u32),
     /// The NID that it called is none of this node's.
-    #[error("it asked for {0:x?}, which is no interface of this node")]
+    #[error("it asked for {}, which is no interface of this node", asked_for(.0))]
     NotMine(Option<Nid>),
+}
+
+fn asked_for(nid: &Option<Nid>) -> String {
+    nid.as_ref().map_or_else(|| "a NID that names no single interface".to_owned(), Nid::to_string)
 }
 
 /// What to do about a caller.

@@ -3,6 +3,7 @@
 
 use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
 use lnet_wire::{Nid, Pid};
+use std::fmt;
 use thiserror::Error;
 
 /// The first four bytes of a HELLO of version 2 and later, in the sender's order.
@@ -57,6 +58,17 @@ pub enum ConnectionType {
     BulkIn = 2,
     /// I send bulk on it.
     BulkOut = 3,
+}
+
+impl fmt::Display for ConnectionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Any => "any",
+            Self::Control => "control",
+            Self::BulkIn => "bulk in",
+            Self::BulkOut => "bulk out",
+        })
+    }
 }
 
 impl ConnectionType {
