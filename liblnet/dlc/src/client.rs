@@ -397,6 +397,25 @@ mod tests {
     }
 
     #[test]
+    fn of_a_directory_that_cannot_be_trusted_it_is_said_what_is_wrong() {
+        use std::os::unix::fs::PermissionsExt;
+        // The one in /tmp of a user that there is not, made by this one.
+        let directory = RuntimeDir::from_lookup(|_| None, 3_000_000_000 + std::process::id());
+        std::fs::create_dir(directory.path()).unwrap();
+        std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let asked = [None, Some("a".to_owned())].map(|node| {
+            let client = Client::at(directory.clone(), node);
+            (client.call(Request::GetNode), client.explain().unwrap_or_default())
+        });
+        std::fs::remove_dir(directory.path()).unwrap();
+        let wanted = format!("{}: its mode is 0777, so others can write to it", directory.path().display());
+        for (result, why) in asked {
+            assert_eq!(result, Err(Errno::Access));
+            assert!(why.starts_with(&wanted), "{why}");
+        }
+    }
+
+    #[test]
     fn a_socket_that_nobody_listens_on_is_no_node() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path());

@@ -7,8 +7,8 @@
 //! Attackers are bounded in rate: what they take of the processors and of the loopback is not what is measured here.
 //! Which rate is in the table. `HOSTILE_ROUNDS` says how often all are measured; medians are printed.
 //!
-//! With `HOSTILE_UNREAD` set: what an honest pair waits for while many peers ask and do not read, and what memory that
-//! takes.
+//! With `HOSTILE_UNREAD=all`: for how long an honest pair waits while many peers ask and do not read, and what memory that
+//! takes; `HOSTILE_UNREAD=34` measures the row of 34 peers only.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[allow(unused, clippy::pedantic)]
