@@ -255,9 +255,8 @@ mod tests {
         /// Who would go now, given that only those out count that have not been for a whole epoch.
         fn go(&mut self) -> Vec<(u32, u64)> {
             let mut go = Vec::new();
-            while let Some(overdue) = self.waiting.pop_front_if(|it| it.1 + 1 < self.epoch) {
-                go.push(overdue);
-            }
+            let overdue = self.waiting.iter().take_while(|it| it.1 + 1 < self.epoch).count();
+            go.extend(self.waiting.drain(..overdue));
             let free = self.free().min(self.waiting.len());
             go.extend(self.waiting.drain(..free).map(|(id, _)| (id, self.epoch)));
             go
