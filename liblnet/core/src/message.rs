@@ -67,7 +67,7 @@ pub(crate) struct HeldCredits {
 /// Credits of a message that its driver still has: see [`Message::take_credits`].
 #[derive(Debug)]
 pub struct TakenCredits {
-    pub(crate) ni: Option<Arc<Ni>>,
+    pub(crate) ni: Option<(Arc<Ni>, NiCredit)>,
     pub(crate) peer_ni: Option<Arc<PeerNi>>,
     pub(crate) next_hop: Nid,
     pub(crate) bytes: u64,
@@ -78,8 +78,8 @@ impl Message {
     /// path, and others are not to wait for it. `None` if it holds none any more.
     pub fn take_credits(&mut self) -> Option<TakenCredits> {
         let held = std::mem::take(&mut self.held);
-        (held.ni || held.peer).then(|| TakenCredits {
-            ni: self.ni.clone().filter(|_| held.ni),
+        (held.ni.is_some() || held.peer).then(|| TakenCredits {
+            ni: self.ni.clone().zip(held.ni),
             peer_ni: self.peer_ni.clone().filter(|_| held.peer),
             next_hop: self.next_hop.nid,
             bytes: self.wire_len(),

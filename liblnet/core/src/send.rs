@@ -291,7 +291,7 @@ impl Core {
     /// What was stuck does not keep others waiting: they may go by other paths.
     pub(crate) fn give_back_taken(&self, credits: Vec<TakenCredits>) {
         for TakenCredits { ni, peer_ni, next_hop, bytes } in credits {
-            let woken = ni.and_then(|ni| ni.tx(next_hop).give_back(0));
+            let woken = ni.and_then(|(ni, credit)| ni.tx(next_hop).give_back(credit)).map(with_ni_credit);
             let woken = [woken, peer_ni.and_then(|peer_ni| peer_ni.tx().give_back(bytes))];
             woken.into_iter().flatten().for_each(|message| self.run(Step::Resume(message)));
         }
