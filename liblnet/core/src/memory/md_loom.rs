@@ -3,6 +3,7 @@
 use super::tests::{any_md_handle, plain_spec};
 use super::*;
 use crate::event::{Event, EventHandler, EventKind, EventQueue};
+use lnet_wire::Errno;
 use loom::thread;
 use std::sync::Arc;
 use std::sync::Mutex;
