@@ -382,7 +382,7 @@ fn what_a_kernel_may_have_stays_with_tcp_and_what_has_not_left_takes_another_pat
 
 #[test]
 fn the_first_message_of_a_kernel_after_a_long_outage_finds_the_connection_that_it_goes_by() {
-    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(1)) else {
+    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(3)) else {
         return;
     };
     near.node.offer(room(1 << 20));
