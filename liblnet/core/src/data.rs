@@ -146,7 +146,10 @@ impl Core {
             Some(nid) => {
                 let is_new = request.recovery && self.peers.get(nid).is_none();
                 let peer_ni = self.peer_ni(nid);
-                peer_ni.note_tried(is_new, request.recovery);
+                // This node itself is no peer until then (HE-53), so it came only now.
+                if peer_ni.note_tried(is_new, request.recovery) && self.is_own(nid) {
+                    self.peers.list_last(&peer_ni.peer());
+                }
                 Ok(Some(peer_ni))
             }
         }

@@ -82,7 +82,7 @@ pub struct Peer {
     /// What is known of it, and its discovery: stays with the peer whatever NIDs come and go.
     pub(crate) record: Arc<Record>,
     /// Peers are listed in the order in which they came: this is its place.
-    pub(crate) order: u64,
+    pub(crate) order: Arc<AtomicU64>,
 }
 
 /// The peer NIs of a peer on one net.
@@ -236,7 +236,7 @@ impl PeerNi {
 
     /// The place of that node in the order in which peers came.
     pub(crate) fn order(&self) -> u64 {
-        self.peer.load().order
+        self.peer.load().order.load(Ordering::Relaxed)
     }
 
     /// Send credits left.
@@ -357,13 +357,13 @@ impl PeerNi {
         self.only_tried.load(Ordering::Relaxed)
     }
 
-    /// Something is sent to it: such a ping, or not. Perhaps it was made for that.
-    pub(crate) fn note_tried(&self, is_new: bool, is_try: bool) {
+    /// Something is sent to it: such a ping, or not. Perhaps it was made for that. Whether it is the first that is no such
+    /// ping after some that were.
+    pub(crate) fn note_tried(&self, is_new: bool, is_try: bool) -> bool {
         if is_new {
             self.only_tried.store(true, Ordering::Relaxed);
-        } else if !is_try && self.is_only_tried() {
-            self.only_tried.store(false, Ordering::Relaxed);
         }
+        !is_try && self.is_only_tried() && self.only_tried.swap(false, Ordering::Relaxed)
     }
 
     /// Its priority by selection rules; `u32::MAX` is none.

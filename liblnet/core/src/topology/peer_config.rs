@@ -138,7 +138,7 @@ mod tests {
     fn peer(nids: &[u8], state: u32) -> Peer {
         let nids: Vec<Nid> = nids.iter().copied().map(nid).collect();
         let record = std::sync::Arc::new(crate::discovery::Record::new(nids[0], PeerState(state)));
-        Peer { primary: nids[0], nids, nets: Vec::new(), record, order: 0 }
+        Peer { primary: nids[0], nids, nets: Vec::new(), record, order: std::sync::Arc::default() }
     }
 
     #[test]

@@ -202,8 +202,13 @@ impl PeerTable {
         let primary =
             |peer_ni: Arc<PeerNi>| Some(peer_ni.peer()).filter(|peer| peer.primary == peer_ni.nid());
         let mut peers: Vec<_> = self.all().into_iter().filter_map(primary).collect();
-        peers.sort_unstable_by_key(|peer| peer.order);
+        peers.sort_by_cached_key(|peer| peer.order.load(Ordering::Relaxed));
         peers
+    }
+
+    /// From now on the peer is listed after all others, as if it had come now.
+    pub(crate) fn list_last(&self, peer: &Peer) {
+        peer.order.store(self.born.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
     fn forget(&self, nids: impl Iterator<Item = Nid>) {
@@ -214,7 +219,7 @@ impl PeerTable {
 
     /// A new peer, its NID not yet among its nets.
     fn peer(&self, primary: Nid, state: PeerState) -> Peer {
-        let order = self.born.fetch_add(1, Ordering::Relaxed);
+        let order = Arc::new(AtomicU64::new(self.born.fetch_add(1, Ordering::Relaxed)));
         let record = Arc::new(Record::new(primary, state));
         Peer { primary, nids: vec![primary], nets: Vec::new(), record, order }
     }
@@ -348,5 +353,17 @@ mod tests {
             let by_nets: Vec<Nid> = peer.nets.iter().flat_map(PeerNet::nis).map(|its| its.nid()).collect();
             assert_eq!(by_nets, listed, "{name}");
         }
+    }
+
+    #[test]
+    fn peers_are_listed_in_the_order_in_which_they_came_or_were_listed_last() {
+        let table = PeerTable::new();
+        let nids = ["1@tcp", "2@tcp", "3@tcp"].map(|text| nid(&format!("10.0.0.{text}")));
+        let peers = nids.map(|nid| table.get_or_add(nid, 8).peer());
+        let listed = || table.peers().iter().map(|peer| peer.primary).collect::<Vec<_>>();
+        assert_eq!(listed(), nids);
+        table.list_last(&peers[0]);
+        table.attach(&peers[0], nid("10.0.1.1@tcp"), 8);
+        assert_eq!(listed(), [nids[1], nids[2], nids[0]]);
     }
 }
