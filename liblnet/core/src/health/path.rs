@@ -255,8 +255,10 @@ impl Core {
             let peer_ni = self.peers.get(peer);
             match (ni, peer_ni) {
                 (Some(ni), Some(peer_ni)) if peer_ni.unresponsive().has(local) => {
-                    // Who has one path and was never heard, or not for long, may not be there at all (HE-11).
-                    let may_be_there = !self.is_only_path(path) || self.is_recoverable(&peer_ni);
+                    // Who was never heard by any of its NIDs, or has one path and was not heard for long, may not be there
+                    // at all (HE-11).
+                    let may_be_there = self.is_recoverable(&peer_ni)
+                        || !self.is_only_path(path) && self.was_any_heard(&peer_ni);
                     if may_be_there
                         && !ni.is_fatal()
                         && let Ok(ping) = self.send_recovery_ping(local, peer)
@@ -274,6 +276,12 @@ impl Core {
             }
         }
         self.health.paths.next(now + NEXT_TURN)
+    }
+
+    /// Whether anything has ever arrived from this peer NI's node, by whichever of its NIDs.
+    fn was_any_heard(&self, peer_ni: &PeerNi) -> bool {
+        let nids = &peer_ni.peer_now().nids;
+        nids.iter().any(|nid| self.peers.get(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
     }
 
     /// Whether there is no other path to the peer, working or not.

@@ -119,3 +119,21 @@ const KNOWN: Duration = Duration::from_millis(1800);
 fn ops_begin(world: &World, ops: &[OpId]) -> Time {
     op(world, ops[0]).started
 }
+
+/// HE-11: a NID that nobody has is not pinged for ever because a message was once sent to it.
+#[test]
+fn paths_to_a_peer_that_was_never_heard_are_not_pinged() {
+    let mut world = strangers("nobody is there", Delivery::Receipts);
+    for local in [a(1), a(2)] {
+        world.cut_pair(local, b(1));
+        world.cut_pair(b(1), local);
+    }
+    let id = world.ask(A, b(1), Ask::Put).unwrap();
+    pass(&mut world, 60.0);
+    assert!(!op(&world, id).succeeded());
+    assert_ne!(unresponsive(&world, A, b(1)), []);
+    let ended = world.now();
+    pass(&mut world, 300.0);
+    assert_eq!(sent(&world, A, Purpose::Ping, ended).len(), 0);
+    finish(world);
+}
