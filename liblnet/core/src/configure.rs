@@ -90,8 +90,9 @@ impl Core {
     /// for having tried an interface (HE-53).
     pub fn peers(&self) -> Vec<Arc<Peer>> {
         let mut peers = self.peers.peers();
-        let only_tried = |nid| self.peers.get(nid).is_some_and(|peer_ni| peer_ni.is_only_tried());
-        peers.retain(|peer| !(self.is_own(peer.primary) && only_tried(peer.primary)));
+        let only_tried = |nid: &Nid| self.peers.get(*nid).is_some_and(|peer_ni| peer_ni.is_only_tried());
+        // Of all its NIDs: one that was used, or that is not this node's any more, must be found in a peer.
+        peers.retain(|peer| !peer.nids.iter().all(|nid| self.is_own(*nid) && only_tried(nid)));
         peers
     }
 

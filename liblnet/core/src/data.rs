@@ -6,6 +6,7 @@ use crate::health::response::{self, Tracker};
 use crate::memory::{Answer, Md, MdHandle, MdSpec, Near};
 use crate::message::Message;
 use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
+use crate::time::Time;
 use crate::topology::{PeerNi, PeerTable};
 use lnet_wire::Errno;
 use lnet_wire::{
@@ -57,7 +58,8 @@ impl Core {
         let length = md.memory().len();
         let outgoing = Outgoing { body, length };
         let event = send_event(self.config.pid, target, &md, spec, hdr_data);
-        self.send_request(Request { source, target, md, outgoing, event, recovery: false });
+        let deadline = self.deadline_from_now();
+        self.send_request(Request { source, target, md, outgoing, event, deadline, recovery: false });
         Ok(())
     }
 
@@ -78,7 +80,8 @@ impl Core {
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
         let outgoing = Outgoing { body, length: 0 };
         let event = send_event(self.config.pid, target, &md, spec, 0);
-        self.send_request(Request { source, target, md, outgoing, event, recovery });
+        let deadline = self.deadline_from_now();
+        self.send_request(Request { source, target, md, outgoing, event, deadline, recovery });
         Ok(())
     }
 
@@ -177,14 +180,19 @@ impl Core {
         message.peer_ni = chosen.peer_ni;
         message.source = request.source;
         message.recovery = request.recovery;
-        self.set_deadline(&mut message);
+        message.deadline = request.deadline;
+        self.track(&message);
         message
     }
 
-    /// The time that a message and its answer may take begins.
-    pub(crate) fn set_deadline(&self, message: &mut Message) {
+    /// When what begins now, a request with its answer or an answer, has taken as long as it may.
+    pub(crate) fn deadline_from_now(&self) -> Time {
+        self.config.clock.now() + Duration::from_secs(self.settings().transaction_timeout.into())
+    }
+
+    /// Has the MD of a request wait for the answer until the request's deadline, if it is to wait for one.
+    fn track(&self, message: &Message) {
         let settings = self.settings();
-        message.deadline = self.config.clock.now() + Duration::from_secs(settings.transaction_timeout.into());
         let Some(answer) = answer_to(&message.header.body) else { return };
         if let Some(md) = message.md.as_ref().filter(|md| response::tracks(&settings, md, answer)) {
             md.track(Tracker { deadline: message.deadline, asked: message.next_hop.nid });
@@ -322,6 +330,8 @@ pub(crate) struct Request {
     outgoing: Outgoing,
     /// The SEND event, but for how it went.
     pub(crate) event: Event,
+    /// The time of the operation: it began with the call, and the wait for a discovery is part of it.
+    pub(crate) deadline: Time,
     /// See [`Message::recovery`].
     recovery: bool,
 }

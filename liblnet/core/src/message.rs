@@ -4,8 +4,8 @@
 
 use crate::core::Core;
 use crate::credit::NiCredit;
-use crate::event::Event;
-use crate::memory::{Md, MemSlice};
+use crate::event::{Event, EventKind};
+use crate::memory::{Answer, Md, MemSlice};
 use crate::stats::GroupNumber;
 use crate::sync::{Mutex, lock};
 use crate::time::Time;
@@ -111,6 +111,17 @@ impl Message {
     /// Gives it that name. Once: the first one stays.
     pub fn note_sent_as(&mut self, name: NonZeroU64) {
         self.sent_as.get_or_insert(name);
+    }
+
+    /// Whether what it asked for has come: it has arrived, whatever its driver knows of that.
+    pub(crate) fn is_answered(&self) -> bool {
+        let answer = match self.header.body {
+            Body::Put { ack: Some(_), .. } => Answer::Ack,
+            Body::Get { .. } => Answer::Reply,
+            Body::Put { ack: None, .. } | Body::Ack { .. } | Body::Reply { .. } => return false,
+        };
+        self.event.as_ref().is_some_and(|event| event.kind == EventKind::Send)
+            && self.md.as_ref().is_some_and(|md| md.is_answered(answer))
     }
 
     /// Whether the owner of its memory does not want it any more: a driver need not go out of its way for it.

@@ -348,7 +348,7 @@ impl Core {
         if let (Some(ni), Some(peer_ni)) = (&message.ni, &message.peer_ni) {
             self.with_nets(|nets| select::answered(nets, ni, peer_ni));
         }
-        self.set_deadline(&mut message);
+        message.deadline = self.deadline_from_now();
         self.launch_answer(message);
     }
 

@@ -173,6 +173,11 @@ impl Core {
                 Step::Resume(message) if message.md.as_ref().is_some_and(|md| md.is_aborted()) => {
                     steps.push(Step::End(message, Err(Errno::Cancelled.into())));
                 }
+                Step::Resume(message) | Step::Reroute(message)
+                    if message.resends > 0 && message.is_answered() =>
+                {
+                    steps.push(Step::End(message, Ok(())));
+                }
                 // As one that is still waiting then: see `end_waiting`.
                 Step::Resume(message) if message.deadline <= self.config.clock.now() => {
                     steps.push(Step::End(message, Err(Errno::TimedOut.into())));
@@ -193,8 +198,11 @@ impl Core {
             steps.push(Step::End(message, Err(Errno::HostUnreachable.into())));
             return;
         };
-        if let Some(peer_ni) = message.peer_ni.clone() {
+        if let Some(peer_ni) = &message.peer_ni {
             peer_ni.note_sent();
+        }
+        // A ping that tries a path must not wait for messages that are stuck on another path to the same interface.
+        if let Some(peer_ni) = message.peer_ni.clone().filter(|_| !message.recovery) {
             if !message.held.peer {
                 message.held.peer = true;
                 let bytes = message.wire_len();
@@ -242,18 +250,23 @@ impl Core {
 
     /// Ends a message, or sends it again. Event first, then the credits: NI's, then peer's (CR-10).
     fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
+        let answered = result.is_err() && message.is_answered();
         if let Err(failure) = result {
             self.blame(&message, failure);
-            if let Some(again) = self.again(&mut message, failure) {
+            if !answered && let Some(again) = self.again(&mut message, failure) {
                 self.give_credits_back(&mut message, steps);
                 let now = self.prepare_again(message, again, failure);
                 return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
             }
-            self.census.error();
-            self.log_given_up(&message, failure);
+            if !answered {
+                self.census.error();
+                self.log_given_up(&message, failure);
+            }
         } else if let Some(ni) = &message.ni {
             self.ni_works(ni);
         }
+        // Nothing was heard of its arrival but the answer.
+        let result = if answered { Ok(()) } else { result };
         let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
         self.count(&message, fate);
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {

@@ -1,5 +1,5 @@
-//! Worlds made by chance, as many as fit into the time given: `--seconds N`, from the seed `--seed S` on; with
-//! `--keep-going` past those that break, one line for each. `--only discovery` or `--only chaos` makes only the worlds
+//! Worlds made by chance, as many as fit into the time given, `--seconds N`, or as many as are asked for, `--worlds N`,
+//! from the seed `--seed S` on; with `--keep-going` past those that break, one line for each. `--only discovery` or `--only chaos` makes only the worlds
 //! in which nodes find each other, or those in which rails die; otherwise both in turn.
 #![allow(missing_docs)]
 
@@ -16,6 +16,7 @@ enum Kind {
 
 struct Options {
     seconds: u64,
+    worlds: u64,
     seed: u64,
     keep_going: bool,
     kinds: &'static [Kind],
@@ -23,13 +24,17 @@ struct Options {
 
 fn main() -> ExitCode {
     let Some(options) = options() else {
-        eprintln!("usage: soak [--seconds N] [--seed S] [--keep-going] [--only discovery|chaos]");
+        eprintln!(
+            "usage: soak [--seconds N | --worlds N] [--seed S] [--keep-going] [--only discovery|chaos]"
+        );
         return ExitCode::from(2);
     };
     let until = Instant::now() + Duration::from_secs(options.seconds);
     let (mut seed, mut broken) = (options.seed, 0);
     let (mut tally, mut book) = (Tally::default(), Book::default());
-    while Instant::now() < until {
+    while seed.wrapping_sub(options.seed) < options.worlds
+        && (options.worlds < u64::MAX || Instant::now() < until)
+    {
         for kind in options.kinds {
             let done = match kind {
                 Kind::Discovery => load::run_seed(seed).map(|one| tally += one),
@@ -74,11 +79,12 @@ impl Kind {
 
 fn options() -> Option<Options> {
     let kinds = &[Kind::Discovery, Kind::Chaos];
-    let mut options = Options { seconds: 60, seed: 1_000, keep_going: false, kinds };
+    let mut options = Options { seconds: 60, worlds: u64::MAX, seed: 1_000, keep_going: false, kinds };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--seconds" => options.seconds = words.next()?.parse().ok()?,
+            "--worlds" => options.worlds = words.next()?.parse().ok()?,
             "--seed" => options.seed = words.next()?.parse().ok()?,
             "--keep-going" => options.keep_going = true,
             "--only" => {

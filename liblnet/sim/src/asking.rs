@@ -24,10 +24,8 @@ impl World {
         // Elsewhere nobody may answer.
         let served = asking.portal == PORTAL;
         let ways = if served { self.ways(&core, node, nid, asking.source) } else { Vec::new() };
-        let life = self.lives(node);
         let now = self.clock.now();
-        let id =
-            lock(&self.ledger).start(Start { node, life, target: nid, ask: asking.ask, started: now, ways });
+        let id = lock(&self.ledger).start(Start { node, target: nid, ask: asking.ask, started: now, ways });
         if let Err(errno) = self.begin(&core, id, node, nid, asking) {
             self.broke(format!("{node} cannot ask {nid}: {}", errno.text()));
         }
@@ -99,11 +97,6 @@ impl World {
     /// How many have not ended.
     pub fn open_ops(&self) -> usize {
         lock(&self.ledger).count_open()
-    }
-
-    /// Operations that failed with the discovery of their peer, although there was a way all the time.
-    pub(crate) fn failed_despite_a_way(&self) -> u64 {
-        lock(&self.ledger).despite_a_way
     }
 
     /// PUTs and GETs that nodes served.

@@ -1,11 +1,12 @@
 //! Whether an operation may have ended as it did: none fails while a pair of interfaces is well, and none ends late.
 
+use crate::faults::Spot;
 use crate::ledger::{Ask, Op, OpId};
-use crate::network::Concern;
-use crate::node::{interface_cookie, lock};
+use crate::node::lock;
+use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::{Errno, Settings, Time};
-use lnet_wire::{Nid, WireHandle};
+use lnet_wire::Nid;
 use std::time::Duration;
 
 /// What a node may need to notice that the time is over.
@@ -26,8 +27,8 @@ impl World {
     }
 
     /// Whether nothing of an operation was ever sent: it failed with the discovery of its peer.
-    pub(crate) fn was_never_sent(&self, id: OpId, op: &Op) -> bool {
-        self.attempts(id, op).is_none()
+    pub(crate) fn was_never_sent(&self, id: OpId) -> bool {
+        !self.network.lock().attempted.contains(&id)
     }
 
     fn judge(&self, id: OpId, op: &Op) -> Result<(), String> {
@@ -47,20 +48,22 @@ impl World {
         if settings.retry_count == 0 || breaks_always {
             return Ok(());
         }
-        let Some((own, other)) = self.living_way(op) else { return Ok(()) };
-        match self.attempts(id, op) {
-            Some(attempts) if attempts <= settings.retry_count => {}
-            Some(_) => return Ok(()),
-            // What waits for the discovery of a peer fails with it, and that may fail before its time is over.
-            None => {
-                lock(&self.ledger).despite_a_way += 1;
-                return Ok(());
-            }
+        if took + NOTICE < transaction(&settings) && !self.was_gone(op) {
+            return Err(format!(
+                "operation {} of {} to {} fails ({}) after {took:?}, long before its time is over",
+                id.0,
+                op.node,
+                op.target,
+                op.failure()
+            ));
         }
-        let outcome = op.outcome().map_or_else(|errno| errno.text(), |()| "no answer");
+        let Some((own, other)) = self.living_way(op) else { return Ok(()) };
         Err(format!(
-            "operation {} of {} to {} fails ({outcome}), and {own} -> {other} was well all the time",
-            id.0, op.node, op.target
+            "operation {} of {} to {} fails ({}), and {own} -> {other} was well all the time",
+            id.0,
+            op.node,
+            op.target,
+            op.failure()
         ))
     }
 
@@ -72,15 +75,13 @@ impl World {
         op.ways.iter().find(living).copied()
     }
 
-    /// How often a message of an operation has failed: its request, or the answer. `None` if nothing was ever sent.
-    fn attempts(&self, id: OpId, op: &Op) -> Option<u32> {
-        let network = self.network.lock();
-        let of = |concern| network.failures.get(&concern).copied();
-        let answer = op.md.and_then(|md| {
-            let interface_cookie = interface_cookie(op.node, op.life);
-            of(Concern::Answer(WireHandle { interface_cookie, object_cookie: md.cookie() }))
-        });
-        of(Concern::Request(id)).map(|request| request.max(answer.unwrap_or_default()))
+    /// Whether the peer, or the node itself, was down at any time since an operation began.
+    fn was_gone(&self, op: &Op) -> bool {
+        let owns = |node: &NodeId| self.nids(*node).contains(&op.target);
+        let owner = self.node_ids().find(owns);
+        let faults = &self.network.lock().faults;
+        let was_down = |node| faults.broken_since(Spot::Down(node), op.started);
+        was_down(op.node) || owner.is_none_or(was_down)
     }
 }
 
@@ -93,10 +94,18 @@ impl Op {
             _ => Err(Errno::TimedOut),
         }
     }
+
+    fn failure(&self) -> &'static str {
+        self.outcome().map_or_else(|errno| errno.text(), |()| "no answer")
+    }
+}
+
+fn transaction(settings: &Settings) -> Duration {
+    Duration::from_secs(settings.transaction_timeout.into())
 }
 
 /// The longest that an operation may take, all told (HE-41).
 pub(crate) fn longest(settings: &Settings) -> Duration {
-    let timeout = Duration::from_secs(settings.transaction_timeout.into());
+    let timeout = transaction(settings);
     timeout + timeout / 2 + NOTICE
 }

@@ -62,8 +62,6 @@ pub struct Op {
     /// When that was.
     pub end: Option<Time>,
     pub(crate) md: Option<MdHandle>,
-    /// Which life of its node's started it.
-    pub(crate) life: u32,
     /// The pairs of interfaces that it could go by, as far as its node knew.
     pub(crate) ways: Vec<(Nid, Nid)>,
     /// Its owner did not want to wait any more.
@@ -88,8 +86,6 @@ pub(crate) struct Ledger {
     pub(crate) hopeless: Vec<OpId>,
     /// What has ended since that was looked at, if anybody does.
     pub(crate) just_ended: Vec<OpId>,
-    /// Operations that failed with the discovery of their peer, although there was a way all the time.
-    pub(crate) despite_a_way: u64,
     /// Whether no operation may be served twice by the same life of a node.
     once: bool,
     deliveries: HashSet<(NodeId, u32, u64)>,
@@ -98,7 +94,6 @@ pub(crate) struct Ledger {
 /// How an operation starts.
 pub(crate) struct Start {
     pub(crate) node: NodeId,
-    pub(crate) life: u32,
     pub(crate) target: Nid,
     pub(crate) ask: Ask,
     pub(crate) started: Time,
@@ -141,7 +136,7 @@ impl Ledger {
     }
 
     pub(crate) fn start(&mut self, start: Start) -> OpId {
-        let Start { node, life, target, ask, started, ways } = start;
+        let Start { node, target, ask, started, ways } = start;
         self.open += 1;
         self.ops.push(Op {
             node,
@@ -154,7 +149,6 @@ impl Ledger {
             ended: false,
             end: None,
             md: None,
-            life,
             ways,
             given_up: false,
             orphaned: false,

@@ -155,3 +155,17 @@ fn a_put_to_a_lazy_portal_stops_its_connection_until_there_is_a_buffer() {
 }
 
 const PORTAL_OF_NOBODY: u32 = 11;
+
+/// A node that tries one of its interfaces and sends to itself by another is a peer of its own; so it stays visible when
+/// it loses that.
+#[test]
+fn each_peer_ni_is_in_a_peer_after_a_node_that_has_sent_to_itself_loses_an_interface() {
+    let mut world = World::new("a node and itself", WorldConfig::default());
+    let a = world.add_node(NodeSpec::new(&[nid(0, 1), nid(0, 2)]));
+    world.with_core(a, |core| core.set_ni_health(Some(nid(0, 1)), 900));
+    world.run_until(world.now() + Duration::from_secs(2));
+    world.ask(a, nid(0, 2), Ask::Get);
+    world.run_until(world.now() + Duration::from_secs(2));
+    world.remove_ni(a, nid(0, 2));
+    world.finish().unwrap();
+}

@@ -24,6 +24,8 @@ pub(crate) struct Inner {
     /// The NID by which the peer is found; it is another's, or nobody's, once the peer is gone.
     pub(crate) primary: Option<Nid>,
     pub(crate) failure: Option<Failure>,
+    /// Discoveries in a row that have failed while something waited for them.
+    pub(crate) rounds: u32,
     pub(crate) differences: Vec<Difference>,
     /// Requests that wait until the peer is discovered.
     pub(crate) parked: Vec<Request>,

@@ -6,6 +6,7 @@ use super::{Failure, Step};
 use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::in_handler;
+use crate::health::pause;
 use crate::sync::lock;
 use crate::time::Time;
 use crate::topology::Peer;
@@ -34,6 +35,7 @@ impl Core {
             let now = self.config.clock.now();
             self.end_stale(now);
             self.clear_buried();
+            self.see_to_parked(now);
             let next = lock(&self.discovery.queue).pop(now);
             match next {
                 Some(record) => self.examine(&record),
@@ -41,7 +43,21 @@ impl Core {
             }
         }
         self.end_stale(self.config.clock.now());
-        lock(&self.discovery.queue).due()
+        let due = lock(&self.discovery.queue).due();
+        due.into_iter().chain(self.discovery.next_due()).min()
+    }
+
+    /// Begins anew the discoveries that have failed while something waits for them, and ends what has waited too long.
+    fn see_to_parked(&self, now: Time) {
+        let (again, late) = self.discovery.take_due(now);
+        for record in again {
+            if record.with(|inner| !inner.parked.is_empty()) {
+                self.tell(&record, Input::Wanted);
+            }
+        }
+        for (request, errno) in late {
+            self.refuse(request, errno);
+        }
     }
 
     /// Ends requests that have waited too long, and the MDs of those that have failed.
@@ -126,20 +142,49 @@ impl Core {
         }
     }
 
-    /// What waited for a peer is sent, or fails (DI-20).
+    /// What waited for a peer is sent, or fails (DI-20). It waits on until its own time is over if the peer was ever
+    /// heard, or is not known not to be there: what failed is no more than a ping or a push.
     fn finish_discovery(&self, record: &Arc<Record>, result: Result<(), Errno>) {
         let parked = self.discovery.unpark(record);
+        let waits_on = !parked.is_empty()
+            && result.is_err_and(|errno| {
+                matches!(errno, Errno::TimedOut | Errno::ConnectionReset) || self.was_heard(record)
+            });
         if let Some(failure) = record.with(|inner| inner.failure) {
-            let and = if parked.is_empty() { "" } else { "; what waited for it fails" };
+            let and = match (parked.is_empty(), waits_on) {
+                (true, _) => "",
+                (false, true) => "; it is tried again for what waits for it",
+                (false, false) => "; what waited for it fails",
+            };
             self.complain(Reason::Failed, Level::Warn, format_args!("{failure}{and}"));
         }
         self.discovery.tell_finished();
+        let rounds = record.with(|inner| {
+            let rounds = inner.rounds;
+            inner.rounds = if waits_on { rounds.saturating_add(1) } else { 0 };
+            rounds
+        });
+        let now = self.config.clock.now();
         for request in parked {
             match result {
                 Ok(()) => self.send_request(request),
+                Err(_) if waits_on && now < request.deadline => {
+                    let refused = self.discovery.park(record, request, || self.is_ending());
+                    refused.into_iter().for_each(|request| self.send_request(request));
+                }
                 Err(errno) => self.refuse(request, errno),
             }
         }
+        if waits_on {
+            self.discovery.begin_again(record, now + pause(rounds));
+        }
+    }
+
+    /// Whether anything has ever arrived from a peer.
+    fn was_heard(&self, record: &Arc<Record>) -> bool {
+        self.peer_of(record).is_some_and(|peer| {
+            peer.nids.iter().any(|nid| self.peers.get(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
+        })
     }
 
     /// Ends what waits for discoveries: the node is ending (DI-23).

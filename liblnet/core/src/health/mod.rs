@@ -23,6 +23,7 @@ pub(crate) use path::UnresponsiveFrom;
 pub use path::UnresponsivePath;
 pub(crate) use recovery::Trial;
 pub use recovery::{Recovery, Side};
+pub(crate) use resend::pause;
 pub(crate) use state::{Exchange, ExchangeCell};
 pub use state::{NiState, PeerNiState};
 

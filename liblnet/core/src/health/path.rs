@@ -183,7 +183,9 @@ impl Core {
                     && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
             });
         }
-        peer_ni.peer_now().is_multi_rail() && self.has_other_path(ni, peer_ni, false)
+        // Also where the others are known to be unresponsive: who waits for the last one waits for as long as its driver
+        // tries, and one that was given up may have come back before that is known.
+        self.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid()))
     }
 
     /// Notes that nothing gets through on this path, whether or not there is another. Whether that is news.
@@ -225,6 +227,8 @@ impl Core {
             self.health.paths.remove((local, peer_ni.nid()));
             let line = format_args!("path {local} -> {}: responsive again", peer_ni.nid());
             self.complain(Reason::Path, Level::Warn, line);
+            self.hurry_later(&peer_ni.peer_now());
+            self.health.alarm.ring();
         }
     }
 

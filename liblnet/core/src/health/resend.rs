@@ -13,6 +13,7 @@ use crate::message::Message;
 use crate::select::{self, Chosen};
 use crate::sync::{Mutex, lock};
 use crate::time::Time;
+use crate::topology::{Peer, PeerNi};
 use lnet_wire::{Body, Errno, Nid};
 use log::Level;
 use std::sync::atomic::Ordering;
@@ -22,6 +23,9 @@ use std::time::Duration;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The same once all retries are spent, as long as no way is heard to be well again: as seldom as silent pairs are tried.
+const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
 
 /// Messages that are sent again later.
 #[derive(Debug, Default)]
@@ -53,7 +57,8 @@ const fn is_broken_connection(failure: SendFailure) -> bool {
     matches!(failure.reached, Reached::KnownAgain) && !waited
 }
 
-fn pause(resends: u32) -> Duration {
+/// The wait before what has failed so often is tried again.
+pub(crate) fn pause(resends: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(resends)).min(LONGEST_PAUSE)
 }
 
@@ -84,20 +89,38 @@ impl Core {
         // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
         let alone = (!failure.cause.blames_ni() || self.is_single_rail())
             && (!failure.cause.blames_peer_ni() || self.is_single_nid(&peer_ni));
-        if alone && !is_new && failure.reached != Reached::KnownAgain {
-            return None;
-        }
+        let alone = alone && !is_new && failure.reached != Reached::KnownAgain;
         // Each pair is free once: when one has had its second turn, so have all.
         let spends_a_retry = (!is_new || message.attempts > 0) && !is_broken_connection(failure);
-        if spends_a_retry && !self.may_retry(message, &peer_ni, settings.retry_count) {
+        let is_spent = spends_a_retry && !self.may_retry(message, &peer_ni, settings.retry_count);
+        if (alone || is_spent) && !self.may_live_on(message, &peer_ni, failure) {
             return None;
         }
         if !is_new {
             // All have failed; any may be well again.
             message.failed.clear();
         }
-        let at = (!is_new).then(|| (now + pause(message.resends)).min(message.deadline));
+        let wait = if is_spent { PAUSE_WHEN_SPENT } else { pause(message.resends) };
+        let at = (!is_new).then(|| (now + wait).min(message.deadline));
         Some(Again { chosen, at, spends_a_retry })
+    }
+
+    /// Whether a message that has spent its retries goes on until its time is over: an application's, to a peer that was
+    /// there and does not refuse it. Nothing speaks against its getting there but that there is no way at the moment.
+    fn may_live_on(&self, message: &Message, peer_ni: &PeerNi, failure: SendFailure) -> bool {
+        let was_heard = |nid: &Nid| self.peers.get(*nid).is_some_and(|peer_ni| peer_ni.was_heard());
+        !message.is_reserved()
+            && failure.errno != Errno::ConnectionRefused
+            && peer_ni.peer_now().nids.iter().any(was_heard)
+    }
+
+    /// Has messages to a peer that are to be sent again later go at once: a way there is well again.
+    pub(super) fn hurry_later(&self, peer: &Peer) {
+        let now = self.config.clock.now();
+        let mut later = lock(&self.health.later.0);
+        for (at, _) in later.iter_mut().filter(|(_, message)| peer.nids.contains(&message.header.dest_nid)) {
+            *at = now;
+        }
     }
 
     /// Gives a message that holds no credits its new way, and tells the log (HE-24); the message if it is to go now.

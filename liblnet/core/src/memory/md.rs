@@ -289,6 +289,11 @@ impl Md {
         }
     }
 
+    /// Whether all answers of this kind that it asked for have come: what asked for them has arrived.
+    pub(crate) fn is_answered(&self, answer: Answer) -> bool {
+        *lock(&self.state).due(answer) == 0
+    }
+
     pub(crate) fn is_tracked(&self) -> bool {
         lock(&self.state).tracker.is_some()
     }

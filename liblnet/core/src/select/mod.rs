@@ -284,6 +284,14 @@ fn any_path(nets: &Nets, peer: &Peer, is_it: impl Fn(&Ni, &PeerNi) -> bool) -> b
     })
 }
 
+/// Whether a message to this peer NI's node could be tried on another path than this one, unresponsive or not: any of
+/// them may be well again.
+pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
+    let peer = peer_ni.peer_now();
+    let is_other = |ni: &Ni, its: &PeerNi| (ni.nid(), its.nid()) != (local, peer_ni.nid()) && !ni.is_fatal();
+    peer.is_multi_rail() && any_path(nets, &peer, is_other)
+}
+
 /// Whether these two are not to be used while there are others.
 pub(crate) fn is_bad(ni: &Ni, peer_ni: &PeerNi) -> bool {
     ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.unresponsive().has(ni.nid())

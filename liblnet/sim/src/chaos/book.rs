@@ -20,8 +20,6 @@ pub struct Book {
     pub ended_in_error: BTreeMap<&'static str, u64>,
     /// Those that failed with the discovery of their peer.
     pub never_sent: u64,
-    /// Those of them that failed although there was a way all the time.
-    pub despite_a_way: u64,
     /// Those whose node died under them.
     pub orphaned: u64,
     /// Those that never ended; a world that has any is broken.
@@ -59,11 +57,10 @@ impl Book {
                 _ if op.orphaned => self.orphaned += 1,
                 _ if !op.ended => self.lost += 1,
                 Ok(()) => self.ended_well += 1,
-                Err(_) if world.was_never_sent(id, op) => self.never_sent += 1,
+                Err(_) if world.was_never_sent(id) => self.never_sent += 1,
                 Err(errno) => *self.ended_in_error.entry(errno.name()).or_default() += 1,
             }
         }
-        self.despite_a_way += world.failed_despite_a_way();
         let counts = world.counts();
         self.served += world.served();
         self.known_again += counts.known_again;
@@ -81,7 +78,6 @@ impl AddAssign for Book {
             *self.ended_in_error.entry(errno).or_default() += count;
         }
         self.never_sent += other.never_sent;
-        self.despite_a_way += other.despite_a_way;
         self.orphaned += other.orphaned;
         self.lost += other.lost;
         self.served += other.served;
@@ -114,7 +110,6 @@ impl fmt::Display for Book {
             line(*count, &format!("ended with {errno}, no way being well all the time"))?;
         }
         line(self.never_sent, "ended in error with the discovery of their peer")?;
-        line(self.despite_a_way, "of these although a way was well all the time")?;
         line(self.orphaned, "died with their node")?;
         line(self.lost, "lost")?;
         line(0, "doubled")?;

@@ -38,11 +38,6 @@ impl Network {
     pub(super) fn note_failure(&mut self, node: NodeId, digest: Digest, failure: SendFailure) {
         self.counts.failed += 1;
         self.counts.by_cause[failure.cause as usize - 1] += 1;
-        // A connection that breaks costs nothing where the message would be known again.
-        let broke = failure.reached == Reached::KnownAgain && failure.errno != Errno::TimedOut;
-        if let Some(concern) = Concern::of(&digest.header).filter(|_| self.confirms() && !broke) {
-            *self.failures.entry(concern).or_default() += 1;
-        }
         self.note_of(node, || What::Failed(digest, failure));
     }
 

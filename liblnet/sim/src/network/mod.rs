@@ -23,8 +23,8 @@ use crate::faults::{End, Faults, Spot};
 use crate::ledger::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, What};
 use lnet_core::lnd::{SendOutcome, Upcalls, Verdict};
-use lnet_core::{Clock, Errno, Message, Ni, Reached, SendFailure, Time};
-use lnet_wire::{Body, Header, Nid, WireHandle};
+use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
+use lnet_wire::{Body, Header, Nid};
 use lolnd::copy::payload_of;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -171,24 +171,11 @@ pub(crate) struct Name {
     again: bool,
 }
 
-/// What a message is about, for whoever counts failures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Concern {
-    /// It asks for this operation.
-    Request(OpId),
-    /// It answers what waits under this handle.
-    Answer(WireHandle),
-}
-
-impl Concern {
-    pub(crate) const fn of(header: &Header) -> Option<Self> {
-        match header.body {
-            Body::Put { match_bits, .. } | Body::Get { match_bits, .. } => match operation_of(match_bits) {
-                Some(id) => Some(Self::Request(id)),
-                None => None,
-            },
-            Body::Ack { handle, .. } | Body::Reply { handle } => Some(Self::Answer(handle)),
-        }
+/// The operation that a message asks for.
+const fn asked_by(header: &Header) -> Option<OpId> {
+    match header.body {
+        Body::Put { match_bits, .. } | Body::Get { match_bits, .. } => operation_of(match_bits),
+        Body::Ack { .. } | Body::Reply { .. } => None,
     }
 }
 
@@ -263,8 +250,8 @@ pub(crate) struct Network {
     looks: BTreeMap<(Place, Nid), Option<Time>>,
     /// What nodes that are frozen would have done.
     postponed: Vec<Due>,
-    /// How often messages of operations that were sent have failed.
-    pub(crate) failures: HashMap<Concern, u32>,
+    /// Operations whose request was sent, if only to be lost.
+    pub(crate) attempted: HashSet<OpId>,
     /// What each node has taken in its present life, by name.
     taken: HashMap<NodeId, HashSet<u64>>,
 }
@@ -293,7 +280,7 @@ impl Network {
             orphaned: BTreeSet::new(),
             looks: BTreeMap::new(),
             postponed: Vec::new(),
-            failures: HashMap::new(),
+            attempted: HashSet::new(),
             taken: HashMap::new(),
         }
     }

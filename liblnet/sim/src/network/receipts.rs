@@ -34,9 +34,7 @@ impl Network {
         let number = self.numbers;
         let name = self.name(&mut message, number);
         let header = *message.header();
-        if let Some(concern) = Concern::of(&header) {
-            self.failures.entry(concern).or_default();
-        }
+        self.attempted.extend(asked_by(&header));
         let key = to.map(|to| LinkKey { from, to, lane: self.lane(from, to) });
         let connected = key.is_some_and(|key| self.connect(key, both_ways));
         let mut left = connected;
