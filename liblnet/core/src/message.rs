@@ -50,6 +50,8 @@ pub struct Message {
     pub(crate) resends: u32,
     /// The pairs by which it has failed since all had been tried, this node's NID first.
     pub(crate) failed: Vec<(Nid, Nid)>,
+    /// Whether paths by which it has failed, and on which something was heard since, have counted as untried once.
+    pub(crate) has_returned: bool,
     /// Whether it goes by a silent pair sooner than by one of those.
     pub(crate) tries_silent: bool,
     /// It is to find out whether a sick interface is well again: nobody's health suffers from it (HE-10).
@@ -174,6 +176,7 @@ impl Message {
             attempts: 0,
             resends: 0,
             failed: Vec::new(),
+            has_returned: false,
             tries_silent: false,
             recovery: false,
         }

@@ -79,6 +79,7 @@ impl Core {
         if now >= message.deadline {
             return None;
         }
+        self.forget_what_is_well(message);
         message.failed.push((ni.nid(), peer_ni.nid()));
         message.tries_silent = !is_broken_connection(failure) && message.attempts == 0;
         let chosen = self.way_again(message).ok()?;
@@ -103,6 +104,23 @@ impl Core {
         let wait = if is_spent { PAUSE_WHEN_SPENT } else { pause(message.resends) };
         let at = (!is_new).then(|| (now + wait).min(message.deadline));
         Some(Again { chosen, at, spends_a_retry })
+    }
+
+    /// A path by which a message has failed, and on which something was heard since, is better than one that nothing is
+    /// known of: it counts as untried, once, so that one that works in the other direction only does not hold the message.
+    fn forget_what_is_well(&self, message: &mut Message) {
+        if message.has_returned || message.failed.is_empty() {
+            return;
+        }
+        let before = message.failed.len();
+        self.with_nets(|nets| {
+            let is_well = |(local, peer): &(Nid, Nid)| {
+                let ends = nets.ni(*local).zip(self.peers.get(*peer));
+                ends.is_some_and(|(ni, peer_ni)| peer_ni.was_heard_by(ni) && !select::is_bad(ni, &peer_ni))
+            };
+            message.failed.retain(|path| !is_well(path));
+        });
+        message.has_returned = message.failed.len() < before;
     }
 
     /// Whether a message that has spent its retries goes on until its time is over: an application's, to a peer that was

@@ -75,7 +75,9 @@ fn a_ping_that_tries_a_path_does_not_wait_for_messages_that_are_stuck_on_another
     pass(&mut world, 1.5);
     world.kill_interface(a(2));
     let since = world.now();
-    (0..8).for_each(|_| drop(ask_by(&mut world, a(2), b(1), Ask::Put)));
+    for _ in 0..8 {
+        ask_by(&mut world, a(2), b(1), Ask::Put);
+    }
     pass(&mut world, 10.0);
     let pings = sent(&world, A, Purpose::Ping, since);
     let tries = pings.iter().filter(|(_, ping)| (ping.header.src_nid, ping.header.dest_nid) == (a(1), b(1)));
@@ -164,5 +166,23 @@ fn what_was_answered_is_not_sent_to_the_next_life_of_its_receiver() {
     pass(&mut world, 60.0);
     assert!(op(&world, id).succeeded(), "{:?}", op(&world, id));
     assert_eq!(world.served(), served, "{:?}", sent(&world, A, Purpose::Put, since));
+    finish(world);
+}
+
+/// Of nine paths one is well, and it is the one whose connection was reset: it has been heard since, and is tried again
+/// before all that are dead.
+#[test]
+fn a_message_returns_to_the_path_whose_connection_broke_before_it_has_tried_all_that_are_dead() {
+    let settings = with_timeout(10);
+    let mut world =
+        Pair { rails_a: 3, rails_b: 3, settings, ..Pair::default() }.meet("one path of nine is well");
+    world.kill_rail(rail(2));
+    world.kill_rail(rail(3));
+    let ops: Vec<OpId> = (0..6).map(|_| ask_by(&mut world, a(1), b(1), Ask::Put)).collect();
+    let free: Vec<OpId> = ASKS.iter().cycle().take(6).filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+    world.break_between(A, B);
+    pass(&mut world, 15.0);
+    let longest = all_succeeded(&world, &[ops, free].concat());
+    assert!(longest < 4.0, "{longest} s");
     finish(world);
 }
