@@ -90,11 +90,14 @@ impl Core {
         // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
         let alone = (!failure.cause.blames_ni() || self.is_single_rail())
             && (!failure.cause.blames_peer_ni() || self.is_single_nid(&peer_ni));
-        let alone = alone && !is_new && failure.reached != Reached::KnownAgain;
+        let lives_on = self.may_live_on(message, &peer_ni, failure);
+        if alone && !is_new && failure.reached != Reached::KnownAgain && !lives_on {
+            return None;
+        }
         // Each pair is free once: when one has had its second turn, so have all.
         let spends_a_retry = (!is_new || message.attempts > 0) && !is_broken_connection(failure);
         let is_spent = spends_a_retry && !self.may_retry(message, &peer_ni, settings.retry_count);
-        if (alone || is_spent) && !self.may_live_on(message, &peer_ni, failure) {
+        if is_spent && !lives_on {
             return None;
         }
         if !is_new {
