@@ -266,7 +266,7 @@ impl Core {
         message: &Message,
         peer_ni: &Arc<PeerNi>,
     ) -> Result<Chosen, Errno> {
-        let reserved = message.is_reserved();
+        let reserved = message.leaves_by_any();
         let numa = self.numa(message.md.as_deref());
         let journey = self.journey(source, peer_ni.nid(), numa.as_ref());
         let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);

@@ -139,6 +139,13 @@ impl Message {
         )
     }
 
+    /// Whether it may go to a peer of one rail by any interface: a request to the reserved portal, and an answer, which its
+    /// receiver knows by a handle. A node that was just started knows all by one NID each, and may have heard them on a
+    /// better path than the first one.
+    pub(crate) const fn leaves_by_any(&self) -> bool {
+        self.is_reserved() || matches!(self.header.body, Body::Ack { .. } | Body::Reply { .. })
+    }
+
     /// Bytes that it is on the wire, header included.
     pub(crate) const fn wire_len(&self) -> u64 {
         HEADER_LEN + self.length as u64

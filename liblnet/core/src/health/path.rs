@@ -218,7 +218,7 @@ impl Core {
     pub(crate) fn may_change_path(&self, message: &Message) -> bool {
         let path = message.ni.as_ref().zip(message.peer_ni.as_ref());
         message.source.is_none()
-            && path.is_some_and(|(ni, peer_ni)| self.has_other_path(ni, peer_ni, message.is_reserved()))
+            && path.is_some_and(|(ni, peer_ni)| self.has_other_path(ni, peer_ni, message.leaves_by_any()))
     }
 
     /// Something has arrived over a path that may be unresponsive.

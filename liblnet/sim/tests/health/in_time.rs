@@ -186,3 +186,24 @@ fn a_message_returns_to_the_path_whose_connection_broke_before_it_has_tried_all_
     assert!(longest < 4.0, "{longest} s");
     finish(world);
 }
+
+/// It knows the one who asks by one NID, has heard it on two paths, and the one that the request came by dies before the
+/// answer has left.
+#[test]
+fn a_node_that_was_just_started_answers_by_another_path_on_which_it_has_heard_the_peer() {
+    let mut world = Pair { rails_b: 1, ..Pair::default() }.meet("a node that was just started answers");
+    let settings = Settings { discovery: DiscoveryMode::Off, ..Settings::default() };
+    world.respecify(A, NodeSpec { settings, ..NodeSpec::new(&[a(1), a(2)]) });
+    world.crash(A);
+    world.start(A);
+    for number in 1..=2 {
+        let asking = Asking { ask: Ask::PutWithAck, source: Some(b(1)), ..Asking::default() };
+        world.ask_as(B, a(number), asking);
+    }
+    pass(&mut world, 5.0);
+    world.cut_pair(a(1), b(1));
+    let ops: Vec<OpId> = (0..4).filter_map(|_| world.ask(B, a(1), Ask::Get)).collect();
+    pass(&mut world, 10.0);
+    all_succeeded(&world, &ops);
+    finish(world);
+}
