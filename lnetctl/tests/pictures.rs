@@ -6,7 +6,7 @@ use lnet_dlc::CptList;
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{
     CommCount, ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiState,
-    NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState,
+    NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reachability,
 };
 use lnetctl::cli::Sort;
 use lnetctl::output::prometheus;
@@ -84,7 +84,26 @@ fn peer(second: u64, number: u64) -> Peer {
         },
     };
     let nis = vec![ni(0), ni(1)];
-    Peer { primary: nis[0].nid, multi_rail: true, state: 0, nis, discovery: None }
+    let state = match number {
+        1 => Reachability::Reachable,
+        2 => Reachability::Degraded,
+        3 => Reachability::Unreachable,
+        5 => Reachability::Unknown,
+        // A node that does not tell.
+        _ => {
+            return Peer {
+                primary: nis[0].nid,
+                multi_rail: true,
+                state: 0,
+                nis,
+                discovery: None,
+                reachability: None,
+            };
+        }
+    };
+    let usable_paths = if number == 3 { 0 } else { 4 - u32::from(number == 2) };
+    let reachability = Some(PeerReachability { state, seconds: 20 + second, paths: 4, usable_paths });
+    Peer { primary: nis[0].nid, multi_rail: true, state: 0, nis, discovery: None, reachability }
 }
 
 /// A node that has been up for so many seconds.
@@ -144,6 +163,16 @@ fn a_small_terminal_has_rails_and_the_busiest_peers() {
 #[test]
 fn a_large_terminal_has_room_for_long_names_and_bars() {
     compare("top-200x50.txt", &screen(&at(1, &watch(12)), 200, 50));
+}
+
+/// Fails if an alert on 0 is about a peer that was never heard of, or misses one that cannot be reached.
+#[test]
+fn for_monitoring_a_peer_is_reachable_or_not_or_not_known() {
+    let text = prometheus::exposition(&sample(10, 5));
+    let lines: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("lnet_peer_reachable{")).collect();
+    let values: Vec<_> =
+        lines.iter().filter_map(|line| line.split_once("peer=\"")).map(|(_, rest)| rest).collect();
+    assert_eq!(values, ["10.0.0.11@tcp\"} 1", "10.0.0.12@tcp\"} 1", "10.0.0.13@tcp\"} 0"]);
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub struct Outcome {
     pub stall_before: Duration,
     /// How long after its return the rail was used.
     pub back: Option<Duration>,
+    /// What the nodes said of whether they reach each other, where all rails died.
+    pub told: Vec<String>,
     /// What is not as it should be.
     pub faults: Vec<String>,
 }
@@ -323,8 +325,17 @@ impl Scenario {
         if self.loss == Loss::AllRails && totals.errors() == 0 {
             faults.push("nothing failed although all rails were dead".to_owned());
         }
+        let told = if self.loss == Loss::AllRails { stage.changes_of_peers() } else { Vec::new() };
+        for machine in [NEAR, FAR].into_iter().filter(|_| self.loss == Loss::AllRails) {
+            let start = format!("on {machine}: ");
+            let of_it: Vec<_> = told.iter().filter(|line| line.starts_with(&start)).collect();
+            let ways = of_it.iter().filter(|line| line.contains("-> unreachable")).count();
+            if ways == 0 || of_it.last().is_some_and(|line| line.contains("-> unreachable")) {
+                faults.push(format!("machine {machine} did not say that its peer was unreachable, and then that it is not: {of_it:?}"));
+            }
+        }
         faults.extend(totals.sins_in_words());
-        Some(Outcome { totals, complaints, stall, stall_before, back, faults })
+        Some(Outcome { totals, complaints, stall, stall_before, back, told, faults })
     }
 
     fn stall_of(&self, stage: &Stage, lives: &[u16], from: Duration, to: Duration) -> Duration {

@@ -222,6 +222,20 @@ impl Stage {
         format!("logs are in {}", self.logs.display())
     }
 
+    /// What the processes have logged of whether they reach their peers, each line with its machine before it.
+    pub fn changes_of_peers(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        for machine in [NEAR, FAR] {
+            for life in 0..self.next_life {
+                let log = fs::read_to_string(self.logs.join(format!("{life}-on-{machine}.log")))
+                    .unwrap_or_default();
+                let lines = log.lines().filter(|line| line.contains(": peer ") && line.contains(" -> "));
+                told.extend(lines.map(|line| format!("on {machine}: {line}")));
+            }
+        }
+        told
+    }
+
     /// Shuts the machine's node down and waits for the end of its process.
     pub fn stop(&mut self, machine: usize, how: End) {
         self.tell(machine, &Order::End);

@@ -38,6 +38,7 @@ pub fn print_row(scenario: &Scenario, outcome: &Outcome) {
         scenario.aim,
         if outcome.faults.is_empty() { "" } else { "<- not as it should be" },
     );
+    outcome.told.iter().for_each(|line| println!("    {line}"));
 }
 
 /// What a soak came to.

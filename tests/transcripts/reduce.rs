@@ -8,6 +8,7 @@
 //! | words to choose from | `(words)`, then a word per line |
 //! | error block | itself, without `descr` and `msg`, whose words are free |
 //! | other lines on standard error | `(message)`, once; those of `time` not at all |
+//! | whether a peer can be reached | nothing: the kernel's tool does not tell |
 //! | a counter or a moment | `#` in place of the number |
 //! | blanks at the end of a line | nothing |
 
@@ -63,6 +64,9 @@ const COUNTERS: &[&str] = &[
     "refcount",
     "peer state",
 ];
+
+/// Keys that only ours has, at levels of detail that the kernel has, too.
+const OURS: &[&str] = &["reachability", "reachability seconds"];
 
 /// `ask_help` is for our help of a group, which names the commands in it without their options.
 pub fn reduce(outcome: &Outcome, ask_help: AskHelp<'_>) -> Outcome {
@@ -156,7 +160,9 @@ fn words(text: &str) -> Option<Vec<String>> {
         let word = |line: &&str| format!("{}\n", line.trim_matches('"'));
         return Some(["(words)\n".to_owned()].into_iter().chain(choice.iter().map(word)).collect());
     }
-    Some(text.lines().map(|line| format!("{}\n", without_count(line.trim_end()))).collect())
+    let is_ours = |line: &&str| line.split_once(": ").is_some_and(|(key, _)| OURS.contains(&key.trim()));
+    let lines = text.lines().filter(|line| !is_ours(line));
+    Some(lines.map(|line| format!("{}\n", without_count(line.trim_end()))).collect())
 }
 
 fn without_count(line: &str) -> String {

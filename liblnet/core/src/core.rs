@@ -194,6 +194,7 @@ impl Core {
                     waiting.for_each(|peer_ni| self.grant_credits(&peer_ni));
                 }
                 lnd.open();
+                self.reachability_may_change_for_all();
                 Ok(ni)
             }
             Err(errno) => {
@@ -221,6 +222,7 @@ impl Core {
         if self.with_nets(|nets| nets.net(nid.net()).is_none()) {
             self.forget_net(nid.net());
         }
+        self.reachability_may_change_for_all();
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{
     CommCount, ElementStats, Heat, LnetStats, LocalHealth, LocalNi, MessageStats, NiState, NiStatus, Peer,
-    PeerHealth, PeerNi, PeerNiState,
+    PeerHealth, PeerNi, PeerNiState, Reachability,
 };
 use std::fmt::{Display, Write};
 
@@ -19,6 +19,7 @@ pub fn exposition(sample: &Sample) -> String {
     page.family("lnet_peers", GAUGE, "Peers that are known.", [(of_node.clone(), sample.peer_count)]);
     node(&mut page, &of_node, &sample.stats);
     nis(&mut page, &of_node, &sample.nis);
+    reachability(&mut page, &of_node, &sample.peers);
     peer_nis(&mut page, &of_node, &sample.peers);
     page.0
 }
@@ -120,6 +121,23 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
     let pings = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.ping_count));
     let help = "Pings to recover an interface, since it was last heard.";
     page.family("lnet_ni_recovery_pings", GAUGE, help, pings);
+}
+
+/// Of a peer nothing is said as long as it is unknown: alerts on 0 are about peers that cannot be reached.
+fn reachability(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
+    let known = peers.iter().filter_map(|peer| {
+        let its = peer.reachability.filter(|its| its.state != Reachability::Unknown)?;
+        Some((of_node.clone().with("peer", peer.primary), its))
+    });
+    let known: Vec<_> = known.collect();
+    let reachable =
+        known.iter().map(|(labels, its)| (labels.clone(), u32::from(its.state != Reachability::Unreachable)));
+    let help = "Whether a peer can be reached: 1 or 0; nothing for one that was never heard of.";
+    page.family("lnet_peer_reachable", GAUGE, help, reachable);
+    let paths = known.iter().map(|(labels, its)| (labels.clone(), its.paths));
+    page.family("lnet_peer_paths", GAUGE, "Paths to a peer: pairs of interfaces.", paths);
+    let usable = known.iter().map(|(labels, its)| (labels.clone(), its.usable_paths));
+    page.family("lnet_peer_paths_usable", GAUGE, "Paths to a peer that can be used.", usable);
 }
 
 fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {

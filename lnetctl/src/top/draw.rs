@@ -172,9 +172,9 @@ fn table<'a>(
         names.map(Cell::from).into_iter().chain([Cell::from("STAT")]).chain(head).chain([Cell::from("LOAD")]);
     let rows = rows.map(|row| {
         let state = match row.state {
-            State::Active => Style::new(),
+            State::Active | State::Unknown => Style::new(),
             State::Degraded => BOLD.fg(Color::Yellow),
-            State::Failed => BOLD.fg(Color::Red),
+            State::Failed | State::Unreachable => BOLD.fg(Color::Red),
         };
         let numbers = [&row.health, &row.credits, &row.messages, &row.sent, &row.received];
         let cells = [Cell::from(row.nid.as_str()), Cell::from(row.detail.as_str())].into_iter();

@@ -3,7 +3,7 @@
 use super::seconds;
 use crate::cli::Sort;
 use lnet_dlc::ops::sample::{Rate, Rates, Sample};
-use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer};
+use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer, Reachability};
 use std::time::Duration;
 
 /// What somebody pressed.
@@ -188,11 +188,14 @@ impl Watch {
                 1 => "1 nid".to_owned(),
                 nids => format!("{nids} nids"),
             },
-            state: match State::new(broken, worst_health(peer)) {
-                State::Active if peer.nis.iter().any(|ni| !ni.health.silent_towards.is_empty()) => {
+            state: match (peer.reachability, State::new(broken, worst_health(peer))) {
+                (Some(its), _) if its.state == Reachability::Unreachable => State::Unreachable,
+                (Some(its), State::Active) if its.state == Reachability::Degraded => State::Degraded,
+                (Some(its), State::Active) if its.state == Reachability::Unknown => State::Unknown,
+                (_, State::Active) if peer.nis.iter().any(|ni| !ni.health.silent_towards.is_empty()) => {
                     State::Degraded
                 }
-                state => state,
+                (_, state) => state,
             },
             health: worst_health(peer).to_string(),
             credits: format!("{}/{}", sum(|ni| ni.tx_credits), sum(|ni| ni.min_tx_credits)),
@@ -221,15 +224,22 @@ impl Watch {
 /// A health value that leaves nothing to be wished.
 const WELL: u32 = 1000;
 
-/// What was sent again since the node began, and every interface that is sick, the node's own first: with its
-/// health, or what else is wrong.
+/// What was sent again since the node began, and the peers that cannot be reached, and every interface that is sick, the node's own
+/// first: with its health, or what else is wrong.
 fn health(sample: &Sample) -> String {
     let LnetStats { resend_count, response_timeout_count, .. } = sample.stats;
     let own = sample.nis.iter().filter(|ni| State::of(ni) != State::Active).map(|ni| match ni.status {
         NiStatus::Down => format!("{} down", ni.nid),
         NiStatus::Up => format!("{} {}", ni.nid, ni.health.value),
     });
-    let peers = sample.peers.iter().flat_map(|peer| &peer.nis).filter_map(|ni| {
+    let unreachable =
+        |peer: &&Peer| peer.reachability.is_some_and(|its| its.state == Reachability::Unreachable);
+    let gone = sample.peers.iter().filter(unreachable).map(|peer| {
+        let seconds = peer.reachability.map_or(0, |its| its.seconds);
+        format!("{} unreachable for {seconds} s", peer.primary)
+    });
+    let peers = sample.peers.iter().filter(|peer| !unreachable(peer));
+    let peers = peers.flat_map(|peer| &peer.nis).filter_map(|ni| {
         let silent = ni.health.silent_towards.first();
         match (usable_health(ni), silent) {
             _ if ni.reported_down => Some(format!("{} down", ni.nid)),
@@ -238,7 +248,7 @@ fn health(sample: &Sample) -> String {
             (health, _) => Some(format!("{} {health}", ni.nid)),
         }
     });
-    let sick: Vec<String> = own.chain(peers).collect();
+    let sick: Vec<String> = gone.chain(own).chain(peers).collect();
     let resent = format!("resent {resend_count} msgs   unanswered {response_timeout_count}");
     match sick.len() {
         0 => format!("{resent}   all well"),
@@ -340,6 +350,10 @@ pub enum State {
     Degraded,
     /// It does not.
     Failed,
+    /// A peer to which no path can be used.
+    Unreachable,
+    /// A peer that was never heard of.
+    Unknown,
 }
 
 impl State {
@@ -374,6 +388,8 @@ impl State {
             Self::Active => "up",
             Self::Degraded => "degr",
             Self::Failed => "fail",
+            Self::Unreachable => "down",
+            Self::Unknown => "unkn",
         }
     }
 }

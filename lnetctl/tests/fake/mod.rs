@@ -1,9 +1,10 @@
 //! A node with one interface that agrees to everything and remembers what it was told; or none at all.
 
 use lnet_dlc::request::{
-    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Fault, FaultCounts, FaultEffect,
-    FaultKind, FaultOdds, FaultRule, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiStatus,
-    NiTunables, NodeInfo, Ping, PingAnswer, Tunables,
+    Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, ElementStats, Explanation, Fault,
+    FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, Heat, LndTunables, LnetStats, LocalHealth,
+    LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Ping,
+    PingAnswer, Reachability, Tunables,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request};
 use lnet_wire::{Errno, Nid};
@@ -57,9 +58,59 @@ impl Backend for Up {
             Request::PingPeer(Ping { target, .. }) => return ping(target.nid),
             Request::Discover(Discover { target, .. }) => return Ok(Reply::Discovered(discover(target.nid))),
             Request::AddPeerNi(_) => return Err(Errno::Exists),
+            Request::GetPeerNi(nid) if nid == unreachable() => Some(Reply::Peer(Box::new(peer()))),
+            Request::Explain(ask) if ask.destination == unreachable() => {
+                Some(Reply::Explanation(Explanation {
+                    primary: unreachable(),
+                    multi_rail: true,
+                    known: true,
+                    local: "10.0.0.1@tcp".parse().unwrap(),
+                    remote: unreachable(),
+                    passed_over: Vec::new(),
+                    reachability: peer().reachability,
+                    remark: Some(
+                        "the path has been unresponsive for 24 s; there is no better one".to_owned(),
+                    ),
+                }))
+            }
             _ => Some(Reply::Done),
         }
         .ok_or(Errno::NotFound)
+    }
+}
+
+fn unreachable() -> Nid {
+    "10.0.0.77@tcp".parse().unwrap()
+}
+
+/// All its paths have died.
+fn peer() -> Peer {
+    let ni = PeerNi {
+        nid: unreachable(),
+        alive: None,
+        reported_down: false,
+        max_tx_credits: 8,
+        tx_credits: 6,
+        min_tx_credits: 2,
+        tx_queued_bytes: 144,
+        rtr_credits: 8,
+        min_rtr_credits: 8,
+        refcount: 3,
+        stats: ElementStats { sent: 12, received: 10, dropped: 0 },
+        messages: MessageStats::default(),
+        bytes: ElementStats::default(),
+        heat: Heat::default(),
+        health: PeerHealth::default(),
+    };
+    let reachability =
+        PeerReachability { state: Reachability::Unreachable, seconds: 23, paths: 2, usable_paths: 0 };
+    Peer {
+        primary: ni.nid,
+        multi_rail: true,
+        state: 273,
+        nis: vec![ni],
+        discovery: None,
+        reachability: Some(reachability),
     }
 }
 

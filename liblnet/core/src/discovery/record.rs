@@ -3,6 +3,7 @@
 use super::progress::{Here, Progress, is_up_to_date};
 use super::{Difference, Failure};
 use crate::data::Request;
+use crate::health::Remembered;
 use crate::sync::{Mutex, lock};
 use crate::topology::PeerState;
 use lnet_wire::Nid;
@@ -15,6 +16,8 @@ pub(crate) struct Record {
     flags: AtomicU32,
     node_sequence: AtomicU32,
     inner: Mutex<Inner>,
+    /// Whether the peer can be reached.
+    pub(crate) reachability: Mutex<Remembered>,
 }
 
 /// What a [`Record`] guards.
@@ -46,6 +49,7 @@ impl Record {
             flags: AtomicU32::new(state.0),
             node_sequence: AtomicU32::new(0),
             inner: Mutex::new(Inner { progress, primary: Some(primary), ..Inner::default() }),
+            reachability: Mutex::default(),
         }
     }
 

@@ -35,6 +35,7 @@ impl Core {
             None => ("works again", String::new()),
         };
         log_state_change(Level::Error, format_args!("{nid} {what}: {before} -> {now}{cause}"));
+        self.reachability_may_change_for_all();
         lock(&self.discovery.queue).republish = true;
         self.discovery.alarm.ring();
         if fatal {
@@ -76,6 +77,7 @@ impl Core {
             return;
         }
         peer_ni.set_reported_down(down);
+        self.reachability_may_change(peer_ni.nid());
         if !down {
             return self.hurry_paths_to(peer_ni.nid());
         }

@@ -10,6 +10,7 @@ mod counts;
 mod fatal;
 mod monitor;
 mod path;
+mod reachability;
 mod recovery;
 mod resend;
 pub(crate) mod response;
@@ -21,6 +22,8 @@ pub use counts::{CauseCounters, CauseCounts, HealthTotals};
 pub(crate) use fatal::share_prefix;
 pub(crate) use path::UnresponsiveFrom;
 pub use path::UnresponsivePath;
+pub(crate) use reachability::Remembered;
+pub use reachability::{PeerReachability, Reachability};
 pub(crate) use recovery::Trial;
 pub use recovery::{Recovery, Side};
 pub(crate) use resend::pause;
@@ -32,6 +35,7 @@ use crate::credit::Epochs;
 use crate::sync::Mutex;
 use crate::time::Time;
 use path::UnresponsivePaths;
+use reachability::Pending;
 use recovery::Queues;
 use resend::Later;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -46,6 +50,7 @@ pub(crate) struct Health {
     resends: AtomicU64,
     response_timeouts: AtomicU64,
     pub(crate) paths: UnresponsivePaths,
+    reachability: Pending,
     queues: Queues,
     later: Later,
     /// Something waits, for an answer or a credit.

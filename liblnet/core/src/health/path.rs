@@ -204,7 +204,7 @@ impl Core {
             let line = format_args!("path {local} -> {peer} unresponsive; {consequence}");
             self.complain(Reason::Path, Level::Error, line);
             self.health.paths.add(path, now + wait_before(0, LONGEST_PAUSE));
-            self.health.alarm.ring();
+            self.reachability_may_change(peer);
         }
         is_new
     }
@@ -228,7 +228,7 @@ impl Core {
             let line = format_args!("path {local} -> {}: responsive again", peer_ni.nid());
             self.complain(Reason::Path, Level::Warn, line);
             self.hurry_later(&peer_ni.peer_now());
-            self.health.alarm.ring();
+            self.reachability_may_change(peer_ni.nid());
         }
     }
 

@@ -75,10 +75,14 @@ impl Core {
             peer_ni.set_health(raised(peer_ni.health(), self.settings().health_sensitivity));
         }
         peer_ni.note_heard_by(ni);
+        let is_first = !peer_ni.was_heard();
         sooner |= peer_ni.note_heard(now);
         // It may have been given up (HE-11).
         if peer_ni.health() < MAX_HEALTH && peer_ni.recovery().next_ping.is_none() {
             self.try_peer_ni(peer_ni);
+        }
+        if is_first {
+            self.reachability_may_change(peer_ni.nid());
         }
         if sooner {
             self.health.alarm.ring();

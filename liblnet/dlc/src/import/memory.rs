@@ -145,7 +145,14 @@ impl State {
                 Some(_) => {}
                 None => {
                     let nis = vec![peer_ni(primary)];
-                    self.peers.push(Peer { primary, multi_rail, state: 8, nis, discovery: None });
+                    self.peers.push(Peer {
+                        primary,
+                        multi_rail,
+                        state: 8,
+                        nis,
+                        discovery: None,
+                        reachability: None,
+                    });
                 }
             }
             return Ok(Reply::Done);
@@ -236,6 +243,7 @@ impl Backend for Memory {
                         state: 0,
                         nis,
                         discovery: None,
+                        reachability: None,
                     });
                 }
                 state.routes.push(Route {

@@ -493,8 +493,14 @@ fn a_check_needs_no_node() {
 fn a_plan_forgets_a_peer_whose_primary_nid_is_not_listed() {
     use super::complete_peers::{Plan, plan};
     let [a, b, c] = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp"].map(|nid| nid.parse().unwrap());
-    let now =
-        Peer { primary: a, multi_rail: true, state: 8, nis: vec![peer_ni(a), peer_ni(b)], discovery: None };
+    let now = Peer {
+        primary: a,
+        multi_rail: true,
+        state: 8,
+        nis: vec![peer_ni(a), peer_ni(b)],
+        discovery: None,
+        reachability: None,
+    };
     let table = [
         (vec![a, b], None, Plan { primary: Some(a), add: vec![a, b], ..Plan::default() }),
         (vec![b, a], Some(&now), Plan { primary: Some(a), ..Plan::default() }),

@@ -2,7 +2,7 @@
 
 use super::refusal::reason;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Explain, Explanation, Passed};
+use crate::request::{Backend, Explain, Explanation, Passed, Reachability};
 use crate::{Rc, Value};
 use lnet_wire::{Errno, Nid};
 
@@ -57,6 +57,15 @@ fn to_value(to: &str, explanation: &Explanation) -> Value {
         .with("known", if explanation.known { "True" } else { "False" })
         .with("local nid", explanation.local.to_string())
         .with("peer nid", explanation.remote.to_string());
+    if let Some(its) = &explanation.reachability {
+        value.push("reachability", its.state.text());
+        if its.state != Reachability::Unknown {
+            value.push("reachability seconds", its.seconds);
+        }
+    }
+    if let Some(remark) = &explanation.remark {
+        value.push("remark", Value::Quoted(remark.clone()));
+    }
     let others: Vec<Value> = explanation
         .passed_over
         .iter()
@@ -80,7 +89,7 @@ mod tests {
     use super::super::fake::Fake;
     use super::*;
     use crate::Request;
-    use crate::request::{PassedOver, Reply};
+    use crate::request::{PassedOver, PeerReachability, Reply};
 
     fn nid(text: &str) -> Nid {
         text.parse().unwrap()
@@ -103,6 +112,8 @@ mod tests {
                 why(Passed::Net("tcp1".parse().unwrap()), "lower health: 900, the chosen one has 1000"),
                 why(Passed::PeerNi(nid("10.0.0.8@tcp")), "fewer credits: 3, the chosen one has 8"),
             ],
+            reachability: None,
+            remark: None,
         };
         let fake = Fake::new([(ask("10.0.0.8@tcp", None), Ok(Reply::Explanation(explanation)))]);
         let mut report = Report::new();
@@ -122,6 +133,36 @@ explain:
           why: \"fewer credits: 3, the chosen one has 8\"
 ";
         assert_eq!(report.shown.to_yaml(), expected);
+    }
+
+    /// Fails if a dead path is shown without a remark.
+    #[test]
+    fn what_is_wrong_with_the_only_path_is_shown_with_the_peers_reachability() {
+        let explanation = Explanation {
+            primary: nid("10.0.0.8@tcp"),
+            multi_rail: true,
+            known: true,
+            local: nid("10.0.0.2@tcp"),
+            remote: nid("10.0.0.8@tcp"),
+            passed_over: Vec::new(),
+            reachability: Some(PeerReachability {
+                state: Reachability::Unreachable,
+                seconds: 23,
+                paths: 1,
+                usable_paths: 0,
+            }),
+            remark: Some("the path has been unresponsive for 23 s".to_owned()),
+        };
+        let fake = Fake::new([(ask("10.0.0.8@tcp", None), Ok(Reply::Explanation(explanation)))]);
+        let mut report = Report::new();
+        assert_eq!(explain(&fake, "10.0.0.8@tcp", None, SeqNo::NONE, &mut report), Rc::OK);
+        let expected = "\
+      peer nid: 10.0.0.8@tcp
+      reachability: unreachable
+      reachability seconds: 23
+      remark: \"the path has been unresponsive for 23 s\"
+";
+        assert!(report.shown.to_yaml().ends_with(expected), "{}", report.shown.to_yaml());
     }
 
     #[test]

@@ -210,7 +210,14 @@ mod tests {
         let stats = LnetStats { send_count: sent, ..LnetStats::default() };
         let peer = |&(nid, sent): &(&str, u64)| {
             let ni = peer_ni(nid.parse().unwrap(), sent);
-            Peer { primary: ni.nid, multi_rail: true, state: 0, nis: vec![ni.clone(), ni], discovery: None }
+            Peer {
+                primary: ni.nid,
+                multi_rail: true,
+                state: 0,
+                nis: vec![ni.clone(), ni],
+                discovery: None,
+                reachability: None,
+            }
         };
         Sample {
             node: NodeInfo { version: "0".into(), name: "n".into(), process },

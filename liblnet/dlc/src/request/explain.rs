@@ -1,5 +1,6 @@
 //! Which way a message would go, and why no other.
 
+use super::PeerReachability;
 use lnet_wire::{NetId, Nid};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,12 @@ pub struct Explanation {
     pub remote: Nid,
     /// Net by net, then this node's interfaces, then the peer's.
     pub passed_over: Vec<PassedOver>,
+    /// Whether the peer can be reached, where the node tells.
+    #[serde(default)]
+    pub reachability: Option<PeerReachability>,
+    /// What is wrong with the chosen path, of which there is no better one.
+    #[serde(default)]
+    pub remark: Option<String>,
 }
 
 /// One candidate that lost.

@@ -23,7 +23,8 @@ pub use local_ni::{
     SetConnsPerPeer, SetHealth, SetHealthKind,
 };
 pub use peer::{
-    AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, Ping, PingAnswer, SetPeerState,
+    AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Ping,
+    PingAnswer, Reachability, SetPeerState,
 };
 pub use policy::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};

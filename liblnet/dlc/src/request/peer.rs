@@ -51,6 +51,48 @@ pub struct Peer {
     /// How far its discovery is, where the node tells.
     #[serde(default)]
     pub discovery: Option<PeerDiscovery>,
+    /// Whether it can be reached, where the node tells.
+    #[serde(default)]
+    pub reachability: Option<PeerReachability>,
+}
+
+/// Whether a peer can be reached, as far as the node has noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerReachability {
+    /// Its state.
+    pub state: Reachability,
+    /// For how many seconds it has been so.
+    pub seconds: u64,
+    /// Paths to it: pairs of an interface of the node's and one of the peer's.
+    pub paths: u32,
+    /// Those of them that can be used: not unresponsive, and with both interfaces up.
+    pub usable_paths: u32,
+}
+
+/// See [`PeerReachability`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reachability {
+    /// Nothing has ever arrived from it, and not every path to it has failed.
+    Unknown,
+    /// Every path to it can be used.
+    Reachable,
+    /// Some paths can be used.
+    Degraded,
+    /// No path can be used.
+    Unreachable,
+}
+
+impl Reachability {
+    /// As it is shown.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Reachable => "reachable",
+            Self::Degraded => "degraded",
+            Self::Unreachable => "unreachable",
+        }
+    }
 }
 
 /// One interface of a peer.

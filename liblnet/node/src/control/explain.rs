@@ -1,12 +1,15 @@
 //! Which way a message would go, and why no other.
 
-use lnet_core::select::{Criterion, LocalNiCandidate, NetCandidate, PeerNiCandidate};
-use lnet_core::{Core, Errno};
+use super::peer;
+use crate::node::Node;
+use lnet_core::Errno;
+use lnet_core::select::{Chosen, Criterion, LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use lnet_dlc::request::{Explain, Explanation, Passed, PassedOver};
 use std::fmt::Display;
 
 /// Asks the very code that sends.
-pub(super) fn explain(core: &Core, ask: Explain) -> Result<Explanation, Errno> {
+pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
+    let core = node.core();
     let known = core.peer(ask.destination);
     let explained = core.explain(ask.source, ask.destination)?;
     let chosen = &explained.chosen;
@@ -29,7 +32,26 @@ pub(super) fn explain(core: &Core, ask: Explain) -> Result<Explanation, Errno> {
         local: chosen.ni.nid(),
         remote: chosen.destination(),
         passed_over: nets.chain(local).chain(remote).collect(),
+        reachability: peer::reachability(node, ask.destination),
+        remark: remark(node, chosen),
     })
+}
+
+/// What is wrong with a path that was chosen, because no better one is left.
+fn remark(node: &Node, chosen: &Chosen) -> Option<String> {
+    let (local, its) = (chosen.ni.nid(), chosen.peer_ni.as_ref()?);
+    let unresponsive = node.core().unresponsive_paths(its.nid()).into_iter();
+    let since = unresponsive
+        .filter(|path| (path.local, path.peer) == (local, its.nid()))
+        .map(|path| path.since)
+        .next();
+    let wrong = match since {
+        _ if chosen.ni.is_fatal() => format!("{local} is down"),
+        _ if its.is_reported_down() => format!("{} is down, as its node says", its.nid()),
+        Some(since) => format!("the path has been unresponsive for {} s", node.now().since(since).as_secs()),
+        None => return None,
+    };
+    Some(format!("{wrong}; there is no better one"))
 }
 
 fn why_net(why: Criterion, its: &NetCandidate, best: &NetCandidate) -> String {

@@ -54,7 +54,7 @@ impl Backend for Node {
             }
             // It comes with routing.
             Request::NotifyRouter(_) => Err(Errno::NotSupported),
-            Request::Explain(ask) => explain::explain(core, ask).map(Reply::Explanation),
+            Request::Explain(ask) => explain::explain(self, ask).map(Reply::Explanation),
             Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
             Request::DelRoute(which) => core.delete_routes(which.net, which.gateway).map(|()| Reply::Done),
             Request::GetRoute(index) => route::get(core, index).map(Reply::Route),

@@ -3,7 +3,7 @@
 use super::discovery;
 use super::stats::{self, Due};
 use crate::node::Node;
-use lnet_core::health::{Cause, PeerNiState};
+use lnet_core::health::{Cause, PeerNiState, Reachability};
 use lnet_core::topology::{PeerNi, PeerState};
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, AddPeerNi, PeerHealth, SetPeerState};
@@ -35,6 +35,24 @@ pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
         state: peer.state().0,
         discovery: standing.as_ref().map(discovery::of_peer),
         nis: nis.iter().map(|ni| peer_ni(node, ni, alive)).collect(),
+        reachability: reachability(node, nid),
+    })
+}
+
+/// Whether a peer can be reached; `None` for one that is not known.
+pub(super) fn reachability(node: &Node, nid: Nid) -> Option<request::PeerReachability> {
+    let found = node.core().reachability(nid)?;
+    let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
+    Some(request::PeerReachability {
+        state: match found.state {
+            Reachability::Unknown => request::Reachability::Unknown,
+            Reachability::Reachable => request::Reachability::Reachable,
+            Reachability::Degraded => request::Reachability::Degraded,
+            Reachability::Unreachable => request::Reachability::Unreachable,
+        },
+        seconds: node.now().since(found.since).as_secs(),
+        paths: number(found.paths),
+        usable_paths: number(found.usable),
     })
 }
 

@@ -6,6 +6,7 @@ mod in_time;
 mod new_interface;
 mod paths;
 mod rails;
+mod reachability;
 mod recovery;
 mod retries;
 mod values;

@@ -5,7 +5,9 @@ use crate::ops::discovery;
 use crate::ops::refusal::reason;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Peer, PeerHealth, PeerNi, PeerNiState, Request};
+use crate::request::{
+    Backend, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reachability, Request,
+};
 use crate::{Rc, Value, peer_state};
 use lnet_wire::{Errno, Nid};
 
@@ -15,11 +17,11 @@ use lnet_wire::{Errno, Nid};
 /// | from level | is shown |
 /// |---|---|
 /// | 0 | NIDs, whether multi-rail, and states; not the states with `backup` |
-/// | 1 | credits and message counts |
+/// | 1 | credits and message counts; whether the peer can be reached, and for how many seconds it has been so |
 /// | 2 | messages by kind, health |
 /// | 3 | the state word |
 /// | 4 | what selection rules made of it |
-/// | 5 | bytes, heat, and the sums over its NIDs; states in words, silent pairs, and how far its discovery is |
+/// | 5 | bytes, heat, and the sums over its NIDs; states in words, silent pairs, and how far its discovery is; how many of its paths can be used |
 ///
 /// With `backup` nothing of levels 1 to 5 is, and of all peers those are left out that nobody has configured: what a ping
 /// or a message made comes again with the next one, and would be configured if it were imported.
@@ -122,6 +124,9 @@ fn to_value(backend: &dyn Backend, peer: &Peer, detail: u32, backup: bool) -> Re
     let mut shown = Value::map()
         .with("primary nid", peer.primary.to_string())
         .with("Multi-Rail", if peer.multi_rail { "True" } else { "False" });
+    if let Some(its) = peer.reachability.as_ref().filter(|_| detail >= 1 && !backup) {
+        push_reachability(&mut shown, its, detail);
+    }
     if detail >= 3 && !backup {
         shown.push("peer state", peer.state);
     }
@@ -137,6 +142,18 @@ fn to_value(backend: &dyn Backend, peer: &Peer, detail: u32, backup: bool) -> Re
         shown.push("peer statistics", counters::sums(peer.nis.iter().map(|ni| (ni.stats, ni.bytes))));
     }
     Ok(shown)
+}
+
+/// The state, and for how long; how many paths there are on level 5.
+fn push_reachability(shown: &mut Value, its: &PeerReachability, detail: u32) {
+    shown.push("reachability", its.state.text());
+    if its.state != Reachability::Unknown {
+        shown.push("reachability seconds", its.seconds);
+    }
+    if detail >= EXTRA_DETAIL {
+        shown.push("paths", its.paths);
+        shown.push("usable paths", its.usable_paths);
+    }
 }
 
 fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value, Errno> {

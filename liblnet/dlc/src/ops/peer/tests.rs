@@ -3,7 +3,7 @@ use crate::ops::fake::Fake;
 use crate::peer_state;
 use crate::request::{
     AppliedUdsp, CommCount, Difference, DiscoveryFailure, DiscoveryStep, ElementStats, Heat, MessageStats,
-    Peer, PeerDiscovery, PeerHealth, PeerNi, PeerNiState, Reply, SetHealth,
+    Peer, PeerDiscovery, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reachability, Reply, SetHealth,
 };
 use std::cell::Cell;
 
@@ -150,7 +150,14 @@ fn peer_ni(text: &str) -> PeerNi {
 
 fn peer() -> Peer {
     let nis = vec![peer_ni("10.99.0.12@tcp"), peer_ni("10.99.1.12@tcp")];
-    Peer { primary: nid("10.99.0.12@tcp"), multi_rail: true, state: 273, nis, discovery: None }
+    Peer {
+        primary: nid("10.99.0.12@tcp"),
+        multi_rail: true,
+        state: 273,
+        nis,
+        discovery: None,
+        reachability: None,
+    }
 }
 
 fn shown(detail: u32, backup: bool) -> String {
@@ -350,6 +357,35 @@ fn above_the_kernels_levels_the_state_is_told_in_words_and_how_far_discovery_is(
 ";
     assert!(shown(5).contains(expected), "{}", shown(5));
     assert!(!shown(4).contains("discovery"), "{}", shown(4));
+}
+
+/// Fails if nobody is told that a peer cannot be reached, or if what the kernel's tool shows without -v is changed.
+#[test]
+fn with_any_detail_it_is_told_whether_the_peer_can_be_reached() {
+    let reachability =
+        Some(PeerReachability { state: Reachability::Degraded, seconds: 7, paths: 4, usable_paths: 1 });
+    let shown = |reachability, detail, backup| {
+        let peer = Peer { nis: Vec::new(), reachability, ..peer() };
+        let fake = Fake::new([(Request::GetPeerNi(peer.primary), Ok(Reply::Peer(Box::new(peer.clone()))))]);
+        let mut report = Report::new();
+        let primary = peer.primary.to_string();
+        assert_eq!(show(&fake, Some(&primary), detail, SeqNo::NONE, &mut report, backup), Rc::OK);
+        report.shown.to_yaml()
+    };
+    let (state, paths) =
+        ("      reachability: degraded\n      reachability seconds: 7\n", "      usable paths: 1\n");
+    for detail in 0..=5 {
+        let text = shown(reachability, detail, false);
+        assert_eq!(
+            (text.contains(state), text.contains(paths)),
+            (detail >= 1, detail >= 5),
+            "{detail}: {text}"
+        );
+        assert!(!shown(reachability, detail, true).contains("reachab"));
+    }
+    let unknown = reachability.map(|its| PeerReachability { state: Reachability::Unknown, ..its });
+    let text = shown(unknown, 1, false);
+    assert!(text.contains("reachability: unknown\n") && !text.contains("seconds"), "{text}");
 }
 
 /// dbg-065: fails if a peer can be asked for by its primary NID only, or an unknown one is no error.

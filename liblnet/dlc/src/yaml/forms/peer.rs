@@ -60,6 +60,7 @@ fn peer_item(node: &Node, reader: &mut Reader) -> Vec<(PeerItem, SeqNo)> {
     let filter = fields.get("nid");
     let detail = count(&mut fields, "detail", i32::MAX.into(), reader);
     fields.ignore(&["peer state", "discovery"]);
+    fields.ignore(&["reachability", "reachability seconds", "paths", "usable paths"]);
     fields.ignore(NI_OUTPUT);
     let at = fields.at;
     match complete {

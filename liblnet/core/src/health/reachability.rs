@@ -1,0 +1,316 @@
+//! Whether peers can be reached: a state of each peer, derived from what is known of its paths, and told in the log when it
+//! changes.
+//!
+//! The state is a pure function of the paths ([`Assessment::of`]). What may change it notes the peer
+//! ([`Core::reachability_may_change`]); the monitor's thread looks, writes down the new state and logs it. These lines are
+//! never suppressed, but a peer gets at most one in a [`PAUSE`]: who comes and goes faster is told of as it is then.
+
+use crate::complaints::log_state_change;
+use crate::core::Core;
+use crate::sync::{Mutex, lock};
+use crate::time::Time;
+use crate::topology::{Nets, Ni, Peer, PeerNi};
+use lnet_wire::Nid;
+use log::Level;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The least time between two lines about one peer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Whether a peer can be reached, as far as this node has noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reachability {
+    /// Nothing has ever arrived from it, and not every path to it has been found unresponsive.
+    #[default]
+    Unknown,
+    /// Every path to it can be used.
+    Reachable,
+    /// Some paths can be used and others cannot any more: they are unresponsive, or an interface at an end of them is down.
+    Degraded,
+    /// No path can be used.
+    Unreachable,
+}
+
+impl Reachability {
+    /// In lower case.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Reachable => "reachable",
+            Self::Degraded => "degraded",
+            Self::Unreachable => "unreachable",
+        }
+    }
+}
+
+impl fmt::Display for Reachability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// The reachability of one peer, for whoever asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerReachability {
+    /// Its state.
+    pub state: Reachability,
+    /// Since when it is so.
+    pub since: Time,
+    /// Paths to it.
+    pub paths: usize,
+    /// Those of them that can be used.
+    pub usable: usize,
+}
+
+/// What is known of one path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct PathFacts {
+    /// Something has arrived over it at some time.
+    proven: bool,
+    /// Messages are lost on it, or its connections are refused.
+    unresponsive: bool,
+    /// This node's end or the peer's does not work.
+    down: bool,
+}
+
+impl PathFacts {
+    const fn usable(self) -> bool {
+        !self.unresponsive && !self.down
+    }
+}
+
+/// What the paths to a peer come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Assessment {
+    state: Reachability,
+    paths: usize,
+    usable: usize,
+    /// Those with an interface that is down.
+    down: usize,
+}
+
+impl Assessment {
+    /// `heard`: whether anything has ever arrived from the peer. `peer_nis`: the paths to each of its interfaces.
+    ///
+    /// A path that never worked is no loss while there is another to the same interface: where each pair of interfaces has
+    /// a subnet of its own, those across lead nowhere.
+    fn of(heard: bool, peer_nis: impl IntoIterator<Item = Vec<PathFacts>>) -> Self {
+        let (mut its, mut unresponsive) = (Self::default(), false);
+        for paths in peer_nis {
+            let exists = |path: &PathFacts| path.usable() || path.proven;
+            let some_exist = paths.iter().any(exists);
+            for path in paths.iter().filter(|path| !some_exist || exists(path)) {
+                its.paths += 1;
+                its.usable += usize::from(path.usable());
+                its.down += usize::from(path.down);
+                unresponsive |= path.unresponsive;
+            }
+        }
+        its.state = match (its.usable, heard) {
+            (0, true) => Reachability::Unreachable,
+            (0, false) if unresponsive => Reachability::Unreachable,
+            // Not everything has been tried.
+            (_, false) => Reachability::Unknown,
+            (usable, true) if usable == its.paths => Reachability::Reachable,
+            (_, true) => Reachability::Degraded,
+        };
+        its
+    }
+
+    /// Why the state is what it is, for the log.
+    fn cause(&self) -> String {
+        let Self { paths, usable, down, .. } = *self;
+        match self.state {
+            Reachability::Unknown => "nothing has arrived from it".to_owned(),
+            Reachability::Unreachable if paths == 0 => "no net in common".to_owned(),
+            Reachability::Unreachable if down == 0 => "no path responds".to_owned(),
+            Reachability::Unreachable if down == paths => "every path has an interface down".to_owned(),
+            _ if down == 0 => format!("{usable} of {paths} paths usable"),
+            _ => format!("{usable} of {paths} paths usable, {down} with an interface down"),
+        }
+    }
+}
+
+/// What the node does in a state.
+const fn consequence(state: Reachability) -> &'static str {
+    match state {
+        Reachability::Unknown | Reachability::Reachable => "",
+        Reachability::Degraded => "; using those, trying the others",
+        Reachability::Unreachable => "; messages to it wait and fail until a path responds",
+    }
+}
+
+/// What is remembered of a peer's reachability. Written by the monitor's thread only.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Remembered {
+    state: Reachability,
+    since: Time,
+    /// What the log was told last, and when.
+    logged: Reachability,
+    logged_at: Option<Time>,
+}
+
+/// Peers, by any of their NIDs, whose reachability may have changed.
+#[derive(Debug, Default)]
+pub(super) struct Pending(Mutex<BTreeSet<Nid>>);
+
+impl Core {
+    /// Whether the peer of this NID can be reached; `None` for one that is not known.
+    pub fn reachability(&self, nid: Nid) -> Option<PeerReachability> {
+        let peer = self.peers.get(nid)?.peer();
+        let Assessment { state, paths, usable, .. } = self.assess(&peer);
+        let remembered = *lock(&peer.record.reachability);
+        // What has just changed is written down in a moment.
+        let since = if remembered.state == state { remembered.since } else { self.config.clock.now() };
+        Some(PeerReachability { state, since, paths, usable })
+    }
+
+    /// Something has happened that may change whether the peer of this NID can be reached.
+    pub(crate) fn reachability_may_change(&self, nid: Nid) {
+        lock(&self.health.reachability.0).insert(nid);
+        self.health.alarm.ring();
+    }
+
+    /// The same for all peers: this node's interfaces are others.
+    pub(crate) fn reachability_may_change_for_all(&self) {
+        let peers = self.peers.peers();
+        lock(&self.health.reachability.0).extend(peers.iter().map(|peer| peer.primary));
+        self.health.alarm.ring();
+    }
+
+    /// Writes down, and tells the log, which peers have become reachable or unreachable. When the next line is due.
+    pub(super) fn update_reachability(&self, now: Time) -> Option<Time> {
+        let pending = std::mem::take(&mut *lock(&self.health.reachability.0));
+        let (mut next, mut later) = (None::<Time>, Vec::new());
+        for nid in pending {
+            let Some(peer_ni) = self.peers.get(nid) else { continue };
+            let peer = peer_ni.peer();
+            if let Some(at) = self.update_one(&peer, now) {
+                next = Some(next.map_or(at, |next| next.min(at)));
+                later.push(peer.primary);
+            }
+        }
+        lock(&self.health.reachability.0).extend(later);
+        next
+    }
+
+    /// When to come back to it, if what there is to say has to wait.
+    fn update_one(&self, peer: &Peer, now: Time) -> Option<Time> {
+        let assessment = self.assess(peer);
+        let state = assessment.state;
+        let remembered = &mut *lock(&peer.record.reachability);
+        if remembered.state != state {
+            (remembered.state, remembered.since) = (state, now);
+        }
+        if remembered.logged == state || self.is_own(peer.primary) {
+            return None;
+        }
+        if let Some(at) = remembered.logged_at.map(|at| at + PAUSE).filter(|at| now < *at) {
+            return Some(at);
+        }
+        let before = std::mem::replace(&mut remembered.logged, state);
+        let was_so_for = remembered.logged_at.replace(now).map(|at| now.since(at));
+        let after = match was_so_for.filter(|_| before == Reachability::Unreachable) {
+            Some(time) => format!(" after {} s", time.as_secs()),
+            None => String::new(),
+        };
+        let (primary, cause, consequence) = (peer.primary, assessment.cause(), consequence(state));
+        let line = format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}");
+        log_state_change(level(before, state), line);
+        None
+    }
+
+    fn assess(&self, peer: &Peer) -> Assessment {
+        self.with_nets(|nets| {
+            let nis: Vec<_> = peer.nets.iter().flat_map(|net| net.nis()).collect();
+            let heard = nis.iter().any(|peer_ni| peer_ni.was_heard());
+            let multi_rail = peer.is_multi_rail();
+            Assessment::of(heard, nis.iter().map(|peer_ni| facts(nets, peer_ni, multi_rail)))
+        })
+    }
+}
+
+/// A recovery is no error; that a peer turns out to be there is no news.
+const fn level(before: Reachability, now: Reachability) -> Level {
+    match (before, now) {
+        (_, Reachability::Unreachable) => Level::Error,
+        (Reachability::Unknown, Reachability::Reachable) | (_, Reachability::Unknown) => Level::Debug,
+        _ => Level::Warn,
+    }
+}
+
+/// Of the paths to a peer NI that messages to it may take.
+fn facts(nets: &Nets, peer_ni: &PeerNi, multi_rail: bool) -> Vec<PathFacts> {
+    let nis = nets.net(peer_ni.nid().net()).map_or(&[][..], |net| net.nis());
+    // As it is chosen: a peer of one rail sticks to the interface that it has answered.
+    let sticky = peer_ni.sticky().filter(|_| !multi_rail);
+    let sticks_to =
+        sticky.and_then(|nid| nis.iter().find(|ni| ni.nid() == nid && peer_ni.was_ever_heard_by(ni)));
+    let may_be_taken = |ni: &&Arc<Ni>| sticks_to.is_none_or(|its| its.nid() == ni.nid());
+    nis.iter()
+        .filter(may_be_taken)
+        .map(|ni| PathFacts {
+            proven: peer_ni.was_ever_heard_by(ni),
+            unresponsive: peer_ni.unresponsive().has(ni.nid()),
+            down: ni.is_fatal() || peer_ni.is_reported_down(),
+        })
+        .collect()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use Reachability::{Degraded, Reachable, Unknown, Unreachable};
+
+    const GOOD: PathFacts = PathFacts { proven: true, unresponsive: false, down: false };
+    const UNTRIED: PathFacts = PathFacts { proven: false, ..GOOD };
+    const DEAD: PathFacts = PathFacts { unresponsive: true, ..GOOD };
+    const DOWN: PathFacts = PathFacts { down: true, ..GOOD };
+    const BOTH: PathFacts = PathFacts { down: true, ..DEAD };
+    /// It leads nowhere.
+    const NONE: PathFacts = PathFacts { proven: false, ..DEAD };
+
+    #[test]
+    fn a_peer_is_as_reachable_as_its_paths_are_usable() {
+        // Whether it was ever heard, the paths to each of its interfaces, its state and why.
+        let table: [(bool, &[&[PathFacts]], Reachability, &str); 18] = [
+            (false, &[], Unknown, "nothing has arrived from it"),
+            (false, &[&[UNTRIED], &[UNTRIED]], Unknown, "nothing has arrived from it"),
+            (false, &[&[UNTRIED, NONE]], Unknown, "nothing has arrived from it"),
+            (false, &[&[DOWN]], Unknown, "nothing has arrived from it"),
+            (false, &[&[NONE]], Unreachable, "no path responds"),
+            (false, &[&[NONE], &[DOWN]], Unreachable, "0 of 2 paths usable, 1 with an interface down"),
+            (true, &[&[GOOD]], Reachable, "1 of 1 paths usable"),
+            (true, &[&[GOOD, UNTRIED]], Reachable, "2 of 2 paths usable"),
+            (true, &[&[GOOD, DEAD]], Degraded, "1 of 2 paths usable"),
+            (true, &[&[DOWN, GOOD, DEAD]], Degraded, "1 of 3 paths usable, 1 with an interface down"),
+            (true, &[&[DEAD, DEAD]], Unreachable, "no path responds"),
+            (true, &[&[DOWN, BOTH]], Unreachable, "every path has an interface down"),
+            (true, &[&[BOTH], &[DEAD]], Unreachable, "0 of 2 paths usable, 1 with an interface down"),
+            (true, &[], Unreachable, "no net in common"),
+            // Each pair of interfaces has a subnet of its own.
+            (true, &[&[GOOD, NONE], &[NONE, GOOD]], Reachable, "2 of 2 paths usable"),
+            (true, &[&[GOOD, NONE], &[NONE, DEAD]], Degraded, "1 of 2 paths usable"),
+            (true, &[&[DEAD, NONE], &[NONE, DEAD]], Unreachable, "no path responds"),
+            // One of its interfaces was never there.
+            (true, &[&[GOOD, GOOD], &[NONE, NONE]], Degraded, "2 of 4 paths usable"),
+        ];
+        for (heard, paths, state, cause) in table {
+            let assessment = Assessment::of(heard, paths.iter().map(|paths| paths.to_vec()));
+            let row = format!("heard: {heard}, {paths:?}");
+            assert_eq!((assessment.state, assessment.cause().as_str()), (state, cause), "{row}");
+        }
+    }
+
+    #[test]
+    fn only_a_loss_is_an_error() {
+        for before in [Unknown, Reachable, Degraded, Unreachable] {
+            for now in [Unknown, Reachable, Degraded, Unreachable] {
+                assert_eq!(level(before, now) == Level::Error, now == Unreachable, "{before} -> {now}");
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Whether a peer can be reached: as a state, and in the log.
+
+use super::*;
+use lnet_core::STATE_CHANGES;
+use lnet_core::health::Reachability;
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use std::cell::RefCell;
+
+thread_local! {
+    /// What the nodes of this thread's world have logged.
+    static LOGGED: RefCell<Vec<(Level, bool, String)>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Recorder;
+
+impl Log for Recorder {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        let line = (record.level(), record.target() == STATE_CHANGES, record.args().to_string());
+        LOGGED.with_borrow_mut(|logged| logged.push(line));
+    }
+
+    fn flush(&self) {}
+}
+
+fn listen() {
+    // Another test of this process may have been first.
+    let _ = log::set_logger(&Recorder);
+    log::set_max_level(LevelFilter::Info);
+    LOGGED.take();
+}
+
+/// What has been logged of the peer with this primary NID since the last call: changes of its state.
+fn changes(peer: Nid) -> Vec<(Level, String)> {
+    let start = format!("peer {peer}: ");
+    let of_it =
+        LOGGED.take().into_iter().filter(|(_, is_change, line)| *is_change && line.starts_with(&start));
+    of_it.map(|(level, _, line)| (level, line[start.len()..].to_owned())).collect()
+}
+
+fn reachability(world: &World, node: NodeId, peer: Nid) -> Reachability {
+    world.core(node).unwrap().reachability(peer).unwrap().state
+}
+
+/// Fails if a total outage is nothing that anybody is told, or is told of again and again.
+#[test]
+fn a_peer_whose_rails_all_die_is_unreachable_and_each_change_is_logged_once() {
+    listen();
+    let mut world = two_rails("a total outage");
+    assert_eq!(reachability(&world, A, b(1)), Reachability::Reachable);
+    LOGGED.take();
+    world.kill_rail(rail(1));
+    world.kill_rail(rail(2));
+    let cut = world.now();
+    // Not so many that they hold all credits, for which the pings that try the paths would wait.
+    for _ in 0..3 {
+        world.ask(A, b(1), Ask::PutWithAck);
+        pass(&mut world, 0.5);
+    }
+    pass(&mut world, 20.0);
+    let found = world.core(A).unwrap().reachability(b(2)).unwrap();
+    assert_eq!((found.state, found.usable), (Reachability::Unreachable, 0));
+    assert!(found.since > cut && found.since.since(cut) < Duration::from_secs(6), "{found:?}");
+    let said = changes(b(1));
+    let unreachable: Vec<_> = said.iter().filter(|(_, line)| line.contains("-> unreachable")).collect();
+    assert!(unreachable.len() == 1 && unreachable[0].0 == Level::Error, "{said:?}");
+    assert!(unreachable[0].1.contains("-> unreachable (no path responds); "), "{said:?}");
+    assert_eq!(said.last(), Some(unreachable[0]), "{said:?}");
+
+    world.heal_rail(rail(1));
+    pass(&mut world, 20.0);
+    assert_eq!(reachability(&world, A, b(1)), Reachability::Degraded);
+    let said = changes(b(1));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].0 == Level::Warn && said[0].1.starts_with("unreachable -> degraded after "), "{said:?}");
+
+    world.heal_rail(rail(2));
+    pass(&mut world, 20.0);
+    assert_eq!(reachability(&world, A, b(1)), Reachability::Reachable);
+    let said = changes(b(1));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].0 == Level::Warn && said[0].1.starts_with("degraded -> reachable ("), "{said:?}");
+    pass(&mut world, 100.0);
+    assert_eq!(changes(b(1)), []);
+    finish(world);
+}
+
+#[test]
+fn an_interface_that_is_down_degrades_the_peers_that_it_leads_to() {
+    listen();
+    let mut world = two_rails("an interface down");
+    LOGGED.take();
+    world.with_core(A, |core| core.set_ni_fatal(a(2), Some("its link is down")));
+    pass(&mut world, 2.0);
+    let found = world.core(A).unwrap().reachability(b(1)).unwrap();
+    assert!(found.state == Reachability::Degraded && found.usable < found.paths, "{found:?}");
+    let said = changes(b(1));
+    assert!(said.iter().all(|(level, _)| *level == Level::Warn), "{said:?}");
+    assert!(
+        said[0].1.starts_with("reachable -> degraded (") && said[0].1.contains(" with an interface down)")
+    );
+    world.with_core(A, |core| core.set_ni_fatal(a(2), None));
+    pass(&mut world, 20.0);
+    assert_eq!(reachability(&world, A, b(1)), Reachability::Reachable);
+    finish(world);
+}
+
+/// Fails if a NID at which nobody is counts as reachable, or if a peer is judged before anything has been tried.
+#[test]
+fn a_peer_that_never_answered_is_unknown_until_every_path_to_it_has_failed() {
+    listen();
+    let mut world = Pair { rails_b: 1, ..Pair::default() }.meet("nobody there");
+    let nobody = nid(0, 9 << 8 | 1);
+    assert_eq!(world.core(A).unwrap().reachability(nobody), None);
+    world.with_core(A, |core| core.make_peer(nobody, true, false)).unwrap().unwrap();
+    assert_eq!(reachability(&world, A, nobody), Reachability::Unknown);
+    LOGGED.take();
+    let id = world.ask(A, nobody, Ask::PutWithAck).unwrap();
+    pass(&mut world, 60.0);
+    assert!(!op(&world, id).succeeded());
+    assert_eq!(reachability(&world, A, nobody), Reachability::Unreachable);
+    let said = changes(nobody);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].1.starts_with("unknown -> unreachable (no path responds); "), "{said:?}");
+}
+
+/// Fails if a peer that comes and goes can fill the log: it gets a line a second, and the last word is right.
+#[test]
+fn a_peer_that_comes_and_goes_gets_a_line_a_second_at_most() {
+    listen();
+    let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("flapping");
+    LOGGED.take();
+    let began = world.now();
+    for _ in 0..40 {
+        for down in [true, false] {
+            world.with_core(A, |core| core.set_ni_fatal(a(1), down.then_some("its link is down")));
+            pass(&mut world, 0.05);
+        }
+    }
+    let seconds = world.now().since(began).as_secs() as usize;
+    pass(&mut world, 3.0);
+    let said = changes(b(1));
+    assert!((2..=seconds + 2).contains(&said.len()), "{} in {seconds} s: {said:?}", said.len());
+    assert_eq!(reachability(&world, A, b(1)), Reachability::Reachable);
+    assert!(said.last().unwrap().1.contains("-> reachable "), "{said:?}");
+    finish(world);
+}
