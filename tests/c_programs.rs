@@ -189,12 +189,12 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
 
     for program in ["cyaml", "parser"] {
         let source = root().join(format!("c-tests/{program}.c")).display().to_string();
-        for (when, libraries) in [("before", "-Lother"), ("now", "-L.")] {
+        for (when, libraries) in [("linked-before", "-Lother"), ("linked-now", "-L.")] {
             // Under its own name: what it says has that in it.
             fs::create_dir_all(out.join(when)).unwrap();
             let path = format!("{when}/{program}");
             gcc(&["-std=gnu11", "-pthread", &include, &source, "-o", &path, libraries, "-llnetconfig"]);
-            assert_eq!(needs(&path, "liblnet.so.1"), when == "now");
+            assert_eq!(needs(&path, "liblnet.so.1"), when == "linked-now");
 
             let run = |command: &mut Command| {
                 let output = command.env("LD_LIBRARY_PATH", &out).env("LD_BIND_NOW", "1").output().unwrap();

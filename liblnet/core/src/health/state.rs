@@ -129,7 +129,7 @@ impl fmt::Display for PeerNiState {
 mod tests {
     use super::*;
 
-    /// dbg-030: each row is one transition.
+    /// dbg-030: fails if one of these transitions leads to another state; each row is one.
     #[test]
     fn a_peer_ni_goes_from_created_over_activating_to_connected_and_through_failed_back_to_where_it_was() {
         use Exchange::{Answered, Sent};
