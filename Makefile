@@ -170,9 +170,10 @@ clean:
 # ---- installing ----
 
 # Not built again when nothing has changed: root often has no cargo, and should own nothing in the target directory.
-export PREFIX LIBDIR INCLUDEDIR SBINDIR DATADIR DESTDIR WITH_LUSTRE_NAMES
 install:
 	@scripts/is-built $(BUILT) || { command -v cargo >/dev/null || \
 		{ echo "Not built, or changed since: first run \`make build\`, as the user who has cargo" >&2; exit 1; }; \
 		$(MAKE) --no-print-directory build; }
-	RELEASE=$(RELEASE) VERSION=$(VERSION) scripts/install
+	PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" INCLUDEDIR="$(INCLUDEDIR)" SBINDIR="$(SBINDIR)" DATADIR="$(DATADIR)" \
+		DESTDIR="$(DESTDIR)" WITH_LUSTRE_NAMES="$(WITH_LUSTRE_NAMES)" RELEASE="$(RELEASE)" VERSION="$(VERSION)" \
+		scripts/install
