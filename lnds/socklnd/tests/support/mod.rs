@@ -435,6 +435,11 @@ impl Listening {
         Self::listen_to(self.0.accept().unwrap().0)
     }
 
+    /// The next caller, of whom nothing has been read.
+    pub fn unheard(&self) -> Raw {
+        Raw::over(self.0.accept().unwrap().0)
+    }
+
     fn listen_to(stream: TcpStream) -> (Raw, Hello) {
         let mut raw = Raw::over(stream);
         let request = raw.read(16);
