@@ -1,0 +1,142 @@
+//! What the log says of callers that are refused, and of calls that fail.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::EventKind;
+use log::{LevelFilter, Log, Metadata, Record};
+use socklnd::AcceptFrom;
+use socklnd::proto::{ConnectionType, Hello, acceptor};
+use std::net::Ipv4Addr;
+use std::sync::Mutex;
+use support::*;
+
+/// All lines of this process.
+struct Said(Mutex<Vec<String>>);
+
+static SAID: Said = Said(Mutex::new(Vec::new()));
+
+impl Log for Said {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        self.0.lock().unwrap().push(record.args().to_string());
+    }
+
+    fn flush(&self) {}
+}
+
+/// Whether a line has the names of Rust's types, fields and values. Causes have names of their own, in capitals.
+fn is_debug_text(line: &str) -> bool {
+    let lower = |c: Option<&char>| c.is_some_and(|c| c.is_lowercase());
+    line.split(' ').any(|word| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let letters: Vec<char> = bare.chars().collect();
+        let joined = |at: usize| match letters[at] {
+            '_' | '(' => lower(letters.get(at - 1)),
+            c => c.is_uppercase() && lower(letters.get(at - 1)),
+        };
+        word.contains(['{', '}']) || word.contains("::") || bare == "None" || (1..letters.len()).any(joined)
+    })
+}
+
+/// What was said while `happens` ran that names `about`, from the first colon after that on.
+fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
+    SAID.0.lock().unwrap().clear();
+    happens();
+    let about = about.to_string();
+    let said = SAID.0.lock().unwrap();
+    assert!(!said.iter().any(|line| is_debug_text(line)), "{said:?}");
+    let reason = |line: &String| {
+        let (_, after) = line.split_once(&about)?;
+        Some(after.split_once(": ")?.1.to_owned())
+    };
+    said.iter().filter_map(reason).collect()
+}
+
+#[test]
+fn why_a_caller_is_refused_and_why_a_call_fails_is_said_in_plain_words() {
+    log::set_logger(&SAID).unwrap();
+    log::set_max_level(LevelFilter::Debug);
+
+    let (_node, low, high, port) = node(|config| config.accept = AcceptFrom::Secure);
+    let mut source = 0;
+    let said = said_of(low, || {
+        let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+        source = raw.stream.local_addr().unwrap().port();
+        raw.read_to_end();
+    });
+    assert_eq!(said, [format!("its port {source} is not privileged and accept is \"secure\"")]);
+
+    // Requests and HELLOs that are not understood: the bytes that are other than they must be, from the beginning.
+    let not_mine = u32::from(Ipv4Addr::new(10, 1, 2, 3)).to_le_bytes();
+    for (offset, bytes, expected) in [
+        (0, &[1][..], "it sent 0xacce7101 where a connection request starts"),
+        (8, &not_mine, "it asked for 10.1.2.3@tcp, which is no interface of this node"),
+        (
+            8,
+            &[0xff; 8],
+            "it asked for a NID that names no single interface, which is no interface of this node",
+        ),
+        (16, &[0; 4], "it sent 0x00000000 where a HELLO starts"),
+        (16 + 8, &[0xff; 8], "the source NID of the HELLO does not name one interface"),
+        (16 + 48, &[7], "unknown connection type 7"),
+        (16 + 52, &[17], "an IP list of 68 bytes"),
+    ] {
+        let (_node, low, high, port) = node(|_| {});
+        let said = said_of(low, || {
+            let hello = hello(low, high, Some(ConnectionType::Control)).encode().unwrap();
+            let mut opening = [acceptor::encode_request(tcp(high)), hello].concat();
+            opening[offset..offset + bytes.len()].copy_from_slice(bytes);
+            let mut raw = Raw::connect(low.into(), 0, high.into(), port);
+            raw.say(&opening);
+            raw.read_to_end();
+        });
+        assert_eq!(said, [expected]);
+    }
+
+    // Callers that are understood, and are answered with type none.
+    let same = |_: &mut Hello| {};
+    let restarted = |hello: &mut Hello| hello.src_incarnation += 1;
+    for (change, expected) in [
+        (&same as &dyn Fn(&mut Hello), "it has all its connections of this type already"),
+        (
+            &restarted,
+            "it was restarted, or speaks another version, and its old connections are not closed yet",
+        ),
+    ] {
+        let (_node, low, high, port) = node(|_| {});
+        let _raw = Raw::open(low, high, port, ConnectionType::Control);
+        let said = said_of(low, || {
+            let mut second = hello(low, high, Some(ConnectionType::Control));
+            change(&mut second);
+            let (_, answer) = Raw::say_hello(low, high, port, &second);
+            assert_eq!(answer.connection_type, None);
+        });
+        assert!(said.iter().any(|line| line == expected), "{said:?}");
+    }
+
+    // Calls that are answered wrongly.
+    type Answer = fn(&mut Hello);
+    let somebody_else: Answer = |hello| hello.src_nid = "10.1.2.3@tcp".parse().unwrap();
+    let wrong_type: Answer = |hello| hello.connection_type = Some(ConnectionType::BulkIn);
+    for (change, expected) in [
+        (somebody_else, "it answered as 12345-10.1.2.3@tcp; "),
+        (wrong_type, "it answered with connection type bulk in to control; "),
+    ] {
+        let (node, low, high, port) = node(|_| {});
+        let listener = Listening::on(low, port);
+        let said = said_of(low, || {
+            node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+            let mut answer = hello(low, high, Some(ConnectionType::Control));
+            change(&mut answer);
+            let (mut raw, _) = listener.called();
+            raw.say(&answer.encode().unwrap());
+            raw.read_to_end();
+            assert!(node.expect(EventKind::Send).status.is_err());
+        });
+        assert!(said.iter().any(|line| line.starts_with(expected)), "{said:?}");
+    }
+}
