@@ -149,11 +149,25 @@ impl Core {
     /// end with its last operation. Those that wait for the discovery of a peer end at once, with
     /// [`Errno::Cancelled`]. [`Errno::NotFound`] when it is gone or going.
     pub fn md_unlink(&self, md: MdHandle) -> Result<(), Errno> {
+        let md = self.detached(md)?;
+        self.unlink(&md)
+    }
+
+    /// Ends an MD of the node's own that serves GETs: those that it has taken are answered.
+    pub(crate) fn md_retire(&self, md: MdHandle) -> Result<(), Errno> {
+        let md = self.detached(md)?;
+        md.retire()?;
+        self.mds.remove(md.handle().place());
+        Ok(())
+    }
+
+    /// An MD that nothing finds any more.
+    fn detached(&self, md: MdHandle) -> Result<Arc<Md>, Errno> {
         let md = self.mds.get(md.place()).ok_or(Errno::NotFound)?;
         if let Some((portal, slot)) = md.attached().and_then(|me| me_place(self, me)) {
             portal.detach_md(slot, &md);
         }
-        self.unlink(&md)
+        Ok(md)
     }
 
     /// Makes an event queue: `LNetEQAlloc`. `count` events fit in its ring (rounded up to a power of two);

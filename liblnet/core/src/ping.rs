@@ -30,8 +30,8 @@ impl Core {
         match self.post_ping_target(&block) {
             Ok(ping) => {
                 if let Some(old) = target.ping.replace(ping) {
-                    // It has no queue and never exhausts: it is there.
-                    let _ = self.md_unlink(old);
+                    // It has no queue and never exhausts: it is there. Who was answered with it is told of what is new.
+                    let _ = self.md_retire(old);
                 }
                 self.publish(block);
                 self.post_push_targets();

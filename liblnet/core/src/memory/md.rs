@@ -356,12 +356,21 @@ impl Md {
     /// [`Errno::TimedOut`] if it is for an answer that did not come. Busy: the last operation's event will say it.
     /// [`Errno::NotFound`] when it is already going.
     pub(crate) fn unlink(&self) -> Result<Settled, Errno> {
+        self.unlink_as(true)
+    }
+
+    /// The same, but what is under way, waiting or not, is not cancelled.
+    pub(crate) fn retire(&self) -> Result<Settled, Errno> {
+        self.unlink_as(false)
+    }
+
+    fn unlink_as(&self, aborted: bool) -> Result<Settled, Errno> {
         let mut state = lock(&self.state);
         if state.unlinking {
             return Err(Errno::NotFound);
         }
         state.unlinking = true;
-        state.aborted = true;
+        state.aborted = aborted;
         if state.busy > 0 {
             return Ok(Settled::Lives);
         }

@@ -117,3 +117,23 @@ fn a_request_whose_answer_is_not_tracked_waits_for_ever() {
     assert!(op(&world, id).ended);
     finish(world);
 }
+
+/// The answer waits for the only credit, and what the node has to say changes meanwhile.
+#[test]
+fn a_ping_is_answered_although_an_interface_fails_while_its_answer_waits() {
+    let tunables = NiTunables { peer_credits: 1, ..NiTunables::default() };
+    let mut world = Pair { rails_a: 1, tunables, ..Pair::default() }.meet("a ping during a change");
+    world.cut_pair(b(1), a(1));
+    let since = world.now();
+    world.ask_as(B, a(1), Asking { ask: Ask::Put, source: Some(b(1)), ..Asking::default() });
+    world.discover(A, b(1), false);
+    pass(&mut world, 0.1);
+    assert_eq!(sent(&world, A, Purpose::Ping, since).len(), 1);
+    assert!(sent(&world, B, Purpose::PingReply, since).is_empty());
+    world.tell(B, b(2), false);
+    world.heal();
+    pass(&mut world, 5.0);
+    let standing = world.standing(A, b(1)).unwrap();
+    assert!(standing.up_to_date && standing.failure.is_none(), "{standing:?}");
+    finish(world);
+}
