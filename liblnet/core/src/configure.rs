@@ -147,10 +147,11 @@ impl Core {
         let known = nid.is_some_and(|nid| self.peers.get(nid).is_some());
         let is_gateway = self.is_gateway(&peer);
         match peer_config::delete(Some(&peer), primary, nid, known, force, is_gateway)? {
-            Deleting::Peer => self.peers.detach(&peer, |_| true),
+            Deleting::Peer => self.forget_peer(&peer),
             Deleting::Secondaries => self.peers.detach(&peer, |nid| nid != primary),
             Deleting::Nid(gone) => self.peers.detach(&peer, |nid| nid == gone),
         }
+        self.question_refused(&peer.nids);
         self.discovery.alarm.ring();
         Ok(())
     }
@@ -230,6 +231,7 @@ impl Core {
         if let Ok(routes) = routes.without(None, |gateway| gateway.net() == net) {
             self.configured.routes.store(Arc::new(routes));
         }
+        self.note_forgetting();
         self.peers.forget_net(net);
         self.discovery.alarm.ring();
     }

@@ -184,7 +184,10 @@ impl Core {
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
-                self.peers.forget_nid(nid);
+                if self.peers.get(nid).is_some() {
+                    self.note_forgetting();
+                    self.peers.forget_nid(nid);
+                }
                 self.rebuild_ping_target(ping_target);
                 self.tell_peers(false);
                 self.reapply_rules();

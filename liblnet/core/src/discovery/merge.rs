@@ -180,8 +180,9 @@ impl Core {
             self.complain(Reason::Refused, Level::Error, line);
         }
         let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
-        grows.record.with(|Inner { progress, differences, .. }| {
+        grows.record.with(|Inner { progress, differences, refused, .. }| {
             differences.clear();
+            *refused = plan.refused.iter().map(|(nid, _)| *nid).collect();
             progress.set(mark);
             // It may be another node than the one that was told what this one has, or another that has got a NID of
             // its may have confirmed that.

@@ -18,7 +18,8 @@ use crate::event::in_handler;
 use crate::memory::{EqHandle, MdMemory};
 use crate::settings::{DiscoveryMode, Settings};
 use crate::sync::{Condvar, Mutex, lock};
-use crate::topology::PeerState;
+use crate::time::Time;
+use crate::topology::{Peer, PeerState};
 use arc_swap::ArcSwap;
 use gate::Waiting;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
@@ -26,6 +27,7 @@ use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
 use progress::Here;
 use push_target::PushTarget;
 use queue::Queue;
+use record::Inner;
 pub(crate) use record::Record;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -103,6 +105,8 @@ pub(crate) struct Discovery {
     pub(crate) push_target: Mutex<PushTarget>,
     /// Where requests wait. Taken before the lock of a record, and not on the way of a message to a known peer.
     waiting: Mutex<Waiting>,
+    /// Until when what peers push may be older than what has been forgotten of them.
+    wary_until: Mutex<Time>,
     /// Held by the thread that is in [`Core::run_discovery`].
     pub(crate) running: Mutex<()>,
     /// Held by who looks whether a discovery has ended, until it waits for that.
@@ -147,6 +151,33 @@ impl Core {
     /// How long a discovery may take: a ping and a push, each as long as a message and its answer.
     pub fn longest_discovery(&self) -> Duration {
         Duration::from_secs(self.settings().transaction_timeout.into()).saturating_mul(2)
+    }
+
+    /// Forgets a peer and its NIDs; called under the lock of the configuration.
+    pub(crate) fn forget_peer(&self, peer: &Arc<Peer>) {
+        self.note_forgetting();
+        self.peers.detach(peer, |_| true);
+    }
+
+    /// Has those asked who say that they have these NIDs and did not get them: another had them, and has lost them.
+    pub(crate) fn question_refused(&self, freed: &[Nid]) {
+        for peer in self.peers() {
+            let was_refused = |inner: &mut Inner| inner.refused.iter().any(|nid| freed.contains(nid));
+            if peer.record.with(was_refused) {
+                self.tell(&peer.record, Input::Questioned);
+            }
+        }
+    }
+
+    /// Peers are about to be forgotten, and with them which of their configurations is the latest. Pushes of earlier ones
+    /// may still be under way: for as long as a discovery may take, what is pushed first is asked about.
+    pub(crate) fn note_forgetting(&self) {
+        *lock(&self.discovery.wary_until) = self.config.clock.now() + self.longest_discovery();
+    }
+
+    /// Whether what a peer of which nothing is known pushes may have been overtaken by what has been forgotten.
+    pub(crate) fn is_wary(&self) -> bool {
+        self.config.clock.now() < *lock(&self.discovery.wary_until)
     }
 
     /// Waits until the discovery of the peer with this NID has ended, at most so long: [`Errno::TimedOut`]. Not

@@ -55,7 +55,9 @@ pub(crate) struct Progress {
     pub(crate) doubted: Option<u32>,
     /// Whether it has told something since the last ping left: the answer may be older than that.
     pub(crate) told_since_ping: bool,
-    /// Requests in a row that failed, and retries of their messages: of several NIDs the next is tried.
+    /// Requests in a row that failed: of several paths the next one is tried, also by the next discovery.
+    pub(crate) failures: u8,
+    /// Requests of this discovery that failed, and retries of their messages: no more than [`Here::tries`].
     pub(crate) tries: u8,
     /// The last request was given a part of the time only, so that another can follow.
     pub(crate) brief: bool,
@@ -92,8 +94,8 @@ impl Progress {
 
     /// Spends one of the retries of this discovery, if there is one left.
     pub(crate) fn spend_retry(&mut self, here: &Here) -> bool {
-        let is_left = self.tries % here.tries() < here.retries;
-        self.tries = self.tries.wrapping_add(u8::from(is_left));
+        let is_left = self.tries < here.retries;
+        self.tries += u8::from(is_left);
         is_left
     }
 

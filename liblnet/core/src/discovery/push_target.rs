@@ -8,8 +8,8 @@ use crate::core::Core;
 use crate::event::Event;
 use crate::memory::{MdOptions, MdSpec, Room};
 use crate::sync::lock;
-use crate::topology::Peer;
-use lnet_wire::ping_info::PingInfo;
+use crate::topology::{Peer, PeerNi};
+use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 use log::Level;
 use std::sync::Arc;
@@ -72,18 +72,33 @@ impl Core {
         if let (Some(room), Some(peer_ni), Some(own)) = (room, peer_ni, event.target.nid) {
             let between = (own, peer_ni.nid());
             let heard = status.ok().and_then(|()| self.decode(&room, event.mlength, peer_ni.nid()));
-            let (record, input) = match heard {
-                Some(heard) => {
-                    self.grow_push_target(heard.claimed_len);
-                    let peer =
-                        self.peer_who_says(&heard.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
-                    (Arc::clone(&peer.record), Input::Pushed { heard: Box::new(heard), between })
-                }
-                None => (Arc::clone(&peer_ni.peer().record), Input::BadPush { between }),
-            };
-            self.tell(&record, input);
+            match heard {
+                Some(heard) => self.pushed(heard, &peer_ni, between),
+                None => self.tell(&peer_ni.peer().record, Input::BadPush { between }),
+            }
         }
         self.discovery.alarm.ring();
+    }
+
+    fn pushed(&self, heard: ReceivedPingInfo, peer_ni: &PeerNi, between: (Nid, Nid)) {
+        self.grow_push_target(heard.claimed_len);
+        let peer = self.peer_who_says(&heard.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
+        let said: Vec<Nid> = heard.info.entries.iter().map(|entry| entry.nid).collect();
+        let wary = self.is_wary();
+        self.tell(&peer.record, Input::Pushed { heard: Box::new(heard), between, wary });
+        if self.discovery.here().discovers() {
+            self.question_others(&peer, &said);
+        }
+    }
+
+    /// Has the others asked that are known by NIDs that `peer` says are its own. It may not be believed at once, and what
+    /// it is asked then may get lost; but it will not tell again what has been confirmed.
+    fn question_others(&self, peer: &Peer, said: &[Nid]) {
+        for other in said.iter().filter_map(|nid| self.peers.get(*nid)).map(|peer_ni| peer_ni.peer()) {
+            if !Arc::ptr_eq(&other.record, &peer.record) && !other.is_configured() {
+                self.tell(&other.record, Input::Questioned);
+            }
+        }
     }
 
     /// Who pushes is who it says it is, if what it says has the NID that it pushes from: that may still be known as

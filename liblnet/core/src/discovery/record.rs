@@ -30,6 +30,8 @@ pub(crate) struct Inner {
     /// Discoveries in a row that have failed while something waited for them.
     pub(crate) rounds: u32,
     pub(crate) differences: Vec<Difference>,
+    /// NIDs that it says it has and did not get.
+    pub(crate) refused: Vec<Nid>,
     /// Requests that wait until the peer is discovered.
     pub(crate) parked: Vec<Request>,
     /// It is in the queue.

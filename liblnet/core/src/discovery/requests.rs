@@ -46,15 +46,15 @@ impl Core {
     /// there; after a failure over one pair of a multi-rail peer's after the other, since nobody else may notice that
     /// one of them is dead.
     fn way(&self, peer: &Peer, between: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
-        let tries = usize::from(peer.record.with(|inner| inner.progress.tries));
+        let failures = usize::from(peer.record.with(|inner| inner.progress.failures));
         self.with_nets(|nets| {
             let between = between.filter(|(own, _)| nets.ni(*own).is_some());
             let next = || {
                 let reachable = peer.nids.iter().filter_map(|its| Some((nets.net(its.net())?.nis(), *its)));
-                let (nis, its) = pair_of_try(tries, &reachable.collect::<Vec<_>>())?;
+                let (nis, its) = pair_of_try(failures, &reachable.collect::<Vec<_>>())?;
                 Some((nis.nid(), its))
             };
-            let after_failures = || (tries > 0 && peer.is_multi_rail()).then(next).flatten();
+            let after_failures = || (failures > 0 && peer.is_multi_rail()).then(next).flatten();
             between.or_else(after_failures)
         })
         .map_or_else(|| (None, self.chosen_of(peer)), |(own, its)| (Some(own), its))

@@ -138,7 +138,7 @@ impl Core {
         let _configuration = lock(&self.configuration);
         // It may have changed before the lock was there.
         if let Some(peer) = self.peer_of(&peer.record) {
-            self.peers.detach(&peer, |_| true);
+            self.forget_peer(&peer);
         }
     }
 

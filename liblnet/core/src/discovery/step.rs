@@ -28,8 +28,8 @@ pub(crate) enum Input {
     BadReply,
     /// A ping did not get there, or its answer did not come.
     PingFailed(Errno),
-    /// It told its NIDs by itself.
-    Pushed { heard: Box<ReceivedPingInfo>, between: (Nid, Nid) },
+    /// It told its NIDs by itself. `wary`: if nothing is known of it, that may be because it was forgotten.
+    Pushed { heard: Box<ReceivedPingInfo>, between: (Nid, Nid), wary: bool },
     /// It told something else.
     BadPush { between: (Nid, Nid) },
     /// It confirmed a push of this configuration of this node, by this NID.
@@ -44,6 +44,8 @@ pub(crate) enum Input {
     AnsweredByAnother,
     /// What it said, with this number, is older than what it said by another NID.
     Doubted(u32),
+    /// Another says that it has a NID of this one's; or one that this one has said it has is free now.
+    Questioned,
     /// This node has something new to tell; with `force` to those, too, that are not discovered.
     Changed { force: bool },
     /// This node begins to discover.
@@ -196,7 +198,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         }
         Input::Reply { heard, between } => {
             peer.between = Some(between);
-            peer.tries = 0;
+            (peer.failures, peer.tries) = (0, 0);
             peer.clear(Flag::PING_SENT);
             reply(peer, *heard, here);
             queue_unless_up_to_date(peer, here)
@@ -212,8 +214,8 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             peer.failed = (!may_try_another(peer, errno, here)).then_some((Step::Ping, errno));
             queue(peer)
         }
-        Input::Pushed { heard, between } => {
-            pushed(peer, *heard, between, here);
+        Input::Pushed { heard, between, wary } => {
+            pushed(peer, *heard, between, wary, here);
             queue_unless_up_to_date(peer, here)
         }
         Input::BadPush { between } => {
@@ -223,7 +225,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         }
         Input::PushAcked(sequence, by) => {
             peer.clear(Flag::PUSH_SENT);
-            peer.tries = 0;
+            (peer.failures, peer.tries) = (0, 0);
             peer.confirmed_by = Some(by);
             peer.node_sequence = sequence;
             queue_unless_up_to_date(peer, here)
@@ -247,6 +249,11 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             peer.clear(Flag::NIDS_UPTODATE);
             no_use(peer);
             Action::Again
+        }
+        Input::Questioned if !peer.has(Flag::NIDS_UPTODATE) => Action::Nothing,
+        Input::Questioned => {
+            peer.clear(Flag::NIDS_UPTODATE);
+            queue(peer)
         }
         Input::AnsweredByAnother => {
             peer.peer_sequence = 0;
@@ -328,7 +335,7 @@ fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
 }
 
 /// What a peer told by itself (5.5).
-fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), here: &Here) {
+fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), wary: bool, here: &Here) {
     note_room(peer, &heard, here);
     if !heard.info.features.contains(Features::MULTI_RAIL) {
         return;
@@ -340,8 +347,14 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), her
     }
     learn_multi_rail(peer, true, here);
     let sequence = heard.info.sequence;
+    let may_be_late = wary && peer.peer_sequence == 0;
+    if may_be_late {
+        // What is under way from it, or of it, may be even older.
+        peer.peer_sequence = sequence;
+        peer.told_since_ping = true;
+    }
     // Late, or of a new life, in which it may have nothing but this NID any more: a ping to that will tell (T9).
-    if heard.truncated || is_older(sequence, peer.peer_sequence) {
+    if heard.truncated || may_be_late || is_older(sequence, peer.peer_sequence) {
         peer.spoke = Some(between);
         ask_again(peer);
         return;
@@ -387,13 +400,13 @@ fn learn_multi_rail(peer: &mut Progress, says: bool, here: &Here) {
 /// Whether a request that failed is sent once more at once, to another of the peer's NIDs, as long as
 /// the discovery has retries left. One that had all the time and was not answered has taken long enough.
 fn may_try_another(peer: &mut Progress, errno: Errno, here: &Here) -> bool {
-    peer.tries = peer.tries.wrapping_add(1);
-    let may = peer.has(Flag::MULTI_RAIL)
-        && (peer.brief || errno != Errno::TimedOut)
-        && !peer.tries.is_multiple_of(here.tries());
+    peer.failures = peer.failures.wrapping_add(1);
+    peer.tries = peer.tries.saturating_add(1);
+    let may =
+        peer.has(Flag::MULTI_RAIL) && (peer.brief || errno != Errno::TimedOut) && peer.tries < here.tries();
     if !may {
         // The next discovery has all its retries, and begins with another path.
-        peer.tries = peer.tries.checked_next_multiple_of(here.tries()).unwrap_or(0);
+        peer.tries = 0;
     }
     may
 }

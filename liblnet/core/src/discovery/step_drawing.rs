@@ -98,8 +98,9 @@ fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
         inputs.push(("turn", Input::Look));
     } else {
         inputs.push(("wanted", Input::Wanted));
-        inputs.push(("push arrives", Input::Pushed { heard: heard(0x1e, 2), between }));
-        inputs.push(("push without discovery arrives", Input::Pushed { heard: heard(0x0e, 2), between }));
+        inputs.push(("push arrives", Input::Pushed { heard: heard(0x1e, 2), between, wary: false }));
+        let tells_no_more = Input::Pushed { heard: heard(0x0e, 2), between, wary: false };
+        inputs.push(("push without discovery arrives", tells_no_more));
         inputs.push(("own interfaces change", Input::Changed { force: true }));
     }
     if peer.has(Flag::PING_SENT) {

@@ -179,7 +179,7 @@ fn an_answer_to_a_ping_says_what_the_peer_is() {
 }
 
 fn push(heard: Box<ReceivedPingInfo>) -> Input {
-    Input::Pushed { heard, between: (nid(9), nid(1)) }
+    Input::Pushed { heard, between: (nid(9), nid(1)), wary: false }
 }
 
 /// The rows of 5.5 for pushes.
@@ -239,6 +239,44 @@ fn a_push_that_is_not_followed_is_asked_about_where_it_came_from() {
         let mut peer = peer(KNOWN);
         step(&mut peer, input, &HERE);
         assert_eq!(peer.spoke, expected, "{name}");
+    }
+}
+
+/// Its number counts all the same against what others say of its NIDs meanwhile.
+#[test]
+fn after_a_peer_was_forgotten_the_first_push_of_a_stranger_is_asked_about_and_that_of_a_known_peer_is_followed()
+ {
+    let merge = Action::Merge(heard(FULL, 4).info.into());
+    let table =
+        [("of a stranger", 0, vec![Action::Ping]), ("of a known peer", 3, vec![merge, Action::Finish])];
+    for (name, known, expected) in table {
+        let mut peer = Progress { peer_sequence: known, ..peer(KNOWN) };
+        let input = Input::Pushed { heard: heard(FULL, 4), between: (nid(9), nid(1)), wary: true };
+        assert_eq!(step(&mut peer, input, &HERE), Action::Queue);
+        assert_eq!((looks(peer.clone(), &HERE), peer.peer_sequence), (expected, 4), "{name}");
+    }
+}
+
+#[test]
+fn one_whose_nid_another_claims_is_asked() {
+    let mut peer = Progress { node_sequence: HERE.sequence, ..peer(SETTLED) };
+    assert!(peer.is_up_to_date(&HERE));
+    assert_eq!(step(&mut peer, Input::Questioned, &HERE), Action::Queue);
+    assert_eq!(looks(peer, &HERE), [Action::Ping]);
+    // Who is a stranger anyway is asked when it is needed.
+    assert_eq!(step(&mut Progress::default(), Input::Questioned, &HERE), Action::Nothing);
+}
+
+/// Three NIDs and three tries: the fourth request must not go where the first one went.
+#[test]
+fn a_discovery_goes_on_with_the_path_after_the_one_with_which_the_last_one_gave_up() {
+    let mut peer = peer(KNOWN);
+    for failures in 1..=7 {
+        step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &HERE);
+        assert_eq!(peer.failures, failures);
+        let gives_up = looks(peer.clone(), &HERE) == [Action::GiveUp(Step::Push, Errno::HostUnreachable)];
+        assert_eq!(gives_up, failures % HERE.tries() == 0, "{failures}");
+        step(&mut peer, Input::Look, &HERE);
     }
 }
 

@@ -107,3 +107,48 @@ fn a_node_that_dies_at_any_moment_and_comes_back_is_found_as_it_is_then() {
         },
     );
 }
+
+/// Three NIDs, and three tries: the next discovery must not begin again with the first of them.
+#[test]
+fn a_peer_that_has_kept_the_last_of_its_nids_is_found_after_all_failed_once() {
+    let mut world = chosen("the last of three NIDs");
+    add(&mut world, 1);
+    add(&mut world, 3);
+    assert!(talk(&mut world, A, b(1)));
+    world.crash(B);
+    // B has to be told of it, and is not there.
+    world.add_ni(A, a(2));
+    world.run_in_order();
+    world.respecify(B, NodeSpec::new(&[b(3)]));
+    world.start(B);
+    assert!(talk(&mut world, A, b(3)));
+    assert!(talk(&mut world, B, a(1)));
+    world.check_agreement(A, B);
+    world.give_up_ops(seconds(1_000_000));
+    finish(world);
+}
+
+/// It tells by a NID that it is not known by; what it is asked then is lost, and it takes what was confirmed for known.
+#[test]
+fn who_comes_back_with_another_nid_is_asked_by_the_old_one_if_the_question_about_the_new_one_got_lost() {
+    let (other_a, other_b) = (nid(1, 0x101), nid(1, 0x201));
+    let mut world = chosen("a lost question");
+    world.add_node(NodeSpec::new(&[a(1), other_a]));
+    world.add_node(NodeSpec::new(&[b(1), b(2)]));
+    // So that it counts less in its next life.
+    world.add_ni(B, b(3));
+    world.remove_ni(B, b(3));
+    assert!(talk(&mut world, A, b(1)));
+    world.crash(B);
+    world.respecify(B, NodeSpec::new(&[other_b, b(1)]));
+    world.start(B);
+    world.cut(A, B);
+    world.discover(A, other_b, false);
+    world.heal();
+    assert!(talk(&mut world, B, other_a));
+    assert_eq!(world.standing(B, other_a).unwrap().node_sequence, world.core(B).unwrap().node_sequence());
+    assert!(talk(&mut world, A, b(1)) && talk(&mut world, B, a(1)));
+    world.check_agreement(A, B);
+    world.give_up_ops(seconds(1_000_000));
+    finish(world);
+}

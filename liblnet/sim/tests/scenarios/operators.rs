@@ -121,3 +121,64 @@ fn verification_changes_nothing_and_tells_what_differs() {
     assert_eq!(other, b(2));
     finish(world);
 }
+
+/// A push was under way for so long that its receiver had heard of the next change, and was made to forget the peer, when
+/// it arrived.
+#[test]
+fn a_late_push_of_a_peer_that_was_deleted_meanwhile_is_not_believed() {
+    for source in [b(1), b(2)] {
+        let mut world = chosen("a late push");
+        add(&mut world, 1);
+        add(&mut world, 1);
+        assert!(talk(&mut world, A, b(1)));
+        world.add_ni(B, b(2));
+        world.run_in_order();
+        let late = world.core(B).unwrap().node_sequence();
+        world.remove_ni(B, b(2));
+        world.run_in_order();
+        assert_eq!(world.believed(A, b(1)), [b(1)]);
+        world.with_core(A, |core| core.delete_peer(b(1), None, false)).unwrap().unwrap();
+        world.forge_push(source, a(1), late, &[b(1), b(2)]);
+        world.run_in_order();
+        assert!(talk(&mut world, A, b(1)) && talk(&mut world, B, a(1)));
+        world.check_agreement(A, B);
+        finish(world);
+    }
+}
+
+/// Only for a while, and not by a node that has forgotten nobody.
+#[test]
+fn a_first_push_is_asked_about_only_if_a_peer_was_deleted_before() {
+    for (deleted, pings) in [(false, 0), (true, 1)] {
+        let mut world = chosen("a first push");
+        add(&mut world, 1);
+        add(&mut world, 1);
+        add(&mut world, 1);
+        assert!(talk(&mut world, A, c(1)));
+        if deleted {
+            world.with_core(A, |core| core.delete_peer(c(1), None, false)).unwrap().unwrap();
+        }
+        assert!(talk(&mut world, B, a(1)));
+        assert_eq!(world.counts().between(A, B).pings, pings);
+        world.check_agreement(A, B);
+        finish(world);
+    }
+}
+
+/// An operator had made it another peer's.
+#[test]
+fn a_peer_gets_the_nid_that_was_refused_to_it_when_the_operators_peer_that_had_it_is_deleted() {
+    let mut world = chosen("refused");
+    add(&mut world, 1);
+    add(&mut world, 2);
+    made(&mut world, A, b(1));
+    world.discover(A, b(2), false);
+    world.run_in_order();
+    assert_eq!(world.believed(A, b(2)), [b(2)]);
+    world.with_core(A, |core| core.delete_peer(b(1), None, false)).unwrap().unwrap();
+    world.run_in_order();
+    assert_eq!(world.believed(A, b(2)), [b(1), b(2)]);
+    assert!(talk(&mut world, A, b(1)) && talk(&mut world, B, a(1)));
+    world.check_agreement(A, B);
+    finish(world);
+}
