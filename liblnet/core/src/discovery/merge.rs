@@ -140,7 +140,7 @@ impl Core {
     }
 
     /// Whether one that has some of these NIDs has told later news of itself, as far as can be known: it may be the same
-    /// node, heard by another NID. Not if this was doubted before and has come again.
+    /// node, heard by another NID. Not if this was doubted before, and the peer has answered so when it was asked again.
     fn is_overtaken(&self, peer: &Peer, said: &[Nid], sequence: u32) -> bool {
         let knows_better = |nid: &Nid| {
             let known = self.peers.get(*nid).map(|peer_ni| peer_ni.peer());

@@ -51,7 +51,7 @@ pub(crate) struct Progress {
     pub(crate) spoke: Option<(Nid, Nid)>,
     /// What failed last and has not been dealt with.
     pub(crate) failed: Option<(Step, Errno)>,
-    /// The number of an answer that was older than what is known: if it comes again the peer has begun a new life.
+    /// The number of what it said that was older than what is known: if it answers so again it has begun a new life.
     pub(crate) doubted: Option<u32>,
     /// Whether it has told something since the last ping left: the answer may be older than that.
     pub(crate) told_since_ping: bool,

@@ -268,6 +268,8 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         Input::SwitchedOn => {
             peer.clear(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE));
             peer.set(Flag::REDISCOVER);
+            // The answer to that may be older than what it has told by another NID, which was not followed.
+            peer.set(if peer.has(Flag::PING_SENT) { Flag::FORCE_PING } else { Flag::default() });
             Action::Nothing
         }
     }
@@ -361,6 +363,8 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), war
     }
     let held = peer.data.as_ref().map(|data| data.sequence);
     peer.told_since_ping = true;
+    // It is no answer to what was asked because of a doubt.
+    peer.doubted = None;
     peer.spoke = None;
     peer.peer_sequence = sequence;
     peer.clear(Flag::NIDS_UPTODATE);

@@ -280,6 +280,28 @@ fn a_discovery_goes_on_with_the_path_after_the_one_with_which_the_last_one_gave_
     }
 }
 
+/// What was told before that, by whichever NID, was not followed.
+#[test]
+fn who_is_being_asked_when_discovery_is_switched_on_is_asked_once_more() {
+    let mut peer = peer(KNOWN.and(Flag::DISCOVERING).and(Flag::PING_SENT));
+    assert_eq!(step(&mut peer, Input::SwitchedOn, &HERE), Action::Nothing);
+    assert_eq!(step(&mut peer, reply(FULL), &HERE), Action::Queue);
+    assert_eq!(looks(peer, &HERE), [Action::Merge(heard(FULL, 3).info.into()), Action::Ping]);
+}
+
+/// A late push is what raised the doubt; the same once more has not been asked for.
+#[test]
+fn what_was_doubted_is_confirmed_by_an_answer_and_not_by_another_push() {
+    for (name, input, doubted) in
+        [("an answer", reply(FULL), Some(3)), ("a push", push(heard(FULL, 3)), None)]
+    {
+        let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
+        step(&mut peer, Input::Doubted(3), &HERE);
+        step(&mut peer, input, &HERE);
+        assert_eq!(peer.doubted, doubted, "{name}");
+    }
+}
+
 #[test]
 fn of_two_pushes_that_wait_the_later_stays() {
     for (first, second) in [(4, 5), (5, 4)] {

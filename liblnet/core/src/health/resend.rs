@@ -79,9 +79,15 @@ impl Core {
         if now >= message.deadline {
             return None;
         }
-        self.forget_what_is_well(message);
+        let broke = is_broken_connection(failure);
+        if broke {
+            // What breaks is not what works in the other direction only: it may be returned to again.
+            message.has_returned = false;
+        } else {
+            self.forget_what_is_well(message);
+        }
         message.failed.push((ni.nid(), peer_ni.nid()));
-        message.tries_silent = !is_broken_connection(failure) && message.attempts == 0;
+        message.tries_silent = !broke && message.attempts == 0;
         let chosen = self.way_again(message).ok()?;
         let its = chosen.peer_ni.as_ref()?;
         let pair = (chosen.ni.nid(), its.nid());
@@ -95,7 +101,7 @@ impl Core {
             return None;
         }
         // Each pair is free once: when one has had its second turn, so have all.
-        let spends_a_retry = (!is_new || message.attempts > 0) && !is_broken_connection(failure);
+        let spends_a_retry = (!is_new || message.attempts > 0) && !broke;
         let is_spent = spends_a_retry && !self.may_retry(message, &peer_ni, settings.retry_count);
         if is_spent && !lives_on {
             return None;
@@ -110,7 +116,8 @@ impl Core {
     }
 
     /// A path by which a message has failed, and on which something was heard since, is better than one that nothing is
-    /// known of: it counts as untried, once, so that one that works in the other direction only does not hold the message.
+    /// known of: it counts as untried. Once, unless its connection broke, so that one that works in the other direction only
+    /// does not hold the message.
     fn forget_what_is_well(&self, message: &mut Message) {
         if message.has_returned || message.failed.is_empty() {
             return;

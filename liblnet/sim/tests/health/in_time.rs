@@ -187,6 +187,34 @@ fn a_message_returns_to_the_path_whose_connection_broke_before_it_has_tried_all_
     finish(world);
 }
 
+/// The one path of nine that is well breaks each time that the message comes back to it.
+#[test]
+fn a_message_returns_to_the_path_that_is_well_although_its_connection_breaks_again() {
+    let settings = with_timeout(10);
+    let mut world =
+        Pair { rails_a: 3, rails_b: 3, settings, ..Pair::default() }.meet("the path that is well breaks");
+    world.kill_rail(rail(2));
+    world.kill_rail(rail(3));
+    let since = world.now();
+    let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+    let mut others = Vec::new();
+    for returns in 0..4 {
+        let on_it = |world: &World| {
+            let puts = sent(world, A, Purpose::Put, since);
+            puts.iter().filter(|(_, put)| (put.header.src_nid, put.header.dest_nid) == (a(1), b(1))).count()
+        };
+        while on_it(&world) <= others.len() + returns && !op(&world, id).ended && world.step() {}
+        world.break_between(A, B);
+        pass(&mut world, 0.1);
+        others.push(ask_by(&mut world, a(1), b(1), Ask::PutWithAck));
+        pass(&mut world, 0.1);
+    }
+    pass(&mut world, 15.0);
+    all_succeeded(&world, &[&[id], &others[..]].concat());
+    assert!(took(&world, id) < 6.0, "{} s", took(&world, id));
+    finish(world);
+}
+
 /// It knows the one who asks by one NID, has heard it on two paths, and the one that the request came by dies before the
 /// answer has left.
 #[test]
