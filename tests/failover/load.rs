@@ -16,7 +16,7 @@ const GETS: u32 = 21;
 /// The longest message.
 pub const LONGEST: u32 = 1 << 20;
 /// Memory for PUTs of the peer: so many pieces, each of so many of the longest. In all more than the peer has under way.
-const PIECES: usize = 10;
+const PIECES: usize = 20;
 const LONGEST_IN_PIECE: u32 = 4;
 /// The key of what GETs fetch.
 const FETCHED: u64 = 0x00f0_0dfe_edbe_ef00;

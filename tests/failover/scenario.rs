@@ -69,9 +69,13 @@ const USUAL: Conditions = Conditions {
     kernel_peer: false,
 };
 
-/// A kernel node would not know again what comes twice; and messages of all sizes are under way to it.
-const KERNEL_PEER: Conditions =
-    Conditions { weight: Weight { long_of_64: 8, ..USUAL.weight }, kernel_peer: true, ..USUAL };
+/// A kernel node would not know again what comes twice; and messages of all sizes are under way to it. More of them than
+/// there are credits for both nodes' dead paths: what stays with TCP there must not be all that there is.
+const KERNEL_PEER: Conditions = Conditions {
+    weight: Weight { in_flight: 64, pause: Duration::from_millis(80), long_of_64: 8, ..USUAL.weight },
+    kernel_peer: true,
+    ..USUAL
+};
 
 /// Slow cards and long messages: some are always half on their way.
 const LONG_MESSAGES: Conditions = Conditions {

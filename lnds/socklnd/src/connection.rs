@@ -111,7 +111,9 @@ pub(crate) struct Watch {
     pub(crate) leaving: (u64, Instant),
     /// Since when something has been under way without an answer.
     pub(crate) suspected: Option<Instant>,
-    /// When, since then, the peer first called for a connection that it has.
+    /// How many bytes had been acknowledged when something was outstanding, and since when no more have been.
+    pub(crate) unacknowledged: Option<(u64, Instant)>,
+    /// When, since it is suspected, the peer first called for a connection that it has.
     pub(crate) called_again: Option<Instant>,
     /// The last look did not know what to think.
     pub(crate) doubted: bool,
@@ -186,6 +188,7 @@ impl Connection {
                 arriving: (0, now),
                 leaving: (0, now),
                 suspected: None,
+                unacknowledged: None,
                 called_again: None,
                 doubted: false,
                 unresponsive: false,

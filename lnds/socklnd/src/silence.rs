@@ -4,7 +4,7 @@
 //! there is nothing to look at.
 
 use crate::connection::{Connection, Phase, Watch};
-use crate::decide::silence::{Finding, is_lost, judge};
+use crate::decide::silence::{Finding, TcpState, is_lost, judge};
 use crate::sync::lock;
 use crate::tcp;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +29,8 @@ pub(crate) struct Watched {
 pub(crate) enum Found {
     /// Nothing is heard.
     Unresponsive,
+    /// The peer is heard, but what is sent to it does not arrive.
+    Unacknowledged,
     /// The same had been found before, and something has been heard since.
     Responsive,
 }
@@ -88,6 +90,7 @@ impl Connection {
         let watch = self.update_watch(now);
         if now.saturating_duration_since(watch.heard) < LATELY && !watch.unresponsive {
             self.suspect(None);
+            lock(&self.watch).unacknowledged = None;
             return (Look::Keep, None);
         }
         // Before it is asked what is under way: who writes from now on puts the connection into the list again.
@@ -97,13 +100,15 @@ impl Connection {
         let is_stuck = tcp.outstanding && (tcp.retransmissions > 0 || tcp.probes > 0);
         let heard = if is_stuck { None } else { self.responsive() };
         tcp.outstanding |= self.has_unsent();
+        let unacknowledged = lock(&self.watch).unacknowledged_since(now, tcp);
         if tcp.outstanding && tcp.unheard >= LATELY.min(limit) {
             self.suspect(Some(now));
         } else {
             self.suspect(None);
         }
         let suspected = lock(&self.watch).suspected;
-        let finding = judge(tcp, suspected.map_or(Duration::ZERO, |since| now - since), limit);
+        let suspected = suspected.map_or(Duration::ZERO, |since| now - since);
+        let finding = judge(tcp, suspected, now - unacknowledged, limit);
         if finding == Finding::Nothing {
             if !self.awaits_receipts() {
                 return (Look::Drop, heard);
@@ -120,6 +125,10 @@ impl Connection {
         if finding == Finding::Silent || finding == Finding::PerhapsSilent && doubted {
             watch.unresponsive = true;
             return (Look::Keep, Some(Found::Unresponsive));
+        }
+        if finding == Finding::Unacknowledged {
+            watch.unresponsive = true;
+            return (Look::Keep, Some(Found::Unacknowledged));
         }
         (Look::Keep, heard)
     }
@@ -154,5 +163,15 @@ impl Connection {
     /// Whether the peer was heard on this connection within `limit`, by what TCP knows.
     pub(crate) fn is_heard(&self, limit: Duration) -> bool {
         tcp::state(self.fd()).is_ok_and(|tcp| tcp.unheard < limit)
+    }
+}
+
+impl Watch {
+    /// Since when nothing has been acknowledged of what is outstanding, as far as was looked.
+    fn unacknowledged_since(&mut self, now: Instant, tcp: TcpState) -> Instant {
+        let since = self.unacknowledged.filter(|(acknowledged, _)| *acknowledged == tcp.acknowledged);
+        let (_, since) = *since.as_ref().unwrap_or(&(tcp.acknowledged, now));
+        self.unacknowledged = tcp.outstanding.then_some((tcp.acknowledged, since));
+        since
     }
 }

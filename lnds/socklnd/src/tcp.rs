@@ -13,6 +13,7 @@ const PROBES: usize = 3;
 const UNACKED: usize = 24;
 const LAST_DATA_RECEIVED: usize = 52;
 const LAST_ACK_RECEIVED: usize = 56;
+const ACKNOWLEDGED: usize = 120;
 const NOT_SENT: usize = 144;
 const SHORTEST_ROUND_TRIP: usize = 148;
 
@@ -43,9 +44,11 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
         let bytes = info.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u32::from_ne_bytes)
     };
+    let acknowledged = info.get(ACKNOWLEDGED..ACKNOWLEDGED + 8).and_then(|bytes| bytes.try_into().ok());
     let milliseconds = |at| Duration::from_millis(number(at).into());
     Ok(TcpState {
         outstanding: number(UNACKED) > 0 || number(NOT_SENT) > 0,
+        acknowledged: acknowledged.map_or(0, u64::from_ne_bytes),
         retransmissions: info[RETRANSMITS],
         probes: info[PROBES],
         unheard: milliseconds(LAST_DATA_RECEIVED).min(milliseconds(LAST_ACK_RECEIVED)),
@@ -94,11 +97,13 @@ mod tests {
             written += more;
         }
         assert!(state(here.as_fd()).unwrap().outstanding);
+        assert!(state(here.as_fd()).unwrap().acknowledged < written as u64);
         there.read_exact(&mut vec![0; written]).unwrap();
         while state(here.as_fd()).unwrap().outstanding {
             std::thread::yield_now();
         }
         assert_eq!(state(here.as_fd()).unwrap().probes, 0);
+        assert!(state(here.as_fd()).unwrap().acknowledged >= written as u64);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A failure comes in at `send`, which asks here: `value` says who is blamed, `resend` whether and when the message goes
 //! out again. Two things are remembered of a failure: the health of the interfaces, as in the kernel, and beyond it which
 //! paths are unresponsive (`path`): a dead rail between two interfaces that are well in all other respects takes nothing
-//! but the paths over it out of use. What is sick is tried with pings until it is well (`recovery`, `path`), and who never answers is given up (`response`), all of it in [`Core::run_monitor`].
+//! but the paths over it out of use; the others to the same peer are suspect until something is heard on them (`suspect`). What is sick is tried with pings until it is well (`recovery`, `path`), and who never answers is given up (`response`), all of it in [`Core::run_monitor`].
 
 mod cause;
 mod counts;
@@ -15,6 +15,7 @@ mod recovery;
 mod resend;
 pub(crate) mod response;
 mod state;
+mod suspect;
 mod value;
 
 pub use cause::{Cause, Reached, SendFailure};
@@ -39,6 +40,7 @@ use reachability::Pending;
 use recovery::Queues;
 use resend::Later;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use suspect::SuspectPaths;
 
 /// What a node knows of its health beside what each interface knows of its own.
 #[derive(Debug, Default)]
@@ -50,6 +52,7 @@ pub(crate) struct Health {
     resends: AtomicU64,
     response_timeouts: AtomicU64,
     pub(crate) paths: UnresponsivePaths,
+    suspects: SuspectPaths,
     reachability: Pending,
     queues: Queues,
     later: Later,

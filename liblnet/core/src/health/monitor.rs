@@ -28,10 +28,11 @@ impl Core {
         let credits = self.reclaim_ni_credits(now);
         let scan = self.scan(now);
         let paths = self.try_paths(now);
+        let suspects = self.try_suspects(now);
         let sick = self.try_sick(now);
         let reachability = self.update_reachability(now);
         let later = if self.health.has_later() { later.or(Some(now)) } else { None };
-        [later, delayed, credits, scan, paths, sick, reachability].into_iter().flatten().min()
+        [later, delayed, credits, scan, paths, suspects, sick, reachability].into_iter().flatten().min()
     }
 
     /// Waits until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.

@@ -8,12 +8,23 @@ pub enum Doubt {
     /// Nothing is known against it.
     #[default]
     None,
-    /// The message has failed elsewhere, and nothing has been heard over this pair since it last failed, if ever.
+    /// The message has failed elsewhere, and nothing has been heard over this pair since it last failed, if ever; or nothing
+    /// has since another path to the peer turned out to be unresponsive.
     Unproven,
     /// Nothing gets through, or this message did not.
     Silent,
     /// This message did not, and what is silent may be well again.
     Failed,
+}
+
+impl Doubt {
+    /// Why somebody with less of it is better.
+    const fn criterion(self) -> Criterion {
+        match self {
+            Self::Unproven => Criterion::Unproven,
+            Self::None | Self::Silent | Self::Failed => Criterion::Silent,
+        }
+    }
 }
 
 /// A local NI on the net that was chosen (behaviour sheet 2.4). The criterion of direct memory access between
@@ -40,7 +51,7 @@ impl Candidate for LocalNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
             (best.fatal.cmp(&self.fatal), Criterion::Fatal),
-            (best.doubt.cmp(&self.doubt), Criterion::Silent),
+            (best.doubt.cmp(&self.doubt), self.doubt.criterion()),
             (self.health.cmp(&best.health), Criterion::Health),
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (best.distance.cmp(&self.distance), Criterion::Distance),
@@ -72,7 +83,7 @@ pub struct PeerNiCandidate {
 impl Candidate for PeerNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
-            (best.doubt.cmp(&self.doubt), Criterion::Silent),
+            (best.doubt.cmp(&self.doubt), self.doubt.criterion()),
             (self.health.cmp(&best.health), Criterion::Health),
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (self.preferred.cmp(&best.preferred), Criterion::Preferred),
@@ -109,7 +120,7 @@ impl Candidate for NetCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
             (best.fatal.cmp(&self.fatal), Criterion::Fatal),
-            (best.doubt.cmp(&self.doubt), Criterion::Silent),
+            (best.doubt.cmp(&self.doubt), self.doubt.criterion()),
             (self.peer_health.cmp(&best.peer_health), Criterion::Health),
             (best.peer_priority.cmp(&self.peer_priority), Criterion::Priority),
             (self.local_health.cmp(&best.local_health), Criterion::LocalNetHealth),
@@ -283,6 +294,7 @@ mod tests {
             base,
             &[
                 (NetCandidate { fatal: true, ..better_later }, Criterion::Fatal),
+                (NetCandidate { doubt: Doubt::Unproven, ..better_later }, Criterion::Unproven),
                 (NetCandidate { doubt: Doubt::Silent, ..better_later }, Criterion::Silent),
                 (NetCandidate { peer_health: 899, ..better_later }, Criterion::Health),
                 (NetCandidate { peer_health: 900, peer_priority: 6, ..better_later }, Criterion::Priority),

@@ -9,6 +9,8 @@ pub enum Criterion {
     Fatal,
     /// Nothing gets through over it: used only if there is nothing else.
     Silent,
+    /// It has not shown yet that it works, and there is reason to ask: used only if no other has.
+    Unproven,
     /// Health value: higher is better.
     Health,
     /// Its node says that it does not work: it counts as of no health.
@@ -41,6 +43,7 @@ impl Criterion {
         match self {
             Self::Fatal => "the driver reports it as broken",
             Self::Silent => "nothing gets through over it",
+            Self::Unproven => "nothing heard on it since other paths failed",
             Self::Health => "lower health",
             Self::ReportedDown => "its node says that it is down",
             Self::Priority => "lower priority by selection rules",

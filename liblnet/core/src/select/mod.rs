@@ -241,6 +241,7 @@ fn doubt(ni: &Ni, peer_ni: &PeerNi, journey: Journey<'_>) -> Doubt {
         _ if peer_ni.unresponsive().has(pair.0) => Doubt::Silent,
         Some(failed) if failed.contains(&pair) => Doubt::Silent,
         Some(_) if !peer_ni.was_heard_by(ni) => Doubt::Unproven,
+        _ if peer_ni.is_suspect_from(ni) => Doubt::Unproven,
         _ => Doubt::None,
     }
 }
@@ -277,7 +278,15 @@ pub(crate) fn is_only_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
     !any_path(nets, &peer_ni.peer_now(), is_other)
 }
 
-fn any_path(nets: &Nets, peer: &Peer, is_it: impl Fn(&Ni, &PeerNi) -> bool) -> bool {
+/// Every path from this node to the peer.
+pub(crate) fn for_each_path(nets: &Nets, peer: &Peer, mut visit: impl FnMut(&Ni, &PeerNi)) {
+    any_path(nets, peer, |ni, its| {
+        visit(ni, its);
+        false
+    });
+}
+
+fn any_path(nets: &Nets, peer: &Peer, mut is_it: impl FnMut(&Ni, &PeerNi) -> bool) -> bool {
     peer.nets.iter().any(|peer_net| {
         let nis = nets.net(peer_net.id).map_or(&[][..], |net| net.nis());
         nis.iter().any(|ni| peer_net.nis().any(|its| is_it(ni, &its)))

@@ -172,6 +172,8 @@ pub struct PeerNi {
     heard_by: AtomicU64,
     /// The marks of those by which anything ever has.
     ever_heard_by: AtomicU64,
+    /// The marks of those by which nothing has since another path to its peer turned out to be unresponsive.
+    suspect_from: AtomicU64,
 }
 
 impl PeerNi {
@@ -196,6 +198,7 @@ impl PeerNi {
             only_tried: AtomicBool::new(false),
             heard_by: AtomicU64::new(0),
             ever_heard_by: AtomicU64::new(0),
+            suspect_from: AtomicU64::new(0),
         }
     }
 
@@ -320,11 +323,29 @@ impl PeerNi {
             self.heard_by.fetch_or(ni.mark(), Ordering::Relaxed);
             self.ever_heard_by.fetch_or(ni.mark(), Ordering::Relaxed);
         }
+        self.trust_from(ni);
     }
 
     /// Whether anything has ever arrived from it by this interface.
     pub(crate) fn was_ever_heard_by(&self, ni: &Ni) -> bool {
         self.ever_heard_by.load(Ordering::Relaxed) & ni.mark() != 0
+    }
+
+    /// Whether it has to show that the path from this interface works: another path to its peer has turned out not to.
+    pub(crate) fn is_suspect_from(&self, ni: &Ni) -> bool {
+        self.suspect_from.load(Ordering::Relaxed) & ni.mark() != 0
+    }
+
+    /// Has it show that. Whether it did not have to yet.
+    pub(crate) fn suspect_from(&self, ni: &Ni) -> bool {
+        self.suspect_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
+    }
+
+    /// It need not show that any more.
+    pub(crate) fn trust_from(&self, ni: &Ni) {
+        if self.is_suspect_from(ni) {
+            self.suspect_from.fetch_and(!ni.mark(), Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn note_not_heard_by(&self, ni: &Ni) {

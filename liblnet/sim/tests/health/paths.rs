@@ -91,6 +91,33 @@ fn the_only_path_to_a_peer_is_known_as_unresponsive_and_works_when_it_answers() 
     finish(world);
 }
 
+/// Where nothing was under way when its rail died, nobody can know before something is tried.
+#[test]
+fn messages_take_a_path_that_has_answered_as_soon_as_another_one_to_the_peer_is_unresponsive() {
+    for delivery in [Delivery::Receipts, Delivery::Kernel] {
+        for works in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
+            let mut world = Pair { delivery, ..Pair::default() }.meet("one of four paths works");
+            for (local, peer) in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
+                if (local, peer) != works {
+                    world.cut_pair(local, peer);
+                    world.cut_pair(peer, local);
+                }
+            }
+            while unresponsive(&world, A, b(1)).is_empty() {
+                world.ask(A, b(1), Ask::Put).unwrap();
+                pass(&mut world, 1.0);
+            }
+            pass(&mut world, 0.1);
+            let ids: Vec<OpId> = (0..6).filter_map(|_| world.ask(A, b(1), Ask::PutWithAck)).collect();
+            pass(&mut world, 1.0);
+            assert!(all_succeeded(&world, &ids) < 0.1, "{delivery:?}, {works:?}");
+            world.heal();
+            pass(&mut world, 60.0);
+            finish(world);
+        }
+    }
+}
+
 /// What a kernel may have is not sent again, and its connections carry it on when the cut is over.
 #[test]
 fn a_short_cut_fails_nothing_between_nodes_that_know_nothing_again() {

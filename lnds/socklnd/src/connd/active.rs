@@ -236,7 +236,10 @@ impl Work<'_> {
         let silent = match tcp::state(active.socket.as_fd()) {
             // Whoever is there answers that at once.
             _ if active.opening.is_some() => true,
-            Ok(tcp) => judge(tcp, now.saturating_duration_since(active.since), limit) == Finding::Silent,
+            Ok(tcp) => {
+                judge(tcp, now.saturating_duration_since(active.since), Duration::ZERO, limit)
+                    == Finding::Silent
+            }
             Err(_) => false,
         };
         let peer = Arc::clone(&active.peer);
@@ -244,7 +247,7 @@ impl Work<'_> {
             && !limit.is_zero()
             && peer.has_waiting()
             && let consequence @ (Consequence::Stay { moved: 1.., .. } | Consequence::GiveUp) =
-                peer.note_unresponsive(now)
+                peer.note_unresponsive(now, false)
         {
             if consequence == Consequence::GiveUp {
                 peer.give_back_waiting(Trouble::Silent);

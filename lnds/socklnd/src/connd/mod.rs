@@ -352,10 +352,11 @@ impl<'a> Work<'a> {
                 peer.note_responsive();
                 continue;
             }
-            if peer.is_heard(limit) {
+            let is_heard = found == Found::Unacknowledged;
+            if !is_heard && peer.is_heard(limit) {
                 continue;
             }
-            if connection.is_lost(now, limit) {
+            if !is_heard && connection.is_lost(now, limit) {
                 peer.ni.counts.timed_out.add();
                 let line = format_args!(
                     "closing the connections to {}: nothing answers there any more, and it calls again",
@@ -366,7 +367,8 @@ impl<'a> Work<'a> {
                 continue;
             }
             let (name, ms) = (peer.name(), limit.as_millis());
-            match peer.note_unresponsive(now) {
+            let what = if is_heard { "acknowledged" } else { "heard" };
+            match peer.note_unresponsive(now, is_heard) {
                 Consequence::GiveUp => {
                     self.last_silence = Some(now);
                     peer.ni.counts.fell_silent.add();
@@ -378,14 +380,14 @@ impl<'a> Work<'a> {
                 Consequence::Stay { is_new, moved: 0 } => {
                     if is_new {
                         self.last_silence = Some(now);
-                        log::debug!("{name}: nothing heard for {ms} ms; its connections stay");
+                        log::debug!("{name}: nothing {what} for {ms} ms; its connections stay");
                     }
                 }
                 Consequence::Stay { moved, .. } => {
                     self.last_silence = Some(now);
                     peer.ni.counts.fell_silent.add();
                     log::warn!(
-                        "{name}: nothing heard for {ms} ms; {moved} unsent messages take other paths, \
+                        "{name}: nothing {what} for {ms} ms; {moved} unsent messages take other paths, \
                          and its connections stay"
                     );
                 }

@@ -9,7 +9,9 @@ use std::time::Duration;
 pub(crate) struct TcpState {
     /// Something has been given to TCP that the peer has not acknowledged.
     pub(crate) outstanding: bool,
-    /// Retransmissions in a row without an answer.
+    /// Bytes that the peer has acknowledged.
+    pub(crate) acknowledged: u64,
+    /// Retransmissions in a row since then.
     pub(crate) retransmissions: u8,
     /// Probes of a closed window in a row without an answer.
     pub(crate) probes: u8,
@@ -26,6 +28,8 @@ pub(crate) enum Finding {
     Nothing,
     /// The peer answers, or there is no reason yet to think that it does not.
     Fine,
+    /// The peer is heard, but acknowledges nothing of what is sent: the path is dead in this direction.
+    Unacknowledged,
     /// The peer has been silent for too long, unless its answer is on its way.
     PerhapsSilent,
     /// The peer has been silent for too long.
@@ -40,8 +44,14 @@ const RETRANSMISSIONS_AT_LENGTH: u8 = 1;
 const PROBES: u8 = 2;
 
 /// Judges a connection on which something was found outstanding `suspected` ago for the first time since the peer was
-/// last heard. `limit` is how long a peer near by may be silent.
-pub(crate) fn judge(tcp: TcpState, suspected: Duration, limit: Duration) -> Finding {
+/// last heard. Of what is outstanding nothing has been acknowledged for the time `unacknowledged`. `limit` is how long a peer
+/// near by may be silent.
+pub(crate) fn judge(
+    tcp: TcpState,
+    suspected: Duration,
+    unacknowledged: Duration,
+    limit: Duration,
+) -> Finding {
     if !tcp.outstanding {
         return Finding::Nothing;
     }
@@ -50,7 +60,11 @@ pub(crate) fn judge(tcp: TcpState, suspected: Duration, limit: Duration) -> Find
     let for_a_while = suspected >= limit * 3 / 4;
     let for_long = suspected >= limit * 3 / 2;
     if tcp.unheard < limit {
-        Finding::Fine
+        // What is heard may be no more than the peer's own retransmissions.
+        match tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && unacknowledged >= limit {
+            true => Finding::Unacknowledged,
+            false => Finding::Fine,
+        }
     } else if tcp.retransmissions >= RETRANSMISSIONS && for_a_while
         || tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && for_long
     {
@@ -72,7 +86,7 @@ pub(crate) fn is_lost(suspected: Duration, called_again: Duration, limit: Durati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Finding::{Fine, Nothing, PerhapsSilent, Silent};
+    use Finding::{Fine, Nothing, PerhapsSilent, Silent, Unacknowledged};
 
     const fn ms(milliseconds: u64) -> Duration {
         Duration::from_millis(milliseconds)
@@ -80,30 +94,45 @@ mod tests {
 
     #[test]
     fn who_answers_nothing_is_silent_and_who_is_slow_is_not() {
-        // (what, outstanding, retransmissions, probes, unheard, round trip, suspected, finding), with 600 ms as the limit.
+        // (what, outstanding, retransmissions, probes, unheard, round trip, suspected, unacknowledged, finding), with 600 ms as the limit.
         let table = [
-            ("idle", false, 0, 0, 60_000, 1, 0, Nothing),
-            ("idle, and was probed once", false, 0, 2, 60_000, 1, 60_000, Nothing),
-            ("just written", true, 0, 0, 60_000, 1, 0, Fine),
-            ("one loss", true, 1, 0, 300, 1, 300, Fine),
-            ("no answer to the second", true, 2, 0, 700, 1, 500, Silent),
-            ("no answer to the second, after a long pause", true, 2, 0, 60_000, 1, 450, Silent),
-            ("retransmissions in a hurry", true, 5, 0, 60_000, 1, 100, Fine),
-            ("losses, but it is heard", true, 3, 0, 100, 1, 5_000, Fine),
-            ("a closed window: probes are answered", true, 0, 0, 100, 1, 60_000, Fine),
-            ("a closed window: one probe is not", true, 0, 1, 5_000, 1, 4_700, Fine),
-            ("a closed window, and nobody answers", true, 0, 2, 900, 1, 800, PerhapsSilent),
-            ("nothing gets out", true, 1, 0, 1000, 1, 1000, Silent),
-            ("nothing gets out yet", true, 1, 0, 1000, 1, 800, Fine),
-            ("never retransmitted", true, 0, 0, 60_000, 1, 60_000, Fine),
-            ("far away", true, 2, 0, 1000, 500, 1000, Fine),
-            ("far away, and gone", true, 2, 0, 1600, 500, 1300, Silent),
-            ("measured in trouble", true, 2, 0, 2500, 30_000, 2000, Silent),
+            ("idle", false, 0, 0, 60_000, 1, 0, 0, Nothing),
+            ("idle, and was probed once", false, 0, 2, 60_000, 1, 60_000, 60_000, Nothing),
+            ("just written", true, 0, 0, 60_000, 1, 0, 0, Fine),
+            ("one loss", true, 1, 0, 300, 1, 300, 300, Fine),
+            ("no answer to the second", true, 2, 0, 700, 1, 500, 500, Silent),
+            ("no answer to the second, after a long pause", true, 2, 0, 60_000, 1, 450, 450, Silent),
+            ("retransmissions in a hurry", true, 5, 0, 60_000, 1, 100, 100, Fine),
+            ("losses, but what is sent arrives", true, 3, 0, 100, 1, 5_000, 500, Fine),
+            ("heard, and nothing of what is sent arrives", true, 1, 0, 100, 1, 0, 600, Unacknowledged),
+            ("heard, and what is sent is not retransmitted", true, 0, 0, 100, 1, 0, 5_000, Fine),
+            ("a closed window: probes are answered", true, 0, 0, 100, 1, 60_000, 60_000, Fine),
+            ("a closed window: one probe is not", true, 0, 1, 5_000, 1, 4_700, 4_700, Fine),
+            ("a closed window, and nobody answers", true, 0, 2, 900, 1, 800, 800, PerhapsSilent),
+            ("nothing gets out", true, 1, 0, 1000, 1, 1000, 1000, Silent),
+            ("nothing gets out yet", true, 1, 0, 1000, 1, 800, 800, Fine),
+            ("never retransmitted", true, 0, 0, 60_000, 1, 60_000, 60_000, Fine),
+            ("far away", true, 2, 0, 1000, 500, 1000, 1000, Fine),
+            ("far away, and heard", true, 2, 0, 1000, 500, 1200, 1400, Fine),
+            ("far away, and the other direction works", true, 2, 0, 1000, 500, 1200, 1500, Unacknowledged),
+            ("far away, and gone", true, 2, 0, 1600, 500, 1300, 1300, Silent),
+            ("measured in trouble", true, 2, 0, 2500, 30_000, 2000, 2000, Silent),
         ];
-        for (what, outstanding, retransmissions, probes, unheard, round_trip, suspected, finding) in table {
+        for (
+            what,
+            outstanding,
+            retransmissions,
+            probes,
+            unheard,
+            round_trip,
+            suspected,
+            unacknowledged,
+            finding,
+        ) in table
+        {
             let (unheard, round_trip) = (ms(unheard), ms(round_trip));
-            let tcp = TcpState { outstanding, retransmissions, probes, unheard, round_trip };
-            assert_eq!(judge(tcp, ms(suspected), ms(600)), finding, "{what}");
+            let tcp = TcpState { outstanding, acknowledged: 0, retransmissions, probes, unheard, round_trip };
+            assert_eq!(judge(tcp, ms(suspected), ms(unacknowledged), ms(600)), finding, "{what}");
         }
     }
 

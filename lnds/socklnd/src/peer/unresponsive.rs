@@ -37,8 +37,9 @@ impl Peer {
     }
 
     /// Nothing is heard although something is under way, or waits for a call: tells the core, and has what can take
-    /// another path do so.
-    pub(crate) fn note_unresponsive(self: &Arc<Self>, now: Instant) -> Consequence {
+    /// another path do so. `is_heard`: in the other direction something arrives, so that its connections may be well again
+    /// soon.
+    pub(crate) fn note_unresponsive(self: &Arc<Self>, now: Instant, is_heard: bool) -> Consequence {
         let (is_new, recognises) = {
             let mut state = lock(&self.state);
             if state.last_told.is_some_and(|at| now.saturating_duration_since(at) < TELL_PAUSE) {
@@ -50,7 +51,7 @@ impl Peer {
         };
         let Some(ni) = self.ni.lnet_ni() else { return Consequence::Nothing };
         let all_may_move = self.ni.upcalls.path_is_unresponsive(&ni, self.id.nid);
-        if all_may_move && recognises {
+        if all_may_move && recognises && !is_heard {
             return Consequence::GiveUp;
         }
         let moved = self.withdraw(Trouble::Silent);
