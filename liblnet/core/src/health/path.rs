@@ -204,7 +204,7 @@ impl Core {
             let line = format_args!("path {local} -> {peer} unresponsive; {consequence}");
             self.complain(Reason::Path, Level::Error, line);
             self.health.paths.add(path, now + wait_before(0, LONGEST_PAUSE));
-            self.suspect_other_paths(ni, peer_ni);
+            self.suspect_other_paths(ni, peer_ni, now);
             self.reachability_may_change(peer);
         }
         is_new

@@ -48,13 +48,12 @@ impl SuspectPaths {
 
 impl Core {
     /// This path to a peer has turned out to be unresponsive: every other one that has not is suspect.
-    pub(super) fn suspect_other_paths(&self, ni: &Ni, peer_ni: &PeerNi) {
+    pub(super) fn suspect_other_paths(&self, ni: &Ni, peer_ni: &PeerNi, now: Time) {
         let peer = peer_ni.peer_now();
         if !peer.is_multi_rail() {
             return;
         }
         let path = (ni.nid(), peer_ni.nid());
-        let now = self.config.clock.now();
         let others = self.with_nets(|nets| {
             let is_other = |ni: &Ni, its: &PeerNi| (ni.nid(), its.nid()) != path && !select::is_bad(ni, its);
             let mut suspects = lock(&self.health.suspects.paths);
