@@ -246,8 +246,13 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             peer.doubted = Some(sequence);
             // Who said it can be asked where it answered: that may be another's NID by now.
             peer.spoke = peer.between;
-            peer.clear(Flag::NIDS_UPTODATE);
-            no_use(peer);
+            // What it pushes, as often as it is not confirmed, is no answer.
+            if peer.told_since_ping {
+                ask_again(peer);
+            } else {
+                peer.clear(Flag::NIDS_UPTODATE);
+                no_use(peer);
+            }
             Action::Again
         }
         Input::Questioned if !peer.has(Flag::NIDS_UPTODATE) => Action::Nothing,

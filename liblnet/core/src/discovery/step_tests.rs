@@ -355,6 +355,18 @@ fn one_whose_answers_contradict_what_is_known_is_asked_again_but_not_for_ever() 
     assert!(peer.has(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE)) && !peer.needs_ping());
 }
 
+/// Nobody hears that they are confirmed, so it pushes again and again.
+#[test]
+fn pushes_that_are_doubted_are_no_useless_answers() {
+    let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
+    for _ in 0..=MOST_STRIKES {
+        step(&mut peer, push(heard(FULL, 4)), &HERE);
+        step(&mut peer, Input::Look, &HERE);
+        step(&mut peer, Input::Doubted(4), &HERE);
+        assert_eq!((looks(peer.clone(), &HERE), peer.strikes), (vec![Action::Ping], 0));
+    }
+}
+
 #[test]
 fn three_useless_answers_make_a_peer_of_one_rail() {
     let mut peer = Progress::default();
