@@ -151,7 +151,7 @@ impl Core {
             Deleting::Secondaries => self.peers.detach(&peer, |nid| nid != primary),
             Deleting::Nid(gone) => self.peers.detach(&peer, |nid| nid == gone),
         }
-        self.question_refused(&peer.nids);
+        self.question_refused();
         self.discovery.alarm.ring();
         Ok(())
     }
@@ -233,6 +233,7 @@ impl Core {
         }
         self.note_forgetting();
         self.peers.forget_net(net);
+        self.question_refused();
         self.discovery.alarm.ring();
     }
 }

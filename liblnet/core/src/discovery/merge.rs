@@ -206,6 +206,11 @@ impl Core {
         }
     }
 
+    /// Whether a peer that says that it has this NID would get it.
+    pub(crate) fn is_free_for(&self, nid: Nid, peer: &Peer) -> bool {
+        matches!(self.owner(nid, peer, peer), Owner::Free | Owner::LockedAlone)
+    }
+
     /// Who has `nid`, which `grows` is to get from what `peer` said.
     fn owner(&self, nid: Nid, grows: &Peer, peer: &Peer) -> Owner {
         match (self.is_own(nid), self.is_own(grows.primary)) {

@@ -27,7 +27,6 @@ use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
 use progress::Here;
 use push_target::PushTarget;
 use queue::Queue;
-use record::Inner;
 pub(crate) use record::Record;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -159,11 +158,11 @@ impl Core {
         self.peers.detach(peer, |_| true);
     }
 
-    /// Has those asked who say that they have these NIDs and did not get them: another had them, and has lost them.
-    pub(crate) fn question_refused(&self, freed: &[Nid]) {
+    /// Has those asked who said that they have NIDs that they did not get, but would get now.
+    pub(crate) fn question_refused(&self) {
         for peer in self.peers() {
-            let was_refused = |inner: &mut Inner| inner.refused.iter().any(|nid| freed.contains(nid));
-            if peer.record.with(was_refused) {
+            let refused = peer.record.with(|inner| inner.refused.clone());
+            if refused.iter().any(|nid| self.is_free_for(*nid, &peer)) {
                 self.tell(&peer.record, Input::Questioned);
             }
         }

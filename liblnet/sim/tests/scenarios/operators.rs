@@ -163,20 +163,30 @@ fn a_first_push_is_asked_about_only_if_a_peer_was_deleted_before() {
     }
 }
 
-/// An operator had made it another peer's.
+/// An operator had made it another peer's, which is deleted, or forgotten with the net that it is on.
 #[test]
-fn a_peer_gets_the_nid_that_was_refused_to_it_when_the_operators_peer_that_had_it_is_deleted() {
-    let mut world = chosen("refused");
-    add(&mut world, 1);
-    add(&mut world, 2);
-    made(&mut world, A, b(1));
-    world.discover(A, b(2), false);
-    world.run_in_order();
-    assert_eq!(world.believed(A, b(2)), [b(2)]);
-    world.with_core(A, |core| core.delete_peer(b(1), None, false)).unwrap().unwrap();
-    world.run_in_order();
-    assert_eq!(world.believed(A, b(2)), [b(1), b(2)]);
-    assert!(talk(&mut world, A, b(1)) && talk(&mut world, B, a(1)));
-    world.check_agreement(A, B);
-    finish(world);
+fn a_peer_gets_the_nid_that_was_refused_to_it_when_the_operators_peer_that_had_it_is_gone() {
+    let (net_a, net_b) = (nid(1, 0x101), nid(1, 0x201));
+    type Forget = fn(&mut World);
+    let ways: [(&str, Forget); 2] = [
+        ("it is deleted", |world| {
+            world.with_core(A, |core| core.delete_peer(nid(1, 0x201), None, false)).unwrap().unwrap();
+        }),
+        ("the net goes", |world| world.remove_ni(A, nid(1, 0x101))),
+    ];
+    for (name, forget) in ways {
+        let mut world = chosen(name);
+        world.add_node(NodeSpec::new(&[a(1), net_a]));
+        world.add_node(NodeSpec::new(&[b(1), net_b]));
+        made(&mut world, A, net_b);
+        world.discover(A, b(1), false);
+        world.run_in_order();
+        assert_eq!(world.believed(A, b(1)), [b(1)], "{name}");
+        forget(&mut world);
+        world.run_in_order();
+        assert_eq!(world.believed(A, b(1)), [b(1), net_b], "{name}");
+        assert!(talk(&mut world, A, b(1)) && talk(&mut world, B, a(1)));
+        world.check_agreement(A, B);
+        finish(world);
+    }
 }
