@@ -153,3 +153,27 @@ fn loom_an_application_thread_hears_of_work_although_the_owner_takes_events() {
         owner.join().unwrap();
     });
 }
+
+#[test]
+fn loom_an_application_thread_that_sleeps_leaves_at_the_end_although_the_owner_has_seen_it_first() {
+    loom::model(|| {
+        let set = Set::new();
+        let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
+        let owner = {
+            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
+            thread::spawn(move || own(&wakeups, &set))
+        };
+        let app = {
+            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
+            thread::spawn(move || {
+                wakeups.app_waits(&mut 0, || {
+                    set.sleep();
+                    false
+                });
+            })
+        };
+        wakeups.stop();
+        app.join().unwrap();
+        owner.join().unwrap();
+    });
+}
