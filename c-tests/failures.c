@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* How operations end that fail: with which errno, and with which last event of their MD. */
-#include "check.h"
-#include <arpa/inet.h>
-#include <unistd.h>
+#include "own_address.h"
 
 #define PORTAL 20
 #define BITS 7
 #define LARGEST (1 << 20)
 
 static char memory[LARGEST + 1];
-static char address[32], port[8], networks[64];
 static struct lnet_handle_eq eq;
 static struct record record;
 
@@ -123,7 +120,7 @@ static void refused(void)
 	struct lnet_handle_md md;
 	char text[64];
 
-	snprintf(text, sizeof(text), "%.*s.99@tcp", (int)(strrchr(address, '.') - address), address);
+	snprintf(text, sizeof(text), "%.*s.99@tcp", (int)(strrchr(own_address, '.') - own_address), own_address);
 	nobody = process(text);
 	for (int round = 0; round < 2; round++) {
 		for (int get = 0; get < 2; get++) {
@@ -147,30 +144,11 @@ static void refused(void)
 	}
 }
 
-/* An address and a port that other runs of this program do not have at the same time. */
-static void find_address(void)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t len = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	snprintf(address, sizeof(address), "127.%d.%d.31", 1 + getpid() / 250 % 250, 1 + getpid() % 250);
-	inet_pton(AF_INET, address, &at.sin_addr);
-	CHECK_EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	CHECK_EQ(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-	close(fd);
-	snprintf(port, sizeof(port), "%d", ntohs(at.sin_port));
-	snprintf(networks, sizeof(networks), "tcp(%s)", address);
-}
-
 int main(void)
 {
 	/* A test that hangs is a test that fails. */
 	alarm(300);
-	find_address();
-	setenv("LNET_NETWORKS", networks, 1);
-	setenv("LNET_ACCEPT", "all", 1);
-	setenv("LNET_ACCEPT_PORT", port, 1);
+	find_own_address(31);
 	setenv("LNET_RETRY_COUNT", "0", 1);
 	setenv("LNET_TRANSACTION_TIMEOUT", "2", 1);
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);

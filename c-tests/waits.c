@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads that wait for events: what ends their wait when no event comes. The node has TCP, so that a thread that
  * waits reads the node's sockets itself. */
-#include "check.h"
-#include <arpa/inet.h>
+#include "own_address.h"
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #ifdef UNDER_VALGRIND
 #define CYCLES 5
@@ -18,16 +16,6 @@
 #define BITS 7
 /* LNetEQWait in the place of a time-out. */
 #define EQ_WAIT (-2)
-
-static char port[8], address[32], networks[64];
-
-static void start_node(void)
-{
-	setenv("LNET_NETWORKS", networks, 1);
-	setenv("LNET_ACCEPT", "all", 1);
-	setenv("LNET_ACCEPT_PORT", port, 1);
-	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
-}
 
 /* A thread that waits again whenever its time is over, until it is told an error. */
 struct waiter {
@@ -82,7 +70,7 @@ static void the_node_ends(void)
 
 	for (int cycle = 0; cycle < CYCLES; cycle++) {
 		for (size_t i = 0; i < LENGTH(timeouts); i++) {
-			start_node();
+			CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 			CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &ring), 0);
 			CHECK_EQ(LNetEQAlloc(0, record_event, &callback), 0);
 			for (int thread = 0; thread < THREADS; thread++)
@@ -104,7 +92,7 @@ static void a_queue_is_freed(void)
 	struct waiter waiters[THREADS];
 	struct lnet_handle_eq ring, callback, other;
 
-	start_node();
+	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &other), 0);
 	for (size_t i = 0; i < LENGTH(timeouts); i++) {
 		CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &ring), 0);
@@ -146,7 +134,7 @@ static void in_an_event_handler(void)
 	struct lnet_handle_md md;
 	char byte = 0;
 
-	start_node();
+	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &looked_at), 0);
 	CHECK_EQ(LNetEQAlloc(0, handler, &eq), 0);
 	CHECK_EQ(LNetMDBind(make_md(&byte, 1, 1, 0, NULL, eq), LNET_UNLINK, &md), 0);
@@ -155,27 +143,11 @@ static void in_an_event_handler(void)
 	CHECK_EQ(LNetNIFini(), 0);
 }
 
-/* An address and a port that other runs of this program do not have at the same time. */
-static void find_address(void)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t len = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	snprintf(address, sizeof(address), "127.%d.%d.21", 1 + getpid() / 250 % 250, 1 + getpid() % 250);
-	inet_pton(AF_INET, address, &at.sin_addr);
-	CHECK_EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	CHECK_EQ(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-	close(fd);
-	snprintf(port, sizeof(port), "%d", ntohs(at.sin_port));
-	snprintf(networks, sizeof(networks), "tcp(%s)", address);
-}
-
 int main(void)
 {
 	/* A test that hangs is a test that fails. */
 	alarm(300);
-	find_address();
+	find_own_address(21);
 	in_an_event_handler();
 	a_queue_is_freed();
 	the_node_ends();

@@ -4,8 +4,9 @@
 
 use crate::core::Core;
 use crate::credit::NiCredit;
+use crate::data::answer_to;
 use crate::event::{Event, EventKind};
-use crate::memory::{Answer, Md, MemSlice};
+use crate::memory::{Md, MemSlice};
 use crate::stats::GroupNumber;
 use crate::sync::{Mutex, lock};
 use crate::time::Time;
@@ -117,11 +118,7 @@ impl Message {
 
     /// Whether what it asked for has come: it has arrived, whatever its driver knows of that.
     pub(crate) fn is_answered(&self) -> bool {
-        let answer = match self.header.body {
-            Body::Put { ack: Some(_), .. } => Answer::Ack,
-            Body::Get { .. } => Answer::Reply,
-            Body::Put { ack: None, .. } | Body::Ack { .. } | Body::Reply { .. } => return false,
-        };
+        let Some(answer) = answer_to(&self.header.body) else { return false };
         self.event.as_ref().is_some_and(|event| event.kind == EventKind::Send)
             && self.md.as_ref().is_some_and(|md| md.is_answered(answer))
     }
