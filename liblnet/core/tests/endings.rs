@@ -215,6 +215,7 @@ fn an_ack_is_owed_from_before_its_put_is_told_until_it_has_arrived() {
     assert!(rig.core.owes_answers());
     rig.work();
     assert!(!rig.core.owes_answers());
+    rig.core.shutdown();
 }
 
 /// A driver asks about a message, and the answer, that it has to wait, comes when the interfaces have ended already.
