@@ -57,6 +57,22 @@ impl Set {
     }
 }
 
+fn start_owner(wakeups: &Shared, set: &Arc<Set>) -> thread::JoinHandle<()> {
+    let (wakeups, set) = (Arc::clone(wakeups), Arc::clone(set));
+    thread::spawn(move || own(&wakeups, &set))
+}
+
+/// An application's thread that sleeps until it is woken, and has then what it waits for, or not.
+fn start_sleeper(wakeups: &Shared, set: &Arc<Set>, has_it: bool) -> thread::JoinHandle<bool> {
+    let (wakeups, set) = (Arc::clone(wakeups), Arc::clone(set));
+    thread::spawn(move || {
+        wakeups.app_waits(&mut 0, || {
+            set.sleep();
+            has_it
+        })
+    })
+}
+
 /// The owner's loop, as [`crate::scheduler`] has it.
 fn own(wakeups: &Shared, set: &Set) {
     while !wakeups.is_stopped() {
@@ -81,10 +97,7 @@ fn loom_the_owner_ends_although_an_application_thread_takes_events() {
     loom::model(|| {
         let set = Set::new();
         let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
-        let owner = {
-            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
-            thread::spawn(move || own(&wakeups, &set))
-        };
+        let owner = start_owner(&wakeups, &set);
         let app = {
             let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
             thread::spawn(move || poll(&wakeups, &set))
@@ -134,19 +147,8 @@ fn loom_an_application_thread_hears_of_work_although_the_owner_takes_events() {
     model.check(|| {
         let set = Set::new();
         let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
-        let owner = {
-            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
-            thread::spawn(move || own(&wakeups, &set))
-        };
-        let app = {
-            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
-            thread::spawn(move || {
-                wakeups.app_waits(&mut 0, || {
-                    set.sleep();
-                    true
-                })
-            })
-        };
+        let owner = start_owner(&wakeups, &set);
+        let app = start_sleeper(&wakeups, &set, true);
         wakeups.note_work();
         assert!(app.join().unwrap());
         wakeups.stop();
@@ -159,19 +161,8 @@ fn loom_an_application_thread_that_sleeps_leaves_at_the_end_although_the_owner_h
     loom::model(|| {
         let set = Set::new();
         let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
-        let owner = {
-            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
-            thread::spawn(move || own(&wakeups, &set))
-        };
-        let app = {
-            let (wakeups, set) = (Arc::clone(&wakeups), Arc::clone(&set));
-            thread::spawn(move || {
-                wakeups.app_waits(&mut 0, || {
-                    set.sleep();
-                    false
-                });
-            })
-        };
+        let owner = start_owner(&wakeups, &set);
+        let app = start_sleeper(&wakeups, &set, false);
         wakeups.stop();
         app.join().unwrap();
         owner.join().unwrap();

@@ -3,7 +3,9 @@
 //! A failure comes in at `send`, which asks here: `value` says who is blamed, `resend` whether and when the message goes
 //! out again. Two things are remembered of a failure: the health of the interfaces, as in the kernel, and beyond it which
 //! paths are unresponsive (`path`): a dead rail between two interfaces that are well in all other respects takes nothing
-//! but the paths over it out of use; the others to the same peer are suspect until something is heard on them (`suspect`). What is sick is tried with pings until it is well (`recovery`, `path`), and who never answers is given up (`response`), all of it in [`Core::run_monitor`].
+//! but the paths over it out of use; the others to the same peer are suspect until something is heard on them
+//! (`suspect`). What is sick is tried with pings until it is well (`recovery`, `path`), and who never answers is given up
+//! (`response`), all of it in [`Core::run_monitor`].
 
 mod cause;
 mod counts;

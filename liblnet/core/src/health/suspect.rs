@@ -22,27 +22,50 @@ const PROVEN: Duration = Duration::from_secs(1);
 /// Paths that are suspect at once. More than these are used as before.
 const MOST: usize = 64;
 
-/// The paths of a node that are or lately were suspect by their ends, this node's first, and what has become of their
-/// pings.
+/// The paths of a node that are or lately were suspect, by their ends, this node's first.
 #[derive(Debug, Default)]
 pub(crate) struct SuspectPaths {
-    paths: Mutex<BTreeMap<(Nid, Nid), Ping>>,
+    paths: Mutex<BTreeMap<(Nid, Nid), Pinged>>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Ping {
-    Due,
-    Sent { ping: Option<MdHandle>, at: Time },
+#[derive(Clone, Copy, Debug, Default)]
+struct Pinged {
+    /// When; not yet if there is none.
+    at: Option<Time>,
+    /// The last ping, as long as it is not known to have ended.
+    ping: Option<MdHandle>,
 }
 
 impl SuspectPaths {
+    /// Has a path pinged, unless it has just answered or too many are suspect. `becomes_suspect` notes that it is, and says
+    /// whether that is new. Whether it is to be pinged.
+    fn add(&self, path: (Nid, Nid), now: Time, becomes_suspect: impl FnOnce() -> bool) -> bool {
+        let mut paths = lock(&self.paths);
+        let known = paths.get(&path);
+        let is_proven = known.and_then(|pinged| pinged.at).is_some_and(|at| now.since(at) < PROVEN);
+        if is_proven || known.is_none() && paths.len() >= MOST || !becomes_suspect() {
+            return false;
+        }
+        // A former ping may still wait: it is ended when the next one leaves.
+        paths.entry(path).or_default().at = None;
+        true
+    }
+
+    fn all(&self) -> Vec<((Nid, Nid), Pinged)> {
+        lock(&self.paths).iter().map(|(path, pinged)| (*path, *pinged)).collect()
+    }
+
+    fn pinged(&self, path: (Nid, Nid), pinged: Pinged) {
+        lock(&self.paths).insert(path, pinged);
+    }
+
+    fn remove(&self, path: (Nid, Nid)) {
+        lock(&self.paths).remove(&path);
+    }
+
     /// When the next is to be looked at.
     fn next(&self, now: Time) -> Option<Time> {
-        let when = |ping: &Ping| match *ping {
-            Ping::Due => now,
-            Ping::Sent { at, .. } => at + LONGEST,
-        };
-        lock(&self.paths).values().map(when).min()
+        lock(&self.paths).values().map(|pinged| pinged.at.map_or(now, |at| at + LONGEST)).min()
     }
 }
 
@@ -54,45 +77,44 @@ impl Core {
             return;
         }
         let path = (ni.nid(), peer_ni.nid());
-        let others = self.with_nets(|nets| {
-            let is_other = |ni: &Ni, its: &PeerNi| (ni.nid(), its.nid()) != path && !select::is_bad(ni, its);
-            let mut suspects = lock(&self.health.suspects.paths);
-            let mut any = false;
+        let mut any = false;
+        self.with_nets(|nets| {
             select::for_each_path(nets, &peer, |ni, its| {
                 let other = (ni.nid(), its.nid());
-                let is_proven =
-                    |ping: &Ping| matches!(ping, Ping::Sent { at, .. } if now.since(*at) < PROVEN);
-                if is_other(ni, its)
-                    && (suspects.len() < MOST || suspects.contains_key(&other))
-                    && !suspects.get(&other).is_some_and(is_proven)
-                    && its.suspect_from(ni)
-                {
-                    suspects.insert(other, Ping::Due);
-                    any = true;
-                }
+                any |= other != path
+                    && !select::is_bad(ni, its)
+                    && self.health.suspects.add(other, now, || its.suspect_from(ni));
             });
-            any
         });
-        if others {
+        if any {
             self.health.alarm.ring();
         }
     }
 
     /// Pings paths that have become suspect, and forgets those that are so for too long. When the next are to be looked at.
     pub(super) fn try_suspects(&self, now: Time) -> Option<Time> {
-        let paths: Vec<_> =
-            lock(&self.health.suspects.paths).iter().map(|(path, ping)| (*path, *ping)).collect();
-        for (path, ping) in paths {
-            match ping {
-                Ping::Due if self.may_work(path) => {
+        for (path, Pinged { at, ping }) in self.health.suspects.all() {
+            match at {
+                None if self.may_work(path) => {
+                    self.end_ping(ping);
                     let ping = self.send_recovery_ping(path.0, path.1).ok();
-                    lock(&self.health.suspects.paths).insert(path, Ping::Sent { ping, at: now });
+                    self.health.suspects.pinged(path, Pinged { at: Some(now), ping });
                 }
-                Ping::Sent { at, .. } if now.since(at) < LONGEST && self.may_work(path) => {}
-                _ => self.trust(path, ping),
+                Some(at) if now.since(at) < LONGEST && self.may_work(path) => {}
+                _ => {
+                    self.end_ping(ping);
+                    self.trust(path);
+                }
             }
         }
         self.health.suspects.next(now)
+    }
+
+    fn end_ping(&self, ping: Option<MdHandle>) {
+        if let Some(ping) = ping {
+            // It may have ended by itself.
+            let _ = self.md_unlink(ping);
+        }
     }
 
     /// Not if it turned out to be unresponsive, or if either end is gone.
@@ -101,15 +123,50 @@ impl Core {
         ni.zip(self.peers.get(peer)).is_some_and(|(ni, peer_ni)| !select::is_bad(&ni, &peer_ni))
     }
 
-    fn trust(&self, path @ (local, peer): (Nid, Nid), ping: Ping) {
-        lock(&self.health.suspects.paths).remove(&path);
+    fn trust(&self, path @ (local, peer): (Nid, Nid)) {
+        self.health.suspects.remove(path);
         let ni = self.with_nets(|nets| nets.ni(local).cloned());
         if let Some((ni, peer_ni)) = ni.zip(self.peers.get(peer)) {
             peer_ni.trust_from(&ni);
         }
-        if let Ping::Sent { ping: Some(ping), .. } = ping {
-            // It may have ended by itself.
-            let _ = self.md_unlink(ping);
-        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn path(n: u8) -> (Nid, Nid) {
+        let nid = |host: u8| format!("10.0.0.{host}@tcp").parse().unwrap();
+        (nid(1), nid(n))
+    }
+
+    fn at(millis: u64) -> Time {
+        Time(Duration::from_millis(millis))
+    }
+
+    #[test]
+    fn a_path_that_has_just_been_pinged_is_not_pinged_anew_and_later_its_former_ping_is_still_known() {
+        let suspects = SuspectPaths::default();
+        assert!(!suspects.add(path(2), at(0), || false), "it was suspect already");
+        assert!(suspects.add(path(2), at(0), || true));
+        assert_eq!(suspects.next(at(7)), Some(at(7)));
+        let ping = Some(MdHandle::from_cookie(1));
+        suspects.pinged(path(2), Pinged { at: Some(at(10)), ping });
+        assert_eq!(suspects.next(at(11)), Some(at(10) + LONGEST));
+        assert!(!suspects.add(path(2), at(900), || true));
+        assert!(suspects.add(path(2), at(1100), || true));
+        let all = suspects.all();
+        assert_eq!((all[0].1.at, all[0].1.ping), (None, ping));
+        suspects.remove(path(2));
+        assert_eq!(suspects.next(at(2000)), None);
+    }
+
+    #[test]
+    fn only_so_many_paths_are_suspect_at_once() {
+        let suspects = SuspectPaths::default();
+        let added = (0..=255).filter(|n| suspects.add(path(*n), at(0), || true)).count();
+        assert_eq!(added, MOST);
+        assert!(suspects.add(path(0), at(0), || true), "it is there already");
     }
 }

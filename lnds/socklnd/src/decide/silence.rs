@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn who_answers_nothing_is_silent_and_who_is_slow_is_not() {
-        // (what, outstanding, retransmissions, probes, unheard, round trip, suspected, unacknowledged, finding), with 600 ms as the limit.
+        // (what, outstanding, retransmissions, probes, unheard, round trip, suspected, unacknowledged, finding), with 600 ms
+        // as the limit.
         let table = [
             ("idle", false, 0, 0, 60_000, 1, 0, 0, Nothing),
             ("idle, and was probed once", false, 0, 2, 60_000, 1, 60_000, 60_000, Nothing),
