@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use lnet_core::lnd::{HeldReceive, Upcalls, Verdict};
+use lnet_core::lnd::{DeferredRx, Upcalls, RxAction};
 use lnet_core::{
     Core, CoreConfig, EqHandle, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, NiTunables, Target,
 };
@@ -46,13 +46,13 @@ fn match_lookup(c: &mut Criterion) {
             attach(&core, bits, 0, None);
         }
         let ni = Arc::clone(core.nets().ni(Nid::LOOPBACK).unwrap());
-        let no_hold = || -> Arc<dyn HeldReceive> { unreachable!("the portal is not lazy") };
+        let no_hold = || -> Arc<dyn DeferredRx> { unreachable!("the portal is not lazy") };
         let mut bits = 0;
         group.bench_function(BenchmarkId::from_parameter(entries), |b| {
             b.iter(|| {
                 bits = (bits + 7919) % entries;
                 match core.receive(&ni, Nid::LOOPBACK, &put(bits), &no_hold) {
-                    Verdict::Deliver(message) => core.received(message, Ok(())),
+                    RxAction::Deliver(message) => core.received(message, Ok(())),
                     verdict => unreachable!("{verdict:?}"),
                 }
             });

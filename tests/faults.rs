@@ -4,7 +4,7 @@
 mod support;
 
 use lnet_core::fault::{DelayRule, DropRule, Filter, Kinds, Loss, Odds};
-use lnet_core::stats::Fate;
+use lnet_core::stats::Outcome;
 use lnet_core::{
     Cause, Core, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, Target,
@@ -113,7 +113,7 @@ fn one_of_three_gets_is_lost_by_who_is_asked_and_counted() {
     assert!(matches!(rule.loss, Loss::Arriving(_)));
     assert_eq!((stats.hit, stats.get, stats.put), (10, 10, 0));
     let ni = far.nets().ni(nids(&pair.rails.far)[0]).cloned().unwrap();
-    assert_eq!(ni.counters().read(Fate::Dropped).get, 10);
+    assert_eq!(ni.counters().read(Outcome::Dropped).get, 10);
     assert_eq!(far.delete_drop_rules(None, None), 1);
     pair.get();
     pair.wait_for(EventKind::Reply);

@@ -5,7 +5,7 @@
 
 mod support;
 
-use lnet_core::stats::Fate;
+use lnet_core::stats::Outcome;
 use lnet_core::topology::PeerNi;
 use lnet_core::{
     Core, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec,
@@ -190,7 +190,7 @@ fn await_until(what: &str, come: impl Fn() -> bool) {
 /// Requests that left by an interface, answers that came by it, and requests that failed on it.
 fn tally(ni: &Ni) -> [u64; 3] {
     let [sent, received, dropped] =
-        [Fate::Sent, Fate::Received, Fate::Dropped].map(|it| ni.counters().read(it));
+        [Outcome::Sent, Outcome::Received, Outcome::Dropped].map(|it| ni.counters().read(it));
     [sent.put + sent.get, received.ack + received.reply, dropped.put + dropped.get]
 }
 
@@ -246,7 +246,7 @@ fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: imp
     let core = rails.near.core();
     let idle = |peer_ni: &PeerNi| peer_ni.credits().0.unsigned_abs() == peer_ni.max_credits();
     await_until("the credits", || core.peer_nis().iter().all(|peer_ni| idle(peer_ni)));
-    await_until("the messages", || core.population().alive == 0);
+    await_until("the messages", || core.message_counts().msgs_alloc == 0);
     rails.shutdown();
 }
 

@@ -4,7 +4,7 @@
 
 mod support;
 
-use lnet_core::stats::Fate;
+use lnet_core::stats::Outcome;
 use lnet_dlc::request::{AddLocalNi, LndTunables, LocalNi, NiStatus, NiTunables, Peer};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
@@ -36,7 +36,7 @@ fn second_card_as_told(node: &Node, machine: usize) -> Option<NiStatus> {
 /// PUTs that left the near node by each card, and that came in by each.
 fn puts(rails: &Rails) -> [Vec<u64>; 2] {
     let nets = rails.near.core().nets();
-    [Fate::Sent, Fate::Received].map(|fate| {
+    [Outcome::Sent, Outcome::Received].map(|fate| {
         let counted = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(fate).put;
         nids(&rails.near).iter().map(counted).collect()
     })

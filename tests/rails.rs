@@ -3,12 +3,12 @@
 
 mod support;
 
-use lnet_core::stats::Fate;
+use lnet_core::stats::Outcome;
 use lnet_node::Node;
 use support::rails::{Rails, Transfer, nids};
 
 /// PUTs that left by each interface, or came in by it.
-fn puts(node: &Node, fate: Fate) -> Vec<u64> {
+fn puts(node: &Node, fate: Outcome) -> Vec<u64> {
     let nets = node.core().nets();
     nids(node).iter().map(|nid| nets.ni(*nid).unwrap().counters().read(fate).put).collect()
 }
@@ -20,8 +20,8 @@ fn messages_are_spread_evenly_over_four_rails() {
     let cards = 4;
     let Some(rails) = Rails::or_skip(cards, |_| None) else { return };
     rails.transfer(Transfer::Put, 400, 4096, 1);
-    for count in puts(&rails.near, Fate::Sent) {
-        assert!((90..=110).contains(&count), "{:?}", puts(&rails.near, Fate::Sent));
+    for count in puts(&rails.near, Outcome::Sent) {
+        assert!((90..=110).contains(&count), "{:?}", puts(&rails.near, Outcome::Sent));
     }
     rails.shutdown();
 }
@@ -32,7 +32,7 @@ fn messages_are_spread_evenly_over_four_rails() {
 fn a_rail_four_times_slower_than_its_twin_gets_its_share_and_not_half() {
     let Some(rails) = Rails::or_skip(2, |card| Some(if card == 0 { 100 } else { 400 })) else { return };
     rails.transfer(Transfer::Put, 96, 1 << 20, 16);
-    let by_card = puts(&rails.near, Fate::Sent);
+    let by_card = puts(&rails.near, Outcome::Sent);
     assert!(by_card[0] * 2 < by_card[1], "{by_card:?}");
     println!("{by_card:?}");
     rails.shutdown();
@@ -45,8 +45,8 @@ fn a_peer_on_two_nets_is_sent_to_over_both() {
     for how in [Transfer::Put, Transfer::Get] {
         rails.transfer(how, 100, 4096, 1);
     }
-    assert_eq!(puts(&rails.near, Fate::Sent), [50, 50]);
-    assert_eq!(puts(&rails.far, Fate::Received), [50, 50]);
+    assert_eq!(puts(&rails.near, Outcome::Sent), [50, 50]);
+    assert_eq!(puts(&rails.far, Outcome::Received), [50, 50]);
     rails.shutdown();
 }
 
@@ -55,6 +55,6 @@ fn a_peer_of_127_nids_is_sent_to_at_each_of_them() {
     let far: Vec<String> = (1..=127).map(|card| format!("127.0.34.{card}")).collect();
     let rails = Rails::on_loopback("tcp(127.0.33.1)", &format!("tcp({})", far.join(",")));
     rails.transfer(Transfer::Put, 254, 64, 1);
-    assert_eq!(puts(&rails.far, Fate::Received), vec![2; 127]);
+    assert_eq!(puts(&rails.far, Outcome::Received), vec![2; 127]);
     rails.shutdown();
 }

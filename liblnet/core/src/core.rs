@@ -13,7 +13,7 @@ use crate::message::MessagePool;
 use crate::ping::PingTarget;
 use crate::portal::Portal;
 use crate::settings::{DiscoveryMode, Settings};
-use crate::stats::{Census, NodeCounters, Population};
+use crate::stats::{MessageCounters, NodeCounters, MessageCounts};
 use crate::sync::{Mutex, lock};
 use crate::time::{Clock, StoppedClock};
 use crate::topology::{Distance, Net, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
@@ -91,7 +91,7 @@ pub struct Core {
     pub(crate) queues: HandleTable<Arc<EventQueue>>,
     nets: ArcSwap<Nets>,
     pub(crate) peers: PeerTable,
-    pub(crate) census: Census,
+    pub(crate) message_counters: MessageCounters,
     /// Spare messages for the loopback.
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
@@ -120,7 +120,7 @@ impl Core {
             portals: portals(),
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
-            census: Census::default(),
+            message_counters: MessageCounters::default(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
             discovery: Discovery::default(),
@@ -343,14 +343,14 @@ impl Core {
     }
 
     /// The messages that the node has, and how many went wrong.
-    pub fn population(&self) -> Population {
-        self.census.read()
+    pub fn message_counts(&self) -> MessageCounts {
+        self.message_counters.read()
     }
 
     /// Whether other nodes wait for an ACK or a REPLY that is not known to have arrived. An ACK counts from before the
     /// PUT's event is told.
     pub fn owes_answers(&self) -> bool {
-        self.census.has_answers()
+        self.message_counters.has_answers()
     }
 
     /// Sets every counter to 0: the node's, its interfaces' and the peer NIs' (dbg-120, ST-3).
@@ -366,7 +366,7 @@ impl Core {
             peer_ni.counters().reset();
             peer_ni.failures().reset();
         });
-        self.census.reset();
+        self.message_counters.reset();
         self.health.reset_counters();
     }
 

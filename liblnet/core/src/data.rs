@@ -132,7 +132,7 @@ impl Core {
 
     /// Ends a request that is not sent.
     pub(crate) fn refuse(&self, request: Request, errno: Errno) {
-        self.census.error();
+        self.message_counters.error();
         self.settle_request(&request.md, request.event, &request.outgoing.body, Err(errno));
     }
 
@@ -249,7 +249,7 @@ impl Core {
     pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<Chosen, Errno> {
         let chosen = self.choose_again_from(message.source, message, peer_ni);
         let may_leave_source =
-            message.source.is_some() && message.sent_as().is_some() && peer_ni.peer_now().is_multi_rail();
+            message.source.is_some() && message.message_id().is_some() && peer_ni.peer_now().is_multi_rail();
         if may_leave_source
             && chosen.as_ref().map_or(true, Chosen::is_bad)
             && let Ok(other) = self.choose_again_from(None, message, peer_ni)

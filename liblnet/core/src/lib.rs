@@ -42,7 +42,7 @@ pub use complaints::{Lines, STATE_CHANGES};
 pub use cpt::{CptTable, Placement};
 pub use data::Target;
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
-pub use health::{Cause, Reached, SendFailure};
+pub use health::{Cause, Delivery, SendFailure};
 pub use lnet_wire::Errno;
 pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
 pub use message::Message;

@@ -71,7 +71,7 @@ pub trait LndNi: Send + Sync {
     /// get there at this time: connections are ended, and every message that is not known to have arrived comes back, from
     /// inside this call or soon after, with `cause`. What is sent afterwards is tried anew. Connections to a peer that would
     /// not know again what comes twice stay: of them only what has not left, and may change its path, comes back.
-    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
+    fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
         let _ = (peer, cause);
     }
 
@@ -93,16 +93,16 @@ pub enum SendOutcome {
 /// application run inside them.
 pub trait Upcalls: Send + Sync {
     /// A message has arrived on `ni` from the directly connected peer `from`: what is to become of its
-    /// payload? `hold` is called when the answer is [`Verdict::Hold`], before this returns.
+    /// payload? `hold` is called when the answer is [`RxAction::Defer`], before this returns.
     fn receive(
         &self,
         ni: &Arc<Ni>,
         from: Nid,
         header: &Header,
-        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
-    ) -> Verdict;
+        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction;
 
-    /// The payload of a message from [`Verdict::Deliver`] is in place, or will never be. A GET's data is
+    /// The payload of a message from [`RxAction::Deliver`] is in place, or will never be. A GET's data is
     /// sent from inside this call.
     fn received(&self, message: Box<Message>, result: Result<(), Errno>);
 
@@ -138,7 +138,7 @@ pub trait Upcalls: Send + Sync {
     }
 
     /// Credits of messages that stay with the driver on an unresponsive path: what waits for them may go by another one.
-    fn give_back_credits(&self, credits: Vec<TakenCredits>) {
+    fn release_credits(&self, credits: Vec<TakenCredits>) {
         let _ = credits;
     }
 
@@ -151,23 +151,23 @@ pub trait Upcalls: Send + Sync {
 
 /// What a driver does with a message that arrived.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum RxAction {
     /// Read [`Message::payload_len`] bytes into [`Message::payload`], throw away what the header announces
     /// beyond that, and call [`Upcalls::received`].
     Deliver(Box<Message>),
     /// Read all of the payload and throw it away; nothing to report.
     Discard,
-    /// Do not read on: [`HeldReceive::resume`] brings the verdict later (a lazy portal without a buffer).
-    Hold,
+    /// Do not read on: [`DeferredRx::resume`] brings the verdict later (a lazy portal without a buffer).
+    Defer,
     /// The message breaks the protocol: close the connection, saying why in the log.
-    Refuse(Violation),
+    Reject(Violation),
 }
 
 /// A message that waits in a driver for a buffer.
-pub trait HeldReceive: Send + Sync {
-    /// The verdict: [`Verdict::Deliver`] or [`Verdict::Discard`]. Comes once, possibly before the
+pub trait DeferredRx: Send + Sync {
+    /// The verdict: [`RxAction::Deliver`] or [`RxAction::Discard`]. Comes once, possibly before the
     /// [`Upcalls::receive`] that asked to hold has returned.
-    fn resume(&self, verdict: Verdict);
+    fn resume(&self, verdict: RxAction);
 }
 
 /// How a message breaks LNet's rules (the fatal checks, wire spec 5.1).

@@ -7,7 +7,7 @@ use crate::credit::NiCredit;
 use crate::data::answer_to;
 use crate::event::{Event, EventKind};
 use crate::memory::{Md, MemSlice};
-use crate::stats::GroupNumber;
+use crate::stats::ShardId;
 use crate::sync::{Mutex, lock};
 use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
@@ -38,9 +38,9 @@ pub struct Message {
     /// Who it answers, as long as it counts among the answers to that one.
     pub(crate) answers: Option<Arc<PeerNi>>,
     /// Where it is counted as long as the node has it.
-    pub(crate) counted: GroupNumber,
+    pub(crate) counted: ShardId,
     /// Under which name a driver sent it first.
-    pub(crate) sent_as: Option<NonZeroU64>,
+    pub(crate) message_id: Option<NonZeroU64>,
     /// The source that its sender asked for, if any: then it goes by no other.
     pub(crate) source: Option<Nid>,
     /// After this it is not sent again.
@@ -77,7 +77,7 @@ pub struct TakenCredits {
 }
 
 impl Message {
-    /// Takes the send credits that it holds, for [`crate::lnd::Upcalls::give_back_credits`]: it is stuck on an unresponsive
+    /// Takes the send credits that it holds, for [`crate::lnd::Upcalls::release_credits`]: it is stuck on an unresponsive
     /// path, and others are not to wait for it. `None` if it holds none any more.
     pub fn take_credits(&mut self) -> Option<TakenCredits> {
         let held = std::mem::take(&mut self.held);
@@ -107,13 +107,13 @@ impl Message {
 
     /// The name that a driver gave it when it was sent first, by which the peer knows it again if it comes by another
     /// way; `None` for a message that was never sent, or without a name.
-    pub const fn sent_as(&self) -> Option<NonZeroU64> {
-        self.sent_as
+    pub const fn message_id(&self) -> Option<NonZeroU64> {
+        self.message_id
     }
 
     /// Gives it that name. Once: the first one stays.
-    pub fn note_sent_as(&mut self, name: NonZeroU64) {
-        self.sent_as.get_or_insert(name);
+    pub fn set_message_id(&mut self, name: NonZeroU64) {
+        self.message_id.get_or_insert(name);
     }
 
     /// Whether what it asked for has come: it has arrived, whatever its driver knows of that.
@@ -173,8 +173,8 @@ impl Message {
             peer_ni: None,
             held: HeldCredits::default(),
             answers: None,
-            counted: GroupNumber::default(),
-            sent_as: None,
+            counted: ShardId::default(),
+            message_id: None,
             source: None,
             deadline: Time::START,
             attempts: 0,
@@ -191,7 +191,7 @@ impl Core {
     /// A message to or from `peer_ni`, or over the loopback.
     pub(crate) fn new_message(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Box<Message> {
         let mut message = self.spare_of(peer_ni).take(header);
-        message.counted = self.census.enter(peer_ni.map_or(0, |peer_ni| peer_ni.order()));
+        message.counted = self.message_counters.enter(peer_ni.map_or(0, |peer_ni| peer_ni.order()));
         message
     }
 
@@ -199,9 +199,9 @@ impl Core {
     pub(crate) fn put_away(&self, mut message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
         if let Some(asker) = message.answers.take() {
             asker.answered();
-            self.census.answered(message.counted);
+            self.message_counters.answered(message.counted);
         }
-        self.census.leave(message.counted);
+        self.message_counters.leave(message.counted);
         self.spare_of(peer_ni).put(message);
     }
 
@@ -209,7 +209,7 @@ impl Core {
     pub(crate) fn count_answer(&self, message: &mut Message) {
         if let Some(asker) = &message.peer_ni {
             asker.answers();
-            self.census.answers(message.counted);
+            self.message_counters.answers(message.counted);
             message.answers = Some(Arc::clone(asker));
         }
     }
@@ -224,7 +224,7 @@ impl Core {
                 pending >= self.config.max_answers
                     || pending >= ALWAYS_ANSWERED
                         && self
-                            .census
+                            .message_counters
                             .is_answering_too_much(message.counted, self.config.max_pending_responses)
             })
     }

@@ -2,7 +2,7 @@
 
 use crate::core::{Core, me_place};
 use crate::event::{EventHandler, EventQueue, Polled};
-use crate::lnd::Verdict;
+use crate::lnd::RxAction;
 use crate::memory::{EqHandle, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place, Settled};
 use crate::portal::{Criteria, InsertPosition, MatchId, Portal};
 use crate::receive::Arrival;
@@ -97,10 +97,10 @@ impl Core {
             Ok(attached) => {
                 for (delayed, found) in attached.released {
                     let verdict = match self.arrival(delayed.message, found) {
-                        Arrival::Wanted(message) => Verdict::Deliver(message),
+                        Arrival::Wanted(message) => RxAction::Deliver(message),
                         Arrival::Dropped(why, message) => {
                             self.count_drop(message, why);
-                            Verdict::Discard
+                            RxAction::Discard
                         }
                     };
                     delayed.hold.resume(verdict);
@@ -233,7 +233,7 @@ impl Core {
     pub(crate) fn drop_delayed(&self, delayed: impl IntoIterator<Item = crate::portal::Delayed>) {
         for delayed in delayed {
             self.count_drop(delayed.message, "its portal is no longer lazy, or its interface is gone");
-            delayed.hold.resume(Verdict::Discard);
+            delayed.hold.resume(RxAction::Discard);
         }
     }
 

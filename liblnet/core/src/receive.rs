@@ -4,12 +4,12 @@ use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::lnd::{HeldReceive, Upcalls, Verdict, Violation};
+use crate::lnd::{DeferredRx, Upcalls, RxAction, Violation};
 use crate::memory::{Access, Answer, MdHandle, MdOptions};
 use crate::message::{Message, TakenCredits};
 use crate::portal::{Delayed, Found, Incoming, Request};
 use crate::select;
-use crate::stats::Fate;
+use crate::stats::Outcome;
 use crate::topology::{Nets, Ni};
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
@@ -37,26 +37,26 @@ impl Upcalls for Core {
         ni: &Arc<Ni>,
         from: Nid,
         header: &Header,
-        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
-    ) -> Verdict {
+        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction {
         if self.is_ending() {
-            return Verdict::Refuse(Violation::ShuttingDown);
+            return RxAction::Reject(Violation::ShuttingDown);
         }
         let inspection = match self.with_nets(|nets| inspect(header, ni.nid(), nets)) {
             Ok(inspection) => inspection,
             Err(violation) => {
-                self.census.error();
-                return Verdict::Refuse(violation);
+                self.message_counters.error();
+                return RxAction::Reject(violation);
             }
         };
         if self.is_lost_on_purpose(ni, header) {
-            return Verdict::Discard;
+            return RxAction::Discard;
         }
         let Some(message) = self.incoming(ni, from, header) else {
-            self.census.error();
+            self.message_counters.error();
             let line = format_args!("dropped a message from {from}: there are too many peers");
             self.complain(Reason::TooMany, Level::Warn, line);
-            return Verdict::Discard;
+            return RxAction::Discard;
         };
         if inspection == Inspection::ForAnother {
             return self.discard(message, "it is for another node, and this one is no router");
@@ -72,18 +72,18 @@ impl Upcalls for Core {
                 format_args!("dropped a message from {from}: it does not take the answers that it asks for");
             self.complain(Reason::TooMany, Level::Warn, line);
             self.forget_dropped(message);
-            return Verdict::Discard;
+            return RxAction::Discard;
         }
         match self.unless_late(message, hold) {
             Some(message) => self.deliver(message, hold),
-            None => Verdict::Hold,
+            None => RxAction::Defer,
         }
     }
 
     fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
-        self.count(&message, if result.is_ok() { Fate::Received } else { Fate::Dropped });
+        self.count(&message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
         match (&result, &message.ni, &message.peer_ni) {
-            (Err(_), ..) => self.census.error(),
+            (Err(_), ..) => self.message_counters.error(),
             (Ok(()), Some(ni), Some(peer_ni)) => self.heard(ni, peer_ni),
             _ => {}
         }
@@ -120,14 +120,14 @@ impl Upcalls for Core {
         self.may_change_path(message)
     }
 
-    fn give_back_credits(&self, credits: Vec<TakenCredits>) {
+    fn release_credits(&self, credits: Vec<TakenCredits>) {
         self.give_back_taken(credits);
     }
 }
 
 impl Core {
     /// Finds out where the payload of a message goes that is for this node and does not wait any more.
-    pub(crate) fn deliver(&self, message: Box<Message>, hold: &dyn Fn() -> Arc<dyn HeldReceive>) -> Verdict {
+    pub(crate) fn deliver(&self, message: Box<Message>, hold: &dyn Fn() -> Arc<dyn DeferredRx>) -> RxAction {
         let arrival = match message.header.body {
             Body::Put { portal, .. } | Body::Get { portal, .. } => {
                 return self.find_memory(portal, message, hold);
@@ -136,7 +136,7 @@ impl Core {
             Body::Reply { handle } => self.find_asker(handle, Answer::Reply, message),
         };
         match arrival {
-            Arrival::Wanted(message) => Verdict::Deliver(message),
+            Arrival::Wanted(message) => RxAction::Deliver(message),
             Arrival::Dropped(why, message) => self.discard(message, why),
         }
     }
@@ -168,14 +168,14 @@ impl Core {
     }
 
     fn forget_dropped(&self, mut message: Box<Message>) {
-        self.count(&message, Fate::Dropped);
+        self.count(&message, Outcome::Dropped);
         let peer_ni = message.peer_ni.take();
         self.put_away(message, peer_ni.as_ref());
     }
 
-    fn discard(&self, message: Box<Message>, why: &str) -> Verdict {
+    fn discard(&self, message: Box<Message>, why: &str) -> RxAction {
         self.count_drop(message, why);
-        Verdict::Discard
+        RxAction::Discard
     }
 
     fn incoming(&self, ni: &Arc<Ni>, from: Nid, header: &Header) -> Option<Box<Message>> {
@@ -191,8 +191,8 @@ impl Core {
         &self,
         portal: u32,
         message: Box<Message>,
-        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
-    ) -> Verdict {
+        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction {
         let Ok(portal) = self.portal(portal) else {
             return self.discard(message, "there is no such portal");
         };
@@ -202,14 +202,14 @@ impl Core {
         let mut message = Some(message);
         let mut delay = || message.take().map(|message| Delayed { request, message, hold: hold() });
         let incoming = portal.find(&request, may_wait, &mut delay);
-        let Some(message) = message else { return Verdict::Hold };
+        let Some(message) = message else { return RxAction::Defer };
         let arrival = match incoming {
             Incoming::Matched(found) => self.arrival(message, found),
             Incoming::Dropped(why) => Arrival::Dropped(why, message),
-            Incoming::Held => return Verdict::Hold,
+            Incoming::Held => return RxAction::Defer,
         };
         match arrival {
-            Arrival::Wanted(message) => Verdict::Deliver(message),
+            Arrival::Wanted(message) => RxAction::Deliver(message),
             Arrival::Dropped(why, message) => self.discard(message, why),
         }
     }

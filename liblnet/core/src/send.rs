@@ -14,7 +14,7 @@ use crate::health::{Cause, SendFailure};
 use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
 use crate::message::{Message, TakenCredits};
-use crate::stats::Fate;
+use crate::stats::Outcome;
 use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::{Body, Errno};
@@ -259,7 +259,7 @@ impl Core {
                 return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
             }
             if !answered {
-                self.census.error();
+                self.message_counters.error();
                 self.log_given_up(&message, failure);
             }
         } else if let Some(ni) = &message.ni {
@@ -267,7 +267,7 @@ impl Core {
         }
         // Nothing was heard of its arrival but the answer.
         let result = if answered { Ok(()) } else { result };
-        let fate = if result.is_ok() { Fate::Sent } else { Fate::Dropped };
+        let fate = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
         self.count(&message, fate);
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
             let result = result.map_err(|failure| failure.errno);
@@ -311,7 +311,7 @@ impl Core {
     }
 
     /// Counts a message on its NI and its peer NI.
-    pub(crate) fn count(&self, message: &Message, fate: Fate) {
+    pub(crate) fn count(&self, message: &Message, fate: Outcome) {
         let kind = message.header.body.kind();
         let bytes = message.header.payload_length;
         if let Some(ni) = &message.ni {

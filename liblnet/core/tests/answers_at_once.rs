@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::health::PeerNiState;
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
 use lnet_core::topology::Ni;
 use lnet_core::{Clock, Core, CoreConfig, Errno, Message, NiTunables, Time};
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};
@@ -38,8 +38,8 @@ struct PromptNi {
 
 struct NeverHeld;
 
-impl HeldReceive for NeverHeld {
-    fn resume(&self, _: Verdict) {}
+impl DeferredRx for NeverHeld {
+    fn resume(&self, _: RxAction) {}
 }
 
 impl Driver for Prompt {
@@ -59,8 +59,8 @@ impl LndNi for PromptNi {
             let body = Body::Reply { handle: reply };
             let (dest_nid, src_nid) = (asked.src_nid, asked.dest_nid);
             let answer = Header { dest_nid, src_nid, body, payload_length: 0, ..asked };
-            let hold = || Arc::new(NeverHeld) as Arc<dyn HeldReceive>;
-            if let Verdict::Deliver(got) = self.upcalls.receive(&self.ni, src_nid, &answer, &hold) {
+            let hold = || Arc::new(NeverHeld) as Arc<dyn DeferredRx>;
+            if let RxAction::Deliver(got) = self.upcalls.receive(&self.ni, src_nid, &answer, &hold) {
                 self.upcalls.received(got, Ok(()));
             }
         }

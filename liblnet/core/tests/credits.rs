@@ -4,7 +4,7 @@
 
 use lnet_core::credit::{Credits, RECLAIM_AFTER};
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
-use lnet_core::stats::Population;
+use lnet_core::stats::MessageCounts;
 use lnet_core::topology::PeerNi;
 use lnet_core::{
     Clock, Core, CoreConfig, EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables,
@@ -267,14 +267,14 @@ fn messages_in_the_node_are_counted_whether_they_wait_or_are_under_way() {
     for peer in peers {
         (0..5).for_each(|_| rig.put(md, peer));
     }
-    assert_eq!(rig.core.population(), Population { alive: 10, most: 10, errors: 0 });
+    assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 10, msgs_max: 10, errors: 0 });
     (0..4).for_each(|_| assert!(rig.finish_one()));
-    assert_eq!(rig.core.population(), Population { alive: 6, most: 10, errors: 0 });
+    assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 6, msgs_max: 10, errors: 0 });
     // There is no way to this one.
     rig.put(md, "10.0.0.2@tcp7");
-    assert_eq!(rig.core.population(), Population { alive: 6, most: 10, errors: 1 });
+    assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 6, msgs_max: 10, errors: 1 });
     rig.core.reset_counters();
-    assert_eq!(rig.core.population(), Population { alive: 6, most: 6, errors: 0 });
+    assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 6, msgs_max: 6, errors: 0 });
     while rig.finish_one() {}
-    assert_eq!(rig.core.population(), Population { alive: 0, most: 6, errors: 0 });
+    assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 6, errors: 0 });
 }

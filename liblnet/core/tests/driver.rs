@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::credit::Credits;
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict, Violation};
-use lnet_core::stats::Population;
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction, Violation};
+use lnet_core::stats::MessageCounts;
 use lnet_core::topology::Ni;
 use lnet_core::{
     Clock, Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
@@ -35,7 +35,7 @@ type Sent = Vec<Box<Message>>;
 #[derive(Clone, Default)]
 struct Played {
     sent: Arc<Mutex<Sent>>,
-    resumed: Arc<Mutex<Vec<Verdict>>>,
+    resumed: Arc<Mutex<Vec<RxAction>>>,
     /// A message that arrives while the interface is taken down.
     straggler: Arc<Mutex<Option<Header>>>,
     down: Arc<Mutex<bool>>,
@@ -68,9 +68,9 @@ impl LndNi for PlayedNi {
         *self.driver.down.lock().unwrap() = true;
         let straggler = self.driver.straggler.lock().unwrap().take();
         if let Some(header) = straggler {
-            let hold = || Arc::new(self.driver.clone()) as Arc<dyn HeldReceive>;
+            let hold = || Arc::new(self.driver.clone()) as Arc<dyn DeferredRx>;
             let verdict = self.upcalls.receive(&self.ni, header.src_nid, &header, &hold);
-            assert!(matches!(verdict, Verdict::Hold));
+            assert!(matches!(verdict, RxAction::Defer));
         }
         let sent = std::mem::take(&mut *self.driver.sent.lock().unwrap());
         for message in sent {
@@ -79,8 +79,8 @@ impl LndNi for PlayedNi {
     }
 }
 
-impl HeldReceive for Played {
-    fn resume(&self, verdict: Verdict) {
+impl DeferredRx for Played {
+    fn resume(&self, verdict: RxAction) {
         self.resumed.lock().unwrap().push(verdict);
     }
 }
@@ -129,8 +129,8 @@ impl Rig {
         self.core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
     }
 
-    fn arrives(&self, header: &Header) -> Verdict {
-        let hold = || Arc::new(self.driver.clone()) as Arc<dyn HeldReceive>;
+    fn arrives(&self, header: &Header) -> RxAction {
+        let hold = || Arc::new(self.driver.clone()) as Arc<dyn DeferredRx>;
         self.core.receive(&self.ni, header.src_nid, header, &hold)
     }
 
@@ -201,7 +201,7 @@ fn headers_that_no_peer_may_send_are_refused_or_dropped_and_leave_no_trace() {
         (to(Nid::LOOPBACK), Violation::WrongInterface),
     ];
     for (header, violation) in refused {
-        assert!(matches!(rig.arrives(&header), Verdict::Refuse(why) if why == violation), "{header:?}");
+        assert!(matches!(rig.arrives(&header), RxAction::Reject(why) if why == violation), "{header:?}");
     }
     let dropped = [
         to(nid(7, 7)),
@@ -220,11 +220,11 @@ fn headers_that_no_peer_may_send_are_refused_or_dropped_and_leave_no_trace() {
         from_peer(reply(u64::MAX), 8),
     ];
     for header in dropped {
-        assert!(matches!(rig.arrives(&header), Verdict::Discard), "{header:?}");
+        assert!(matches!(rig.arrives(&header), RxAction::Discard), "{header:?}");
     }
     assert_eq!(rig.heard(), []);
-    assert_eq!(rig.ni.counters().read(lnet_core::stats::Fate::Dropped).messages(), 14);
-    assert_eq!(rig.core.population(), Population { alive: 0, most: 1, errors: 7 });
+    assert_eq!(rig.ni.counters().read(lnet_core::stats::Outcome::Dropped).messages(), 14);
+    assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 1, errors: 7 });
 }
 
 #[test]
@@ -234,19 +234,19 @@ fn an_answer_is_taken_only_if_it_was_asked_for_and_once() {
     let md = rig.bind(&memory, -1);
     let ack = from_peer(Body::Ack { handle: handle(md.cookie()), match_bits: BITS, accepted: 8 }, 0);
     let reply = from_peer(Body::Reply { handle: handle(md.cookie()) }, 8);
-    assert!(matches!(rig.arrives(&ack), Verdict::Discard));
+    assert!(matches!(rig.arrives(&ack), RxAction::Discard));
     // The peer knows the handle from the PUT, but nobody asked it to write there.
     rig.put(md, true);
-    assert!(matches!(rig.arrives(&reply), Verdict::Discard));
-    let Verdict::Deliver(message) = rig.arrives(&ack) else { panic!() };
+    assert!(matches!(rig.arrives(&reply), RxAction::Discard));
+    let RxAction::Deliver(message) = rig.arrives(&ack) else { panic!() };
     rig.core.received(message, Ok(()));
-    assert!(matches!(rig.arrives(&ack), Verdict::Discard));
+    assert!(matches!(rig.arrives(&ack), RxAction::Discard));
     rig.drive(Ok(()));
     assert_eq!(rig.heard(), [(EventKind::Ack, Ok(()), false), (EventKind::Send, Ok(()), false)]);
     rig.core.get(None, md, to_peer()).unwrap();
-    let Verdict::Deliver(message) = rig.arrives(&reply) else { panic!() };
+    let RxAction::Deliver(message) = rig.arrives(&reply) else { panic!() };
     rig.core.received(message, Err(Errno::Io));
-    assert!(matches!(rig.arrives(&reply), Verdict::Discard));
+    assert!(matches!(rig.arrives(&reply), RxAction::Discard));
     rig.drive(Ok(()));
     assert_eq!(rig.heard(), [(EventKind::Reply, Err(Errno::Io), false), (EventKind::Send, Ok(()), false)]);
 }
@@ -258,7 +258,7 @@ fn an_answer_to_an_earlier_life_is_dropped() {
     let md = rig.bind(&memory, -1);
     rig.core.get(None, md, to_peer()).unwrap();
     let old = WireHandle { interface_cookie: COOKIE - 1, object_cookie: md.cookie() };
-    assert!(matches!(rig.arrives(&from_peer(Body::Reply { handle: old }, 8)), Verdict::Discard));
+    assert!(matches!(rig.arrives(&from_peer(Body::Reply { handle: old }, 8)), RxAction::Discard));
 }
 
 /// snd-045: fails if an answer is addressed to another NID than the one that the question was from.
@@ -269,10 +269,10 @@ fn who_asks_in_another_name_is_answered_where_it_sits_unless_that_name_is_known(
     let known = rig.core.peer_nis().len();
     let reply = WireHandle { interface_cookie: 1, object_cookie: 2 };
     let ping = Body::Get { reply, match_bits: 1 << 63, portal: 0, offset: 0, sink_length: 272 };
-    let hold = || Arc::new(rig.driver.clone()) as Arc<dyn HeldReceive>;
+    let hold = || Arc::new(rig.driver.clone()) as Arc<dyn DeferredRx>;
     for (name, next_hop) in [(2, 2), (3, 3), (77, 2), (78, 2)] {
         let header = Header { src_nid: nid(0, name), ..from_peer(ping, 0) };
-        let Verdict::Deliver(question) = rig.core.receive(&rig.ni, nid(0, 2), &header, &hold) else {
+        let RxAction::Deliver(question) = rig.core.receive(&rig.ni, nid(0, 2), &header, &hold) else {
             panic!()
         };
         rig.core.received(question, Ok(()));
@@ -294,7 +294,7 @@ fn who_does_not_take_its_answers_gets_no_more_until_it_does_and_others_do() {
     let is_taken = |from: u32, body, length| {
         let header = Header { src_nid: nid(0, from), ..from_peer(body, length) };
         match rig.arrives(&header) {
-            Verdict::Deliver(message) => {
+            RxAction::Deliver(message) => {
                 rig.core.received(message, Ok(()));
                 true
             }
@@ -309,7 +309,7 @@ fn who_does_not_take_its_answers_gets_no_more_until_it_does_and_others_do() {
     assert_eq!(rig.drive(Ok(())).len(), 2);
     assert_eq!([0; 3].map(|_| is_taken(2, get, 0)), [true, false, false]);
     while !rig.drive(Ok(())).is_empty() {}
-    assert_eq!(rig.core.population().alive, 0);
+    assert_eq!(rig.core.message_counts().msgs_alloc, 0);
     assert!(is_taken(2, get, 0));
 }
 
@@ -328,7 +328,7 @@ fn peers_that_do_not_take_their_answers_use_up_what_the_node_keeps_and_others_ar
     let is_taken = |from: u32| {
         let header = Header { src_nid: nid(0, from), ..from_peer(get, 0) };
         match rig.arrives(&header) {
-            Verdict::Deliver(message) => {
+            RxAction::Deliver(message) => {
                 rig.core.received(message, Ok(()));
                 true
             }
@@ -339,9 +339,9 @@ fn peers_that_do_not_take_their_answers_use_up_what_the_node_keeps_and_others_ar
     assert!((MOST..2 * MOST).contains(&taken), "{taken}");
     // As many as every peer gets.
     assert_eq!((0..100).filter(|_| is_taken(2)).count(), 16);
-    assert_eq!(rig.core.population().alive, u64::from(taken) + 16);
+    assert_eq!(rig.core.message_counts().msgs_alloc, u64::from(taken) + 16);
     while !rig.drive(Ok(())).is_empty() {}
-    assert_eq!(rig.core.population().alive, 0);
+    assert_eq!(rig.core.message_counts().msgs_alloc, 0);
     assert_eq!((0..100).filter(|_| is_taken(2)).count(), 100);
     while !rig.drive(Ok(())).is_empty() {}
 }
@@ -365,7 +365,7 @@ fn strangers_make_only_so_many_peers_and_those_that_nobody_uses_make_room() {
     let stranger = |n| {
         let before = rig.core.peer_nis().len();
         let header = Header { src_nid: nid(0, n), ..from_peer(a_put(None), 1) };
-        assert!(matches!(rig.arrives(&header), Verdict::Discard));
+        assert!(matches!(rig.arrives(&header), RxAction::Discard));
         rig.core.peer_nis().len() as isize - before as isize
     };
     let kept = || [2, 3, 5].map(|n| rig.core.peer_nis().iter().any(|peer_ni| peer_ni.nid() == nid(0, n)));
@@ -410,7 +410,7 @@ fn what_waits_for_a_credit_when_its_md_is_unlinked_is_cancelled() {
         assert_eq!(rig.heard(), []);
         rig.drive(Ok(()));
         let cancelled = Err(Errno::Cancelled);
-        assert_eq!(rig.core.population(), Population { alive: 0, most: 3, errors: 2 });
+        assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 3, errors: 2 });
         let want = [(Ok(()), false), (cancelled, false), (cancelled, true)];
         assert_eq!(rig.heard(), want.map(|(status, last)| (EventKind::Send, status, last)));
         assert_eq!(rig.ni.credits(), Credits(credits as i32));
@@ -450,7 +450,7 @@ fn a_put_that_was_made_to_wait_while_its_interface_went_is_not_delivered_later()
     rig.core.set_lazy_portal(PORTAL).unwrap();
     *rig.driver.straggler.lock().unwrap() = Some(from_peer(a_put(None), 8));
     rig.core.remove_ni(nid(0, 1)).unwrap();
-    assert!(matches!(rig.driver.resumed.lock().unwrap()[..], [Verdict::Discard]));
+    assert!(matches!(rig.driver.resumed.lock().unwrap()[..], [RxAction::Discard]));
     let memory = [0_u8; 8];
     rig.attach(&memory, 1, PUT);
     assert_eq!(rig.driver.resumed.lock().unwrap().len(), 1);
@@ -464,11 +464,11 @@ fn on_the_portal_of_pushes_nothing_else_waits() {
         let body = Body::Put { ack: None, match_bits, hdr_data: 0, portal: RESERVED_PORTAL, offset: 0 };
         rig.arrives(&from_peer(body, 8))
     };
-    assert!(matches!(put(PING_MATCH_BITS ^ 1), Verdict::Discard));
+    assert!(matches!(put(PING_MATCH_BITS ^ 1), RxAction::Discard));
     // Those that there is a place for are taken, the next wait.
-    let verdicts: Vec<Verdict> = (0..10).map(|_| put(PING_MATCH_BITS)).collect();
-    assert!(matches!(verdicts.first(), Some(Verdict::Deliver(_))));
-    assert!(matches!(verdicts.last(), Some(Verdict::Hold)));
+    let verdicts: Vec<RxAction> = (0..10).map(|_| put(PING_MATCH_BITS)).collect();
+    assert!(matches!(verdicts.first(), Some(RxAction::Deliver(_))));
+    assert!(matches!(verdicts.last(), Some(RxAction::Defer)));
 }
 
 #[test]
@@ -477,7 +477,7 @@ fn a_put_that_breaks_off_is_reported_as_failed_and_not_confirmed() {
     let memory = [0_u8; 8];
     rig.attach(&memory, 2, PUT);
     for result in [Err(Errno::Io), Ok(())] {
-        let Verdict::Deliver(message) = rig.arrives(&from_peer(a_put(Some(handle(5))), 4)) else { panic!() };
+        let RxAction::Deliver(message) = rig.arrives(&from_peer(a_put(Some(handle(5))), 4)) else { panic!() };
         rig.core.received(message, result);
     }
     assert_eq!(rig.heard(), [(EventKind::Put, Err(Errno::Io), false), (EventKind::Put, Ok(()), true)]);
@@ -500,7 +500,7 @@ fn a_get_is_reported_when_its_reply_has_left_or_failed() {
             offset: 0,
             sink_length: u32::MAX,
         };
-        let Verdict::Deliver(message) = rig.arrives(&from_peer(body, 0)) else { panic!() };
+        let RxAction::Deliver(message) = rig.arrives(&from_peer(body, 0)) else { panic!() };
         assert_eq!(message.payload_len(), 0);
         rig.core.received(message, Ok(()));
         assert_eq!(rig.heard(), []);
@@ -509,7 +509,7 @@ fn a_get_is_reported_when_its_reply_has_left_or_failed() {
         assert_eq!(rig.heard(), [(EventKind::Get, result, true)]);
         // Question and answer are one message.
         let errors = u64::from(result.is_err());
-        assert_eq!(rig.core.population(), Population { alive: 0, most: 1, errors });
+        assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 1, errors });
     }
 }
 
@@ -567,7 +567,7 @@ fn with_one_credit_and_many_threads_every_send_ends_once_and_all_credits_come_ba
         let sends = heard.iter().filter(|(kind, ..)| *kind == EventKind::Send).count();
         let last = heard.iter().filter(|(.., unlinked)| *unlinked).count();
         assert_eq!((sends, last), (accepted.into_inner(), mds.into_inner()));
-        assert_eq!(rig.core.population().alive, 0);
+        assert_eq!(rig.core.message_counts().msgs_alloc, 0);
         assert_eq!(rig.ni.credits(), Credits(credits as i32));
         assert!(rig.core.peer_nis().iter().all(|peer| peer.credits() == Credits(peer_credits as i32)));
         assert_eq!(rig.core.eq_free(rig.eq), Ok(()));

@@ -7,13 +7,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::fault::{DelayRule, Filter, Odds};
-use lnet_core::health::Side;
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
-use lnet_core::stats::Population;
+use lnet_core::health::NiKind;
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::stats::MessageCounts;
 use lnet_core::topology::PeerNi;
 use lnet_core::{
     Cause, Clock, Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle,
-    MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Reached, SendFailure, Target, Time,
+    MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Delivery, SendFailure, Target, Time,
 };
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid, WireHandle};
 use std::num::NonZeroU32;
@@ -39,7 +39,7 @@ enum State {
     Parked,
     WaitsForPeerCredit,
     WaitsForNiCredit,
-    WithDriver(Reached),
+    WithDriver(Delivery),
     SentAgainLater,
     LeavesLate,
     AwaitsAck,
@@ -59,9 +59,9 @@ const STATES: [State; 17] = [
     Parked,
     WaitsForPeerCredit,
     WaitsForNiCredit,
-    WithDriver(Reached::No),
-    WithDriver(Reached::KnownAgain),
-    WithDriver(Reached::Perhaps),
+    WithDriver(Delivery::NotSent),
+    WithDriver(Delivery::Deduplicated),
+    WithDriver(Delivery::Unknown),
     SentAgainLater,
     LeavesLate,
     AwaitsAck,
@@ -122,7 +122,7 @@ fn expected(state: State, end: End) -> (Vec<Heard>, Vec<Heard>) {
         ) => (gone(), nothing()),
 
         (WithDriver(_), Unlinked) => (nothing(), last(Send)),
-        (WithDriver(Reached::Perhaps), NiRemoved) => (gone(), nothing()),
+        (WithDriver(Delivery::Unknown), NiRemoved) => (gone(), nothing()),
         (WithDriver(_), NiRemoved) => (nothing(), ok(Send)),
 
         (AwaitsAck | AwaitsReply | ArrivesLate | AckUnderWay, Unlinked) => (last(Unlink), nothing()),
@@ -177,7 +177,7 @@ fn check(state: State, end: End) {
         }
         rig.core.clear_lazy_portal(PORTAL).unwrap();
         assert_eq!(rig.core.eq_free(rig.eq), Ok(()), "{case}: no MD is left that reports there");
-        assert_eq!(rig.core.population().alive, 0, "{case}");
+        assert_eq!(rig.core.message_counts().msgs_alloc, 0, "{case}");
     }
     rig.core.shutdown();
     rig.leaves_nothing(&peer_nis, &case);
@@ -332,8 +332,8 @@ impl Rig {
         let tell = Arc::clone(&heard);
         let eq = core.eq_alloc(0, Some(Box::new(move |event| tell.lock().unwrap().push(*event)))).unwrap();
         let rails = std::mem::take(&mut *rails.0.lock().unwrap());
-        if let WithDriver(reached) = state {
-            *rails[0].reached.lock().unwrap() = reached;
+        if let WithDriver(delivery) = state {
+            *rails[0].delivery.lock().unwrap() = delivery;
         }
         Self { core, rails, nis, clock, heard, eq, memory: Box::new([0; 64]) }
     }
@@ -378,13 +378,13 @@ impl Rig {
             SentAgainLater => {
                 self.here().fail_next();
                 let md = put(PEER);
-                assert_eq!((self.here().kept(), self.core.population().alive), (0, 1));
+                assert_eq!((self.here().kept(), self.core.message_counts().msgs_alloc), (0, 1));
                 Some(md)
             }
             LeavesLate => {
                 self.core.add_delay_rule(late());
                 let md = put(PEER);
-                assert_eq!((self.here().kept(), self.core.population().alive), (0, 1));
+                assert_eq!((self.here().kept(), self.core.message_counts().msgs_alloc), (0, 1));
                 Some(md)
             }
             AwaitsAck | AwaitsReply | ReplyHalfArrived => {
@@ -407,13 +407,13 @@ impl Rig {
                 self.core.add_delay_rule(late());
                 let md = self.attach();
                 self.arrives(arriving_put(None), 8);
-                assert_eq!((self.here().arriving(), self.core.population().alive), (0, 1));
+                assert_eq!((self.here().arriving(), self.core.message_counts().msgs_alloc), (0, 1));
                 Some(md)
             }
             HeldAtLazyPortal => {
                 self.core.set_lazy_portal(PORTAL).unwrap();
                 self.arrives(arriving_put(None), 8);
-                assert_eq!((self.here().arriving(), self.core.population().alive), (0, 1));
+                assert_eq!((self.here().arriving(), self.core.message_counts().msgs_alloc), (0, 1));
                 None
             }
             HalfArrived => {
@@ -444,7 +444,7 @@ impl Rig {
                 self.clock.pass(2 * SECOND);
                 self.core.run_monitor();
                 assert_eq!(self.here().kept(), 1);
-                assert!(self.core.recovery_queue(Side::Local).contains(&nid(HERE)));
+                assert!(self.core.recovery_queue(NiKind::Local).contains(&nid(HERE)));
                 None
             }
         }
@@ -502,7 +502,7 @@ impl Rig {
         let (dest_nid, src_nid, pid) = (nid(HERE), nid(PEER), Pid::LUSTRE);
         let header = Header { dest_nid, src_nid, dest_pid: pid, src_pid: pid, payload_length, body };
         let rail = &self.rails[0];
-        let hold = || Arc::new(Held(Arc::clone(rail))) as Arc<dyn HeldReceive>;
+        let hold = || Arc::new(Held(Arc::clone(rail))) as Arc<dyn DeferredRx>;
         let verdict = self.core.receive(&self.nis[0], src_nid, &header, &hold);
         rail.carry_out(verdict);
     }
@@ -537,7 +537,7 @@ impl Rig {
 
     /// After the node's end.
     fn leaves_nothing(self, peer_nis: &[Arc<PeerNi>], case: &str) {
-        let Population { alive, .. } = self.core.population();
+        let MessageCounts { msgs_alloc: alive, .. } = self.core.message_counts();
         assert_eq!(alive, 0, "{case}: messages");
         for ni in &self.nis {
             assert_eq!(ni.credits().0, ni.tunables().credits as i32, "{case}: credits of {}", ni.nid());
@@ -588,7 +588,7 @@ struct Rail {
     /// Messages whose verdict has not come.
     held: AtomicUsize,
     /// Of what is given back at the end.
-    reached: Mutex<Reached>,
+    delivery: Mutex<Delivery>,
     fails: AtomicBool,
     /// Held where it is looked at and something is kept.
     down: Mutex<bool>,
@@ -608,7 +608,7 @@ impl Driver for Rails {
             kept: Mutex::default(),
             arriving: Mutex::default(),
             held: AtomicUsize::new(0),
-            reached: Mutex::new(Reached::KnownAgain),
+            delivery: Mutex::new(Delivery::Deduplicated),
             fails: AtomicBool::new(false),
             down: Mutex::new(false),
         });
@@ -622,8 +622,8 @@ struct Face(Arc<Rail>);
 impl LndNi for Face {
     fn send(&self, message: Box<Message>) -> SendOutcome {
         if self.0.fails.swap(false, Ordering::SeqCst) {
-            let (errno, cause, reached) = (Errno::ConnectionReset, Cause::RemoteDropped, Reached::KnownAgain);
-            return SendOutcome::Done(message, Err(SendFailure { errno, cause, reached }));
+            let (errno, cause, delivery) = (Errno::ConnectionReset, Cause::RemoteDropped, Delivery::Deduplicated);
+            return SendOutcome::Done(message, Err(SendFailure { errno, cause, delivery }));
         }
         let down = self.0.down.lock().unwrap();
         if *down {
@@ -636,8 +636,8 @@ impl LndNi for Face {
     fn shutdown(&self) {
         *self.0.down.lock().unwrap() = true;
         let kept = std::mem::take(&mut *self.0.kept.lock().unwrap());
-        let reached = *self.0.reached.lock().unwrap();
-        let failure = SendFailure { errno: Errno::Shutdown, cause: Cause::LocalAborted, reached };
+        let delivery = *self.0.delivery.lock().unwrap();
+        let failure = SendFailure { errno: Errno::Shutdown, cause: Cause::LocalAborted, delivery };
         for message in kept {
             self.0.upcalls.finalize(message, Err(failure));
         }
@@ -672,19 +672,19 @@ impl Rail {
         count
     }
 
-    fn carry_out(&self, verdict: Verdict) {
+    fn carry_out(&self, verdict: RxAction) {
         match verdict {
-            Verdict::Deliver(message) => self.arriving.lock().unwrap().push(message),
-            Verdict::Hold => drop(self.held.fetch_add(1, Ordering::SeqCst)),
-            Verdict::Discard | Verdict::Refuse(_) => {}
+            RxAction::Deliver(message) => self.arriving.lock().unwrap().push(message),
+            RxAction::Defer => drop(self.held.fetch_add(1, Ordering::SeqCst)),
+            RxAction::Discard | RxAction::Reject(_) => {}
         }
     }
 }
 
 struct Held(Arc<Rail>);
 
-impl HeldReceive for Held {
-    fn resume(&self, verdict: Verdict) {
+impl DeferredRx for Held {
+    fn resume(&self, verdict: RxAction) {
         self.0.held.fetch_sub(1, Ordering::SeqCst);
         self.0.carry_out(verdict);
     }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::fault::{Causes, DelayRule, DropRule, Filter, Kinds, Loss, Odds};
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
-use lnet_core::stats::Fate;
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::stats::Outcome;
 use lnet_core::topology::Ni;
 use lnet_core::{
     Cause, Clock, Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle,
@@ -37,7 +37,7 @@ impl Clock for TestClock {
 #[derive(Clone, Default)]
 struct Prompt {
     sent: Arc<Mutex<Vec<Header>>>,
-    resumed: Arc<Mutex<Vec<Verdict>>>,
+    resumed: Arc<Mutex<Vec<RxAction>>>,
 }
 
 impl Driver for Prompt {
@@ -59,8 +59,8 @@ impl LndNi for Prompt {
     fn shutdown(&self) {}
 }
 
-impl HeldReceive for Prompt {
-    fn resume(&self, verdict: Verdict) {
+impl DeferredRx for Prompt {
+    fn resume(&self, verdict: RxAction) {
         self.resumed.lock().unwrap().push(verdict);
     }
 }
@@ -114,8 +114,8 @@ impl Rig {
         self.core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
     }
 
-    fn arrives(&self, header: &Header) -> Verdict {
-        let hold = || Arc::new(self.driver.clone()) as Arc<dyn HeldReceive>;
+    fn arrives(&self, header: &Header) -> RxAction {
+        let hold = || Arc::new(self.driver.clone()) as Arc<dyn DeferredRx>;
         self.core.receive(&self.ni, header.src_nid, header, &hold)
     }
 
@@ -133,7 +133,7 @@ impl Rig {
         std::mem::take(&mut *self.driver.sent.lock().unwrap()).into_iter().map(data).collect()
     }
 
-    fn resumed(&self) -> Vec<Verdict> {
+    fn resumed(&self) -> Vec<RxAction> {
         std::mem::take(&mut *self.driver.resumed.lock().unwrap())
     }
 
@@ -144,7 +144,7 @@ impl Rig {
 
     /// Nothing of a message is left anywhere.
     fn is_idle(&self) -> bool {
-        self.core.population().alive == 0
+        self.core.message_counts().msgs_alloc == 0
     }
 }
 
@@ -172,21 +172,21 @@ fn one_of_three_messages_is_lost_on_arrival_and_only_counted() {
     rig.accept_puts();
     rig.core.add_drop_rule(DropRule::arriving(Filter::between(nid(2), nid(1)), one_in(3)));
     let verdicts: Vec<_> = (0..30).map(|_| rig.arrives(&put_from(2))).collect();
-    let lost = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Discard)).count();
+    let lost = verdicts.iter().filter(|verdict| matches!(verdict, RxAction::Discard)).count();
     assert_eq!(lost, 10);
-    assert_eq!(rig.ni.counters().read(Fate::Dropped).put, 10);
+    assert_eq!(rig.ni.counters().read(Outcome::Dropped).put, 10);
     let [(_, stats)] = rig.core.drop_rules()[..] else { panic!() };
     assert_eq!((stats.matched, stats.hit, stats.put, stats.get), (30, 10, 10, 0));
     rig.core.reset_drop_rules();
     assert_eq!(rig.core.drop_rules()[0].1, Default::default());
-    assert!(matches!(rig.arrives(&put_from(3)), Verdict::Deliver(_)), "the rule is about another");
+    assert!(matches!(rig.arrives(&put_from(3)), RxAction::Deliver(_)), "the rule is about another");
 }
 
 #[test]
 fn who_is_lost_is_not_met() {
     let rig = rig();
     rig.core.add_drop_rule(DropRule::arriving(Filter::default(), ALL));
-    assert!(matches!(rig.arrives(&put_from(2)), Verdict::Discard));
+    assert!(matches!(rig.arrives(&put_from(2)), RxAction::Discard));
     assert!(rig.core.peer_nis().is_empty());
     assert!(rig.is_idle());
 }
@@ -204,7 +204,7 @@ fn what_is_to_fail_is_not_sent_and_its_owner_is_told() {
     rig.put(md, 3, 7);
     assert_eq!(rig.heard(), [(EventKind::Send, Ok(()))]);
     assert_eq!(rig.sent(), [7]);
-    assert!(matches!(rig.arrives(&put_from(2)), Verdict::Discard), "nothing is attached");
+    assert!(matches!(rig.arrives(&put_from(2)), RxAction::Discard), "nothing is attached");
     assert_eq!(rig.core.drop_rules()[0].1.matched, 1, "the rule acts on leaving alone");
     assert!(rig.is_idle());
 }
@@ -221,7 +221,7 @@ fn a_rule_for_everything_acts_both_ways() {
         rig.put(md, 2, 0);
         assert_eq!(rig.heard(), [(EventKind::Send, status)]);
         assert!(rig.sent().is_empty());
-        assert!(matches!(rig.arrives(&put_from(2)), Verdict::Discard));
+        assert!(matches!(rig.arrives(&put_from(2)), RxAction::Discard));
         assert_eq!(rig.core.drop_rules()[0].1.hit, 2);
     }
 }
@@ -251,13 +251,13 @@ fn what_leaves_late_leaves_in_the_order_in_which_it_is_due() {
 fn what_arrives_late_finds_the_memory_that_is_there_then() {
     let rig = rig();
     rig.core.add_delay_rule(delay(Filter::between(nid(2), nid(1)), SECOND));
-    assert!(matches!(rig.arrives(&put_from(2)), Verdict::Hold));
+    assert!(matches!(rig.arrives(&put_from(2)), RxAction::Defer));
     rig.accept_puts();
     rig.core.run_monitor();
     assert!(rig.resumed().is_empty());
     rig.pass(SECOND);
     rig.core.run_monitor();
-    let [Verdict::Deliver(message)] = <[Verdict; 1]>::try_from(rig.resumed()).unwrap() else { panic!() };
+    let [RxAction::Deliver(message)] = <[RxAction; 1]>::try_from(rig.resumed()).unwrap() else { panic!() };
     rig.core.received(message, Ok(()));
     assert_eq!(rig.heard(), [(EventKind::Put, Ok(()))]);
     assert!(rig.is_idle());
@@ -268,12 +268,12 @@ fn what_arrives_late_waits_on_at_a_lazy_portal() {
     let rig = rig();
     rig.core.set_lazy_portal(PORTAL).unwrap();
     rig.core.add_delay_rule(delay(Filter::default(), SECOND));
-    assert!(matches!(rig.arrives(&put_from(2)), Verdict::Hold));
+    assert!(matches!(rig.arrives(&put_from(2)), RxAction::Defer));
     rig.pass(SECOND);
     rig.core.run_monitor();
     assert!(rig.resumed().is_empty());
     rig.accept_puts();
-    assert!(matches!(rig.resumed()[..], [Verdict::Deliver(_)]));
+    assert!(matches!(rig.resumed()[..], [RxAction::Deliver(_)]));
 }
 
 #[test]
@@ -286,11 +286,11 @@ fn a_late_answer_for_an_md_that_is_gone_is_dropped() {
         accepted: 8,
     };
     rig.core.add_delay_rule(delay(Filter::default(), SECOND));
-    assert!(matches!(rig.arrives(&header(2, ack, 0)), Verdict::Hold));
+    assert!(matches!(rig.arrives(&header(2, ack, 0)), RxAction::Defer));
     rig.core.md_unlink(md).unwrap();
     rig.pass(SECOND);
     rig.core.run_monitor();
-    assert!(matches!(rig.resumed()[..], [Verdict::Discard]));
+    assert!(matches!(rig.resumed()[..], [RxAction::Discard]));
     assert!(rig.is_idle());
 }
 
@@ -316,10 +316,10 @@ fn what_is_late_ends_with_its_interface() {
         let md = rig.bind();
         rig.core.add_delay_rule(delay(Filter::default(), SECOND));
         rig.put(md, 2, 0);
-        assert!(matches!(rig.arrives(&put_from(2)), Verdict::Hold));
+        assert!(matches!(rig.arrives(&put_from(2)), RxAction::Defer));
         end(&rig);
         assert_eq!(rig.heard(), [(EventKind::Send, Err(Errno::Shutdown))]);
-        assert!(matches!(rig.resumed()[..], [Verdict::Discard]));
+        assert!(matches!(rig.resumed()[..], [RxAction::Discard]));
         assert!(rig.is_idle());
     }
 }

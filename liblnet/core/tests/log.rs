@@ -2,10 +2,10 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
-use lnet_core::stats::Fate;
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::stats::Outcome;
 use lnet_core::{
-    Cause, Core, CoreConfig, Errno, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Reached,
+    Cause, Core, CoreConfig, Errno, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Delivery,
     SendFailure, Target,
 };
 use lnet_wire::{Body, Header, NetType, Nid, Pid};
@@ -71,7 +71,7 @@ fn node(own: &[&str], failing: &[&str], cause: Cause, peer: &str) -> Arc<Core> {
         log::set_max_level(LevelFilter::Info);
     });
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
-    let failure = SendFailure { errno: Errno::TimedOut, cause, reached: Reached::No };
+    let failure = SendFailure { errno: Errno::TimedOut, cause, delivery: Delivery::NotSent };
     let driver = Failing(failing.iter().map(|own| nid(own)).collect(), failure);
     for own in own {
         core.add_ni(nid(own), NiTunables::default(), &driver).unwrap();
@@ -114,7 +114,7 @@ fn a_message_that_is_given_up_is_counted_as_dropped_and_logged() {
     let (own, peer) = ("10.2.0.1@tcp", "10.2.0.9@tcp");
     let core = node(&[own], &[own], Cause::RemoteDropped, peer);
     put(&core, peer);
-    assert_eq!(counted(&core, own).counters().read(Fate::Dropped).put, 1);
+    assert_eq!(counted(&core, own).counters().read(Outcome::Dropped).put, 1);
     let line = format!("PUT {own} -> {peer} dropped (REMOTE_DROPPED, ETIMEDOUT) after 0 resends");
     assert_eq!(said(Level::Error, &[&line]), 1);
     core.shutdown();
@@ -122,8 +122,8 @@ fn a_message_that_is_given_up_is_counted_as_dropped_and_logged() {
 
 struct NeverHeld;
 
-impl HeldReceive for NeverHeld {
-    fn resume(&self, _: Verdict) {
+impl DeferredRx for NeverHeld {
+    fn resume(&self, _: RxAction) {
         panic!("nothing is held");
     }
 }
@@ -143,14 +143,14 @@ fn a_message_that_matches_nothing_is_counted_as_dropped_and_logged() {
         body: Body::Put { ack: None, match_bits: 5, hdr_data: 0, portal: 9, offset: 0 },
     };
     let ni = counted(&core, own);
-    let hold = || Arc::new(NeverHeld) as Arc<dyn HeldReceive>;
-    let arrives = || matches!(core.receive(&ni, nid(peer), &header, &hold), Verdict::Discard);
+    let hold = || Arc::new(NeverHeld) as Arc<dyn DeferredRx>;
+    let arrives = || matches!(core.receive(&ni, nid(peer), &header, &hold), RxAction::Discard);
     assert!(arrives());
-    assert_eq!(ni.counters().read(Fate::Dropped).put, 1);
+    assert_eq!(ni.counters().read(Outcome::Dropped).put, 1);
     let line = format!("PUT {peer} -> {own} of 7 bytes dropped: no match");
     assert_eq!(said(Level::Warn, &[&line]), 1);
     assert!((0..1000).all(|_| arrives()));
-    assert_eq!(ni.counters().read(Fate::Dropped).put, 1001);
+    assert_eq!(ni.counters().read(Outcome::Dropped).put, 1001);
     assert!(said(Level::Warn, &[&line]) <= 10);
     core.shutdown();
 }

@@ -4,7 +4,7 @@
 mod live;
 
 use live::{PATIENCE, free_port, nids, node, peer, peer_nids, put, wait_until};
-use lnet_core::discovery::Standing;
+use lnet_core::discovery::DiscoveryStatus;
 use lnet_core::topology::PeerState;
 use lnet_core::{DiscoveryMode, Errno};
 use lnet_dlc::request::{
@@ -182,12 +182,12 @@ fn a_discovery_begins_anew_when_what_was_known_of_the_peer_is_void() {
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids.clone(), true, vec![]));
     // It answers the push with one of its own, after which it has nothing more to say.
     let told =
-        |standing: Standing| standing.up_to_date && standing.node_sequence == far.core().node_sequence();
+        |standing: DiscoveryStatus| standing.up_to_date && standing.node_sequence == far.core().node_sequence();
     wait_until("far has told near", || far.core().discovery_of(nids(&a)[0]).is_some_and(told));
     // Without discovery a multi-rail peer that nobody has configured is forgotten when it is looked at.
     backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();
     // It tells that first; who asks for a discovery meanwhile gets what that comes to.
-    let is_over = |standing: Standing| !standing.state.contains(PeerState::DISCOVERING);
+    let is_over = |standing: DiscoveryStatus| !standing.state.contains(PeerState::DISCOVERING);
     wait_until("near has told far", || near.core().discovery_of(far_nids[0]).is_none_or(is_over));
     assert_eq!(found(discover(&near, far_nids[1], false)), (vec![far_nids[1]], false, vec![]));
     far.shutdown();

@@ -4,7 +4,7 @@
 mod live;
 
 use live::{PATIENCE, Talker, free_port, knows, nids, node, node_on, own_nids, peer_nids, wait_until};
-use lnet_core::stats::Fate;
+use lnet_core::stats::Outcome;
 use lnet_core::{DiscoveryMode, Event};
 use lnet_dlc::request::Tunable;
 use lnet_dlc::{Backend, Request};
@@ -58,7 +58,7 @@ fn check_spread(from: &Talker, to: &Talker) {
         let its = peer_nis.iter().filter(|peer_ni| to_nids.contains(&peer_ni.nid())).map(|it| it.credits());
         own.collect::<BTreeSet<_>>().len() == 1 && its.collect::<BTreeSet<_>>().len() == 1
     });
-    let before = [puts(from, Fate::Sent), puts(to, Fate::Received)];
+    let before = [puts(from, Outcome::Sent), puts(to, Outcome::Received)];
     let count = ROUNDS * from_nids.len().max(to_nids.len()) as u64;
     let events: Vec<Event> = (0..count)
         .map(|number| {
@@ -67,7 +67,7 @@ fn check_spread(from: &Talker, to: &Talker) {
             to.arrival()
         })
         .collect();
-    let after = [puts(from, Fate::Sent), puts(to, Fate::Received)];
+    let after = [puts(from, Outcome::Sent), puts(to, Outcome::Received)];
     for (before, after) in before.iter().zip(&after) {
         let fair = count / before.len() as u64;
         for (before, after) in before.iter().zip(after) {
@@ -84,7 +84,7 @@ fn check_spread(from: &Talker, to: &Talker) {
 }
 
 /// PUTs that left by each interface, or came in by it.
-fn puts(talker: &Talker, fate: Fate) -> Vec<u64> {
+fn puts(talker: &Talker, fate: Outcome) -> Vec<u64> {
     let nets = talker.node.core().nets();
     let count = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(fate).put;
     own_nids(&talker.node).iter().map(count).collect()

@@ -59,7 +59,7 @@ fn nodes_that_end_in_the_middle_of_traffic_leave_nothing() {
         let ends = if other_first { [&b, &a] } else { [&a, &b] };
         for talker in ends {
             talker.node.shutdown();
-            assert_eq!(talker.node.core().population().alive, 0, "{case}");
+            assert_eq!(talker.node.core().message_counts().msgs_alloc, 0, "{case}");
         }
         let cores: Vec<Weak<_>> = ends.iter().map(|talker| Arc::downgrade(talker.node.core())).collect();
         drop((a, b));

@@ -2,7 +2,7 @@
 
 use crate::network::{Network, Place, Trouble};
 use crate::trace::NodeId;
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
 use lnet_core::{Cause, Message, Ni};
 use lnet_wire::{Errno, NetType, Nid};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,8 +48,8 @@ impl LndNi for SimNi {
         self.network.lock().send(self.place, message)
     }
 
-    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
-        self.network.lock().break_off(self.place, peer, Trouble::BrokenOff(cause));
+    fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
+        self.network.lock().abort_tx(self.place, peer, Trouble::BrokenOff(cause));
     }
 
     fn shutdown(&self) {
@@ -67,8 +67,8 @@ pub(crate) struct Held {
     pub(crate) number: u64,
 }
 
-impl HeldReceive for Held {
-    fn resume(&self, verdict: Verdict) {
+impl DeferredRx for Held {
+    fn resume(&self, verdict: RxAction) {
         self.network.lock().resumed.push_back((self.number, verdict));
     }
 }

@@ -5,7 +5,7 @@ use crate::driver::Held;
 use crate::network::{Arrival, Finished, LinkKey, Look, Place, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
-use lnet_core::lnd::{HeldReceive, Upcalls, Verdict};
+use lnet_core::lnd::{DeferredRx, Upcalls, RxAction};
 use lnet_core::{Clock, Core, Errno, Message, Time};
 use lnet_wire::Nid;
 use lolnd::copy::fill_payload_of;
@@ -72,7 +72,7 @@ impl World {
                 self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));
                 let may_move = |message: &Message| upcalls.may_change_path(message);
                 let stuck = self.network.lock().leave_path(from, peer, all_may_move, may_move);
-                upcalls.give_back_credits(stuck);
+                upcalls.release_credits(stuck);
             }
             self.settle(from.node);
         }
@@ -164,17 +164,17 @@ impl World {
         let hold = || {
             let number = self.network.lock().next_number();
             asked.set(Some(number));
-            Arc::new(Held { network: self.network.clone(), number }) as Arc<dyn HeldReceive>
+            Arc::new(Held { network: self.network.clone(), number }) as Arc<dyn DeferredRx>
         };
         let verdict = arrival.upcalls.receive(&arrival.ni, arrival.from, &arrival.parcel.header, &hold);
         match (verdict, asked.into_inner()) {
-            (Verdict::Deliver(message), _) => {
+            (RxAction::Deliver(message), _) => {
                 place(&*arrival.upcalls, message, arrival.parcel.payload.as_deref(), Ok(()));
             }
-            (Verdict::Discard, _) => {}
-            (Verdict::Hold, Some(number)) => self.network.lock().hold(number, arrival),
-            (Verdict::Hold, None) => self.broke("a message is to wait, and for nothing".to_owned()),
-            (Verdict::Refuse(violation), _) => {
+            (RxAction::Discard, _) => {}
+            (RxAction::Defer, Some(number)) => self.network.lock().hold(number, arrival),
+            (RxAction::Defer, None) => self.broke("a message is to wait, and for nothing".to_owned()),
+            (RxAction::Reject(violation), _) => {
                 self.broke(format!("{} refuses a message: {violation}", arrival.key.receiver()));
             }
         }
@@ -222,12 +222,12 @@ impl World {
             let resumed = self.network.lock().take_resumed();
             let Some((Waiting { upcalls, parcel, broken, .. }, verdict)) = resumed else { return };
             match verdict {
-                Verdict::Deliver(message) => {
+                RxAction::Deliver(message) => {
                     let result = if broken { Err(Errno::ConnectionReset) } else { Ok(()) };
                     place(&*upcalls, message, parcel.payload.as_deref(), result);
                 }
-                Verdict::Discard => {}
-                Verdict::Hold | Verdict::Refuse(_) => {
+                RxAction::Discard => {}
+                RxAction::Defer | RxAction::Reject(_) => {
                     self.broke(format!("{node} decides on a message that waited and does not decide"));
                 }
             }

@@ -94,8 +94,8 @@ impl fmt::Display for Line {
             What::Held(digest) => write!(f, "holds    {digest}"),
             What::Lost(digest, why) => write!(f, "lost     {digest}: {why}"),
             What::Failed(digest, failure) => {
-                let SendFailure { errno, cause, reached } = failure;
-                write!(f, "failed   {digest}: {}, {} {reached:?}", errno.text(), cause.text())
+                let SendFailure { errno, cause, delivery } = failure;
+                write!(f, "failed   {digest}: {}, {} {delivery:?}", errno.text(), cause.text())
             }
             What::KnownAgain(digest) => write!(f, "knows    {digest}"),
             What::Changed(text) => write!(f, "-------- {text}"),

@@ -9,7 +9,7 @@ use crate::ledger::Ledger;
 use crate::network::{Delivery, Network, NetworkConfig};
 use crate::node::{Life, Node, NodeSpec, SharedLedger, lock};
 use crate::trace::{Line, NodeId, Trace, What};
-use lnet_core::discovery::Standing;
+use lnet_core::discovery::DiscoveryStatus;
 use lnet_core::{Core, DiscoveryMode};
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
@@ -284,7 +284,7 @@ impl World {
     }
 
     /// How far a node's discovery of the peer with this NID is.
-    pub fn standing(&self, node: NodeId, nid: Nid) -> Option<Standing> {
+    pub fn standing(&self, node: NodeId, nid: Nid) -> Option<DiscoveryStatus> {
         self.core(node)?.discovery_of(nid)
     }
 

@@ -8,7 +8,7 @@ pub mod copy;
 
 use lnet_core::Errno;
 use lnet_core::Message;
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict, Violation};
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction, Violation};
 use lnet_core::topology::Ni;
 use lnet_wire::{Body, NetType, Nid};
 use std::cell::OnceCell;
@@ -40,10 +40,10 @@ impl LndNi for Loopback {
         };
         let header = *message.header();
         let held = OnceCell::new();
-        let hold = || Arc::clone(held.get_or_init(|| Held::new(&self.upcalls))) as Arc<dyn HeldReceive>;
+        let hold = || Arc::clone(held.get_or_init(|| Held::new(&self.upcalls))) as Arc<dyn DeferredRx>;
         let verdict = self.upcalls.receive(&ni, Nid::LOOPBACK, &header, &hold);
         match (verdict, held.into_inner()) {
-            (Verdict::Hold, Some(held)) => {
+            (RxAction::Defer, Some(held)) => {
                 held.keep(message);
                 SendOutcome::Pending
             }
@@ -55,23 +55,23 @@ impl LndNi for Loopback {
 }
 
 /// Carries out a verdict on a message that this node sent itself.
-fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, verdict: Verdict) -> SendOutcome {
+fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, verdict: RxAction) -> SendOutcome {
     match verdict {
-        Verdict::Deliver(arriving) if matches!(sent.header().body, Body::Get { .. }) => {
+        RxAction::Deliver(arriving) if matches!(sent.header().body, Body::Get { .. }) => {
             // The asker hears that its question has left before it hears the answer.
             upcalls.finalize(sent, Ok(()));
             upcalls.received(arriving, Ok(()));
             SendOutcome::Pending
         }
-        Verdict::Deliver(arriving) => {
+        RxAction::Deliver(arriving) => {
             copy::copy(sent.payload(), arriving.payload());
             upcalls.received(arriving, Ok(()));
             SendOutcome::Done(sent, Ok(()))
         }
-        Verdict::Discard => SendOutcome::Done(sent, Ok(())),
-        Verdict::Refuse(Violation::ShuttingDown) => SendOutcome::Done(sent, Err(Errno::Shutdown.into())),
+        RxAction::Discard => SendOutcome::Done(sent, Ok(())),
+        RxAction::Reject(Violation::ShuttingDown) => SendOutcome::Done(sent, Err(Errno::Shutdown.into())),
         // A message waits at most once, and this node keeps its own rules.
-        Verdict::Hold | Verdict::Refuse(_) => SendOutcome::Done(sent, Err(Errno::Protocol.into())),
+        RxAction::Defer | RxAction::Reject(_) => SendOutcome::Done(sent, Err(Errno::Protocol.into())),
     }
 }
 
@@ -86,7 +86,7 @@ enum State {
     Empty,
     Waiting(Box<Message>),
     /// The verdict came before the message was put away.
-    Decided(Verdict),
+    Decided(RxAction),
 }
 
 impl Held {
@@ -105,15 +105,15 @@ impl Held {
         }
     }
 
-    fn finish(&self, message: Box<Message>, verdict: Verdict) {
+    fn finish(&self, message: Box<Message>, verdict: RxAction) {
         if let SendOutcome::Done(message, result) = deliver(&*self.upcalls, message, verdict) {
             self.upcalls.finalize(message, result);
         }
     }
 }
 
-impl HeldReceive for Held {
-    fn resume(&self, verdict: Verdict) {
+impl DeferredRx for Held {
+    fn resume(&self, verdict: RxAction) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(&mut *state, State::Empty) {
             State::Waiting(message) => {

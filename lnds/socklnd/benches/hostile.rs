@@ -412,7 +412,7 @@ fn unread_by_many() {
         let [median, most_of_them, longest] = [0.5, 0.99, 1.0].map(at);
         println!(
             "| {peers} | {rate} | {median:.2} ms | {most_of_them:.1} ms | {longest:.0} ms | {} | {} MB |",
-            scene.node.core.population().most,
+            scene.node.core.message_counts().msgs_max,
             most / 1_000_000
         );
     }

@@ -8,7 +8,7 @@ use crate::ni::SockNi;
 use crate::scheduler::Scheduler;
 use crate::socket_io;
 use crate::sync::lock;
-use lnet_core::lnd::{HeldReceive, Verdict};
+use lnet_core::lnd::{DeferredRx, RxAction};
 use lnet_core::{Errno, Message};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -29,7 +29,7 @@ enum Slot {
     /// The payload is not here, or not all of it. Whom to tell of the verdict, unless it has arrived in part and is to
     /// come again.
     Undecided(Weak<Connection>),
-    Decided(Verdict),
+    Decided(RxAction),
     /// The payload is here; who is to carry out the verdict.
     Here(Arc<Scheduler>, Stored),
     /// The verdict has been carried out.
@@ -47,7 +47,7 @@ pub(crate) struct Room {
 
 /// A payload that has waited, with the verdict, on its way to the thread that carries that out.
 pub(crate) struct Resumed {
-    verdict: Verdict,
+    verdict: RxAction,
     stored: Stored,
     ni: Arc<SockNi>,
 }
@@ -105,9 +105,9 @@ impl Stored {
     }
 
     /// Does what the core has decided.
-    pub(crate) fn carry_out(self, verdict: Verdict, ni: &SockNi) {
+    pub(crate) fn carry_out(self, verdict: RxAction, ni: &SockNi) {
         let Self { bytes, room } = self;
-        if let Verdict::Deliver(message) = verdict {
+        if let RxAction::Deliver(message) = verdict {
             let result = if ni.is_ending() {
                 Err(Errno::Io)
             } else {
@@ -129,7 +129,7 @@ impl Held {
     }
 
     /// The verdict, if it is here. For a payload that has not been read.
-    pub(crate) fn take(&self) -> Option<Verdict> {
+    pub(crate) fn take(&self) -> Option<RxAction> {
         let mut slot = lock(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Taken) {
             Slot::Decided(verdict) => Some(verdict),
@@ -141,7 +141,7 @@ impl Held {
     }
 
     /// The payload is here, read from `connection`. It comes back with the verdict if that is here, too.
-    pub(crate) fn store(&self, stored: Stored, connection: &Arc<Connection>) -> Option<(Verdict, Stored)> {
+    pub(crate) fn store(&self, stored: Stored, connection: &Arc<Connection>) -> Option<(RxAction, Stored)> {
         let mut slot = lock(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Taken) {
             Slot::Decided(verdict) => Some((verdict, stored)),
@@ -173,16 +173,16 @@ impl Held {
     /// The connection is gone. The message, if the verdict had brought one already.
     pub(crate) fn abandon(&self) -> Option<Box<Message>> {
         match std::mem::replace(&mut *lock(&self.slot), Slot::Lost) {
-            Slot::Decided(Verdict::Deliver(message)) => Some(message),
+            Slot::Decided(RxAction::Deliver(message)) => Some(message),
             _ => None,
         }
     }
 }
 
-impl HeldReceive for Held {
+impl DeferredRx for Held {
     /// Stores the verdict and has the connection looked at by its scheduler, so that nothing is read or delivered on the
     /// caller's thread, which may be in the middle of anything.
-    fn resume(&self, verdict: Verdict) {
+    fn resume(&self, verdict: RxAction) {
         let mut slot = lock(&self.slot);
         let connection = match std::mem::replace(&mut *slot, Slot::Taken) {
             Slot::Undecided(connection) => {
@@ -196,7 +196,7 @@ impl HeldReceive for Held {
             other => {
                 *slot = if matches!(other, Slot::Here(..)) { Slot::Taken } else { other };
                 drop(slot);
-                if let Verdict::Deliver(message) = verdict {
+                if let RxAction::Deliver(message) = verdict {
                     self.ni.upcalls.received(message, Err(Errno::Io));
                 }
                 return;

@@ -198,7 +198,7 @@ impl SockNi {
         }
     }
 
-    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
+    fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
         let all = || self.all_peers();
         let named = |nid| {
             let id = ProcessId { nid, pid: Pid::LUSTRE };
@@ -209,7 +209,7 @@ impl SockNi {
             usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
         };
         for known in peer.map_or_else(all, named) {
-            known.break_off(Trouble::BrokenOff(cause));
+            known.abort_tx(Trouble::BrokenOff(cause));
         }
     }
 
@@ -277,8 +277,8 @@ impl LndNi for Face {
         self.0.conns_per_peer.store(bulk_conns(connections.into()), Ordering::Relaxed);
     }
 
-    fn break_off(&self, peer: Option<Nid>, cause: Cause) {
-        self.0.break_off(peer, cause);
+    fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
+        self.0.abort_tx(peer, cause);
     }
 
     fn shutdown(&self) {

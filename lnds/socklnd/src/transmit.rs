@@ -15,7 +15,7 @@ use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use lnet_core::message::TakenCredits;
-use lnet_core::{Errno, Message, Reached, SendFailure};
+use lnet_core::{Errno, Message, Delivery, SendFailure};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
@@ -72,7 +72,7 @@ impl Outgoing {
     /// Gives it the name that it asks for its receipt by; false when the connection has none left.
     fn name(&mut self, book: &mut Book<Box<Message>>, ours: bool) -> bool {
         let Some(message) = self.message.as_mut().filter(|_| self.asks) else { return true };
-        let before = message.sent_as().filter(|_| ours).and_then(|name| Cookie::of(name.get()));
+        let before = message.message_id().filter(|_| ours).and_then(|name| Cookie::of(name.get()));
         let cookie = match before {
             Some(first) => book.open_again(first),
             None => match book.open() {
@@ -81,7 +81,7 @@ impl Outgoing {
             },
         };
         if ours {
-            message.note_sent_as(cookie.first());
+            message.set_message_id(cookie.first());
         }
         self.cookie = Some(cookie);
         self.head.set_cookies(Cookies { request: cookie.wire(), receipt: self.receipt });
@@ -512,7 +512,7 @@ impl Connection {
     /// Of a message that has left, asks for a receipt, and will not get it.
     fn unreceipted(&self, trouble: Trouble) -> SendFailure {
         let failure = trouble.failure(Left::Something);
-        SendFailure { reached: if self.is_ours() { Reached::KnownAgain } else { failure.reached }, ..failure }
+        SendFailure { delivery: if self.is_ours() { Delivery::Deduplicated } else { failure.delivery }, ..failure }
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod support;
 
-use lnet_core::{EventKind, Reached};
+use lnet_core::{EventKind, Delivery};
 use socklnd::SocklndConfig;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -70,7 +70,7 @@ fn a_put_that_is_cut_at_any_byte_is_delivered_once() {
         cut.put(landed, 20, Some(bytes), None);
     }
     let known =
-        cut.failures.lock().unwrap().iter().filter(|failure| failure.reached == Reached::KnownAgain).count();
+        cut.failures.lock().unwrap().iter().filter(|failure| failure.delivery == Delivery::Deduplicated).count();
     assert!(known > 0);
 }
 

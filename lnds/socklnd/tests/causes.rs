@@ -3,7 +3,7 @@
 
 mod support;
 
-use lnet_core::{Cause, Errno, Reached, SendFailure};
+use lnet_core::{Cause, Errno, Delivery, SendFailure};
 use lnet_wire::{NetId, NetType, Nid};
 use socklnd::proto::ConnectionType;
 use socklnd::{Receipts, SocklndConfig};
@@ -58,15 +58,15 @@ impl Scene {
     }
 }
 
-fn failure(errno: Errno, cause: Cause, reached: Reached) -> SendFailure {
-    SendFailure { errno, cause, reached }
+fn failure(errno: Errno, cause: Cause, delivery: Delivery) -> SendFailure {
+    SendFailure { errno, cause, delivery }
 }
 
 /// Both what had left and what had not came back, each for its reason.
 fn assert_both(failures: &[SendFailure], errnos: &[Errno], left: Cause, not_left: Cause) {
-    for (reached, cause) in [(Reached::Perhaps, left), (Reached::No, not_left)] {
-        let of: Vec<_> = failures.iter().filter(|it| it.reached == reached).collect();
-        assert!(!of.is_empty(), "{reached:?} in {failures:?}");
+    for (delivery, cause) in [(Delivery::Unknown, left), (Delivery::NotSent, not_left)] {
+        let of: Vec<_> = failures.iter().filter(|it| it.delivery == delivery).collect();
+        assert!(!of.is_empty(), "{delivery:?} in {failures:?}");
         assert!(of.iter().all(|it| it.cause == cause && errnos.contains(&it.errno)), "{failures:?}");
     }
 }
@@ -119,7 +119,7 @@ fn who_does_not_listen_drops_what_is_sent_to_him() {
         node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
         wait_for("the message to come back", || spy.failures().len() == count);
     }
-    let refused = failure(Errno::ConnectionRefused, Cause::RemoteDropped, Reached::No);
+    let refused = failure(Errno::ConnectionRefused, Cause::RemoteDropped, Delivery::NotSent);
     assert_eq!(spy.failures(), [refused; 3]);
 }
 
@@ -130,7 +130,7 @@ fn who_answers_no_call_in_time_is_waited_for_and_no_longer() {
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
     let _silent = scene.peer.called();
     wait_for("the message to come back", || !scene.spy.failures().is_empty());
-    assert_eq!(scene.spy.failures(), [failure(Errno::TimedOut, Cause::LocalTimeout, Reached::No)]);
+    assert_eq!(scene.spy.failures(), [failure(Errno::TimedOut, Cause::LocalTimeout, Delivery::NotSent)]);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn an_interface_that_ends_takes_its_messages_back() {
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
     let _called = scene.peer.called();
     scene.node.stop();
-    assert_eq!(scene.spy.failures(), [failure(Errno::Shutdown, Cause::LocalAborted, Reached::No)]);
+    assert_eq!(scene.spy.failures(), [failure(Errno::Shutdown, Cause::LocalAborted, Delivery::NotSent)]);
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn what_the_core_breaks_off_comes_back_for_the_cores_reason_if_nothing_of_it_has
     let long = pattern(1 << 20, 2);
     let memory = scene.node.bind_bytes(long);
     (0..8).for_each(|_| scene.node.put(memory, tcp(scene.low), false));
-    face.break_off(Some(tcp(scene.low)), Cause::NetworkTimeout);
+    face.abort_tx(Some(tcp(scene.low)), Cause::NetworkTimeout);
     let failures = scene.spy.failures();
-    let unsent = failure(Errno::TimedOut, Cause::NetworkTimeout, Reached::No);
+    let unsent = failure(Errno::TimedOut, Cause::NetworkTimeout, Delivery::NotSent);
     assert!(!failures.is_empty() && failures.iter().all(|it| *it == unsent), "{failures:?}");
     // The peer would not know it again, so the one that had begun to leave goes on where it was.
     assert_eq!(connections[2].read_lnet().2, long);
@@ -165,8 +165,8 @@ fn a_call_that_is_under_way_is_broken_off_too() {
     let face = scene.spy.face.lock().unwrap().clone().unwrap();
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
     let (mut called, _) = scene.peer.called();
-    face.break_off(None, Cause::LocalDropped);
-    assert_eq!(scene.spy.failures(), [failure(Errno::NetworkDown, Cause::LocalDropped, Reached::No)]);
+    face.abort_tx(None, Cause::LocalDropped);
+    assert_eq!(scene.spy.failures(), [failure(Errno::NetworkDown, Cause::LocalDropped, Delivery::NotSent)]);
     assert_eq!(called.read_to_end(), []);
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
     let (mut raw, _) = scene.peer.accept(scene.low);
@@ -180,5 +180,5 @@ fn a_peer_whose_name_was_made_up_cannot_be_called() {
     let target = lnet_core::Target { pid: lnet_wire::Pid(0x8000_1234), ..target(elsewhere) };
     scene.node.core.put(None, scene.node.bind_bytes(pattern(8, 1)), false, target, 0).unwrap();
     wait_for("the message to come back", || !scene.spy.failures().is_empty());
-    assert_eq!(scene.spy.failures(), [failure(Errno::HostUnreachable, Cause::RemoteError, Reached::No)]);
+    assert_eq!(scene.spy.failures(), [failure(Errno::HostUnreachable, Cause::RemoteError, Delivery::NotSent)]);
 }

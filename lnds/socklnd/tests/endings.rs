@@ -124,11 +124,11 @@ fn check(state: State, end: End) {
     }
     if end == Unlinked && matches!(state, Held | HeldInSocket | HalfHeld | HeldParked) {
         // Nobody has unlinked anything: they wait for memory. Their payload may be here, or come again.
-        assert!(node.core.population().alive > 0, "{case}");
+        assert!(node.core.message_counts().msgs_alloc > 0, "{case}");
         node.core.clear_lazy_portal(PORTAL).unwrap();
     }
     if end != Stopped {
-        wait_for(&case, || node.core.population().alive == 0);
+        wait_for(&case, || node.core.message_counts().msgs_alloc == 0);
     }
     for ni in node.core.nets().nis() {
         assert_eq!(ni.credits().0, ni.tunables().credits as i32, "{case}");
@@ -138,7 +138,7 @@ fn check(state: State, end: End) {
         assert_eq!(peer_ni.queued_bytes(), 0, "{case}");
     }
     node.stop();
-    assert_eq!(node.core.population().alive, 0, "{case}");
+    assert_eq!(node.core.message_counts().msgs_alloc, 0, "{case}");
     node.no_event();
     drop(node);
     assert_eq!((core.strong_count(), driver.strong_count()), (0, 0), "{case}: something is left");
@@ -152,7 +152,7 @@ impl Scene {
     }
 
     fn alive(&self, count: u64) {
-        wait_for("messages", || self.node.core.population().alive == count);
+        wait_for("messages", || self.node.core.message_counts().msgs_alloc == count);
     }
 
     fn enter(&mut self, state: State) {
@@ -283,7 +283,7 @@ fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() 
     raw.put(&header, Cookies { request: name(1), receipt: 0 }, &[7; 8]);
     handler_entered.recv().unwrap();
     let captured: Option<Arc<dyn LndNi>> = face.lock().unwrap().take();
-    captured.unwrap().break_off(Some(tcp(low)), Cause::LocalAborted);
+    captured.unwrap().abort_tx(Some(tcp(low)), Cause::LocalAborted);
     thread::scope(|scope| {
         let (returned, has_returned) = channel();
         let node = &node;
@@ -297,7 +297,7 @@ fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() 
         assert_eq!(early, Err(RecvTimeoutError::Timeout));
         has_returned.recv().unwrap();
     });
-    assert_eq!(node.core.population().alive, 0);
+    assert_eq!(node.core.message_counts().msgs_alloc, 0);
 }
 
 #[test]

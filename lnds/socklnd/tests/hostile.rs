@@ -309,7 +309,7 @@ fn a_flood_of_small_things_does_not_keep_others_out() {
             println!("{what}: {} bytes meanwhile", flood.join().unwrap());
         });
         drop(raw);
-        wait_for("nothing to be left", || scene.node.core.population().alive == 0);
+        wait_for("nothing to be left", || scene.node.core.message_counts().msgs_alloc == 0);
     }
     assert_eq!(scene.counters().protocol_errors, 0);
 }
@@ -349,13 +349,13 @@ fn who_asks_for_data_and_does_not_read_it_gets_only_so_many_answers() {
         raw.say(&gets);
     }
     scene.round_trip();
-    let most = scene.node.core.population().most;
+    let most = scene.node.core.message_counts().msgs_max;
     println!("{GETS} questions, {most} messages at most");
     // What waits, and what is just being looked at.
     assert!(most <= 16_384 + 16, "{most} messages");
     raw.stream.shutdown(std::net::Shutdown::Both).unwrap();
     drop(raw);
-    wait_for("the answers to be given up", || scene.node.core.population().alive == 0);
+    wait_for("the answers to be given up", || scene.node.core.message_counts().msgs_alloc == 0);
 }
 
 #[test]

@@ -288,7 +288,7 @@ fn half_by_an_interface_that_is_removed() -> (Node, &'static [u8], Ipv4Addr, Ipv
     let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 1000, true);
     raw.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
-    wait_for("the head", || node.core.population().alive == 1);
+    wait_for("the head", || node.core.message_counts().msgs_alloc == 1);
     node.core.remove_ni(node.nid).unwrap();
     node.no_event();
     (node, landed, low, other, port)
@@ -312,7 +312,7 @@ fn what_had_arrived_in_part_ends_with_the_last_interface() {
     let (node, _, _, other, _) = half_by_an_interface_that_is_removed();
     node.core.remove_ni(tcp(other)).unwrap();
     assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
-    assert_eq!(node.core.population().alive, 0);
+    assert_eq!(node.core.message_counts().msgs_alloc, 0);
 }
 
 #[test]

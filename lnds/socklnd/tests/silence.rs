@@ -9,7 +9,7 @@
 mod netns;
 mod support;
 
-use lnet_core::{Cause, Errno, EventKind, Reached, SendFailure};
+use lnet_core::{Cause, Errno, EventKind, Delivery, SendFailure};
 use netns::{empty_namespace_or_skip, enter_new_network_namespace, ip};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use socklnd::{Receipts, SocklndConfig};
@@ -247,7 +247,7 @@ fn a_machine_that_has_lost_its_connections_is_let_in_again_soon() {
     near.node.offer(room(1 << 20));
     swallow(2);
     let face = far.spy.face.lock().unwrap().clone().unwrap();
-    face.break_off(None, Cause::LocalDropped);
+    face.abort_tx(None, Cause::LocalDropped);
     let_through(2);
     // It calls for what the other still has, and has not heard the end of.
     let time = far.reach(&near);
@@ -289,10 +289,10 @@ fn what_is_broken_off_comes_back_at_once_and_what_follows_is_tried_anew() {
             near.node.put(memory, far.node.nid, false);
         }
         // Another peer's connections are no concern of this.
-        face.break_off(Some(tcp(address(9))), Cause::LocalError);
+        face.abort_tx(Some(tcp(address(9))), Cause::LocalError);
         assert_eq!(near.spy.failures(), []);
         let begin = Instant::now();
-        face.break_off(peer, Cause::LocalDropped);
+        face.abort_tx(peer, Cause::LocalDropped);
         let broken_off = |it: &&SendFailure| it.cause == Cause::LocalDropped;
         while near.spy.failures().iter().filter(broken_off).count() < 7 {
             assert!(begin.elapsed() < PATIENCE, "messages stay away");
@@ -302,8 +302,8 @@ fn what_is_broken_off_comes_back_at_once_and_what_follows_is_tried_anew() {
         let failures = near.spy.failures();
         // The core may have sent some again already, into a link that is down.
         let mut others = failures.iter().filter(|it| !broken_off(it));
-        assert!(others.all(|it| it.reached == Reached::No), "{failures:?}");
-        assert!(failures.iter().any(|it| it.reached == Reached::No), "{failures:?}");
+        assert!(others.all(|it| it.delivery == Delivery::NotSent), "{failures:?}");
+        assert!(failures.iter().any(|it| it.delivery == Delivery::NotSent), "{failures:?}");
         assert_eq!(failures[0].errno, Errno::NetworkDown);
         near.within(|| ip(&["link", "set", "eth0", "up"]));
         print_time("the link is back, and used again after", near.reach(&far));
@@ -348,19 +348,19 @@ fn what_a_kernel_may_have_stays_with_tcp_and_what_has_not_left_takes_another_pat
     let Some((near, far)) = machines_or_skip(|_| {}) else { return };
     near.spy.elsewhere.store(true, Ordering::SeqCst);
     far.node.offer(room(64 << 20));
-    for break_off in [false, true] {
+    for abort_tx in [false, true] {
         near.spy.failures.lock().unwrap().clear();
         swallow(2);
         let face = near.spy.face.lock().unwrap().clone().unwrap();
         let memory = near.node.bind_bytes(pattern(MORE_THAN_TCP_TAKES, 3));
         let sent: u32 = 8;
         (0..sent).for_each(|_| near.node.put(memory, far.node.nid, false));
-        if break_off {
-            face.break_off(Some(far.node.nid), Cause::LocalAborted);
+        if abort_tx {
+            face.abort_tx(Some(far.node.nid), Cause::LocalAborted);
         }
         wait_for("what has not left to come back", || !near.spy.failures().is_empty());
         let failures = near.spy.failures();
-        assert!(failures.iter().all(|it| it.reached == Reached::No), "{failures:?}");
+        assert!(failures.iter().all(|it| it.delivery == Delivery::NotSent), "{failures:?}");
         let_through(2);
         // There is no other path but in the eyes of the spy: what came back often enough has failed.
         let statuses: Vec<_> = (0..sent).map(|_| near.node.expect(EventKind::Send).status).collect();
@@ -374,7 +374,7 @@ fn what_a_kernel_may_have_stays_with_tcp_and_what_has_not_left_takes_another_pat
             assert_eq!((counters.timed_out, counters.closed_by_peer), (0, 0));
         }
         assert_eq!(near.node.counters().connected, 3, "no connection was made anew");
-        if !break_off {
+        if !abort_tx {
             wait_for("the path to be responsive", || near.spy.responsive.load(Ordering::SeqCst) > 0);
         }
     }
@@ -391,7 +391,7 @@ fn the_first_message_of_a_kernel_after_a_long_outage_finds_the_connection_that_i
     // Far longer than anything may take.
     wait_for("the message to be late", || !near.spy.failures().is_empty());
     let failure =
-        SendFailure { errno: Errno::TimedOut, cause: Cause::RemoteTimeout, reached: Reached::Perhaps };
+        SendFailure { errno: Errno::TimedOut, cause: Cause::RemoteTimeout, delivery: Delivery::Unknown };
     assert_eq!(near.spy.failures(), [failure]);
     assert_eq!(near.node.expect(EventKind::Send).status, Err(Errno::TimedOut));
     let_through(2);

@@ -282,11 +282,11 @@ fn store(ids: &[lnet_process_id], to: NonNull<lnet_process_id>, room: u32) -> u3
 
 /// The counts in C are 32 bits wide and wrap.
 fn counters_to_c(core: &Core) -> lnet_counters {
-    let (counters, population) = (core.counters(), core.population());
+    let (counters, messages) = (core.counters(), core.message_counts());
     lnet_counters {
-        msgs_alloc: population.alive as u32,
-        msgs_max: population.most as u32,
-        errors: population.errors as u32,
+        msgs_alloc: messages.msgs_alloc as u32,
+        msgs_max: messages.msgs_max as u32,
+        errors: messages.errors as u32,
         send_count: counters.sent.messages() as u32,
         recv_count: counters.received.messages() as u32,
         drop_count: counters.dropped.messages() as u32,

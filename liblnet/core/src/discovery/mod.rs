@@ -71,7 +71,7 @@ pub enum Difference {
 
 /// How far the discovery of a peer is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct DiscoveryStatus {
     /// The bits that the kernel's tools show.
     pub state: PeerState,
     /// Whether messages go to it without waiting (DI-11).
@@ -207,10 +207,10 @@ impl Core {
     }
 
     /// How far the discovery of the peer with this NID is; `None` for a NID that is not known.
-    pub fn discovery_of(&self, nid: Nid) -> Option<Standing> {
+    pub fn discovery_of(&self, nid: Nid) -> Option<DiscoveryStatus> {
         let peer = self.peers.get(nid)?.peer();
         let here = self.discovery.here();
-        Some(peer.record.with(|inner| Standing {
+        Some(peer.record.with(|inner| DiscoveryStatus {
             state: inner.progress.flags,
             up_to_date: inner.progress.is_up_to_date(&here),
             node_sequence: inner.progress.node_sequence,
@@ -221,7 +221,7 @@ impl Core {
         }))
     }
 
-    /// Counts this node's configurations: what peers confirm in [`Standing::node_sequence`].
+    /// Counts this node's configurations: what peers confirm in [`DiscoveryStatus::node_sequence`].
     pub fn node_sequence(&self) -> u32 {
         self.discovery.here().sequence
     }

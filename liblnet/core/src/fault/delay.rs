@@ -6,7 +6,7 @@
 use super::ON_ARRIVAL;
 use super::rules::RuleId;
 use crate::core::Core;
-use crate::lnd::{HeldReceive, SendOutcome, Verdict};
+use crate::lnd::{DeferredRx, SendOutcome, RxAction};
 use crate::message::Message;
 use crate::sync::lock;
 use crate::time::Time;
@@ -31,7 +31,7 @@ struct Waiting {
 /// What waits.
 enum What {
     Leaving(Box<Message>),
-    Arriving(Box<Message>, Arc<dyn HeldReceive>),
+    Arriving(Box<Message>, Arc<dyn DeferredRx>),
 }
 
 impl Late {
@@ -74,7 +74,7 @@ impl Core {
     pub(crate) fn unless_late(
         &self,
         message: Box<Message>,
-        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
+        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> Option<Box<Message>> {
         if !self.faults.may_act(ON_ARRIVAL) {
             return Some(message);
@@ -136,7 +136,7 @@ impl Core {
                 What::Leaving(message) => self.end(message, Err(Errno::Shutdown.into())),
                 What::Arriving(message, hold) => {
                     self.count_drop(message, "it was late on purpose, and its interface is gone");
-                    hold.resume(Verdict::Discard);
+                    hold.resume(RxAction::Discard);
                 }
             }
         }
@@ -147,7 +147,7 @@ impl Core {
             What::Leaving(message) => self.send_late(message),
             What::Arriving(message, hold) => match self.deliver(message, &|| Arc::clone(&hold)) {
                 // It waits for a buffer now, with the same promise.
-                Verdict::Hold => {}
+                RxAction::Defer => {}
                 verdict => hold.resume(verdict),
             },
         }

@@ -5,7 +5,7 @@ use super::{ON_ARRIVAL, ON_LEAVING};
 use crate::core::Core;
 use crate::lnd::{LndNi, SendOutcome};
 use crate::message::Message;
-use crate::stats::Fate;
+use crate::stats::Outcome;
 use crate::topology::Ni;
 use lnet_wire::Header;
 
@@ -18,7 +18,7 @@ impl Core {
         let now = self.config.clock.now();
         let lost = self.faults.with(|rules| rules.loses(header, ni.nid(), now));
         if lost {
-            ni.counters().count(Fate::Dropped, header.body.kind(), header.payload_length);
+            ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
             log::debug!("lost a {} from {} on purpose", header.body.kind(), header.src_nid);
         }
         lost

@@ -1,6 +1,6 @@
 //! What a fault rule is: which messages, how many of them, and what becomes of those (behaviour sheet ST-20 to ST-24).
 
-use crate::health::{Cause, Reached, SendFailure};
+use crate::health::{Cause, Delivery, SendFailure};
 use lnet_wire::{Body, Errno, Header, MessageType, Nid, NidPattern};
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -211,17 +211,17 @@ impl Loss {
 
 /// What is told of a message that fails on purpose.
 pub(crate) const fn failure(cause: Cause) -> SendFailure {
-    let (errno, reached) = match cause {
-        Cause::LocalInterrupt => (Errno::Interrupted, Reached::No),
-        Cause::LocalAborted => (Errno::ConnectionAborted, Reached::No),
-        Cause::LocalNoRoute => (Errno::HostUnreachable, Reached::No),
-        Cause::LocalTimeout => (Errno::TimedOut, Reached::No),
-        Cause::LocalDropped | Cause::LocalError => (Errno::Io, Reached::No),
-        Cause::RemoteDropped => (Errno::ConnectionRefused, Reached::No),
-        Cause::RemoteError => (Errno::ConnectionReset, Reached::Perhaps),
-        Cause::RemoteTimeout | Cause::NetworkTimeout => (Errno::TimedOut, Reached::Perhaps),
+    let (errno, delivery) = match cause {
+        Cause::LocalInterrupt => (Errno::Interrupted, Delivery::NotSent),
+        Cause::LocalAborted => (Errno::ConnectionAborted, Delivery::NotSent),
+        Cause::LocalNoRoute => (Errno::HostUnreachable, Delivery::NotSent),
+        Cause::LocalTimeout => (Errno::TimedOut, Delivery::NotSent),
+        Cause::LocalDropped | Cause::LocalError => (Errno::Io, Delivery::NotSent),
+        Cause::RemoteDropped => (Errno::ConnectionRefused, Delivery::NotSent),
+        Cause::RemoteError => (Errno::ConnectionReset, Delivery::Unknown),
+        Cause::RemoteTimeout | Cause::NetworkTimeout => (Errno::TimedOut, Delivery::Unknown),
     };
-    SendFailure { errno, cause, reached }
+    SendFailure { errno, cause, delivery }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_may_have_been_delivered_is_said_to_have_perhaps_arrived() {
-        let perhaps = Cause::ALL.into_iter().filter(|cause| failure(*cause).reached == Reached::Perhaps);
+        let perhaps = Cause::ALL.into_iter().filter(|cause| failure(*cause).delivery == Delivery::Unknown);
         let expected = [Cause::RemoteError, Cause::RemoteTimeout, Cause::NetworkTimeout];
         assert_eq!(perhaps.collect::<Vec<_>>(), expected);
     }

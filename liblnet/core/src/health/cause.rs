@@ -78,14 +78,14 @@ impl Cause {
 
 /// Whether the peer may have a message that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reached {
+pub enum Delivery {
     /// It has not, not all of it.
-    No,
+    NotSent,
     /// Perhaps; and it would take it for another if it came again.
-    Perhaps,
+    Unknown,
     /// Perhaps; and it would know it again if it came by another way under the same name
-    /// ([`crate::Message::sent_as`]).
-    KnownAgain,
+    /// ([`crate::Message::message_id`]).
+    Deduplicated,
 }
 
 /// A message that a driver has not sent, or of which it does not know that it has arrived.
@@ -96,13 +96,13 @@ pub struct SendFailure {
     /// What health and resending go by.
     pub cause: Cause,
     /// Whether it may have arrived all the same.
-    pub reached: Reached,
+    pub delivery: Delivery,
 }
 
 impl SendFailure {
     /// A failure of a message of which nothing has left.
     pub const fn unsent(errno: Errno, cause: Cause) -> Self {
-        Self { errno, cause, reached: Reached::No }
+        Self { errno, cause, delivery: Delivery::NotSent }
     }
 }
 

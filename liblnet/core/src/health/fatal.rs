@@ -56,7 +56,7 @@ impl Core {
             if may_be_tried && self.may_abandon(ni, peer_ni) {
                 self.note_unresponsive(ni, peer_ni);
             }
-            self.break_off(ni, peer_ni, Cause::LocalAborted);
+            self.abort_tx(ni, peer_ni, Cause::LocalAborted);
         }
         for peer_ni in self.neighbours_of(ni) {
             let others = nets.net(ni.nid().net()).into_iter().flat_map(|net| net.nis());
@@ -64,7 +64,7 @@ impl Core {
             for other in others.filter(|other| !other.is_neighbour(peer_ni.nid())) {
                 if self.may_abandon(other, &peer_ni) {
                     self.note_unresponsive(other, &peer_ni);
-                    self.break_off(other, &peer_ni, Cause::NetworkTimeout);
+                    self.abort_tx(other, &peer_ni, Cause::NetworkTimeout);
                 }
             }
         }
@@ -83,7 +83,7 @@ impl Core {
         }
         let nets = self.nets();
         let nis = nets.net(peer_ni.nid().net()).into_iter().flat_map(|net| net.nis());
-        nis.for_each(|ni| self.break_off(ni, peer_ni, Cause::RemoteDropped));
+        nis.for_each(|ni| self.abort_tx(ni, peer_ni, Cause::RemoteDropped));
         let its = |message: &Message| {
             message.peer_ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, peer_ni)) && message.source.is_none()
         };
@@ -91,11 +91,11 @@ impl Core {
     }
 
     /// Has the driver give back what is under way between these two, if it can go by another way.
-    fn break_off(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
+    fn abort_tx(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
         if self.may_abandon(ni, peer_ni)
             && let Some(lnd) = ni.lnd()
         {
-            lnd.break_off(Some(peer_ni.nid()), cause);
+            lnd.abort_tx(Some(peer_ni.nid()), cause);
         }
     }
 

@@ -20,7 +20,7 @@ mod state;
 mod suspect;
 mod value;
 
-pub use cause::{Cause, Reached, SendFailure};
+pub use cause::{Cause, Delivery, SendFailure};
 pub use counts::{CauseCounters, CauseCounts, HealthTotals};
 pub(crate) use fatal::share_prefix;
 pub(crate) use path::UnresponsiveFrom;
@@ -28,7 +28,7 @@ pub use path::UnresponsivePath;
 pub(crate) use reachability::Remembered;
 pub use reachability::{PeerReachability, Reachability};
 pub(crate) use recovery::Trial;
-pub use recovery::{Recovery, Side};
+pub use recovery::{Recovery, NiKind};
 pub(crate) use resend::pause;
 pub(crate) use state::{Exchange, ExchangeCell};
 pub use state::{NiState, PeerNiState};

@@ -157,7 +157,7 @@ impl UnresponsivePaths {
 
 impl Core {
     /// The paths to the peer of this NID on which nothing gets through, in the order of its NIDs. A peer whose paths are
-    /// all among these cannot be reached. Nothing for a NID that is not known.
+    /// all among these cannot be delivery. Nothing for a NID that is not known.
     pub fn unresponsive_paths(&self, peer: Nid) -> Vec<UnresponsivePath> {
         let Some(peer_ni) = self.peers.get(peer) else { return Vec::new() };
         let peer_nis = peer_ni.peer().nids.iter().filter_map(|nid| self.peers.get(*nid)).collect::<Vec<_>>();

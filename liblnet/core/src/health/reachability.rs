@@ -1,4 +1,4 @@
-//! Whether peers can be reached: a state of each peer, derived from what is known of its paths, and told in the log when it
+//! Whether peers can be delivery: a state of each peer, derived from what is known of its paths, and told in the log when it
 //! changes.
 //!
 //! The state is a pure function of the paths ([`Assessment::of`]). What may change it notes the peer
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// The least time between two lines about one peer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Whether a peer can be reached, as far as this node has noticed.
+/// Whether a peer can be delivery, as far as this node has noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reachability {
     /// Nothing has ever arrived from it, and not every path to it has been found unresponsive.
@@ -158,7 +158,7 @@ pub(crate) struct Remembered {
 pub(super) struct Pending(Mutex<BTreeSet<Nid>>);
 
 impl Core {
-    /// Whether the peer of this NID can be reached; `None` for one that is not known.
+    /// Whether the peer of this NID can be delivery; `None` for one that is not known.
     pub fn reachability(&self, nid: Nid) -> Option<PeerReachability> {
         let peer = self.peers.get(nid)?.peer();
         let Assessment { state, paths, usable, .. } = self.assess(&peer);
@@ -168,7 +168,7 @@ impl Core {
         Some(PeerReachability { state, since, paths, usable })
     }
 
-    /// Something has happened that may change whether the peer of this NID can be reached.
+    /// Something has happened that may change whether the peer of this NID can be delivery.
     pub(crate) fn reachability_may_change(&self, nid: Nid) {
         lock(&self.health.reachability.0).insert(nid);
         self.health.alarm.ring();

@@ -111,7 +111,7 @@ impl Recovery {
 
 /// Whose interfaces are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum NiKind {
     /// This node's.
     Local,
     /// Peers'.
@@ -166,15 +166,15 @@ fn turn(health: Option<u32>, recovery: Recovery, now: Time, longest: Duration) -
 }
 
 impl Queues {
-    fn of(&self, side: Side) -> &Mutex<Vec<Entry>> {
+    fn of(&self, side: NiKind) -> &Mutex<Vec<Entry>> {
         match side {
-            Side::Local => &self.local,
-            Side::Peer => &self.peer,
+            NiKind::Local => &self.local,
+            NiKind::Peer => &self.peer,
         }
     }
 
     /// Whether it is new.
-    fn add(&self, side: Side, nid: Nid) -> bool {
+    fn add(&self, side: NiKind, nid: Nid) -> bool {
         let mut queue = lock(self.of(side));
         let new = queue.iter().all(|entry| entry.nid != nid);
         if new {
@@ -183,15 +183,15 @@ impl Queues {
         new
     }
 
-    fn remove(&self, side: Side, nid: Nid) {
+    fn remove(&self, side: NiKind, nid: Nid) {
         lock(self.of(side)).retain(|entry| entry.nid != nid);
     }
 
-    fn entries(&self, side: Side) -> Vec<Entry> {
+    fn entries(&self, side: NiKind) -> Vec<Entry> {
         lock(self.of(side)).clone()
     }
 
-    fn pinged(&self, side: Side, pinged: Entry) {
+    fn pinged(&self, side: NiKind, pinged: Entry) {
         if let Some(entry) = lock(self.of(side)).iter_mut().find(|entry| entry.nid == pinged.nid) {
             *entry = pinged;
         }
@@ -200,20 +200,20 @@ impl Queues {
 
 impl Health {
     /// The NIDs that are tried.
-    fn tried(&self, side: Side) -> Vec<Nid> {
+    fn tried(&self, side: NiKind) -> Vec<Nid> {
         self.queues.entries(side).iter().map(|entry| entry.nid).collect()
     }
 }
 
 impl Core {
     /// The NIDs that are tried again and again until they are well (`lnetctl debug recovery`).
-    pub fn recovery_queue(&self, side: Side) -> Vec<Nid> {
+    pub fn recovery_queue(&self, side: NiKind) -> Vec<Nid> {
         self.health.tried(side)
     }
 
     /// Has an interface of this node's tried until it is well.
     pub(super) fn try_ni(&self, ni: &Ni) {
-        if !ni.nid().is_loopback() && self.health.queues.add(Side::Local, ni.nid()) {
+        if !ni.nid().is_loopback() && self.health.queues.add(NiKind::Local, ni.nid()) {
             ni.trial().begin(self.config.clock.now());
             self.health.alarm.ring();
         }
@@ -224,7 +224,7 @@ impl Core {
         if !self.is_recoverable(peer_ni) {
             return peer_ni.trial().end(false);
         }
-        if self.health.queues.add(Side::Peer, peer_ni.nid()) {
+        if self.health.queues.add(NiKind::Peer, peer_ni.nid()) {
             peer_ni.trial().begin(self.config.clock.now());
             self.health.alarm.ring();
         }
@@ -239,14 +239,14 @@ impl Core {
 
     /// Pings what is sick and whose turn it is; when the next is to be.
     pub(super) fn try_sick(&self, now: Time) -> Option<Time> {
-        for entry in self.health.queues.entries(Side::Local) {
+        for entry in self.health.queues.entries(NiKind::Local) {
             let ni = self.with_nets(|nets| nets.ni(entry.nid).cloned());
-            self.try_entry(Side::Local, entry, ni.as_ref().map(|ni| (ni.trial(), ni.health())), now);
+            self.try_entry(NiKind::Local, entry, ni.as_ref().map(|ni| (ni.trial(), ni.health())), now);
         }
-        for entry in self.health.queues.entries(Side::Peer) {
+        for entry in self.health.queues.entries(NiKind::Peer) {
             let peer_ni = self.peers.get(entry.nid);
             let sick = peer_ni.as_ref().filter(|peer_ni| self.is_recoverable(peer_ni));
-            self.try_entry(Side::Peer, entry, sick.map(|peer_ni| (peer_ni.trial(), peer_ni.health())), now);
+            self.try_entry(NiKind::Peer, entry, sick.map(|peer_ni| (peer_ni.trial(), peer_ni.health())), now);
             if let (None, Some(peer_ni)) = (sick, &peer_ni) {
                 peer_ni.trial().end(false);
             }
@@ -257,16 +257,16 @@ impl Core {
     /// When the next ping of something sick is due. Looked up when all pings have left: an answer that is there already
     /// may have brought one forward.
     fn next_try(&self) -> Option<Time> {
-        let local = self.health.tried(Side::Local).into_iter().filter_map(|nid| {
+        let local = self.health.tried(NiKind::Local).into_iter().filter_map(|nid| {
             let recovery = self.with_nets(|nets| nets.ni(nid).map(|ni| ni.recovery()))?;
             recovery.next_ping
         });
-        let peers = self.health.tried(Side::Peer);
+        let peers = self.health.tried(NiKind::Peer);
         local.chain(peers.into_iter().filter_map(|nid| self.peers.get(nid)?.recovery().next_ping)).min()
     }
 
     /// Does for an entry of a queue what is due; `sick` is what belongs to it, if that is still there and to be tried.
-    fn try_entry(&self, side: Side, entry: Entry, sick: Option<(&Trial, u32)>, now: Time) {
+    fn try_entry(&self, side: NiKind, entry: Entry, sick: Option<(&Trial, u32)>, now: Time) {
         let longest = Duration::from_secs(self.settings().max_recovery_ping_interval.into());
         let was_answered = sick.is_some_and(|(trial, _)| trial.get().ping_count == 0);
         let turn = sick.map_or(Turn::Leave, |(trial, health)| trial.take_turn(health, now, longest));
@@ -298,14 +298,14 @@ impl Core {
 
     /// By which interface: to a peer's any that fits (HE-53). To one of this node's by itself, as in the kernel; after a
     /// ping without an answer by the next one on its net, since that path alone may be closed to it.
-    fn recovery_source(&self, side: Side, nid: Nid, source: usize) -> Option<Nid> {
+    fn recovery_source(&self, side: NiKind, nid: Nid, source: usize) -> Option<Nid> {
         match side {
-            Side::Local => self.with_nets(|nets| {
+            NiKind::Local => self.with_nets(|nets| {
                 let others = nets.net(nid.net())?.nis().iter().filter(|ni| ni.nid() != nid && !ni.is_fatal());
                 let sources: Vec<Nid> = std::iter::once(nid).chain(others.map(|ni| ni.nid())).collect();
                 sources.get(source.checked_rem(sources.len())?).copied()
             }),
-            Side::Peer => {
+            NiKind::Peer => {
                 let peer_ni = self.peers.get(nid)?;
                 self.with_nets(|nets| crate::select::best_source(nets, &peer_ni, self.any_silent()))
             }

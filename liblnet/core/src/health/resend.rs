@@ -6,7 +6,7 @@
 //! back to one spends a retry. Nor is it one when a connection breaks and the peer would know the message again; then
 //! only the deadline is an end, and what is silent is not tried.
 
-use super::{Cause, Health, Reached, SendFailure};
+use super::{Cause, Health, Delivery, SendFailure};
 use crate::complaints::Reason;
 use crate::core::Core;
 use crate::message::Message;
@@ -43,18 +43,18 @@ pub(crate) struct Again {
 
 /// Whether a failure by itself lets a message be sent again (4.2, and what the peer would know again).
 const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
-    match failure.reached {
-        Reached::KnownAgain => true,
+    match failure.delivery {
+        Delivery::Deduplicated => true,
         // Whoever did not answer does not matter: nothing has left.
-        Reached::No => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
-        Reached::Perhaps => at_least_once,
+        Delivery::NotSent => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
+        Delivery::Unknown => at_least_once,
     }
 }
 
 /// Whether a connection broke that the peer had accepted: the next one is worth a try as long as there is time.
 const fn is_broken_connection(failure: SendFailure) -> bool {
     let waited = matches!(failure.cause, Cause::LocalTimeout | Cause::RemoteTimeout | Cause::NetworkTimeout);
-    matches!(failure.reached, Reached::KnownAgain) && !waited
+    matches!(failure.delivery, Delivery::Deduplicated) && !waited
 }
 
 /// The wait before what has failed so often is tried again.
@@ -97,7 +97,7 @@ impl Core {
         let alone = (!failure.cause.blames_ni() || self.is_single_rail())
             && (!failure.cause.blames_peer_ni() || self.is_single_nid(&peer_ni));
         let lives_on = self.may_live_on(message, &peer_ni, failure);
-        if alone && !is_new && failure.reached != Reached::KnownAgain && !lives_on {
+        if alone && !is_new && failure.delivery != Delivery::Deduplicated && !lives_on {
             return None;
         }
         // Each pair is free once: when one has had its second turn, so have all.
@@ -266,14 +266,14 @@ mod tests {
 
     #[test]
     fn what_certainly_has_not_arrived_or_would_be_known_again_may_go_again() {
-        let failure = |cause, reached| SendFailure { errno: Errno::Io, cause, reached };
+        let failure = |cause, delivery| SendFailure { errno: Errno::Io, cause, delivery };
         for cause in Cause::ALL {
             let timeout = matches!(cause, Cause::RemoteTimeout | Cause::NetworkTimeout);
-            let repeats = may_repeat(failure(cause, Reached::No), false);
+            let repeats = may_repeat(failure(cause, Delivery::NotSent), false);
             assert_eq!(repeats, cause.is_safe_to_resend() || timeout, "{cause:?}");
-            assert!(may_repeat(failure(cause, Reached::KnownAgain), false));
-            assert!(!may_repeat(failure(cause, Reached::Perhaps), false));
-            assert!(may_repeat(failure(cause, Reached::Perhaps), true));
+            assert!(may_repeat(failure(cause, Delivery::Deduplicated), false));
+            assert!(!may_repeat(failure(cause, Delivery::Unknown), false));
+            assert!(may_repeat(failure(cause, Delivery::Unknown), true));
         }
     }
 

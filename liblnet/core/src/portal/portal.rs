@@ -2,7 +2,7 @@
 
 use super::criteria::{Criteria, InsertPosition, Kind, Request};
 use super::match_table::{Found, MatchTable};
-use crate::lnd::HeldReceive;
+use crate::lnd::DeferredRx;
 use crate::memory::{Md, Slot};
 use crate::message::Message;
 use crate::sync::{Mutex, lock};
@@ -39,7 +39,7 @@ enum Lazy {
 pub(crate) struct Delayed {
     pub(crate) request: Request,
     pub(crate) message: Box<Message>,
-    pub(crate) hold: Arc<dyn HeldReceive>,
+    pub(crate) hold: Arc<dyn DeferredRx>,
 }
 
 /// What a portal makes of a PUT or GET.

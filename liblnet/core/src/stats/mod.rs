@@ -1,14 +1,14 @@
 //! Counters of messages and bytes.
 
-mod census;
+mod message_counters;
 
-pub(crate) use census::{Census, GroupNumber};
+pub(crate) use message_counters::{MessageCounters, ShardId};
 use lnet_wire::MessageType;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     /// A driver sent it.
     Sent,
     /// It was received and used.
@@ -26,7 +26,7 @@ pub struct Counters {
 
 /// Messages of one fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct TypeCounts {
     /// ACKs.
     pub ack: u64,
     /// PUTs.
@@ -39,14 +39,14 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-impl Tally {
+impl TypeCounts {
     /// Messages of any kind.
     pub const fn messages(&self) -> u64 {
         self.ack + self.put + self.get + self.reply
     }
 }
 
-impl std::ops::AddAssign for Tally {
+impl std::ops::AddAssign for TypeCounts {
     fn add_assign(&mut self, other: Self) {
         self.ack += other.ack;
         self.put += other.put;
@@ -57,7 +57,7 @@ impl std::ops::AddAssign for Tally {
 }
 
 impl Counters {
-    pub(crate) fn count(&self, fate: Fate, kind: MessageType, bytes: u32) {
+    pub(crate) fn count(&self, fate: Outcome, kind: MessageType, bytes: u32) {
         if let Some(counter) = self.messages[fate as usize].get(kind as usize) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
@@ -65,18 +65,18 @@ impl Counters {
     }
 
     /// The numbers of one fate, as they are at this moment.
-    pub fn read(&self, fate: Fate) -> Tally {
+    pub fn read(&self, fate: Outcome) -> TypeCounts {
         let [ack, put, get, reply] =
             std::array::from_fn(|kind| self.messages[fate as usize][kind].load(Ordering::Relaxed));
-        Tally { ack, put, get, reply, bytes: self.bytes[fate as usize].load(Ordering::Relaxed) }
+        TypeCounts { ack, put, get, reply, bytes: self.bytes[fate as usize].load(Ordering::Relaxed) }
     }
 
     /// The numbers of all fates, as they are at this moment.
     pub fn read_all(&self) -> NodeCounters {
         NodeCounters {
-            sent: self.read(Fate::Sent),
-            received: self.read(Fate::Received),
-            dropped: self.read(Fate::Dropped),
+            sent: self.read(Outcome::Sent),
+            received: self.read(Outcome::Received),
+            dropped: self.read(Outcome::Dropped),
         }
     }
 
@@ -90,21 +90,21 @@ impl Counters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounters {
     /// Sent.
-    pub sent: Tally,
+    pub sent: TypeCounts,
     /// Received.
-    pub received: Tally,
+    pub received: TypeCounts,
     /// Dropped.
-    pub dropped: Tally,
+    pub dropped: TypeCounts,
 }
 
 /// The messages that a node has, and those that went wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Population {
+pub struct MessageCounts {
     /// Messages that the node has now: being sent, arriving, or waiting.
-    pub alive: u64,
+    pub msgs_alloc: u64,
     /// The most that there were at once since the last reset: exact with one peer. With several never less than the
     /// truth; it may be more, because peers are counted in groups whose maxima are added.
-    pub most: u64,
+    pub msgs_max: u64,
     /// Messages that ended with an error since the last reset: not sent, broken off while they arrived, or
     /// against the protocol.
     pub errors: u64,

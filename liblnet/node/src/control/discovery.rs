@@ -1,7 +1,7 @@
 //! Discoveries that are asked for, and how far those of peers are.
 
 use crate::node::Node;
-use lnet_core::discovery::{self, Failure, Standing, Step};
+use lnet_core::discovery::{self, Failure, DiscoveryStatus, Step};
 use lnet_core::{Core, DiscoveryMode, Errno};
 use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery, PingAnswer,
@@ -67,7 +67,7 @@ fn whom(core: &Core, nid: Nid) -> Nid {
 }
 
 /// How far the discovery of a peer is, for who looks at it.
-pub(super) fn of_peer(standing: &Standing) -> PeerDiscovery {
+pub(super) fn of_peer(standing: &DiscoveryStatus) -> PeerDiscovery {
     PeerDiscovery {
         up_to_date: standing.up_to_date,
         node_sequence: standing.node_sequence,
@@ -86,7 +86,7 @@ const fn failure_of(Failure { step, nid, errno }: Failure) -> DiscoveryFailure {
     DiscoveryFailure { step, nid, errno }
 }
 
-fn differences(standing: &Standing) -> Vec<Difference> {
+fn differences(standing: &DiscoveryStatus) -> Vec<Difference> {
     use discovery::Difference as Core;
     let told = |difference: &Core| match *difference {
         Core::Extra(nid) => Difference::Extra(nid),
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn how_far_a_discovery_is_is_told_with_its_last_failure_and_all_differences() {
         let nid: Nid = "10.0.0.1@tcp".parse().unwrap();
-        let standing = Standing {
+        let standing = DiscoveryStatus {
             state: PeerState::REDISCOVER,
             up_to_date: false,
             node_sequence: 2,

@@ -13,7 +13,7 @@ mod stats;
 
 use crate::node::Node;
 use lnet_core::Errno;
-use lnet_core::health::Side;
+use lnet_core::health::NiKind;
 use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
 use lnet_dlc::{Backend, Reply, Request, request};
 use std::time::Duration;
@@ -90,7 +90,7 @@ impl Backend for Node {
                 Ok(Reply::Done)
             }
             Request::GetRecoveryQueue(own) => {
-                Ok(Reply::Nids(core.recovery_queue(if own { Side::Local } else { Side::Peer })))
+                Ok(Reply::Nids(core.recovery_queue(if own { NiKind::Local } else { NiKind::Peer })))
             }
             Request::AddUdsp(add) => policy::add(core, add).map(|()| Reply::Done),
             Request::DelUdsp(index) => {

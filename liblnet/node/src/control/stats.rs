@@ -3,18 +3,18 @@
 use crate::node::Node;
 use lnet_core::Core;
 use lnet_core::health::{Cause, HealthTotals, Recovery};
-use lnet_core::stats::{Counters, NodeCounters, Tally};
+use lnet_core::stats::{Counters, NodeCounters, TypeCounts};
 use lnet_dlc::request::{CommCount, ElementStats, LnetStats, MessageStats};
 
 /// The node's (dbg-020, dbg-045). Nothing is routed yet.
 pub(super) fn node(core: &Core) -> LnetStats {
-    let (counters, population) = (core.counters(), core.population());
+    let (counters, messages) = (core.counters(), core.message_counts());
     let HealthTotals { responses_awaited, resends, response_timeouts, failures } = core.health_totals();
     LnetStats {
-        msgs_alloc: population.alive,
-        msgs_max: population.most,
+        msgs_alloc: messages.msgs_alloc,
+        msgs_max: messages.msgs_max,
         rst_alloc: responses_awaited,
-        errors: population.errors,
+        errors: messages.errors,
         send_count: counters.sent.messages(),
         resend_count: resends,
         response_timeout_count: response_timeouts,
@@ -74,7 +74,7 @@ pub(super) fn bytes(counters: &Counters) -> ElementStats {
 /// Of an interface or a peer NI: messages by kind.
 pub(super) fn messages(counters: &Counters) -> MessageStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();
-    let by_kind = |tally: Tally| CommCount {
+    let by_kind = |tally: TypeCounts| CommCount {
         put: tally.put,
         get: tally.get,
         reply: tally.reply,

@@ -1,7 +1,7 @@
 //! Everything is well again: whatever was begun has ended, and nodes are as they were.
 
 use super::*;
-use lnet_core::health::Side;
+use lnet_core::health::NiKind;
 use lnet_core::settings::MAX_HEALTH;
 
 /// Longer than any operation may take.
@@ -71,13 +71,13 @@ impl Chaos {
                     return wrong(format!("its peer NI {nid} counts as silent"));
                 }
             }
-            for side in [Side::Local, Side::Peer] {
+            for side in [NiKind::Local, NiKind::Peer] {
                 let sick = core.recovery_queue(side);
                 if !sick.is_empty() {
                     return wrong(format!("{sick:?} are still tried"));
                 }
             }
-            match core.population().alive {
+            match core.message_counts().msgs_alloc {
                 0 => Ok(()),
                 alive => wrong(format!("{alive} messages are alive")),
             }

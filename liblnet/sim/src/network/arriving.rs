@@ -88,7 +88,7 @@ impl Network {
     }
 
     /// The message that waited, whose connection goes on now.
-    pub(crate) fn take_resumed(&mut self) -> Option<(Waiting, Verdict)> {
+    pub(crate) fn take_resumed(&mut self) -> Option<(Waiting, RxAction)> {
         let at = self.resumed.iter().position(|(number, _)| self.waiting.contains_key(number))?;
         let (number, verdict) = self.resumed.remove(at)?;
         let waiting = self.waiting.remove(&number)?;

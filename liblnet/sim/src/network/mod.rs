@@ -22,7 +22,7 @@ use crate::down_rev;
 use crate::faults::{End, Faults, Spot};
 use crate::ledger::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, What};
-use lnet_core::lnd::{SendOutcome, Upcalls, Verdict};
+use lnet_core::lnd::{SendOutcome, Upcalls, RxAction};
 use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
 use lnet_wire::{Body, Header, Nid};
 use lolnd::copy::payload_of;
@@ -163,7 +163,7 @@ pub(crate) struct Parcel {
     name: Name,
 }
 
-/// By which a receiver knows a message again ([`Message::sent_as`]).
+/// By which a receiver knows a message again ([`Message::message_id`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     number: u64,
@@ -231,7 +231,7 @@ pub(crate) struct Network {
     pub(crate) faults: Faults,
     pub(crate) agenda: Agenda,
     /// Verdicts on messages that waited.
-    pub(crate) resumed: VecDeque<(u64, Verdict)>,
+    pub(crate) resumed: VecDeque<(u64, RxAction)>,
     random: fastrand::Rng,
     interfaces: Vec<Vec<Interface>>,
     by_nid: HashMap<Nid, Place>,

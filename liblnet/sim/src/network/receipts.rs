@@ -62,11 +62,11 @@ impl Network {
 
     /// The name that a message goes by: the one that it was sent by first, where receivers care.
     fn name(&self, message: &mut Message, number: u64) -> Name {
-        let first = message.sent_as().filter(|_| self.knows_again());
+        let first = message.message_id().filter(|_| self.knows_again());
         match (first, std::num::NonZeroU64::new(number)) {
             (Some(first), _) => Name { number: first.get(), again: true },
             (None, Some(fresh)) if self.knows_again() => {
-                message.note_sent_as(fresh);
+                message.set_message_id(fresh);
                 Name { number, again: false }
             }
             _ => Name { number, again: false },

@@ -105,7 +105,7 @@ impl Network {
     }
 
     /// The same with all peer NIs, if none is given.
-    pub(crate) fn break_off(&mut self, from: Place, peer: Option<Nid>, trouble: Trouble) {
+    pub(crate) fn abort_tx(&mut self, from: Place, peer: Option<Nid>, trouble: Trouble) {
         let peers: BTreeSet<Nid> = match peer {
             Some(peer) => BTreeSet::from([peer]),
             None => {

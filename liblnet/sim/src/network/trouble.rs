@@ -1,6 +1,6 @@
 //! Why a message comes back, and what its sender is told: as the TCP driver does.
 
-use lnet_core::{Cause, Errno, Reached, SendFailure};
+use lnet_core::{Cause, Errno, Delivery, SendFailure};
 
 /// What kept a message from its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +22,12 @@ pub(crate) enum Trouble {
 impl Trouble {
     /// What the sender of a message is told of which so much has left.
     pub(crate) fn failure(self, left: bool, known_again: bool) -> SendFailure {
-        let reached = match (left, known_again) {
-            (false, _) => Reached::No,
-            (true, false) => Reached::Perhaps,
-            (true, true) => Reached::KnownAgain,
+        let delivery = match (left, known_again) {
+            (false, _) => Delivery::NotSent,
+            (true, false) => Delivery::Unknown,
+            (true, true) => Delivery::Deduplicated,
         };
-        SendFailure { errno: self.errno(), cause: self.cause(left), reached }
+        SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
 
     const fn errno(self) -> Errno {

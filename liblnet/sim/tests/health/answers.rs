@@ -1,7 +1,7 @@
 //! Answers whose way dies under them, and answers that do not come (4.5).
 
 use super::*;
-use lnet_core::health::Side;
+use lnet_core::health::NiKind;
 
 /// A slow network, so that something can happen between a question and its answer.
 fn slow(name: &str) -> World {
@@ -92,7 +92,7 @@ fn a_request_that_is_never_answered_is_unlinked_between_one_and_one_and_a_half_t
         }
         // HE-41: who was asked is blamed.
         assert_eq!(peer_health(&world, A, asked), 900);
-        assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), [asked]);
+        assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), [asked]);
         pass(&mut world, 30.0);
         let it = op(&world, id);
         assert_eq!((it.sent, it.answered, it.ended), (Some(Ok(())), None, true), "{ask:?}");

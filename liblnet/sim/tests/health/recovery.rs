@@ -3,7 +3,7 @@
 use super::*;
 use lnet_core::Cause;
 use lnet_core::fault::{DropRule, Filter, Odds};
-use lnet_core::health::{Recovery, Side};
+use lnet_core::health::{Recovery, NiKind};
 use std::num::NonZeroU32;
 
 /// Seconds between pings to this NID.
@@ -24,11 +24,11 @@ fn pings_that_are_not_answered_come_more_and_more_seldom() {
     world.with_core(A, |core| core.set_peer_ni_health(Some(b(1)), 500));
     pass(&mut world, 4000.0);
     assert_eq!(pauses(&world, b(1), since)[..12], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
-    assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), [b(1)]);
+    assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), [b(1)]);
     world.start(B);
     pass(&mut world, 1000.0);
     assert_eq!(peer_health(&world, A, b(1)), 1000);
-    assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), []);
+    assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), []);
     let pings = sent(&world, A, Purpose::Ping, since).len();
     pass(&mut world, 5000.0);
     assert_eq!(sent(&world, A, Purpose::Ping, since).len(), pings, "it is well");
@@ -45,7 +45,7 @@ fn pings_stop_when_nothing_has_been_heard_for_as_long_as_is_set() {
     world.with_core(A, |core| core.set_peer_ni_health(Some(b(1)), 500));
     pass(&mut world, 3000.0);
     assert_eq!(pauses(&world, b(1), since), [1, 2, 4, 8, 16]);
-    assert_eq!(world.core(A).unwrap().recovery_queue(Side::Peer), []);
+    assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), []);
     // As in the kernel's tools: how often it was pinged, and that it will not be.
     let recovery = recovery_of(&world, b(1));
     assert_eq!((recovery.ping_count, recovery.next_ping), (5, None));
@@ -131,12 +131,12 @@ fn after_an_outage_everything_is_as_it_was() {
         all_succeeded(&world, &ops);
         for node in [A, B] {
             let core = world.core(node).unwrap();
-            assert_eq!(core.population().alive, 0);
+            assert_eq!(core.message_counts().msgs_alloc, 0);
             assert!(
                 core.peer_nis().iter().all(|its| its.health() == 1000 && its.silent_towards().is_empty())
             );
             assert!(core.nets().nis().all(|ni| ni.health() == 1000));
-            assert!([Side::Local, Side::Peer].iter().all(|side| core.recovery_queue(*side).is_empty()));
+            assert!([NiKind::Local, NiKind::Peer].iter().all(|side| core.recovery_queue(*side).is_empty()));
         }
         assert_eq!(world.open_ops(), 0);
         finish(world);

@@ -1,6 +1,6 @@
 //! Why a message comes back (behaviour sheet 4.3), from what happened to it and whether anything of it had left.
 
-use lnet_core::{Cause, Errno, Reached, SendFailure};
+use lnet_core::{Cause, Errno, Delivery, SendFailure};
 
 /// What kept messages from their peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +69,11 @@ impl Trouble {
 
     /// What health and resending go by, for a message of which so much had left.
     pub(crate) fn failure(self, left: Left) -> SendFailure {
-        let reached = match left {
-            Left::Nothing => Reached::No,
-            Left::Something => Reached::Perhaps,
+        let delivery = match left {
+            Left::Nothing => Delivery::NotSent,
+            Left::Something => Delivery::Unknown,
         };
-        SendFailure { errno: self.errno(), cause: self.cause(left), reached }
+        SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
 
     /// Where the sheet is silent the blame goes to who is at fault. A peer that closes, or that breaks the protocol,
@@ -154,8 +154,8 @@ mod tests {
             (Trouble::Silent, Errno::TimedOut, Cause::NetworkTimeout, Cause::NetworkTimeout),
             (Trouble::Shutdown, Errno::Shutdown, LocalAborted, LocalAborted),
         ] {
-            let unsent = SendFailure { errno, cause: unsent, reached: Reached::No };
-            let sent = SendFailure { errno, cause: sent, reached: Reached::Perhaps };
+            let unsent = SendFailure { errno, cause: unsent, delivery: Delivery::NotSent };
+            let sent = SendFailure { errno, cause: sent, delivery: Delivery::Unknown };
             assert_eq!(trouble.failure(Left::Nothing), unsent, "{trouble:?}");
             assert_eq!(trouble.failure(Left::Something), sent, "{trouble:?}");
         }
@@ -164,9 +164,9 @@ mod tests {
     #[test]
     fn what_the_core_breaks_off_comes_back_with_the_cores_cause() {
         for cause in Cause::ALL {
-            for (left, reached) in [(Left::Nothing, Reached::No), (Left::Something, Reached::Perhaps)] {
+            for (left, delivery) in [(Left::Nothing, Delivery::NotSent), (Left::Something, Delivery::Unknown)] {
                 let failure = Trouble::BrokenOff(cause).failure(left);
-                assert_eq!((failure.cause, failure.reached), (cause, reached));
+                assert_eq!((failure.cause, failure.delivery), (cause, delivery));
                 let is_timeout = failure.errno == Errno::TimedOut;
                 assert_eq!(is_timeout, cause.text().ends_with("TIMEOUT"), "{cause:?}");
             }

@@ -23,7 +23,7 @@ const MAX_PARKED: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Known<C, M> {
     lines: HashMap<Line, OneLine<C>, foldhash::fast::RandomState>,
-    names: HashMap<NonZeroU64, Fate<C, M>, foldhash::fast::RandomState>,
+    names: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
     /// The names of those taken, the oldest first.
     taken: VecDeque<(NonZeroU64, Instant)>,
     parked: usize,
@@ -44,7 +44,7 @@ enum LineState<C> {
 
 /// What became of a message whose line tells nothing.
 #[derive(Debug)]
-enum Fate<C, M> {
+enum Outcome<C, M> {
     /// It is on its way by this connection, for the second time at least.
     Arriving(C),
     /// It had arrived in part when its connection ended.
@@ -113,12 +113,12 @@ impl<C: Clone, M> Known<C, M> {
         }
         let name = cookie.first();
         match self.names.get(&name) {
-            Some(Fate::Taken) => return Again::Duplicate,
-            Some(Fate::Arriving(before)) => return Again::End(before.clone()),
-            Some(Fate::Parked(..)) | None => {}
+            Some(Outcome::Taken) => return Again::Duplicate,
+            Some(Outcome::Arriving(before)) => return Again::End(before.clone()),
+            Some(Outcome::Parked(..)) | None => {}
         }
-        match self.names.insert(name, Fate::Arriving(connection)) {
-            Some(Fate::Parked(message, _)) => {
+        match self.names.insert(name, Outcome::Arriving(connection)) {
+            Some(Outcome::Parked(message, _)) => {
                 self.parked -= 1;
                 Again::Adopt(message)
             }
@@ -128,7 +128,7 @@ impl<C: Clone, M> Known<C, M> {
 
     /// A message that came again is here.
     pub(crate) fn take(&mut self, name: NonZeroU64, now: Instant) {
-        self.names.insert(name, Fate::Taken);
+        self.names.insert(name, Outcome::Taken);
         self.taken.push_back((name, now));
         if self.taken.len() > MAX_NAMES
             && let Some((oldest, _)) = self.taken.pop_front()
@@ -139,20 +139,20 @@ impl<C: Clone, M> Known<C, M> {
 
     /// A message that came again has not arrived, and nothing is to be kept of it.
     pub(crate) fn let_go(&mut self, name: NonZeroU64) {
-        if matches!(self.names.get(&name), Some(Fate::Arriving(_))) {
+        if matches!(self.names.get(&name), Some(Outcome::Arriving(_))) {
             self.names.remove(&name);
         }
     }
 
     /// A message has arrived in part, for the first time or again. It comes back if there are too many.
     pub(crate) fn park(&mut self, name: NonZeroU64, message: M, until: Instant) -> Result<(), M> {
-        if self.parked >= MAX_PARKED || matches!(self.names.get(&name), Some(Fate::Parked(..) | Fate::Taken))
+        if self.parked >= MAX_PARKED || matches!(self.names.get(&name), Some(Outcome::Parked(..) | Outcome::Taken))
         {
             self.let_go(name);
             return Err(message);
         }
         self.parked += 1;
-        self.names.insert(name, Fate::Parked(message, until));
+        self.names.insert(name, Outcome::Parked(message, until));
         Ok(())
     }
 
@@ -168,12 +168,12 @@ impl<C: Clone, M> Known<C, M> {
             return Vec::new();
         }
         let over = self.names.extract_if(|_, fate| match fate {
-            Fate::Parked(message, until) => *until <= now || is_over(message),
+            Outcome::Parked(message, until) => *until <= now || is_over(message),
             _ => false,
         });
         let over: Vec<M> = over
             .filter_map(|(_, fate)| match fate {
-                Fate::Parked(message, _) => Some(message),
+                Outcome::Parked(message, _) => Some(message),
                 _ => None,
             })
             .collect();

@@ -58,7 +58,7 @@ impl Peer {
         if !recognises {
             let stuck =
                 self.open_connections().iter().flat_map(|connection| connection.take_credits()).collect();
-            self.ni.upcalls.give_back_credits(stuck);
+            self.ni.upcalls.release_credits(stuck);
         }
         Consequence::Stay { is_new, moved }
     }
@@ -77,7 +77,7 @@ impl Peer {
 
     /// The core knows that nothing gets there at this time, and that there is another path. What would not be known again
     /// stays with TCP once it has begun to leave: that may be over soon.
-    pub(crate) fn break_off(self: &Arc<Self>, trouble: Trouble) {
+    pub(crate) fn abort_tx(self: &Arc<Self>, trouble: Trouble) {
         let stays = {
             let state = lock(&self.state);
             !state.connections.is_empty() && !state.recognises()

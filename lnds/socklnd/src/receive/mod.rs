@@ -20,7 +20,7 @@ use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
 use crate::read_ahead::ReadAhead;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
-use lnet_core::lnd::{HeldReceive, Verdict, Violation};
+use lnet_core::lnd::{DeferredRx, RxAction, Violation};
 use lnet_core::{Errno, Message};
 use lnet_wire::{Body, Header};
 use recognise::OpenLine;
@@ -209,13 +209,13 @@ impl Connection {
                         match recognised {
                             Recognised::Duplicate => {
                                 self.ni().counts.duplicates.add();
-                                self.begin(side, Verdict::Discard, pending)
+                                self.begin(side, RxAction::Discard, pending)
                             }
                             Recognised::Adopted(parked) if parked.length == pending.length => {
                                 self.ni().counts.adopted.add();
                                 match parked.what {
                                     What::Message(message) => {
-                                        self.begin(side, Verdict::Deliver(message), pending)
+                                        self.begin(side, RxAction::Deliver(message), pending)
                                     }
                                     What::Held(held) => {
                                         held.moves_to(self);
@@ -350,20 +350,20 @@ impl Connection {
     fn message(self: &Arc<Self>, side: &mut ReceiveSide, mut header: Header, pending: Pending) -> Step {
         self.peer.relabel(&mut header);
         let held = OnceCell::new();
-        let hold = || Arc::clone(held.get_or_init(|| Held::new(self))) as Arc<dyn HeldReceive>;
+        let hold = || Arc::clone(held.get_or_init(|| Held::new(self))) as Arc<dyn DeferredRx>;
         let verdict = self.ni().upcalls.receive(&self.lnet_ni, self.peer.id.nid, &header, &hold);
         match (verdict, held.into_inner()) {
-            (Verdict::Hold, Some(held)) => self.hold(side, held, pending),
+            (RxAction::Defer, Some(held)) => self.hold(side, held, pending),
             (verdict, _) => self.begin(side, verdict, pending),
         }
     }
 
-    fn begin(self: &Arc<Self>, side: &mut ReceiveSide, verdict: Verdict, pending: Pending) -> Step {
+    fn begin(self: &Arc<Self>, side: &mut ReceiveSide, verdict: RxAction, pending: Pending) -> Step {
         let message = match verdict {
-            Verdict::Deliver(message) => Some(message),
-            Verdict::Discard | Verdict::Hold => None,
-            Verdict::Refuse(Violation::ShuttingDown) => return Step::End(End::ShuttingDown),
-            Verdict::Refuse(violation) => return Step::End(End::Broken(violation.to_string())),
+            RxAction::Deliver(message) => Some(message),
+            RxAction::Discard | RxAction::Defer => None,
+            RxAction::Reject(Violation::ShuttingDown) => return Step::End(End::ShuttingDown),
+            RxAction::Reject(violation) => return Step::End(End::Broken(violation.to_string())),
         };
         let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
         let surplus = pending.length - wanted;

@@ -1,8 +1,8 @@
 //! Between a core and the driver: what comes back is sent again, as often as it takes.
 
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, Progress, SendOutcome, Upcalls, Verdict};
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, Progress, SendOutcome, Upcalls, RxAction};
 use lnet_core::topology::Ni;
-use lnet_core::{Errno, Message, Reached, SendFailure};
+use lnet_core::{Errno, Message, Delivery, SendFailure};
 use lnet_wire::{Header, NetType, Nid};
 use socklnd::Socklnd;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -62,7 +62,7 @@ impl Between {
         result: Result<(), SendFailure>,
     ) -> Option<(Box<Message>, Result<(), SendFailure>)> {
         match result {
-            Err(failure) if failure.errno != Errno::Shutdown && failure.reached != Reached::Perhaps => {
+            Err(failure) if failure.errno != Errno::Shutdown && failure.delivery != Delivery::Unknown => {
                 self.failures.lock().unwrap().push(failure);
                 self.again.lock().unwrap().send(message).unwrap();
                 None
@@ -78,8 +78,8 @@ impl Upcalls for Between {
         ni: &Arc<Ni>,
         from: Nid,
         header: &Header,
-        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
-    ) -> Verdict {
+        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction {
         self.upcalls.receive(ni, from, header, hold)
     }
 

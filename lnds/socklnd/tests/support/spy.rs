@@ -1,7 +1,7 @@
 //! Between a driver and a core: sees what comes back, and answers what the driver asks.
 
 use super::Node;
-use lnet_core::lnd::{Driver, HeldReceive, LndNi, SendOutcome, Upcalls, Verdict};
+use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
 use lnet_core::message::TakenCredits;
 use lnet_core::topology::Ni;
 use lnet_core::{Errno, Message, SendFailure};
@@ -86,8 +86,8 @@ impl Upcalls for SpyUpcalls {
         ni: &Arc<Ni>,
         from: Nid,
         header: &Header,
-        hold: &dyn Fn() -> Arc<dyn HeldReceive>,
-    ) -> Verdict {
+        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction {
         self.0.receive(ni, from, header, hold)
     }
 
@@ -109,8 +109,8 @@ impl Upcalls for SpyUpcalls {
         self.1.responsive.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn give_back_credits(&self, credits: Vec<TakenCredits>) {
-        self.0.give_back_credits(credits);
+    fn release_credits(&self, credits: Vec<TakenCredits>) {
+        self.0.release_credits(credits);
     }
 
     fn may_change_path(&self, _: &Message) -> bool {
