@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use lnet_core::lnd::{DeferredRx, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::{
     Core, CoreConfig, EqHandle, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, NiTunables, Target,
 };

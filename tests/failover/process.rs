@@ -278,7 +278,8 @@ fn count(node: &Node, role: &Role, counts: &mut HashMap<usize, (u64, u64)>, repo
     for ni in nis {
         let name = ni.config().interface.clone().unwrap_or_default();
         let Some(card) = (0..role.cards).find(|card| name == format!("eth{card}")) else { continue };
-        let (sent, received) = (ni.counters().read(Outcome::Sent).put, ni.counters().read(Outcome::Received).put);
+        let (sent, received) =
+            (ni.counters().read(Outcome::Sent).put, ni.counters().read(Outcome::Received).put);
         if counts.insert(card, (sent, received)) != Some((sent, received)) {
             reports.push(Report::now(What::Counted { card, sent, received }));
         }

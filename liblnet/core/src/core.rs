@@ -13,7 +13,7 @@ use crate::message::MessagePool;
 use crate::ping::PingTarget;
 use crate::portal::Portal;
 use crate::settings::{DiscoveryMode, Settings};
-use crate::stats::{MessageCounters, NodeCounters, MessageCounts};
+use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
 use crate::time::{Clock, StoppedClock};
 use crate::topology::{Distance, Net, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};

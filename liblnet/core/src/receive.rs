@@ -4,7 +4,7 @@ use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::lnd::{DeferredRx, Upcalls, RxAction, Violation};
+use crate::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::memory::{Access, Answer, MdHandle, MdOptions};
 use crate::message::{Message, TakenCredits};
 use crate::portal::{Delayed, Found, Incoming, Request};

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::health::PeerNiState;
-use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{Clock, Core, CoreConfig, Errno, Message, NiTunables, Time};
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};

@@ -1,7 +1,7 @@
 //! Requests that wait for discoveries, with everything going on at once: each ends exactly once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{
     Core, CoreConfig, DiscoveryMode, Errno, Event, MdMemory, MdOptions, MdSpec, Message, NiTunables, Target,

@@ -8,12 +8,12 @@
 
 use lnet_core::fault::{DelayRule, Filter, Odds};
 use lnet_core::health::NiKind;
-use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::stats::MessageCounts;
 use lnet_core::topology::PeerNi;
 use lnet_core::{
-    Cause, Clock, Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle,
-    MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Delivery, SendFailure, Target, Time,
+    Cause, Clock, Core, CoreConfig, Delivery, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId,
+    MdHandle, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, SendFailure, Target, Time,
 };
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid, WireHandle};
 use std::num::NonZeroU32;
@@ -622,7 +622,8 @@ struct Face(Arc<Rail>);
 impl LndNi for Face {
     fn send(&self, message: Box<Message>) -> SendOutcome {
         if self.0.fails.swap(false, Ordering::SeqCst) {
-            let (errno, cause, delivery) = (Errno::ConnectionReset, Cause::RemoteDropped, Delivery::Deduplicated);
+            let (errno, cause, delivery) =
+                (Errno::ConnectionReset, Cause::RemoteDropped, Delivery::Deduplicated);
             return SendOutcome::Done(message, Err(SendFailure { errno, cause, delivery }));
         }
         let down = self.0.down.lock().unwrap();

@@ -2,10 +2,10 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::stats::Outcome;
 use lnet_core::{
-    Cause, Core, CoreConfig, Errno, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Delivery,
+    Cause, Core, CoreConfig, Delivery, Errno, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables,
     SendFailure, Target,
 };
 use lnet_wire::{Body, Header, NetType, Nid, Pid};

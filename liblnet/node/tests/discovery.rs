@@ -181,8 +181,9 @@ fn a_discovery_begins_anew_when_what_was_known_of_the_peer_is_void() {
     let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids.clone(), true, vec![]));
     // It answers the push with one of its own, after which it has nothing more to say.
-    let told =
-        |standing: DiscoveryStatus| standing.up_to_date && standing.node_sequence == far.core().node_sequence();
+    let told = |standing: DiscoveryStatus| {
+        standing.up_to_date && standing.node_sequence == far.core().node_sequence()
+    };
     wait_until("far has told near", || far.core().discovery_of(nids(&a)[0]).is_some_and(told));
     // Without discovery a multi-rail peer that nobody has configured is forgotten when it is looked at.
     backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();

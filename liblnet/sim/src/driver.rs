@@ -2,7 +2,7 @@
 
 use crate::network::{Network, Place, Trouble};
 use crate::trace::NodeId;
-use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::{Cause, Message, Ni};
 use lnet_wire::{Errno, NetType, Nid};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -5,7 +5,7 @@ use crate::driver::Held;
 use crate::network::{Arrival, Finished, LinkKey, Look, Place, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
-use lnet_core::lnd::{DeferredRx, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::{Clock, Core, Errno, Message, Time};
 use lnet_wire::Nid;
 use lolnd::copy::fill_payload_of;

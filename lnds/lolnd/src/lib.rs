@@ -8,7 +8,7 @@ pub mod copy;
 
 use lnet_core::Errno;
 use lnet_core::Message;
-use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction, Violation};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls, Violation};
 use lnet_core::topology::Ni;
 use lnet_wire::{Body, NetType, Nid};
 use std::cell::OnceCell;

@@ -15,7 +15,7 @@ use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use lnet_core::message::TakenCredits;
-use lnet_core::{Errno, Message, Delivery, SendFailure};
+use lnet_core::{Delivery, Errno, Message, SendFailure};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
@@ -512,7 +512,10 @@ impl Connection {
     /// Of a message that has left, asks for a receipt, and will not get it.
     fn unreceipted(&self, trouble: Trouble) -> SendFailure {
         let failure = trouble.failure(Left::Something);
-        SendFailure { delivery: if self.is_ours() { Delivery::Deduplicated } else { failure.delivery }, ..failure }
+        SendFailure {
+            delivery: if self.is_ours() { Delivery::Deduplicated } else { failure.delivery },
+            ..failure
+        }
     }
 }
 

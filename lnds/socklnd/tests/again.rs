@@ -3,7 +3,7 @@
 
 mod support;
 
-use lnet_core::{EventKind, Delivery};
+use lnet_core::{Delivery, EventKind};
 use socklnd::SocklndConfig;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -69,8 +69,13 @@ fn a_put_that_is_cut_at_any_byte_is_delivered_once() {
     for bytes in 0..=96 + 20 + 4 {
         cut.put(landed, 20, Some(bytes), None);
     }
-    let known =
-        cut.failures.lock().unwrap().iter().filter(|failure| failure.delivery == Delivery::Deduplicated).count();
+    let known = cut
+        .failures
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|failure| failure.delivery == Delivery::Deduplicated)
+        .count();
     assert!(known > 0);
 }
 

@@ -3,7 +3,7 @@
 
 mod support;
 
-use lnet_core::{Cause, Errno, Delivery, SendFailure};
+use lnet_core::{Cause, Delivery, Errno, SendFailure};
 use lnet_wire::{NetId, NetType, Nid};
 use socklnd::proto::ConnectionType;
 use socklnd::{Receipts, SocklndConfig};
@@ -180,5 +180,8 @@ fn a_peer_whose_name_was_made_up_cannot_be_called() {
     let target = lnet_core::Target { pid: lnet_wire::Pid(0x8000_1234), ..target(elsewhere) };
     scene.node.core.put(None, scene.node.bind_bytes(pattern(8, 1)), false, target, 0).unwrap();
     wait_for("the message to come back", || !scene.spy.failures().is_empty());
-    assert_eq!(scene.spy.failures(), [failure(Errno::HostUnreachable, Cause::RemoteError, Delivery::NotSent)]);
+    assert_eq!(
+        scene.spy.failures(),
+        [failure(Errno::HostUnreachable, Cause::RemoteError, Delivery::NotSent)]
+    );
 }

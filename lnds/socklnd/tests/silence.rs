@@ -9,7 +9,7 @@
 mod netns;
 mod support;
 
-use lnet_core::{Cause, Errno, EventKind, Delivery, SendFailure};
+use lnet_core::{Cause, Delivery, Errno, EventKind, SendFailure};
 use netns::{empty_namespace_or_skip, enter_new_network_namespace, ip};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use socklnd::{Receipts, SocklndConfig};

@@ -6,7 +6,7 @@
 use super::ON_ARRIVAL;
 use super::rules::RuleId;
 use crate::core::Core;
-use crate::lnd::{DeferredRx, SendOutcome, RxAction};
+use crate::lnd::{DeferredRx, RxAction, SendOutcome};
 use crate::message::Message;
 use crate::sync::lock;
 use crate::time::Time;

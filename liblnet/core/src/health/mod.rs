@@ -28,7 +28,7 @@ pub use path::UnresponsivePath;
 pub(crate) use reachability::Remembered;
 pub use reachability::{PeerReachability, Reachability};
 pub(crate) use recovery::Trial;
-pub use recovery::{Recovery, NiKind};
+pub use recovery::{NiKind, Recovery};
 pub(crate) use resend::pause;
 pub(crate) use state::{Exchange, ExchangeCell};
 pub use state::{NiState, PeerNiState};

@@ -6,7 +6,7 @@
 //! back to one spends a retry. Nor is it one when a connection breaks and the peer would know the message again; then
 //! only the deadline is an end, and what is silent is not tried.
 
-use super::{Cause, Health, Delivery, SendFailure};
+use super::{Cause, Delivery, Health, SendFailure};
 use crate::complaints::Reason;
 use crate::core::Core;
 use crate::message::Message;

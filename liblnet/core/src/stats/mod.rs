@@ -2,8 +2,8 @@
 
 mod message_counters;
 
-pub(crate) use message_counters::{MessageCounters, ShardId};
 use lnet_wire::MessageType;
+pub(crate) use message_counters::{MessageCounters, ShardId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What became of a message.

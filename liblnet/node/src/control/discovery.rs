@@ -1,7 +1,7 @@
 //! Discoveries that are asked for, and how far those of peers are.
 
 use crate::node::Node;
-use lnet_core::discovery::{self, Failure, DiscoveryStatus, Step};
+use lnet_core::discovery::{self, DiscoveryStatus, Failure, Step};
 use lnet_core::{Core, DiscoveryMode, Errno};
 use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery, PingAnswer,

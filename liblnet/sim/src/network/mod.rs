@@ -22,7 +22,7 @@ use crate::down_rev;
 use crate::faults::{End, Faults, Spot};
 use crate::ledger::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, What};
-use lnet_core::lnd::{SendOutcome, Upcalls, RxAction};
+use lnet_core::lnd::{RxAction, SendOutcome, Upcalls};
 use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
 use lnet_wire::{Body, Header, Nid};
 use lolnd::copy::payload_of;

@@ -1,6 +1,6 @@
 //! Why a message comes back, and what its sender is told: as the TCP driver does.
 
-use lnet_core::{Cause, Errno, Delivery, SendFailure};
+use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
 /// What kept a message from its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::*;
 use lnet_core::Cause;
 use lnet_core::fault::{DropRule, Filter, Odds};
-use lnet_core::health::{Recovery, NiKind};
+use lnet_core::health::{NiKind, Recovery};
 use std::num::NonZeroU32;
 
 /// Seconds between pings to this NID.

@@ -1,6 +1,6 @@
 //! Why a message comes back (behaviour sheet 4.3), from what happened to it and whether anything of it had left.
 
-use lnet_core::{Cause, Errno, Delivery, SendFailure};
+use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
 /// What kept messages from their peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +164,8 @@ mod tests {
     #[test]
     fn what_the_core_breaks_off_comes_back_with_the_cores_cause() {
         for cause in Cause::ALL {
-            for (left, delivery) in [(Left::Nothing, Delivery::NotSent), (Left::Something, Delivery::Unknown)] {
+            for (left, delivery) in [(Left::Nothing, Delivery::NotSent), (Left::Something, Delivery::Unknown)]
+            {
                 let failure = Trouble::BrokenOff(cause).failure(left);
                 assert_eq!((failure.cause, failure.delivery), (cause, delivery));
                 let is_timeout = failure.errno == Errno::TimedOut;

@@ -146,7 +146,8 @@ impl<C: Clone, M> Known<C, M> {
 
     /// A message has arrived in part, for the first time or again. It comes back if there are too many.
     pub(crate) fn park(&mut self, name: NonZeroU64, message: M, until: Instant) -> Result<(), M> {
-        if self.parked >= MAX_PARKED || matches!(self.names.get(&name), Some(Outcome::Parked(..) | Outcome::Taken))
+        if self.parked >= MAX_PARKED
+            || matches!(self.names.get(&name), Some(Outcome::Parked(..) | Outcome::Taken))
         {
             self.let_go(name);
             return Err(message);

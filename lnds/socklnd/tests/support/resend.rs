@@ -1,8 +1,8 @@
 //! Between a core and the driver: what comes back is sent again, as often as it takes.
 
-use lnet_core::lnd::{Driver, DeferredRx, LndNi, Progress, SendOutcome, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, Progress, RxAction, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Errno, Message, Delivery, SendFailure};
+use lnet_core::{Delivery, Errno, Message, SendFailure};
 use lnet_wire::{Header, NetType, Nid};
 use socklnd::Socklnd;
 use std::sync::mpsc::{Receiver, Sender, channel};

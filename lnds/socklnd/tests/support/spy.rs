@@ -1,7 +1,7 @@
 //! Between a driver and a core: sees what comes back, and answers what the driver asks.
 
 use super::Node;
-use lnet_core::lnd::{Driver, DeferredRx, LndNi, SendOutcome, Upcalls, RxAction};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::message::TakenCredits;
 use lnet_core::topology::Ni;
 use lnet_core::{Errno, Message, SendFailure};
