@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every error of every function: the rows of the C API sheet, section 1, and the arguments of section 5. */
+/* Every error of every function: the rows of c-abi 1, and the arguments of c-abi 5. */
 #include "check.h"
 #include <lnet/lib-dlc.h>
 #include <libcfs/util/ioctl.h>
@@ -88,7 +88,7 @@ static void addresses(void)
 	CHECK_EQ(id.nid, loopback().nid);
 	CHECK_EQ(id.pid, LNET_PID_LUSTRE);
 	id.nid = 77;
-	/* Trap T11: exactly this ends a consumer's loop; nothing is stored. */
+	/* TRAP-11: exactly this ends a consumer's loop; nothing is stored. */
 	CHECK_EQ(LNetGetId(1000, &id), -ENOENT);
 	CHECK_EQ(LNetGetId(~0U, &id), -ENOENT);
 	CHECK_EQ(id.nid, 77);
@@ -127,7 +127,7 @@ static void match_entries(void)
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, (enum lnet_unlink)7, LNET_INS_AFTER, &me), -EINVAL);
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, LNET_RETAIN, (lnet_ins_pos)7, &me), -EPERM);
 
-	/* Portal 1 is now for wildcards, portal 2 for unique entries, and for good (trap T20). */
+	/* Portal 1 is now for wildcards, portal 2 for unique entries, and for good (TRAP-20). */
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &wild), 0);
 	CHECK_EQ(LNetMEAttach(1, loopback(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), -EPERM);
 	CHECK_EQ(LNetMEAttach(1, loopback(), 0, 1, LNET_RETAIN, LNET_INS_AFTER, &me), 0);
@@ -137,7 +137,7 @@ static void match_entries(void)
 	CHECK_EQ(LNetMEInsert(me, loopback(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), -EPERM);
 	CHECK_EQ(LNetMEUnlink(me), 0);
 	CHECK_EQ(LNetMEAttach(2, anybody(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), -EPERM);
-	/* Trap T21. */
+	/* TRAP-21. */
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, LNET_RETAIN, LNET_INS_LOCAL, &me), 0);
 	CHECK_EQ(LNetMEUnlink(me), 0);
 	CHECK_EQ(LNetMEAttach(2, loopback(), 0, 0, LNET_RETAIN, LNET_INS_LOCAL, &me), 0);
@@ -183,7 +183,7 @@ static void invalid_memory(void)
 		{ buffer, 64, LNET_MD_MAX_SIZE, 64, 0 },
 		{ two, 2, LNET_MD_IOVEC | LNET_MD_MAX_SIZE, 20, 0 },
 		{ two, 2, LNET_MD_IOVEC | LNET_MD_MAX_SIZE, 21, -EINVAL },
-		/* Trap T8: garbage without its option; bits that nobody knows. */
+		/* TRAP-8: garbage without its option; bits that nobody knows. */
 		{ buffer, 64, 0, 1 << 30, 0 },
 		{ buffer, 64, 0x40000000, 0, 0 },
 	};
@@ -234,7 +234,7 @@ static void memory_descriptors(void)
 	other.cookie = 0;
 	CHECK_EQ(LNetMDUnlink(other), -ENOENT);
 
-	/* Trap T7: an attached MD cannot send; its own end is untouched by that. */
+	/* TRAP-7: an attached MD cannot send; its own end is untouched by that. */
 	CHECK_EQ(LNetPut(LNET_NID_ANY, handle, LNET_NOACK_REQ, loopback(), 1, 0, 0, 0), -ENOENT);
 	CHECK_EQ(LNetGet(LNET_NID_ANY, handle, loopback(), 1, 0, 0), -ENOENT);
 	CHECK_STR(record_kinds(&record), "");
@@ -293,7 +293,7 @@ static void moving_data(void)
 	record_init(&record);
 	CHECK_EQ(LNetMDBind(make_md(buffer, 64, 2, 0, &record, eq), LNET_RETAIN, &md), 0);
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, (enum lnet_ack_req)2, loopback(), 1, 0, 0, 0), -EINVAL);
-	/* Trap T6: these are accepted, and fail by event. */
+	/* TRAP-6: these are accepted, and fail by event. */
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, nobody, 1, 0, 0, 0), 0);
 	CHECK_STR(record_kinds(&record), "S!");
 	CHECK_EQ(record.events[0].status, -EINVAL);
@@ -311,7 +311,7 @@ static void moving_data(void)
 	CHECK_EQ(LNetMDBind(make_md(buffer, 64, 1, 0, &record, eq), LNET_UNLINK, &md), 0);
 	nobody.nid = libcfs_str2nid("10.0.0.1@tcp77");
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, nobody, 1, 0, 0, 0), 0);
-	/* Trap T30: unlinked, although it failed. */
+	/* TRAP-30: unlinked, although it failed. */
 	CHECK_STR(record_kinds(&record), "S!.");
 	CHECK_EQ(record.events[0].status, -EHOSTUNREACH);
 	CHECK_EQ(LNetMDUnlink(md), -ENOENT);
@@ -420,7 +420,7 @@ static void failures_that_were_asked_for(void)
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_FAIL_NID, &data), 0);
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, loopback(), 1, 0, 0, 0), -EIO);
 	CHECK_STR(record_kinds(&record), "");
-	/* Trap T7. */
+	/* TRAP-7. */
 	CHECK_EQ(LNetMDUnlink(md), 0);
 	CHECK_STR(record_kinds(&record), "U.");
 }

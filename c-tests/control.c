@@ -225,7 +225,7 @@ static void routes(void)
 	CHECK_EQ(pools->pl_routing, 1);
 }
 
-/* In the layout of 2.15, for which lib-dlc.h has no structures (C API sheet 5.4). */
+/* In the layout of 2.15, for which lib-dlc.h has no structures (c-abi 5.4). */
 static void newer(void)
 {
 	struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every size, offset and constant of the C API sheet. There is nothing to run: it compiles or not. */
+/* Every size, offset and constant of c-abi. There is nothing to run: it compiles or not. */
 #include <lnet/lnetconfig/liblnetconfig.h>
 #include <libcfs/libcfs.h>
 #include <libcfs/linux_compat.h>
@@ -412,7 +412,7 @@ IS(IOC_LIBCFS_GET_INTERFACE, _IOWR(IOC_LIBCFS_TYPE, 80, IOCTL_LIBCFS_TYPE));
 IS(IOC_LIBCFS_ADD_ROUTE, _IOWR(IOC_LIBCFS_TYPE, 81, IOCTL_CONFIG_SIZE));
 IS(IOC_LIBCFS_GET_NUMA_RANGE, _IOWR(IOC_LIBCFS_TYPE, IOC_LIBCFS_MAX_NR, IOCTL_CONFIG_SIZE));
 
-/* The TCP driver on the wire (TCP sheet 2.3, 2.5 and 3.1) */
+/* The TCP driver on the wire (wire-tcp 2.3, 2.5 and 3.1) */
 SIZE(ksock_hello_msg_t, 56);
 AT(ksock_hello_msg_t, kshm_src_nid, 8);
 AT(ksock_hello_msg_t, kshm_dst_nid, 16);

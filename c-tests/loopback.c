@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What consumers rely on, shown on the loopback: the C API sheet, section 3, and its traps. */
+/* What consumers rely on, shown on the loopback: c-abi 3, and its traps. */
 #include "check.h"
 #include <semaphore.h>
 #include <sys/uio.h>
@@ -52,7 +52,7 @@ static void get(struct lnet_handle_md md, __u64 bits, unsigned int offset)
 	CHECK_EQ(LNetGet(LNET_NID_ANY, md, loopback(), PORTAL, bits, offset), 0);
 }
 
-/* Section 2.7, the columns PUT, ACK and SEND; section 3.9, the order; traps T16, T17, T26. */
+/* c-abi 2.7, the columns PUT, ACK and SEND; c-abi 3.9, the order; TRAP-16, TRAP-17, TRAP-26. */
 static void a_put_with_its_ack(void)
 {
 	struct lnet_handle_md put_md, at;
@@ -87,7 +87,7 @@ static void a_put_with_its_ack(void)
 	CHECK_EQ(e->md_handle.cookie, at.cookie);
 	CHECK_EQ(e->status, 0);
 	CHECK_EQ(e->sequence, 0);
-	/* Trap T10, and the snapshot: this operation is off the threshold. */
+	/* TRAP-10, and the snapshot: this operation is off the threshold. */
 	CHECK(e->md.start == dst);
 	CHECK_EQ(e->md.length, 100);
 	CHECK_EQ(e->md.threshold, 0);
@@ -141,7 +141,7 @@ static void record_order(struct lnet_event *event)
 	order.events[order.count - 1].md.user_ptr = user_ptr;
 }
 
-/* Section 3.9: who hears what first. */
+/* c-abi 3.9: who hears what first. */
 static void the_order_over_the_loopback(void)
 {
 	struct lnet_handle_eq queue;
@@ -162,7 +162,7 @@ static void the_order_over_the_loopback(void)
 	CHECK_EQ(LNetEQFree(queue), 0);
 }
 
-/* Section 2.7, the columns REPLY and GET; section 3.5: the second message goes where the first ended. */
+/* c-abi 2.7, the columns REPLY and GET; c-abi 3.5: the second message goes where the first ended. */
 static void a_get_and_its_reply(void)
 {
 	struct lnet_handle_md at, md;
@@ -206,7 +206,7 @@ static void a_get_and_its_reply(void)
 	CHECK_STR(record_kinds(&to), "GGU.");
 }
 
-/* Trap T2: an idle MD's UNLINK comes before the call returns. Trap T9: what it says. */
+/* TRAP-2: an idle MD's UNLINK comes before the call returns. TRAP-9: what it says. */
 static void unlinking_what_is_idle(void)
 {
 	struct lnet_handle_me me;
@@ -250,7 +250,7 @@ static void unlinking_what_is_idle(void)
 	CHECK_STR(record_kinds(&to), "U.U.U.U.");
 }
 
-/* Section 3.6; trap T22: the ACK of a PUT with threshold 1 is discarded without a word. */
+/* c-abi 3.6; TRAP-22: the ACK of a PUT with threshold 1 is discarded without a word. */
 static void thresholds(void)
 {
 	struct lnet_handle_md md, at;
@@ -276,7 +276,7 @@ static void thresholds(void)
 	CHECK_STR(record_kinds(&from), "S.ASSU.");
 }
 
-/* Trap T14: the first that matches decides, even if it has no room. */
+/* TRAP-14: the first that matches decides, even if it has no room. */
 static void what_is_too_long(void)
 {
 	struct lnet_handle_md md = source(src, 20, LNET_MD_THRESH_INF, LNET_RETAIN), small, large;
@@ -318,7 +318,7 @@ static void what_is_too_long(void)
 	CHECK_EQ(LNetMDUnlink(md), 0);
 }
 
-/* Section 3.5, and the recommendation in 3.3: an offset beyond the end drops the message. */
+/* c-abi 3.5, and the recommendation in 3.3: an offset beyond the end drops the message. */
 static void offsets_of_the_initiator(void)
 {
 	struct lnet_handle_md md = source(src, 20, LNET_MD_THRESH_INF, LNET_RETAIN), at;
@@ -341,7 +341,7 @@ static void offsets_of_the_initiator(void)
 	CHECK_EQ(LNetMDUnlink(md), 0);
 }
 
-/* Trap T23. */
+/* TRAP-23. */
 static void max_size(void)
 {
 	struct lnet_handle_md small = source(src, 20, LNET_MD_THRESH_INF, LNET_RETAIN);
@@ -367,7 +367,7 @@ static void max_size(void)
 	CHECK_EQ(LNetMDUnlink(large), 0);
 }
 
-/* Section 3.4: PUTs wait on a lazy portal, and the sender's MD is busy as long; traps T15 and T18. */
+/* c-abi 3.4: PUTs wait on a lazy portal, and the sender's MD is busy as long; TRAP-15 and TRAP-18. */
 static struct lnet_handle_md delayed_handle;
 static __u64 handle_in_handler;
 
@@ -415,7 +415,7 @@ static void lazy_portals(void)
 	CHECK_EQ(LNetEQFree(queue), 0);
 }
 
-/* Section 3.3, rule 3, and the position. */
+/* c-abi 3.3, rule 3, and the position. */
 static void the_first_in_order_matches(void)
 {
 	struct lnet_handle_me last, first, middle;
@@ -466,7 +466,7 @@ static void match_bits_and_ignore_bits(void)
 	CHECK_STR(record_kinds(&to), "P.");
 }
 
-/* Section 3.7. */
+/* c-abi 3.7. */
 static void acks_that_do_not_come(void)
 {
 	struct lnet_handle_md md = source(src, 4, LNET_MD_THRESH_INF, LNET_RETAIN), at;
@@ -483,7 +483,7 @@ static void acks_that_do_not_come(void)
 	CHECK_EQ(LNetMDUnlink(md), 0);
 }
 
-/* Trap T25. */
+/* TRAP-25. */
 static void nothing_at_all_is_moved_too(void)
 {
 	struct lnet_handle_md at, md;
@@ -501,7 +501,7 @@ static void nothing_at_all_is_moved_too(void)
 	CHECK_EQ(LNetMDUnlink(at), 0);
 }
 
-/* Trap T1: the fragments may be changed as soon as the call has returned. Both kinds of fragment. */
+/* TRAP-1: the fragments may be changed as soon as the call has returned. Both kinds of fragment. */
 static void fragments_are_copied(void)
 {
 	static char pages[3][4096] __attribute__((aligned(4096)));
@@ -529,14 +529,14 @@ static void fragments_are_copied(void)
 	CHECK_EQ(dst[100], src[10]);
 	CHECK_EQ(memcmp(dst + 200, src + 11, 9), 0);
 	CHECK_EQ(memcmp(dst + 209, src + 200, 20), 0);
-	/* Trap T10: the caller's own pointer and count; SEND counts bytes. */
+	/* TRAP-10: the caller's own pointer and count; SEND counts bytes. */
 	CHECK(to.events[0].md.start == vec);
 	CHECK_EQ(to.events[0].md.length, 3);
 	CHECK(from.events[0].md.start == kiov);
 	CHECK_EQ(from.events[0].mlength, 40);
 }
 
-/* Section 3.11. */
+/* c-abi 3.11. */
 static void rings(void)
 {
 	struct lnet_handle_eq ring, other, both[2];
@@ -607,7 +607,7 @@ static void *free_queue(void *arg)
 	return NULL;
 }
 
-/* Trap T3: while the final event is with the handler, another thread's LNetEQFree succeeds. */
+/* TRAP-3: while the final event is with the handler, another thread's LNetEQFree succeeds. */
 static void the_queue_is_free_after_the_final_event(void)
 {
 	struct lnet_handle_eq queue;
@@ -629,7 +629,7 @@ static void the_queue_is_free_after_the_final_event(void)
 	}
 }
 
-/* Section 1.0 forbids it, yet nothing may break: a handler that calls LNet. */
+/* c-abi 1.0 forbids it, yet nothing may break: a handler that calls LNet. */
 static int in_handler_rc[3];
 
 static void forbidden_handler(struct lnet_event *event)
@@ -674,7 +674,7 @@ static void without_a_queue(void)
 	CHECK_EQ(from.count + to.count, 0);
 }
 
-/* Trap T24. */
+/* TRAP-24. */
 static void cookies_do_not_come_back(void)
 {
 	struct lnet_handle_md old = source(src, 4, 1, LNET_RETAIN), md;
@@ -690,7 +690,7 @@ static void cookies_do_not_come_back(void)
 	CHECK(LNetMDHandleIsInvalid(md));
 }
 
-/* Section 3.14: LNet's own ping target, asked as any program may. */
+/* c-abi 3.14: LNet's own ping target, asked as any program may. */
 static void the_ping_target(void)
 {
 	struct {
@@ -728,7 +728,7 @@ static void counters(void)
 	CHECK_EQ(lnet_cpt_of_nid(loopback().nid, NULL), 0);
 }
 
-/* Section 1.1: what is left goes without events. */
+/* c-abi 1.1: what is left goes without events. */
 static void the_end_is_silent(void)
 {
 	struct lnet_handle_md at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* NIDs, networks, lists and expressions as strings: the recorded conversions of the C API sheet. Needs no
+/* NIDs, networks, lists and expressions as strings: the recorded conversions of c-abi 2.8. Needs no
  * network: LNetNIInit is never called. */
 #include "check.h"
 #include <libcfs/libcfs_string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Many threads at once: every MD has exactly one last event, nothing comes after it (trap T19), and the
- * queue is free then (trap T3). */
+/* Many threads at once: every MD has exactly one last event, nothing comes after it (TRAP-19), and the
+ * queue is free then (TRAP-3). */
 #include "check.h"
 #include <stdatomic.h>
 

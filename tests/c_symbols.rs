@@ -133,7 +133,7 @@ fn matrix() -> String {
     let mut text = String::from(
         "# The functions of the C API\n\n\
          Every function that `liblnet.so` exports, as of Lustre 2.10, and which of three known consumers call\n\
-         it as far as the C API sheet says. Generated from `liblnet/abi/exported.rs`; a test compares it with\n\
+         it as far as [c-abi](protocol/c-abi.md) says. Generated from `liblnet/abi/exported.rs`; a test compares it with\n\
          the library and the headers. Each symbol has the version `LNET_2.10`, those of `lnet/lnetconfig/`\n\
          and `libcfs/util/parser.h` `LNETCONFIG_2.15`; `liblnetconfig.so.4` has no code of its own and needs\n\
          `liblnet.so.1`.\n\n\

@@ -402,7 +402,7 @@ fn bulk_data_of_an_earlier_sending_counts_or_is_moved_again() {
     }
 }
 
-/// PR-60, section 10 test 16.
+/// PR-60, ptlrpc 10, test 16.
 #[test]
 fn what_is_not_wanted_any_more_ends_and_its_memory_is_free() {
     let mut rig = connected();

@@ -81,7 +81,7 @@ fn unlinking_gives_one_last_event_and_ending_waits_for_it() {
     assert!(arrived.recv().is_err(), "the sink is gone with the descriptor");
 }
 
-/// Section 10, test 16.
+/// ptlrpc 10, test 16.
 #[test]
 fn what_is_under_way_to_a_descriptor_that_is_unlinked_does_not_touch_its_memory() {
     let _alone = alone::alone();

@@ -1,4 +1,4 @@
-//! RPCs over two real rails, which break, and with a server that is killed (section 10, tests 5, 6, 8, 14, 15 and 17).
+//! RPCs over two real rails, which break, and with a server that is killed (ptlrpc 10, tests 5, 6, 8, 14, 15 and 17).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod rails {

@@ -146,7 +146,7 @@ fn a_client_connects_asks_and_leaves() {
     assert_eq!(rig.service.as_ref().unwrap().targets().exports().len(), 0);
 }
 
-/// Section 10, test 7: whatever is lost.
+/// ptlrpc 10, test 7: whatever is lost.
 #[test]
 fn what_may_be_done_once_is_done_once_though_one_in_ten_messages_is_lost() {
     let rig = Rig::start();
@@ -170,7 +170,7 @@ fn what_may_be_done_again_is_done_at_least_once() {
     assert!((0..100).all(|number| rig.count_of(number) >= 1));
 }
 
-/// Section 10, test 9.
+/// ptlrpc 10, test 9.
 #[test]
 fn bulk_data_is_whole_whatever_is_lost() {
     let rig = Rig::start();
@@ -197,7 +197,7 @@ fn bulk_data_is_whole_whatever_is_lost() {
     }
 }
 
-/// Section 10, test 14.
+/// ptlrpc 10, test 14.
 #[test]
 fn a_server_that_is_started_anew_is_connected_anew_and_asked_again() {
     let mut rig = Rig::start();

@@ -1,4 +1,4 @@
-//! The core's events as C sees them (C API sheet 2.7).
+//! The core's events as C sees them (c-abi 2.7).
 
 use crate::ni::nid_to_c;
 use crate::types::{
@@ -52,7 +52,7 @@ pub(crate) fn event_to_c(event: &Event) -> lnet_event {
     }
 }
 
-/// What the C API sheet has for an errno (1.6): a peer that refuses connections cannot be reached.
+/// What c-abi 1.6 has for an errno: a peer that refuses connections cannot be reached.
 fn listed(errno: Errno) -> Errno {
     match errno {
         Errno::ConnectionRefused => Errno::HostUnreachable,

@@ -84,7 +84,7 @@ fn for_targets(options: MdOptions) -> bool {
     options.has(MdOptions::OP_PUT) || options.has(MdOptions::OP_GET)
 }
 
-/// What `md` says, if it keeps the rules (C API sheet 1.4): the memory is described by value afterwards.
+/// What `md` says, if it keeps the rules (c-abi 1.4): the memory is described by value afterwards.
 ///
 /// # Safety
 /// With the KIOV or IOVEC option and a `start`, `start` points to `length` readable fragments.

@@ -1,4 +1,4 @@
-//! The C types of the API, with the sizes and offsets of `v2_10_0` (C API sheet, sections 2 and 5).
+//! The C types of the API, with the sizes and offsets of `v2_10_0` (c-abi 2 and 5).
 //!
 //! The names are C's, because the headers are generated from these items. An enum that comes *in* from C
 //! is a plain number (`Enum...`), since C may pass any; an enum that goes out is the Rust enum.
@@ -413,7 +413,7 @@ macro_rules! layout {
     };
 }
 
-// The tables of the C API sheet. `c-tests/layout.c` checks the headers against the same numbers.
+// The tables of c-abi. `c-tests/layout.c` checks the headers against the same numbers.
 layout! {
     lnet_process_id 16 { nid 0, pid 8 }
     lnet_handle_md 8 { cookie 0 }

@@ -230,7 +230,7 @@ impl Core {
     }
 
     /// Ends the node: every interface is stopped, every message back. What MDs, MEs and EQs are left is
-    /// forgotten without an event (C ABI spec 1.1). Nothing of the node may be used afterwards but its
+    /// forgotten without an event (c-abi 1.1). Nothing of the node may be used afterwards but its
     /// counters. Waits for event handlers, so not from one.
     pub fn shutdown(&self) {
         self.ending.store(true, Ordering::Release);
@@ -400,7 +400,8 @@ impl Core {
     }
 }
 
-/// All portals; on the reserved one pushes wait for a place (5.1), and nothing else, which would wait for ever.
+/// All portals; on the reserved one pushes wait for a place (core-behaviour 5.1), and nothing else, which would wait
+/// for ever.
 fn portals() -> Box<[Portal]> {
     let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
     portals.iter().take(1).for_each(|reserved| reserved.set_lazy_for(PING_MATCH_BITS));

@@ -40,7 +40,7 @@ impl Target {
 
 impl Core {
     /// Sends the MD's memory to `target`: `LNetPut`. `source` is one of this node's NIDs, or `None` to have
-    /// one chosen. All that goes wrong later, even at once, is told by the SEND event (trap T6).
+    /// one chosen. All that goes wrong later, even at once, is told by the SEND event (TRAP-6).
     /// [`Errno::NotFound`] for an MD that is not there, exhausted or attached; [`Errno::Io`] for a target
     /// that is to fail.
     pub fn put(
@@ -301,7 +301,7 @@ impl Core {
 }
 
 impl Core {
-    /// Where the path of a message with this memory begins (behaviour sheet 2.4).
+    /// Where the path of a message with this memory begins (core-behaviour 2.4).
     fn origin(&self, md: &Md) -> Origin {
         let first = |md: &Md| md.memory().first().map_or(Origin::Thread, Origin::Memory);
         match md.memory().near() {

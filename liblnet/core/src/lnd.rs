@@ -170,7 +170,7 @@ pub trait DeferredRx: Send + Sync {
     fn resume(&self, verdict: RxAction);
 }
 
-/// How a message breaks LNet's rules (the fatal checks, wire spec 5.1).
+/// How a message breaks LNet's rules (the fatal checks, wire-tcp 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// An ACK or GET with a payload.

@@ -214,7 +214,7 @@ impl Core {
         }
     }
 
-    /// What a PUT or GET looks for, and whether it may wait for it (trap T15).
+    /// What a PUT or GET looks for, and whether it may wait for it (TRAP-15).
     fn request_of(&self, message: &Message) -> Option<(Request, bool)> {
         let header = &message.header;
         let (needs, match_bits, length, remote_offset) = match header.body {
@@ -262,7 +262,7 @@ impl Core {
         Arrival::Wanted(message)
     }
 
-    /// The event of a message from outside, but for what the MD decides (C ABI spec 2.7).
+    /// The event of a message from outside, but for what the MD decides (c-abi 2.7).
     fn arrival_event(&self, message: &Message, md_handle: MdHandle, md: crate::memory::MdSpec) -> Event {
         let header = &message.header;
         let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
@@ -325,7 +325,7 @@ impl Core {
     }
 
     /// Turns a received message round: from the NID it came to, to the NID it came from, by the way it came
-    /// (wire spec 5.7).
+    /// (wire-tcp 5.7).
     fn answer(&self, mut message: Box<Message>, body: Body, payload_length: u32) {
         let question = message.header;
         message.header = Header {
@@ -365,7 +365,7 @@ impl Core {
     }
 }
 
-/// The fatal checks (wire spec 5.1), in its order.
+/// The fatal checks (wire-tcp 5.1), in its order.
 fn inspect(header: &Header, my_nid: Nid, nets: &Nets) -> Result<Inspection, Violation> {
     match header.body {
         Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {

@@ -11,7 +11,7 @@ pub struct BufferSize {
     pub default_count: u32,
 }
 
-/// Tiny, small and large buffers (behaviour sheet 7.5).
+/// Tiny, small and large buffers (core-behaviour 7.5).
 pub const BUFFER_SIZES: [BufferSize; 3] = [
     BufferSize { pages: 0, default_count: 2048 },
     BufferSize { pages: 1, default_count: 16384 },

@@ -192,7 +192,7 @@ impl Core {
     }
 
     /// Takes the credits that the message does not have yet, peer's first, and gives it to its driver; it
-    /// stays in a queue if there is none (core behaviour spec 3.2).
+    /// stays in a queue if there is none (core-behaviour 3.2).
     fn post(&self, mut message: Box<Message>, steps: &mut Steps) {
         let Some(ni) = message.ni.clone() else {
             steps.push(Step::End(message, Err(Errno::HostUnreachable.into())));

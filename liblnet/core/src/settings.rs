@@ -1,4 +1,4 @@
-//! Settings of the whole node (behaviour sheet 11), and what each accepts.
+//! Settings of the whole node (core-behaviour 11), and what each accepts.
 
 use lnet_wire::Errno;
 
@@ -45,7 +45,7 @@ pub struct Settings {
     pub resend_unconfirmed: bool,
 }
 
-/// Whether and how this node discovers (5.7).
+/// Whether and how this node discovers (core-behaviour 5.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiscoveryMode {
     /// Peers are what they are configured to be, or what their one NID says.

@@ -22,7 +22,7 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
-/// Reads the file and does with it what `purpose` says (DLC sheet 2.13). A file with a problem is not begun.
+/// Reads the file and does with it what `purpose` says (dlc 2.13). A file with a problem is not begun.
 /// After that, blocks and items are taken in their order, but for gateways with several NIDs, which are added
 /// before the routes by them, and for nets, which are deleted last; a failing one does not stop the rest, and
 /// what is returned is the last failure. `lustre_yaml_config`, `_del`, `_show`, `_exec`.
@@ -86,7 +86,7 @@ fn report_problems(name: &str, purpose: Purpose, problems: &[Problem], end: &str
     last_failure(results.collect::<Vec<_>>())
 }
 
-/// Under which words errors of a block stand (DLC sheet 1.5), with its oddities.
+/// Under which words errors of a block stand (dlc 1.5), with its oddities.
 fn reported_as(block: Option<&'static str>, purpose: Purpose) -> (Operation, &'static str) {
     let Some(block) = block else { return (Operation::Yaml, "builder") };
     let operation = match purpose {

@@ -1,4 +1,4 @@
-//! A peer's state word, in words (DLC sheet, appendix C).
+//! A peer's state word, in words (dlc appendix C).
 
 /// What each bit is called, from bit 0 on.
 pub const FLAGS: [&str; 22] = [

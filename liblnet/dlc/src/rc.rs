@@ -4,7 +4,7 @@ use lnet_wire::Errno;
 use std::fmt;
 
 /// The result of a DLC call as C sees it: 0, a code of the library's own, or the negative number of an error
-/// that LNet found. The library's codes and errnos overlap (DLC sheet 1.2).
+/// that LNet found. The library's codes and errnos overlap (dlc 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Rc(pub i32);

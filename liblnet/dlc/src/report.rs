@@ -3,7 +3,7 @@
 use crate::{Rc, Value};
 use std::fmt::Display;
 
-/// What was tried; the first level of the error tree (DLC sheet 1.5). The odd ones are `lnetctl`'s.
+/// What was tried; the first level of the error tree (dlc 1.5). The odd ones are `lnetctl`'s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `add`
@@ -52,7 +52,7 @@ impl Operation {
     }
 }
 
-/// The number by which the author of a file finds an item's errors again; none on the command line (2.14).
+/// The number by which the author of a file finds an item's errors again; none on the command line (dlc 2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeqNo(Option<u32>);
 

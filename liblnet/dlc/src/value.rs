@@ -1,7 +1,7 @@
 //! What is shown: a tree of ordered mappings, and its text.
 //!
 //! The text is ours and not a library's because scripts compare it: 4 blanks a level, items of a sequence 4
-//! under their key, an item's other keys 2 further, nothing quoted unless [`Value::Quoted`] (DLC sheet 2.2).
+//! under their key, an item's other keys 2 further, nothing quoted unless [`Value::Quoted`] (dlc 2.2).
 
 /// A piece of output.
 #[derive(Clone, Debug, PartialEq)]

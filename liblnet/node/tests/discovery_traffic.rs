@@ -127,7 +127,7 @@ enum Found {
     ByDiscovery,
 }
 
-/// dyn-005, T14: fails if a push of a node that was started again is taken for an old one. Its count of
+/// dyn-005, DISC-14: fails if a push of a node that was started again is taken for an old one. Its count of
 /// configurations is lower, the same, or higher.
 #[test]
 fn a_node_that_was_started_again_with_other_nids_is_found_again() {

@@ -1,4 +1,4 @@
-//! Numeric expressions: `7`, `*`, `[0,2-5,8-20/4]` (C ABI sheet 1.9).
+//! Numeric expressions: `7`, `*`, `[0,2-5,8-20/4]` (c-abi 1.9).
 //!
 //! The ranges are plain data, so that a C list of `struct cfs_range_expr` can be made from them and read
 //! back into them.

@@ -1,4 +1,4 @@
-//! Whose messages a fault rule is about: one NID, a net, anybody (behaviour sheet ST-20).
+//! Whose messages a fault rule is about: one NID, a net, anybody (ST-20).
 
 use crate::nid::{Address, NetId, Nid};
 use crate::text::TextError;

@@ -1,4 +1,4 @@
-//! NID lists: `10.0.0.[1-5]@tcp *@o2ib1` (C ABI sheet 1.9 and 2.8).
+//! NID lists: `10.0.0.[1-5]@tcp *@o2ib1` (c-abi 1.9 and 2.8).
 
 use crate::expression::{Expression, TooMany};
 use crate::ip_range::IpRange;

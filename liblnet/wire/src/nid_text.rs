@@ -1,4 +1,4 @@
-//! NIDs, nets, kinds of network and process identifiers to text and from it (C ABI sheet 2.8).
+//! NIDs, nets, kinds of network and process identifiers to text and from it (c-abi 2.8).
 //!
 //! Writing allocates nothing: every type here writes itself through [`fmt::Display`]. The wildcards of the
 //! C API are not values of [`Nid`] and [`NetId`]; [`AnyNid`], [`RawNid`] and [`RawNet`] write them.

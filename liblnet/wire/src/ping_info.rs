@@ -1,4 +1,4 @@
-//! The ping information block: what a node says of itself (wire sheet 6.2 to 6.4).
+//! The ping information block: what a node says of itself (wire-tcp 6.2 to 6.4).
 //!
 //! A node answers every ping with it and pushes it to its peers. The first entry of the block is always
 //! `0@lo`, whose status word holds the block's sequence number; here that is a field, and the entries are

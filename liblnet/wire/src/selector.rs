@@ -1,4 +1,4 @@
-//! What a selection rule is about: a net or NIDs on it (behaviour sheet 8.1, 8.2).
+//! What a selection rule is about: a net or NIDs on it (core-behaviour 8.1, 8.2).
 
 use crate::expression::Expression;
 use crate::lnd_table::{AddressKind, Lnd};

@@ -1,4 +1,4 @@
-//! Bytes of the wire sheet's worked example, and bytes that real kernels exchanged.
+//! Bytes of the worked example of wire-tcp 10, and bytes that real kernels exchanged.
 #![allow(clippy::unwrap_used)]
 
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};

@@ -1,6 +1,6 @@
 //! The loopback driver: what is sent to `0@lo` arrives within the call that sends it.
 //!
-//! Order of events (C ABI spec 3.9): a PUT's target event, its ACK, its SEND; a GET's SEND, its REPLY, its
+//! Order of events (c-abi 3.9): a PUT's target event, its ACK, its SEND; a GET's SEND, its REPLY, its
 //! target event.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

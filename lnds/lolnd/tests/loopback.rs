@@ -193,7 +193,7 @@ fn an_answer_of_an_earlier_life_or_to_nobody_is_dropped() {
     let rig = rig();
     let (source, sink) = ([7_u8; 8], [0_u8; 8]);
     rig.attach(&sink, 1, 1, PUT);
-    // One operation: the send uses it up, and the ACK that comes finds the MD exhausted (trap T22).
+    // One operation: the send uses it up, and the ACK that comes finds the MD exhausted (TRAP-22).
     let md = rig.bind(&source, 2, 1);
     rig.core.put(None, md, true, to_self(), 0).unwrap();
     assert_eq!(rig.heard(), [(EventKind::Put, 1, true), (EventKind::Send, 2, true)]);

@@ -252,7 +252,7 @@ fn every_accepted_operation_ends_in_its_events_and_every_md_once() {
     assert_eq!(stress.core.eq_free(stress.eq), Ok(()));
 }
 
-/// Trap T3, from every thread that may be first to know.
+/// TRAP-3, from every thread that may be first to know.
 #[test]
 fn a_queue_can_be_freed_as_soon_as_its_last_event_was_heard() {
     let core = node();

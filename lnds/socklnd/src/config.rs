@@ -1,4 +1,4 @@
-//! The driver's tunables, with the kernel module's names, units and defaults (core spec section 11).
+//! The driver's tunables, with the kernel module's names, units and defaults (core-behaviour 11).
 
 use crate::decide::receipts::Receipts;
 use crate::proto::Version;

@@ -294,7 +294,7 @@ impl Connection {
         self.unsent() > 0
     }
 
-    /// Once in a while: whether it has taken too long over something (wire spec 3.9).
+    /// Once in a while: whether it has taken too long over something (wire-tcp 3.9).
     pub(crate) fn is_overdue(&self, now: Instant) -> bool {
         let watch = self.update_watch(now);
         let timeout = self.ni().sock_timeout();

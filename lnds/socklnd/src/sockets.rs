@@ -76,8 +76,8 @@ pub(crate) fn call(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::
     Err(ErrorKind::AddrInUse.into())
 }
 
-/// The options of a connection that stands (wire spec 1.2), and the time after which unacknowledged bytes
-/// mean that the peer is gone (3.9).
+/// The options of a connection that stands (wire-tcp 1.2), and the time after which unacknowledged bytes
+/// mean that the peer is gone (wire-tcp 3.9).
 pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration) -> io::Result<()> {
     socket.set_tcp_nodelay(!config.nagle)?;
     socket.set_linger(None)?;

@@ -24,7 +24,7 @@ fn add(command: &NetAdd, cx: &mut Context<'_>) -> Rc {
     let Ok((net, interfaces)) = place(&command.net, &command.interfaces, command.nid, "add", cx) else {
         return Rc::BAD_PARAM;
     };
-    // What is not above 0 is the default (DLC sheet 1.6).
+    // What is not above 0 is the default (dlc 1.6).
     let above_zero =
         |value: Option<i32>| value.and_then(|value| u32::try_from(value).ok()).filter(|&it| it > 0);
     let conns_per_peer = match command.conns_per_peer.map(u16::try_from) {
@@ -83,7 +83,7 @@ fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
         return unsupported(cx, Operation::Add, "lnd_timeout", "--lnd-timeout");
     }
     let nid = if command.all { None } else { command.nid.as_deref() };
-    // A negative health value is no value (DLC sheet 1.6).
+    // A negative health value is no value (dlc 1.6).
     let health = command.health.filter(|&value| value >= 0);
     if nid.is_none() && !command.all && (health.is_some() || command.conns_per_peer.is_some()) {
         let text = "which interface? give --nid NID or --all";

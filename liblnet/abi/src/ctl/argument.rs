@@ -81,7 +81,7 @@ impl Argument {
     }
 }
 
-/// The bytes of a structure, read and written by offset in this machine's byte order (C ABI sheet 5.4).
+/// The bytes of a structure, read and written by offset in this machine's byte order (c-abi 5.4).
 /// What lies beyond the end reads as 0 and is not written: commands check the length that they need first.
 pub(super) struct Bytes<'a>(pub(super) &'a mut [u8]);
 

@@ -1,7 +1,7 @@
 //! Commands that change or tell the configuration: from the structures of `lib-dlc.h` to requests and back.
 //!
-//! Structures have the layout of 2.10 where 2.10 has them, that of 2.15 otherwise (C ABI sheet 5.4). Offsets
-//! stand where they are used, in the order of the sheet.
+//! Structures have the layout of 2.10 where 2.10 has them, that of 2.15 otherwise (c-abi 5.4). Offsets
+//! stand where they are used, in the order of c-abi 5.4.
 
 use super::argument::{Argument, Bytes, store};
 use super::udsp;

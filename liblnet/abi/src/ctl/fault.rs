@@ -1,5 +1,5 @@
 //! Rules that lose or delay messages as `LNetCtl` has them: `struct lnet_fault_attr` and `lnet_fault_stat` of 2.10 in the
-//! inline buffers, what is to be done in `ioc_flags` (C API sheet 5.4). The buffers may lie anywhere; a caller of `LNetCtl`
+//! inline buffers, what is to be done in `ioc_flags` (c-abi 5.4). The buffers may lie anywhere; a caller of `LNetCtl`
 //! that is no `ioctl` fills in only the pointers.
 
 use super::argument::{Bytes, load, store};

@@ -1,4 +1,4 @@
-//! `LNetCtl`: commands with numbers, as the kernel's `ioctl` has them (C API sheet 5).
+//! `LNetCtl`: commands with numbers, as the kernel's `ioctl` has them (c-abi 5).
 //!
 //! What the control socket takes too goes the same way as from there: [`dlc`] makes a request of the
 //! structure, and puts the answer into it.

@@ -1,5 +1,5 @@
 //! Selection rules as `LNetCtl` has them: `struct lnet_ioctl_udsp` and, behind its pointer, the marshalled
-//! descriptors (behaviour sheet 8.5).
+//! descriptors (core-behaviour 8.5).
 
 use super::argument::{Bytes, load, store};
 use crate::ni::nid_to_c;

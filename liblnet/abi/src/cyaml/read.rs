@@ -1,7 +1,7 @@
 //! Trees from YAML text.
 //!
 //! All of YAML except anchors and complex keys; several documents become one. Scalars are typed as
-//! liblnetconfig types them (DLC sheet 2.1).
+//! liblnetconfig types them (dlc 2.1).
 
 use super::node::{self, ARRAY, EnumCyamlType, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE, cYAML};
 use super::{DEEPEST, convert, file};

@@ -1,4 +1,4 @@
-//! The structures of the DLC API, as in 2.15 (DLC sheet 6.2).
+//! The structures of the DLC API, as in 2.15 (dlc 6.2).
 #![allow(non_camel_case_types)]
 
 use crate::types::{__s32, __u16, __u32, cfs_expr_list, list_head};

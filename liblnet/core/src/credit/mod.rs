@@ -112,7 +112,7 @@ const fn size(credits: u32) -> Credits {
     Credits(if credits > i32::MAX as u32 { i32::MAX } else { credits as i32 })
 }
 
-/// The credits of one NI on each of `cpts` CPU partitions (core behaviour spec 3.1).
+/// The credits of one NI on each of `cpts` CPU partitions (core-behaviour 3.1).
 pub fn ni_credits_per_cpt(credits: u32, peer_credits: u32, cpts: NonZeroUsize) -> u32 {
     let cpts = u32::try_from(cpts.get()).unwrap_or(u32::MAX);
     match cpts {

@@ -1,4 +1,4 @@
-//! Requests that wait until it is known who the peer is (5.4).
+//! Requests that wait until it is known who the peer is (core-behaviour 5.4).
 
 use super::Discovery;
 use super::record::Record;

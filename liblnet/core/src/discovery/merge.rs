@@ -1,4 +1,4 @@
-//! Following what a peer says of itself (5.6).
+//! Following what a peer says of itself (core-behaviour 5.6).
 
 use super::Difference;
 use super::progress::Progress;

@@ -1,4 +1,4 @@
-//! Who a peer is: finding out which NIDs a node has, and telling it which this one has (behaviour sheet 5).
+//! Who a peer is: finding out which NIDs a node has, and telling it which this one has (core-behaviour 5).
 
 mod consumers;
 mod gate;

@@ -1,5 +1,5 @@
 //! Where pushes of other nodes go. Each place takes one; the thread posts it again. While none is there pushes
-//! wait, since the reserved portal is lazy (5.1).
+//! wait, since the reserved portal is lazy (core-behaviour 5.1).
 
 use super::progress::USUAL_ROOM;
 use super::step::Input;
@@ -102,7 +102,7 @@ impl Core {
     }
 
     /// Who pushes is who it says it is, if what it says has the NID that it pushes from: that may still be known as
-    /// another's, whose configurations are counted otherwise (T14). Nobody else is this node.
+    /// another's, whose configurations are counted otherwise (DISC-14). Nobody else is this node.
     fn peer_who_says(&self, said: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
         let first =
             said.entries.first().filter(|_| said.entries.iter().any(|entry| entry.nid == source))?.nid;

@@ -10,7 +10,7 @@ use crate::topology::PeerState as Flag;
 use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 
-/// Answers in a row that may be of no use before the peer is taken for one that cannot be discovered (T18).
+/// Answers in a row that may be of no use before the peer is taken for one that cannot be discovered (DISC-18).
 pub(crate) const MOST_STRIKES: u8 = 3;
 
 /// What happens to a peer.
@@ -87,7 +87,7 @@ pub(crate) struct Row {
     act: fn(&mut Progress) -> Action,
 }
 
-/// What is done for a peer whose turn has come: the first row that applies (5.3).
+/// What is done for a peer whose turn has come: the first row that applies (core-behaviour 5.3).
 pub(crate) const TABLE: [Row; 10] = [
     Row {
         when: "MARK_DELETION",
@@ -316,7 +316,7 @@ fn queue_unless_up_to_date(peer: &mut Progress, here: &Here) -> Action {
     if peer.is_up_to_date(here) { Action::Nothing } else { queue(peer) }
 }
 
-/// An answer to a ping (5.5).
+/// An answer to a ping (core-behaviour 5.5).
 fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
     let it_discovers = heard.info.features.contains(Features::DISCOVERY);
     learn_mode(peer, it_discovers, peer.flags.has_any(Flag::DISCOVERED.and(Flag::MULTI_RAIL)), here);
@@ -332,7 +332,7 @@ fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
         }
         return;
     }
-    // A push has overtaken it: what it says is no more, unless the peer has begun a new life (T9).
+    // A push has overtaken it: what it says is no more, unless the peer has begun a new life (DISC-9).
     if peer.told_since_ping && is_older(heard.info.sequence, peer.peer_sequence) {
         ask_again(peer);
         return;
@@ -341,7 +341,7 @@ fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
     keep(peer, heard.info);
 }
 
-/// What a peer told by itself (5.5).
+/// What a peer told by itself (core-behaviour 5.5).
 fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), wary: bool, here: &Here) {
     note_room(peer, &heard, here);
     if !heard.info.features.contains(Features::MULTI_RAIL) {
@@ -360,7 +360,7 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), war
         peer.peer_sequence = sequence;
         peer.told_since_ping = true;
     }
-    // Late, or of a new life, in which it may have nothing but this NID any more: a ping to that will tell (T9).
+    // Late, or of a new life, in which it may have nothing but this NID any more: a ping to that will tell (DISC-9).
     if heard.truncated || may_be_late || is_older(sequence, peer.peer_sequence) {
         peer.spoke = Some(between);
         ask_again(peer);

@@ -226,7 +226,7 @@ fn a_push_is_followed_unless_it_is_late_or_cut() {
     assert_eq!(of_one_rail, (KNOWN, Action::Nothing), "a push that does not say multi-rail");
 }
 
-/// T14: it may be reached nowhere else any more.
+/// DISC-14: it may be reached nowhere else any more.
 #[test]
 fn a_push_that_is_not_followed_is_asked_about_where_it_came_from() {
     let table = [
@@ -321,7 +321,7 @@ fn a_confirmed_push_settles_what_it_told_and_no_more() {
     assert_eq!(looks(peer, &HERE), [Action::Finish]);
 }
 
-/// T18.
+/// DISC-18.
 #[test]
 fn a_push_that_others_confirm_is_not_repeated_for_ever() {
     let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
@@ -378,7 +378,7 @@ fn three_useless_answers_make_a_peer_of_one_rail() {
     assert_eq!(looks(peer.clone(), &HERE), [Action::Again, Action::Finish]);
 }
 
-/// T16.
+/// DISC-16.
 #[test]
 fn an_answer_that_does_not_fit_is_asked_for_with_more_room_and_a_liar_not_for_ever() {
     let mut peer = Progress::default();

@@ -1,4 +1,4 @@
-//! What makes a node tell its peers something: changes of its own interfaces and of its mode (5.7, 5.8).
+//! What makes a node tell its peers something: changes of its own interfaces and of its mode (core-behaviour 5.7, 5.8).
 
 use super::Block;
 use super::step::Input;

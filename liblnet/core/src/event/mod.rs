@@ -42,7 +42,7 @@ impl EventParty {
     pub(crate) const NOBODY: Self = Self { nid: None, pid: Pid(0) };
 }
 
-/// One event. Which field means what in which kind: C ABI spec 2.7.
+/// One event. Which field means what in which kind: c-abi 2.7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What happened.
@@ -80,7 +80,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The event that says nothing but that the MD is gone (trap T9).
+    /// The event that says nothing but that the MD is gone (TRAP-9).
     pub(crate) const fn unlink(md_handle: MdHandle, md: MdSpec) -> Self {
         Self {
             kind: EventKind::Unlink,

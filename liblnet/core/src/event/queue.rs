@@ -141,7 +141,7 @@ impl EventQueue {
     }
 
     /// Waits until no MD refers to the queue any more, as far as that needs no more operations: an MD whose
-    /// last event is with the handler is waited for (trap T3), one that may have more events is
+    /// last event is with the handler is waited for (TRAP-3), one that may have more events is
     /// [`Errno::Busy`]. On success the queue counts as freed.
     pub(crate) fn wait_unused(&self) -> Result<(), Errno> {
         let mut users = lock(&self.users);

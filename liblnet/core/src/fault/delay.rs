@@ -1,4 +1,4 @@
-//! Messages that are late on purpose: they wait here, in the order in which they are due (behaviour sheet ST-24).
+//! Messages that are late on purpose: they wait here, in the order in which they are due (ST-24).
 //!
 //! What is to leave waits with its credits. What has arrived waits in its driver, which does not read the payload
 //! meanwhile.

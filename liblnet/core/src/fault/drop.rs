@@ -1,4 +1,4 @@
-//! Messages that are lost on purpose, or fail to be sent (behaviour sheet ST-22).
+//! Messages that are lost on purpose, or fail to be sent (ST-22).
 
 use super::rules::Leaving;
 use super::{ON_ARRIVAL, ON_LEAVING};

@@ -1,4 +1,5 @@
-//! Faults on purpose: rules that lose, delay or fail messages, for tests of what is built on LNet (behaviour sheet 10.4).
+//! Faults on purpose: rules that lose, delay or fail messages, for tests of what is built on LNet (core-behaviour
+//! 10.4).
 //!
 //! Rules are looked at where a message arrives (`receive`), and where it is given to its driver (`send`). Without any
 //! rule that costs one load each.

@@ -1,4 +1,4 @@
-//! Which of the messages that a rule is about it hits (behaviour sheet ST-21).
+//! Which of the messages that a rule is about it hits (ST-21).
 
 use super::rule::Odds;
 use crate::time::Time;

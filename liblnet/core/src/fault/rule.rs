@@ -1,4 +1,4 @@
-//! What a fault rule is: which messages, how many of them, and what becomes of those (behaviour sheet ST-20 to ST-24).
+//! What a fault rule is: which messages, how many of them, and what becomes of those (ST-20 to ST-24).
 
 use crate::health::{Cause, Delivery, SendFailure};
 use lnet_wire::{Body, Errno, Header, MessageType, Nid, NidPattern};

@@ -1,8 +1,8 @@
-//! Why a message was not sent: what drivers report, and what it means (behaviour sheet 4.2).
+//! Why a message was not sent: what drivers report, and what it means (core-behaviour 4.2).
 
 use lnet_wire::Errno;
 
-/// What went wrong, by the numbers of the behaviour sheet (4.2). `Local*`: nothing left this node, or its own device
+/// What went wrong, by the numbers of core-behaviour 4.2. `Local*`: nothing left this node, or its own device
 /// failed. [`Cause::RemoteDropped`]: certainly not delivered. The rest: it may have been delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -106,7 +106,8 @@ impl SendFailure {
     }
 }
 
-/// Of a message that waited to be sent: what is wrong when a connection is not to be had (4.3, the mapping of the TCP
+/// Of a message that waited to be sent: what is wrong when a connection is not to be had (core-behaviour 4.3, the
+/// mapping of the TCP
 /// driver).
 impl From<Errno> for SendFailure {
     fn from(errno: Errno) -> Self {

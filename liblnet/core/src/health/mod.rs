@@ -1,4 +1,4 @@
-//! How well interfaces are, what is done with messages that fail, and how what is sick gets well (behaviour sheet 4).
+//! How well interfaces are, what is done with messages that fail, and how what is sick gets well (core-behaviour 4).
 //!
 //! A failure comes in at `send`, which asks here: `value` says who is blamed, `resend` whether and when the message goes
 //! out again. Two things are remembered of a failure: the health of the interfaces, as in the kernel, and beyond it which

@@ -1,4 +1,4 @@
-//! What is sick is pinged until it is well (4.6).
+//! What is sick is pinged until it is well (core-behaviour 4.6).
 
 use super::Health;
 use crate::complaints::Reason;

@@ -1,4 +1,4 @@
-//! Messages that failed and go out again (4.3).
+//! Messages that failed and go out again (core-behaviour 4.3).
 //!
 //! The kernel sends again what certainly has not arrived, `retry_count` times. Here also what may have arrived goes again
 //! if the peer would know it again. And moving on to a pair by which the message has not failed yet is no retry: each may
@@ -41,7 +41,7 @@ pub(crate) struct Again {
     spends_a_retry: bool,
 }
 
-/// Whether a failure by itself lets a message be sent again (4.2, and what the peer would know again).
+/// Whether a failure by itself lets a message be sent again (core-behaviour 4.2, and what the peer would know again).
 const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
     match failure.delivery {
         Delivery::Deduplicated => true,

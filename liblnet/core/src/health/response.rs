@@ -1,4 +1,4 @@
-//! Who does not answer: MDs that wait for an ACK or REPLY longer than a transaction may take (4.5).
+//! Who does not answer: MDs that wait for an ACK or REPLY longer than a transaction may take (core-behaviour 4.5).
 //!
 //! Each MD knows until when it waits and whom it asked; nobody keeps a list. The MDs are looked through twice in a
 //! transaction time-out, and only while any has waited since the last look.

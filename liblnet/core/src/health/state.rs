@@ -1,4 +1,5 @@
-//! States of interfaces in one word (behaviour sheet 10.2; the FSMs of the design): from health, and for peer NIs from how
+//! States of interfaces in one word (core-behaviour 10.2; the FSMs of the design): from health, and for peer NIs
+//! from how
 //! far messages have got. Not from counters, which operators reset.
 
 use crate::settings::MAX_HEALTH;

@@ -1,4 +1,4 @@
-//! Health values: what lowers and raises them (HE-1, HE-10, 4.2).
+//! Health values: what lowers and raises them (HE-1, HE-10, core-behaviour 4.2).
 
 use super::{Cause, NiState, SendFailure};
 use crate::complaints::Reason;

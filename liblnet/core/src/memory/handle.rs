@@ -1,6 +1,6 @@
 //! Handles: numbers by which C callers and the wire name an object.
 //!
-//! A cookie is never reused within a node's life, so that a late ACK or REPLY finds nothing (trap T24). Generations
+//! A cookie is never reused within a node's life, so that a late ACK or REPLY finds nothing (TRAP-24). Generations
 //! begin elsewhere in each life: a caller's handle of an earlier one shall not be found to be something of the
 //! node's own.
 //! Layout, opaque to everybody: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot.

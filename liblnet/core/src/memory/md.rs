@@ -84,7 +84,7 @@ pub(crate) struct Access {
 pub(crate) enum Charge {
     /// Not this MD; look further.
     No,
-    /// This MD, but the message is too long for it: drop the message (trap T14).
+    /// This MD, but the message is too long for it: drop the message (TRAP-14).
     TooLong,
     /// This MD. `last`: it leaves the portal now.
     Yes { offset: u32, length: u32, spec: MdSpec, last: bool },
@@ -170,8 +170,8 @@ impl Md {
         }
     }
 
-    /// The `max_size`, if there is a valid one (rule 6 of C ABI spec 1.4); the field holds garbage unless
-    /// its option is set (trap T8).
+    /// The `max_size`, if there is a valid one (rule 6 of c-abi 1.4); the field holds garbage unless
+    /// its option is set (TRAP-8).
     pub(crate) fn checked_max_size(spec: &MdSpec, memory: &MdMemory) -> Result<Option<u32>, Errno> {
         if !spec.options.has(MdOptions::MAX_SIZE) {
             return Ok(None);
@@ -206,7 +206,7 @@ impl Md {
         lock(&self.state).aborted
     }
 
-    /// Whether it can serve nothing more (C ABI spec 3.6).
+    /// Whether it can serve nothing more (c-abi 3.6).
     pub(crate) fn is_exhausted(&self) -> bool {
         self.exhausted(&lock(&self.state))
     }
@@ -352,7 +352,7 @@ impl Md {
         if last { Settled::Ended } else { Settled::Lives }
     }
 
-    /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (trap T2); it says
+    /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (TRAP-2); it says
     /// [`Errno::TimedOut`] if it is for an answer that did not come. Busy: the last operation's event will say it.
     /// [`Errno::NotFound`] when it is already going.
     pub(crate) fn unlink(&self) -> Result<Settled, Errno> {

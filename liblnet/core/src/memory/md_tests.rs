@@ -101,7 +101,7 @@ fn the_local_offset_advances_and_the_snapshot_counts_down() {
 
 #[test]
 fn max_size_retires_a_buffer_when_the_room_is_strictly_less() {
-    // 100 bytes, max_size 40: after 60 bytes there are 40 left, which is still enough (trap T23).
+    // 100 bytes, max_size 40: after 60 bytes there are 40 left, which is still enough (TRAP-23).
     let md = passive(100, -1, MAX_SIZE, 40);
     assert!(matches!(md.charge_put_or_get(put(40, 0)), Charge::Yes { last: false, .. }));
     assert!(matches!(md.charge_put_or_get(put(20, 0)), Charge::Yes { last: false, .. }));
@@ -245,7 +245,7 @@ fn unlinking_a_busy_md_leaves_the_last_word_to_its_last_operation() {
 
 #[test]
 fn the_event_that_finishes_last_says_unlinked() {
-    // Trap T4: SEND after REPLY.
+    // TRAP-4: SEND after REPLY.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
     made.md.charge_send(Some(Answer::Reply)).unwrap();
     made.md.charge_answer(Answer::Reply, 8).unwrap();
@@ -256,7 +256,7 @@ fn the_event_that_finishes_last_says_unlinked() {
 
 #[test]
 fn a_failed_send_with_budget_left_keeps_the_md() {
-    // Trap T5, as the reference does it.
+    // TRAP-5, as the reference does it.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
     made.md.charge_send(Some(Answer::Reply)).unwrap();
     let failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };

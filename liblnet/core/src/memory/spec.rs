@@ -40,7 +40,7 @@ impl MdOptions {
 /// An MD as its maker described it. Every event carries a copy, in which only `threshold` changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MdSpec {
-    /// The caller's pointer (to bytes, or to fragments), never followed, echoed in events (trap T10).
+    /// The caller's pointer (to bytes, or to fragments), never followed, echoed in events (TRAP-10).
     pub start: usize,
     /// Bytes, or fragments with [`MdOptions::IOVEC`] or [`MdOptions::KIOV`].
     pub length: u32,

@@ -1,4 +1,4 @@
-//! User-defined selection policy (UDSP, behaviour sheet 8): an ordered list of rules, and what they come to
+//! User-defined selection policy (UDSP, core-behaviour 8): an ordered list of rules, and what they come to
 //! for one NID. Preferred routers are stored and shown, and not heeded yet.
 
 mod applied;

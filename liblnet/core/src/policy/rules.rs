@@ -26,7 +26,7 @@ pub struct Rule {
 
 impl Rule {
     /// Whether src, dst and rte are one of the combinations that mean something: one side, both, or a
-    /// destination and its router (8.1).
+    /// destination and its router (core-behaviour 8.1).
     fn makes_sense(&self) -> bool {
         matches!(
             (&self.src, &self.dst, &self.rte),

@@ -48,7 +48,7 @@ pub(crate) struct Criteria {
 /// A PUT or GET that looks for its memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// By primary NID (trap T13).
+    /// By primary NID (TRAP-13).
     pub(crate) initiator: ProcessId,
     pub(crate) match_bits: u64,
     pub(crate) access: Access,
@@ -62,7 +62,7 @@ impl Criteria {
         }
     }
 
-    /// Rules 3 and 4 of C ABI spec 3.3.
+    /// Rules 3 and 4 of c-abi 3.3.
     pub(crate) fn accept(&self, request: &Request) -> bool {
         (self.match_bits ^ request.match_bits) & !self.ignore_bits == 0
             && self.from.nid.is_none_or(|nid| nid == request.initiator.nid)

@@ -97,7 +97,7 @@ impl Portal {
     }
 
     /// Gives an entry its MD and offers that to the PUTs that wait, oldest first, until it is exhausted.
-    /// `announce` runs before the MD can have an event (trap T18).
+    /// `announce` runs before the MD can have an event (TRAP-18).
     pub(crate) fn attach_md(
         &self,
         slot: Slot,

@@ -27,7 +27,7 @@ impl Doubt {
     }
 }
 
-/// A local NI on the net that was chosen (behaviour sheet 2.4). The criterion of direct memory access between
+/// A local NI on the net that was chosen (core-behaviour 2.4). The criterion of direct memory access between
 /// devices does not arise in user space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalNiCandidate {
@@ -61,7 +61,7 @@ impl Candidate for LocalNiCandidate {
     }
 }
 
-/// A peer NI on the net that was chosen (behaviour sheet 2.5).
+/// A peer NI on the net that was chosen (core-behaviour 2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerNiCandidate {
     /// Whether anything gets through to it from the local NI that was chosen.
@@ -94,7 +94,7 @@ impl Candidate for PeerNiCandidate {
     }
 }
 
-/// A net that both nodes are on (behaviour sheet 2.3). Nets on which this node has no NI that works come last
+/// A net that both nodes are on (core-behaviour 2.3). Nets on which this node has no NI that works come last
 /// (PS-15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NetCandidate {

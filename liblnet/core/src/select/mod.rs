@@ -1,4 +1,4 @@
-//! Which way a message goes (behaviour sheet 2): by which of this node's interfaces, to which of the peer's.
+//! Which way a message goes (core-behaviour 2): by which of this node's interfaces, to which of the peer's.
 //!
 //! [`choose`] reads nets and peer as they are and changes nothing; [`Chosen::used`] notes the choice, so that
 //! the next one among equals is another. What is compared, and in which order, is in `candidates`.
@@ -101,7 +101,8 @@ impl Chosen {
     }
 }
 
-/// Chooses the way of a request from this node (2.2). `destination` is the peer NI of the NID that the caller
+/// Chooses the way of a request from this node (core-behaviour 2.2). `destination` is the peer NI of the NID that
+/// the caller
 /// names.
 ///
 /// `0@lo` always goes by the loopback, whatever `source` says (PS-1). A given `source` must be one of this

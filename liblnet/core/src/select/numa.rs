@@ -1,4 +1,4 @@
-//! How far a message's memory is from the devices of this node's interfaces (behaviour sheet 2.4, snd-010 to
+//! How far a message's memory is from the devices of this node's interfaces (core-behaviour 2.4, snd-010 to
 //! snd-025). Peers' interfaces are not compared so (snd-040).
 
 use crate::cpt::{CptTable, Placement};

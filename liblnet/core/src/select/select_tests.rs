@@ -193,7 +193,7 @@ fn interfaces_and_peer_nis_take_turns_at_once_when_another_is_added_or_has_come_
     }
 }
 
-/// T2a: what was another peer's has been used in a sequence of its own.
+/// DISC-2a: what was another peer's has been used in a sequence of its own.
 #[test]
 fn peer_nis_of_two_peers_that_become_one_take_turns_at_once() {
     let nets = nets(&["10.0.0.1@tcp"]);

@@ -16,7 +16,7 @@ use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// What is known of a peer, in the bits that the kernel's tools show (DLC sheet, appendix C).
+/// What is known of a peer, in the bits that the kernel's tools show (dlc appendix C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerState(pub u32);
 

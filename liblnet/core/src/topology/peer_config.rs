@@ -1,4 +1,4 @@
-//! What an operator may do to peers, and what is refused (OM-27 to OM-30; DLC sheet, appendix A). Decisions
+//! What an operator may do to peers, and what is refused (OM-27 to OM-30; dlc appendix A). Decisions
 //! only: carried out by `configure`.
 
 use super::peer::{Peer, PeerState};

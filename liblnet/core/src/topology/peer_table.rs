@@ -87,7 +87,7 @@ impl PeerTable {
         self.len() < most
     }
 
-    /// The primary NID of the node with this NID: itself, for a node that is not known (trap T13).
+    /// The primary NID of the node with this NID: itself, for a node that is not known (TRAP-13).
     pub(crate) fn primary(&self, nid: Nid) -> Nid {
         self.read(nid).get(&nid).map_or(nid, |peer_ni| peer_ni.primary())
     }

@@ -75,7 +75,7 @@ fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report
     last
 }
 
-/// A rule that names what this machine does not have so fails; what it does have is added (DLC sheet 4.1).
+/// A rule that names what this machine does not have so fails; what it does have is added (dlc 4.1).
 fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut Report) -> Rc {
     let host = match interfaces::host_interfaces() {
         Ok(host) => host,
@@ -127,7 +127,7 @@ pub(super) fn list(nids: &[Nid]) -> String {
     nids.iter().map(Nid::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The order of lnetctl (DLC sheet 2.7), but for settings that bound each other: where the new retry count
+/// The order of lnetctl (dlc 2.7), but for settings that bound each other: where the new retry count
 /// does not fit what the node has now, what it depends on comes before it.
 fn in_order(backend: &dyn Backend, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
     let new =

@@ -1,5 +1,5 @@
-//! The block `peers` of the design document: each item lists all NIDs that its peer has (DLC sheet 3.4: C5,
-//! C6, C7). Any of them identifies the peer; a NID that is refused is reported and the rest is done.
+//! The block `peers` of the design document: each item lists all NIDs that its peer has (dlc 3.4: CONFLICT-5,
+//! CONFLICT-6, CONFLICT-7). Any of them identifies the peer; a NID that is refused is reported and the rest is done.
 
 use super::adding::list;
 use crate::Rc;

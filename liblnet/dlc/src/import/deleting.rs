@@ -54,7 +54,7 @@ fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Repo
     ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
 }
 
-/// What `del` sets back, and to what (DLC sheet 2.7); other settings are left as they are.
+/// What `del` sets back, and to what (dlc 2.7); other settings are left as they are.
 const fn default_of(setting: Setting) -> Option<i64> {
     match setting {
         Setting::NumaRange => Some(0),

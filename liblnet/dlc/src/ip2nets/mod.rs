@@ -1,4 +1,4 @@
-//! `ip2nets`: rules that put a machine on nets by its addresses (DLC sheet 4).
+//! `ip2nets`: rules that put a machine on nets by its addresses (dlc 4).
 //!
 //! One set of rules serves many machines: each takes what fits its own addresses.
 
@@ -89,7 +89,7 @@ pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
 }
 
 impl Matched {
-    /// The mismatch that makes the rule a failure (conflict C15): a contradiction, or any where the rule came
+    /// The mismatch that makes the rule a failure (CONFLICT-15): a contradiction, or any where the rule came
     /// to nothing else. The others are to be warned of.
     pub fn failure(&self) -> Option<&Mismatch> {
         let is_contradiction = |it: &&Mismatch| matches!(it, Mismatch::Contradiction { .. });

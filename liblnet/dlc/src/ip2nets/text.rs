@@ -1,5 +1,5 @@
 //! The legacy `ip2nets` string: `tcp1(eth0,eth1[0]) 192.0.2.[2-8/2] 198.51.100.*; o2ib 203.0.113.*`
-//! (DLC sheet 4.2).
+//! (dlc 4.2).
 
 use super::Rule;
 use crate::networks::{self, Network, NetworksError, Scanner, write_net_spec};

@@ -1,4 +1,4 @@
-//! The configuration as a value: what every form of YAML comes to (DLC sheet 2 and 3).
+//! The configuration as a value: what every form of YAML comes to (dlc 2 and 3).
 //!
 //! Everything in it has been checked as far as that is possible without a node; each item knows where in its
 //! file it stood, so that later errors can say so.
@@ -136,7 +136,7 @@ pub struct PeerItem {
     pub nids: Option<Vec<Nid>>,
     /// Whether it is multi-rail.
     pub multi_rail: bool,
-    /// Whether `nids` are all that it has: others are taken from it (the design document's `peers`, C6).
+    /// Whether `nids` are all that it has: others are taken from it (the design document's `peers`, CONFLICT-6).
     pub replace: bool,
     /// For `show`: verbosity.
     pub detail: Option<u32>,

@@ -1,4 +1,4 @@
-//! Messages that are lost or late on purpose, for tests of what is built on LNet (`lnetctl fault`, DLC sheet 1.7).
+//! Messages that are lost or late on purpose, for tests of what is built on LNet (`lnetctl fault`, dlc 1.7).
 
 use super::refusal::reason;
 use crate::report::{Operation, Report, SeqNo};

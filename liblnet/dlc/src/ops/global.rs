@@ -18,7 +18,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// All, in the order in which they are shown (DLC sheet 2.7); the last came with 2.17.
+    /// All, in the order in which they are shown (dlc 2.7); the last came with 2.17.
     pub const ALL: &[Self] = &[
         Self::NumaRange,
         Self::Tunable(Tunable::MaxInterfaces),

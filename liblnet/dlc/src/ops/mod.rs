@@ -1,4 +1,4 @@
-//! The operations of the DLC API (DLC sheet 6.4), in Rust: what `lnetctl` and the C functions
+//! The operations of the DLC API (dlc 6.4), in Rust: what `lnetctl` and the C functions
 //! `lustre_lnet_*` call. There is one for each query that LNet answers (dbg-080).
 //!
 //! Every operation takes the node that it is about, records in the [`Report`](crate::Report) how it went and

@@ -20,7 +20,7 @@ pub struct NetConfig<'a> {
     pub net: Option<&'a str>,
     /// Its interfaces; none is an error unless there is `ip2net`.
     pub interfaces: Vec<InterfaceSpec>,
-    /// A rule in the legacy grammar (DLC sheet 4.2), in place of net and interfaces.
+    /// A rule in the legacy grammar (dlc 4.2), in place of net and interfaces.
     pub ip2net: Option<&'a str>,
     /// For every interface.
     pub tunables: NiTunables,

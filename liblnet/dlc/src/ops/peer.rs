@@ -82,7 +82,7 @@ pub fn modify(
         if let Err(errno) = backend.tell(request) {
             let text = format!("cannot {word} {nid}: {}{}", reason(errno), remedy(what, errno));
             let rc = report.end(operation, PEER_NI, seq_no, errno.into(), text);
-            // The second item, under swapped words, is what C callers find there (DLC sheet 1.5).
+            // The second item, under swapped words, is what C callers find there (dlc 1.5).
             return report.end(Operation::Peer, word, seq_no, rc, format!("the operation ended at {nid}"));
         }
     }
@@ -157,7 +157,7 @@ fn requests(primary: Option<&str>, nids: Option<&str>, what: Modify) -> Result<V
     })
 }
 
-/// What can be done about a refusal (DLC sheet, appendix A).
+/// What can be done about a refusal (dlc appendix A).
 const fn remedy(what: Modify, errno: Errno) -> &'static str {
     match (what, errno) {
         (_, Errno::NoDevice) => "; --prim_nid must be the peer's primary NID, see 'lnetctl peer show'",

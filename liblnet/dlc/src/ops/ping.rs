@@ -7,7 +7,7 @@ use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, Ping
 use crate::{Rc, Value};
 use lnet_wire::{Errno, Nid, Pid, ProcessId, TextError};
 
-/// Pings every NID of a comma list of `[PID-]NID` (DLC sheet 1.6). 0 if at least one answered.
+/// Pings every NID of a comma list of `[PID-]NID` (dlc 1.6). 0 if at least one answered.
 /// `lustre_lnet_ping_nid`; `timeout_ms` as there: not above 0, or above 180000, is 180000.
 ///
 /// Each NID that did not answer is reported by itself, with [`Rc::BAD_PARAM`] whatever the cause.

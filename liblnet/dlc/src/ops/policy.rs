@@ -47,7 +47,7 @@ pub fn add(
                 _ => "",
             };
             let text = format!("cannot add the rule: {}{remedy}", reason(errno));
-            // Positive, as C callers know it (DLC sheet 1.2).
+            // Positive, as C callers know it (dlc 1.2).
             report.end(Operation::Add, UDSP, seq_no, Rc(-errno.to_c()), text)
         }
     }
@@ -56,7 +56,7 @@ pub fn add(
 /// Deletes the rule at this index; `None`: all. An unknown index is no error. `lustre_lnet_del_udsp`.
 pub fn del(backend: &dyn Backend, index: Option<u32>, seq_no: SeqNo, report: &mut Report) -> Rc {
     match backend.tell(Request::DelUdsp(index)) {
-        // `add` here as well: scripts know the tree so (DLC sheet 1.5).
+        // `add` here as well: scripts know the tree so (dlc 1.5).
         Ok(()) | Err(Errno::NotFound) => report.success(Operation::Add, UDSP, seq_no),
         Err(errno) => {
             let text = format!("cannot delete the rule: {}", reason(errno));
@@ -65,7 +65,7 @@ pub fn del(backend: &dyn Backend, index: Option<u32>, seq_no: SeqNo, report: &mu
     }
 }
 
-/// Shows the rule at this index; negative: all (DLC sheet 2.11; cfg-050). `lustre_lnet_show_udsp`.
+/// Shows the rule at this index; negative: all (dlc 2.11; cfg-050). `lustre_lnet_show_udsp`.
 pub fn show(backend: &dyn Backend, index: i32, seq_no: SeqNo, report: &mut Report) -> Rc {
     let rules = match u32::try_from(index) {
         Err(_) => backend.list(Request::GetUdsp),

@@ -28,7 +28,7 @@ fn show(backend: &dyn Backend, local: bool, key: &str, seq_no: SeqNo, report: &m
         }
         Err(errno) => {
             let text = format!("cannot read the recovery queue: {}", reason(errno));
-            // Positive, as C callers know it (DLC sheet 1.2).
+            // Positive, as C callers know it (dlc 1.2).
             report.end(Operation::Show, key, seq_no, Rc(-errno.to_c()), text)
         }
     }

@@ -88,7 +88,7 @@ pub fn del(
     report.success(Operation::Del, ROUTE, seq_no)
 }
 
-/// Shows routes (DLC sheet 2.4): with a `detail`, all of them that is to be known. `lustre_lnet_show_route`.
+/// Shows routes (dlc 2.4): with a `detail`, all of them that is to be known. `lustre_lnet_show_route`.
 pub fn show(
     backend: &dyn Backend,
     filter: RouteFilter<'_>,

@@ -51,7 +51,7 @@ pub fn config_buffers(
     }
 }
 
-/// Shows the router buffers (DLC sheet 2.6); nothing until forwarding has been switched on once.
+/// Shows the router buffers (dlc 2.6); nothing until forwarding has been switched on once.
 /// `lustre_lnet_show_routing`.
 pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: bool) -> Rc {
     show_if(backend, seq_no, report, backup, |_| true)

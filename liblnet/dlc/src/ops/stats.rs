@@ -8,7 +8,7 @@ use crate::{Rc, Value};
 use lnet_wire::Errno;
 use std::time::Duration;
 
-/// Shows them (DLC sheet 2.8; dbg-005, dbg-045). `lustre_lnet_show_stats`.
+/// Shows them (dlc 2.8; dbg-005, dbg-045). `lustre_lnet_show_stats`.
 pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
     match backend.ask::<Box<LnetStats>>(Request::GetLnetStats) {
         Ok(stats) => {

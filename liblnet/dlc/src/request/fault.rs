@@ -1,4 +1,4 @@
-//! Rules that lose or delay messages on purpose (behaviour sheet 10.4).
+//! Rules that lose or delay messages on purpose (core-behaviour 10.4).
 
 use lnet_wire::NidPattern;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub enum FaultOdds {
 pub enum FaultEffect {
     /// They are lost.
     Drop {
-        /// They fail on their way out, by one of these causes: bit n is number n of the health status (behaviour sheet
+        /// They fail on their way out, by one of these causes: bit n is number n of the health status (core-behaviour
         /// 4.2). 0: they are lost on arrival.
         errors: u32,
         /// All of them whatever the odds, both on arrival and on their way out.

@@ -162,7 +162,7 @@ pub enum SetHealthKind {
     PeerNi,
 }
 
-/// Sets health values. A value outside 0..=1000 becomes 1000 (DLC sheet 1.6).
+/// Sets health values. A value outside 0..=1000 becomes 1000 (dlc 1.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetHealth {
     /// Of what.

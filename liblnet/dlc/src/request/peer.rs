@@ -4,7 +4,7 @@ use super::{ElementStats, Heat, MessageStats, PeerDiscovery};
 use lnet_wire::{Nid, ProcessId};
 use serde::{Deserialize, Serialize};
 
-/// Makes a peer, or gives it another NID. Refusals: DLC sheet, appendix A.
+/// Makes a peer, or gives it another NID. Refusals: dlc appendix A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddPeerNi {
     /// Its primary NID.
@@ -28,7 +28,7 @@ pub struct DelPeerNi {
     pub force: bool,
 }
 
-/// Overwrites a peer's state word (appendix C).
+/// Overwrites a peer's state word (dlc appendix C).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetPeerState {
     /// Any of its NIDs.
@@ -44,7 +44,7 @@ pub struct Peer {
     pub primary: Nid,
     /// Whether it is multi-rail.
     pub multi_rail: bool,
-    /// The state word (appendix C).
+    /// The state word (dlc appendix C).
     pub state: u32,
     /// Its interfaces.
     pub nis: Vec<PeerNi>,

@@ -51,7 +51,7 @@ pub struct MessageStats {
 
 /// The node's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names are those of the statistics (DLC sheet 2.8)")]
+#[allow(missing_docs, reason = "the names are those of the statistics (dlc 2.8)")]
 pub struct LnetStats {
     pub msgs_alloc: u64,
     pub msgs_max: u64,

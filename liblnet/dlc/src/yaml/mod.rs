@@ -60,7 +60,7 @@ pub enum Purpose {
 /// So many problems of a file are listed: a large file that is none of ours has one in every line.
 const MAX_PROBLEMS: usize = 1000;
 
-/// Reads a file of any form (DLC sheet 2 and 3). Every problem is found (of a thousand and more, so many), in
+/// Reads a file of any form (dlc 2 and 3). Every problem is found (of a thousand and more, so many), in
 /// the order of the file; with one, there is no document. The empty file is an empty document.
 ///
 /// To [`Purpose::Exec`] only pings and discoveries matter: other blocks are not looked into and not in the

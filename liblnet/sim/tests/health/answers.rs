@@ -1,4 +1,4 @@
-//! Answers whose way dies under them, and answers that do not come (4.5).
+//! Answers whose way dies under them, and answers that do not come (core-behaviour 4.5).
 
 use super::*;
 use lnet_core::health::NiKind;

@@ -1,4 +1,4 @@
-//! What becomes of operations when rails die (behaviour sheet 4), and how nodes get well again.
+//! What becomes of operations when rails die (core-behaviour 4), and how nodes get well again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod answers;

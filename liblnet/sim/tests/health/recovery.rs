@@ -1,4 +1,4 @@
-//! What is sick is tried again and again, more and more seldom (4.6).
+//! What is sick is tried again and again, more and more seldom (core-behaviour 4.6).
 
 use super::*;
 use lnet_core::Cause;

@@ -1,4 +1,4 @@
-//! How often a message is sent again, and when not at all (4.3).
+//! How often a message is sent again, and when not at all (core-behaviour 4.3).
 
 use super::*;
 use lnet_core::Cause;

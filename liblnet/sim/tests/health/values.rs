@@ -1,4 +1,4 @@
-//! Health values: who is blamed for what, and by how much (4.1, 4.2).
+//! Health values: who is blamed for what, and by how much (core-behaviour 4.1, 4.2).
 
 use super::*;
 use lnet_core::Cause;

@@ -1,10 +1,10 @@
-//! T17: peers that do not answer; and nodes that come back.
+//! DISC-17: peers that do not answer; and nodes that come back.
 
 use super::*;
 use lnet_core::Errno;
 use lnet_core::topology::PeerState;
 
-/// T17.
+/// DISC-17.
 #[test]
 fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_tries_again() {
     let mut world = chosen("T17");
@@ -26,7 +26,7 @@ fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_trie
     finish(world);
 }
 
-/// T17, DI-22.
+/// DISC-17, DI-22.
 #[test]
 fn requests_to_a_silent_peer_fail_when_the_time_for_a_transaction_is_over() {
     for (from, to) in [(A, B), (B, A)] {

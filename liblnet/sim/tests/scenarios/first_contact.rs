@@ -1,10 +1,10 @@
-//! T1, T10: one node meets another, or each the other.
+//! DISC-1, DISC-10: one node meets another, or each the other.
 
 use super::*;
 use lnet_sim::Purpose;
 
 /// snd-045: fails if an answer leaves from, or goes to, another NID than the question did.
-/// dyn-055: fails if who is contacted asks back, before or after it was told who is there. T1.
+/// dyn-055: fails if who is contacted asks back, before or after it was told who is there. DISC-1.
 #[test]
 fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
     for rails in 1..=3 {
@@ -33,7 +33,7 @@ fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
     }
 }
 
-/// T10 a to d: what the sheet tells apart are all orders of the same messages.
+/// DISC-10 a to d: what the table tells apart are all orders of the same messages.
 #[test]
 fn two_nodes_that_discover_each_other_at_once_both_end_up_knowing() {
     for (rails_a, rails_b) in [(1, 1), (2, 2), (1, 3)] {
@@ -58,7 +58,7 @@ fn two_nodes_that_discover_each_other_at_once_both_end_up_knowing() {
     }
 }
 
-/// T10 with traffic behind it.
+/// DISC-10 with traffic behind it.
 #[test]
 fn what_waits_for_a_discovery_goes_out_in_its_order_and_all_of_it() {
     in_all_orders(

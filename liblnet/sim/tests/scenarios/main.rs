@@ -1,4 +1,4 @@
-//! The scenarios of discovery (behaviour sheet 5.9), in all orders in which the racing messages may arrive.
+//! The scenarios of discovery (core-behaviour 5.9), in all orders in which the racing messages may arrive.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod failures;

@@ -1,4 +1,4 @@
-//! T6 to T8, T18, T19, T21: nodes that do not discover, of older versions, or change their mind.
+//! DISC-6 to DISC-8, DISC-18, DISC-19, DISC-21: nodes that do not discover, of older versions, or change their mind.
 
 use super::*;
 use lnet_core::stats::Outcome;
@@ -7,7 +7,7 @@ use lnet_sim::Purpose;
 use lnet_wire::ping_info::Features;
 use std::sync::Arc;
 
-/// T6.
+/// DISC-6.
 #[test]
 fn a_node_that_does_not_discover_is_known_by_each_nid_alone_and_not_pushed_to() {
     in_all_orders(
@@ -29,7 +29,7 @@ fn a_node_that_does_not_discover_is_known_by_each_nid_alone_and_not_pushed_to() 
     );
 }
 
-/// T6b.
+/// DISC-6b.
 #[test]
 fn a_push_to_a_node_that_does_not_discover_any_more_is_confirmed_and_changes_nothing() {
     let mut world = chosen("T6b");
@@ -48,7 +48,7 @@ fn a_push_to_a_node_that_does_not_discover_any_more_is_confirmed_and_changes_not
     finish(world);
 }
 
-/// T7.
+/// DISC-7.
 #[test]
 fn a_node_that_does_not_discover_pings_once_and_is_asked_before_it_is_used() {
     in_all_orders(
@@ -78,7 +78,7 @@ fn a_node_that_does_not_discover_pings_once_and_is_asked_before_it_is_used() {
     );
 }
 
-/// T8.
+/// DISC-8.
 #[test]
 fn switching_discovery_on_sends_nothing_until_a_peer_is_used() {
     let mut world = chosen("T8");
@@ -101,7 +101,7 @@ fn switching_discovery_on_sends_nothing_until_a_peer_is_used() {
     finish(world);
 }
 
-/// T8b.
+/// DISC-8b.
 #[test]
 fn switching_discovery_off_is_told_and_the_others_find_the_node_anew() {
     in_all_orders(
@@ -129,7 +129,7 @@ fn switching_discovery_off_is_told_and_the_others_find_the_node_anew() {
     );
 }
 
-/// T8b, bck-*: what an operator made stays.
+/// DISC-8b, bck-*: what an operator made stays.
 #[test]
 fn a_configured_peer_stays_when_it_stops_discovering() {
     let mut world = chosen("T8b, configured");
@@ -146,7 +146,7 @@ fn a_configured_peer_stays_when_it_stops_discovering() {
     finish(world);
 }
 
-/// T18.
+/// DISC-18.
 #[test]
 fn a_node_of_an_older_version_is_pinged_once_and_always_used_from_the_same_nid() {
     in_all_orders(
@@ -171,7 +171,7 @@ fn a_node_of_an_older_version_is_pinged_once_and_always_used_from_the_same_nid()
     );
 }
 
-/// T18.
+/// DISC-18.
 #[test]
 fn a_node_whose_answers_make_no_sense_is_pinged_three_times_and_then_used_as_it_is() {
     let mut world = chosen("T18, no status");
@@ -185,7 +185,7 @@ fn a_node_whose_answers_make_no_sense_is_pinged_three_times_and_then_used_as_it_
     finish(world);
 }
 
-/// T19.
+/// DISC-19.
 #[test]
 fn a_node_that_comes_back_in_an_older_version_is_found_out_when_it_is_looked_at() {
     let mut world = chosen("T19");
@@ -207,7 +207,7 @@ fn a_node_that_comes_back_in_an_older_version_is_found_out_when_it_is_looked_at(
     finish(world);
 }
 
-/// bck-025, T21: fails if a node that is multi-rail and one from before Multi-Rail do not reach each other,
+/// bck-025, DISC-21: fails if a node that is multi-rail and one from before Multi-Rail do not reach each other,
 /// whoever begins. Without routers.
 #[test]
 fn nodes_of_any_version_and_mode_reach_each_other_and_rails_are_joined_only_where_both_discover() {

@@ -1,9 +1,9 @@
-//! T13, T14: NIDs that go from one place to another.
+//! DISC-13, DISC-14: NIDs that go from one place to another.
 
 use super::*;
 use lnet_core::topology::PeerState;
 
-/// T13, T9: the answer to a ping may come after the push that says that the NID is gone.
+/// DISC-13, DISC-9: the answer to a ping may come after the push that says that the NID is gone.
 #[test]
 fn a_peer_whose_first_nid_goes_is_known_by_the_next() {
     in_all_orders(
@@ -24,7 +24,7 @@ fn a_peer_whose_first_nid_goes_is_known_by_the_next() {
     );
 }
 
-/// T13: the primary NID is locked.
+/// DISC-13: the primary NID is locked.
 #[test]
 fn a_locked_primary_nid_stays_though_its_node_has_it_no_more() {
     let mut world = chosen("T13, locked");
@@ -51,7 +51,7 @@ fn goes_from_b_to_c(world: &mut World, nid: Nid) -> Actor {
     Actor::anywhere().then(move |world| world.remove_ni(B, nid)).then(move |world| world.add_ni(C, nid))
 }
 
-/// T14: a secondary NID moves.
+/// DISC-14: a secondary NID moves.
 #[test]
 fn a_nid_that_goes_from_one_node_to_another_is_known_at_the_new_place_only() {
     in_all_orders(
@@ -68,7 +68,7 @@ fn a_nid_that_goes_from_one_node_to_another_is_known_at_the_new_place_only() {
     );
 }
 
-/// T9, T14: a node is met by a NID that it has just got, and loses another one meanwhile.
+/// DISC-9, DISC-14: a node is met by a NID that it has just got, and loses another one meanwhile.
 #[test]
 fn what_a_passing_nid_says_does_not_outlive_it() {
     in_all_orders(
@@ -95,7 +95,7 @@ fn what_a_passing_nid_says_does_not_outlive_it() {
     );
 }
 
-/// T14: the primary NID moves, and requests are on their way to it.
+/// DISC-14: the primary NID moves, and requests are on their way to it.
 #[test]
 fn a_primary_nid_that_goes_to_another_node_is_known_there_and_nothing_is_forgotten() {
     in_all_orders(

@@ -1,4 +1,4 @@
-//! T3 to T5: operators and discovery at the same peer.
+//! DISC-3 to DISC-5: operators and discovery at the same peer.
 
 use super::*;
 use lnet_core::Errno;
@@ -9,7 +9,7 @@ fn made(world: &mut World, node: NodeId, nid: Nid) {
     world.expect(made == Some(Ok(())), || format!("{nid} is not made: {made:?}"));
 }
 
-/// T3.
+/// DISC-3.
 #[test]
 fn what_an_operator_makes_of_a_peer_stands_whatever_discovery_finds() {
     in_all_orders(
@@ -34,7 +34,7 @@ fn what_an_operator_makes_of_a_peer_stands_whatever_discovery_finds() {
     );
 }
 
-/// T4.
+/// DISC-4.
 #[test]
 fn a_peer_can_be_deleted_while_it_is_discovered_and_made_again() {
     in_all_orders(
@@ -60,7 +60,7 @@ fn a_peer_can_be_deleted_while_it_is_discovered_and_made_again() {
     );
 }
 
-/// T4, at the discovered one's side, where the peer is made by what arrives.
+/// DISC-4, at the discovered one's side, where the peer is made by what arrives.
 #[test]
 fn a_peer_can_be_deleted_while_it_pushes() {
     in_all_orders(
@@ -85,7 +85,7 @@ fn a_peer_can_be_deleted_while_it_pushes() {
     );
 }
 
-/// T5.
+/// DISC-5.
 #[test]
 fn a_configured_peer_that_says_otherwise_stays_as_it_is_and_the_differences_are_kept() {
     let mut world = chosen("T5");

@@ -1,8 +1,8 @@
-//! T9: news that overtakes older news.
+//! DISC-9: news that overtakes older news.
 
 use super::*;
 
-/// T9: pushes that arrive in the wrong order.
+/// DISC-9: pushes that arrive in the wrong order.
 #[test]
 fn a_push_that_comes_late_does_not_bring_back_what_was_before_it() {
     in_all_orders(
@@ -25,7 +25,7 @@ fn a_push_that_comes_late_does_not_bring_back_what_was_before_it() {
     );
 }
 
-/// T9: only the late one comes.
+/// DISC-9: only the late one comes.
 #[test]
 fn an_old_push_alone_changes_nothing_for_good() {
     let mut world = chosen("T9, alone");
@@ -38,7 +38,7 @@ fn an_old_push_alone_changes_nothing_for_good() {
     finish(world);
 }
 
-/// T9, T13: the late one comes from the NID by which the peer was known, and which it has no more.
+/// DISC-9, DISC-13: the late one comes from the NID by which the peer was known, and which it has no more.
 #[test]
 fn an_old_push_from_a_nid_that_is_gone_does_not_bring_it_back() {
     in_all_orders(
@@ -64,7 +64,7 @@ fn an_old_push_from_a_nid_that_is_gone_does_not_bring_it_back() {
     );
 }
 
-/// T9: the answer to a ping is overtaken by a push, on another connection or from another interface.
+/// DISC-9: the answer to a ping is overtaken by a push, on another connection or from another interface.
 #[test]
 fn an_answer_that_comes_after_a_later_push_does_not_bring_back_what_was_before() {
     let explored = in_all_orders(
@@ -110,7 +110,7 @@ fn two_nodes_that_change_at_once_both_learn_it() {
     );
 }
 
-/// T20.
+/// DISC-20.
 #[test]
 fn interfaces_that_come_and_go_under_traffic_are_told_and_nothing_is_lost_but_what_was_on_its_way_to_them() {
     in_all_orders(

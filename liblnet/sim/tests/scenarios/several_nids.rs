@@ -1,4 +1,4 @@
-//! T2, T11, T12: one node is discovered by several of its NIDs at once.
+//! DISC-2, DISC-11, DISC-12: one node is discovered by several of its NIDs at once.
 
 use super::*;
 use std::cell::Cell;
@@ -25,19 +25,19 @@ fn one_sided(rails_a: u32, rails_b: u32, most: usize) {
     );
 }
 
-/// T2a, T11.
+/// DISC-2a, DISC-11.
 #[test]
 fn a_peer_that_is_discovered_by_two_nids_at_once_becomes_one_peer() {
     one_sided(1, 2, 1500);
 }
 
-/// T11.
+/// DISC-11.
 #[test]
 fn a_peer_that_is_discovered_by_three_nids_at_once_becomes_one_peer() {
     one_sided(1, 3, 800);
 }
 
-/// T2b.
+/// DISC-2b.
 #[test]
 fn peers_that_pings_from_two_nids_have_made_are_merged_by_the_push() {
     one_sided(2, 2, 1500);
@@ -71,7 +71,7 @@ fn the_primary_nid_that_a_program_was_told_stays_in_whatever_order_news_of_the_p
     );
 }
 
-/// T2b: pings from NIDs that are given.
+/// DISC-2b: pings from NIDs that are given.
 #[test]
 fn a_node_that_comes_by_each_of_its_nids_is_one_peer_once_it_has_told_so() {
     in_all_orders(
@@ -95,7 +95,7 @@ fn a_node_that_comes_by_each_of_its_nids_is_one_peer_once_it_has_told_so() {
     );
 }
 
-/// T2c.
+/// DISC-2c.
 #[test]
 fn a_node_of_an_older_version_stays_a_peer_for_each_of_its_nids() {
     in_all_orders(
@@ -129,7 +129,7 @@ fn a_node_of_an_older_version_stays_a_peer_for_each_of_its_nids() {
     );
 }
 
-/// T12.
+/// DISC-12.
 #[test]
 fn two_nodes_that_discover_each_other_by_several_nids_at_once_are_one_peer_each() {
     in_all_orders(

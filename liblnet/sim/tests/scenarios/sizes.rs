@@ -1,8 +1,8 @@
-//! T15, T16: nodes with more NIDs than there was room for.
+//! DISC-15, DISC-16: nodes with more NIDs than there was room for.
 
 use super::*;
 
-/// T15.
+/// DISC-15.
 #[test]
 fn a_push_with_more_nids_than_fit_is_asked_for_and_the_next_one_fits() {
     let mut world = chosen("T15");
@@ -24,7 +24,7 @@ fn a_push_with_more_nids_than_fit_is_asked_for_and_the_next_one_fits() {
     finish(world);
 }
 
-/// T16.
+/// DISC-16.
 #[test]
 fn an_answer_with_more_nids_than_fit_is_asked_for_again_with_room() {
     for rails in [15, 16, 17, 40, 199] {
@@ -39,7 +39,7 @@ fn an_answer_with_more_nids_than_fit_is_asked_for_again_with_room() {
     }
 }
 
-/// T16, both sides.
+/// DISC-16, both sides.
 #[test]
 fn two_nodes_with_many_nids_find_each_other_at_once() {
     in_all_orders(

@@ -20,7 +20,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a call waits for an unfinished caller that may be the same peer (wire spec 2.10): as long as that may need
+/// How long a call waits for an unfinished caller that may be the same peer (wire-tcp 2.10): as long as that may need
 /// to say hello, not as long as it may take.
 const POSTPONED: Duration = Duration::from_secs(1);
 /// For how long one call may go unanswered. Its socket would ask ever more rarely; a new one asks at once.

@@ -1,4 +1,4 @@
-//! What becomes of a HELLO from a caller (wire spec 2.6, 2.8, 2.10, 2.11).
+//! What becomes of a HELLO from a caller (wire-tcp 2.6, 2.8, 2.10, 2.11).
 
 use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::Nid;

@@ -1,4 +1,4 @@
-//! Why a message comes back (behaviour sheet 4.3), from what happened to it and whether anything of it had left.
+//! Why a message comes back (core-behaviour 4.3), from what happened to it and whether anything of it had left.
 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
@@ -76,7 +76,8 @@ impl Trouble {
         SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
 
-    /// Where the sheet is silent the blame goes to who is at fault. A peer that closes, or that breaks the protocol,
+    /// Where core-behaviour 4.3 says nothing the blame goes to who is at fault. A peer that closes, or that breaks
+    /// the protocol,
     /// must not be able to lower the health of this node's interface; in the kernel it can.
     fn cause(self, left: Left) -> Cause {
         match (self, left) {

@@ -1,4 +1,4 @@
-//! Which of a peer's connections something goes out on (wire spec 3.5).
+//! Which of a peer's connections something goes out on (wire-tcp 3.5).
 
 use crate::proto::frame::head_len;
 use crate::proto::{ConnectionType, Version};

@@ -1,4 +1,4 @@
-//! When to call a peer, and for which type of connection (wire spec 2.11, 3.9).
+//! When to call a peer, and for which type of connection (wire-tcp 2.11, 3.9).
 
 use crate::proto::ConnectionType;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Who a caller is (wire spec 2.7).
+//! Who a caller is (wire-tcp 2.7).
 
 use crate::proto::Hello;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;

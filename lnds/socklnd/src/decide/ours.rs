@@ -1,7 +1,7 @@
 //! Which peers are nodes of this implementation: they say so where a kernel has nothing to say.
 //!
 //! In a HELLO the destination's incarnation is 0 from a kernel that calls, and what it was sent from a kernel that
-//! answers; nobody checks it (wire spec 2.3). There a node of ours puts a number of its own.
+//! answers; nobody checks it (wire-tcp 2.3). There a node of ours puts a number of its own.
 
 use std::num::NonZeroU64;
 

@@ -1,4 +1,4 @@
-//! Receipts on the wire (the kernel's zero-copy cookies, wire spec 3.4): who is asked for them, how they are sent, and
+//! Receipts on the wire (the kernel's zero-copy cookies, wire-tcp 3.4): who is asked for them, how they are sent, and
 //! what those say that come.
 
 use crate::proto::Version;

@@ -211,7 +211,7 @@ impl Peer {
         }
     }
 
-    /// Sends a NOOP if nothing has been heard for long (wire spec 3.6).
+    /// Sends a NOOP if nothing has been heard for long (wire-tcp 3.6).
     fn keep_alive(&self, now: Instant) {
         let config = &self.ni.shared.config;
         if config.keepalive.is_zero() {

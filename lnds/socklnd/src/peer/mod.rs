@@ -166,8 +166,9 @@ impl Peer {
         Way::Waiting
     }
 
-    /// Something is to be sent. Who has called us is not called while a connection exists, whatever it is good for (2.11);
-    /// whose name we made up has no address to call (2.7).
+    /// Something is to be sent. Who has called us is not called while a connection exists, whatever it is good for
+    /// (wire-tcp 2.11);
+    /// whose name we made up has no address to call (wire-tcp 2.7).
     fn call_if_not_connected(&self, state: &mut State) {
         if state.connections.is_empty() && !self.made_up && !state.called {
             state.called = true;
@@ -242,8 +243,8 @@ impl Peer {
         if asked_on.is_ours() {
             return self.owe(&asked_on.scheduler, cookie, answered);
         }
-        // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it (wire
-        // spec 3.4).
+        // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it
+        // (wire-tcp 3.4).
         let other = if asked_on.kind == ConnectionType::BulkIn {
             None
         } else {
@@ -298,7 +299,7 @@ impl Peer {
         }
     }
 
-    /// In a message from a peer whose name was made up that name stands (wire spec 2.7).
+    /// In a message from a peer whose name was made up that name stands (wire-tcp 2.7).
     pub(crate) fn relabel(&self, header: &mut Header) {
         if self.made_up {
             header.src_nid = self.id.nid;

@@ -1,5 +1,5 @@
 //! The connection request: the first bytes that the calling side sends, and what the called side makes of
-//! them (wire spec 1.3 and 1.4).
+//! them (wire-tcp 1.3 and 1.4).
 //!
 //! A request is not answered when it is accepted: the HELLO follows at once. The sixteen bytes of
 //! [`REFUSAL`] are the only answer there is.
@@ -103,7 +103,7 @@ pub const fn admit_port(accept: AcceptFrom, source_port: u16) -> Result<(), Unwe
 }
 
 /// What to do about a caller that has sent `bytes` so far. `is_mine` says whether a NID is one of this
-/// node's that take TCP connections. The order of the checks is the kernel's (wire spec 1.4).
+/// node's that take TCP connections. The order of the checks is the kernel's (wire-tcp 1.4).
 pub fn decide(bytes: &[u8], is_mine: impl FnOnce(Nid) -> bool) -> Decision {
     if bytes.len() < 4 {
         return Decision::Need(4);

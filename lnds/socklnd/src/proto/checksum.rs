@@ -1,4 +1,4 @@
-//! The message checksum (wire spec 3.3): CRC-32 without the usual inversion at the end.
+//! The message checksum (wire-tcp 3.3): CRC-32 without the usual inversion at the end.
 
 /// A checksum being computed over parts: frame header (its checksum field as 0), LNet header, payload.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! The frame of a message on an established connection (wire spec 3.1).
+//! The frame of a message on an established connection (wire-tcp 3.1).
 //!
 //! From version 2 on 24 bytes stand before each LNet header: kind, checksum, two cookies. A NOOP is those
 //! 24 bytes and nothing else. Version 1 has bare LNet headers.

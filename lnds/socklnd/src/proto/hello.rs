@@ -1,5 +1,5 @@
 //! HELLO: the handshake that tells each side who the other is and what the connection is for
-//! (wire spec 2.2 to 2.5).
+//! (wire-tcp 2.2 to 2.5).
 
 use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
 use lnet_wire::{Nid, Pid};

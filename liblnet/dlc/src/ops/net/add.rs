@@ -35,7 +35,7 @@ pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report:
 }
 
 /// Adds what `rule` comes to on a machine with the interfaces `host`, with the tunables and CPTs of `config`
-/// (DLC sheet 4.1; cfg-065).
+/// (dlc 4.1; cfg-065).
 ///
 /// What the rule names and the machine does not have so is reported under `ip2nets`; it fails the rule if an
 /// address contradicts the rule, or if nothing else is left of the rule. A rule without interfaces that

@@ -1,4 +1,4 @@
-//! The node's interfaces as they are shown (DLC sheet 2.3).
+//! The node's interfaces as they are shown (dlc 2.3).
 
 use super::NET;
 use crate::ops::counters::{self, EXTRA_DETAIL};
@@ -9,7 +9,7 @@ use crate::request::{Backend, LocalHealth, LocalNi, NiState, NiStatus, Request};
 use crate::{Rc, Value};
 use lnet_wire::{Errno, NetId};
 
-/// Shows the interfaces of one net or of all, net by net (DLC sheet 2.3; cfg-045, cfg-055, dbg-005 to
+/// Shows the interfaces of one net or of all, net by net (dlc 2.3; cfg-045, cfg-055, dbg-005 to
 /// dbg-035, dbg-085, dbg-095). A net that the node is not on shows nothing. `lustre_lnet_show_net`.
 ///
 /// | from level | is shown |

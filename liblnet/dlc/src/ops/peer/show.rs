@@ -1,4 +1,4 @@
-//! Peers as they are shown (DLC sheet 2.5).
+//! Peers as they are shown (dlc 2.5).
 
 use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::discovery;
@@ -11,7 +11,7 @@ use crate::request::{
 use crate::{Rc, Value, peer_state};
 use lnet_wire::{Errno, Nid};
 
-/// Shows the peer with this NID, or all (DLC sheet 2.5; dbg-050 to dbg-065, dbg-090, dbg-100). -2 for a NID
+/// Shows the peer with this NID, or all (dlc 2.5; dbg-050 to dbg-065, dbg-090, dbg-100). -2 for a NID
 /// of no peer. `lustre_lnet_show_peer`.
 ///
 /// | from level | is shown |

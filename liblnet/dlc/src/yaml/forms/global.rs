@@ -83,7 +83,7 @@ fn mode(setting: Setting, node: &Node) -> Option<i64> {
 }
 
 /// What a setting can be on any node, and what DLC returns for anything else: some are judged by the library
-/// and some by the node (DLC sheet 1.6).
+/// and some by the node (dlc 1.6).
 const fn range(setting: Setting) -> (RangeInclusive<i64>, Rc) {
     let most = i32::MAX as i64;
     match setting {

@@ -1,4 +1,4 @@
-//! The blocks of a file, in every form that there has been (DLC sheet 2, and 3 for older and draft forms).
+//! The blocks of a file, in every form that there has been (dlc 2, and 3 for older and draft forms).
 //!
 //! A block's reader knows all the forms of its block, because files mix them: what an item says is taken
 //! from wherever one of the forms has it.

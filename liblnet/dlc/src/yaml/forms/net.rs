@@ -1,4 +1,4 @@
-//! `net` and `ip2nets`: canonical, F1 (before multi-rail), F4 and F5 (the design document).
+//! `net` and `ip2nets`: canonical, FORM-1 (before multi-rail), FORM-4 and FORM-5 (the design document).
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};

@@ -1,4 +1,4 @@
-//! `peer` and `peers`: canonical, F1's flat list, F2's `non_mr`, F3's `ip2nets`, F6's `nids`.
+//! `peer` and `peers`: canonical, FORM-1's flat list, FORM-2's `non_mr`, FORM-3's `ip2nets`, FORM-6's `nids`.
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader, is_label};
@@ -125,7 +125,7 @@ fn peer_nis(node: &Node, reader: &mut Reader) -> Vec<Nid> {
     without_repeats(all)
 }
 
-/// F6: `nids` with labels below it; or, as the document prints it, with labels beside it.
+/// FORM-6: `nids` with labels below it; or, as the document prints it, with labels beside it.
 fn complete_list(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Vec<Nid>> {
     let entry = fields.entry("nids")?;
     let below = values(&entry.value);

@@ -1,4 +1,4 @@
-//! `udsp` and `selection`: canonical, F7 and F8 (the design documents).
+//! `udsp` and `selection`: canonical, FORM-7 and FORM-8 (the design documents).
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
