@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* MDs are unlinked and the node is ended while messages are under way, in the states that a program can bring about:
  * every operation ends once, every unlinked MD has one last event, and the node leaves no thread and no descriptor.
- * docs/endings.md has all states. */
+ * docs/shutdown-and-unlink.md has all states. */
 #include "check.h"
 #include <arpa/inet.h>
 #include <dirent.h>

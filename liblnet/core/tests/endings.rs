@@ -1,5 +1,5 @@
 //! What ends an operation before its time, in every state that it may be in: its MD is unlinked, its interface is taken
-//! away (another is there, or none), the node ends. `docs/endings.md` has the same as a table, with the states within a
+//! away (another is there, or none), the node ends. `docs/shutdown-and-unlink.md` has the same as a table, with the states within a
 //! driver, which are one here ([`State::WithDriver`]).
 //!
 //! Whatever the case: the operation ends once, the MD has one last event, and nothing is left of any message.

@@ -1,4 +1,4 @@
-//! Draws the step function: the table and the ways between a peer's phases, as ARCHITECTURE.md shows them.
+//! Draws the step function: the table and the ways between a peer's phases, as docs/discovery.md shows them.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -8,8 +8,8 @@ const BEGIN: &str = "<!-- the discovery of a peer: drawn by discovery/step_drawi
 const END: &str = "<!-- end of the drawing -->\n";
 
 #[test]
-fn architecture_shows_the_step_function_as_it_is() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
+fn the_document_shows_the_step_function_as_it_is() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/discovery.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (shown, after) = rest.split_once(END).unwrap();
@@ -17,7 +17,7 @@ fn architecture_shows_the_step_function_as_it_is() {
     if std::env::var_os("UPDATE_DRAWING").is_some() {
         std::fs::write(path, format!("{before}{BEGIN}{drawn}{END}{after}")).unwrap();
     } else {
-        assert!(shown == drawn, "ARCHITECTURE.md is out of date; UPDATE_DRAWING=1 writes it anew");
+        assert!(shown == drawn, "docs/discovery.md is out of date; UPDATE_DRAWING=1 writes it anew");
     }
 }
 
