@@ -3,8 +3,8 @@
 //! Counted for the node, not for each peer: one that lies may have as many names as it likes.
 
 use crate::core::Core;
+use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
-use crate::time::Time;
 use log::Level;
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ impl Core {
     /// Says it in the log, or counts that it was not said.
     pub(crate) fn complain(&self, reason: Reason, level: Level, line: impl std::fmt::Display) {
         let Some(lines) = self.complaints.0.get(reason as usize) else { return };
-        let admitted = lock(lines).admit(self.config.clock.now());
+        let admitted = lock(lines).admit(self.env.now());
         match admitted {
             Some(0) => log::log!(level, "{line}"),
             Some(left_out) => log::log!(level, "{line} ({left_out} such lines before it were left out)"),

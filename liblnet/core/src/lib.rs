@@ -9,43 +9,34 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod alarm;
 mod complaints;
-mod configure;
 mod core;
 pub mod cpt;
 pub mod credit;
-mod data;
 pub mod discovery;
+mod environment;
 pub mod event;
 pub mod fault;
 pub mod health;
-pub mod lnd;
 pub mod memory;
-pub mod message;
-mod objects;
-mod ping;
+mod model;
 pub mod policy;
 mod portal;
-mod receive;
 pub mod router;
 pub mod select;
-mod send;
-pub mod settings;
 pub mod stats;
 mod sync;
-pub mod time;
 pub mod topology;
 
-pub use crate::core::{Core, CoreConfig};
+pub use crate::core::Core;
 pub use complaints::{Lines, STATE_CHANGES};
 pub use cpt::{CptTable, Placement};
-pub use data::Target;
+pub use environment::{CoreConfig, settings, time};
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use health::{Cause, Delivery, SendFailure};
 pub use lnet_wire::Errno;
 pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
-pub use message::Message;
+pub use model::{Message, Target, lnd, message};
 pub use portal::{InsertPosition, MatchId};
 pub use settings::{DiscoveryMode, Settings};
 pub use time::{Clock, Time};

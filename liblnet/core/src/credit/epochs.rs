@@ -1,8 +1,8 @@
 //! When the next epoch of the interfaces' credits begins.
 
 use super::RECLAIM_AFTER;
+use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
-use crate::time::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Epochs of all of a node's interfaces together. None begins while there are credits everywhere.

@@ -17,8 +17,8 @@ impl Core {
         if nid.is_loopback() || self.is_ending() {
             return nid;
         }
-        let here = self.discovery.here();
-        let is_known = || !here.discovers() || self.peer_ni(nid).peer().record.is_up_to_date(&here);
+        let local = self.discovery.local_state();
+        let is_known = || !local.discovers() || self.peer_ni(nid).peer().record.is_up_to_date(&local);
         // Before it is asked: who asked first was told this.
         let locked = self.settings().lock_primary.then(|| self.locked_primary(nid));
         if !is_known() {
@@ -59,7 +59,7 @@ impl Core {
         let mut nids = nids.iter().copied().filter(|nid| !nid.is_loopback());
         let first = nids.next().ok_or(Errno::Invalid)?;
         let _one_at_a_time = self.configuring()?;
-        let discovers = self.discovery.here().discovers();
+        let discovers = self.discovery.local_state().discovers();
         let lock_it = PeerState::default().with(PeerState::LOCK_PRIMARY, self.settings().lock_primary);
         let mut peer = self.consumers_peer(first, discovers, lock_it);
         for nid in nids {
@@ -70,7 +70,7 @@ impl Core {
             peer = self.consumers_nid(peer, nid)?;
         }
         self.reapply_rules();
-        self.discovery.alarm.ring();
+        self.discovery.wakeup.notify();
         Ok(())
     }
 
@@ -81,8 +81,8 @@ impl Core {
         let Some(peer) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else {
             return Err(Errno::HostUnreachable);
         };
-        let here = self.discovery.here();
-        if peer.record.is_up_to_date(&here) {
+        let local = self.discovery.local_state();
+        if peer.record.is_up_to_date(&local) {
             return Ok(());
         }
         if peer.state().contains(PeerState::DISCOVERING) {

@@ -1,13 +1,13 @@
 //! Requests that wait until it is known who the peer is (core-behaviour 5.4).
 
 use super::Discovery;
-use super::record::Record;
 use super::step::Input;
 use crate::core::Core;
-use crate::data::Request;
+use crate::environment::time::Time;
 use crate::memory::Md;
+use crate::model::DiscoveryState;
+use crate::model::SendRequest;
 use crate::sync::lock;
-use crate::time::Time;
 use crate::topology::PeerNi;
 use foldhash::HashMap;
 use lnet_wire::{Errno, RESERVED_PORTAL};
@@ -18,17 +18,17 @@ impl Core {
     /// cannot be sent is told at once.
     pub(crate) fn must_wait(&self, peer_ni: &PeerNi, portal: u32) -> bool {
         let peer = peer_ni.peer_now();
-        let here = self.discovery.here();
+        let local = self.discovery.local_state();
         let undiscovered = portal != RESERVED_PORTAL
-            && !peer.record.is_up_to_date(&here)
-            && (here.discovers() || here.first_ping);
+            && !peer.record.is_up_to_date(&local)
+            && (local.discovers() || local.first_ping);
         undiscovered
             && (peer.is_multi_rail() || self.with_nets(|nets| nets.net(peer_ni.nid().net()).is_some()))
     }
 
     /// Makes a request wait for the discovery of its peer, which begins if it has not (DI-31). `Some`: it need
     /// not wait any more, its MD has been unlinked, or the peer is gone, and it is to be looked at once more.
-    pub(crate) fn park(&self, record: &Arc<Record>, request: Request) -> Option<Request> {
+    pub(crate) fn park(&self, record: &Arc<DiscoveryState>, request: SendRequest) -> Option<SendRequest> {
         let refused = self.discovery.park(record, request, || self.is_ending());
         if refused.is_none() {
             self.tell(record, Input::Wanted);
@@ -47,19 +47,31 @@ impl Core {
 
 /// What waits for discoveries.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    /// Records for which requests wait, by their places in memory: an MD does not know where its requests are.
-    records: HashMap<usize, Arc<Record>>,
+pub(super) struct ParkedRequests {
+    /// By [`DiscoveryState::id`]: an MD does not know where its requests are.
+    peers: HashMap<u64, Parked>,
     /// No request that waits has an earlier deadline.
     first_deadline: Option<Time>,
     /// Discoveries that have failed, and when they begin anew for what waits.
-    again: Vec<(Time, Arc<Record>)>,
+    again: Vec<(Time, Arc<DiscoveryState>)>,
 }
 
-impl Waiting {
-    fn add(&mut self, record: &Arc<Record>, deadline: Time) {
-        self.records.insert(place_of(record), Arc::clone(record));
+/// The requests that wait for one peer; [`Inner::parked`] counts them.
+#[derive(Debug)]
+struct Parked {
+    state: Arc<DiscoveryState>,
+    requests: Vec<SendRequest>,
+}
+
+impl ParkedRequests {
+    fn add(&mut self, state: &Arc<DiscoveryState>, request: SendRequest) {
+        let deadline = request.deadline;
         self.first_deadline = Some(self.first_deadline.map_or(deadline, |first| first.min(deadline)));
+        let parked = self.peers.entry(state.id());
+        parked
+            .or_insert_with(|| Parked { state: Arc::clone(state), requests: Vec::new() })
+            .requests
+            .push(request);
     }
 
     /// Takes the requests whose time is over.
@@ -68,14 +80,15 @@ impl Waiting {
             return Vec::new();
         }
         let (mut late, mut first) = (Vec::new(), None);
-        self.records.retain(|_, record| {
-            record.with(|inner| {
+        self.peers.retain(|_, parked| {
+            parked.state.with(|inner| {
                 let errno = inner.failure.map_or(Errno::TimedOut, |failure| failure.errno);
-                let its = inner.parked.extract_if(.., |request| request.deadline <= now);
+                let its = parked.requests.extract_if(.., |request| request.deadline <= now);
                 late.extend(its.map(|request| (request, errno)));
-                first = first.into_iter().chain(inner.parked.iter().map(|request| request.deadline)).min();
-                !inner.parked.is_empty()
-            })
+                first = first.into_iter().chain(parked.requests.iter().map(|request| request.deadline)).min();
+                inner.parked = parked.requests.len();
+            });
+            !parked.requests.is_empty()
         });
         self.first_deadline = first;
         late
@@ -83,82 +96,72 @@ impl Waiting {
 }
 
 /// A request whose time is over, and why it was not sent.
-type Late = (Request, Errno);
+type Late = (SendRequest, Errno);
 
 impl Discovery {
     pub(super) fn park(
         &self,
-        record: &Arc<Record>,
-        request: Request,
+        state: &Arc<DiscoveryState>,
+        request: SendRequest,
         is_ending: impl FnOnce() -> bool,
-    ) -> Option<Request> {
-        let here = self.here();
-        let deadline = request.deadline;
+    ) -> Option<SendRequest> {
+        let local = self.local_state();
         // Held over the look at the MD: who unlinks it looks here afterwards.
-        let waiting = &mut *lock(&self.waiting);
-        let refused = record.with(|inner| {
-            let need_not = inner.buried || inner.progress.is_up_to_date(&here);
-            if need_not || request.md.is_aborted() || is_ending() {
-                return Some(request);
-            }
-            inner.parked.push(request);
-            None
+        let parked = &mut *lock(&self.parked);
+        let waits = state.with(|inner| {
+            let need_not = inner.removed || inner.progress.is_up_to_date(&local);
+            let waits = !(need_not || request.md.is_aborted() || is_ending());
+            inner.parked += usize::from(waits);
+            waits
         });
-        if refused.is_none() {
-            waiting.add(record, deadline);
+        if !waits {
+            return Some(request);
         }
-        refused
+        parked.add(state, request);
+        None
     }
 
     /// Has a discovery that has failed begin anew at that time, for what waits for it.
-    pub(super) fn begin_again(&self, record: &Arc<Record>, at: Time) {
-        let again = &mut lock(&self.waiting).again;
-        again.retain(|(_, other)| !Arc::ptr_eq(other, record));
-        again.push((at, Arc::clone(record)));
+    pub(super) fn begin_again(&self, state: &Arc<DiscoveryState>, at: Time) {
+        let again = &mut lock(&self.parked).again;
+        again.retain(|(_, other)| other.id() != state.id());
+        again.push((at, Arc::clone(state)));
     }
 
     /// Takes the discoveries that are to begin anew, and the requests that have waited too long.
-    pub(super) fn take_due(&self, now: Time) -> (Vec<Arc<Record>>, Vec<Late>) {
-        let waiting = &mut *lock(&self.waiting);
-        let again = waiting.again.extract_if(.., |(at, _)| *at <= now).map(|(_, record)| record).collect();
-        (again, waiting.take_late(now))
+    pub(super) fn take_due(&self, now: Time) -> (Vec<Arc<DiscoveryState>>, Vec<Late>) {
+        let parked = &mut *lock(&self.parked);
+        let again = parked.again.extract_if(.., |(at, _)| *at <= now).map(|(_, state)| state).collect();
+        (again, parked.take_late(now))
     }
 
     /// When [`Discovery::take_due`] has something to take.
     pub(super) fn next_due(&self) -> Option<Time> {
-        let waiting = lock(&self.waiting);
-        waiting.again.iter().map(|(at, _)| *at).chain(waiting.first_deadline).min()
+        let parked = lock(&self.parked);
+        parked.again.iter().map(|(at, _)| *at).chain(parked.first_deadline).min()
     }
 
     /// Takes what waits for a peer.
-    pub(crate) fn unpark(&self, record: &Arc<Record>) -> Vec<Request> {
-        let waiting = &mut *lock(&self.waiting);
-        waiting.records.remove(&place_of(record));
-        record.with(|inner| std::mem::take(&mut inner.parked))
+    pub(crate) fn unpark(&self, state: &DiscoveryState) -> Vec<SendRequest> {
+        let parked = &mut *lock(&self.parked);
+        let taken = parked.peers.remove(&state.id()).map_or_else(Vec::new, |parked| parked.requests);
+        state.with(|inner| inner.parked = 0);
+        taken
     }
 
-    /// Those for which something waits, whether their peers are still there or not.
-    pub(crate) fn waited_for(&self) -> Vec<Arc<Record>> {
-        lock(&self.waiting).records.values().cloned().collect()
+    /// The peers for which something waits, whether they are still known or not.
+    pub(crate) fn waited_for(&self) -> Vec<Arc<DiscoveryState>> {
+        lock(&self.parked).peers.values().map(|parked| Arc::clone(&parked.state)).collect()
     }
 
     /// Takes what waits with this MD, for whichever peer.
-    fn unpark_md(&self, md: &Md) -> Vec<Request> {
+    pub(crate) fn unpark_md(&self, md: &Md) -> Vec<SendRequest> {
         let mut taken = Vec::new();
-        lock(&self.waiting).records.retain(|_, record| {
-            record.with(|inner| {
-                let (its, others) = std::mem::take(&mut inner.parked)
-                    .into_iter()
-                    .partition::<Vec<_>, _>(|request| std::ptr::eq(&*request.md, md));
-                inner.parked = others;
-                taken.extend(its);
-                !inner.parked.is_empty()
-            })
+        lock(&self.parked).peers.retain(|_, parked| {
+            taken.extend(parked.requests.extract_if(.., |request| request.md.handle() == md.handle()));
+            parked.state.with(|inner| inner.parked = parked.requests.len());
+            !parked.requests.is_empty()
         });
         taken
     }
-}
-
-fn place_of(record: &Arc<Record>) -> usize {
-    Arc::as_ptr(record).addr()
 }

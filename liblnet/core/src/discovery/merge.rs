@@ -1,12 +1,12 @@
 //! Following what a peer says of itself (core-behaviour 5.6).
 
 use super::Difference;
-use super::progress::Progress;
-use super::record::Inner;
 use super::step::{Input, is_older};
 use crate::complaints::Reason;
 use crate::core::Core;
-use crate::settings::DiscoveryMode;
+use crate::environment::settings::DiscoveryMode;
+use crate::model::Inner;
+use crate::model::Progress;
 use crate::sync::lock;
 use crate::topology::{Peer, PeerState as Flag, Preferred};
 use lnet_wire::Nid;
@@ -102,10 +102,10 @@ impl Core {
         if self.is_ending() {
             return;
         }
-        let here = self.discovery.here();
+        let local = self.discovery.local_state();
         let most = self.settings().max_interfaces as usize;
         // Of NIDs that nobody has it gets as many as there is room for.
-        let mut room = self.config.max_peers.saturating_sub(self.peers.len());
+        let mut room = self.env.config().max_peers.saturating_sub(self.peers.len());
         let has_room = |nid: &Nid| {
             let left = if self.peers.get(*nid).is_some() { Some(room) } else { room.checked_sub(1) };
             room = left.unwrap_or(room);
@@ -115,10 +115,10 @@ impl Core {
         let said: Vec<Nid> =
             if peer.is_configured() { said.collect() } else { said.filter(has_room).collect() };
         self.note_statuses(&peer, &info);
-        let disabled = peer.record.with(|inner| inner.progress.is_disabled(&here));
+        let disabled = peer.record.with(|inner| inner.progress.is_disabled(&local));
         let says_multi_rail = info.features.contains(Features::MULTI_RAIL);
-        let only_compare = here.mode == DiscoveryMode::Verify || peer.is_configured();
-        if here.discovers() && only_compare && !said.is_empty() {
+        let only_compare = local.mode == DiscoveryMode::Verify || peer.is_configured();
+        if local.discovers() && only_compare && !said.is_empty() {
             self.compare(&peer, says_multi_rail, &said);
         } else if disabled {
             peer.record.with(|inner| inner.differences.clear());

@@ -3,71 +3,33 @@
 mod consumers;
 mod gate;
 mod merge;
-mod progress;
 mod push_target;
 mod queue;
-mod record;
 mod requests;
 mod run;
 mod step;
 mod trigger;
 
-use crate::alarm::Alarm;
 use crate::core::Core;
+use crate::environment::Notify;
+use crate::environment::settings::{DiscoveryMode, Settings};
+use crate::environment::time::Time;
 use crate::event::in_handler;
 use crate::memory::{EqHandle, MdMemory};
-use crate::settings::{DiscoveryMode, Settings};
+pub use crate::model::{Difference, Failure, Step};
+use crate::model::{DiscoveryState, LocalState};
 use crate::sync::{Condvar, Mutex, lock};
-use crate::time::Time;
 use crate::topology::{Peer, PeerState};
 use arc_swap::ArcSwap;
-use gate::Waiting;
+use gate::ParkedRequests;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
-use progress::Here;
 use push_target::PushTarget;
 use queue::Queue;
-pub(crate) use record::Record;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use step::Input;
-
-/// What a node does to discover another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Asking it for its NIDs.
-    Ping,
-    /// Telling it this node's.
-    Push,
-}
-
-/// Why a discovery did not succeed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {step} to {nid} failed: {}", errno.text())]
-pub struct Failure {
-    /// What was being done.
-    pub step: Step,
-    /// To which NID.
-    pub nid: Nid,
-    /// How it failed.
-    pub errno: Errno,
-}
-
-/// How what a peer says of itself differs from what is known of it (dyn-060).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Difference {
-    /// It has a NID that it is not known by.
-    Extra(Nid),
-    /// It does not have a NID that it is known by.
-    Missing(Nid),
-    /// It says that it is multi-rail (or not), and is known not to be (or to be).
-    MultiRail(bool),
-    /// Its primary NID is another.
-    Primary(Nid),
-    /// It has a NID that is known to be another peer's.
-    Claimed(Nid),
-}
 
 /// How far the discovery of a peer is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +54,7 @@ pub struct DiscoveryStatus {
 /// The discovery of a node's peers.
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
-    /// [`Here`] in one word, read on the way of every message.
+    /// [`LocalState`] in one word, read on the way of every message.
     here: AtomicU64,
     /// Bytes of the largest answer that is believed.
     most_room: AtomicU32,
@@ -100,10 +62,10 @@ pub(crate) struct Discovery {
     /// What pings are answered with, and what is pushed.
     block: ArcSwap<Block>,
     pub(crate) queue: Mutex<Queue>,
-    pub(crate) alarm: Alarm,
+    pub(crate) wakeup: Notify,
     pub(crate) push_target: Mutex<PushTarget>,
     /// Where requests wait. Taken before the lock of a record, and not on the way of a message to a known peer.
-    waiting: Mutex<Waiting>,
+    parked: Mutex<ParkedRequests>,
     /// Until when what peers push may be older than what has been forgotten of them.
     wary_until: Mutex<Time>,
     /// Held by the thread that is in [`Core::run_discovery`].
@@ -149,7 +111,7 @@ impl Core {
 
     /// How long a discovery may take: a ping and a push, each as long as a message and its answer.
     pub fn longest_discovery(&self) -> Duration {
-        Duration::from_secs(self.settings().transaction_timeout.into()).saturating_mul(2)
+        self.env.transaction_timeout().saturating_mul(2)
     }
 
     /// Forgets a peer and its NIDs; called under the lock of the configuration.
@@ -171,12 +133,12 @@ impl Core {
     /// Peers are about to be forgotten, and with them which of their configurations is the latest. Pushes of earlier ones
     /// may still be under way: for as long as a discovery may take, what is pushed first is asked about.
     pub(crate) fn note_forgetting(&self) {
-        *lock(&self.discovery.wary_until) = self.config.clock.now() + self.longest_discovery();
+        *lock(&self.discovery.wary_until) = self.env.now() + self.longest_discovery();
     }
 
     /// Whether what a peer of which nothing is known pushes may have been overtaken by what has been forgotten.
     pub(crate) fn is_wary(&self) -> bool {
-        self.config.clock.now() < *lock(&self.discovery.wary_until)
+        self.env.now() < *lock(&self.discovery.wary_until)
     }
 
     /// Waits until the discovery of the peer with this NID has ended, at most so long: [`Errno::TimedOut`]. Not
@@ -209,13 +171,13 @@ impl Core {
     /// How far the discovery of the peer with this NID is; `None` for a NID that is not known.
     pub fn discovery_of(&self, nid: Nid) -> Option<DiscoveryStatus> {
         let peer = self.peers.get(nid)?.peer();
-        let here = self.discovery.here();
+        let local = self.discovery.local_state();
         Some(peer.record.with(|inner| DiscoveryStatus {
             state: inner.progress.flags,
-            up_to_date: inner.progress.is_up_to_date(&here),
+            up_to_date: inner.progress.is_up_to_date(&local),
             node_sequence: inner.progress.node_sequence,
             peer_sequence: inner.progress.peer_sequence,
-            parked: inner.parked.len(),
+            parked: inner.parked,
             failure: inner.failure,
             differences: inner.differences.clone(),
         }))
@@ -223,20 +185,20 @@ impl Core {
 
     /// Counts this node's configurations: what peers confirm in [`DiscoveryStatus::node_sequence`].
     pub fn node_sequence(&self) -> u32 {
-        self.discovery.here().sequence
+        self.discovery.local_state().sequence
     }
 
     /// Waits until there is something for [`Core::run_discovery`] to do, or the node ends, at most so long.
     pub fn wait_for_discovery(&self, timeout: Option<Duration>) {
-        self.discovery.alarm.wait(timeout, || self.is_ending());
+        self.discovery.wakeup.wait(timeout, || self.is_ending());
     }
 }
 
 impl Discovery {
     /// This node as it is now.
-    pub(crate) fn here(&self) -> Here {
+    pub(crate) fn local_state(&self) -> LocalState {
         let word = self.here.load(Ordering::Acquire);
-        Here {
+        LocalState {
             mode: match (word >> 32) & 3 {
                 1 => DiscoveryMode::On,
                 2 => DiscoveryMode::Verify,
@@ -250,7 +212,7 @@ impl Discovery {
     }
 
     /// Notes what has changed of it; under the lock of the configuration.
-    pub(crate) fn set_here(&self, settings: &Settings, sequence: u32) {
+    pub(crate) fn set_local_state(&self, settings: &Settings, sequence: u32) {
         let mode = match settings.discovery {
             DiscoveryMode::Off => 0,
             DiscoveryMode::On => 1,
@@ -273,15 +235,15 @@ impl Discovery {
         self.block.store(block);
     }
 
-    pub(crate) fn push(&self, record: Arc<Record>, urgent: bool) {
+    pub(crate) fn push(&self, record: Arc<DiscoveryState>, urgent: bool) {
         lock(&self.queue).push(record, urgent);
-        self.alarm.ring();
+        self.wakeup.notify();
     }
 
     /// Takes out a request that has come to its end.
     pub(crate) fn ended(&self, id: usize) -> Option<queue::Sent> {
         let sent = lock(&self.queue).ended(id);
-        self.alarm.ring();
+        self.wakeup.notify();
         sent
     }
 
@@ -289,27 +251,5 @@ impl Discovery {
     pub(crate) fn tell_finished(&self) {
         drop(lock(&self.finished));
         self.one_finished.notify_all();
-    }
-}
-
-impl std::fmt::Display for Step {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Ping => "ping",
-            Self::Push => "push",
-        })
-    }
-}
-
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Extra(nid) => write!(f, "it has {nid} as well"),
-            Self::Missing(nid) => write!(f, "it does not have {nid}"),
-            Self::MultiRail(true) => f.write_str("it says that it is multi-rail"),
-            Self::MultiRail(false) => f.write_str("it says that it is not multi-rail"),
-            Self::Primary(nid) => write!(f, "its primary NID is {nid}"),
-            Self::Claimed(nid) => write!(f, "it says that it has {nid}, which is another peer's"),
-        }
     }
 }

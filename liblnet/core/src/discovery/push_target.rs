@@ -1,12 +1,12 @@
 //! Where pushes of other nodes go. Each place takes one; the thread posts it again. While none is there pushes
 //! wait, since the reserved portal is lazy (core-behaviour 5.1).
 
-use super::progress::USUAL_ROOM;
 use super::step::Input;
 use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::Event;
 use crate::memory::{MdOptions, MdSpec, Room};
+use crate::model::USUAL_ROOM;
 use crate::sync::lock;
 use crate::topology::{Peer, PeerNi};
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
@@ -77,7 +77,7 @@ impl Core {
                 None => self.tell(&peer_ni.peer().record, Input::BadPush { between }),
             }
         }
-        self.discovery.alarm.ring();
+        self.discovery.wakeup.notify();
     }
 
     fn pushed(&self, heard: ReceivedPingInfo, peer_ni: &PeerNi, between: (Nid, Nid)) {
@@ -86,7 +86,7 @@ impl Core {
         let said: Vec<Nid> = heard.info.entries.iter().map(|entry| entry.nid).collect();
         let wary = self.is_wary();
         self.tell(&peer.record, Input::Pushed { heard: Box::new(heard), between, wary });
-        if self.discovery.here().discovers() {
+        if self.discovery.local_state().discovers() {
             self.question_others(&peer, &said);
         }
     }
@@ -127,7 +127,7 @@ impl Core {
     /// There are places with room for so much from now on, as far as that is believed; smaller ones stay behind
     /// them. Rounded up, so that even a peer that grows and grows does not make many.
     pub(crate) fn grow_push_target(&self, len: usize) {
-        let most = self.discovery.here().most_room;
+        let most = self.discovery.local_state().most_room;
         let target = &mut *lock(&self.discovery.push_target);
         if len > target.room as usize && target.room < most {
             target.room = u32::try_from(len.next_power_of_two()).unwrap_or(u32::MAX).min(most);

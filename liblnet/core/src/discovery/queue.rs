@@ -1,10 +1,10 @@
 //! Peers whose turn is to come, and requests that are under way to others.
 
 use super::Step;
-use super::record::Record;
+use crate::environment::time::Time;
 use crate::memory::MdHandle;
 use crate::memory::Room;
-use crate::time::Time;
+use crate::model::DiscoveryState;
 use lnet_wire::Nid;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// A ping or push that has no end yet.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    pub(crate) record: Arc<Record>,
+    pub(crate) record: Arc<DiscoveryState>,
     pub(crate) step: Step,
     pub(crate) nid: Nid,
     pub(crate) at: Time,
@@ -37,8 +37,8 @@ pub(crate) struct Sent {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     /// For these something waits.
-    urgent: VecDeque<Arc<Record>>,
-    others: VecDeque<Arc<Record>>,
+    urgent: VecDeque<Arc<DiscoveryState>>,
+    others: VecDeque<Arc<DiscoveryState>>,
     /// In the order in which they were sent.
     sent: BTreeMap<usize, Sent>,
     /// The same by when they expire.
@@ -52,12 +52,12 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// A peer may be there twice; whoever takes it out looks whether it still is to come.
-    pub(crate) fn push(&mut self, record: Arc<Record>, urgent: bool) {
+    pub(crate) fn push(&mut self, record: Arc<DiscoveryState>, urgent: bool) {
         if urgent { self.urgent.push_back(record) } else { self.others.push_back(record) }
     }
 
     /// The next peer.
-    pub(crate) fn pop(&mut self, now: Time) -> Option<Arc<Record>> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<Arc<DiscoveryState>> {
         self.urgent.pop_front().or_else(|| self.may_send(now).then(|| self.others.pop_front()).flatten())
     }
 
@@ -83,7 +83,7 @@ impl Queue {
     }
 
     /// Takes out the requests of a peer that is gone.
-    pub(crate) fn ended_of(&mut self, record: &Arc<Record>) -> Vec<Sent> {
+    pub(crate) fn ended_of(&mut self, record: &Arc<DiscoveryState>) -> Vec<Sent> {
         let its = self.sent.iter().filter(|(_, sent)| Arc::ptr_eq(&sent.record, record));
         let ids: Vec<usize> = its.map(|(id, _)| *id).collect();
         ids.into_iter().filter_map(|id| self.ended(id)).collect()

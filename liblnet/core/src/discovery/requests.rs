@@ -2,14 +2,14 @@
 
 use super::Step;
 use super::queue::Sent;
-use super::record::Record;
 use super::step::{Action, Input, step};
 use crate::complaints::Reason;
 use crate::core::Core;
-use crate::data::Target;
 use crate::event::{Event, EventKind};
 use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, Room};
-use crate::message::Message;
+use crate::model::DiscoveryState;
+use crate::model::Target;
+use crate::model::message::Message;
 use crate::sync::lock;
 use crate::topology::{Peer, PeerNi};
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
@@ -17,7 +17,6 @@ use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use log::Level;
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Duration;
 
 impl Core {
     /// Asks a peer for its NIDs; about what it told, where it told it.
@@ -67,11 +66,11 @@ impl Core {
 
     fn request_to(&self, peer: &Peer, step: Step, nid: Nid) -> Sent {
         let record = Arc::clone(&peer.record);
-        let all = Duration::from_secs(self.settings().transaction_timeout.into());
+        let all = self.env.transaction_timeout();
         let brief = peer.is_multi_rail() && peer.nids.len() > 1;
         record.with(|inner| inner.progress.brief = brief);
-        let at = self.config.clock.now();
-        let expires = at + if brief { all / u32::from(self.discovery.here().tries()) } else { all };
+        let at = self.env.now();
+        let expires = at + if brief { all / u32::from(self.discovery.local_state().tries()) } else { all };
         Sent { record, step, nid, at, expires, room: None, sequence: 0, md: None }
     }
 
@@ -84,7 +83,7 @@ impl Core {
     ) {
         let target = Target::of_pings(ProcessId { nid: request.nid, pid: Pid::LUSTRE });
         let id = lock(&self.discovery.queue).sent(request);
-        self.discovery.alarm.ring();
+        self.discovery.wakeup.notify();
         let sent = self.bind_own(id, memory, owner).and_then(|md| {
             lock(&self.discovery.queue).has_md(id, md);
             send(md, target)
@@ -100,8 +99,8 @@ impl Core {
         let eq = message.event.as_ref().and_then(|event| event.md.eq);
         match eq.is_some() && eq == self.discovery.eq.get().copied() {
             true => {
-                let here = self.discovery.here();
-                peer_ni.peer_now().record.with(|inner| inner.progress.spend_retry(&here))
+                let local = self.discovery.local_state();
+                peer_ni.peer_now().record.with(|inner| inner.progress.spend_retry(&local))
             }
             false => message.attempts < retry_count,
         }
@@ -209,14 +208,14 @@ impl Core {
     }
 
     /// Tells a peer's record what happened, and puts the peer in the queue if something is to be done.
-    pub(crate) fn tell(&self, record: &Arc<Record>, input: Input) {
-        let here = self.discovery.here();
+    pub(crate) fn tell(&self, record: &Arc<DiscoveryState>, input: Input) {
+        let local = self.discovery.local_state();
         let (queue, urgent) = record.with(|inner| {
             let wanted = matches!(input, Input::Wanted | Input::Examine { .. });
-            let acted = step(&mut inner.progress, input, &here);
-            let queue = acted == Action::Queue && !inner.buried;
+            let acted = step(&mut inner.progress, input, &local);
+            let queue = acted == Action::Queue && !inner.removed;
             // What waited in the long queue moves to the short one.
-            let urgent = wanted || !inner.parked.is_empty();
+            let urgent = wanted || inner.parked > 0;
             let enter = queue && (!inner.queued || urgent && !inner.urgent);
             inner.queued |= enter;
             inner.urgent |= enter && urgent;

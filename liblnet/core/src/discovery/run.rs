@@ -1,14 +1,14 @@
 //! The discovery thread's work: one peer after the other.
 
-use super::record::{Inner, Record};
 use super::step::{Action, Input, step};
 use super::{Failure, Step};
 use crate::complaints::Reason;
 use crate::core::Core;
+use crate::environment::time::Time;
 use crate::event::in_handler;
 use crate::health::pause;
+use crate::model::{DiscoveryState, Inner};
 use crate::sync::lock;
-use crate::time::Time;
 use crate::topology::Peer;
 use lnet_wire::Errno;
 use log::Level;
@@ -23,18 +23,18 @@ impl Core {
     /// [`Core::wait_for_discovery`] says so. Event handlers of the application run inside.
     pub fn run_discovery(&self) -> Option<Time> {
         if in_handler() {
-            return Some(self.config.clock.now());
+            return Some(self.env.now());
         }
         let _one_at_a_time = lock(&self.discovery.running);
-        self.discovery.alarm.reset();
+        self.discovery.wakeup.reset();
         if !self.is_ending() {
             self.republish();
             self.post_push_targets();
         }
         loop {
-            let now = self.config.clock.now();
+            let now = self.env.now();
             self.end_stale(now);
-            self.clear_buried();
+            self.clear_removed();
             self.see_to_parked(now);
             let next = lock(&self.discovery.queue).pop(now);
             match next {
@@ -42,7 +42,7 @@ impl Core {
                 None => break,
             }
         }
-        self.end_stale(self.config.clock.now());
+        self.end_stale(self.env.now());
         let due = lock(&self.discovery.queue).due();
         due.into_iter().chain(self.discovery.next_due()).min()
     }
@@ -51,7 +51,7 @@ impl Core {
     fn see_to_parked(&self, now: Time) {
         let (again, late) = self.discovery.take_due(now);
         for record in again {
-            if record.with(|inner| !inner.parked.is_empty()) {
+            if record.with(|inner| inner.parked > 0) {
                 self.tell(&record, Input::Wanted);
             }
         }
@@ -77,8 +77,8 @@ impl Core {
     }
 
     /// What waited for peers that are gone begins anew (OM-5), and what was under way to them is over.
-    fn clear_buried(&self) {
-        for record in self.peers.take_buried() {
+    fn clear_removed(&self) {
+        for record in self.peers.take_removed() {
             let ended = lock(&self.discovery.queue).ended_of(&record);
             for md in ended.into_iter().filter_map(|sent| sent.md) {
                 let _ = self.md_unlink(md);
@@ -90,9 +90,9 @@ impl Core {
         }
     }
 
-    fn examine(&self, record: &Arc<Record>) {
+    fn examine(&self, record: &Arc<DiscoveryState>) {
         let is_to_come = record.with(|inner| {
-            let is_to_come = inner.queued && !inner.buried;
+            let is_to_come = inner.queued && !inner.removed;
             (inner.queued, inner.urgent) = (false, false);
             is_to_come
         });
@@ -101,9 +101,9 @@ impl Core {
         }
         for _ in 0..MOST_LOOKS {
             let Some(peer) = self.peer_of(record) else { return };
-            let here = self.discovery.here();
+            let local = self.discovery.local_state();
             let action = record.with(|inner| {
-                let action = step(&mut inner.progress, Input::Look, &here);
+                let action = step(&mut inner.progress, Input::Look, &local);
                 // With the end of the discovery: who waits for that looks at both.
                 match action {
                     Action::Finish => inner.failure = None,
@@ -127,7 +127,7 @@ impl Core {
     }
 
     /// The peer that a record is of, as it is now.
-    pub(crate) fn peer_of(&self, record: &Arc<Record>) -> Option<Arc<Peer>> {
+    pub(crate) fn peer_of(&self, record: &Arc<DiscoveryState>) -> Option<Arc<Peer>> {
         let primary = record.with(|inner| inner.primary)?;
         Some(self.peers.get(primary)?.peer()).filter(|peer| Arc::ptr_eq(&peer.record, record))
     }
@@ -144,7 +144,7 @@ impl Core {
 
     /// What waited for a peer is sent, or fails (DI-20). It waits on until its own time is over if the peer was ever
     /// heard, or is not known not to be there: what failed is no more than a ping or a push.
-    fn finish_discovery(&self, record: &Arc<Record>, result: Result<(), Errno>) {
+    fn finish_discovery(&self, record: &Arc<DiscoveryState>, result: Result<(), Errno>) {
         let parked = self.discovery.unpark(record);
         let waits_on = !parked.is_empty()
             && result.is_err_and(|errno| {
@@ -164,7 +164,7 @@ impl Core {
             inner.rounds = if waits_on { rounds.saturating_add(1) } else { 0 };
             rounds
         });
-        let now = self.config.clock.now();
+        let now = self.env.now();
         for request in parked {
             match result {
                 Ok(()) => self.send_request(request),
@@ -181,7 +181,7 @@ impl Core {
     }
 
     /// Whether anything has ever arrived from a peer.
-    fn was_heard(&self, record: &Arc<Record>) -> bool {
+    fn was_heard(&self, record: &Arc<DiscoveryState>) -> bool {
         self.peer_of(record).is_some_and(|peer| {
             peer.nids.iter().any(|nid| self.peers.get(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
         })
@@ -195,7 +195,7 @@ impl Core {
             }
         }
         self.discovery.tell_finished();
-        self.discovery.alarm.ring();
+        self.discovery.wakeup.notify();
     }
 }
 

@@ -4,8 +4,8 @@
 //! turn comes ([`Input::Look`]): by the first row of [`TABLE`] that applies.
 
 use super::Step;
-use super::progress::{Here, Progress};
-use crate::settings::DiscoveryMode;
+use crate::environment::settings::DiscoveryMode;
+use crate::model::{LocalState, Progress};
 use crate::topology::PeerState as Flag;
 use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
@@ -83,7 +83,7 @@ pub(crate) struct Row {
     pub(crate) when: &'static str,
     /// The action in words.
     pub(crate) then: &'static str,
-    applies: fn(&Progress, &Here) -> bool,
+    applies: fn(&Progress, &LocalState) -> bool,
     act: fn(&mut Progress) -> Action,
 }
 
@@ -187,9 +187,9 @@ pub(crate) const TABLE: [Row; 10] = [
 ];
 
 /// What `input` makes of a peer, and what is to be done for it now.
-pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
+pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Action {
     match input {
-        Input::Look => look(peer, here),
+        Input::Look => look(peer, local),
         Input::Wanted => queue(peer),
         Input::Examine { force } => {
             peer.clear(Flag::NIDS_UPTODATE);
@@ -200,8 +200,8 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             peer.between = Some(between);
             (peer.failures, peer.tries) = (0, 0);
             peer.clear(Flag::PING_SENT);
-            reply(peer, *heard, here);
-            queue_unless_up_to_date(peer, here)
+            reply(peer, *heard, local);
+            queue_unless_up_to_date(peer, local)
         }
         Input::BadReply => {
             peer.clear(Flag::PING_SENT);
@@ -211,12 +211,12 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         Input::PingFailed(errno) => {
             peer.clear(Flag::PING_SENT);
             peer.set(Flag::PING_FAILED);
-            peer.failed = (!may_try_another(peer, errno, here)).then_some((Step::Ping, errno));
+            peer.failed = (!may_try_another(peer, errno, local)).then_some((Step::Ping, errno));
             queue(peer)
         }
         Input::Pushed { heard, between, wary } => {
-            pushed(peer, *heard, between, wary, here);
-            queue_unless_up_to_date(peer, here)
+            pushed(peer, *heard, between, wary, local);
+            queue_unless_up_to_date(peer, local)
         }
         Input::BadPush { between } => {
             peer.spoke = Some(between);
@@ -228,13 +228,13 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
             (peer.failures, peer.tries) = (0, 0);
             peer.confirmed_by = Some(by);
             peer.node_sequence = sequence;
-            queue_unless_up_to_date(peer, here)
+            queue_unless_up_to_date(peer, local)
         }
         Input::AckedByAnother => {
             peer.node_sequence = 0;
-            push_failed(peer, Errno::HostUnreachable, here)
+            push_failed(peer, Errno::HostUnreachable, local)
         }
-        Input::PushFailed(errno) => push_failed(peer, errno, here),
+        Input::PushFailed(errno) => push_failed(peer, errno, local),
         Input::Merged => {
             peer.strikes = 0;
             peer.doubted = None;
@@ -268,7 +268,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
         }
         Input::Changed { force } => {
             peer.set(if force && peer.has(Flag::MULTI_RAIL) { Flag::FORCE_PUSH } else { Flag::default() });
-            if peer.needs_push(here) { queue(peer) } else { Action::Nothing }
+            if peer.needs_push(local) { queue(peer) } else { Action::Nothing }
         }
         Input::SwitchedOn => {
             peer.clear(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE));
@@ -282,13 +282,13 @@ pub(crate) fn step(peer: &mut Progress, input: Input, here: &Here) -> Action {
 
 impl Progress {
     /// What is under way is waited for first: a push tells the peer what the ping's answer may change.
-    fn may_push_now(&self, here: &Here) -> bool {
-        !self.has(Flag::PING_SENT) && self.needs_push(here)
+    fn may_push_now(&self, local: &LocalState) -> bool {
+        !self.has(Flag::PING_SENT) && self.needs_push(local)
     }
 }
 
-fn look(peer: &mut Progress, here: &Here) -> Action {
-    let row = TABLE.iter().find(|row| (row.applies)(peer, here));
+fn look(peer: &mut Progress, local: &LocalState) -> Action {
+    let row = TABLE.iter().find(|row| (row.applies)(peer, local));
     row.map_or(Action::Wait, |row| {
         log::trace!("{}: {}", row.when, row.then);
         (row.act)(peer)
@@ -300,9 +300,9 @@ fn queue(peer: &mut Progress) -> Action {
     Action::Queue
 }
 
-fn push_failed(peer: &mut Progress, errno: Errno, here: &Here) -> Action {
+fn push_failed(peer: &mut Progress, errno: Errno, local: &LocalState) -> Action {
     peer.clear(Flag::PUSH_SENT);
-    if may_try_another(peer, errno, here) {
+    if may_try_another(peer, errno, local) {
         // Also one that was sent though the peer has everything.
         peer.set(Flag::FORCE_PUSH);
     } else {
@@ -312,22 +312,22 @@ fn push_failed(peer: &mut Progress, errno: Errno, here: &Here) -> Action {
     queue(peer)
 }
 
-fn queue_unless_up_to_date(peer: &mut Progress, here: &Here) -> Action {
-    if peer.is_up_to_date(here) { Action::Nothing } else { queue(peer) }
+fn queue_unless_up_to_date(peer: &mut Progress, local: &LocalState) -> Action {
+    if peer.is_up_to_date(local) { Action::Nothing } else { queue(peer) }
 }
 
 /// An answer to a ping (core-behaviour 5.5).
-fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
+fn reply(peer: &mut Progress, heard: ReceivedPingInfo, local: &LocalState) {
     let it_discovers = heard.info.features.contains(Features::DISCOVERY);
-    learn_mode(peer, it_discovers, peer.flags.has_any(Flag::DISCOVERED.and(Flag::MULTI_RAIL)), here);
-    learn_multi_rail(peer, heard.info.features.contains(Features::MULTI_RAIL), here);
+    learn_mode(peer, it_discovers, peer.flags.has_any(Flag::DISCOVERED.and(Flag::MULTI_RAIL)), local);
+    learn_multi_rail(peer, heard.info.features.contains(Features::MULTI_RAIL), local);
     let asked_for = peer.room_to_ask_for();
-    note_room(peer, &heard, here);
+    note_room(peer, &heard, local);
     if heard.truncated {
         no_use(peer);
         // Where there was room for what it announces, it lies. One that grows and grows is asked for all that may be.
         if peer.room > asked_for {
-            peer.room = if peer.strikes >= 2 { here.most_room } else { peer.room };
+            peer.room = if peer.strikes >= 2 { local.most_room } else { peer.room };
             peer.strikes = peer.strikes.min(MOST_STRIKES - 1);
         }
         return;
@@ -342,17 +342,17 @@ fn reply(peer: &mut Progress, heard: ReceivedPingInfo, here: &Here) {
 }
 
 /// What a peer told by itself (core-behaviour 5.5).
-fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), wary: bool, here: &Here) {
-    note_room(peer, &heard, here);
+fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), wary: bool, local: &LocalState) {
+    note_room(peer, &heard, local);
     if !heard.info.features.contains(Features::MULTI_RAIL) {
         return;
     }
     let it_discovers = heard.info.features.contains(Features::DISCOVERY);
     let was_settled = peer.has(Flag::DISCOVERED) && !peer.has(Flag::DISCOVERING);
-    if here.discovers() || !it_discovers {
-        learn_mode(peer, it_discovers, was_settled, here);
+    if local.discovers() || !it_discovers {
+        learn_mode(peer, it_discovers, was_settled, local);
     }
-    learn_multi_rail(peer, true, here);
+    learn_multi_rail(peer, true, local);
     let sequence = heard.info.sequence;
     let may_be_late = wary && peer.peer_sequence == 0;
     if may_be_late {
@@ -379,11 +379,11 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), war
 }
 
 /// Whether both sides discover. A peer that did and does not any more is forgotten, unless an operator made it.
-fn learn_mode(peer: &mut Progress, it_discovers: bool, was_more: bool, here: &Here) {
-    if here.mode == DiscoveryMode::Verify {
+fn learn_mode(peer: &mut Progress, it_discovers: bool, was_more: bool, local: &LocalState) {
+    if local.mode == DiscoveryMode::Verify {
         return;
     }
-    if it_discovers && here.discovers() {
+    if it_discovers && local.discovers() {
         peer.clear(Flag::NO_DISCOVERY);
         return;
     }
@@ -394,12 +394,12 @@ fn learn_mode(peer: &mut Progress, it_discovers: bool, was_more: bool, here: &He
 }
 
 /// Whether the peer is multi-rail: what an operator said stands.
-fn learn_multi_rail(peer: &mut Progress, says: bool, here: &Here) {
+fn learn_multi_rail(peer: &mut Progress, says: bool, local: &LocalState) {
     let is = peer.has(Flag::MULTI_RAIL);
-    let may_learn = here.mode == DiscoveryMode::On && !peer.has(Flag::CONFIGURED);
+    let may_learn = local.mode == DiscoveryMode::On && !peer.has(Flag::CONFIGURED);
     match (says, is) {
         (true, false) if may_learn && !peer.has(Flag::NO_DISCOVERY) => peer.set(Flag::MULTI_RAIL),
-        (false, true) if !peer.has(Flag::CONFIGURED) && here.mode != DiscoveryMode::Verify => {
+        (false, true) if !peer.has(Flag::CONFIGURED) && local.mode != DiscoveryMode::Verify => {
             peer.clear(Flag::MULTI_RAIL);
         }
         _ => {}
@@ -408,11 +408,11 @@ fn learn_multi_rail(peer: &mut Progress, says: bool, here: &Here) {
 
 /// Whether a request that failed is sent once more at once, to another of the peer's NIDs, as long as
 /// the discovery has retries left. One that had all the time and was not answered has taken long enough.
-fn may_try_another(peer: &mut Progress, errno: Errno, here: &Here) -> bool {
+fn may_try_another(peer: &mut Progress, errno: Errno, local: &LocalState) -> bool {
     peer.failures = peer.failures.wrapping_add(1);
     peer.tries = peer.tries.saturating_add(1);
     let may =
-        peer.has(Flag::MULTI_RAIL) && (peer.brief || errno != Errno::TimedOut) && peer.tries < here.tries();
+        peer.has(Flag::MULTI_RAIL) && (peer.brief || errno != Errno::TimedOut) && peer.tries < local.tries();
     if !may {
         // The next discovery has all its retries, and begins with another path.
         peer.tries = 0;
@@ -420,9 +420,9 @@ fn may_try_another(peer: &mut Progress, errno: Errno, here: &Here) -> bool {
     may
 }
 
-fn note_room(peer: &mut Progress, heard: &ReceivedPingInfo, here: &Here) {
+fn note_room(peer: &mut Progress, heard: &ReceivedPingInfo, local: &LocalState) {
     let room = u32::try_from(heard.claimed_len).unwrap_or(u32::MAX);
-    peer.room = peer.room.max(room).min(here.most_room);
+    peer.room = peer.room.max(room).min(local.most_room);
 }
 
 fn no_use(peer: &mut Progress) {

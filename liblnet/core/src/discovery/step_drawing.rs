@@ -36,7 +36,7 @@ fn drawing() -> String {
 }
 
 /// Where a peer is, as seen from outside.
-fn phase(peer: &Progress, here: &Here) -> &'static str {
+fn phase(peer: &Progress, local: &LocalState) -> &'static str {
     match peer.flags {
         flags if flags.contains(Flag::MARK_DELETION) => "leaving",
         flags if flags.contains(Flag::DATA_PRESENT) => "heard",
@@ -44,14 +44,14 @@ fn phase(peer: &Progress, here: &Here) -> &'static str {
         flags if flags.contains(Flag::PUSH_SENT) => "pushed",
         flags if flags.has_any(Flag::PING_FAILED.and(Flag::PUSH_FAILED)) => "failed",
         flags if flags.contains(Flag::DISCOVERING) => "queued",
-        _ if peer.is_up_to_date(here) => "settled",
+        _ if peer.is_up_to_date(local) => "settled",
         flags if flags.contains(Flag::REDISCOVER) => "given_up",
         _ => "unknown",
     }
 }
 
-const HERE: Here =
-    Here { mode: DiscoveryMode::On, first_ping: true, sequence: 2, most_room: 8016, retries: 2 };
+const HERE: LocalState =
+    LocalState { mode: DiscoveryMode::On, first_ping: true, sequence: 2, most_room: 8016, retries: 2 };
 
 /// Every way between two phases, and what leads along it.
 fn ways() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {

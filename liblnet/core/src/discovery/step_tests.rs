@@ -2,10 +2,10 @@ use super::*;
 use lnet_wire::ping_info::{NiStatus, PingEntry};
 use lnet_wire::{NetId, NetType, Pid};
 
-const HERE: Here =
-    Here { mode: DiscoveryMode::On, first_ping: true, sequence: 7, most_room: 8016, retries: 2 };
-const OFF: Here = Here { mode: DiscoveryMode::Off, ..HERE };
-const VERIFY: Here = Here { mode: DiscoveryMode::Verify, ..HERE };
+const HERE: LocalState =
+    LocalState { mode: DiscoveryMode::On, first_ping: true, sequence: 7, most_room: 8016, retries: 2 };
+const OFF: LocalState = LocalState { mode: DiscoveryMode::Off, ..HERE };
+const VERIFY: LocalState = LocalState { mode: DiscoveryMode::Verify, ..HERE };
 /// What a multi-rail node that discovers says it can do; the same without discovery; an old one.
 const FULL: Features = Features(0x1e);
 const NO_DISCOVERY: Features = Features(0x0e);
@@ -38,20 +38,20 @@ fn peer(flags: Flag) -> Progress {
 }
 
 /// What happens to a peer with these flags: the flags then, and the action.
-fn after(flags: Flag, input: Input, here: &Here) -> (Flag, Action) {
+fn after(flags: Flag, input: Input, local: &LocalState) -> (Flag, Action) {
     let mut peer = peer(flags);
-    let action = step(&mut peer, input, here);
+    let action = step(&mut peer, input, local);
     (peer.flags, action)
 }
 
 /// The actions for a peer as long as it is looked at again, what is sent being answered at once.
-fn looks(mut peer: Progress, here: &Here) -> Vec<Action> {
+fn looks(mut peer: Progress, local: &LocalState) -> Vec<Action> {
     let mut actions = Vec::new();
     for _ in 0..10 {
-        let action = step(&mut peer, Input::Look, here);
+        let action = step(&mut peer, Input::Look, local);
         let over = !matches!(action, Action::Again | Action::Merge(_));
         if matches!(action, Action::Merge(_)) {
-            step(&mut peer, Input::Merged, here);
+            step(&mut peer, Input::Merged, local);
         }
         actions.push(action);
         if over {
@@ -172,8 +172,8 @@ fn an_answer_to_a_ping_says_what_the_peer_is() {
         ("compared only", sent, FULL, VERIFY, data),
         ("compared only, does not discover", sent.and(KNOWN), NO_DISCOVERY, VERIFY, data.and(KNOWN)),
     ];
-    for (name, flags, features, here, expected) in table {
-        let (flags, action) = after(flags, reply(features), &here);
+    for (name, flags, features, local, expected) in table {
+        let (flags, action) = after(flags, reply(features), &local);
         assert_eq!((flags, action), (expected, Action::Queue), "{name}");
     }
 }
@@ -218,8 +218,8 @@ fn a_push_is_followed_unless_it_is_late_or_cut() {
             Flag::DATA_PRESENT.and(Flag::DISCOVERING).and(Flag::DISCOVERED),
         ),
     ];
-    for (name, flags, input, here, expected) in table {
-        let (flags, action) = after(flags, input, &here);
+    for (name, flags, input, local, expected) in table {
+        let (flags, action) = after(flags, input, &local);
         assert_eq!((flags, action), (expected, Action::Queue), "{name}");
     }
     let of_one_rail = after(KNOWN, push(heard(OLD, 4)), &HERE);

@@ -3,7 +3,7 @@
 use super::Block;
 use super::step::Input;
 use crate::core::Core;
-use crate::settings::{DiscoveryMode, Settings};
+use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::sync::lock;
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ impl Core {
 
     /// From now on peers are told this: those that ask. Called under the lock of the configuration.
     pub(crate) fn publish(&self, block: Arc<Block>) {
-        self.discovery.set_here(&self.settings(), block.sequence);
+        self.discovery.set_local_state(&self.settings(), block.sequence);
         self.discovery.set_block(block);
     }
 
     /// The settings have changed; called under the lock of the configuration, after what pings are answered with
     /// has been made anew if that changes.
     pub(crate) fn discovery_set(&self, before: &Settings, now: &Settings) {
-        self.discovery.set_here(now, self.discovery.here().sequence);
+        self.discovery.set_local_state(now, self.discovery.local_state().sequence);
         match (before.discovery, now.discovery) {
             (DiscoveryMode::Off, DiscoveryMode::On | DiscoveryMode::Verify)
             | (DiscoveryMode::Verify, DiscoveryMode::On) => {

@@ -6,10 +6,10 @@
 use super::ON_ARRIVAL;
 use super::rules::RuleId;
 use crate::core::Core;
-use crate::lnd::{DeferredRx, RxAction, SendOutcome};
-use crate::message::Message;
+use crate::environment::time::Time;
+use crate::model::lnd::{DeferredRx, RxAction, SendOutcome};
+use crate::model::message::Message;
 use crate::sync::lock;
-use crate::time::Time;
 use crate::topology::Ni;
 use lnet_wire::Errno;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ impl Core {
             return Some(message);
         }
         let Some(ni) = message.ni.clone() else { return Some(message) };
-        let now = self.config.clock.now();
+        let now = self.env.now();
         match self.faults.with(|rules| rules.delays(&message.header, ni.nid(), now)) {
             Some((latency, rule)) => {
                 self.hold(now + latency, rule, What::Arriving(message, hold()), &ni);
@@ -100,7 +100,7 @@ impl Core {
     fn hold(&self, due: Time, rule: RuleId, what: What, ni: &Arc<Ni>) {
         let is_first = lock(&self.faults.late).add(due, rule, what);
         if is_first {
-            self.health.alarm.ring();
+            self.health.wakeup.notify();
         }
         // Its interface may have gone meanwhile, and whoever took that down looked here before this came.
         if ni.lnd().is_none() {

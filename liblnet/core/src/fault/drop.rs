@@ -3,8 +3,8 @@
 use super::rules::Leaving;
 use super::{ON_ARRIVAL, ON_LEAVING};
 use crate::core::Core;
-use crate::lnd::{LndNi, SendOutcome};
-use crate::message::Message;
+use crate::model::lnd::{LndNi, SendOutcome};
+use crate::model::message::Message;
 use crate::stats::Outcome;
 use crate::topology::Ni;
 use lnet_wire::Header;
@@ -15,7 +15,7 @@ impl Core {
         if !self.faults.may_act(ON_ARRIVAL) {
             return false;
         }
-        let now = self.config.clock.now();
+        let now = self.env.now();
         let lost = self.faults.with(|rules| rules.loses(header, ni.nid(), now));
         if lost {
             ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
@@ -29,7 +29,7 @@ impl Core {
         if !self.faults.may_act(ON_LEAVING) {
             return lnd.send(message);
         }
-        let now = self.config.clock.now();
+        let now = self.env.now();
         // A message always has its interface here; without one no rule has a say.
         let leaving = match &message.ni {
             Some(ni) => self.faults.with(|rules| rules.leaving(&message.header, ni.nid(), now)),

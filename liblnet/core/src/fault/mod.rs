@@ -61,14 +61,14 @@ impl FaultRules {
 impl Core {
     /// Adds a rule that loses messages. There may be others like it (ST-25).
     pub fn add_drop_rule(&self, rule: DropRule) {
-        let now = self.config.clock.now();
+        let now = self.env.now();
         self.faults.with(|rules| rules.add(Rule::Drop(rule), now));
         log::warn!("messages from {} to {} will be lost on purpose", rule.filter.source, rule.filter.dest);
     }
 
     /// Adds a rule that delays messages. There may be others like it (ST-25).
     pub fn add_delay_rule(&self, rule: DelayRule) {
-        let now = self.config.clock.now();
+        let now = self.env.now();
         self.faults.with(|rules| rules.add(Rule::Delay(rule), now));
         log::warn!("messages from {} to {} will be late on purpose", rule.filter.source, rule.filter.dest);
     }
@@ -98,13 +98,13 @@ impl Core {
 
     /// Sets the counts of all drop rules to 0, and begins their windows anew.
     pub fn reset_drop_rules(&self) {
-        let now = self.config.clock.now();
+        let now = self.env.now();
         self.faults.with(|rules| rules.reset_drops(now));
     }
 
     /// Sets the counts of all delay rules to 0, and begins their windows anew.
     pub fn reset_delay_rules(&self) {
-        let now = self.config.clock.now();
+        let now = self.env.now();
         self.faults.with(|rules| rules.reset_delays(now));
     }
 }

@@ -1,7 +1,7 @@
 //! Which of the messages that a rule is about it hits (ST-21).
 
 use super::rule::Odds;
-use crate::time::Time;
+use crate::environment::time::Time;
 use std::time::Duration;
 
 /// Hits so many as its odds say. Time and random numbers are told.

@@ -2,8 +2,8 @@
 
 use super::odds::{Dice, Random};
 use super::rule::{DelayRule, DropRule, Filter, Loss, failure};
+use crate::environment::time::Time;
 use crate::health::SendFailure;
-use crate::time::Time;
 use lnet_wire::{Header, MessageType, Nid, NidPattern};
 use std::time::Duration;
 

@@ -3,11 +3,10 @@
 use super::{Cause, NiState};
 use crate::complaints::log_state_change;
 use crate::core::Core;
-use crate::message::Message;
+use crate::model::message::Message;
 use crate::sync::lock;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::Nid;
-use lnet_wire::nid::Address;
 use log::Level;
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ impl Core {
         log_state_change(Level::Error, format_args!("{nid} {what}: {before} -> {now}{cause}"));
         self.reachability_may_change_for_all();
         lock(&self.discovery.queue).republish = true;
-        self.discovery.alarm.ring();
+        self.discovery.wakeup.notify();
         if fatal {
             self.leave(&ni);
         } else {
@@ -112,34 +111,5 @@ impl Core {
     /// The peer NIs on the same link as an interface, as far as that is known.
     fn neighbours_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {
         self.peers_on_net_of(ni).into_iter().filter(|peer_ni| ni.is_neighbour(peer_ni.nid())).collect()
-    }
-}
-
-/// Whether two addresses have their first so many bits in common.
-pub(crate) fn share_prefix(a: Nid, b: Nid, bits: u32) -> bool {
-    let same = |a: u128, b: u128, width: u32| {
-        let rest = width.saturating_sub(bits);
-        a.checked_shr(rest).unwrap_or(0) == b.checked_shr(rest).unwrap_or(0)
-    };
-    match (a.address(), b.address()) {
-        (Address::Short(a), Address::Short(b)) => same(a.into(), b.into(), 32),
-        (Address::Long(a), Address::Long(b)) => same(u128::from_be_bytes(a), u128::from_be_bytes(b), 128),
-        _ => false,
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_are_those_whose_addresses_begin_alike() {
-        let nid = |text: &str| text.parse::<Nid>().unwrap();
-        let a = nid("10.1.2.3@tcp");
-        let table = [("10.1.2.200@tcp", 24, true), ("10.1.3.3@tcp", 24, false), ("10.1.3.3@tcp", 16, true)];
-        for (other, bits, expected) in table {
-            assert_eq!(share_prefix(a, nid(other), bits), expected, "{other}/{bits}");
-        }
-        assert!(share_prefix(a, nid("1.2.3.4@tcp"), 0) && !share_prefix(a, nid("10.1.2.2@tcp"), 32));
     }
 }

@@ -7,8 +7,6 @@
 //! (`suspect`). What is sick is tried with pings until it is well (`recovery`, `path`), and who never answers is given up
 //! (`response`), all of it in [`Core::run_monitor`].
 
-mod cause;
-mod counts;
 mod fatal;
 mod monitor;
 mod path;
@@ -16,27 +14,22 @@ mod reachability;
 mod recovery;
 mod resend;
 pub(crate) mod response;
-mod state;
 mod suspect;
 mod value;
 
-pub use cause::{Cause, Delivery, SendFailure};
-pub use counts::{CauseCounters, CauseCounts, HealthTotals};
-pub(crate) use fatal::share_prefix;
-pub(crate) use path::UnresponsiveFrom;
+pub use crate::model::{
+    Cause, CauseCounters, CauseCounts, Delivery, HealthTotals, NiState, PeerNiState, Reachability, Recovery,
+    SendFailure,
+};
 pub use path::UnresponsivePath;
-pub(crate) use reachability::Remembered;
-pub use reachability::{PeerReachability, Reachability};
-pub(crate) use recovery::Trial;
-pub use recovery::{NiKind, Recovery};
+pub use reachability::PeerReachability;
+pub use recovery::NiKind;
 pub(crate) use resend::pause;
-pub(crate) use state::{Exchange, ExchangeCell};
-pub use state::{NiState, PeerNiState};
 
-use crate::alarm::Alarm;
 use crate::credit::Epochs;
+use crate::environment::Notify;
+use crate::environment::time::Time;
 use crate::sync::Mutex;
-use crate::time::Time;
 use path::UnresponsivePaths;
 use reachability::Pending;
 use recovery::Queues;
@@ -66,7 +59,7 @@ pub(crate) struct Health {
     next_scan: Mutex<Option<Time>>,
     /// Held by the thread that is in [`crate::Core::run_monitor`].
     running: Mutex<()>,
-    pub(crate) alarm: Alarm,
+    pub(crate) wakeup: Notify,
 }
 
 impl Health {

@@ -2,9 +2,9 @@
 
 use super::{Health, HealthTotals};
 use crate::core::Core;
+use crate::environment::time::Time;
 use crate::event::in_handler;
 use crate::sync::lock;
-use crate::time::Time;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ impl Core {
     /// that whenever [`Core::wait_for_monitor`] returns. Event handlers of the application run inside.
     pub fn run_monitor(&self) -> Option<Time> {
         if in_handler() {
-            return Some(self.config.clock.now());
+            return Some(self.env.now());
         }
         let _one_at_a_time = lock(&self.health.running);
-        self.health.alarm.reset();
+        self.health.wakeup.reset();
         if self.is_ending() {
             return None;
         }
-        let now = self.config.clock.now();
+        let now = self.env.now();
         let (due, later) = self.take_later(now);
         due.into_iter().for_each(|message| self.send_later(message, now));
         let delayed = self.release_delayed(now);
@@ -35,9 +35,9 @@ impl Core {
         [later, delayed, credits, scan, paths, suspects, sick, reachability].into_iter().flatten().min()
     }
 
-    /// Waits until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.
+    /// ResponseState until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.
     pub fn wait_for_monitor(&self, timeout: Option<Duration>) {
-        self.health.alarm.wait(timeout, || self.is_ending());
+        self.health.wakeup.wait(timeout, || self.is_ending());
     }
 
     /// What went wrong on the whole node.
@@ -48,14 +48,14 @@ impl Core {
     /// Something waits that must not wait for ever.
     pub(crate) fn watch(&self) {
         if !self.health.armed.load(Ordering::Relaxed) && !self.health.armed.swap(true, Ordering::Relaxed) {
-            self.health.alarm.ring();
+            self.health.wakeup.notify();
         }
     }
 
     /// Ends what has waited too long for an answer or for a credit: when the first of what waits is late, and twice in a
     /// transaction time-out for what begins to wait. When the next time is.
     fn scan(&self, now: Time) -> Option<Time> {
-        let pause = Duration::from_secs(self.settings().transaction_timeout.into()) / 2;
+        let pause = self.env.transaction_timeout() / 2;
         let mut next = lock(&self.health.next_scan);
         match *next {
             Some(at) if now < at => {}
@@ -78,6 +78,6 @@ impl Core {
 impl Health {
     /// The node is ending.
     pub(crate) fn stop(&self) {
-        self.alarm.ring();
+        self.wakeup.notify();
     }
 }

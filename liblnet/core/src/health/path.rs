@@ -7,18 +7,18 @@
 
 use crate::complaints::Reason;
 use crate::core::Core;
+use crate::environment::time::Time;
 use crate::health::Cause;
-use crate::health::recovery::wait_before;
 use crate::memory::MdHandle;
-use crate::message::Message;
+use crate::model::message::Message;
+use crate::model::wait_before;
 use crate::select;
 use crate::sync::{Mutex, lock};
-use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::Nid;
 use log::Level;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The longest time between two pings of an unresponsive path to a peer that has another one, working or not. What has
@@ -53,48 +53,6 @@ struct Pinged {
     next: Time,
     /// The last ping, as long as it is not known to have ended.
     ping: Option<MdHandle>,
-}
-
-/// From which of this node's NIDs a peer NI is unresponsive, and since when; asked on the way of every message while the
-/// node has an unresponsive path anywhere.
-#[derive(Debug, Default)]
-pub(crate) struct UnresponsiveFrom {
-    any: AtomicBool,
-    nids: Mutex<Vec<(Nid, Time)>>,
-}
-
-impl UnresponsiveFrom {
-    pub(crate) fn any(&self) -> bool {
-        self.any.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn has(&self, local: Nid) -> bool {
-        self.any() && lock(&self.nids).iter().any(|(nid, _)| *nid == local)
-    }
-
-    pub(crate) fn all(&self) -> Vec<(Nid, Time)> {
-        lock(&self.nids).clone()
-    }
-
-    /// Whether it is new.
-    fn add(&self, local: Nid, since: Time) -> bool {
-        let mut nids = lock(&self.nids);
-        let new = nids.iter().all(|(nid, _)| *nid != local);
-        if new {
-            nids.push((local, since));
-            self.any.store(true, Ordering::Relaxed);
-        }
-        new
-    }
-
-    /// Whether it was there.
-    fn remove(&self, local: Nid) -> bool {
-        let mut nids = lock(&self.nids);
-        let before = nids.len();
-        nids.retain(|(nid, _)| *nid != local);
-        self.any.store(!nids.is_empty(), Ordering::Relaxed);
-        nids.len() < before
-    }
 }
 
 impl UnresponsivePaths {
@@ -157,7 +115,7 @@ impl UnresponsivePaths {
 
 impl Core {
     /// The paths to the peer of this NID on which nothing gets through, in the order of its NIDs. A peer whose paths are
-    /// all among these cannot be delivery. Nothing for a NID that is not known.
+    /// all among these cannot be reached. Nothing for a NID that is not known.
     pub fn unresponsive_paths(&self, peer: Nid) -> Vec<UnresponsivePath> {
         let Some(peer_ni) = self.peers.get(peer) else { return Vec::new() };
         let peer_nis = peer_ni.peer().nids.iter().filter_map(|nid| self.peers.get(*nid)).collect::<Vec<_>>();
@@ -194,7 +152,7 @@ impl Core {
         if self.is_own(peer) {
             return false;
         }
-        let now = self.config.clock.now();
+        let now = self.env.now();
         let is_new = peer_ni.unresponsive().add(local, now);
         if is_new {
             let consequence = match self.has_other_path(ni, peer_ni, true) {
@@ -235,14 +193,14 @@ impl Core {
 
     /// Has unresponsive paths from this interface tried at once: something has changed there.
     pub(crate) fn hurry_paths_from(&self, local: Nid) {
-        self.health.paths.hurry(self.config.clock.now(), |ni, _| ni == local);
-        self.health.alarm.ring();
+        self.health.paths.hurry(self.env.now(), |ni, _| ni == local);
+        self.health.wakeup.notify();
     }
 
     /// Has unresponsive paths to this peer NI tried at once.
     pub(crate) fn hurry_paths_to(&self, peer: Nid) {
-        self.health.paths.hurry(self.config.clock.now(), |_, peer_ni| peer_ni == peer);
-        self.health.alarm.ring();
+        self.health.paths.hurry(self.env.now(), |_, peer_ni| peer_ni == peer);
+        self.health.wakeup.notify();
     }
 
     /// Pings the unresponsive paths whose turn it is; when the next are to be.
@@ -340,16 +298,5 @@ mod tests {
             tried.extend(due.iter().map(|_| seconds));
         }
         assert_eq!(tried, [1, 3, 7, 15, 31, 63]);
-    }
-
-    #[test]
-    fn a_peer_ni_knows_from_where_it_has_not_answered_and_since_when() {
-        let from = UnresponsiveFrom::default();
-        assert!(!from.any() && !from.has(nid(1)));
-        assert!(from.add(nid(1), at(5)) && !from.add(nid(1), at(6)) && from.add(nid(2), at(7)));
-        assert!(from.has(nid(1)) && !from.has(nid(3)));
-        assert_eq!(from.all(), [(nid(1), at(5)), (nid(2), at(7))]);
-        assert!(from.remove(nid(1)) && !from.remove(nid(1)) && from.any());
-        assert!(from.remove(nid(2)) && !from.any());
     }
 }

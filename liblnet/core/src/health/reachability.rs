@@ -1,4 +1,4 @@
-//! Whether peers can be delivery: a state of each peer, derived from what is known of its paths, and told in the log when it
+//! Whether peers can be reached: a state of each peer, derived from what is known of its paths, and told in the log when it
 //! changes.
 //!
 //! The state is a pure function of the paths ([`Assessment::of`]). What may change it notes the peer
@@ -7,50 +7,18 @@
 
 use crate::complaints::log_state_change;
 use crate::core::Core;
+use crate::environment::time::Time;
+use crate::model::Reachability;
 use crate::sync::{Mutex, lock};
-use crate::time::Time;
 use crate::topology::{Nets, Ni, Peer, PeerNi};
 use lnet_wire::Nid;
 use log::Level;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The least time between two lines about one peer.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// Whether a peer can be delivery, as far as this node has noticed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reachability {
-    /// Nothing has ever arrived from it, and not every path to it has been found unresponsive.
-    #[default]
-    Unknown,
-    /// Every path to it can be used.
-    Reachable,
-    /// Some paths can be used and others cannot any more: they are unresponsive, or an interface at an end of them is down.
-    Degraded,
-    /// No path can be used.
-    Unreachable,
-}
-
-impl Reachability {
-    /// In lower case.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Reachable => "reachable",
-            Self::Degraded => "degraded",
-            Self::Unreachable => "unreachable",
-        }
-    }
-}
-
-impl fmt::Display for Reachability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
-}
 
 /// The reachability of one peer, for whoever asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,42 +111,32 @@ const fn consequence(state: Reachability) -> &'static str {
     }
 }
 
-/// What is remembered of a peer's reachability. Written by the monitor's thread only.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Remembered {
-    state: Reachability,
-    since: Time,
-    /// What the log was told last, and when.
-    logged: Reachability,
-    logged_at: Option<Time>,
-}
-
 /// Peers, by any of their NIDs, whose reachability may have changed.
 #[derive(Debug, Default)]
 pub(super) struct Pending(Mutex<BTreeSet<Nid>>);
 
 impl Core {
-    /// Whether the peer of this NID can be delivery; `None` for one that is not known.
+    /// Whether the peer of this NID can be reached; `None` for one that is not known.
     pub fn reachability(&self, nid: Nid) -> Option<PeerReachability> {
         let peer = self.peers.get(nid)?.peer();
         let Assessment { state, paths, usable, .. } = self.assess(&peer);
         let remembered = *lock(&peer.record.reachability);
         // What has just changed is written down in a moment.
-        let since = if remembered.state == state { remembered.since } else { self.config.clock.now() };
+        let since = if remembered.state == state { remembered.since } else { self.env.now() };
         Some(PeerReachability { state, since, paths, usable })
     }
 
-    /// Something has happened that may change whether the peer of this NID can be delivery.
+    /// Something has happened that may change whether the peer of this NID can be reached.
     pub(crate) fn reachability_may_change(&self, nid: Nid) {
         lock(&self.health.reachability.0).insert(nid);
-        self.health.alarm.ring();
+        self.health.wakeup.notify();
     }
 
     /// The same for all peers: this node's interfaces are others.
     pub(crate) fn reachability_may_change_for_all(&self) {
         let peers = self.peers.peers();
         lock(&self.health.reachability.0).extend(peers.iter().map(|peer| peer.primary));
-        self.health.alarm.ring();
+        self.health.wakeup.notify();
     }
 
     /// Writes down, and tells the log, which peers have become reachable or unreachable. When the next line is due.

@@ -3,17 +3,16 @@
 use super::Health;
 use crate::complaints::Reason;
 use crate::core::Core;
-use crate::data::Target;
+use crate::environment::time::Time;
 use crate::event::EventKind;
 use crate::memory::{EqHandle, MdHandle, MdOptions, MdSpec, Room};
-use crate::settings::MAX_HEALTH;
+use crate::model::Target;
+use crate::model::{Recovery, RecoveryState, Turn};
 use crate::sync::{Mutex, lock};
-use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use log::Level;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -21,93 +20,6 @@ use std::time::Duration;
 const NIDS: usize = 16;
 /// Bytes of it.
 const ANSWER_LEN: u32 = (PING_HEADER_LEN + NIDS * PING_ENTRY_LEN) as u32;
-
-/// When a sick interface is tried again (HE-51).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recovery {
-    /// Pings since something was last received.
-    pub ping_count: u32,
-    /// When the next one is due; `None` for who is not in the queue.
-    pub next_ping: Option<Time>,
-    /// When something was last received, or when it fell sick.
-    pub last_heard: Time,
-}
-
-/// An interface's [`Recovery`], which who receives a message looks at without its lock.
-#[derive(Debug, Default)]
-pub(crate) struct Trial {
-    recovery: Mutex<Recovery>,
-    /// There is something that a message from it changes.
-    is_concerned: AtomicBool,
-}
-
-impl Trial {
-    pub(crate) fn get(&self) -> Recovery {
-        *lock(&self.recovery)
-    }
-
-    /// It is in the queue from now on.
-    fn begin(&self, now: Time) {
-        self.change(|recovery| *recovery = Recovery::beginning(now));
-    }
-
-    /// It leaves the queue, because it is well or gone; or it has not been heard for too long: then how often it was
-    /// pinged stays to be seen.
-    fn end(&self, is_well: bool) {
-        self.change(|recovery| {
-            let ping_count = if is_well { 0 } else { recovery.ping_count };
-            *recovery = Recovery { ping_count, ..Recovery::default() };
-        });
-    }
-
-    /// What is to be done now, noted before it is done: the answer to a ping may be there before the ping has left here.
-    fn take_turn(&self, health: u32, now: Time, longest: Duration) -> Turn {
-        self.change(|recovery| {
-            let turn = turn(Some(health), *recovery, now, longest);
-            if let Turn::Ping(next) = turn {
-                *recovery = next;
-            }
-            turn
-        })
-    }
-
-    fn change<R>(&self, change: impl FnOnce(&mut Recovery) -> R) -> R {
-        let recovery = &mut *lock(&self.recovery);
-        let result = change(recovery);
-        let is_concerned = recovery.next_ping.is_some() || recovery.ping_count > 0;
-        self.is_concerned.store(is_concerned, Ordering::Relaxed);
-        result
-    }
-
-    /// Something has arrived: the pings begin anew (HE-52). Whether the next one comes sooner for that.
-    pub(crate) fn heard(&self, now: impl FnOnce() -> Time) -> bool {
-        self.is_concerned.load(Ordering::Relaxed) && {
-            let now = now();
-            self.change(|recovery| {
-                recovery.last_heard = now;
-                recovery.begin_anew(now)
-            })
-        }
-    }
-}
-
-impl Recovery {
-    fn beginning(now: Time) -> Self {
-        Self { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
-    }
-
-    /// It has been heard of: the next ping need not wait for as long as after those that were not answered. Whether it
-    /// comes sooner.
-    fn begin_anew(&mut self, now: Time) -> bool {
-        self.ping_count = 0;
-        let soon = now + wait_before(0, Duration::MAX);
-        let sooner = self.next_ping.is_some_and(|next| next > soon);
-        if sooner {
-            self.next_ping = Some(soon);
-        }
-        sooner
-    }
-}
 
 /// Whose interfaces are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,36 +45,6 @@ struct Entry {
     ping: Option<MdHandle>,
     /// Of an interface of this node's: how often another one was to ping it than before.
     source: usize,
-}
-
-/// What is to be done with an entry of a queue (HE-51).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    /// It is well, or gone.
-    Leave,
-    Wait(Time),
-    /// Ping it; the next time is then.
-    Ping(Recovery),
-}
-
-/// How long to wait after so many pings without an answer, at most `longest` (HE-51, HE-52).
-pub(super) fn wait_before(pings: u32, longest: Duration) -> Duration {
-    match pings {
-        0..=9 => Duration::from_secs(1 << pings).min(longest),
-        _ => longest,
-    }
-}
-
-fn turn(health: Option<u32>, recovery: Recovery, now: Time, longest: Duration) -> Turn {
-    match (health, recovery.next_ping) {
-        (None | Some(MAX_HEALTH..), _) => Turn::Leave,
-        (Some(_), Some(next)) if now < next => Turn::Wait(next),
-        (Some(_), _) => {
-            let ping_count = recovery.ping_count.saturating_add(1);
-            let next_ping = Some(now + wait_before(ping_count, longest));
-            Turn::Ping(Recovery { ping_count, next_ping, ..recovery })
-        }
-    }
 }
 
 impl Queues {
@@ -214,8 +96,8 @@ impl Core {
     /// Has an interface of this node's tried until it is well.
     pub(super) fn try_ni(&self, ni: &Ni) {
         if !ni.nid().is_loopback() && self.health.queues.add(NiKind::Local, ni.nid()) {
-            ni.trial().begin(self.config.clock.now());
-            self.health.alarm.ring();
+            ni.trial().begin(self.env.now());
+            self.health.wakeup.notify();
         }
     }
 
@@ -225,15 +107,15 @@ impl Core {
             return peer_ni.trial().end(false);
         }
         if self.health.queues.add(NiKind::Peer, peer_ni.nid()) {
-            peer_ni.trial().begin(self.config.clock.now());
-            self.health.alarm.ring();
+            peer_ni.trial().begin(self.env.now());
+            self.health.wakeup.notify();
         }
     }
 
     pub(super) fn is_recoverable(&self, peer_ni: &PeerNi) -> bool {
         let limit = Duration::from_secs(self.settings().recovery_limit.into());
         let Recovery { next_ping, last_heard, .. } = peer_ni.recovery();
-        let too_long = || self.config.clock.now().since(last_heard) > limit;
+        let too_long = || self.env.now().since(last_heard) > limit;
         peer_ni.was_heard() && (limit.is_zero() || next_ping.is_none() || !too_long())
     }
 
@@ -266,7 +148,7 @@ impl Core {
     }
 
     /// Does for an entry of a queue what is due; `sick` is what belongs to it, if that is still there and to be tried.
-    fn try_entry(&self, side: NiKind, entry: Entry, sick: Option<(&Trial, u32)>, now: Time) {
+    fn try_entry(&self, side: NiKind, entry: Entry, sick: Option<(&RecoveryState, u32)>, now: Time) {
         let longest = Duration::from_secs(self.settings().max_recovery_ping_interval.into());
         let was_answered = sick.is_some_and(|(trial, _)| trial.get().ping_count == 0);
         let turn = sick.map_or(Turn::Leave, |(trial, health)| trial.take_turn(health, now, longest));
@@ -357,41 +239,5 @@ impl Core {
             let line = format_args!("{nid} is not well yet: a ping to it failed: {}", errno.text());
             self.complain(Reason::Recovery, Level::Warn, line);
         }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    const LONGEST: Duration = Duration::from_secs(900);
-
-    fn at(seconds: u64) -> Time {
-        Time(Duration::from_secs(seconds))
-    }
-
-    /// HE-52.
-    #[test]
-    fn pings_without_an_answer_come_more_and_more_seldom() {
-        let mut recovery = Recovery { next_ping: Some(at(1)), ..Recovery::default() };
-        let mut now = at(0);
-        let mut waits = Vec::new();
-        for _ in 0..13 {
-            if let Turn::Wait(next) = turn(Some(900), recovery, now, LONGEST) {
-                waits.push(next.since(now).as_secs());
-                now = next;
-            }
-            match turn(Some(900), recovery, now, LONGEST) {
-                Turn::Ping(next) => recovery = next,
-                other => panic!("{other:?}"),
-            }
-        }
-        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
-    }
-
-    #[test]
-    fn who_is_well_or_gone_leaves_the_queue() {
-        assert_eq!(turn(Some(MAX_HEALTH), Recovery::default(), at(0), LONGEST), Turn::Leave);
-        assert_eq!(turn(None, Recovery::default(), at(0), LONGEST), Turn::Leave);
     }
 }

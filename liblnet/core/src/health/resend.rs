@@ -9,10 +9,10 @@
 use super::{Cause, Delivery, Health, SendFailure};
 use crate::complaints::Reason;
 use crate::core::Core;
-use crate::message::Message;
+use crate::environment::time::Time;
+use crate::model::message::Message;
 use crate::select::{self, Chosen};
 use crate::sync::{Mutex, lock};
-use crate::time::Time;
 use crate::topology::{Peer, PeerNi};
 use lnet_wire::{Body, Errno, Nid};
 use log::Level;
@@ -75,7 +75,7 @@ impl Core {
         {
             return None;
         }
-        let now = self.config.clock.now();
+        let now = self.env.now();
         if now >= message.deadline {
             return None;
         }
@@ -144,7 +144,7 @@ impl Core {
 
     /// Has messages to a peer that are to be sent again later go at once: a way there is well again.
     pub(super) fn hurry_later(&self, peer: &Peer) {
-        let now = self.config.clock.now();
+        let now = self.env.now();
         let mut later = lock(&self.health.later.0);
         for (at, _) in later.iter_mut().filter(|(_, message)| peer.nids.contains(&message.header.dest_nid)) {
             *at = now;
@@ -171,7 +171,7 @@ impl Core {
             Some(at) => {
                 (message.ni, message.peer_ni) = (None, None);
                 lock(&self.health.later.0).push((at, message));
-                self.health.alarm.ring();
+                self.health.wakeup.notify();
                 // Whoever ends the node may have looked there just before.
                 if self.is_ending() {
                     self.end_later();

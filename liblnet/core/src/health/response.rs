@@ -5,9 +5,9 @@
 
 use crate::complaints::Reason;
 use crate::core::Core;
-use crate::memory::{Answer, Md, MdOptions};
-use crate::settings::Settings;
-use crate::time::Time;
+use crate::environment::settings::Settings;
+use crate::environment::time::Time;
+use crate::memory::{Answer, Md, MdOptions, ResponseState};
 use log::Level;
 use std::sync::atomic::Ordering;
 
@@ -28,9 +28,11 @@ impl Core {
         let mut next: Option<Time> = None;
         for md in self.mds.all() {
             match md.unanswered(now) {
-                Waits::No => {}
-                Waits::Until(deadline) => next = Some(next.map_or(deadline, |next| next.min(deadline))),
-                Waits::TooLong(nid) => {
+                ResponseState::No => {}
+                ResponseState::Until(deadline) => {
+                    next = Some(next.map_or(deadline, |next| next.min(deadline)))
+                }
+                ResponseState::TooLong(nid) => {
                     self.health.response_timeouts.fetch_add(1, Ordering::Relaxed);
                     let line =
                         format_args!("no answer from {nid} in time: the descriptor that waited is unlinked");
@@ -49,34 +51,6 @@ impl Core {
     /// How many MDs wait for an answer with a deadline.
     pub(super) fn responses_awaited(&self) -> u64 {
         self.mds.all().iter().filter(|md| md.is_tracked()).count() as u64
-    }
-}
-
-/// Whether an MD waits for an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waits {
-    No,
-    /// At the longest.
-    Until(Time),
-    /// For one from this NID, until now.
-    TooLong(lnet_wire::Nid),
-}
-
-/// What an MD remembers of whom it asked last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tracker {
-    pub(crate) deadline: Time,
-    pub(crate) asked: lnet_wire::Nid,
-}
-
-impl Tracker {
-    /// Who has been asked for too long.
-    pub(crate) fn waits(tracker: Option<&Self>, now: Time) -> Waits {
-        match tracker {
-            None => Waits::No,
-            Some(tracker) if now < tracker.deadline => Waits::Until(tracker.deadline),
-            Some(tracker) => Waits::TooLong(tracker.asked),
-        }
     }
 }
 

@@ -5,10 +5,10 @@
 //! which something was. Otherwise what leaves a dead path goes to the next dead one, and waits there anew.
 
 use crate::core::Core;
+use crate::environment::time::Time;
 use crate::memory::MdHandle;
 use crate::select;
 use crate::sync::{Mutex, lock};
-use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::Nid;
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ impl Core {
             });
         });
         if any {
-            self.health.alarm.ring();
+            self.health.wakeup.notify();
         }
     }
 

@@ -3,8 +3,8 @@
 use super::{Cause, NiState, SendFailure};
 use crate::complaints::Reason;
 use crate::core::Core;
-use crate::message::Message;
-use crate::settings::MAX_HEALTH;
+use crate::environment::settings::MAX_HEALTH;
+use crate::model::message::Message;
 use crate::topology::{Ni, PeerNi};
 use log::Level;
 
@@ -38,7 +38,7 @@ impl Core {
         }
         // What is known to be unresponsive is not to blame anybody for again.
         if message.recovery
-            || self.config.clock.now() >= message.deadline
+            || self.env.now() >= message.deadline
             || is_of_the_path(failure.cause) && peer_ni.unresponsive().has(ni.nid())
         {
             return;
@@ -69,7 +69,7 @@ impl Core {
     /// A message has arrived.
     pub(crate) fn heard(&self, ni: &Ni, peer_ni: &PeerNi) {
         self.ni_works(ni);
-        let now = || self.config.clock.now();
+        let now = || self.env.now();
         let mut sooner = ni.trial().heard(now);
         if peer_ni.health() < MAX_HEALTH {
             peer_ni.set_health(raised(peer_ni.health(), self.settings().health_sensitivity));
@@ -85,7 +85,7 @@ impl Core {
             self.reachability_may_change(peer_ni.nid());
         }
         if sooner {
-            self.health.alarm.ring();
+            self.health.wakeup.notify();
         }
         if peer_ni.unresponsive().any() {
             self.path_is_responsive(ni.nid(), peer_ni);

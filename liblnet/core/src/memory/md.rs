@@ -5,12 +5,12 @@
 //! events are delivered one at a time in that order, outside the lock: a thread that finds another one
 //! delivering leaves its event there.
 
+use super::response_state::{ResponseState, ResponseTracker};
 use super::spec::{MdOptions, MdSpec};
 use super::{MdHandle, MdMemory, MeHandle};
+use crate::environment::time::Time;
 use crate::event::{Event, EventQueue, in_handler};
-use crate::health::response::{Tracker, Waits};
 use crate::sync::{Condvar, Mutex, lock};
-use crate::time::Time;
 use lnet_wire::{Errno, Nid};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -49,7 +49,7 @@ struct State {
     /// REPLYs that were asked for and have not come.
     replies_due: u32,
     /// Until when the answers are waited for, where that is watched.
-    tracker: Option<Tracker>,
+    tracker: Option<ResponseTracker>,
     /// They did not come, and it was unlinked for that.
     unanswered: bool,
     /// Some thread is delivering events; others leave theirs in `waiting`.
@@ -275,7 +275,7 @@ impl Md {
     }
 
     /// The answers that it waits for shall come until then, from there (HE-40).
-    pub(crate) fn track(&self, tracker: Tracker) {
+    pub(crate) fn track(&self, tracker: ResponseTracker) {
         let state = &mut *lock(&self.state);
         if state.acks_due > 0 || state.replies_due > 0 {
             state.tracker = Some(tracker);
@@ -299,13 +299,13 @@ impl Md {
     }
 
     /// Whether it waits for answers; said once that it has waited too long.
-    pub(crate) fn unanswered(&self, now: Time) -> Waits {
+    pub(crate) fn unanswered(&self, now: Time) -> ResponseState {
         let state = &mut *lock(&self.state);
         if state.unlinking {
-            return Waits::No;
+            return ResponseState::No;
         }
-        let waits = Tracker::waits(state.tracker.as_ref(), now);
-        if matches!(waits, Waits::TooLong(_)) {
+        let waits = ResponseTracker::state(state.tracker.as_ref(), now);
+        if matches!(waits, ResponseState::TooLong(_)) {
             state.tracker = None;
             state.unanswered = true;
         }
@@ -382,7 +382,7 @@ impl Md {
         Ok(Settled::Ended)
     }
 
-    /// Waits until no event of this MD is being delivered; not inside a handler, which would wait for
+    /// ResponseState until no event of this MD is being delivered; not inside a handler, which would wait for
     /// itself.
     pub(crate) fn wait_until_delivered(&self) {
         if self.queue.is_none() || in_handler() {

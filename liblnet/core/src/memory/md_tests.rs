@@ -2,10 +2,10 @@
 
 use super::tests::{any_md_handle, plain_spec};
 use super::*;
+use super::{ResponseState, ResponseTracker};
 use crate::Errno;
+use crate::environment::time::Time;
 use crate::event::{Event, EventHandler, EventKind, EventQueue};
-use crate::health::response::{Tracker, Waits};
-use crate::time::Time;
 use lnet_wire::Nid;
 use std::sync::{Arc, Mutex};
 
@@ -166,7 +166,7 @@ fn what_was_not_sent_takes_its_answers_share_of_the_threshold_unless_that_has_co
             let case = format!("{threshold} {came} {answer:?}");
             let made = make(MdSpec { threshold, ..plain_spec(8) }, true, None);
             made.md.charge_send(Some(answer)).unwrap();
-            made.md.track(Tracker { deadline: Time::START, asked: Nid::LOOPBACK });
+            made.md.track(ResponseTracker { deadline: Time::START, asked: Nid::LOOPBACK });
             if came {
                 made.md.charge_answer(answer, 0).unwrap();
                 made.md.settle(event(&made.md, EventKind::Reply));
@@ -192,9 +192,9 @@ fn who_is_unlinked_for_want_of_an_answer_is_told_so() {
     let new = NewMd { spec, memory, max_size: None, auto_unlink: true, attached: None, queue, owner: None };
     let md = Md::new(any_md_handle(), new);
     md.charge_send(Some(Answer::Reply)).unwrap();
-    md.track(Tracker { deadline: Time::START, asked: Nid::LOOPBACK });
+    md.track(ResponseTracker { deadline: Time::START, asked: Nid::LOOPBACK });
     md.settle(event(&md, EventKind::Send));
-    assert_eq!(md.unanswered(Time::START), Waits::TooLong(Nid::LOOPBACK));
+    assert_eq!(md.unanswered(Time::START), ResponseState::TooLong(Nid::LOOPBACK));
     md.unlink().unwrap();
     let timed_out = (EventKind::Unlink, Err(Errno::TimedOut));
     assert_eq!(*told.lock().unwrap(), [(EventKind::Send, Ok(())), timed_out]);

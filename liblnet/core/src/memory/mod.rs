@@ -3,6 +3,7 @@
 mod handle;
 mod md;
 mod range;
+mod response_state;
 mod room;
 mod spec;
 
@@ -10,6 +11,7 @@ pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleTable, Place, Slot, Slots};
 pub(crate) use md::{Access, Answer, Charge, Md, NewMd, Settled};
 pub use range::{MdMemory, MemRange, MemSlice, Near};
+pub(crate) use response_state::{ResponseState, ResponseTracker};
 pub use room::Room;
 pub use spec::{MdOptions, MdSpec};
 

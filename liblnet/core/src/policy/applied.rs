@@ -1,10 +1,9 @@
 //! What the rules come to for one NID (UD-40).
 
 use super::{Action, Rule, Rules};
+use crate::model::LOWEST_PRIORITY;
 use lnet_wire::{Nid, Selector};
 
-/// The priority of what no rule gives one.
-pub const LOWEST_PRIORITY: u32 = u32::MAX;
 /// The most NIDs of a list that are told.
 const MAX_SHOWN: usize = 128;
 

@@ -4,5 +4,6 @@
 mod applied;
 mod rules;
 
-pub use applied::{Applied, LOWEST_PRIORITY};
+pub use crate::model::LOWEST_PRIORITY;
+pub use applied::Applied;
 pub use rules::{Action, Rule, Rules};

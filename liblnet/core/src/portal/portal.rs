@@ -2,9 +2,9 @@
 
 use super::criteria::{Criteria, InsertPosition, Kind, Request};
 use super::match_table::{Found, MatchTable};
-use crate::lnd::DeferredRx;
 use crate::memory::{Md, Slot};
-use crate::message::Message;
+use crate::model::lnd::DeferredRx;
+use crate::model::message::Message;
 use crate::sync::{Mutex, lock};
 use lnet_wire::Errno;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! What an operator may do to peers, and what is refused (OM-27 to OM-30; dlc appendix A). Decisions
 //! only: carried out by `configure`.
 
-use super::peer::{Peer, PeerState};
+use crate::model::{Peer, PeerState};
 use lnet_wire::{Errno, Nid};
 
 /// What comes of a wish to make a peer.
@@ -137,7 +137,7 @@ mod tests {
 
     fn peer(nids: &[u8], state: u32) -> Peer {
         let nids: Vec<Nid> = nids.iter().copied().map(nid).collect();
-        let record = std::sync::Arc::new(crate::discovery::Record::new(nids[0], PeerState(state)));
+        let record = std::sync::Arc::new(crate::model::DiscoveryState::new(0, nids[0], PeerState(state)));
         Peer { primary: nids[0], nids, nets: Vec::new(), record, order: std::sync::Arc::default() }
     }
 

@@ -1,9 +1,9 @@
 //! Every peer NI by its NID, and the peers that they make up (OM-1).
 
-use super::last_use::LastUse;
-use super::peer::{Peer, PeerNet, PeerNi, PeerState};
-use crate::discovery::Record;
-use crate::time::Time;
+use crate::environment::time::Time;
+use crate::model::DiscoveryState;
+use crate::model::LastUse;
+use crate::model::{Peer, PeerNet, PeerNi, PeerState};
 use foldhash::HashMap;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ pub(crate) struct PeerTable {
     shards: [RwLock<Shard>; SHARDS],
     born: AtomicU64,
     /// What was kept for peers that are forgotten: somebody may wait there.
-    buried: Mutex<Vec<Arc<Record>>>,
+    removed: Mutex<Vec<Arc<DiscoveryState>>>,
     /// When room was last made for strangers.
     swept: Mutex<Option<Time>>,
 }
@@ -34,7 +34,7 @@ impl PeerTable {
         Self {
             shards: std::array::from_fn(|_| RwLock::new(HashMap::default())),
             born: AtomicU64::new(0),
-            buried: Mutex::default(),
+            removed: Mutex::default(),
             swept: Mutex::default(),
         }
     }
@@ -78,11 +78,10 @@ impl PeerTable {
             *swept = Some(now);
         }
         for shard in &self.shards {
-            // Under the lock nobody can get what nobody has.
             shard
                 .write()
                 .unwrap_or_else(PoisonError::into_inner)
-                .retain(|_, peer_ni| Arc::strong_count(peer_ni) > 1 || !is_by_the_way(&peer_ni.peer.load()));
+                .retain(|_, peer_ni| !(peer_ni.is_idle() && is_by_the_way(&peer_ni.peer.load())));
         }
         self.len() < most
     }
@@ -98,7 +97,7 @@ impl PeerTable {
         let previous = self.get_or_add(nid, credits).peer();
         self.forget(previous.nids.iter().copied().filter(|its| *its != nid));
         self.store(&self.peer(nid, state), vec![nid]);
-        self.bury(&previous);
+        self.note_removed(&previous);
     }
 
     /// Gives `peer` the NID `nid`, taking it from whoever has it; who had it as the primary NID is forgotten.
@@ -112,7 +111,7 @@ impl PeerTable {
     pub(crate) fn detach(&self, peer: &Arc<Peer>, go: impl Fn(Nid) -> bool) {
         if go(peer.primary) {
             self.forget(peer.nids.iter().copied());
-            self.bury(peer);
+            self.note_removed(peer);
         } else {
             let stay = peer.nids.iter().copied().filter(|nid| !go(*nid)).collect();
             self.reshape(peer, peer.primary, stay, |_| 0);
@@ -151,7 +150,7 @@ impl PeerTable {
         let others = previous.nids.iter().copied().filter(|its| *its != nid);
         if previous.primary == nid {
             self.forget(others);
-            self.bury(&previous);
+            self.note_removed(&previous);
         } else {
             self.store(&previous, others.collect());
             doubt(&previous);
@@ -159,13 +158,13 @@ impl PeerTable {
     }
 
     /// What was kept for peers that have been forgotten since the last call.
-    pub(crate) fn take_buried(&self) -> Vec<Arc<Record>> {
-        std::mem::take(&mut *self.buried.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn take_removed(&self) -> Vec<Arc<DiscoveryState>> {
+        std::mem::take(&mut *self.removed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn bury(&self, peer: &Peer) {
-        peer.record.with(|inner| inner.buried = true);
-        self.buried.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.record));
+    fn note_removed(&self, peer: &Peer) {
+        peer.record.with(|inner| inner.removed = true);
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.record));
     }
 
     /// Forgets that another node had `nid`, which is this node's own now, unless an operator said so. What it is
@@ -219,8 +218,9 @@ impl PeerTable {
 
     /// A new peer, its NID not yet among its nets.
     fn peer(&self, primary: Nid, state: PeerState) -> Peer {
-        let order = Arc::new(AtomicU64::new(self.born.fetch_add(1, Ordering::Relaxed)));
-        let record = Arc::new(Record::new(primary, state));
+        let id = self.born.fetch_add(1, Ordering::Relaxed);
+        let order = Arc::new(AtomicU64::new(id));
+        let record = Arc::new(DiscoveryState::new(id, primary, state));
         Peer { primary, nids: vec![primary], nets: Vec::new(), record, order }
     }
 
@@ -284,7 +284,9 @@ fn is_by_the_way(peer: &Arc<Peer>) -> bool {
         | PeerState::DISCOVERED.0
         | PeerState::REDISCOVER.0
         | PeerState::NIDS_UPTODATE.0;
-    peer.nids.len() == 1 && peer.state().0 & !harmless == 0 && Arc::strong_count(&peer.record) == 1
+    peer.nids.len() == 1
+        && peer.state().0 & !harmless == 0
+        && peer.record.with(|inner| !inner.queued && inner.parked == 0)
 }
 
 /// A peer has lost a NID and has not said so: it is asked, and told, before it is used again. What it was told may

@@ -4,12 +4,12 @@
 //! One change at a time, under the lock of the configuration; what is read on the way of a message is a
 //! value that is replaced as a whole. From an event handler every change is [`Errno::Busy`].
 
+use super::ping_target::PingTarget;
 use crate::core::Core;
+use crate::environment::settings::{DiscoveryMode, MAX_HEALTH, Settings};
 use crate::event::in_handler;
-use crate::ping::PingTarget;
 use crate::policy::{Applied, Rule, Rules};
 use crate::router::Router;
-use crate::settings::{DiscoveryMode, MAX_HEALTH, Settings};
 use crate::sync::{MutexGuard, lock};
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
 use crate::topology::{Peer, PeerNi, PeerState, Preferred, Route, Routes};
@@ -20,16 +20,9 @@ use std::sync::Arc;
 /// What is configured besides interfaces and peers.
 #[derive(Debug, Default)]
 pub(crate) struct Configured {
-    settings: ArcSwap<Settings>,
     pub(crate) routes: ArcSwap<Routes>,
     router: ArcSwap<Router>,
     rules: ArcSwap<Rules>,
-}
-
-impl Configured {
-    pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings: ArcSwap::from_pointee(settings), ..Self::default() }
-    }
 }
 
 impl Core {
@@ -44,7 +37,7 @@ impl Core {
 impl Core {
     /// The settings as they are.
     pub fn settings(&self) -> Settings {
-        **self.configured.settings.load()
+        self.env.settings()
     }
 
     /// Changes settings: all that `change` does, or nothing if it fails.
@@ -56,7 +49,7 @@ impl Core {
         let before = self.settings();
         let mut settings = before;
         change(&mut settings)?;
-        self.configured.settings.store(Arc::new(settings));
+        self.env.set_settings(settings);
         let off = |settings: &Settings| settings.discovery == DiscoveryMode::Off;
         if off(&before) != off(&settings) {
             self.rebuild_ping_target(ping_target);
@@ -116,7 +109,7 @@ impl Core {
                     .with(PeerState::LOCK_PRIMARY, lock_primary);
                 self.peers.make(primary, state, self.first_peer_credits(primary));
                 self.reapply_rules();
-                self.discovery.alarm.ring();
+                self.discovery.wakeup.notify();
             }
         }
         Ok(())
@@ -133,7 +126,7 @@ impl Core {
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
             self.peers.attach(&peer, nid, self.first_peer_credits(nid));
             self.reapply_rules();
-            self.discovery.alarm.ring();
+            self.discovery.wakeup.notify();
         }
         Ok(())
     }
@@ -152,7 +145,7 @@ impl Core {
             Deleting::Nid(gone) => self.peers.detach(&peer, |nid| nid == gone),
         }
         self.question_refused();
-        self.discovery.alarm.ring();
+        self.discovery.wakeup.notify();
         Ok(())
     }
 
@@ -234,7 +227,7 @@ impl Core {
         self.note_forgetting();
         self.peers.forget_net(net);
         self.question_refused();
-        self.discovery.alarm.ring();
+        self.discovery.wakeup.notify();
     }
 }
 

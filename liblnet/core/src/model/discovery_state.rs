@@ -1,17 +1,18 @@
 //! What is kept for the discovery of one peer, whatever NIDs it gains and loses.
 
-use super::progress::{Here, Progress, is_up_to_date};
-use super::{Difference, Failure};
-use crate::data::Request;
-use crate::health::Remembered;
+use super::discovery_progress::{LocalState, Progress, is_up_to_date};
+use super::discovery_result::{Difference, Failure};
+use super::peer_state::PeerState;
+use super::reachability::Remembered;
 use crate::sync::{Mutex, lock};
-use crate::topology::PeerState;
 use lnet_wire::Nid;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The discovery of one peer.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct DiscoveryState {
+    /// Tells it from those of all other peers of the node, past ones too.
+    id: u64,
     /// Copies of what is in `inner`, to be read without its lock.
     flags: AtomicU32,
     node_sequence: AtomicU32,
@@ -20,7 +21,7 @@ pub(crate) struct Record {
     pub(crate) reachability: Mutex<Remembered>,
 }
 
-/// What a [`Record`] guards.
+/// What a [`DiscoveryState`] guards.
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     pub(crate) progress: Progress,
@@ -32,8 +33,8 @@ pub(crate) struct Inner {
     pub(crate) differences: Vec<Difference>,
     /// NIDs that it says it has and did not get.
     pub(crate) refused: Vec<Nid>,
-    /// Requests that wait until the peer is discovered.
-    pub(crate) parked: Vec<Request>,
+    /// How many requests wait until the peer is discovered; discovery keeps them.
+    pub(crate) parked: usize,
     /// It is in the queue.
     pub(crate) queued: bool,
     /// In that for which something waits.
@@ -41,13 +42,14 @@ pub(crate) struct Inner {
     /// The NID that the last request went to which failed.
     pub(crate) failing: Option<Nid>,
     /// The peer is gone: nothing may be parked any more.
-    pub(crate) buried: bool,
+    pub(crate) removed: bool,
 }
 
-impl Record {
-    pub(crate) fn new(primary: Nid, state: PeerState) -> Self {
+impl DiscoveryState {
+    pub(crate) fn new(id: u64, primary: Nid, state: PeerState) -> Self {
         let progress = Progress { flags: state, ..Progress::default() };
         Self {
+            id,
             flags: AtomicU32::new(state.0),
             node_sequence: AtomicU32::new(0),
             inner: Mutex::new(Inner { progress, primary: Some(primary), ..Inner::default() }),
@@ -55,13 +57,18 @@ impl Record {
         }
     }
 
+    /// Tells it from those of all other peers of the node, past ones too.
+    pub(crate) const fn id(&self) -> u64 {
+        self.id
+    }
+
     pub(crate) fn flags(&self) -> PeerState {
         PeerState(self.flags.load(Ordering::Acquire))
     }
 
     /// Whether messages go to the peer without waiting: read on the way of every message.
-    pub(crate) fn is_up_to_date(&self, here: &Here) -> bool {
-        is_up_to_date(self.flags(), self.node_sequence.load(Ordering::Acquire), here)
+    pub(crate) fn is_up_to_date(&self, local: &LocalState) -> bool {
+        is_up_to_date(self.flags(), self.node_sequence.load(Ordering::Acquire), local)
     }
 
     /// Looks at and changes what is kept. `change` must not call out.

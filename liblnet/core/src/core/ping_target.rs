@@ -5,9 +5,9 @@
 
 use crate::core::Core;
 use crate::discovery::Block;
+use crate::environment::settings::DiscoveryMode;
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
-use crate::settings::DiscoveryMode;
 use lnet_wire::Errno;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{PING_MATCH_BITS, RESERVED_PORTAL};
@@ -52,7 +52,7 @@ impl Core {
         });
         let features = (Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL)
             .with(Features::DISCOVERY, self.settings().discovery != DiscoveryMode::Off);
-        let info = PingInfo { features, pid: self.config.pid, sequence, entries };
+        let info = PingInfo { features, pid: self.env.pid(), sequence, entries };
         Block { sequence, bytes: info.encode().into() }
     }
 

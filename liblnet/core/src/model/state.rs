@@ -2,10 +2,12 @@
 //! from how
 //! far messages have got. Not from counters, which operators reset.
 
-use crate::settings::MAX_HEALTH;
-use crate::topology::{Net, Ni, PeerNi};
+use super::exchange::Exchange;
+use super::net::Net;
+use super::ni::Ni;
+use super::peer_ni::PeerNi;
+use crate::environment::settings::MAX_HEALTH;
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 /// How an interface of this node, or a net of it, is (dbg-030).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,39 +31,6 @@ pub enum PeerNiState {
     Connected,
     /// Messages have failed, or its node says that it does not work.
     Failed,
-}
-
-/// How far messages have got between this node and a peer NI since that became known. It never goes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Exchange {
-    /// Nothing has been sent to it.
-    None,
-    /// Something has, and nothing has arrived from it.
-    Sent,
-    /// Something has arrived from it.
-    Answered,
-}
-
-/// An [`Exchange`] that every message to and from the peer NI looks at, and few change.
-#[derive(Debug, Default)]
-pub(crate) struct ExchangeCell(AtomicU8);
-
-impl ExchangeCell {
-    pub(crate) fn get(&self) -> Exchange {
-        match self.0.load(Ordering::Relaxed) {
-            0 => Exchange::None,
-            1 => Exchange::Sent,
-            _ => Exchange::Answered,
-        }
-    }
-
-    /// It has got that far, if not farther.
-    pub(crate) fn advance(&self, to: Exchange) {
-        if self.get() < to {
-            self.0.fetch_max(to as u8, Ordering::Relaxed);
-        }
-    }
 }
 
 impl NiState {
@@ -128,6 +97,7 @@ impl fmt::Display for PeerNiState {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::exchange::ExchangeCell;
     use super::*;
 
     /// dbg-030: fails if one of these transitions leads to another state; each row is one.

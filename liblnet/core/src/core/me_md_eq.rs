@@ -1,12 +1,12 @@
 //! Match entries, memory descriptors and event queues: made, joined and taken apart by the application.
 
-use crate::core::{Core, me_place};
+use super::receive::Arrival;
+use super::send::send_deferred;
+use super::{Core, me_place};
 use crate::event::{EventHandler, EventQueue, Polled};
-use crate::lnd::RxAction;
 use crate::memory::{EqHandle, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place, Settled};
+use crate::model::lnd::RxAction;
 use crate::portal::{Criteria, InsertPosition, MatchId, Portal};
-use crate::receive::Arrival;
-use crate::send::send_deferred;
 use lnet_wire::Errno;
 use std::any::Any;
 use std::sync::Arc;

@@ -4,9 +4,9 @@ use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::memory::{Access, Answer, MdHandle, MdOptions};
-use crate::message::{Message, TakenCredits};
+use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
+use crate::model::message::{Message, TakenCredits};
 use crate::portal::{Delayed, Found, Incoming, Request};
 use crate::select;
 use crate::stats::Outcome;
@@ -103,7 +103,7 @@ impl Upcalls for Core {
     }
 
     fn is_late(&self, message: &Message) -> bool {
-        self.config.clock.now() >= message.deadline
+        self.env.now() >= message.deadline
     }
 
     fn path_is_unresponsive(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
@@ -243,7 +243,7 @@ impl Core {
 
     /// Finds the MD that an ACK or REPLY answers to (MA-42).
     fn find_asker(&self, handle: WireHandle, answer: Answer, mut message: Box<Message>) -> Arrival {
-        if handle.interface_cookie != self.config.interface_cookie {
+        if handle.interface_cookie != self.env.config().interface_cookie {
             return Arrival::Dropped("it answers to an earlier life of this node", message);
         }
         let Some(md) = self.mds.get(MdHandle::from_cookie(handle.object_cookie).place()) else {
@@ -332,7 +332,7 @@ impl Core {
             dest_nid: question.src_nid,
             src_nid: question.dest_nid,
             dest_pid: question.src_pid,
-            src_pid: self.config.pid,
+            src_pid: self.env.pid(),
             payload_length,
             body,
         };

@@ -1,42 +1,17 @@
 //! PUT and GET as the application starts them.
 
 use crate::core::Core;
+use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
-use crate::health::response::{self, Tracker};
-use crate::memory::{Answer, Md, MdHandle, MdSpec, Near};
-use crate::message::Message;
+use crate::health::response;
+use crate::memory::{Answer, Md, MdHandle, MdSpec, Near, ResponseTracker};
+use crate::model::message::Message;
+use crate::model::{Outgoing, SendRequest, Target, answer_to};
 use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
-use crate::time::Time;
 use crate::topology::{PeerNi, PeerTable};
 use lnet_wire::Errno;
-use lnet_wire::{
-    Body, Header, MAX_PAYLOAD, Nid, PING_MATCH_BITS, Pid, ProcessId, RESERVED_PORTAL, WireHandle,
-};
+use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Where a PUT or GET is addressed to.
-#[derive(Clone, Copy, Debug)]
-pub struct Target {
-    /// The node; `None` is "any", which no message can be sent to.
-    pub nid: Option<Nid>,
-    /// The process.
-    pub pid: Pid,
-    /// The portal; not checked here.
-    pub portal: u32,
-    /// What the entries there match on.
-    pub match_bits: u64,
-    /// Where in the target's memory, if that is [`crate::memory::MdOptions::MANAGE_REMOTE`].
-    pub offset: u32,
-}
-
-impl Target {
-    /// Where a process is pinged, and pushed to.
-    pub const fn of_pings(process: ProcessId) -> Self {
-        let (portal, match_bits) = (RESERVED_PORTAL, PING_MATCH_BITS);
-        Self { nid: Some(process.nid), pid: process.pid, portal, match_bits, offset: 0 }
-    }
-}
 
 impl Core {
     /// Sends the MD's memory to `target`: `LNetPut`. `source` is one of this node's NIDs, or `None` to have
@@ -57,9 +32,9 @@ impl Core {
         let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
         let length = md.memory().len();
         let outgoing = Outgoing { body, length };
-        let event = send_event(self.config.pid, target, &md, spec, hdr_data);
+        let event = send_event(self.env.pid(), target, &md, spec, hdr_data);
         let deadline = self.deadline_from_now();
-        self.send_request(Request { source, target, md, outgoing, event, deadline, recovery: false });
+        self.send_request(SendRequest { source, target, md, outgoing, event, deadline, recovery: false });
         Ok(())
     }
 
@@ -79,9 +54,9 @@ impl Core {
         let sink_length = md.memory().len();
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
         let outgoing = Outgoing { body, length: 0 };
-        let event = send_event(self.config.pid, target, &md, spec, 0);
+        let event = send_event(self.env.pid(), target, &md, spec, 0);
         let deadline = self.deadline_from_now();
-        self.send_request(Request { source, target, md, outgoing, event, deadline, recovery });
+        self.send_request(SendRequest { source, target, md, outgoing, event, deadline, recovery });
         Ok(())
     }
 
@@ -100,12 +75,15 @@ impl Core {
     }
 
     fn wire_handle(&self, md: &Md) -> WireHandle {
-        WireHandle { interface_cookie: self.config.interface_cookie, object_cookie: md.handle().cookie() }
+        WireHandle {
+            interface_cookie: self.env.config().interface_cookie,
+            object_cookie: md.handle().cookie(),
+        }
     }
 
     /// Sends a request, or has it wait until it is known who the peer is.
-    pub(crate) fn send_request(&self, mut request: Request) {
-        let Request { target, .. } = request;
+    pub(crate) fn send_request(&self, mut request: SendRequest) {
+        let SendRequest { target, .. } = request;
         let destination = loop {
             let destination = match self.destination(&request) {
                 Ok(destination) => destination,
@@ -131,13 +109,13 @@ impl Core {
     }
 
     /// Ends a request that is not sent.
-    pub(crate) fn refuse(&self, request: Request, errno: Errno) {
+    pub(crate) fn refuse(&self, request: SendRequest, errno: Errno) {
         self.message_counters.error();
         self.settle_request(&request.md, request.event, &request.outgoing.body, Err(errno));
     }
 
     /// The peer NI that a request names; none for the loopback.
-    fn destination(&self, request: &Request) -> Result<Option<Arc<PeerNi>>, Errno> {
+    fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Errno> {
         match request.target.nid {
             None => Err(Errno::Invalid),
             Some(_) if self.is_ending() => Err(Errno::Shutdown),
@@ -159,15 +137,15 @@ impl Core {
     }
 
     /// The message that a request becomes.
-    fn address(&self, request: Request, chosen: Chosen) -> Box<Message> {
-        let Request { target, outgoing, .. } = request;
+    fn address(&self, request: SendRequest, chosen: Chosen) -> Box<Message> {
+        let SendRequest { target, outgoing, .. } = request;
         chosen.used();
         let destination = chosen.destination();
         let header = Header {
             dest_nid: destination,
             src_nid: chosen.ni.nid(),
             dest_pid: target.pid,
-            src_pid: self.config.pid,
+            src_pid: self.env.pid(),
             payload_length: outgoing.length,
             body: outgoing.body,
         };
@@ -187,7 +165,7 @@ impl Core {
 
     /// When what begins now, a request with its answer or an answer, has taken as long as it may.
     pub(crate) fn deadline_from_now(&self) -> Time {
-        self.config.clock.now() + Duration::from_secs(self.settings().transaction_timeout.into())
+        self.env.now() + self.env.transaction_timeout()
     }
 
     /// Has the MD of a request wait for the answer until the request's deadline, if it is to wait for one.
@@ -195,7 +173,7 @@ impl Core {
         let settings = self.settings();
         let Some(answer) = answer_to(&message.header.body) else { return };
         if let Some(md) = message.md.as_ref().filter(|md| response::tracks(&settings, md, answer)) {
-            md.track(Tracker { deadline: message.deadline, asked: message.next_hop.nid });
+            md.track(ResponseTracker { deadline: message.deadline, asked: message.next_hop.nid });
             self.watch();
         }
     }
@@ -275,7 +253,7 @@ impl Core {
     }
 
     fn journey<'a>(&self, source: Option<Nid>, destination: Nid, numa: Option<&'a Numa<'a>>) -> Journey<'a> {
-        let compare_queued_bytes = self.config.compare_queued_bytes;
+        let compare_queued_bytes = self.env.config().compare_queued_bytes;
         let silences = self.any_silent();
         Journey {
             source,
@@ -291,10 +269,10 @@ impl Core {
 
     /// What distances to a message's memory are taken by, where they differ.
     fn numa(&self, md: Option<&Md>) -> Option<Numa<'_>> {
-        self.config.cpts.tells_apart().then(|| Numa {
-            cpts: &self.config.cpts,
+        self.env.config().cpts.tells_apart().then(|| Numa {
+            cpts: &self.env.config().cpts,
             range: self.settings().numa_range,
-            placement: self.config.placement.as_deref(),
+            placement: self.env.config().placement.as_deref(),
             origin: md.map_or(Origin::Thread, |md| self.origin(md)),
         })
     }
@@ -310,37 +288,6 @@ impl Core {
             Some(Near::Md(bulk)) => self.mds.get(bulk.place()).map_or_else(|| first(md), |bulk| first(&bulk)),
         }
     }
-}
-
-/// What a message asks to be answered with.
-pub(crate) const fn answer_to(body: &Body) -> Option<Answer> {
-    match body {
-        Body::Put { ack: Some(_), .. } => Some(Answer::Ack),
-        Body::Get { .. } => Some(Answer::Reply),
-        _ => None,
-    }
-}
-
-/// A PUT or GET of this node's, its MD charged.
-#[derive(Debug)]
-pub(crate) struct Request {
-    source: Option<Nid>,
-    pub(crate) target: Target,
-    pub(crate) md: Arc<Md>,
-    outgoing: Outgoing,
-    /// The SEND event, but for how it went.
-    pub(crate) event: Event,
-    /// The time of the operation: it began with the call, and the wait for a discovery is part of it.
-    pub(crate) deadline: Time,
-    /// See [`Message::recovery`].
-    recovery: bool,
-}
-
-/// What a PUT and a GET differ in.
-#[derive(Clone, Copy, Debug)]
-struct Outgoing {
-    body: Body,
-    length: u32,
 }
 
 /// The SEND event, but for how it went.

@@ -1,14 +1,14 @@
 //! What is known of the discovery of one peer, and what follows from it.
 
-use super::Step;
-use crate::settings::DiscoveryMode;
-use crate::topology::PeerState;
+use super::discovery_result::Step;
+use super::peer_state::PeerState;
+use crate::environment::settings::DiscoveryMode;
 use lnet_wire::ping_info::{PingInfo, ping_buffer_len};
 use lnet_wire::{Errno, Nid};
 
 /// This node, as far as the discovery of a peer depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Here {
+pub(crate) struct LocalState {
     pub(crate) mode: DiscoveryMode,
     /// Whether peers are pinged before their first use even if nothing is discovered.
     pub(crate) first_ping: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Here {
     pub(crate) retries: u8,
 }
 
-impl Here {
+impl LocalState {
     pub(crate) const fn discovers(&self) -> bool {
         !matches!(self.mode, DiscoveryMode::Off)
     }
@@ -31,7 +31,7 @@ impl Here {
     }
 }
 
-/// How far the discovery of one peer is: what [`super::step::step`] works on.
+/// How far the discovery of one peer is: what [`crate::discovery`] works on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) flags: PeerState,
@@ -57,26 +57,12 @@ pub(crate) struct Progress {
     pub(crate) told_since_ping: bool,
     /// Requests in a row that failed: of several paths the next one is tried, also by the next discovery.
     pub(crate) failures: u8,
-    /// Requests of this discovery that failed, and retries of their messages: no more than [`Here::tries`].
+    /// Requests of this discovery that failed, and retries of their messages: no more than [`LocalState::tries`].
     pub(crate) tries: u8,
     /// The last request was given a part of the time only, so that another can follow.
     pub(crate) brief: bool,
     /// Answers in a row that were of no use.
     pub(crate) strikes: u8,
-}
-
-impl PeerState {
-    pub(crate) const fn has_any(self, others: Self) -> bool {
-        self.0 & others.0 != 0
-    }
-
-    pub(crate) const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub(crate) const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
 }
 
 impl Progress {
@@ -92,16 +78,16 @@ impl Progress {
         self.flags = self.flags.without(flags);
     }
 
-    /// Spends one of the retries of this discovery, if there is one left.
-    pub(crate) fn spend_retry(&mut self, here: &Here) -> bool {
-        let is_left = self.tries < here.retries;
+    /// Spends one of the retries of this discovery, if tlocal is one left.
+    pub(crate) fn spend_retry(&mut self, local: &LocalState) -> bool {
+        let is_left = self.tries < local.retries;
         self.tries += u8::from(is_left);
         is_left
     }
 
     /// Whether neither side is to learn anything from the other (DI-12).
-    pub(crate) const fn is_disabled(&self, here: &Here) -> bool {
-        !here.discovers() || !self.has(PeerState::MULTI_RAIL) || self.has(PeerState::NO_DISCOVERY)
+    pub(crate) const fn is_disabled(&self, local: &LocalState) -> bool {
+        !local.discovers() || !self.has(PeerState::MULTI_RAIL) || self.has(PeerState::NO_DISCOVERY)
     }
 
     /// Bytes that its answer is given.
@@ -116,13 +102,13 @@ impl Progress {
     }
 
     /// Whether it has to be told (DI-10).
-    pub(crate) const fn needs_push(&self, here: &Here) -> bool {
-        !self.has(PeerState::PUSH_SENT) && wants_push(self.flags, self.node_sequence, here)
+    pub(crate) const fn needs_push(&self, local: &LocalState) -> bool {
+        !self.has(PeerState::PUSH_SENT) && wants_push(self.flags, self.node_sequence, local)
     }
 
     /// Whether messages go to it without waiting (DI-11).
-    pub(crate) const fn is_up_to_date(&self, here: &Here) -> bool {
-        is_up_to_date(self.flags, self.node_sequence, here)
+    pub(crate) const fn is_up_to_date(&self, local: &LocalState) -> bool {
+        is_up_to_date(self.flags, self.node_sequence, local)
     }
 }
 
@@ -136,16 +122,16 @@ const UNSETTLED: PeerState = PeerState::DISCOVERING
     .and(PeerState::MARK_DELETION);
 
 /// [`Progress::is_up_to_date`] of these parts.
-pub(crate) const fn is_up_to_date(flags: PeerState, node_sequence: u32, here: &Here) -> bool {
+pub(crate) const fn is_up_to_date(flags: PeerState, node_sequence: u32, local: &LocalState) -> bool {
     !flags.has_any(UNSETTLED)
         && flags.contains(PeerState::DISCOVERED.and(PeerState::NIDS_UPTODATE))
-        && !wants_push(flags, node_sequence, here)
+        && !wants_push(flags, node_sequence, local)
 }
 
-const fn wants_push(flags: PeerState, node_sequence: u32, here: &Here) -> bool {
+const fn wants_push(flags: PeerState, node_sequence: u32, local: &LocalState) -> bool {
     flags.contains(PeerState::MULTI_RAIL)
         && !flags.contains(PeerState::MARK_DELETION)
         && (flags.contains(PeerState::FORCE_PUSH)
             // Not "is lower": the count wraps.
-            || !flags.contains(PeerState::NO_DISCOVERY) && here.discovers() && node_sequence != here.sequence)
+            || !flags.contains(PeerState::NO_DISCOVERY) && local.discovers() && node_sequence != local.sequence)
 }

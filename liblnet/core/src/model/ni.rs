@@ -1,14 +1,15 @@
 //! A network interface of this node.
 
-use super::LastUse;
+use super::failure_counts::CauseCounters;
+use super::last_use::LastUse;
+use super::lnd::LndNi;
+use super::message::Message;
+use super::priority::LOWEST_PRIORITY;
+use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedNiPool, ni_credits_per_cpt};
-use crate::health::{CauseCounters, Recovery, Trial, share_prefix};
-use crate::lnd::LndNi;
-use crate::message::Message;
-use crate::policy::LOWEST_PRIORITY;
-use crate::settings::MAX_HEALTH;
+use crate::environment::settings::MAX_HEALTH;
 use crate::stats::Counters;
-use lnet_wire::nid::cpt_of_nid;
+use lnet_wire::nid::{Address, cpt_of_nid};
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -79,7 +80,7 @@ pub struct Ni {
     last_use: LastUse,
     counters: Counters,
     failures: CauseCounters,
-    trial: Trial,
+    trial: RecoveryState,
 }
 
 impl Ni {
@@ -110,7 +111,7 @@ impl Ni {
             last_use: LastUse::default(),
             counters: Counters::default(),
             failures: CauseCounters::default(),
-            trial: Trial::default(),
+            trial: RecoveryState::default(),
         })
     }
 
@@ -168,7 +169,7 @@ impl Ni {
         self.trial.get()
     }
 
-    pub(crate) const fn trial(&self) -> &Trial {
+    pub(crate) const fn trial(&self) -> &RecoveryState {
         &self.trial
     }
 
@@ -269,5 +270,34 @@ impl Ni {
 impl std::fmt::Debug for Ni {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ni").field("nid", &self.nid).finish_non_exhaustive()
+    }
+}
+
+/// Whether two addresses have their first so many bits in common.
+fn share_prefix(a: Nid, b: Nid, bits: u32) -> bool {
+    let same = |a: u128, b: u128, width: u32| {
+        let rest = width.saturating_sub(bits);
+        a.checked_shr(rest).unwrap_or(0) == b.checked_shr(rest).unwrap_or(0)
+    };
+    match (a.address(), b.address()) {
+        (Address::Short(a), Address::Short(b)) => same(a.into(), b.into(), 32),
+        (Address::Long(a), Address::Long(b)) => same(u128::from_be_bytes(a), u128::from_be_bytes(b), 128),
+        _ => false,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_those_whose_addresses_begin_alike() {
+        let nid = |text: &str| text.parse::<Nid>().unwrap();
+        let a = nid("10.1.2.3@tcp");
+        let table = [("10.1.2.200@tcp", 24, true), ("10.1.3.3@tcp", 24, false), ("10.1.3.3@tcp", 16, true)];
+        for (other, bits, expected) in table {
+            assert_eq!(share_prefix(a, nid(other), bits), expected, "{other}/{bits}");
+        }
+        assert!(share_prefix(a, nid("1.2.3.4@tcp"), 0) && !share_prefix(a, nid("10.1.2.2@tcp"), 32));
     }
 }

@@ -3,14 +3,13 @@
 //! A [`Nets`] never changes: adding or removing an interface makes a new one, so that senders read without
 //! a lock.
 
-use super::Ni;
-use crate::policy::LOWEST_PRIORITY;
+use super::net_usage::NetUsage;
+use super::ni::Ni;
 use lnet_wire::Errno;
 use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{NetId, Nid};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A net that this node is on.
 #[derive(Clone, Debug)]
@@ -18,29 +17,6 @@ pub struct Net {
     id: NetId,
     nis: Vec<Arc<Ni>>,
     usage: Arc<NetUsage>,
-}
-
-/// What changes of a net while messages flow; stays with it whatever interfaces come and go.
-#[derive(Debug)]
-pub struct NetUsage {
-    priority: AtomicU32,
-}
-
-impl Default for NetUsage {
-    fn default() -> Self {
-        Self { priority: AtomicU32::new(LOWEST_PRIORITY) }
-    }
-}
-
-impl NetUsage {
-    /// Its priority by selection rules; `u32::MAX` is none.
-    pub fn priority(&self) -> u32 {
-        self.priority.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_priority(&self, priority: u32) {
-        self.priority.store(priority, Ordering::Relaxed);
-    }
 }
 
 impl Net {

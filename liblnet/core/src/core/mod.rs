@@ -1,91 +1,37 @@
 //! One LNet node without its threads: what it consists of, its start and its end.
 
+mod configure;
+mod me_md_eq;
+mod messages;
+mod ping_target;
+mod put_get;
+mod receive;
+mod send;
+
 use crate::complaints::Complaints;
-use crate::configure::Configured;
-use crate::cpt::{CptTable, Placement};
+use crate::cpt::CptTable;
 use crate::discovery::Discovery;
+use crate::environment::{CoreConfig, Environment};
 use crate::event::EventQueue;
 use crate::fault::{FailRules, FaultRules};
 use crate::health::Health;
-use crate::lnd::{Driver, Upcalls};
 use crate::memory::{HandleTable, Md, MeHandle};
-use crate::message::MessagePool;
-use crate::ping::PingTarget;
+use crate::model::lnd::{Driver, Upcalls};
+use crate::model::message::MessagePool;
 use crate::portal::Portal;
-use crate::settings::{DiscoveryMode, Settings};
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
-use crate::time::{Clock, StoppedClock};
 use crate::topology::{Distance, Net, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
 use arc_swap::ArcSwap;
+use configure::Configured;
 use lnet_wire::Errno;
 use lnet_wire::{MAX_PORTALS, Nid, PING_MATCH_BITS, Pid, ProcessId};
-use std::sync::atomic::{AtomicBool, Ordering};
+use ping_target::PingTarget;
 use std::sync::{Arc, Weak};
-
-/// See [`CoreConfig::max_peers`].
-const MAX_PEERS: usize = 65_536;
-/// See [`CoreConfig::max_pending_responses`].
-const MAX_PENDING_RESPONSES: u32 = 65_536;
-/// See [`CoreConfig::max_answers`].
-const MAX_ANSWERS: u32 = 16_384;
-
-/// What a node is given at its start.
-#[derive(Clone, Debug)]
-pub struct CoreConfig {
-    /// The process id of every interface.
-    pub pid: Pid,
-    /// Names this life of the node: answers to messages of an earlier one are dropped. The kernel takes the
-    /// wall clock in nanoseconds.
-    pub interface_cookie: u64,
-    /// CPU partitions.
-    pub cpts: CptTable,
-    /// Who knows where memory and threads are; asked only where distances differ.
-    pub placement: Option<Arc<dyn Placement>>,
-    /// Tells the time.
-    pub clock: Arc<dyn Clock>,
-    /// What is set from the start.
-    pub settings: Settings,
-    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
-    pub compare_queued_bytes: bool,
-    /// How many peer NIs there may be before others' messages make no more. Default 65536.
-    pub max_peers: usize,
-    /// How many answers to one peer NI may wait, and be under way; what asks for more of them is dropped. Default 16384.
-    pub max_answers: u32,
-    /// How many answers (ACK, REPLY) to all peer NIs together may wait, and be under way: what asks for more is dropped,
-    /// but that a peer NI always gets 16. Peers are counted in sixteen groups, of which each may have a sixteenth even
-    /// when others have all, so there are never twice as many. About 520 bytes each. Default 65536.
-    pub max_pending_responses: u32,
-}
-
-impl CoreConfig {
-    /// One partition on a machine of which nothing is known, where time stands still.
-    pub fn new(pid: Pid, interface_cookie: u64) -> Self {
-        Self {
-            pid,
-            interface_cookie,
-            cpts: CptTable::default(),
-            placement: None,
-            clock: Arc::new(StoppedClock),
-            settings: Settings::default(),
-            compare_queued_bytes: false,
-            max_peers: MAX_PEERS,
-            max_answers: MAX_ANSWERS,
-            max_pending_responses: MAX_PENDING_RESPONSES,
-        }
-    }
-
-    /// The same for a node that asks nobody who it is, and sends to those whom it does not know at once.
-    #[must_use]
-    pub fn without_discovery(self) -> Self {
-        let settings = Settings { discovery: DiscoveryMode::Off, first_ping: false, ..self.settings };
-        Self { settings, ..self }
-    }
-}
 
 /// An LNet node: a value, of which a process may hold several. All methods may be called from any thread.
 pub struct Core {
-    pub(crate) config: CoreConfig,
+    pub(crate) env: Environment,
     pub(crate) portals: Box<[Portal]>,
     pub(crate) mds: HandleTable<Arc<Md>>,
     pub(crate) queues: HandleTable<Arc<EventQueue>>,
@@ -102,7 +48,6 @@ pub struct Core {
     pub(crate) complaints: Complaints,
     /// What went through interfaces that are gone.
     retired: Mutex<NodeCounters>,
-    ending: AtomicBool,
     /// One change of the configuration at a time; guards what pings are answered with.
     pub(crate) configuration: Mutex<PingTarget>,
     this: Weak<Self>,
@@ -112,11 +57,11 @@ impl Core {
     /// A node that is on no net, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            configured: Configured::new(config.settings),
+            configured: Configured::default(),
             mds: HandleTable::new(config.interface_cookie),
             queues: HandleTable::new(config.interface_cookie),
             faults: FaultRules::new(config.interface_cookie),
-            config,
+            env: Environment::new(config),
             portals: portals(),
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
@@ -127,7 +72,6 @@ impl Core {
             health: Health::default(),
             complaints: Complaints::default(),
             retired: Mutex::new(NodeCounters::default()),
-            ending: AtomicBool::new(false),
             configuration: Mutex::new(PingTarget::default()),
             this: Weak::clone(this),
         })
@@ -135,17 +79,17 @@ impl Core {
 
     /// The process id of this node.
     pub const fn pid(&self) -> Pid {
-        self.config.pid
+        self.env.pid()
     }
 
     /// How many CPU partitions the node has.
     pub fn cpts(&self) -> usize {
-        self.config.cpts.count().get()
+        self.env.config().cpts.count().get()
     }
 
     /// The CPU partitions.
     pub const fn cpt_table(&self) -> &CptTable {
-        &self.config.cpts
+        &self.env.config().cpts
     }
 
     /// The nets that the node is on now.
@@ -175,7 +119,7 @@ impl Core {
         if self.configured.routes.load().lead_to(nid.net()) {
             return Err(Errno::TooManyUsers);
         }
-        let ni = Arc::new(Ni::new(nid, config.into(), self.config.cpts.count())?);
+        let ni = Arc::new(Ni::new(nid, config.into(), self.env.config().cpts.count())?);
         ni.set_number(self.health.next_number());
         let nets = self.nets().with(Arc::clone(&ni))?;
         // The driver may call up as soon as it is started, so the interface must be known before.
@@ -231,9 +175,9 @@ impl Core {
 
     /// Ends the node: every interface is stopped, every message back. What MDs, MEs and EQs are left is
     /// forgotten without an event (c-abi 1.1). Nothing of the node may be used afterwards but its
-    /// counters. Waits for event handlers, so not from one.
+    /// counters. ResponseState for event handlers, so not from one.
     pub fn shutdown(&self) {
-        self.ending.store(true, Ordering::Release);
+        self.env.begin_ending();
         let _configuration = lock(&self.configuration);
         let nets = self.nets();
         // The loopback last: it never fails, and others may still be finishing onto it.
@@ -262,13 +206,13 @@ impl Core {
 
     /// Whether [`Core::shutdown`] has begun.
     pub fn is_ending(&self) -> bool {
-        self.ending.load(Ordering::Acquire)
+        self.env.is_ending()
     }
 
     /// The `index`th interface, from 0, as `LNetGetId` counts them.
     pub fn ni_by_index(&self, index: u32) -> Option<ProcessId> {
         self.with_nets(|nets| nets.nis().nth(index as usize).map(|ni| ni.nid()))
-            .map(|nid| ProcessId { nid, pid: self.config.pid })
+            .map(|nid| ProcessId { nid, pid: self.env.pid() })
     }
 
     /// Whether one of this node's interfaces has this NID.
@@ -304,7 +248,7 @@ impl Core {
         if let Some(known) = self.peers.get(nid) {
             return Some(known);
         }
-        if !self.peers.makes_room(self.config.max_peers, self.config.clock.now()) {
+        if !self.peers.makes_room(self.env.config().max_peers, self.env.now()) {
             return None;
         }
         let peer_ni = self.peer_ni(nid);

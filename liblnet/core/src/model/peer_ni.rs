@@ -1,134 +1,22 @@
-//! Other nodes: a peer is known by one or more NIDs, each a peer NI; one of them is its primary NID.
+//! One interface of another node, with all that this node keeps of it.
 
+use super::exchange::{Exchange, ExchangeCell};
+use super::failure_counts::CauseCounters;
 use super::last_use::LastUse;
-use super::net::NetUsage;
+use super::message::{Message, MessagePool};
 use super::ni::Ni;
+use super::path_state::UnresponsiveFrom;
+use super::peer::Peer;
+use super::priority::LOWEST_PRIORITY;
+use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedPool};
-use crate::discovery::Record;
-use crate::health::{CauseCounters, Exchange, ExchangeCell, Recovery, Trial, UnresponsiveFrom};
-use crate::message::{Message, MessagePool};
-use crate::policy::LOWEST_PRIORITY;
-use crate::settings::MAX_HEALTH;
+use crate::environment::settings::MAX_HEALTH;
+use crate::environment::time::Time;
 use crate::stats::Counters;
-use crate::time::Time;
 use arc_swap::{ArcSwap, Guard};
-use lnet_wire::{NetId, Nid};
+use lnet_wire::Nid;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
-
-/// What is known of a peer, in the bits that the kernel's tools show (dlc appendix C).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PeerState(pub u32);
-
-impl PeerState {
-    /// Any of its NIDs may be used in place of another.
-    pub const MULTI_RAIL: Self = Self(1 << 0);
-    /// It, or this node, does not discover.
-    pub const NO_DISCOVERY: Self = Self(1 << 1);
-    /// It forwards messages.
-    pub const ROUTER_ENABLED: Self = Self(1 << 2);
-    /// An operator made it.
-    pub const CONFIGURED: Self = Self(1 << 3);
-    /// It has been discovered.
-    pub const DISCOVERED: Self = Self(1 << 4);
-    /// It must be looked at again; UNDISCOVERED in the design's words.
-    pub const REDISCOVER: Self = Self(1 << 5);
-    /// It is being discovered, or queued for it.
-    pub const DISCOVERING: Self = Self(1 << 6);
-    /// It has said something that has not been followed yet.
-    pub const DATA_PRESENT: Self = Self(1 << 7);
-    /// Its NIDs are believed to be known.
-    pub const NIDS_UPTODATE: Self = Self(1 << 8);
-    /// A ping is under way.
-    pub const PING_SENT: Self = Self(1 << 9);
-    /// A push is under way.
-    pub const PUSH_SENT: Self = Self(1 << 10);
-    /// The last ping failed, and that has not been dealt with.
-    pub const PING_FAILED: Self = Self(1 << 11);
-    /// The last push failed, and that has not been dealt with.
-    pub const PUSH_FAILED: Self = Self(1 << 12);
-    /// It must be pinged whatever is known; PING_REQUIRED in the design's words.
-    pub const FORCE_PING: Self = Self(1 << 13);
-    /// It must be pushed to whatever it knows.
-    pub const FORCE_PUSH: Self = Self(1 << 14);
-    /// It is to be forgotten and found anew.
-    pub const MARK_DELETION: Self = Self(1 << 18);
-    /// Its primary NID stays what it is (OM-24).
-    pub const LOCK_PRIMARY: Self = Self(1 << 20);
-    /// Another peer claims one of its NIDs, and both are locked.
-    pub const BAD_CONFIG: Self = Self(1 << 21);
-
-    /// Whether all bits of `other` are set.
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// With the bits of `other` if `set`.
-    #[must_use]
-    pub const fn with(self, other: Self, set: bool) -> Self {
-        if set { Self(self.0 | other.0) } else { self }
-    }
-}
-
-/// Another node. Its NIDs never change: a node that gains or loses one gets a new `Peer`.
-#[derive(Clone, Debug)]
-pub struct Peer {
-    /// The NID by which upper layers know it (OM-20).
-    pub primary: Nid,
-    /// All its NIDs, the primary first: net by net, in the order in which they were learned.
-    pub nids: Vec<Nid>,
-    /// The same by nets, in the order in which the nets came.
-    pub(crate) nets: Vec<PeerNet>,
-    /// What is known of it, and its discovery: stays with the peer whatever NIDs come and go.
-    pub(crate) record: Arc<Record>,
-    /// Peers are listed in the order in which they came: this is its place.
-    pub(crate) order: Arc<AtomicU64>,
-}
-
-/// The peer NIs of a peer on one net.
-#[derive(Clone, Debug)]
-pub(crate) struct PeerNet {
-    pub(crate) id: NetId,
-    /// Not to keep them alive: they keep the peer. One that is forgotten is not there any more.
-    pub(crate) nis: Vec<Weak<PeerNi>>,
-    /// When each of them was used last.
-    pub(crate) last_uses: Vec<Arc<LastUse>>,
-    /// Stays with the net of the peer whatever NIDs come and go.
-    pub(crate) usage: Arc<NetUsage>,
-}
-
-impl PeerNet {
-    pub(crate) fn nis(&self) -> impl Iterator<Item = Arc<PeerNi>> {
-        self.nis.iter().filter_map(Weak::upgrade)
-    }
-
-    /// When any of them was used last.
-    pub(crate) fn last_use(&self) -> u64 {
-        self.last_uses.iter().map(|last_use| last_use.get()).max().unwrap_or(0)
-    }
-}
-
-impl Peer {
-    /// What is known of it.
-    pub fn state(&self) -> PeerState {
-        self.record.flags()
-    }
-
-    /// Whether any of its NIDs may be used in place of another.
-    pub fn is_multi_rail(&self) -> bool {
-        self.state().contains(PeerState::MULTI_RAIL)
-    }
-
-    /// Whether an operator made it.
-    pub fn is_configured(&self) -> bool {
-        self.state().contains(PeerState::CONFIGURED)
-    }
-
-    /// Its NIDs on one net, in order.
-    pub fn nids_on(&self, net: NetId) -> impl Iterator<Item = Nid> {
-        self.nids.iter().copied().filter(move |nid| nid.net() == net)
-    }
-}
 
 /// Which of this node's NIDs are best for a peer NI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,7 +33,7 @@ pub enum Preferred {
 /// One interface of another node.
 pub struct PeerNi {
     nid: Nid,
-    pub(super) peer: ArcSwap<Peer>,
+    pub(crate) peer: ArcSwap<Peer>,
     tx: SharedPool<Box<Message>>,
     health: AtomicU32,
     /// Its node says that it does not work.
@@ -163,7 +51,7 @@ pub struct PeerNi {
     answers: AtomicU32,
     counters: Counters,
     failures: CauseCounters,
-    trial: Trial,
+    trial: RecoveryState,
     exchange: ExchangeCell,
     unresponsive: UnresponsiveFrom,
     /// Nothing but pings that try an interface has gone to it.
@@ -177,7 +65,7 @@ pub struct PeerNi {
 }
 
 impl PeerNi {
-    pub(super) fn new(nid: Nid, peer: Arc<Peer>, credits: u32, last_use: Arc<LastUse>) -> Self {
+    pub(crate) fn new(nid: Nid, peer: Arc<Peer>, credits: u32, last_use: Arc<LastUse>) -> Self {
         Self {
             nid,
             peer: ArcSwap::new(peer),
@@ -192,7 +80,7 @@ impl PeerNi {
             answers: AtomicU32::new(0),
             counters: Counters::default(),
             failures: CauseCounters::default(),
-            trial: Trial::default(),
+            trial: RecoveryState::default(),
             exchange: ExchangeCell::default(),
             unresponsive: UnresponsiveFrom::default(),
             only_tried: AtomicBool::new(false),
@@ -210,6 +98,11 @@ impl PeerNi {
     /// One is over.
     pub(crate) fn answered(&self) {
         self.answers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether no message to it is under way or waits, and no answer to it is owed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending_answers() == 0 && self.tx.credits() >= self.tx.size()
     }
 
     /// Answers to it that are not over.
@@ -309,7 +202,7 @@ impl PeerNi {
         &self.unresponsive
     }
 
-    pub(crate) const fn trial(&self) -> &Trial {
+    pub(crate) const fn trial(&self) -> &RecoveryState {
         &self.trial
     }
 

@@ -8,14 +8,14 @@
 use crate::complaints::Reason;
 use crate::core::Core;
 use crate::credit::{NiCredit, RECLAIM_AFTER, SharedNiPool};
-use crate::data::answer_to;
+use crate::environment::time::Time;
 use crate::event::{Event, handler_depth, in_handler};
 use crate::health::{Cause, SendFailure};
-use crate::lnd::SendOutcome;
 use crate::memory::{Md, Settled};
-use crate::message::{Message, TakenCredits};
+use crate::model::answer_to;
+use crate::model::lnd::SendOutcome;
+use crate::model::message::{Message, TakenCredits};
 use crate::stats::Outcome;
-use crate::time::Time;
 use crate::topology::{Ni, PeerNi};
 use lnet_wire::{Body, Errno};
 use log::Level;
@@ -142,7 +142,7 @@ impl Core {
     /// A message waits for a credit of an interface's.
     fn watch_ni_credits(&self) {
         if self.health.ni_credits.watch() {
-            self.health.alarm.ring();
+            self.health.wakeup.notify();
         }
     }
 
@@ -179,7 +179,7 @@ impl Core {
                     steps.push(Step::End(message, Ok(())));
                 }
                 // As one that is still waiting then: see `end_waiting`.
-                Step::Resume(message) if message.deadline <= self.config.clock.now() => {
+                Step::Resume(message) if message.deadline <= self.env.now() => {
                     steps.push(Step::End(message, Err(Errno::TimedOut.into())));
                 }
                 Step::Resume(message) if self.is_cut_off(&message) => self.reroute(message, &mut steps),

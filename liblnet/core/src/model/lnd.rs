@@ -8,10 +8,10 @@
 //! No lock of the core's is held during any call in either direction, so a driver may call up from inside
 //! `send`.
 
-use crate::health::{Cause, SendFailure};
-use crate::message::{Message, TakenCredits};
-use crate::settings::Settings;
-use crate::topology::Ni;
+use super::failure::{Cause, SendFailure};
+use super::message::{Message, TakenCredits};
+use super::ni::Ni;
+use crate::environment::settings::Settings;
 use lnet_wire::Errno;
 use lnet_wire::{Header, NetType, Nid};
 use std::sync::Arc;

@@ -1,0 +1,56 @@
+//! Messages made, counted and recycled.
+
+use super::Core;
+use crate::model::{Message, MessagePool, PeerNi};
+use lnet_wire::{Body, Header};
+use std::sync::Arc;
+
+/// As many answers as a peer may have pending however many others have: twice what is under way to it at once by default.
+const ALWAYS_ANSWERED: u32 = 16;
+
+impl Core {
+    /// A message to or from `peer_ni`, or over the loopback.
+    pub(crate) fn new_message(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Box<Message> {
+        let mut message = self.spare_of(peer_ni).take(header);
+        message.counted = self.message_counters.enter(peer_ni.map_or(0, |peer_ni| peer_ni.order()));
+        message
+    }
+
+    /// Takes back a message that refers to no MD any more; it goes to the spare ones of `peer_ni`.
+    pub(crate) fn put_away(&self, mut message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
+        if let Some(asker) = message.answers.take() {
+            asker.answered();
+            self.message_counters.answered(message.counted);
+        }
+        self.message_counters.leave(message.counted);
+        self.spare_of(peer_ni).put(message);
+    }
+
+    /// Counts it as an answer to `asker` until it is put away.
+    pub(crate) fn count_answer(&self, message: &mut Message) {
+        if let Some(asker) = &message.peer_ni {
+            asker.answers();
+            self.message_counters.answers(message.counted);
+            message.answers = Some(Arc::clone(asker));
+        }
+    }
+
+    /// Whether the one who asks takes so few of its answers that it gets no more of them: it has as many pending as a peer
+    /// may have, or more than a few, and all peers together have as many as the node keeps.
+    pub(crate) fn has_asked_too_much(&self, message: &Message) -> bool {
+        let wants_answer = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
+        wants_answer
+            && message.peer_ni.as_ref().is_some_and(|asker| {
+                let pending = asker.pending_answers();
+                pending >= self.env.config().max_answers
+                    || pending >= ALWAYS_ANSWERED
+                        && self
+                            .message_counters
+                            .is_answering_too_much(message.counted, self.env.config().max_pending_responses)
+            })
+    }
+
+    fn spare_of<'a>(&'a self, peer_ni: Option<&'a Arc<PeerNi>>) -> &'a MessagePool {
+        peer_ni.map_or(&self.spare, |peer_ni| peer_ni.spare())
+    }
+}

@@ -1,0 +1,36 @@
+//! How far messages have got between this node and a peer NI.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How far messages have got between this node and a peer NI since that became known. It never goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Exchange {
+    /// Nothing has been sent to it.
+    None,
+    /// Something has, and nothing has arrived from it.
+    Sent,
+    /// Something has arrived from it.
+    Answered,
+}
+
+/// An [`Exchange`] that every message to and from the peer NI looks at, and few change.
+#[derive(Debug, Default)]
+pub(crate) struct ExchangeCell(AtomicU8);
+
+impl ExchangeCell {
+    pub(crate) fn get(&self) -> Exchange {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Exchange::None,
+            1 => Exchange::Sent,
+            _ => Exchange::Answered,
+        }
+    }
+
+    /// It has got that far, if not farther.
+    pub(crate) fn advance(&self, to: Exchange) {
+        if self.get() < to {
+            self.0.fetch_max(to as u8, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What a node keeps of its nets, NIs, peers, peer NIs and messages, and what a driver (LND) is to it. Plain data with
+//! methods about itself: nothing here knows who decides what.
+
+mod discovery_progress;
+mod discovery_result;
+mod discovery_state;
+mod exchange;
+mod failure;
+mod failure_counts;
+mod last_use;
+pub mod lnd;
+pub mod message;
+mod net;
+mod net_usage;
+mod ni;
+mod path_state;
+mod peer;
+mod peer_ni;
+mod peer_state;
+mod priority;
+mod reachability;
+mod recovery_state;
+mod request;
+mod state;
+
+pub(crate) use discovery_progress::{LocalState, Progress, USUAL_ROOM};
+pub use discovery_result::{Difference, Failure, Step};
+pub(crate) use discovery_state::{DiscoveryState, Inner};
+pub use failure::{Cause, Delivery, SendFailure};
+pub use failure_counts::{CauseCounters, CauseCounts, HealthTotals};
+pub(crate) use last_use::LastUse;
+pub use message::Message;
+pub(crate) use message::{MessagePool, answer_to};
+pub use net::{Distance, Net, Nets};
+pub use net_usage::NetUsage;
+pub use ni::{Ni, NiConfig, NiTunables};
+pub use peer::Peer;
+pub(crate) use peer::PeerNet;
+pub use peer_ni::{PeerNi, Preferred};
+pub use peer_state::PeerState;
+pub use priority::LOWEST_PRIORITY;
+pub use reachability::Reachability;
+pub use recovery_state::Recovery;
+pub(crate) use recovery_state::{RecoveryState, Turn, wait_before};
+pub use request::Target;
+pub(crate) use request::{Outgoing, SendRequest};
+pub use state::{NiState, PeerNiState};

@@ -1,0 +1,27 @@
+//! What changes of a net while messages flow.
+
+use super::priority::LOWEST_PRIORITY;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What changes of a net while messages flow; stays with it whatever interfaces come and go.
+#[derive(Debug)]
+pub struct NetUsage {
+    priority: AtomicU32,
+}
+
+impl Default for NetUsage {
+    fn default() -> Self {
+        Self { priority: AtomicU32::new(LOWEST_PRIORITY) }
+    }
+}
+
+impl NetUsage {
+    /// Its priority by selection rules; `u32::MAX` is none.
+    pub fn priority(&self) -> u32 {
+        self.priority.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_priority(&self, priority: u32) {
+        self.priority.store(priority, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,160 @@
+//! When an unhealthy interface is pinged next (HE-51, HE-52).
+
+use crate::environment::settings::MAX_HEALTH;
+use crate::environment::time::Time;
+use crate::sync::{Mutex, lock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// When a sick interface is tried again (HE-51).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Pings since something was last received.
+    pub ping_count: u32,
+    /// When the next one is due; `None` for who is not in the queue.
+    pub next_ping: Option<Time>,
+    /// When something was last received, or when it fell sick.
+    pub last_heard: Time,
+}
+
+/// An interface's [`Recovery`], which who receives a message looks at without its lock.
+#[derive(Debug, Default)]
+pub(crate) struct RecoveryState {
+    recovery: Mutex<Recovery>,
+    /// There is something that a message from it changes.
+    is_concerned: AtomicBool,
+}
+
+impl RecoveryState {
+    pub(crate) fn get(&self) -> Recovery {
+        *lock(&self.recovery)
+    }
+
+    /// It is in the queue from now on.
+    pub(crate) fn begin(&self, now: Time) {
+        self.change(|recovery| *recovery = Recovery::beginning(now));
+    }
+
+    /// It leaves the queue, because it is well or gone; or it has not been heard for too long: then how often it was
+    /// pinged stays to be seen.
+    pub(crate) fn end(&self, is_well: bool) {
+        self.change(|recovery| {
+            let ping_count = if is_well { 0 } else { recovery.ping_count };
+            *recovery = Recovery { ping_count, ..Recovery::default() };
+        });
+    }
+
+    /// What is to be done now, noted before it is done: the answer to a ping may be there before the ping has left here.
+    pub(crate) fn take_turn(&self, health: u32, now: Time, longest: Duration) -> Turn {
+        self.change(|recovery| {
+            let turn = turn(Some(health), *recovery, now, longest);
+            if let Turn::Ping(next) = turn {
+                *recovery = next;
+            }
+            turn
+        })
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut Recovery) -> R) -> R {
+        let recovery = &mut *lock(&self.recovery);
+        let result = change(recovery);
+        let is_concerned = recovery.next_ping.is_some() || recovery.ping_count > 0;
+        self.is_concerned.store(is_concerned, Ordering::Relaxed);
+        result
+    }
+
+    /// Something has arrived: the pings begin anew (HE-52). Whether the next one comes sooner for that.
+    pub(crate) fn heard(&self, now: impl FnOnce() -> Time) -> bool {
+        self.is_concerned.load(Ordering::Relaxed) && {
+            let now = now();
+            self.change(|recovery| {
+                recovery.last_heard = now;
+                recovery.begin_anew(now)
+            })
+        }
+    }
+}
+
+impl Recovery {
+    fn beginning(now: Time) -> Self {
+        Self { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
+    }
+
+    /// It has been heard of: the next ping need not wait for as long as after those that were not answered. Whether it
+    /// comes sooner.
+    fn begin_anew(&mut self, now: Time) -> bool {
+        self.ping_count = 0;
+        let soon = now + wait_before(0, Duration::MAX);
+        let sooner = self.next_ping.is_some_and(|next| next > soon);
+        if sooner {
+            self.next_ping = Some(soon);
+        }
+        sooner
+    }
+}
+
+/// What is to be done with an entry of a queue (HE-51).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It is well, or gone.
+    Leave,
+    Wait(Time),
+    /// Ping it; the next time is then.
+    Ping(Recovery),
+}
+
+/// How long to wait after so many pings without an answer, at most `longest` (HE-51, HE-52).
+pub(crate) fn wait_before(pings: u32, longest: Duration) -> Duration {
+    match pings {
+        0..=9 => Duration::from_secs(1 << pings).min(longest),
+        _ => longest,
+    }
+}
+
+fn turn(health: Option<u32>, recovery: Recovery, now: Time, longest: Duration) -> Turn {
+    match (health, recovery.next_ping) {
+        (None | Some(MAX_HEALTH..), _) => Turn::Leave,
+        (Some(_), Some(next)) if now < next => Turn::Wait(next),
+        (Some(_), _) => {
+            let ping_count = recovery.ping_count.saturating_add(1);
+            let next_ping = Some(now + wait_before(ping_count, longest));
+            Turn::Ping(Recovery { ping_count, next_ping, ..recovery })
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_secs(900);
+
+    fn at(seconds: u64) -> Time {
+        Time(Duration::from_secs(seconds))
+    }
+
+    /// HE-52.
+    #[test]
+    fn pings_without_an_answer_come_more_and_more_seldom() {
+        let mut recovery = Recovery { next_ping: Some(at(1)), ..Recovery::default() };
+        let mut now = at(0);
+        let mut waits = Vec::new();
+        for _ in 0..13 {
+            if let Turn::Wait(next) = turn(Some(900), recovery, now, LONGEST) {
+                waits.push(next.since(now).as_secs());
+                now = next;
+            }
+            match turn(Some(900), recovery, now, LONGEST) {
+                Turn::Ping(next) => recovery = next,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
+    }
+
+    #[test]
+    fn who_is_well_or_gone_leaves_the_queue() {
+        assert_eq!(turn(Some(MAX_HEALTH), Recovery::default(), at(0), LONGEST), Turn::Leave);
+        assert_eq!(turn(None, Recovery::default(), at(0), LONGEST), Turn::Leave);
+    }
+}
