@@ -1,6 +1,6 @@
 //! What is known of a peer, as the flags that the kernel's tools show.
 
-/// What is known of a peer, in the bits that the kernel's tools show (lnetctl-dlc appendix C).
+/// What is known of a peer, in the bits that the kernel's tools show (dlc appendix C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerState(pub u32);
 
