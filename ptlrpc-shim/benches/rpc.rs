@@ -11,9 +11,9 @@ mod table;
 
 use lnet as _;
 use ptlrpc::client::{Client, Timeouts};
-use ptlrpc::import::{Import, ImportConfig};
-use ptlrpc::lnet::{Ack, Event, Md, MdSpec, Node, ProcessId, Region, Sink};
-use ptlrpc::request::{Bulk, Direction, Request, Set};
+use ptlrpc::client::{Import, ImportConfig, RequestSet};
+use ptlrpc::lnet::{Ack, Event, EventHandler, Md, MdSpec, Node, ProcessId, Region};
+use ptlrpc::request::{Bulk, Direction, Request};
 use serve::{ECHO, MIB, PUT_PORTAL, READ, WRITE};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -132,8 +132,8 @@ impl Rig {
     /// Microseconds.
     fn round_trips(&self, size: u32) -> f64 {
         let buffers = if size == 0 { Vec::new() } else { vec![vec![7; size as usize]] };
-        let reply_room = if size == 0 { Vec::new() } else { vec![size] };
-        let request = Request { buffers, reply_room, ..Request::new(ECHO) };
+        let reply_lengths = if size == 0 { Vec::new() } else { vec![size] };
+        let request = Request { buffers, reply_lengths, ..Request::new(ECHO) };
         let (begun, mut done) = (Instant::now(), 0);
         while begun.elapsed() < self.time {
             assert_eq!(self.import.call(request.clone()).unwrap().result(), Ok(()));
@@ -150,7 +150,7 @@ impl Rig {
             bulk: Some(Bulk { memory: Arc::clone(&memory[at]), direction }),
             ..Request::new(opcode)
         };
-        let (mut set, mut done, begun) = (Set::new(), 0, Instant::now());
+        let (mut set, mut done, begun) = (RequestSet::new(), 0, Instant::now());
         let mut places: std::collections::HashMap<_, _> =
             (0..at_once).map(|at| (set.add(&self.import, request(at)), at)).collect();
         while begun.elapsed() < self.time {
@@ -170,8 +170,8 @@ impl Rig {
     /// PUTs with ACK in a second.
     fn puts(&self, size: usize, at_once: usize) -> f64 {
         struct Over(Arc<AtomicUsize>);
-        impl Sink for Over {
-            fn event(&self, event: &Event) {
+        impl EventHandler for Over {
+            fn on_event(&self, event: &Event) {
                 event.status.unwrap();
                 if event.unlinked {
                     self.0.fetch_sub(1, Ordering::SeqCst);
@@ -183,7 +183,7 @@ impl Rig {
         let (begun, mut done) = (Instant::now(), 0);
         while begun.elapsed() < self.time {
             while under_way.load(Ordering::SeqCst) >= at_once {
-                self.node.hasten(|| under_way.load(Ordering::SeqCst) < at_once);
+                self.node.progress(|| under_way.load(Ordering::SeqCst) < at_once);
             }
             under_way.fetch_add(1, Ordering::SeqCst);
             let over = Arc::new(Over(Arc::clone(&under_way)));
@@ -192,7 +192,7 @@ impl Rig {
             done += 1;
         }
         while under_way.load(Ordering::SeqCst) > 0 {
-            self.node.hasten(|| under_way.load(Ordering::SeqCst) == 0);
+            self.node.progress(|| under_way.load(Ordering::SeqCst) == 0);
         }
         f64::from(done) / begun.elapsed().as_secs_f64()
     }
@@ -227,7 +227,7 @@ impl Rig {
 
     /// RPCs in a second.
     fn many(&self) -> f64 {
-        let (mut set, mut done, begun) = (Set::new(), 0, Instant::now());
+        let (mut set, mut done, begun) = (RequestSet::new(), 0, Instant::now());
         let mut who: std::collections::HashMap<_, _> =
             self.crowd.iter().map(|import| (set.add(import, Request::new(ECHO)), import)).collect();
         while begun.elapsed() < self.time {

@@ -1,25 +1,31 @@
 //! RPCs as the Lustre file system makes them, on the LNet C API alone.
 //!
-//! A **service** listens at a portal and answers requests; a **client** has an **import** for each target that it uses: the
-//! ways to it, and how far connecting has got. An RPC is a request, and the reply of the same number; bulk data goes beside
-//! them, moved by the service.
+//! A **service** listens at a portal and replies to requests. A **client** has an **import** for each target that it uses:
+//! the servers that may have the target, and the state of the connection. An RPC is a request and its reply, which are
+//! matched by XID; bulk data is transferred beside them, by the service.
 //!
-//! | folder | has |
-//! |---|---|
-//! | [`lnet`] | the calls into LNet, and memory that it shares |
-//! | [`message`] | what goes over the wire |
-//! | [`client`] | connections, time-outs, and the thread that pings and connects |
-//! | [`import`] | targets: connecting, failing, reconnecting |
-//! | [`request`] | requests, from the first sending to the answer, and sets of them |
-//! | [`service`] | requests that arrive, and who serves them |
-//! | `c` | all of that for programs in C: `include/ptlrpc/ptlrpc.h` |
+//! | module | holds | uses |
+//! |---|---|---|
+//! | [`errno`], [`clock`], `sync`, `wakeup` | error numbers, time, locks, waking threads | |
+//! | [`lnet`] | the calls into LNet, and memory that is shared with it | those |
+//! | [`message`] | the wire format: pure | those |
+//! | `timeouts`, `recent_max` | adaptive time-outs: pure | those |
+//! | `import` | targets as state and decisions: connecting, failing, reconnecting | `message`, `timeouts` |
+//! | [`request`] | requests of a client, from the first transmission to the reply | `import` |
+//! | [`client`] | the client side put together: imports, sets of requests, the thread `ptlrpcd` | `request`, `import` |
+//! | [`service`] | the server side: requests that arrive, and who serves them | `message`, `lnet` |
+//! | `c` | all of it for programs in C: `include/ptlrpc/ptlrpc.h` | `client`, `service` |
 
 mod c;
 pub mod client;
+pub mod clock;
 pub mod errno;
-pub mod import;
+mod import;
 pub mod lnet;
 pub mod message;
+mod recent_max;
 pub mod request;
 pub mod service;
 mod sync;
+mod timeouts;
+mod wakeup;

@@ -1,7 +1,11 @@
-//! Locks that go on after a panic: what they guard is whole whenever a lock is let go.
+//! Locks that ignore poisoning: what they guard is consistent whenever a lock is released. Waits that end by a [`Clock`].
 
+use crate::clock::Clock;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The shortest time-out that is handed to the system: 0 would not release the lock.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(1);
 
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -11,17 +15,15 @@ pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexG
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits at most until then; `None`: without end.
+/// Waits until `until` at most, or without end. May return earlier: the caller checks its condition and the time.
 pub(crate) fn wait_until<'a, T>(
+    clock: &dyn Clock,
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,
     until: Option<Instant>,
 ) -> MutexGuard<'a, T> {
-    match until {
-        None => wait(condvar, guard),
-        Some(until) => {
-            let left = until.saturating_duration_since(Instant::now()).max(Duration::from_micros(1));
-            condvar.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0
-        }
-    }
+    let Some(until) = until else { return wait(condvar, guard) };
+    let left = until.saturating_duration_since(clock.now());
+    let sleep = clock.sleep_limit(left).max(SHORTEST_SLEEP);
+    condvar.wait_timeout(guard, sleep).unwrap_or_else(PoisonError::into_inner).0
 }

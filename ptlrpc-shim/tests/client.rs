@@ -6,11 +6,11 @@ mod alone;
 mod scripted;
 
 use ptlrpc::client::{Adaptive, Client, Timeouts};
+use ptlrpc::client::{Import, ImportConfig, ImportState, RequestSet};
 use ptlrpc::errno::Errno;
-use ptlrpc::import::{Import, ImportConfig, State};
 use ptlrpc::lnet::{Node, Region};
 use ptlrpc::message::{Body, MessageKind, Opcode, Portal};
-use ptlrpc::request::{Bulk, Direction, Reply, Request, Set};
+use ptlrpc::request::{Bulk, Direction, Reply, Request};
 use scripted::{Heard, Server};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,13 +58,13 @@ fn connected() -> Rig {
 }
 
 fn echo() -> Request {
-    Request { buffers: vec![b"hello".to_vec()], reply_room: vec![64], ..Request::new(ECHO) }
+    Request { buffers: vec![b"hello".to_vec()], reply_lengths: vec![64], ..Request::new(ECHO) }
 }
 
 impl Drop for Rig {
     /// The next test's server is not to hear of this one's client.
     fn drop(&mut self) {
-        self.import.abandon();
+        self.import.close();
     }
 }
 
@@ -106,7 +106,7 @@ fn connecting_pinging_and_leaving_are_the_real_bytes() {
             server.accept(&heard);
         },
     );
-    assert_eq!((rig.import.state(), rig.import.handle().0.0), (State::Full, 0x77));
+    assert_eq!((rig.import.state(), rig.import.handle().0.0), (ImportState::Full, 0x77));
     rig.while_serving(
         |import| import.ping().unwrap(),
         |server| {
@@ -198,7 +198,7 @@ fn what_is_not_answered_goes_again_by_the_same_number_after_a_reconnect() {
 #[test]
 fn an_early_reply_keeps_the_client_waiting() {
     let mut rig = connected();
-    let mut set = Set::new();
+    let mut set = RequestSet::new();
     let ticket = set.add(&rig.import, Request { timeout: Some(Duration::from_secs(1)), ..echo() });
     let began = Instant::now();
     let heard = rig.server.serve();
@@ -291,7 +291,7 @@ fn what_may_have_been_done_by_a_server_that_forgot_it_is_not_done_again_where_th
 fn only_so_many_that_change_something_are_under_way_and_last_xid_says_what_is_over() {
     let mut rig = connected();
     let once = || Request { at_most_once: true, ..echo() };
-    let mut set = Set::new();
+    let mut set = RequestSet::new();
     let tickets: Vec<_> = (0..3).map(|_| set.add(&rig.import, once())).collect();
     let (first, second) = (rig.server.serve(), rig.server.serve());
     assert_eq!((first.body().tag, second.body().tag), (1, 2));
@@ -408,7 +408,7 @@ fn what_is_not_wanted_any_more_ends_and_its_memory_is_free() {
     let mut rig = connected();
     let mut memory = Arc::new(Region::zeroed(100));
     let bulk = Bulk { memory: Arc::clone(&memory), direction: Direction::FromService };
-    let mut set = Set::new();
+    let mut set = RequestSet::new();
     let ticket = set.add(&rig.import, Request { bulk: Some(bulk), ..echo() });
     let heard = rig.server.serve();
     set.abort(ticket);
@@ -452,5 +452,5 @@ fn a_server_that_grants_what_was_not_asked_for_is_not_connected_to() {
         },
     );
     assert_eq!(result.unwrap_err(), Errno::PROTOCOL);
-    assert_ne!(rig.import.state(), State::Full);
+    assert_ne!(rig.import.state(), ImportState::Full);
 }

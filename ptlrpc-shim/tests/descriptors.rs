@@ -8,19 +8,21 @@ mod faults;
 
 use faults::Delaying;
 use lnet as _;
-use ptlrpc::lnet::{Ack, Criteria, Event, EventKind, Md, MdSpec, Nid, Node, Part, ProcessId, Region, Sink};
+use ptlrpc::lnet::{
+    Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Nid, Node, ProcessId, Region, RegionSlice,
+};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 struct Heard(Mutex<Sender<Event>>);
 
-impl Sink for Heard {
-    fn event(&self, event: &Event) {
+impl EventHandler for Heard {
+    fn on_event(&self, event: &Event) {
         self.0.lock().unwrap().send(*event).unwrap();
     }
 }
 
-fn heard() -> (Arc<dyn Sink>, Receiver<Event>) {
+fn heard() -> (Arc<dyn EventHandler>, Receiver<Event>) {
     let (sender, receiver) = channel();
     (Arc::new(Heard(Mutex::new(sender))), receiver)
 }
@@ -29,14 +31,14 @@ fn me() -> ProcessId {
     ProcessId::lustre(Nid::LOOPBACK)
 }
 
-fn open(node: &Node, region: &Arc<Region>, max_size: u32, sink: Arc<dyn Sink>) -> Md {
+fn open(node: &Node, region: &Arc<Region>, max_size: u32, sink: Arc<dyn EventHandler>) -> Md {
     let spec = MdSpec {
         threshold: None,
         puts: true,
         max_size: Some(max_size),
         ..MdSpec::active(Arc::clone(region), 1)
     };
-    node.attach(7, Criteria { from: None, bits: 0, ignore: u64::MAX }, spec, sink).unwrap()
+    node.attach(7, MatchCriteria { from: None, bits: 0, ignore: u64::MAX }, spec, sink).unwrap()
 }
 
 #[test]
@@ -58,7 +60,7 @@ fn a_put_arrives_and_memory_is_ones_own_again_after_the_last_event() {
     assert_eq!((first.kind, first.match_bits, first.mlength, first.hdr_data), (EventKind::Put, 5, 8, 9));
     assert_eq!((first.initiator, first.offset, first.unlinked), (Some(me()), 0, false));
     // SAFETY: the message has arrived, and each has its own bytes.
-    assert_eq!(&*unsafe { Part::new(Arc::clone(&room), 0..8) }, b"eight by");
+    assert_eq!(&*unsafe { RegionSlice::new(Arc::clone(&room), 0..8) }, b"eight by");
     let second = arrived.recv().unwrap();
     assert_eq!((second.offset, second.unlinked), (8, true));
     while Arc::get_mut(&mut room).is_none() {
@@ -108,12 +110,12 @@ fn what_is_under_way_to_a_descriptor_that_is_unlinked_does_not_touch_its_memory(
 fn who_takes_part_asks_about_nids() {
     let _alone = alone::alone();
     let node = Node::start().unwrap();
-    assert_eq!(node.own_nids()[0], Nid::LOOPBACK);
+    assert_eq!(node.local_nids()[0], Nid::LOOPBACK);
     assert_eq!(node.distance(Nid::LOOPBACK).unwrap().hops, 0);
     assert!(
         node.attach(
             64,
-            Criteria { from: None, bits: 0, ignore: 0 },
+            MatchCriteria { from: None, bits: 0, ignore: 0 },
             MdSpec::active(Arc::new(Region::zeroed(1)), 1),
             heard().0
         )

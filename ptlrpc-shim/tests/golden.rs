@@ -229,7 +229,7 @@ fn a_connect_request_has_the_bytes_of_the_table() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut out = [0xee; 520];
         let mut message = connect_request().build_in(order, &mut out, &connect_body()).unwrap();
-        message.set_repsize(ConnectReply::ROOM as u32);
+        message.set_repsize(ConnectReply::MAX_LEN as u32);
         message.set_flags(MessageFlags::AT_SUPPORT);
         assert_same(&out, order, CONNECT, "connect request");
 

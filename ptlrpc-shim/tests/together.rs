@@ -9,12 +9,12 @@ mod faults;
 use faults::Losing;
 use lnet as _;
 use ptlrpc::client::{Adaptive, Client, Timeouts};
+use ptlrpc::client::{Import, ImportConfig, ImportState, RequestSet};
 use ptlrpc::errno::Errno;
-use ptlrpc::import::{Import, ImportConfig, State};
 use ptlrpc::lnet::{Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
-use ptlrpc::request::{Bulk, Direction, Request, Set};
+use ptlrpc::request::{Bulk, Direction, Request};
 use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -105,7 +105,7 @@ impl Rig {
 fn count(number: u64) -> Request {
     Request {
         buffers: vec![number.to_ne_bytes().to_vec()],
-        reply_room: vec![8],
+        reply_lengths: vec![8],
         timeout: Some(SHORT),
         ..Request::new(COUNT)
     }
@@ -113,7 +113,7 @@ fn count(number: u64) -> Request {
 
 /// So many at once until all have ended; those that went wrong.
 fn all(import: &Arc<Import>, requests: impl Iterator<Item = Request>, at_once: usize) -> Vec<Errno> {
-    let (mut set, mut wrong) = (Set::new(), Vec::new());
+    let (mut set, mut wrong) = (RequestSet::new(), Vec::new());
     let mut requests = requests.fuse();
     loop {
         while set.len() < at_once
@@ -135,7 +135,7 @@ fn all(import: &Arc<Import>, requests: impl Iterator<Item = Request>, at_once: u
 fn a_client_connects_asks_and_leaves() {
     let rig = Rig::start();
     let import = rig.import("client");
-    assert_eq!((import.state(), import.handle().1), (State::Full, 1));
+    assert_eq!((import.state(), import.handle().1), (ImportState::Full, 1));
     assert_ne!(import.handle().0.0, 0);
     import.ping().unwrap();
     let reply = import.call(count(5)).unwrap();
@@ -216,7 +216,7 @@ fn requests_wait_for_a_server_that_is_not_there_yet() {
     let mut rig = Rig::start();
     let import = rig.import("client");
     rig.service = None;
-    let mut set = Set::new();
+    let mut set = RequestSet::new();
     let ticket = set.add(&import, count(1));
     rig.restart();
     set.wait();
@@ -227,7 +227,7 @@ fn requests_wait_for_a_server_that_is_not_there_yet() {
 fn a_hundred_clients_are_told_apart() {
     let rig = Rig::start();
     let imports: Vec<_> = (0..100).map(|number| rig.import(&format!("client-{number}"))).collect();
-    let mut set = Set::new();
+    let mut set = RequestSet::new();
     for (number, import) in imports.iter().enumerate() {
         set.add(import, Request { at_most_once: true, ..count(number as u64) });
     }

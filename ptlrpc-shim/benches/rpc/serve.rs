@@ -1,7 +1,7 @@
 //! The server's process: a service, memory for bare PUTs, and raw TCP.
 
 use ptlrpc::errno::Errno;
-use ptlrpc::lnet::{Criteria, Event, MdSpec, Node, Region, Sink};
+use ptlrpc::lnet::{Event, EventHandler, MatchCriteria, MdSpec, Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
 use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
@@ -36,8 +36,8 @@ impl Handler for Bench {
 
 struct Deaf;
 
-impl Sink for Deaf {
-    fn event(&self, _: &Event) {}
+impl EventHandler for Deaf {
+    fn on_event(&self, _: &Event) {}
 }
 
 pub(crate) fn run() {
@@ -56,7 +56,7 @@ pub(crate) fn run() {
         manage_remote: true,
         ..MdSpec::active(Arc::new(Region::zeroed(MIB)), 1)
     };
-    node.attach(PUT_PORTAL, Criteria { from: None, bits: 0, ignore: u64::MAX }, spec, Arc::new(Deaf))
+    node.attach(PUT_PORTAL, MatchCriteria { from: None, bits: 0, ignore: u64::MAX }, spec, Arc::new(Deaf))
         .unwrap();
     let listener = TcpListener::bind((super::SERVER, 0)).unwrap();
     println!("{}", listener.local_addr().unwrap().port());

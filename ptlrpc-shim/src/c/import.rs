@@ -2,8 +2,8 @@
 
 use super::entry::{array, borrow, entry, name, store, store_process, text, until};
 use super::process::{Alive, client};
+use crate::client::{Import, ImportConfig, ImportState};
 use crate::errno::Errno;
-use crate::import::{Import, ImportConfig, State};
 use crate::lnet::lnet_process_id;
 use crate::message::portal::Portals;
 use crate::message::{ConnectData, ConnectFlags, Opcode, Portal, Service};
@@ -95,7 +95,7 @@ pub(super) fn service(given: u32, default: Service) -> Result<Service, Errno> {
 
 /// What both sides say of themselves; C's flags, and how many requests may change something at once, are 0 for the default.
 pub(super) fn connect_data(flags: u64, flags2: u64, max_mod_rpcs: u32) -> Result<ConnectData, Errno> {
-    let default = ImportConfig::what_is_asked();
+    let default = ImportConfig::default_connect_data();
     let max_mod_rpcs = u16::try_from(max_mod_rpcs).map_err(|_| Errno::INVALID)?;
     let flags = ConnectFlags(u128::from(flags2) << 64 | u128::from(flags));
     Ok(ConnectData {
@@ -143,7 +143,7 @@ impl CConf {
             service: service(self.service_version, kind.service)?,
             connect,
             disconnect,
-            ask: connect_data(self.connect_flags, self.connect_flags2, self.max_mod_rpcs)?,
+            connect_data: connect_data(self.connect_flags, self.connect_flags2, self.max_mod_rpcs)?,
         })
     }
 }
@@ -199,11 +199,11 @@ unsafe extern "C" fn ptlrpc_import_state(import: *const ObdImport) -> c_int {
         // SAFETY: the contract of this face.
         let state = unsafe { borrow(import) }?.import.state();
         Ok(match state {
-            State::New => 0,
-            State::Disconnected => 1,
-            State::Connecting => 2,
-            State::Full => 3,
-            State::Closed => 4,
+            ImportState::New => 0,
+            ImportState::Disconnected => 1,
+            ImportState::Connecting => 2,
+            ImportState::Full => 3,
+            ImportState::Closed => 4,
         })
     })
 }

@@ -99,7 +99,7 @@ unsafe extern "C" fn ptlrpc_init(timeouts: *const CTimeouts) -> c_int {
             return Ok(0);
         }
         let (over_sender, over) = channel();
-        let node = Node::start_watched(Some(over_sender))?;
+        let node = Node::start_with_end_signal(Some(over_sender))?;
         *up = Some(Up { client: Client::start(node, timeouts)?, count: 1, over });
         Ok(0)
     })
@@ -144,7 +144,7 @@ unsafe extern "C" fn class_del_uuid(uuid: *const c_char) -> c_int {
     entry("class_del_uuid", || {
         // SAFETY: the contract of this face.
         let uuid = unsafe { text(uuid) }?;
-        client()?.connections().remove_uuid(uuid).map(|()| 0)
+        client()?.remove_uuid(uuid).map(|()| 0)
     })
 }
 
@@ -162,7 +162,7 @@ unsafe extern "C" fn ptlrpc_uuid_to_peer(
         let found = client()?.uuid_to_peer(uuid)?;
         if !own.is_null() {
             // SAFETY: the contract of this face.
-            unsafe { store(own, found.own.to_u64().ok_or(Errno::INVALID)?) }?;
+            unsafe { store(own, found.local_nid.to_u64().ok_or(Errno::INVALID)?) }?;
         }
         // SAFETY: the contract of this face.
         unsafe { store_process(peer, found.peer) }

@@ -4,12 +4,12 @@ use super::entry::{array, borrow, borrow_mut, entry, lend, ms, store};
 use super::import::ObdImport;
 use super::process::Alive;
 use super::set::PtlrpcSet;
+use crate::client::{Import, RequestId};
 use crate::errno::Errno;
-use crate::import::Import;
 use crate::lnet::Loan;
 use crate::message::header::MAX_BUFFERS;
 use crate::message::{Body, ByteOrder, Opcode, Portal, size_of_message};
-use crate::request::{Bulk, Direction, Reply, Request, Ticket};
+use crate::request::{Bulk, Direction, Reply, Request};
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -112,8 +112,8 @@ impl PtlrpcRequest {
     pub(super) fn begin_in(
         &mut self,
         set: NonNull<PtlrpcSet>,
-        add: impl FnOnce(&Arc<Import>, Request) -> Ticket,
-    ) -> Result<Ticket, Errno> {
+        add: impl FnOnce(&Arc<Import>, Request) -> RequestId,
+    ) -> Result<RequestId, Errno> {
         let request = self.begin()?;
         self.home = Some(set);
         Ok(add(&self.import, request))
@@ -226,7 +226,7 @@ unsafe extern "C" fn ptlrpc_req_set_repsize(
     // SAFETY: the contract of this face.
     unsafe {
         change("ptlrpc_req_set_repsize", request, |request| {
-            request.reply_room = lengths(count, lens)?.to_vec();
+            request.reply_lengths = lengths(count, lens)?.to_vec();
             Ok(())
         })
     }

@@ -3,8 +3,8 @@
 use super::entry::{borrow, entry, until};
 use super::process::Alive;
 use super::request::{PtlrpcRequest, interpret};
+use crate::client::{RequestId, RequestSet};
 use crate::errno::Errno;
-use crate::request::{Set, Ticket};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
 use std::ptr::NonNull;
@@ -18,8 +18,8 @@ pub(super) struct PtlrpcSet {
 
 #[derive(Default)]
 struct Inner {
-    set: Set,
-    under_way: HashMap<Ticket, NonNull<PtlrpcRequest>>,
+    set: RequestSet,
+    under_way: HashMap<RequestId, NonNull<PtlrpcRequest>>,
     /// They have ended, and been interpreted; C has not taken them.
     ended: VecDeque<NonNull<PtlrpcRequest>>,
     /// The first status below 0 since it was last told.
@@ -40,8 +40,8 @@ impl PtlrpcSet {
         loop {
             let (request, result) = {
                 let mut inner = self.lock()?;
-                let Some((ticket, result)) = inner.set.take_any() else { return Ok(()) };
-                let Some(request) = inner.under_way.remove(&ticket) else { continue };
+                let Some((id, result)) = inner.set.take_any() else { return Ok(()) };
+                let Some(request) = inner.under_way.remove(&id) else { continue };
                 (request, result)
             };
             // SAFETY: by contract the set has its requests for itself while they are under way.
@@ -60,9 +60,9 @@ impl PtlrpcSet {
     pub(super) fn give_up(&self, request: NonNull<PtlrpcRequest>) -> Result<(), Errno> {
         {
             let mut inner = self.lock()?;
-            let found = inner.under_way.iter().find(|(_, it)| **it == request).map(|(ticket, _)| *ticket);
+            let found = inner.under_way.iter().find(|(_, it)| **it == request).map(|(id, _)| *id);
             match found {
-                Some(ticket) => inner.set.abort(ticket),
+                Some(id) => inner.set.abort(id),
                 None if inner.ended.contains(&request) => {}
                 // It is just being interpreted.
                 None => return Err(Errno::BUSY),
@@ -96,8 +96,8 @@ unsafe extern "C" fn ptlrpc_set_add_req(set: *mut PtlrpcSet, request: *mut Ptlrp
         let mut inner = unsafe { borrow(set) }?.lock()?;
         // SAFETY: the same; the caller has it for himself until now.
         let draft = unsafe { &mut *request.as_ptr() };
-        let ticket = draft.begin_in(there, |import, asked| inner.set.add(import, asked))?;
-        inner.under_way.insert(ticket, request);
+        let id = draft.begin_in(there, |import, asked| inner.set.add(import, asked))?;
+        inner.under_way.insert(id, request);
         Ok(0)
     })
 }
@@ -165,8 +165,8 @@ unsafe extern "C" fn ptlrpc_set_destroy(set: *mut PtlrpcSet) {
             let there = unsafe { borrow(set) }?;
             {
                 let mut inner = there.lock()?;
-                let tickets: Vec<Ticket> = inner.under_way.keys().copied().collect();
-                tickets.into_iter().for_each(|ticket| inner.set.abort(ticket));
+                let ids: Vec<RequestId> = inner.under_way.keys().copied().collect();
+                ids.into_iter().for_each(|id| inner.set.abort(id));
             }
             loop {
                 there.harvest()?;

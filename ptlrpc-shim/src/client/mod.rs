@@ -1,94 +1,103 @@
-//! What all imports of a process share: LNet, numbers of requests, connections, and a thread that connects and pings.
+//! The client side of a process, put together: LNet, the clock, the thread `ptlrpcd`, imports and sets of requests.
 
-mod adaptive;
-mod connection;
-mod daemon;
+mod import;
+mod ptlrpcd;
+mod request_set;
 
-pub use adaptive::{Adaptive, Longest, Timeouts};
-pub use connection::{Connection, Connections};
+pub use crate::import::{Connection, ImportConfig, ImportState};
+pub use crate::timeouts::{Adaptive, Timeouts};
+pub use import::Import;
+pub use request_set::{RequestId, RequestSet};
 
+use crate::clock::{Clock, SystemClock};
 use crate::errno::Errno;
-use crate::import::{Import, ImportConfig};
+use crate::import::{Connections, Session};
 use crate::lnet::{Nid, Node};
 use crate::message::xid::first_xid;
-use crate::message::{Xid, XidSource};
-use daemon::Daemon;
+use crate::message::{ExportCookie, XidSource};
+use ptlrpcd::Ptlrpcd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// One for the process: all its clients wait for replies at the same portals of one node, by these numbers.
+/// One for the process: replies to all of its clients are matched by XID at the same portals of one node.
 static XIDS: LazyLock<XidSource> = LazyLock::new(|| {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     XidSource::new(first_xid(since_1970.as_secs(), fastrand::u64(..)))
 });
 
-/// The client's side of a process. Used from any thread.
+/// The client side of a process. Used from any thread.
 pub struct Client {
     node: Arc<Node>,
+    clock: Arc<dyn Clock>,
     timeouts: Timeouts,
-    connections: Connections,
+    connections: Arc<Connections>,
     cookies: AtomicU64,
-    daemon: Daemon,
+    ptlrpcd: Arc<Ptlrpcd>,
 }
 
 impl Client {
-    /// Begins, with a thread named `ptlrpcd`.
+    /// Starts a client with the machine's clock, and its thread `ptlrpcd`.
     pub fn start(node: Arc<Node>, timeouts: Timeouts) -> Result<Arc<Self>, Errno> {
-        let daemon = Daemon::start()?;
+        Self::start_with_clock(node, timeouts, Arc::new(SystemClock))
+    }
+
+    /// Starts a client all of whose time-outs go by `clock`.
+    pub fn start_with_clock(
+        node: Arc<Node>,
+        timeouts: Timeouts,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, Errno> {
+        let connections = Arc::<Connections>::default();
+        let ptlrpcd = Ptlrpcd::start(Arc::clone(&node), Arc::clone(&clock), Arc::clone(&connections))?;
         Ok(Arc::new(Self {
             node,
+            clock,
             timeouts,
-            connections: Connections::default(),
+            connections,
             cookies: AtomicU64::new(fastrand::u64(..)),
-            daemon,
+            ptlrpcd: Arc::new(ptlrpcd),
         }))
     }
 
     /// A target, which is not connected yet.
-    pub fn import(self: &Arc<Self>, config: ImportConfig) -> Result<Arc<Import>, Errno> {
+    pub fn import(&self, config: ImportConfig) -> Result<Arc<Import>, Errno> {
         if config.servers.is_empty() {
             return Err(Errno::INVALID);
         }
-        Ok(Import::new(self, config))
+        let (cookie, now) = (self.new_cookie(), self.clock.now());
+        let session = Session::new(config, self.timeouts, &XIDS, cookie, self.ptlrpcd.waker(), now);
+        Ok(Import::new(&self.node, &self.clock, &self.ptlrpcd, session))
     }
 
-    /// A server of this UUID has these NIDs.
+    /// Adds NIDs of the server with this UUID.
     pub fn add_uuid(&self, uuid: &str, nids: &[Nid]) -> Result<(), Errno> {
         self.connections.add_uuid(&self.node, uuid, nids)
     }
 
-    /// Whom a UUID, or a NID, names: the peer by its primary NID, and the nearest interface of this node.
+    /// Forgets a UUID.
+    pub fn remove_uuid(&self, uuid: &str) -> Result<(), Errno> {
+        self.connections.remove_uuid(uuid)
+    }
+
+    /// The peer of a UUID, or of a NID, by its primary NID, and the nearest local NI.
     pub fn uuid_to_peer(&self, uuid: &str) -> Result<Connection, Errno> {
         self.connections.uuid_to_peer(&self.node, uuid)
     }
 
     /// LNet.
-    pub fn node(&self) -> &Arc<Node> {
+    pub const fn node(&self) -> &Arc<Node> {
         &self.node
     }
 
-    /// How long RPCs may take.
+    /// The time-outs.
     pub const fn timeouts(&self) -> &Timeouts {
         &self.timeouts
     }
 
-    pub(crate) const fn connections(&self) -> &Connections {
-        &self.connections
-    }
-
-    pub(crate) fn take_xid(&self) -> Xid {
-        XIDS.take()
-    }
-
-    /// A number that no other import of this process has.
-    pub(crate) fn cookie(&self) -> u64 {
-        self.cookies.fetch_add(1, Ordering::Relaxed) | 1 << 63
-    }
-
-    /// Has the thread look at an import.
-    pub(crate) fn attend(&self, import: &Arc<Import>) {
-        self.daemon.attend(import);
+    /// A handle that no other import of this client has.
+    fn new_cookie(&self) -> ExportCookie {
+        ExportCookie(self.cookies.fetch_add(1, Ordering::Relaxed) | 1 << 63)
     }
 }
 

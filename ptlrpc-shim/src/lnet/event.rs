@@ -1,21 +1,21 @@
-//! What happened to a descriptor.
+//! Events of descriptors.
 
-use super::{ProcessId, md::Posted, sys};
+use super::{ProcessId, md::MdContext, sys};
 use crate::errno::Errno;
 use std::cell::Cell;
 
 /// What an event reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// Somebody fetched data of it.
+    /// A peer fetched data from it.
     Get,
-    /// Somebody put data into it.
+    /// A peer put data into it.
     Put,
-    /// The data that was fetched is in it.
+    /// The fetched data has arrived in it.
     Reply,
     /// The target of a PUT has the data.
     Ack,
-    /// A PUT or GET has left, or failed to.
+    /// A PUT or GET was sent, or could not be.
     Send,
     /// It was unlinked by a call.
     Unlink,
@@ -26,25 +26,25 @@ pub enum EventKind {
 pub struct Event {
     /// What happened.
     pub kind: EventKind,
-    /// Whether it went well.
+    /// Whether it succeeded.
     pub status: Result<(), Errno>,
-    /// It is the last of its descriptor, whose memory LNet does not touch any more.
+    /// It is the last of its descriptor, whose memory LNet no longer accesses.
     pub unlinked: bool,
-    /// Who sent the message, by the primary NID; of messages that arrive.
+    /// The sender by its primary NID, of incoming messages.
     pub initiator: Option<ProcessId>,
-    /// The interface that it was sent from: whom to answer.
+    /// The NI that it was sent from, where replies go.
     pub source: Option<ProcessId>,
-    /// The interface of this node that it was sent to.
+    /// The local NI that it was sent to.
     pub target: Option<ProcessId>,
-    /// As its sender chose them.
+    /// The match bits that its sender chose.
     pub match_bits: u64,
-    /// Bytes that its sender wanted to move.
+    /// Bytes that its sender requested.
     pub rlength: u32,
-    /// Bytes that were moved.
+    /// Bytes that were transferred.
     pub mlength: u32,
-    /// Where in the descriptor.
+    /// The offset in the descriptor.
     pub offset: u32,
-    /// 64 bits of the sender's, with a PUT.
+    /// The 64 bits of header data of a PUT.
     pub hdr_data: u64,
 }
 
@@ -57,21 +57,21 @@ pub(super) fn in_handler() -> bool {
     IN_HANDLER.get()
 }
 
-/// The handler of the queue that all descriptors share.
+/// The event handler of the queue that all descriptors share.
 ///
 /// # Safety
-/// `event` is one of LNet's, of a descriptor whose `user_ptr` is a [`Posted`] that [`super::Node`] made.
+/// `event` is one of LNet's, of a descriptor whose `user_ptr` is a [`MdContext`] that [`super::Node`] made.
 pub(super) unsafe extern "C" fn handle(event: *mut sys::lnet_event) {
     // SAFETY: LNet lends it for as long as this runs.
     let event = unsafe { &*event };
-    let posted: *mut Posted = event.md.user_ptr.cast();
-    let told = Event::from_c(event);
+    let context: *mut MdContext = event.md.user_ptr.cast();
+    let converted = Event::from_c(event);
     IN_HANDLER.set(true);
     // SAFETY: it is there until the last event, and the events of a descriptor come one after the other.
-    unsafe { &*posted }.sink.event(&told);
-    if told.unlinked {
+    unsafe { &*context }.handler.on_event(&converted);
+    if converted.unlinked {
         // SAFETY: a box that `Node` gave away, and this is the last event.
-        drop(unsafe { Box::from_raw(posted) });
+        drop(unsafe { Box::from_raw(context) });
     }
     IN_HANDLER.set(false);
 }

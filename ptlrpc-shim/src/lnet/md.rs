@@ -1,45 +1,45 @@
-//! Memory descriptors: what may be done with a region, and who hears of it.
+//! Memory descriptors (MDs): what LNet may do with a region, and who handles its events.
 
 use super::{Event, Region, sys};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Who is told what happens to a descriptor.
-pub trait Sink: Send + Sync {
-    /// Called on LNet's threads, for one descriptor one event at a time; the one with [`Event::unlinked`] is the last. Must not
+/// Handles the events of a descriptor.
+pub trait EventHandler: Send + Sync {
+    /// Called on LNet's threads, one event of a descriptor at a time; the event with [`Event::unlinked`] is the last. Must not
     /// block, nor call LNet (PR-56).
-    fn event(&self, event: &Event);
+    fn on_event(&self, event: &Event);
 }
 
-/// Names a descriptor. It may have had its last event.
+/// The handle of a descriptor, which may have had its last event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Md(pub(super) sys::lnet_handle_md);
 
-/// What a descriptor allows.
+/// What a descriptor is made of.
 #[derive(Clone, Debug)]
 pub struct MdSpec {
-    /// The memory: these bytes of it.
+    /// The memory.
     pub region: Arc<Region>,
-    /// Which bytes.
+    /// Which bytes of it.
     pub range: Range<usize>,
-    /// How many operations it serves before it unlinks itself; `None`: it never does, but for [`MdSpec::max_size`].
+    /// After how many operations it is unlinked; `None`: after none, but see [`MdSpec::max_size`].
     pub threshold: Option<u16>,
-    /// Others may put into it.
+    /// Accepts PUTs.
     pub puts: bool,
-    /// Others may get from it.
+    /// Accepts GETs.
     pub gets: bool,
-    /// Where a message goes is said by its sender. Otherwise each has its own bytes, after those before.
+    /// The sender chooses the offset. Otherwise messages are stored one behind the other.
     pub manage_remote: bool,
-    /// What is too long is cut off.
+    /// Messages that are too long are truncated.
     pub truncate: bool,
-    /// The longest message; the descriptor unlinks itself when there is less room.
+    /// The longest message; the descriptor is unlinked when less space is left.
     pub max_size: Option<u32>,
-    /// A descriptor whose memory tells which interface is near.
-    pub near: Option<Md>,
+    /// The MD of the bulk data that the message belongs to: LNet prefers an NI near its memory.
+    pub bulk_md: Option<Md>,
 }
 
 impl MdSpec {
-    /// All of a region, for messages to others.
+    /// All of a region, to send it or to fetch into it.
     pub fn active(region: Arc<Region>, threshold: u16) -> Self {
         let range = 0..region.len();
         Self {
@@ -51,12 +51,12 @@ impl MdSpec {
             manage_remote: false,
             truncate: false,
             max_size: None,
-            near: None,
+            bulk_md: None,
         }
     }
 
-    /// The same in C. `None`: LNet cannot name so much memory.
-    pub(super) fn to_c(&self, eq: sys::lnet_handle_eq, user_ptr: *mut Posted) -> Option<sys::lnet_md> {
+    /// The same in C. `None`: more memory than the C API can describe.
+    pub(super) fn to_c(&self, eq: sys::lnet_handle_eq, user_ptr: *mut MdContext) -> Option<sys::lnet_md> {
         let end = self.range.end.min(self.region.len());
         let start = self.range.start.min(end);
         let bits = [
@@ -65,7 +65,7 @@ impl MdSpec {
             (self.manage_remote, sys::LNET_MD_MANAGE_REMOTE),
             (self.truncate, sys::LNET_MD_TRUNCATE),
             (self.max_size.is_some(), sys::LNET_MD_MAX_SIZE),
-            (self.near.is_some(), sys::LNET_MD_BULK_HANDLE),
+            (self.bulk_md.is_some(), sys::LNET_MD_BULK_HANDLE),
         ];
         let none = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
         Some(sys::lnet_md {
@@ -76,15 +76,15 @@ impl MdSpec {
             options: bits.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, bit)| all | bit),
             user_ptr: user_ptr.cast(),
             eq_handle: eq,
-            bulk_handle: self.near.map_or(none, |md| md.0),
+            bulk_handle: self.bulk_md.map_or(none, |md| md.0),
         })
     }
 }
 
-/// What a descriptor keeps until its last event.
-pub(super) struct Posted {
-    pub(super) sink: Arc<dyn Sink>,
+/// What a descriptor owns until its last event: its `user_ptr`.
+pub(super) struct MdContext {
+    pub(super) handler: Arc<dyn EventHandler>,
     /// LNet may touch it until then.
     pub(super) _region: Arc<Region>,
-    pub(super) _count: super::count::Counted,
+    pub(super) _live: super::live_mds::LiveMd,
 }

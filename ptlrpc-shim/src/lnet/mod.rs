@@ -1,7 +1,7 @@
-//! LNet, through its C API alone: the one folder with calls into it.
+//! LNet, through its C API alone. No other folder calls it.
 
-mod count;
 mod event;
+mod live_mds;
 mod md;
 mod node;
 mod region;
@@ -9,32 +9,32 @@ mod sys;
 
 pub use event::{Event, EventKind};
 pub use lnet_wire::{Nid, Pid};
-pub use md::{Md, MdSpec, Sink};
-pub use node::{Ack, Criteria, Distance, Node};
-pub use region::{Holder, Loan, Part, Region};
+pub use md::{EventHandler, Md, MdSpec};
+pub use node::{Ack, Distance, MatchCriteria, Node};
+pub use region::{Loan, Region, RegionOwner, RegionSlice};
 pub(crate) use sys::{lnet_nid_t, lnet_process_id};
 
-/// A process on a node.
+/// A process on an LNet node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessId {
-    /// The node's interface.
+    /// The NID of the node.
     pub nid: Nid,
-    /// The process.
+    /// The PID.
     pub pid: Pid,
 }
 
 impl ProcessId {
-    /// The one that Lustre is, on that node.
+    /// Lustre's process on that node.
     pub const fn lustre(nid: Nid) -> Self {
         Self { nid, pid: Pid::LUSTRE }
     }
 
-    /// `None`: no NID that names somebody.
+    /// `None`: not the NID of a node.
     fn from_c(id: sys::lnet_process_id) -> Option<Self> {
         Some(Self { nid: Nid::from_u64(id.nid)?, pid: Pid(id.pid) })
     }
 
-    /// `None`: a NID that the C API cannot name.
+    /// `None`: a NID that the C API cannot express.
     pub(crate) fn to_c(self) -> Option<sys::lnet_process_id> {
         Some(sys::lnet_process_id { nid: self.nid.to_u64()?, pid: self.pid.0 })
     }

@@ -1,8 +1,8 @@
-//! This node of LNet: what a process has of it, and what it asks of it.
+//! The LNet node of this process: descriptors, messages, and what it knows of peers.
 
-use super::count::Count;
 use super::event::{handle, in_handler};
-use super::md::{Md, MdSpec, Posted, Sink};
+use super::live_mds::LiveMds;
+use super::md::{EventHandler, Md, MdContext, MdSpec};
 use super::{Nid, ProcessId, sys};
 use crate::errno::Errno;
 use std::convert::Infallible;
@@ -12,18 +12,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Who may match an entry, and with what.
+/// Which messages match an entry.
 #[derive(Clone, Copy, Debug)]
-pub struct Criteria {
-    /// The sender, by its primary NID; `None`: anybody (PR-34).
+pub struct MatchCriteria {
+    /// The sender, by its primary NID; `None`: any (PR-34).
     pub from: Option<ProcessId>,
     /// Match bits.
     pub bits: u64,
-    /// Those of them that do not count.
+    /// The bits that are ignored.
     pub ignore: u64,
 }
 
-/// Whether the target of a PUT confirms it.
+/// Whether the target of a PUT sends an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ack {
     /// It does.
@@ -32,47 +32,52 @@ pub enum Ack {
     No,
 }
 
-/// A thread that waits sits in LNet for so long at a time, and sleeps elsewhere after so many times in which nothing came.
-const TURN_MS: c_long = 1;
-const IDLE_TURNS: u32 = 3;
+/// [`Node::progress`] polls LNet for so long at a time, and returns after so many polls in a row without an event.
+const POLL_MS: c_long = 1;
+const MAX_IDLE_POLLS: u32 = 3;
 
 /// How far a NID is (PR-42).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// 0: this node; 1: on a net of this node's; more: behind so many gateways less one.
+    /// 0: this node; 1: on a local net; more: the number of gateways plus one.
     pub hops: u32,
-    /// Lower is better, among those that are as far.
+    /// Among equal distances, lower is better.
     pub order: u32,
-    /// The interface of this node that is nearest to it.
-    pub own: Nid,
+    /// The nearest local NI.
+    pub local_nid: Nid,
 }
 
-/// LNet, up for as long as this is there.
+/// A reference on LNet, which is up as long as there is one.
 #[derive(Debug)]
 pub struct Node {
     eq: sys::lnet_handle_eq,
-    /// A thread is in [`Node::hasten`].
-    hastened: AtomicBool,
-    count: Arc<Count>,
-    /// Dropped when all is over.
-    over: Option<Sender<Infallible>>,
+    /// A thread is in [`Node::progress`].
+    in_progress: AtomicBool,
+    live_mds: Arc<LiveMds>,
+    /// Dropped when this node has ended.
+    end_signal: Option<Sender<Infallible>>,
 }
 
 impl Node {
-    /// Brings LNet up, or takes part in it where it is up. Not from an event handler.
+    /// Starts LNet, or takes a reference on it if it is up. Not from an event handler.
     pub fn start() -> Result<Arc<Self>, Errno> {
-        Self::start_watched(None)
+        Self::start_with_end_signal(None)
     }
 
-    /// The same; `over` is dropped when this node is gone, wherever that may be.
-    pub(crate) fn start_watched(over: Option<Sender<Infallible>>) -> Result<Arc<Self>, Errno> {
+    /// The same; `end_signal` is dropped when this node has ended, which may be on another thread.
+    pub(crate) fn start_with_end_signal(end_signal: Option<Sender<Infallible>>) -> Result<Arc<Self>, Errno> {
         // SAFETY: takes a number.
         Errno::check(unsafe { sys::LNetNIInit(sys::LNET_PID_LUSTRE) })?;
         let mut eq = sys::lnet_handle_eq { cookie: sys::COOKIE_NONE };
-        // The handler has every event. The one that the queue keeps ends a turn of `hasten`.
+        // The handler gets every event. The one that the queue stores ends a poll of `progress`.
         // SAFETY: `handle` is there for ever, and every descriptor of this queue is made by `post`.
         match Errno::check(unsafe { sys::LNetEQAlloc(1, Some(handle), &raw mut eq) }) {
-            Ok(_) => Ok(Arc::new(Self { eq, hastened: AtomicBool::new(false), count: Arc::default(), over })),
+            Ok(_) => Ok(Arc::new(Self {
+                eq,
+                in_progress: AtomicBool::new(false),
+                live_mds: Arc::default(),
+                end_signal,
+            })),
             Err(errno) => {
                 // SAFETY: one for the `LNetNIInit` above.
                 unsafe { sys::LNetNIFini() };
@@ -81,33 +86,33 @@ impl Node {
         }
     }
 
-    /// Does what LNet has to do, in place of its threads, until `done` says that it is enough or for some milliseconds nothing
-    /// comes: what comes soon is had without anybody being woken. One thread at a time; others return at once.
+    /// Makes progress in LNet on the calling thread, in place of LNet's own, until `done` returns true or nothing happens for some
+    /// milliseconds: what comes soon is processed without waking a thread. One thread at a time; others return at once.
     ///
     /// Event handlers run inside, so this must not be called from one.
-    pub fn hasten(&self, done: impl Fn() -> bool) {
-        if self.hastened.swap(true, Ordering::Acquire) {
+    pub fn progress(&self, done: impl Fn() -> bool) {
+        if self.in_progress.swap(true, Ordering::Acquire) {
             return;
         }
         let (mut eq, mut which) = (self.eq, 0);
         let mut event = MaybeUninit::uninit();
-        let mut idle_turns = 0;
-        while idle_turns < IDLE_TURNS && !done() {
+        let mut idle_polls = 0;
+        while idle_polls < MAX_IDLE_POLLS && !done() {
             // SAFETY: one queue, of this node's; an event is written to where there is room for one, and not read.
-            let got = unsafe { sys::LNetEQPoll(&raw mut eq, 1, TURN_MS, event.as_mut_ptr(), &raw mut which) };
-            let has_come = got == 1 || Errno::check(got) == Err(Errno::OVERFLOW);
-            idle_turns += u32::from(!has_come);
+            let got = unsafe { sys::LNetEQPoll(&raw mut eq, 1, POLL_MS, event.as_mut_ptr(), &raw mut which) };
+            let has_event = got == 1 || Errno::check(got) == Err(Errno::OVERFLOW);
+            idle_polls += u32::from(!has_event);
         }
-        self.hastened.store(false, Ordering::Release);
+        self.in_progress.store(false, Ordering::Release);
     }
 
-    /// Lets others reach memory at a portal: the entry goes with its descriptor, after those that are there.
+    /// Attaches a descriptor at a portal, behind the existing ones. The match entry is unlinked with it.
     pub fn attach(
         &self,
         portal: u32,
-        criteria: Criteria,
+        criteria: MatchCriteria,
         spec: MdSpec,
-        sink: Arc<dyn Sink>,
+        handler: Arc<dyn EventHandler>,
     ) -> Result<Md, Errno> {
         let any = sys::lnet_process_id { nid: sys::LNET_NID_ANY, pid: sys::LNET_PID_ANY };
         let from = criteria.from.map_or(Some(any), ProcessId::to_c).ok_or(Errno::INVALID)?;
@@ -125,8 +130,9 @@ impl Node {
             )
         })?;
         // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
-        let attached = self
-            .post(&spec, sink, |md, handle| unsafe { sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle) });
+        let attached = self.post(&spec, handler, |md, handle| unsafe {
+            sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle)
+        });
         if attached.is_err() {
             // SAFETY: a number.
             unsafe { sys::LNetMEUnlink(me) };
@@ -135,21 +141,21 @@ impl Node {
     }
 
     /// Makes a descriptor to send from, or to fetch into.
-    pub fn bind(&self, spec: &MdSpec, sink: Arc<dyn Sink>) -> Result<Md, Errno> {
+    pub fn bind(&self, spec: &MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
         // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
-        self.post(spec, sink, |md, handle| unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, handle) })
+        self.post(spec, handler, |md, handle| unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, handle) })
     }
 
     fn post(
         &self,
         spec: &MdSpec,
-        sink: Arc<dyn Sink>,
+        handler: Arc<dyn EventHandler>,
         make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> i32,
     ) -> Result<Md, Errno> {
-        let posted = Posted { sink, _region: Arc::clone(&spec.region), _count: self.count.one() };
-        let posted = Box::into_raw(Box::new(posted));
+        let context = MdContext { handler, _region: Arc::clone(&spec.region), _live: self.live_mds.add() };
+        let context = Box::into_raw(Box::new(context));
         let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
-        let made = match spec.to_c(self.eq, posted) {
+        let made = match spec.to_c(self.eq, context) {
             Some(md) => Errno::check(make(md, &raw mut handle)),
             None => Err(Errno::INVALID),
         };
@@ -157,21 +163,20 @@ impl Node {
             Ok(_) => Ok(Md(handle)),
             Err(errno) => {
                 // SAFETY: the box of above, which nobody has: there is no descriptor.
-                drop(unsafe { Box::from_raw(posted) });
+                drop(unsafe { Box::from_raw(context) });
                 Err(errno)
             }
         }
     }
 
-    /// Ends a descriptor. Its last event comes before this returns, or when what is under way has ended. One that had its
-    /// last event is left alone.
+    /// Unlinks a descriptor. Its last event comes before this returns, or when its operations in progress have ended. Has no
+    /// effect after the last event.
     pub fn unlink(&self, md: Md) {
         // SAFETY: a number.
         unsafe { sys::LNetMDUnlink(md.0) };
     }
 
-    /// Sends a descriptor's memory. `from`: the interface to send from, or whichever is best. An error here means that there
-    /// will be no event of it.
+    /// Sends a descriptor's memory. `from`: the NI to send from; `None`: LNet selects one. After an error there is no event.
     #[allow(clippy::too_many_arguments, reason = "those of LNetPut")]
     pub fn put(
         &self,
@@ -208,24 +213,24 @@ impl Node {
         Errno::check(unsafe { sys::LNetGet(from, md.0, to, portal, match_bits, offset) }).map(drop)
     }
 
-    /// The NID by which a peer is known. May find the peer out first, for twice a transaction time-out at most.
+    /// The primary NID of a peer. May discover the peer, which takes twice a transaction time-out at most.
     pub fn primary_nid(&self, nid: Nid) -> Nid {
         let Some(raw) = nid.to_u64() else { return nid };
         // SAFETY: a number.
         Nid::from_u64(unsafe { sys::LNetPrimaryNID(raw) }).unwrap_or(nid)
     }
 
-    /// How far a NID is.
+    /// The distance to a NID.
     pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
         let raw = nid.to_u64().ok_or(Errno::INVALID)?;
         let (mut source, mut order) = (0, 0);
         // SAFETY: a number, and where to write two.
         let distance = Errno::check(unsafe { sys::LNetDist(raw, &raw mut source, &raw mut order) })?;
-        let own = Nid::from_u64(source).ok_or(Errno::INVALID)?;
-        Ok(Distance { hops: distance.unsigned_abs(), order, own })
+        let local_nid = Nid::from_u64(source).ok_or(Errno::INVALID)?;
+        Ok(Distance { hops: distance.unsigned_abs(), order, local_nid })
     }
 
-    /// These NIDs are one peer, known by the first (PR-43).
+    /// Declares NIDs to be one peer, the first its primary NID (PR-43).
     pub fn add_peer(&self, nids: &[Nid]) -> Result<(), Errno> {
         let mut raw =
             nids.iter().map(|nid| nid.to_u64()).collect::<Option<Vec<_>>>().ok_or(Errno::INVALID)?;
@@ -234,7 +239,7 @@ impl Node {
         Errno::check(unsafe { sys::LNetAddPeer(raw.as_mut_ptr(), count) }).map(drop)
     }
 
-    /// Asks a peer anew which NIDs it has; its primary NID.
+    /// Discovers a peer again; its primary NID.
     pub fn rediscover(&self, peer: ProcessId) -> Result<Nid, Errno> {
         const VERSION: u32 = 0x0001_000b;
         let mut nids = [sys::lnet_process_id { nid: 0, pid: 0 }; 16];
@@ -246,7 +251,7 @@ impl Node {
     }
 
     /// The NIDs of this node, `0@lo` first.
-    pub fn own_nids(&self) -> Vec<Nid> {
+    pub fn local_nids(&self) -> Vec<Nid> {
         let nid_of = |index| {
             let mut id = sys::lnet_process_id { nid: 0, pid: 0 };
             // SAFETY: a number, and where to write an id.
@@ -256,7 +261,7 @@ impl Node {
         (0..).map_while(nid_of).collect()
     }
 
-    /// What comes to this portal and matches nothing waits there (PR-32), or is dropped again.
+    /// Makes a portal lazy: messages without a match wait there (PR-32). Or ends that.
     pub fn set_lazy(&self, portal: u32, lazy: bool) -> Result<(), Errno> {
         let portal = portal.try_into().map_err(|_| Errno::INVALID)?;
         // SAFETY: a number.
@@ -277,18 +282,18 @@ fn self_nid(from: Option<Nid>) -> Result<u64, Errno> {
 impl Drop for Node {
     /// Waits for the last events of all descriptors, which their owners have unlinked.
     fn drop(&mut self) {
-        let (eq, count, over) = (self.eq, Arc::clone(&self.count), self.over.take());
+        let (eq, live_mds, end_signal) = (self.eq, Arc::clone(&self.live_mds), self.end_signal.take());
         let end = move || {
-            count.wait_for_none();
+            live_mds.wait_until_none();
             // SAFETY: a number; no descriptor is left on the queue.
             unsafe { sys::LNetEQFree(eq) };
             // SAFETY: one for the `LNetNIInit` of `start`.
             unsafe { sys::LNetNIFini() };
-            drop(over);
+            drop(end_signal);
         };
         match in_handler() {
             false => end(),
-            // LNet must not be called here, and the event that is being told of is not over.
+            // LNet must not be called here, and the event that is being handled has not ended.
             true => drop(std::thread::spawn(end)),
         }
     }

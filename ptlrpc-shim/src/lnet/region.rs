@@ -1,7 +1,7 @@
-//! Memory that LNet reads and writes beside this program.
+//! Memory that is shared with LNet.
 //!
-//! Whoever has the only [`Arc`] of a region has it for himself: no descriptor is left over it, because each keeps one
-//! until its last event. So `Arc::get_mut` is what tells that memory may be touched again.
+//! Each descriptor holds an [`Arc`] of its region until its last event. So the holder of the only [`Arc`] has exclusive access,
+//! and `Arc::get_mut` tells when that is so.
 
 use std::convert::Infallible;
 use std::ops::{Deref, Range};
@@ -9,22 +9,22 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Bytes that do not move, and may be lent to LNet.
+/// Bytes at a fixed address, for descriptors.
 pub struct Region {
     start: NonNull<u8>,
     len: usize,
     owner: Owner,
 }
 
-/// Whose the bytes are.
+/// Who owns the bytes.
 enum Owner {
     Region,
     Other,
-    /// He is told when the region is dropped.
-    Lender(#[allow(dead_code, reason = "dropping it is what tells him")] Sender<Infallible>),
+    /// A [`Loan`] waits for the region to be dropped.
+    Lender(#[allow(dead_code, reason = "dropping it ends the loan")] Sender<Infallible>),
 }
 
-/// Tells the owner of bytes that he has lent ([`Region::lent`]) when they are his again.
+/// Tells the owner of bytes that he has lent ([`Region::lent`]) when the loan has ended.
 #[derive(Debug)]
 pub struct Loan(Receiver<Infallible>);
 
@@ -37,34 +37,34 @@ impl Loan {
 }
 
 // SAFETY: the bytes belong to the region, or their owner has promised as much; they are only touched through `&mut`,
-// through `Part`, and by LNet, and each of these says why the others are not there at the same time.
+// through `RegionSlice`, and by LNet, and each of these says why the others are not there at the same time.
 unsafe impl Send for Region {}
 // SAFETY: the same.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// So many zeros.
+    /// Zeroed bytes.
     pub fn zeroed(len: usize) -> Self {
         let start = NonNull::from(Box::leak(vec![0_u8; len].into_boxed_slice())).cast();
         Self { start, len, owner: Owner::Region }
     }
 
-    /// A copy of these.
+    /// A copy of `bytes`.
     pub fn copy_of(bytes: &[u8]) -> Self {
         let mut region = Self::zeroed(bytes.len());
         region.bytes_mut().copy_from_slice(bytes);
         region
     }
 
-    /// Somebody else's bytes.
+    /// Bytes of another owner.
     ///
     /// # Safety
-    /// They are there until the region is dropped, and nobody else touches them until then but through it.
+    /// They stay valid until the region is dropped, and until then are only accessed through it.
     pub unsafe fn borrowed(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len, owner: Owner::Other }
     }
 
-    /// Somebody else's bytes, and what tells him when they are his again.
+    /// Bytes of another owner, and what tells him when they are no longer used.
     ///
     /// # Safety
     /// As for [`Region::borrowed`].
@@ -83,20 +83,20 @@ impl Region {
         self.len == 0
     }
 
-    /// The bytes, of which nobody else has any.
+    /// The bytes, exclusively.
     pub const fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the region is borrowed exclusively, so neither a descriptor nor a `Part` is over it.
+        // SAFETY: the region is borrowed exclusively, so neither a descriptor nor a `RegionSlice` is over it.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// A copy of what LNet may be writing just now: any mixture of old and new bytes, for who can tell.
+    /// A copy of bytes that LNet may be writing meanwhile: possibly a mixture of old and new ones, which the caller must detect.
     pub fn copy_while_written(&self, range: Range<usize>) -> Vec<u8> {
         let end = range.end.min(self.len);
         // SAFETY: inside the region. Each byte is read for itself, whatever others do there meanwhile.
         (range.start.min(end)..end).map(|at| unsafe { self.start.as_ptr().add(at).read_volatile() }).collect()
     }
 
-    /// Where they are, for LNet.
+    /// Their address, for LNet.
     pub(super) const fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -118,65 +118,65 @@ impl std::fmt::Debug for Region {
     }
 }
 
-/// What holds a region: the region itself, or something more that is dropped with the last part.
-pub trait Holder: Send + Sync {
+/// Owns a region: the region itself, or a larger object that is dropped with the last slice.
+pub trait RegionOwner: Send + Sync {
     /// The memory.
     fn region(&self) -> &Region;
 }
 
-impl Holder for Region {
+impl RegionOwner for Region {
     fn region(&self) -> &Region {
         self
     }
 }
 
-/// Bytes of a region that nobody writes any more. Keeps the region.
-pub struct Part<H: Holder = Region> {
-    holder: Arc<H>,
+/// Bytes of a region that are no longer written. Keeps the region alive.
+pub struct RegionSlice<H: RegionOwner = Region> {
+    owner: Arc<H>,
     range: Range<usize>,
 }
 
-impl<H: Holder> Part<H> {
-    /// These of the region; less of them where it is shorter.
+impl<H: RegionOwner> RegionSlice<H> {
+    /// These bytes of the region, as far as it reaches.
     ///
     /// # Safety
-    /// As long as the part is there, nothing writes them: a message that LNet has put there, in a descriptor of which each
+    /// Nothing writes them during the lifetime of the slice: a message that LNet has put there, in a descriptor of which each
     /// message has its own bytes (no `LNET_MD_MANAGE_REMOTE`), or in one that has had its last event.
-    pub unsafe fn new(holder: Arc<H>, range: Range<usize>) -> Self {
-        let len = holder.region().len();
+    pub unsafe fn new(owner: Arc<H>, range: Range<usize>) -> Self {
+        let len = owner.region().len();
         let end = range.end.min(len);
-        Self { holder, range: range.start.min(end)..end }
+        Self { owner, range: range.start.min(end)..end }
     }
 
-    /// A part of this part, by offsets in it.
-    pub fn part(&self, range: Range<usize>) -> Self {
+    /// A part of this slice, by offsets in it.
+    pub fn slice(&self, range: Range<usize>) -> Self {
         let end = self.range.start.saturating_add(range.end).min(self.range.end);
         let start = self.range.start.saturating_add(range.start).min(end);
-        Self { holder: Arc::clone(&self.holder), range: start..end }
+        Self { owner: Arc::clone(&self.owner), range: start..end }
     }
 }
 
-impl<H: Holder> Clone for Part<H> {
+impl<H: RegionOwner> Clone for RegionSlice<H> {
     fn clone(&self) -> Self {
-        Self { holder: Arc::clone(&self.holder), range: self.range.clone() }
+        Self { owner: Arc::clone(&self.owner), range: self.range.clone() }
     }
 }
 
-impl<H: Holder> Deref for Part<H> {
+impl<H: RegionOwner> Deref for RegionSlice<H> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the range is inside the region (`new`), the region lives as long as `holder`, and nothing writes there
+        // SAFETY: the range is inside the region (`new`), the region lives as long as `owner`, and nothing writes there
         // (promised to `new`).
         unsafe {
-            std::slice::from_raw_parts(self.holder.region().address().add(self.range.start), self.range.len())
+            std::slice::from_raw_parts(self.owner.region().address().add(self.range.start), self.range.len())
         }
     }
 }
 
-impl<H: Holder> std::fmt::Debug for Part<H> {
+impl<H: RegionOwner> std::fmt::Debug for RegionSlice<H> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Part({:?})", self.range)
+        write!(f, "RegionSlice({:?})", self.range)
     }
 }
 
@@ -185,34 +185,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_has_the_only_one_may_write() {
+    fn the_only_owner_may_write() {
         let mut region = Arc::new(Region::copy_of(b"abcdef"));
         let lent = Arc::clone(&region);
         assert!(Arc::get_mut(&mut region).is_none());
         drop(lent);
         Arc::get_mut(&mut region).unwrap().bytes_mut()[0] = b'x';
         // SAFETY: nothing writes to it.
-        let part = unsafe { Part::new(Arc::clone(&region), 0..6) };
-        assert_eq!(&*part, b"xbcdef");
-        assert_eq!(&*part.part(2..4), b"cd");
+        let slice = unsafe { RegionSlice::new(Arc::clone(&region), 0..6) };
+        assert_eq!(&*slice, b"xbcdef");
+        assert_eq!(&*slice.slice(2..4), b"cd");
     }
 
     #[test]
-    fn a_part_never_reaches_beyond_its_region() {
+    fn a_slice_never_reaches_beyond_its_region() {
         let region = Arc::new(Region::copy_of(b"abcdef"));
         for (range, bytes) in [(0..99, &b"abcdef"[..]), (4..7, b"ef"), (7..9, b""), (6..6, b"")] {
             // SAFETY: nothing writes to it.
-            assert_eq!(&*unsafe { Part::new(Arc::clone(&region), range) }, bytes);
+            assert_eq!(&*unsafe { RegionSlice::new(Arc::clone(&region), range) }, bytes);
         }
         // SAFETY: nothing writes to it.
-        let part = unsafe { Part::new(region, 2..4) };
+        let slice = unsafe { RegionSlice::new(region, 2..4) };
         for (range, bytes) in [(0..2, &b"cd"[..]), (1..usize::MAX, b"d"), (3..9, b"")] {
-            assert_eq!(&*part.part(range), bytes);
+            assert_eq!(&*slice.slice(range), bytes);
         }
     }
 
     #[test]
-    fn who_has_lent_bytes_waits_until_nobody_has_them() {
+    fn a_loan_ends_when_the_region_is_dropped() {
         let mut bytes = *b"abc";
         // SAFETY: `bytes` outlives the wait, before which nothing touches them.
         let (region, loan) = unsafe { Region::lent(NonNull::from(&mut bytes).cast(), 3) };

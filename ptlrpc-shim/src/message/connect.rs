@@ -94,7 +94,7 @@ impl ConnectReply {
     /// Bytes of the message.
     pub const LEN: usize = 416;
     /// Bytes that a client leaves for it: the server may be of a later version.
-    pub const ROOM: usize = Self::LEN - ConnectData::LEN + ConnectData::ROOM;
+    pub const MAX_LEN: usize = Self::LEN - ConnectData::LEN + ConnectData::MAX_LEN;
 
     /// Reads the buffer behind the body.
     pub fn read(message: &Message<'_>) -> Result<Self, BadMessage> {

@@ -69,7 +69,7 @@ impl ConnectData {
     /// Bytes of what we send.
     pub const LEN: usize = 192;
     /// Bytes that a client leaves for that of a server, which may be of a later version.
-    pub const ROOM: usize = Self::LEN + 128;
+    pub const MAX_LEN: usize = Self::LEN + 128;
 
     /// Reads as much as there is: a peer of another version may send less or more. Fields that are not there, or
     /// not as a whole, are 0; what is behind those of this structure is left out.

@@ -23,7 +23,7 @@ fn body() -> Body {
 fn the_sizes_are_those_of_the_buffers() {
     assert_eq!(size_of_message(&ConnectRequest::LENGTHS), Some(ConnectRequest::LEN));
     assert_eq!(size_of_message(&ConnectReply::LENGTHS), Some(ConnectReply::LEN));
-    assert_eq!(size_of_message(&[184, 192 + 128]), Some(ConnectReply::ROOM));
+    assert_eq!(size_of_message(&[184, 192 + 128]), Some(ConnectReply::MAX_LEN));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_name_of_39_bytes_is_refused_even_if_it_ends() {
 
 #[test]
 fn a_reply_without_data_is_refused_and_one_with_more_is_read() {
-    let mut bytes = [0; ConnectReply::ROOM];
+    let mut bytes = [0; ConnectReply::MAX_LEN];
     let message = MessageMut::new(&mut bytes, &[184]).unwrap();
     assert_eq!(ConnectReply::read(&message.as_message()), Err(BadMessage::Missing(1)));
 

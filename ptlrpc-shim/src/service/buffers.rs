@@ -9,7 +9,9 @@ use super::flights::{Flight, Flights};
 use super::housekeeper::House;
 use super::incoming::{Arrived, Queue};
 use crate::errno::Errno;
-use crate::lnet::{Criteria, Event, EventKind, Holder, MdSpec, Node, Part, Region, Sink};
+use crate::lnet::{
+    Event, EventHandler, EventKind, MatchCriteria, MdSpec, Node, Region, RegionOwner, RegionSlice,
+};
 use crate::message::Xid;
 use crate::sync::lock;
 use std::sync::{Arc, Mutex};
@@ -106,7 +108,7 @@ impl Pool {
                 max_size: Some(config.max_request),
                 ..MdSpec::active(region, 1)
             };
-            let anything = Criteria { from: None, bits: 0, ignore: u64::MAX };
+            let anything = MatchCriteria { from: None, bits: 0, ignore: u64::MAX };
             match node.attach(config.request_portal.0, anything, spec, Arc::new(sink)) {
                 Ok(md) => {
                     tally.buffers_posted.one();
@@ -167,7 +169,7 @@ impl Pool {
     }
 }
 
-impl Holder for PostedBuffer {
+impl RegionOwner for PostedBuffer {
     fn region(&self) -> &Region {
         &self.region
     }
@@ -186,8 +188,8 @@ impl Drop for PostedBuffer {
     }
 }
 
-impl Sink for RequestSink {
-    fn event(&self, event: &Event) {
+impl EventHandler for RequestSink {
+    fn on_event(&self, event: &Event) {
         if event.kind == EventKind::Put && event.status.is_ok() {
             self.arrive(event);
         }
@@ -206,7 +208,7 @@ impl RequestSink {
         let (start, len) = (event.offset as usize, event.mlength as usize);
         // SAFETY: a message that LNet has put there, in a descriptor of which each message has its own bytes; they are
         // used again only when the buffer is opened again, which is when no part of it is left.
-        let bytes = unsafe { Part::new(Arc::clone(&self.buffer), start..start.saturating_add(len)) };
+        let bytes = unsafe { RegionSlice::new(Arc::clone(&self.buffer), start..start.saturating_add(len)) };
         let arrived = Arrived {
             bytes,
             xid: Xid(event.match_bits),

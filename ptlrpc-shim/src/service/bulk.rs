@@ -4,7 +4,7 @@ use super::flights::Flight;
 use super::request::{Admitted, Route};
 use super::server::Core;
 use crate::errno::Errno;
-use crate::lnet::{Ack, Event, EventKind, Md, MdSpec, Nid, Part, ProcessId, Region, Sink};
+use crate::lnet::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Nid, ProcessId, Region, RegionSlice};
 use crate::message::BulkBits;
 use crate::message::header::MAX_MESSAGE_LEN;
 use crate::sync::{lock, wait_until};
@@ -58,13 +58,13 @@ pub(super) fn put(core: &Core, admitted: &Admitted, from: &Arc<Region>) -> Resul
 }
 
 /// Reads `len` bytes of the client's memory.
-pub(super) fn get(core: &Core, admitted: &Admitted, len: usize) -> Result<Part, Errno> {
+pub(super) fn get(core: &Core, admitted: &Admitted, len: usize) -> Result<RegionSlice, Errno> {
     // What is wrong is to be found before the client's word costs memory.
     drop(fragments(admitted.route().mbits, len)?);
     let region = Arc::new(Region::zeroed(len));
     get_into(core, admitted, &region)?;
     // SAFETY: every descriptor over it has had its last event.
-    Ok(unsafe { Part::new(region, 0..len) })
+    Ok(unsafe { RegionSlice::new(region, 0..len) })
 }
 
 /// Fills `into` from the client's memory; returns when it is there, or nothing is under way any more.
@@ -202,7 +202,7 @@ impl Transfer {
         mds: &HashMap<u64, Md>,
         goes_on: bool,
     ) -> Result<(), Errno> {
-        core.node.hasten(|| {
+        core.node.progress(|| {
             let state = lock(&self.state);
             state.left == 0 || state.failed.is_some()
         });
@@ -219,7 +219,8 @@ impl Transfer {
                 state = lock(&self.state);
                 continue;
             }
-            state = wait_until(&self.changed, state, Some(deadline.min(now + LOOK)));
+            state =
+                wait_until(&crate::clock::SystemClock, &self.changed, state, Some(deadline.min(now + LOOK)));
         }
         if state.left > 0 {
             drop(state);
@@ -228,15 +229,15 @@ impl Transfer {
             let until = Instant::now() + core.config.stop_timeout;
             state = lock(&self.state);
             while state.left > 0 && Instant::now() < until {
-                state = wait_until(&self.changed, state, Some(until));
+                state = wait_until(&crate::clock::SystemClock, &self.changed, state, Some(until));
             }
         }
         state.failed.map_or(Ok(()), Err)
     }
 }
 
-impl Sink for FragmentSink {
-    fn event(&self, event: &Event) {
+impl EventHandler for FragmentSink {
+    fn on_event(&self, event: &Event) {
         let is_answer = matches!(event.kind, EventKind::Ack | EventKind::Reply);
         let how = match event.status {
             Err(errno) => Err(errno),

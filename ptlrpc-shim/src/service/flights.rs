@@ -74,7 +74,7 @@ impl Flights {
     pub(super) fn wait_for_none(&self, until: Instant) -> bool {
         let mut state = lock(&self.state);
         while !state.flying.is_empty() && Instant::now() < until {
-            state = wait_until(&self.gone, state, Some(until));
+            state = wait_until(&crate::clock::SystemClock, &self.gone, state, Some(until));
         }
         state.flying.is_empty()
     }

@@ -133,7 +133,7 @@ pub(super) fn run(core: &Core) {
             // Most requests are over long before their time. If it slept for ever after each, each would wake it.
             let until = until.into_iter().chain(state.sleeps_until.filter(|until| *until > now)).min();
             state.sleeps_until = until;
-            state = wait_until(&house.bell, state, until);
+            state = wait_until(&crate::clock::SystemClock, &house.bell, state, until);
         }
         if state.is_closing && state.chores.is_empty() {
             return;

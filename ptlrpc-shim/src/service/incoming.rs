@@ -2,7 +2,7 @@
 
 use super::buffers::PostedBuffer;
 use super::request::Admitted;
-use crate::lnet::{Nid, Node, Part, ProcessId};
+use crate::lnet::{Nid, Node, ProcessId, RegionSlice};
 use crate::message::Xid;
 use crate::sync::{lock, wait};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::time::Instant;
 /// A request as it came.
 #[derive(Debug)]
 pub(super) struct Arrived {
-    pub(super) bytes: Part<PostedBuffer>,
+    pub(super) bytes: RegionSlice<PostedBuffer>,
     pub(super) xid: Xid,
     pub(super) at: Instant,
     /// Its client, by the primary NID.
@@ -94,7 +94,7 @@ impl Queue {
         if !state.is_expecting && !state.is_closed {
             state.is_expecting = true;
             drop(state);
-            node.hasten(|| lock(&self.state).has_news());
+            node.progress(|| lock(&self.state).has_news());
             state = lock(&self.state);
             state.is_expecting = false;
         }

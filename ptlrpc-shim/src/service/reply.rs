@@ -11,7 +11,7 @@ use super::incoming::Arrived;
 use super::request::{Admitted, Route};
 use super::server::Core;
 use crate::errno::Errno;
-use crate::lnet::{Ack, Event, EventKind, MdSpec, Nid, ProcessId, Region, Sink};
+use crate::lnet::{Ack, Event, EventHandler, EventKind, MdSpec, Nid, ProcessId, Region};
 use crate::message::checksum::seal_early_reply;
 use crate::message::header::BODY_ONLY_LEN;
 use crate::message::{Body, ConnectFlags, MessageFlags, MessageKind, MessageMut, size_of_message};
@@ -153,7 +153,7 @@ fn post(
         _flight: flight,
     });
     let spec = MdSpec::active(parcel.region, threshold);
-    let md = match core.node.bind(&spec, Arc::clone(&sink) as Arc<dyn Sink>) {
+    let md = match core.node.bind(&spec, Arc::clone(&sink) as Arc<dyn EventHandler>) {
         Ok(md) => md,
         Err(errno) => return sink.failed(errno),
     };
@@ -169,8 +169,8 @@ fn post(
     }
 }
 
-impl Sink for ReplySink {
-    fn event(&self, event: &Event) {
+impl EventHandler for ReplySink {
+    fn on_event(&self, event: &Event) {
         if let (EventKind::Send, Err(errno)) = (event.kind, event.status) {
             return self.failed(errno);
         }

@@ -9,7 +9,7 @@ use super::export::Export;
 use super::incoming::Arrived;
 use super::server::Core;
 use crate::errno::Errno;
-use crate::lnet::{Nid, Part, ProcessId, Region};
+use crate::lnet::{Nid, ProcessId, Region, RegionSlice};
 use crate::message::{Body, BodyFlags, ByteOrder, ConnectFlags, Message, Opcode, Xid};
 use crate::sync::{lock, wait};
 use std::sync::{Arc, Condvar, Mutex};
@@ -260,7 +260,7 @@ impl<'a> ServiceRequest<'a> {
     }
 
     /// Reads `len` bytes of the client's memory, and waits until they are here. As [`ServiceRequest::bulk_put`].
-    pub fn bulk_get(&mut self, len: usize) -> Result<Part, Errno> {
+    pub fn bulk_get(&mut self, len: usize) -> Result<RegionSlice, Errno> {
         let got = bulk::get(self.core, self.admitted, len);
         self.bulk_failed |= got.is_err();
         got

@@ -4,12 +4,12 @@ use lnet_dlc::Backend;
 use lnet_dlc::request::{DelLocalNi, FaultEffect, FaultOdds, FaultRule};
 use lnet_wire::NidPattern;
 use ptlrpc::client::{Adaptive, Client, Timeouts};
+use ptlrpc::client::{Import, ImportConfig, RequestSet};
 use ptlrpc::errno::Errno;
-use ptlrpc::import::{Import, ImportConfig};
 use ptlrpc::lnet::{Nid, Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
-use ptlrpc::request::{Bulk, Direction, Request, Set};
+use ptlrpc::request::{Bulk, Direction, Request};
 use ptlrpc::service::{Answer, Handler, Reply, Service, ServiceConfig, ServiceRequest, Targets};
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
@@ -198,11 +198,11 @@ fn refused() -> FaultRule {
 }
 
 fn request(opcode: Opcode, number: u64) -> Request {
-    Request { buffers: vec![number.to_ne_bytes().to_vec()], reply_room: vec![8], ..Request::new(opcode) }
+    Request { buffers: vec![number.to_ne_bytes().to_vec()], reply_lengths: vec![8], ..Request::new(opcode) }
 }
 
 fn load(import: &Arc<Import>, is_over: &AtomicBool) -> Books {
-    let (mut set, mut under_way, mut books) = (Set::new(), HashMap::new(), Books::default());
+    let (mut set, mut under_way, mut books) = (RequestSet::new(), HashMap::new(), Books::default());
     let mut number = 0;
     loop {
         while set.len() < IN_FLIGHT && (number < LEAST || !is_over.load(Ordering::SeqCst)) {

@@ -3,7 +3,9 @@
 #![allow(unreachable_pub)]
 
 use lnet as _;
-use ptlrpc::lnet::{Ack, Criteria, Event, EventKind, Md, MdSpec, Node, Part, ProcessId, Region, Sink};
+use ptlrpc::lnet::{
+    Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Node, ProcessId, Region, RegionSlice,
+};
 use ptlrpc::message::body::ExportCookie;
 use ptlrpc::message::checksum::seal_early_reply;
 use ptlrpc::message::header::BODY_ONLY_LEN;
@@ -33,7 +35,7 @@ pub struct Server {
 
 /// A request that came.
 pub struct Heard {
-    part: Part,
+    part: RegionSlice,
     pub xid: Xid,
     pub source: ProcessId,
     pub target: ProcessId,
@@ -44,12 +46,13 @@ struct Ear {
     sender: Mutex<Sender<Heard>>,
 }
 
-impl Sink for Ear {
-    fn event(&self, event: &Event) {
+impl EventHandler for Ear {
+    fn on_event(&self, event: &Event) {
         if event.kind == EventKind::Put && event.status.is_ok() {
             let start = event.offset as usize;
             // SAFETY: each request has its own bytes in this descriptor.
-            let part = unsafe { Part::new(Arc::clone(&self.region), start..start + event.mlength as usize) };
+            let part =
+                unsafe { RegionSlice::new(Arc::clone(&self.region), start..start + event.mlength as usize) };
             let heard = Heard {
                 part,
                 xid: Xid(event.match_bits),
@@ -64,8 +67,8 @@ impl Sink for Ear {
 /// What became of a descriptor.
 struct Told(Mutex<Sender<Event>>);
 
-impl Sink for Told {
-    fn event(&self, event: &Event) {
+impl EventHandler for Told {
+    fn on_event(&self, event: &Event) {
         let _ = self.0.lock().unwrap().send(*event);
     }
 }
@@ -111,7 +114,7 @@ impl Server {
             max_size: Some(16 << 10),
             ..MdSpec::active(Arc::clone(&region), 1)
         };
-        let criteria = Criteria { from: None, bits: 0, ignore: u64::MAX };
+        let criteria = MatchCriteria { from: None, bits: 0, ignore: u64::MAX };
         let ear = Arc::new(Ear { region, sender: Mutex::new(sender) });
         let md = node.attach(Portals::OST.request.0, criteria, spec, ear).unwrap();
         Self { node: Arc::clone(node), requests, md, handle: 0x77, connected: false, last: Mutex::default() }

@@ -1,7 +1,9 @@
 //! The client.
 
 use ptlrpc::errno::Errno;
-use ptlrpc::lnet::{Ack, Criteria, Event, EventKind, Md, MdSpec, Nid, Node, ProcessId, Region, Sink};
+use ptlrpc::lnet::{
+    Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Nid, Node, ProcessId, Region,
+};
 use ptlrpc::message::body::ExportCookie;
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{
@@ -51,14 +53,14 @@ pub struct Got {
 
 struct Heard(Mutex<Sender<Event>>);
 
-impl Sink for Heard {
-    fn event(&self, event: &Event) {
+impl EventHandler for Heard {
+    fn on_event(&self, event: &Event) {
         // Nobody may be listening any more.
         let _ = self.0.lock().unwrap().send(*event);
     }
 }
 
-pub fn heard() -> (Arc<dyn Sink>, Receiver<Event>) {
+pub fn heard() -> (Arc<dyn EventHandler>, Receiver<Event>) {
     let (sender, receiver) = channel();
     (Arc::new(Heard(Mutex::new(sender))), receiver)
 }
@@ -120,7 +122,7 @@ impl Client {
             truncate: true,
             ..MdSpec::active(Arc::clone(&region), 1)
         };
-        let criteria = Criteria { from: None, bits, ignore: 0 };
+        let criteria = MatchCriteria { from: None, bits, ignore: 0 };
         let md = self.node.attach(Portals::OST.reply.0, criteria, spec, sink).unwrap();
         Waiting { node: Arc::clone(&self.node), md, region, events }
     }
@@ -196,7 +198,7 @@ impl Client {
         let (sink, events) = heard();
         let spec =
             MdSpec { puts, gets: !puts, truncate: true, range, ..MdSpec::active(Arc::clone(region), 1) };
-        let criteria = Criteria { from: Some(here()), bits, ignore: 0 };
+        let criteria = MatchCriteria { from: Some(here()), bits, ignore: 0 };
         let md = self.node.attach(Portal::OST_BULK.0, criteria, spec, sink).unwrap();
         Waiting { node: Arc::clone(&self.node), md, region: Arc::clone(region), events }
     }

@@ -1,0 +1,134 @@
+//! An import as a program uses it: connecting, calling, disconnecting.
+
+use super::ptlrpcd::Ptlrpcd;
+use crate::clock::Clock;
+use crate::errno::Errno;
+use crate::import::{Connection, ImportState, Session};
+use crate::lnet::Node;
+use crate::message::{ConnectData, ExportCookie};
+use crate::request::{Purpose, Reply, Request, Rpc, RpcTable};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A target, used from any thread.
+pub struct Import {
+    node: Arc<Node>,
+    clock: Arc<dyn Clock>,
+    ptlrpcd: Arc<Ptlrpcd>,
+    session: Arc<Session>,
+}
+
+impl Import {
+    pub(super) fn new(
+        node: &Arc<Node>,
+        clock: &Arc<dyn Clock>,
+        ptlrpcd: &Arc<Ptlrpcd>,
+        session: Session,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            node: Arc::clone(node),
+            clock: Arc::clone(clock),
+            ptlrpcd: Arc::clone(ptlrpcd),
+            session: Arc::new(session),
+        })
+    }
+
+    /// Connects, and waits for that until `until` at most. The import stays connected from then on.
+    ///
+    /// Errors: of the last attempt, or [`Errno::TIMED_OUT`]. Attempts go on.
+    pub fn connect(&self, until: Option<Instant>) -> Result<(), Errno> {
+        self.session.request_connect();
+        self.ptlrpcd.add(&self.session);
+        self.session.wait_connected(&*self.clock, until)
+    }
+
+    /// Disconnects from the server if there is a connection, and closes the import: requests that wait end with
+    /// [`Errno::SHUTDOWN`]. `timeout`: how long to wait for the server's reply.
+    pub fn disconnect(&self, timeout: Duration) -> Result<(), Errno> {
+        let result = match self.state() {
+            ImportState::Full => {
+                let request = Request {
+                    no_resend: true,
+                    no_delay: true,
+                    timeout: Some(timeout),
+                    limit: Some(timeout),
+                    ..Request::new(self.session.config().disconnect)
+                };
+                self.call(request).and_then(|reply| reply.result())
+            }
+            _ => Ok(()),
+        };
+        self.close();
+        result
+    }
+
+    /// Closes the import without a message to the server: requests that wait end with [`Errno::SHUTDOWN`].
+    pub fn close(&self) {
+        self.session.close();
+    }
+
+    /// One RPC: sends a request and waits for its end.
+    pub fn call(&self, request: Request) -> Result<Reply, Errno> {
+        let mut rpcs = RpcTable::default();
+        let now = self.clock.now();
+        let index = rpcs.start(self.rpc(request, now), (), now);
+        while !rpcs.all_complete() {
+            rpcs.turn(&*self.clock, None, Some(&self.node));
+        }
+        rpcs.take(index).map_or(Err(Errno::IO), |(result, ())| result)
+    }
+
+    /// Pings the server.
+    pub fn ping(&self) -> Result<(), Errno> {
+        self.call(Request::ping()).and_then(|reply| reply.result())
+    }
+
+    /// The state.
+    pub fn state(&self) -> ImportState {
+        self.session.state()
+    }
+
+    /// The server's handle of the connection, 0 if there is none, and the connection count.
+    pub fn handle(&self) -> (ExportCookie, u32) {
+        self.session.handle()
+    }
+
+    /// What was agreed on when it was connected.
+    pub fn agreed_data(&self) -> ConnectData {
+        self.session.agreed_data()
+    }
+
+    /// The peer of the first server that was looked up.
+    pub fn peer(&self) -> Option<Connection> {
+        self.session.first_connection()
+    }
+
+    /// Has LNet discover the peer again.
+    pub fn rediscover(&self) -> Result<(), Errno> {
+        let peer = self.peer().ok_or(Errno::NOT_CONNECTED)?.peer;
+        self.node.rediscover(peer).map(drop)
+    }
+
+    /// The target's name, for the log.
+    pub fn name(&self) -> String {
+        self.session.name()
+    }
+
+    pub(super) const fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    pub(super) const fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(super) fn rpc(&self, request: Request, now: Instant) -> Rpc {
+        Rpc::new(&self.node, &self.session, request, Purpose::Use, now)
+    }
+}
+
+impl std::fmt::Debug for Import {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Import").field("target", &self.name()).field("state", &self.state()).finish()
+    }
+}

@@ -1,0 +1,74 @@
+//! The time: whoever starts a client or a service hands in the clock that all of its time-outs go by.
+
+use crate::sync::lock;
+use std::fmt;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Tells the time. Any thread may ask; it never goes backward.
+pub trait Clock: fmt::Debug + Send + Sync {
+    /// Now.
+    fn now(&self) -> Instant;
+
+    /// For how long, in real time, a thread may sleep that waits until `left` has passed on this clock. The thread then
+    /// asks for the time again.
+    fn sleep_limit(&self, left: Duration) -> Duration {
+        left
+    }
+}
+
+/// The machine's monotonic clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+}
+
+/// A clock that stands still until it is advanced, for tests.
+#[derive(Debug)]
+pub struct ManualClock(Mutex<Instant>);
+
+impl ManualClock {
+    /// A thread that waits for this clock asks it again after so much real time.
+    const POLL_INTERVAL: Duration = Duration::from_millis(1);
+
+    /// Lets time pass.
+    pub fn advance(&self, by: Duration) {
+        *lock(&self.0) += by;
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Instant {
+        *lock(&self.0)
+    }
+
+    fn sleep_limit(&self, left: Duration) -> Duration {
+        left.min(Self::POLL_INTERVAL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_shows_what_it_was_advanced_by() {
+        let clock = ManualClock::default();
+        let start = clock.now();
+        assert_eq!(clock.now(), start);
+        clock.advance(Duration::from_secs(9));
+        assert_eq!(clock.now(), start + Duration::from_secs(9));
+        assert!(clock.sleep_limit(Duration::from_secs(9)) < Duration::from_secs(1));
+        assert_eq!(SystemClock.sleep_limit(Duration::from_secs(9)), Duration::from_secs(9));
+    }
+}

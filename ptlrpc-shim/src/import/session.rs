@@ -1,0 +1,337 @@
+//! The state that all users of an import share: its connection, its slots, its unreplied requests, and the time that
+//! its service takes.
+//!
+//! A session sends nothing and knows no clock: requests ask it whether they may be sent, [`Session::poll`] says what is to
+//! be sent to connect and to ping, and outcomes are reported to it by `on_*`.
+
+use super::config::{DEFAULT_SLOTS, ImportConfig};
+use super::connect_state::{ConnectAccepted, ConnectAttempt, ConnectState, ImportState, SendPermission};
+use super::connections::Connection;
+use super::slots::{Slots, Tag};
+use super::unreplied::Unreplied;
+use crate::clock::Clock;
+use crate::errno::Errno;
+use crate::message::body::ExportCookie;
+use crate::message::{Body, ConnectData, ConnectFlags, Xid, XidSource};
+use crate::recent_max::RecentMax;
+use crate::sync::{lock, wait_until};
+use crate::timeouts::Timeouts;
+use crate::wakeup::Waker;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// The state of an import, used from any thread.
+pub(crate) struct Session {
+    config: ImportConfig,
+    timeouts: Timeouts,
+    xids: &'static XidSource,
+    cookie: ExportCookie,
+    /// Wakes the thread that polls the session.
+    poller: Waker,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    connect: ConnectState,
+    /// Of each server, once it was looked up.
+    connections: Vec<Option<Arc<Connection>>>,
+    agreed: ConnectData,
+    /// Requests that wait for a connection or for a slot.
+    waiters: Vec<Waker>,
+    slots: Slots,
+    unreplied: Unreplied,
+    service_time: RecentMax,
+    net_latency: RecentMax,
+    next_ping: Instant,
+    last_error: Option<Errno>,
+}
+
+/// What the thread that polls a session is to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionAction {
+    Connect(ConnectAttempt),
+    Ping,
+}
+
+/// The limits of the network latency that failed connect attempts lead to.
+const MIN_NET_LATENCY_LIMIT: Duration = Duration::from_secs(5);
+const MAX_NET_LATENCY_LIMIT: Duration = Duration::from_secs(50);
+/// Service times are told in whole seconds, so a second of a round trip may be the service's.
+const SERVICE_TIME_UNIT: Duration = Duration::from_secs(1);
+
+/// For whoever holds the import.
+impl Session {
+    /// `cookie`: this client's handle of the connection.
+    pub(crate) fn new(
+        config: ImportConfig,
+        timeouts: Timeouts,
+        xids: &'static XidSource,
+        cookie: ExportCookie,
+        poller: Waker,
+        now: Instant,
+    ) -> Self {
+        let history = timeouts.adaptive.history;
+        let state = State {
+            connect: ConnectState::new(config.servers.len()),
+            connections: vec![None; config.servers.len()],
+            agreed: ConnectData::default(),
+            waiters: Vec::new(),
+            slots: Slots::new(DEFAULT_SLOTS),
+            unreplied: Unreplied::default(),
+            service_time: RecentMax::new(history),
+            net_latency: RecentMax::new(history),
+            next_ping: now,
+            last_error: None,
+        };
+        Self { config, timeouts, xids, cookie, poller, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    pub(crate) const fn config(&self) -> &ImportConfig {
+        &self.config
+    }
+
+    pub(crate) const fn cookie(&self) -> ExportCookie {
+        self.cookie
+    }
+
+    /// The target's name, for the log.
+    pub(crate) fn name(&self) -> String {
+        String::from_utf8_lossy(self.config.target.as_bytes()).into_owned()
+    }
+
+    pub(crate) fn state(&self) -> ImportState {
+        self.lock().connect.state()
+    }
+
+    pub(crate) fn agreed_data(&self) -> ConnectData {
+        self.lock().agreed
+    }
+
+    /// The server's handle of the connection, [`ExportCookie::NONE`] without one, and the connection count.
+    pub(crate) fn handle(&self) -> (ExportCookie, u32) {
+        let state = self.lock();
+        let handle = match state.connect.send_permission() {
+            SendPermission::Send(connection) => connection.handle,
+            SendPermission::Wait | SendPermission::Closed => ExportCookie::NONE,
+        };
+        (handle, state.connect.conn_cnt())
+    }
+
+    /// The first server that was looked up.
+    pub(crate) fn first_connection(&self) -> Option<Connection> {
+        self.lock().connections.iter().flatten().next().map(|connection| **connection)
+    }
+
+    /// Asks for a connection, from now on.
+    pub(crate) fn request_connect(&self) {
+        self.lock().connect.on_connect_wanted();
+        self.poller.wake();
+    }
+
+    /// Waits until there is a connection, until `until` at most.
+    pub(crate) fn wait_connected(&self, clock: &dyn Clock, until: Option<Instant>) -> Result<(), Errno> {
+        let mut state = self.lock();
+        loop {
+            match state.connect.state() {
+                ImportState::Full => return Ok(()),
+                ImportState::Closed => return Err(Errno::SHUTDOWN),
+                _ if until.is_some_and(|until| until <= clock.now()) => {
+                    return Err(state.last_error.unwrap_or(Errno::TIMED_OUT));
+                }
+                _ => state = wait_until(clock, &self.changed, state, until),
+            }
+        }
+    }
+
+    /// Closes the import for good.
+    pub(crate) fn close(&self) {
+        self.lock().connect.close();
+        self.wake_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn wake_waiters(&self) {
+        let waiters = std::mem::take(&mut self.lock().waiters);
+        waiters.iter().for_each(Waker::wake);
+        self.changed.notify_all();
+    }
+}
+
+/// For requests.
+impl Session {
+    /// Whether a request may be sent; if it has to wait, `waker` is woken when that may have changed.
+    pub(crate) fn send_permission(&self, waker: &Waker) -> SendPermission {
+        let mut state = self.lock();
+        let permission = state.connect.send_permission();
+        if permission == SendPermission::Wait {
+            state.waiters.push(waker.clone());
+        }
+        permission
+    }
+
+    /// Takes a slot; if none is free, `waker` is woken when that may have changed.
+    pub(crate) fn acquire_slot(&self, waker: &Waker) -> Option<Tag> {
+        let mut state = self.lock();
+        let tag = state.slots.acquire();
+        if tag.is_none() {
+            state.waiters.push(waker.clone());
+        }
+        tag
+    }
+
+    pub(crate) fn release_slot(&self, tag: Tag) {
+        self.lock().slots.release(tag);
+        self.wake_waiters();
+    }
+
+    /// A new XID, unreplied from now on.
+    pub(crate) fn begin_xid(&self, waker: &Waker) -> Xid {
+        let mut state = self.lock();
+        // Taken under the lock: otherwise another request could say that this XID has a reply.
+        let xid = self.xids.take();
+        state.unreplied.insert(xid, waker.clone());
+        xid
+    }
+
+    /// New match bits for bulk data.
+    pub(crate) fn new_bulk_bits(&self) -> Xid {
+        self.xids.take()
+    }
+
+    pub(crate) fn replace_xid(&self, old: Xid, new: Xid, waker: &Waker) {
+        let mut state = self.lock();
+        state.unreplied.remove(old);
+        state.unreplied.insert(new, waker.clone());
+    }
+
+    pub(crate) fn end_xid(&self, xid: Xid) {
+        self.lock().unreplied.remove(xid);
+    }
+
+    pub(crate) fn last_replied(&self, own: Xid) -> Xid {
+        self.lock().unreplied.last_replied(own)
+    }
+
+    pub(crate) fn agreed_flags(&self) -> ConnectFlags {
+        self.lock().agreed.flags
+    }
+
+    pub(crate) fn connection(&self, server: usize) -> Result<Arc<Connection>, Errno> {
+        self.lock().connections.get(server).cloned().flatten().ok_or(Errno::NOT_CONNECTED)
+    }
+
+    pub(crate) const fn is_adaptive(&self) -> bool {
+        !self.timeouts.adaptive.max.is_zero()
+    }
+
+    /// The time-out of a request, by the estimate of the service's time.
+    pub(crate) fn estimated_timeout(&self, now: Instant) -> Duration {
+        self.timeouts.of_request(self.lock().service_time.get(now))
+    }
+
+    /// The time-out of a connect request.
+    pub(crate) fn connect_timeout(&self, net_latency: Duration) -> Duration {
+        self.timeouts.of_connect(net_latency)
+    }
+
+    /// The estimate of the network latency.
+    pub(crate) fn net_latency(&self, now: Instant) -> Duration {
+        self.lock().net_latency.get(now).unwrap_or_default()
+    }
+
+    /// Whether the import has been connected again since this connection count: what was sent before is to be sent again.
+    /// All unreplied requests are woken when that happens.
+    pub(crate) fn is_superseded(&self, conn_cnt: u32) -> bool {
+        let state = self.lock();
+        state.connect.state() == ImportState::Full && state.connect.conn_cnt() != conn_cnt
+    }
+
+    /// There is a reply to a request that was sent at `sent`.
+    pub(crate) fn on_reply(&self, sent: Instant, body: &Body, now: Instant) {
+        let round_trip = now.saturating_duration_since(sent);
+        let service_time = Duration::from_secs(body.service_time.into());
+        let mut state = self.lock();
+        state.service_time.add(Duration::from_secs(body.timeout.into()), now);
+        state.net_latency.add(round_trip.saturating_sub(service_time + SERVICE_TIME_UNIT), now);
+        state.next_ping = now + self.timeouts.ping_interval();
+    }
+
+    /// A request over the connection with this count got no reply.
+    pub(crate) fn on_no_reply(&self, conn_cnt: u32) {
+        let connection_ends = self.lock().connect.on_no_reply(conn_cnt);
+        if connection_ends {
+            log::warn!("import {}: connection lost (no reply to a request); reconnecting", self.name());
+            self.poller.wake();
+        }
+    }
+}
+
+/// For the thread that connects and pings.
+impl Session {
+    /// What is to be sent now, and when to poll again.
+    pub(crate) fn poll(&self, now: Instant) -> (Option<SessionAction>, Option<Instant>) {
+        let interval = self.timeouts.ping_interval();
+        let max_net_latency = self.timeouts.fixed.clamp(MIN_NET_LATENCY_LIMIT, MAX_NET_LATENCY_LIMIT);
+        let mut state = self.lock();
+        if let Some(due) = state.connect.next_attempt(now) {
+            return match state.connect.start_attempt(now, max_net_latency) {
+                Some(attempt) => (Some(SessionAction::Connect(attempt)), None),
+                None => (None, Some(due)),
+            };
+        }
+        if state.connect.state() != ImportState::Full || interval.is_zero() {
+            return (None, None);
+        }
+        if state.next_ping > now {
+            return (None, Some(state.next_ping));
+        }
+        state.next_ping = now + interval;
+        (Some(SessionAction::Ping), Some(state.next_ping))
+    }
+
+    /// A server was looked up; returns the handle of the last connection.
+    pub(crate) fn set_connection(&self, server: usize, connection: Arc<Connection>) -> ExportCookie {
+        let mut state = self.lock();
+        if let Some(entry) = state.connections.get_mut(server) {
+            *entry = Some(connection);
+        }
+        state.connect.handle()
+    }
+
+    /// The attempt with this connection count has ended.
+    pub(crate) fn on_connect_done(
+        &self,
+        conn_cnt: u32,
+        outcome: Result<(ConnectAccepted, ConnectData), Errno>,
+        now: Instant,
+    ) {
+        {
+            let mut state = self.lock();
+            match outcome {
+                Ok((accepted, data)) => {
+                    if state.connect.on_connected(conn_cnt, accepted) {
+                        state.agreed = data;
+                        state.slots.set_count(match data.maxmodrpcs {
+                            0 => DEFAULT_SLOTS,
+                            count => count,
+                        });
+                        state.next_ping = now + self.timeouts.ping_interval();
+                        state.last_error = None;
+                        state.unreplied.wake_all();
+                    }
+                }
+                Err(errno) => {
+                    if state.connect.on_connect_failed(conn_cnt, now) {
+                        log::debug!("import {}: connect failed ({errno}); trying again", self.name());
+                        state.last_error = Some(errno);
+                    }
+                }
+            }
+        }
+        self.wake_waiters();
+    }
+}

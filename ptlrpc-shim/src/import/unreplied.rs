@@ -1,0 +1,51 @@
+//! The requests of an import that have no reply yet (`imp_unreplied_list`).
+
+use crate::message::Xid;
+use crate::wakeup::Waker;
+use std::collections::BTreeMap;
+
+/// Their XIDs, each with what wakes the thread of the request.
+#[derive(Debug, Default)]
+pub(crate) struct Unreplied(BTreeMap<u64, Waker>);
+
+impl Unreplied {
+    pub(crate) fn insert(&mut self, xid: Xid, waker: Waker) {
+        self.0.insert(xid.0, waker);
+    }
+
+    pub(crate) fn remove(&mut self, xid: Xid) {
+        self.0.remove(&xid.0);
+    }
+
+    /// Wakes the threads of all of them.
+    pub(crate) fn wake_all(&self) {
+        self.0.values().for_each(Waker::wake);
+    }
+
+    /// The XID up to which all requests have a reply, as the request with the XID `own` says it (`pb_last_xid`).
+    pub(crate) fn last_replied(&self, own: Xid) -> Xid {
+        Xid(self.0.keys().next().map_or(own.0, |first| own.0.min(*first)).saturating_sub(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wakeup::ReadyQueue;
+    use std::sync::Arc;
+
+    #[test]
+    fn all_below_the_first_unreplied_request_have_a_reply() {
+        let mut unreplied = Unreplied::default();
+        for xid in [64, 128, 192] {
+            unreplied.insert(Xid(xid), Arc::<ReadyQueue>::default().waker(0));
+        }
+        assert_eq!(unreplied.last_replied(Xid(192)), Xid(63));
+        unreplied.remove(Xid(64));
+        assert_eq!(unreplied.last_replied(Xid(192)), Xid(127));
+        unreplied.remove(Xid(128));
+        assert_eq!(unreplied.last_replied(Xid(192)), Xid(191));
+        unreplied.remove(Xid(192));
+        assert_eq!(unreplied.last_replied(Xid(256)), Xid(255));
+    }
+}

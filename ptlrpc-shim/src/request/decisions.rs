@@ -1,0 +1,152 @@
+//! What is to be done with a request: pure decisions (PR-60, PR-63).
+
+use crate::errno::Errno;
+use crate::message::{Body, MessageKind};
+use std::time::Instant;
+
+/// Why the descriptors of a transmission are unlinked, and so what follows when that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnregisterReason {
+    /// The reply, or a truncated one, has arrived.
+    Replied,
+    /// The request could not be delivered, or there was no reply in time.
+    NoReply,
+    /// The request is sent again at once.
+    Resend,
+    /// The request fails.
+    Fail(Errno),
+}
+
+/// What decides about a request in phase RPC.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RpcFacts {
+    /// A reply has arrived, if only a truncated one.
+    pub(super) replied: bool,
+    /// The request could not be delivered.
+    pub(super) failed: bool,
+    /// The import has been connected again since the request was sent.
+    pub(super) superseded: bool,
+    /// When the request as a whole times out.
+    pub(super) limit: Option<Instant>,
+    /// When the transmission times out.
+    pub(super) deadline: Instant,
+    /// How the request fails after `limit`.
+    pub(super) timeout_errno: Errno,
+}
+
+/// What to do in phase RPC: unlink, or wait until then at most.
+pub(super) fn in_rpc_phase(facts: &RpcFacts, now: Instant) -> Result<Instant, UnregisterReason> {
+    let limit = facts.limit;
+    if facts.replied {
+        Err(UnregisterReason::Replied)
+    } else if facts.failed || facts.superseded {
+        Err(UnregisterReason::NoReply)
+    } else if limit.is_some_and(|limit| limit <= now) {
+        Err(UnregisterReason::Fail(facts.timeout_errno))
+    } else if facts.deadline <= now {
+        Err(UnregisterReason::NoReply)
+    } else {
+        Ok(limit.map_or(facts.deadline, |limit| limit.min(facts.deadline)))
+    }
+}
+
+/// What a reply leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReplyDecision {
+    /// The caller gets it.
+    Deliver,
+    /// It is not executed now: the request is sent again later, with a new XID.
+    ResendLater,
+    /// The server does not know the connection: the request is sent again over another one.
+    Reconnect,
+    /// The request fails.
+    Fail(Errno),
+}
+
+/// Decides about a reply. `is_use`: the request is no connect request.
+pub(super) fn on_reply(body: &Body, is_use: bool, no_resend: bool) -> ReplyDecision {
+    let errno = Errno::from_c(body.status).filter(|_| is_use);
+    match errno {
+        // PR-63: the server does not know this client, and has not executed the request.
+        Some(errno) if body.kind == MessageKind::Error && is_unknown_connection(errno) => match no_resend {
+            true => ReplyDecision::Fail(errno),
+            false => ReplyDecision::Reconnect,
+        },
+        Some(Errno::IN_PROGRESS) if !no_resend => ReplyDecision::ResendLater,
+        _ => ReplyDecision::Deliver,
+    }
+}
+
+fn is_unknown_connection(errno: Errno) -> bool {
+    matches!(errno, Errno::NOT_CONNECTED | Errno::NO_DEVICE)
+}
+
+/// How a request without a reply fails. `may_be_executed`: it was sent.
+pub(super) const fn timeout_errno(at_most_once: bool, may_be_executed: bool) -> Errno {
+    if at_most_once && may_be_executed { Errno::UNKNOWN_OUTCOME } else { Errno::TIMED_OUT }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Opcode, Service};
+    use std::time::Duration;
+
+    #[test]
+    fn what_ends_a_transmission() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let facts = RpcFacts {
+            replied: false,
+            failed: false,
+            superseded: false,
+            limit: Some(at(20)),
+            deadline: at(10),
+            timeout_errno: Errno::TIMED_OUT,
+        };
+        for (name, facts, now, want) in [
+            ("nothing yet", facts, at(0), Ok(at(10))),
+            ("the limit is earlier", RpcFacts { limit: Some(at(5)), ..facts }, at(0), Ok(at(5))),
+            ("no limit", RpcFacts { limit: None, ..facts }, at(0), Ok(at(10))),
+            ("a reply", RpcFacts { replied: true, ..facts }, at(30), Err(UnregisterReason::Replied)),
+            ("not delivered", RpcFacts { failed: true, ..facts }, at(0), Err(UnregisterReason::NoReply)),
+            ("reconnected", RpcFacts { superseded: true, ..facts }, at(0), Err(UnregisterReason::NoReply)),
+            ("the deadline", facts, at(10), Err(UnregisterReason::NoReply)),
+            ("the limit", facts, at(20), Err(UnregisterReason::Fail(Errno::TIMED_OUT))),
+        ] {
+            assert_eq!(in_rpc_phase(&facts, now), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_reply_leads_to() {
+        use MessageKind::{Error, Reply};
+        use ReplyDecision::{Deliver, Fail, Reconnect, ResendLater};
+        let body = |kind, errno: Option<Errno>| Body {
+            kind,
+            status: errno.map_or(0, Errno::to_c),
+            ..Body::request(Service::OST, Opcode::OST_READ)
+        };
+        for (kind, errno, is_use, no_resend, want) in [
+            (Reply, None, true, false, Deliver),
+            (Reply, Some(Errno::NOT_CONNECTED), true, false, Deliver),
+            (Error, Some(Errno::NOT_CONNECTED), true, false, Reconnect),
+            (Error, Some(Errno::NO_DEVICE), true, false, Reconnect),
+            (Error, Some(Errno::NO_DEVICE), true, true, Fail(Errno::NO_DEVICE)),
+            (Error, Some(Errno::NO_DEVICE), false, false, Deliver),
+            (Error, Some(Errno::NOT_SUPPORTED), true, false, Deliver),
+            (Reply, Some(Errno::IN_PROGRESS), true, false, ResendLater),
+            (Reply, Some(Errno::IN_PROGRESS), true, true, Deliver),
+            (Reply, Some(Errno::IN_PROGRESS), false, false, Deliver),
+        ] {
+            assert_eq!(on_reply(&body(kind, errno), is_use, no_resend), want, "{kind:?} {errno:?} {is_use}");
+        }
+    }
+
+    #[test]
+    fn a_time_out_leaves_the_outcome_unknown_only_where_that_matters() {
+        assert_eq!(timeout_errno(true, true), Errno::UNKNOWN_OUTCOME);
+        assert_eq!(timeout_errno(true, false), Errno::TIMED_OUT);
+        assert_eq!(timeout_errno(false, true), Errno::TIMED_OUT);
+    }
+}

@@ -1,0 +1,80 @@
+//! The message of a request: pure.
+
+use super::spec::Request;
+use crate::errno::Errno;
+use crate::import::connect_state::ActiveConnection;
+use crate::lnet::Region;
+use crate::message::{Body, BodyFlags, ConnectOps, MessageFlags, MessageMut, Service, Xid, size_of_message};
+use std::time::Duration;
+
+/// What a message says beside what its [`Request`] does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MessageFields<'a> {
+    pub(super) connection: &'a ActiveConnection,
+    pub(super) service: Service,
+    /// All requests up to this one have a reply.
+    pub(super) last_xid: Xid,
+    /// The slot; 0: none.
+    pub(super) tag: u16,
+    pub(super) mbits: u64,
+    pub(super) is_resent: bool,
+    pub(super) is_connect: bool,
+    /// It is a connect request, and no attempt has succeeded before.
+    pub(super) initial: bool,
+    pub(super) timeout: Duration,
+    /// Early replies are understood.
+    pub(super) adaptive: bool,
+    pub(super) reply_len: u32,
+}
+
+/// Writes the message. `EINVAL`: it would be too long.
+pub(super) fn build(request: &Request, fields: &MessageFields<'_>) -> Result<Region, Errno> {
+    let lengths: Vec<u32> = std::iter::once(Body::LEN as u32)
+        .chain(request.buffers.iter().map(|buffer| buffer.len() as u32))
+        .collect();
+    let size = size_of_message(&lengths).ok_or(Errno::INVALID)?;
+    let mut region = Region::zeroed(size);
+    let mut message =
+        MessageMut::new(region.bytes_mut(), &lengths).map_err(|bad| Errno::from(bad.errno()))?;
+    let op_flags = match (fields.is_connect, fields.initial) {
+        (true, true) => ConnectOps::INITIAL.union(ConnectOps::NEXT_VER),
+        (true, false) => ConnectOps::NEXT_VER,
+        (false, _) => ConnectOps::NONE,
+    };
+    let body = Body {
+        handle: fields.connection.handle,
+        last_xid: fields.last_xid,
+        tag: fields.tag,
+        flags: if fields.is_resent { BodyFlags::RESENT } else { BodyFlags::NONE },
+        op_flags,
+        conn_cnt: fields.connection.conn_cnt,
+        timeout: whole_seconds(fields.timeout),
+        mbits: fields.mbits,
+        ..Body::request(fields.service, request.opcode)
+    };
+    message.set_body(&body);
+    message.set_repsize(fields.reply_len);
+    message.set_flags(if fields.adaptive { MessageFlags::AT_SUPPORT } else { MessageFlags::NONE });
+    for (index, buffer) in request.buffers.iter().enumerate() {
+        message.buffer_mut(index + 1).ok_or(Errno::INVALID)?.copy_from_slice(buffer);
+    }
+    Ok(region)
+}
+
+/// In whole seconds, at least one: a service drops a request with a time-out of 0.
+fn whole_seconds(time: Duration) -> u32 {
+    time.as_millis().div_ceil(1000).clamp(1, u32::MAX.into()) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_outs_are_whole_seconds_and_never_zero() {
+        for (millis, want) in [(0, 1), (1, 1), (1000, 1), (1001, 2)] {
+            assert_eq!(whole_seconds(Duration::from_millis(millis)), want, "{millis} ms");
+        }
+        assert_eq!(whole_seconds(Duration::MAX), u32::MAX);
+    }
+}

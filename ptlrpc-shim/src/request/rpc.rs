@@ -1,0 +1,474 @@
+//! A request and its phases, from the first transmission to its completion (`rq_phase`).
+
+use super::decisions::{ReplyDecision, RpcFacts, UnregisterReason, in_rpc_phase, on_reply, timeout_errno};
+use super::reply::Reply;
+use super::request_message::{MessageFields, build};
+use super::spec::{Direction, Request};
+use super::transmission::{BulkSpec, Transmission, TransmissionSpec, TransmissionStatus};
+use crate::errno::Errno;
+use crate::import::connect_state::{ActiveConnection, SendPermission};
+use crate::import::{Session, Tag};
+use crate::lnet::Node;
+use crate::message::{Body, BulkBits, ConnectFlags, Message, MessageKind, Xid, size_of_message};
+use crate::wakeup::Waker;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A request of the caller's, or a ping.
+    Use,
+    /// A connect request: it does not wait for a connection, and is sent once (PR-62).
+    Connect { connection: ActiveConnection, timeout: Duration, initial: bool },
+}
+
+/// A request in progress.
+pub(crate) struct Rpc {
+    node: Arc<Node>,
+    session: Arc<Session>,
+    request: Request,
+    purpose: Purpose,
+    phase: Phase,
+    began: Instant,
+    xid: Xid,
+    bits: Option<BulkBits>,
+    tag: Option<Tag>,
+    /// The incarnation of the server that it was sent to first, if it was sent.
+    sent_to: Option<u32>,
+    /// It has been sent with this XID.
+    is_resent: bool,
+    /// Replies that said that it is not executed now.
+    in_progress_replies: u32,
+    /// Bytes of the expected reply.
+    reply_len: u32,
+    /// Bytes of bulk data that an earlier transmission without a reply has transferred.
+    transferred: u64,
+    early_replies: u32,
+}
+
+enum Phase {
+    /// `RQ_PHASE_NEW`: waits for a connection or a slot, or until then.
+    New(Option<Instant>),
+    /// `RQ_PHASE_RPC`: sent, and waits for the reply.
+    Rpc(Sent),
+    /// `RQ_PHASE_UNREG_RPC`: waits for the last events of its descriptors.
+    UnregRpc(Sent, UnregisterReason),
+    /// `RQ_PHASE_BULK`: has the reply, and waits for bulk data.
+    Bulk(Sent, Reply),
+    /// `RQ_PHASE_COMPLETE`: the result, until it is taken.
+    Complete(Option<Result<Reply, Errno>>),
+}
+
+/// A transmission, and what it was sent with.
+struct Sent {
+    transmission: Transmission,
+    connection: ActiveConnection,
+    at: Instant,
+    deadline: Instant,
+}
+
+/// What follows a step.
+enum Next {
+    /// Another step, at once.
+    Step,
+    /// Another step when the request is woken, or at that time.
+    Wait(Option<Instant>),
+}
+
+/// A request that could not be sent is tried again after this time.
+const SEND_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+impl Rpc {
+    pub(crate) fn new(
+        node: &Arc<Node>,
+        session: &Arc<Session>,
+        request: Request,
+        purpose: Purpose,
+        now: Instant,
+    ) -> Self {
+        let lengths: Vec<u32> =
+            std::iter::once(Body::LEN as u32).chain(request.reply_lengths.iter().copied()).collect();
+        let reply_len = size_of_message(&lengths);
+        let is_valid = reply_len.is_some() && request.bulk_md_count().is_ok();
+        let phase = if is_valid { Phase::New(None) } else { Phase::Complete(Some(Err(Errno::INVALID))) };
+        Self {
+            node: Arc::clone(node),
+            session: Arc::clone(session),
+            request,
+            purpose,
+            phase,
+            began: now,
+            xid: Xid(0),
+            bits: None,
+            tag: None,
+            sent_to: None,
+            is_resent: false,
+            in_progress_replies: 0,
+            reply_len: reply_len.unwrap_or(0) as u32,
+            transferred: 0,
+            early_replies: 0,
+        }
+    }
+
+    pub(crate) const fn is_complete(&self) -> bool {
+        matches!(self.phase, Phase::Complete(_))
+    }
+
+    /// The result, once.
+    pub(crate) fn take_result(&mut self) -> Option<Result<Reply, Errno>> {
+        match &mut self.phase {
+            Phase::Complete(result) => result.take(),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn early_replies(&self) -> u32 {
+        self.early_replies
+    }
+
+    /// The caller does not want it any more: it completes with [`Errno::INTERRUPTED`] when its memory is no longer used.
+    pub(crate) fn abort(&mut self) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Complete(None));
+        self.phase = match phase {
+            Phase::New(_) => Phase::Complete(Some(Err(Errno::INTERRUPTED))),
+            Phase::Rpc(sent) | Phase::UnregRpc(sent, _) | Phase::Bulk(sent, _) => {
+                self.unregister(sent, UnregisterReason::Fail(Errno::INTERRUPTED))
+            }
+            Phase::Complete(result) => Phase::Complete(result),
+        };
+    }
+
+    /// Takes as many steps as are possible now; returns when to call it again if the request is not woken before.
+    pub(crate) fn poll(&mut self, waker: &Waker, now: Instant) -> Option<Instant> {
+        loop {
+            let phase = std::mem::replace(&mut self.phase, Phase::Complete(None));
+            let (phase, next) = match phase {
+                Phase::New(until) => self.in_new(until, waker, now),
+                Phase::Rpc(sent) => self.in_rpc(sent, now),
+                Phase::UnregRpc(sent, reason) => self.in_unreg_rpc(sent, reason, now),
+                Phase::Bulk(sent, reply) => self.in_bulk(sent, reply, now),
+                Phase::Complete(result) => (Phase::Complete(result), Next::Wait(None)),
+            };
+            self.phase = phase;
+            if let Next::Wait(until) = next {
+                if self.is_complete() {
+                    self.release();
+                }
+                return until;
+            }
+        }
+    }
+
+    const fn complete(result: Result<Reply, Errno>) -> (Phase, Next) {
+        (Phase::Complete(Some(result)), Next::Wait(None))
+    }
+
+    fn limit(&self) -> Option<Instant> {
+        self.request.limit.map(|limit| self.began + limit)
+    }
+
+    const fn timeout_errno(&self) -> Errno {
+        timeout_errno(self.request.at_most_once, self.sent_to.is_some())
+    }
+
+    fn in_new(&mut self, until: Option<Instant>, waker: &Waker, now: Instant) -> (Phase, Next) {
+        let limit = self.limit();
+        if limit.is_some_and(|limit| limit <= now) {
+            return Self::complete(Err(self.timeout_errno()));
+        }
+        if let Some(until) = until.filter(|until| *until > now) {
+            let at = limit.map_or(until, |limit| limit.min(until));
+            return (Phase::New(Some(until)), Next::Wait(Some(at)));
+        }
+        let connection = match self.purpose {
+            Purpose::Connect { connection, .. } => connection,
+            Purpose::Use => match self.session.send_permission(waker) {
+                SendPermission::Send(connection) => connection,
+                SendPermission::Closed => return Self::complete(Err(Errno::SHUTDOWN)),
+                SendPermission::Wait if self.request.no_delay => return Self::complete(Err(Errno::AGAIN)),
+                SendPermission::Wait => return (Phase::New(None), Next::Wait(limit)),
+            },
+        };
+        if self.request.at_most_once {
+            if self.sent_to.is_some_and(|incarnation| incarnation != connection.incarnation) {
+                return Self::complete(Err(Errno::UNKNOWN_OUTCOME));
+            }
+            if self.tag.is_none() {
+                self.tag = self.session.acquire_slot(waker);
+            }
+            if self.tag.is_none() {
+                return (Phase::New(None), Next::Wait(limit));
+            }
+        }
+        match self.send(connection, waker, now) {
+            Ok(sent) => (Phase::Rpc(sent), Next::Step),
+            Err(Errno::UNKNOWN_OUTCOME) => Self::complete(Err(Errno::UNKNOWN_OUTCOME)),
+            Err(errno) => {
+                self.log_debug("cannot be sent", errno);
+                self.on_no_reply(connection.conn_cnt, now)
+            }
+        }
+    }
+
+    fn send(&mut self, connection: ActiveConnection, waker: &Waker, now: Instant) -> Result<Sent, Errno> {
+        self.prepare_ids(waker)?;
+        let session = Arc::clone(&self.session);
+        let (timeout, initial, is_connect) = match self.purpose {
+            Purpose::Connect { timeout, initial, .. } => (timeout, initial, true),
+            Purpose::Use => {
+                (self.request.timeout.unwrap_or_else(|| session.estimated_timeout(now)), false, false)
+            }
+        };
+        let config = session.config();
+        let fields = MessageFields {
+            connection: &connection,
+            service: config.service_of(self.request.opcode),
+            last_xid: session.last_replied(self.xid),
+            tag: self.tag.as_ref().map_or(0, |tag| tag.0),
+            mbits: self.mbits(),
+            is_resent: self.is_resent && self.sent_to.is_some(),
+            is_connect,
+            initial,
+            timeout,
+            adaptive: session.is_adaptive(),
+            reply_len: self.reply_len,
+        };
+        let message = build(&self.request, &fields)?;
+        let bulk = self.request.bulk.as_ref().zip(self.bits).map(|(bulk, bits)| BulkSpec {
+            memory: &bulk.memory,
+            direction: bulk.direction,
+            portal: config.bulk_portal.0,
+            bits,
+        });
+        let reply_by_mbits = session.agreed_flags().contains(ConnectFlags::REP_MBITS) && !is_connect;
+        let spec = TransmissionSpec {
+            message,
+            peer: session.connection(connection.server)?.peer,
+            request_portal: self.request.portal.unwrap_or(config.portals.request).0,
+            reply_portal: config.portals.reply.0,
+            xid: self.xid.0,
+            reply_bits: if reply_by_mbits { self.mbits() } else { self.xid.0 },
+            reply_len: self.reply_len as usize,
+            early_replies: fields.adaptive,
+            bulk,
+        };
+        // Once LNet has it, it may be executed, whatever happens to it.
+        let transmission = Transmission::start(&self.node, spec, waker.clone())?;
+        self.sent_to = self.sent_to.or(Some(connection.incarnation));
+        self.is_resent = true;
+        Ok(Sent { transmission, connection, at: now, deadline: now + timeout + session.net_latency(now) })
+    }
+
+    /// Gives the request its XID, and bulk data its match bits: new ones for each transmission.
+    fn prepare_ids(&mut self, waker: &Waker) -> Result<(), Errno> {
+        let count = self.request.bulk_md_count()?;
+        if self.xid == Xid(0) {
+            self.xid = self.session.begin_xid(waker);
+            self.bits = BulkBits::starting_at(self.xid, count);
+        } else if self.bits.is_some() && self.is_resent {
+            let first = self.session.new_bulk_bits();
+            self.bits = BulkBits::starting_at(first, count);
+            if !self.session.agreed_flags().contains(ConnectFlags::BULK_MBITS) {
+                // PR-22: without separate bits it becomes another request, which the server could not recognize.
+                if self.request.at_most_once {
+                    return Err(Errno::UNKNOWN_OUTCOME);
+                }
+                let last = self.bits.map_or(first, |bits| Xid(bits.last()));
+                self.session.replace_xid(self.xid, last, waker);
+                self.xid = last;
+                self.is_resent = false;
+                self.transferred = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn mbits(&self) -> u64 {
+        self.bits.map_or(self.xid.0, BulkBits::last)
+    }
+
+    fn in_rpc(&mut self, mut sent: Sent, now: Instant) -> (Phase, Next) {
+        let status = sent.transmission.status();
+        if let Some(early) = &status.early_reply {
+            self.early_replies = self.early_replies.max(status.early_replies);
+            let promised =
+                sent.at + Duration::from_secs(early.timeout.into()) + self.session.net_latency(now);
+            sent.deadline = sent.deadline.max(promised);
+        }
+        let facts = RpcFacts {
+            replied: status.reply.is_some() || status.truncated_from.is_some(),
+            failed: status.failed.is_some(),
+            // Not each request has to find out by its own time-out that the connection is lost.
+            superseded: self.purpose == Purpose::Use && self.session.is_superseded(sent.connection.conn_cnt),
+            limit: self.limit(),
+            deadline: sent.deadline,
+            timeout_errno: self.timeout_errno(),
+        };
+        match in_rpc_phase(&facts, now) {
+            Ok(until) => (Phase::Rpc(sent), Next::Wait(Some(until))),
+            Err(reason) => {
+                if reason == UnregisterReason::NoReply {
+                    self.log_debug("no reply", status.failed.unwrap_or(Errno::TIMED_OUT));
+                }
+                (self.unregister(sent, reason), Next::Step)
+            }
+        }
+    }
+
+    /// Unlinks the descriptors. Those of bulk data stay if there is a reply.
+    fn unregister(&self, sent: Sent, reason: UnregisterReason) -> Phase {
+        sent.transmission.unlink_reply(&self.node);
+        if reason != UnregisterReason::Replied {
+            sent.transmission.unlink_bulk(&self.node);
+        }
+        Phase::UnregRpc(sent, reason)
+    }
+
+    fn in_unreg_rpc(&mut self, sent: Sent, reason: UnregisterReason, now: Instant) -> (Phase, Next) {
+        let status = sent.transmission.status();
+        if status.reply_md_is_live || reason != UnregisterReason::Replied && status.live_bulk_mds > 0 {
+            return (Phase::UnregRpc(sent, reason), Next::Wait(None));
+        }
+        if reason != UnregisterReason::Replied {
+            self.transferred = self.transferred.max(status.bulk_bytes);
+        }
+        match reason {
+            UnregisterReason::Replied => self.on_replied(sent, &status, now),
+            UnregisterReason::NoReply => self.on_no_reply(sent.connection.conn_cnt, now),
+            UnregisterReason::Resend => (Phase::New(None), Next::Step),
+            UnregisterReason::Fail(errno) => Self::complete(Err(errno)),
+        }
+    }
+
+    fn on_replied(&mut self, sent: Sent, status: &TransmissionStatus, now: Instant) -> (Phase, Next) {
+        let unregister = |rpc: &Self, sent, reason| (rpc.unregister(sent, reason), Next::Step);
+        if status.reply.is_none()
+            && let Some(len) = status.truncated_from
+        {
+            self.reply_len = self.reply_len.max(len);
+            let reason = match self.request.no_resend {
+                true => UnregisterReason::Fail(Errno::OVERFLOW),
+                false => UnregisterReason::Resend,
+            };
+            return unregister(self, sent, reason);
+        }
+        let Some(bytes) = sent.transmission.reply() else {
+            return self.on_no_reply(sent.connection.conn_cnt, now);
+        };
+        let body = match Message::parse(&bytes).and_then(|message| message.body()) {
+            Ok(body) if body.kind != MessageKind::Request => body,
+            Ok(_) => return self.on_invalid_reply(sent, "it is a request"),
+            Err(bad) => return self.on_invalid_reply(sent, bad),
+        };
+        if body.kind == MessageKind::Reply {
+            self.session.on_reply(sent.at, &body, now);
+        }
+        match on_reply(&body, self.purpose == Purpose::Use, self.request.no_resend) {
+            ReplyDecision::Fail(errno) => unregister(self, sent, UnregisterReason::Fail(errno)),
+            ReplyDecision::Reconnect => unregister(self, sent, UnregisterReason::NoReply),
+            ReplyDecision::ResendLater => self.resend_later(&sent, now),
+            ReplyDecision::Deliver => {
+                // The service has waited for its bulk transfer before it replied (PR-76). What it has not used by now it will
+                // not use: there was an error, or less data, or this is an earlier reply. What is in progress goes on.
+                sent.transmission.unlink_bulk(&self.node);
+                (Phase::Bulk(sent, Reply::new(bytes, body)), Next::Step)
+            }
+        }
+    }
+
+    fn on_invalid_reply(&self, sent: Sent, cause: impl std::fmt::Display) -> (Phase, Next) {
+        log::warn!(
+            "import {}: invalid reply to request x{} ({cause}); the request fails with EPROTO",
+            self.session.name(),
+            self.xid.0,
+        );
+        (self.unregister(sent, UnregisterReason::Fail(Errno::PROTOCOL)), Next::Step)
+    }
+
+    /// PR-63: sent again with another XID, after a pause that grows each time.
+    fn resend_later(&mut self, sent: &Sent, now: Instant) -> (Phase, Next) {
+        sent.transmission.unlink_bulk(&self.node);
+        self.in_progress_replies += 1;
+        let max_pause = self.session.estimated_timeout(now);
+        let pause = Duration::from_secs(self.in_progress_replies.into()).min(max_pause);
+        self.session.end_xid(self.xid);
+        (self.xid, self.bits, self.is_resent, self.sent_to) = (Xid(0), None, false, None);
+        self.transferred = 0;
+        (Phase::New(Some(now + pause)), Next::Step)
+    }
+
+    /// The last data that a service gets may still be on its way, so this phase is short.
+    fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Instant) -> (Phase, Next) {
+        let status = sent.transmission.status();
+        if status.live_bulk_mds > 0 {
+            let is_late = now >= sent.deadline;
+            if is_late {
+                sent.transmission.unlink_bulk(&self.node);
+            }
+            let until = (!is_late).then_some(sent.deadline);
+            return (Phase::Bulk(sent, reply), Next::Wait(until));
+        }
+        reply.set_bulk_bytes(status.bulk_bytes);
+        let Some(bulk) = self.request.bulk.as_ref().filter(|_| reply.status() >= 0) else {
+            return Self::complete(Ok(reply));
+        };
+        if let Some(errno) = status.bulk_failed {
+            let name = self.session.name();
+            log::warn!(
+                "import {name}: bulk transfer of request x{} failed ({errno}); the request fails with EIO",
+                self.xid.0,
+            );
+            return Self::complete(Err(Errno::IO));
+        }
+        // Less data than before: this may be the reply to an earlier transmission, which had the data. If the service has
+        // executed the request twice, it may since have written something else over a part of that.
+        if reply.bulk_bytes() < self.transferred {
+            if bulk.direction == Direction::FromService && !self.request.at_most_once {
+                self.transferred = 0;
+                return (Phase::New(None), Next::Step);
+            }
+            reply.set_bulk_bytes(self.transferred);
+        }
+        Self::complete(Ok(reply))
+    }
+
+    /// PR-60: the connection is considered lost, and the request waits for the next one.
+    fn on_no_reply(&mut self, conn_cnt: u32, now: Instant) -> (Phase, Next) {
+        if self.purpose != Purpose::Use {
+            return Self::complete(Err(Errno::TIMED_OUT));
+        }
+        self.session.on_no_reply(conn_cnt);
+        if self.request.no_resend {
+            return Self::complete(Err(self.timeout_errno()));
+        }
+        let retry_at = self.sent_to.is_none().then(|| now + SEND_RETRY_INTERVAL);
+        (Phase::New(retry_at), Next::Step)
+    }
+
+    fn log_debug(&self, event: &str, errno: Errno) {
+        let (name, opcode) = (self.session.name(), self.request.opcode.0);
+        log::debug!("import {name}: {event}: request x{}, opcode {opcode} ({errno})", self.xid.0);
+    }
+
+    /// Gives back its XID and its slot.
+    fn release(&mut self) {
+        if self.xid != Xid(0) {
+            self.session.end_xid(self.xid);
+            self.xid = Xid(0);
+        }
+        if let Some(tag) = self.tag.take() {
+            self.session.release_slot(tag);
+        }
+    }
+}
+
+impl Drop for Rpc {
+    fn drop(&mut self) {
+        if let Phase::Rpc(sent) | Phase::UnregRpc(sent, _) | Phase::Bulk(sent, _) = &self.phase {
+            sent.transmission.unlink_reply(&self.node);
+            sent.transmission.unlink_bulk(&self.node);
+        }
+        self.release();
+    }
+}

@@ -1,0 +1,87 @@
+//! What a caller asks of a service.
+
+use crate::errno::Errno;
+use crate::lnet::Region;
+use crate::message::portal::Portal;
+use crate::message::{BulkBits, Opcode, Xid};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest MD of a bulk transfer (PR-22).
+pub(crate) const BULK_MD_LEN: usize = 1 << 20;
+
+/// A request to a service.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The operation.
+    pub opcode: Opcode,
+    /// The buffers of the message from 1 on; buffer 0 is the body.
+    pub buffers: Vec<Vec<u8>>,
+    /// The expected lengths of the reply's buffers from 1 on. After a longer reply the request is sent again with more space.
+    pub reply_lengths: Vec<u32>,
+    /// Bulk data.
+    pub bulk: Option<Bulk>,
+    /// Another request portal than the import's.
+    pub portal: Option<Portal>,
+    /// Executed at most once, whatever is lost: the service recognizes a request that is sent again. If the service was
+    /// restarted meanwhile, and has forgotten it, the request ends with [`Errno::UNKNOWN_OUTCOME`]. Without this flag a request
+    /// without a reply is sent again, and may be executed twice.
+    pub at_most_once: bool,
+    /// Fails rather than being sent again.
+    pub no_resend: bool,
+    /// Fails with [`Errno::AGAIN`] rather than waiting for a connection.
+    pub no_delay: bool,
+    /// The time-out of each transmission; `None`: by the estimate of the service's time.
+    pub timeout: Option<Duration>,
+    /// The time-out of the request as a whole; `None`: none.
+    pub limit: Option<Duration>,
+}
+
+/// Bulk data of a request, at most 64 MiB.
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    /// Its memory. The caller has exclusive access again (`Arc::get_mut`) soon after the request has ended.
+    pub memory: Arc<Region>,
+    /// The direction of the transfer.
+    pub direction: Direction,
+}
+
+/// The direction of a bulk transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The service puts it: a read.
+    FromService,
+    /// The service gets it: a write.
+    ToService,
+}
+
+impl Request {
+    /// One that is sent until there is a reply.
+    pub const fn new(opcode: Opcode) -> Self {
+        Self {
+            opcode,
+            buffers: Vec::new(),
+            reply_lengths: Vec::new(),
+            bulk: None,
+            portal: None,
+            at_most_once: false,
+            no_resend: false,
+            no_delay: false,
+            timeout: None,
+            limit: None,
+        }
+    }
+
+    /// A ping: sent once, over the connection that there is.
+    pub(crate) fn ping() -> Self {
+        Self { no_resend: true, no_delay: true, ..Self::new(Opcode::PING) }
+    }
+
+    /// How many MDs its bulk data takes. `EINVAL`: too many.
+    pub(crate) fn bulk_md_count(&self) -> Result<u32, Errno> {
+        let Some(bulk) = &self.bulk else { return Ok(0) };
+        let count = bulk.memory.len().div_ceil(BULK_MD_LEN) as u32;
+        // Empty bulk data would have no MD, and so no event that tells of its end.
+        BulkBits::starting_at(Xid(0), count).map(BulkBits::count).ok_or(Errno::INVALID)
+    }
+}

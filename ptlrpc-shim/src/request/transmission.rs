@@ -1,0 +1,267 @@
+//! One transmission of a request: its descriptors, and what their events say.
+//!
+//! Each transmission has its own descriptors, so that late events of an earlier one are not taken for events of this one.
+
+use super::spec::{BULK_MD_LEN, Direction};
+use crate::errno::Errno;
+use crate::lnet::{
+    Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Node, ProcessId, Region, RegionSlice,
+};
+use crate::message::body::Body;
+use crate::message::checksum::early_reply_is_intact;
+use crate::message::header::BODY_ONLY_LEN;
+use crate::message::{BulkBits, Message};
+use crate::sync::lock;
+use crate::wakeup::Waker;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+/// What is sent, and where.
+#[derive(Debug)]
+pub(super) struct TransmissionSpec<'a> {
+    pub(super) message: Region,
+    pub(super) peer: ProcessId,
+    pub(super) request_portal: u32,
+    pub(super) reply_portal: u32,
+    pub(super) xid: u64,
+    pub(super) reply_bits: u64,
+    /// Bytes of the expected reply.
+    pub(super) reply_len: usize,
+    /// There may be early replies, which are put in front of the reply.
+    pub(super) early_replies: bool,
+    pub(super) bulk: Option<BulkSpec<'a>>,
+}
+
+#[derive(Debug)]
+pub(super) struct BulkSpec<'a> {
+    pub(super) memory: &'a Arc<Region>,
+    pub(super) direction: Direction,
+    pub(super) portal: u32,
+    pub(super) bits: BulkBits,
+}
+
+/// What is known of a transmission.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TransmissionStatus {
+    /// The request could not be delivered.
+    pub(super) failed: Option<Errno>,
+    /// The last early reply.
+    pub(super) early_reply: Option<Body>,
+    pub(super) early_replies: u32,
+    /// Where the reply is, once it has arrived.
+    pub(super) reply: Option<Range<usize>>,
+    /// The reply was truncated: its length.
+    pub(super) truncated_from: Option<u32>,
+    /// LNet may still write to the reply buffer.
+    pub(super) reply_md_is_live: bool,
+    /// MDs of bulk data that have not had their last event.
+    pub(super) live_bulk_mds: u32,
+    pub(super) bulk_failed: Option<Errno>,
+    pub(super) bulk_bytes: u64,
+}
+
+/// A transmission, in progress or not.
+pub(super) struct Transmission {
+    shared: Arc<Shared>,
+    replies: Arc<Region>,
+    reply_md: Md,
+    request_md: Md,
+    bulk_mds: Vec<Md>,
+}
+
+struct Shared {
+    status: Mutex<TransmissionStatus>,
+    waker: Waker,
+}
+
+impl Transmission {
+    /// Attaches the memory for bulk data and for the reply, then sends the request (PR-30). `waker` is woken by each event. After
+    /// an error nothing was sent, and what was attached is unlinked.
+    pub(super) fn start(node: &Node, spec: TransmissionSpec<'_>, waker: Waker) -> Result<Self, Errno> {
+        let shared = Arc::new(Shared { status: Mutex::default(), waker });
+        let bulk_mds = match &spec.bulk {
+            Some(bulk) => shared.attach_bulk(node, bulk, spec.peer)?,
+            None => Vec::new(),
+        };
+        let unlink = |mds: &[Md], errno| {
+            mds.iter().for_each(|md| node.unlink(*md));
+            errno
+        };
+        let early_len = if spec.early_replies { BODY_ONLY_LEN } else { 0 };
+        let replies = Arc::new(Region::zeroed(early_len + spec.reply_len));
+        let reply_md =
+            shared.attach_reply(node, &spec, &replies).map_err(|errno| unlink(&bulk_mds, errno))?;
+        let bulk_md = bulk_mds.first().copied();
+        let md_spec = MdSpec { bulk_md, ..MdSpec::active(Arc::new(spec.message), 1) };
+        let handler = Arc::new(RequestEvents(Arc::clone(&shared)));
+        let sent = node.bind(&md_spec, handler).and_then(|md| {
+            node.put(None, md, Ack::No, spec.peer, spec.request_portal, spec.xid, 0, 0)
+                .map(|()| md)
+                .inspect_err(|_| node.unlink(md))
+        });
+        match sent {
+            Ok(request_md) => Ok(Self { shared, replies, reply_md, request_md, bulk_mds }),
+            Err(errno) => {
+                node.unlink(reply_md);
+                Err(unlink(&bulk_mds, errno))
+            }
+        }
+    }
+
+    pub(super) fn status(&self) -> TransmissionStatus {
+        lock(&self.shared.status).clone()
+    }
+
+    /// Unlinks the descriptors of the request and of the reply.
+    pub(super) fn unlink_reply(&self, node: &Node) {
+        node.unlink(self.reply_md);
+        node.unlink(self.request_md);
+    }
+
+    /// Unlinks the descriptors of bulk data.
+    pub(super) fn unlink_bulk(&self, node: &Node) {
+        self.bulk_mds.iter().for_each(|md| node.unlink(*md));
+    }
+
+    /// The reply, after the last event of its descriptor.
+    pub(super) fn reply(&self) -> Option<RegionSlice> {
+        let status = lock(&self.shared.status);
+        let range = status.reply.clone().filter(|_| !status.reply_md_is_live)?;
+        // SAFETY: the descriptor has had its last event, and no other is over this memory.
+        Some(unsafe { RegionSlice::new(Arc::clone(&self.replies), range) })
+    }
+}
+
+impl Shared {
+    fn attach_bulk(
+        self: &Arc<Self>,
+        node: &Node,
+        bulk: &BulkSpec<'_>,
+        peer: ProcessId,
+    ) -> Result<Vec<Md>, Errno> {
+        let mut mds = Vec::new();
+        for (index, bits) in bulk.bits.range().enumerate() {
+            let start = index * BULK_MD_LEN;
+            let spec = MdSpec {
+                range: start..(start + BULK_MD_LEN).min(bulk.memory.len()),
+                puts: bulk.direction == Direction::FromService,
+                gets: bulk.direction == Direction::ToService,
+                ..MdSpec::active(Arc::clone(bulk.memory), 1)
+            };
+            lock(&self.status).live_bulk_mds += 1;
+            let handler = Arc::new(BulkEvents(Arc::clone(self)));
+            let criteria = MatchCriteria { from: Some(peer), bits, ignore: 0 };
+            match node.attach(bulk.portal, criteria, spec, handler) {
+                Ok(md) => mds.push(md),
+                Err(errno) => {
+                    mds.iter().for_each(|md| node.unlink(*md));
+                    return Err(errno);
+                }
+            }
+        }
+        Ok(mds)
+    }
+
+    fn attach_reply(
+        self: &Arc<Self>,
+        node: &Node,
+        spec: &TransmissionSpec<'_>,
+        replies: &Arc<Region>,
+    ) -> Result<Md, Errno> {
+        let md_spec = MdSpec {
+            threshold: None,
+            puts: true,
+            manage_remote: true,
+            truncate: true,
+            ..MdSpec::active(Arc::clone(replies), 1)
+        };
+        lock(&self.status).reply_md_is_live = true;
+        let (shared, region) = (Arc::clone(self), Arc::clone(replies));
+        let handler = Arc::new(ReplyEvents { shared, region, early_replies: spec.early_replies });
+        let criteria = MatchCriteria { from: Some(spec.peer), bits: spec.reply_bits, ignore: 0 };
+        node.attach(spec.reply_portal, criteria, md_spec, handler)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut TransmissionStatus)) {
+        change(&mut lock(&self.status));
+        self.waker.wake();
+    }
+}
+
+/// Events of the request (PR-50).
+struct RequestEvents(Arc<Shared>);
+
+impl EventHandler for RequestEvents {
+    fn on_event(&self, event: &Event) {
+        let errno = match (event.kind, event.status) {
+            (_, Err(errno)) => errno,
+            (EventKind::Unlink, Ok(())) => Errno::SHUTDOWN,
+            _ => return,
+        };
+        self.0.update(|status| status.failed = Some(errno));
+    }
+}
+
+/// Events of the reply buffer (PR-51).
+struct ReplyEvents {
+    shared: Arc<Shared>,
+    region: Arc<Region>,
+    early_replies: bool,
+}
+
+impl EventHandler for ReplyEvents {
+    fn on_event(&self, event: &Event) {
+        let early = (self.early_replies && event.kind == EventKind::Put && event.offset == 0)
+            .then(|| self.read_early_reply(event.mlength as usize));
+        self.shared.update(|status| {
+            if event.unlinked {
+                status.reply_md_is_live = false;
+            }
+            match (event.kind, event.status, early) {
+                (EventKind::Put, Ok(()), Some(early)) => {
+                    if let Some(early) = early.filter(|_| status.reply.is_none()) {
+                        status.early_reply = Some(early);
+                        status.early_replies += 1;
+                    }
+                }
+                (EventKind::Put, Ok(()), None) if event.mlength < event.rlength => {
+                    status.truncated_from = Some(event.rlength);
+                }
+                (EventKind::Put, Ok(()), None) => {
+                    let start = event.offset as usize;
+                    status.reply = Some(start..start + event.mlength as usize);
+                }
+                (EventKind::Put, Err(errno), _) => status.failed = Some(errno),
+                _ => {}
+            }
+        });
+    }
+}
+
+impl ReplyEvents {
+    /// Reads an early reply. The next one may be arriving in the same bytes: the checksum tells.
+    fn read_early_reply(&self, len: usize) -> Option<Body> {
+        let bytes = self.region.copy_while_written(0..len.min(BODY_ONLY_LEN));
+        let message = Message::parse(&bytes).ok()?;
+        early_reply_is_intact(&message).then(|| message.body().ok()).flatten()
+    }
+}
+
+/// Events of bulk data (PR-52).
+struct BulkEvents(Arc<Shared>);
+
+impl EventHandler for BulkEvents {
+    fn on_event(&self, event: &Event) {
+        self.0.update(|status| {
+            match (event.kind, event.status) {
+                (EventKind::Put | EventKind::Get, Ok(())) => status.bulk_bytes += u64::from(event.mlength),
+                (EventKind::Unlink, Ok(())) => {}
+                (_, Err(errno)) => status.bulk_failed = Some(errno),
+                _ => {}
+            }
+            if event.unlinked {
+                status.live_bulk_mds = status.live_bulk_mds.saturating_sub(1);
+            }
+        });
+    }
+}

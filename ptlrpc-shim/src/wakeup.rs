@@ -1,0 +1,51 @@
+//! Waking the thread that waits for several requests, and telling it which of them to look at.
+
+use crate::clock::Clock;
+use crate::lnet::Node;
+use crate::sync::{lock, wait_until};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
+
+/// The requests of one thread that have something to process.
+#[derive(Debug, Default)]
+pub(crate) struct ReadyQueue {
+    ready: Mutex<Vec<usize>>,
+    changed: Condvar,
+}
+
+/// Adds one request to the queue and wakes its thread. Any thread may call it, event handlers too.
+#[derive(Clone, Debug)]
+pub(crate) struct Waker {
+    queue: Arc<ReadyQueue>,
+    index: usize,
+}
+
+impl ReadyQueue {
+    pub(crate) fn waker(self: &Arc<Self>, index: usize) -> Waker {
+        Waker { queue: Arc::clone(self), index }
+    }
+
+    /// Waits until a request is ready, or until `until`; returns the ready ones, with repetitions. `node` is given the chance
+    /// to make progress on this thread first.
+    pub(crate) fn wait(&self, clock: &dyn Clock, until: Option<Instant>, node: Option<&Node>) -> Vec<usize> {
+        if let Some(node) = node {
+            node.progress(|| !lock(&self.ready).is_empty());
+        }
+        let mut ready = lock(&self.ready);
+        while ready.is_empty() && until.is_none_or(|until| clock.now() < until) {
+            ready = wait_until(clock, &self.changed, ready, until);
+        }
+        std::mem::take(&mut ready)
+    }
+}
+
+impl Waker {
+    pub(crate) fn wake(&self) {
+        let mut ready = lock(&self.queue.ready);
+        if ready.last() != Some(&self.index) {
+            ready.push(self.index);
+        }
+        drop(ready);
+        self.queue.changed.notify_all();
+    }
+}
