@@ -21,9 +21,7 @@ use crate::model::message::MessagePool;
 use crate::portal::Portal;
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
-use crate::topology::{Distance, Net, Nets, Ni, NiConfig, NiTunables, PeerNi, PeerTable, Preferred};
-use arc_swap::ArcSwap;
-use configure::Configured;
+use crate::topology::{Distance, Nets, Ni, NiConfig, PeerNi, Preferred, Topology};
 use lnet_wire::Errno;
 use lnet_wire::{MAX_PORTALS, Nid, PING_MATCH_BITS, Pid, ProcessId};
 use ping_target::PingTarget;
@@ -35,14 +33,12 @@ pub struct Core {
     pub(crate) portals: Box<[Portal]>,
     pub(crate) mds: HandleTable<Arc<Md>>,
     pub(crate) queues: HandleTable<Arc<EventQueue>>,
-    nets: ArcSwap<Nets>,
-    pub(crate) peers: PeerTable,
+    pub(crate) topology: Topology,
     pub(crate) message_counters: MessageCounters,
     /// Spare messages for the loopback.
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
     pub(crate) faults: FaultRules,
-    pub(crate) configured: Configured,
     pub(crate) discovery: Discovery,
     pub(crate) health: Health,
     pub(crate) complaints: Complaints,
@@ -57,14 +53,12 @@ impl Core {
     /// A node that is on no net, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            configured: Configured::default(),
             mds: HandleTable::new(config.interface_cookie),
             queues: HandleTable::new(config.interface_cookie),
             faults: FaultRules::new(config.interface_cookie),
             env: Environment::new(config),
             portals: portals(),
-            nets: ArcSwap::from_pointee(Nets::default()),
-            peers: PeerTable::new(),
+            topology: Topology::new(),
             message_counters: MessageCounters::default(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
@@ -94,11 +88,7 @@ impl Core {
 
     /// The nets that the node is on now.
     pub fn nets(&self) -> Arc<Nets> {
-        self.nets.load_full()
-    }
-
-    pub(crate) fn with_nets<R>(&self, look: impl FnOnce(&Nets) -> R) -> R {
-        look(&self.nets.load())
+        self.topology.nets()
     }
 
     /// Adds an interface and starts it with `driver`; pings show it from then on (cfg-020).
@@ -116,28 +106,28 @@ impl Core {
         if self.is_ending() {
             return Err(Errno::Shutdown);
         }
-        if self.configured.routes.load().lead_to(nid.net()) {
+        if self.topology.has_route_to(nid.net()) {
             return Err(Errno::TooManyUsers);
         }
         let ni = Arc::new(Ni::new(nid, config.into(), self.env.config().cpts.count())?);
         ni.set_number(self.health.next_number());
         let nets = self.nets().with(Arc::clone(&ni))?;
         // The driver may call up as soon as it is started, so the interface must be known before.
-        let before = self.nets.swap(Arc::new(nets));
+        let before = self.topology.replace_nets(Arc::new(nets));
         let is_new_net = before.net(nid.net()).is_none();
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
-                if self.peers.get(nid).is_some() {
+                if self.topology.peer_ni(nid).is_some() {
                     self.note_forgetting();
-                    self.peers.forget_nid(nid);
+                    self.topology.peers().forget_nid(nid);
                 }
                 self.rebuild_ping_target(ping_target);
                 self.tell_peers(false);
-                self.reapply_rules();
+                self.topology.reapply_rules();
                 if is_new_net {
                     let on_it = |peer_ni: &Arc<PeerNi>| peer_ni.nid().net() == nid.net();
-                    let waiting = self.peers.all().into_iter().filter(on_it);
+                    let waiting = self.topology.peers().all().into_iter().filter(on_it);
                     waiting.for_each(|peer_ni| self.grant_credits(&peer_ni));
                 }
                 lnd.open();
@@ -145,7 +135,7 @@ impl Core {
                 Ok(ni)
             }
             Err(errno) => {
-                self.nets.store(before);
+                self.topology.replace_nets(before);
                 Err(errno)
             }
         }
@@ -160,13 +150,13 @@ impl Core {
             return Err(Errno::Invalid);
         }
         let ping_target = &mut *self.configuring()?;
-        let ni = self.with_nets(|nets| nets.ni(nid).cloned()).ok_or(Errno::NotFound)?;
-        self.nets.store(Arc::new(self.nets().without(nid)));
+        let ni = self.topology.ni(nid).ok_or(Errno::NotFound)?;
+        self.topology.replace_nets(Arc::new(self.nets().without(nid)));
         self.rebuild_ping_target(ping_target);
         self.tell_peers(false);
         self.stop_ni(&ni);
         self.retired_add(&ni);
-        if self.with_nets(|nets| nets.net(nid.net()).is_none()) {
+        if self.topology.with_nets(|nets| nets.net(nid.net()).is_none()) {
             self.forget_net(nid.net());
         }
         self.reachability_may_change_for_all();
@@ -184,7 +174,7 @@ impl Core {
         for ni in nets.nis().collect::<Vec<_>>().into_iter().rev() {
             self.stop_ni(ni);
         }
-        self.nets.store(Arc::new(Nets::default()));
+        self.topology.replace_nets(Arc::new(Nets::default()));
         self.end_later();
         self.health.stop();
         self.end_discovery();
@@ -211,32 +201,28 @@ impl Core {
 
     /// The `index`th interface, from 0, as `LNetGetId` counts them.
     pub fn ni_by_index(&self, index: u32) -> Option<ProcessId> {
-        self.with_nets(|nets| nets.nis().nth(index as usize).map(|ni| ni.nid()))
+        self.topology
+            .with_nets(|nets| nets.nis().nth(index as usize).map(|ni| ni.nid()))
             .map(|nid| ProcessId { nid, pid: self.env.pid() })
-    }
-
-    /// Whether one of this node's interfaces has this NID.
-    pub(crate) fn is_own(&self, nid: Nid) -> bool {
-        self.with_nets(|nets| nets.ni(nid).is_some())
     }
 
     /// How far a NID is: `LNetDist`.
     pub fn dist(&self, nid: Nid) -> Result<Distance, Errno> {
-        self.with_nets(|nets| nets.distance(nid))
+        self.topology.with_nets(|nets| nets.distance(nid))
     }
 
     /// All peer NIs known, in no order.
     pub fn peer_nis(&self) -> Vec<Arc<PeerNi>> {
-        self.peers.all()
+        self.topology.peers().all()
     }
 
     pub(crate) fn peer_ni(&self, nid: Nid) -> Arc<PeerNi> {
-        self.peers.get(nid).unwrap_or_else(|| {
-            let peer_ni = self.peers.get_or_add(nid, self.first_peer_credits(nid));
+        self.topology.peer_ni(nid).unwrap_or_else(|| {
+            let peer_ni = self.topology.peers().get_or_add(nid, self.topology.first_peer_credits(nid));
             // Its net may have come just now, too early to find it.
             self.grant_credits(&peer_ni);
-            if self.has_rules() {
-                self.apply_rules_to(&peer_ni);
+            if self.topology.has_rules() {
+                self.topology.apply_rules_to(&peer_ni);
             }
             peer_ni
         })
@@ -245,32 +231,20 @@ impl Core {
     /// The peer NI that a message came from on `ni`. One that is new stays with that interface (OM-22). `None` if it is
     /// not known and there are too many.
     pub(crate) fn sender(&self, nid: Nid, ni: &Ni) -> Option<Arc<PeerNi>> {
-        if let Some(known) = self.peers.get(nid) {
+        if let Some(known) = self.topology.peer_ni(nid) {
             return Some(known);
         }
-        if !self.peers.makes_room(self.env.config().max_peers, self.env.now()) {
+        if !self.topology.peers().makes_room(self.env.config().max_peers, self.env.now()) {
             return None;
         }
         let peer_ni = self.peer_ni(nid);
         if !peer_ni.peer().is_multi_rail() && *peer_ni.preferred() == Preferred::Nothing {
             peer_ni.set_preferred(Preferred::Sticky(ni.nid()));
         }
-        if self.is_own(nid) {
+        if self.topology.is_own(nid) {
             peer_ni.note_tried(true, true);
         }
         Some(peer_ni)
-    }
-
-    /// The credits of a peer NI with this NID; `None` on a net that this node is not on.
-    pub(crate) fn peer_credits(&self, nid: Nid) -> Option<u32> {
-        let of_net = |net: &Net| net.nis().first().map(|ni| ni.tunables().peer_credits);
-        self.with_nets(|nets| nets.net(nid.net()).and_then(of_net))
-    }
-
-    /// The credits that a peer NI is made with. On a net that this node is not on none can be used; they are set
-    /// when it joins the net.
-    pub(crate) fn first_peer_credits(&self, nid: Nid) -> u32 {
-        self.peer_credits(nid).unwrap_or_else(|| NiTunables::default().peer_credits)
     }
 
     /// Makes the next `count` messages to or from `nid` (or anybody) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends
@@ -282,7 +256,7 @@ impl Core {
     /// What went through the node's interfaces, those that are gone among them.
     pub fn counters(&self) -> NodeCounters {
         let mut sum = *lock(&self.retired);
-        self.with_nets(|nets| nets.nis().for_each(|ni| sum += ni.counters().read_all()));
+        self.topology.with_nets(|nets| nets.nis().for_each(|ni| sum += ni.counters().read_all()));
         sum
     }
 
@@ -300,13 +274,13 @@ impl Core {
     /// Sets every counter to 0: the node's, its interfaces' and the peer NIs' (dbg-120, ST-3).
     pub fn reset_counters(&self) {
         *lock(&self.retired) = NodeCounters::default();
-        self.with_nets(|nets| {
+        self.topology.with_nets(|nets| {
             nets.nis().for_each(|ni| {
                 ni.counters().reset();
                 ni.failures().reset();
             })
         });
-        self.peers.all().iter().for_each(|peer_ni| {
+        self.topology.peers().all().iter().for_each(|peer_ni| {
             peer_ni.counters().reset();
             peer_ni.failures().reset();
         });
@@ -354,7 +328,7 @@ fn portals() -> Box<[Portal]> {
 
 impl std::fmt::Debug for Core {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Core").field("nets", &self.nets).finish_non_exhaustive()
+        f.debug_struct("Core").field("nets", &self.topology.nets()).finish_non_exhaustive()
     }
 }
 

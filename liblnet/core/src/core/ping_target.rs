@@ -41,7 +41,7 @@ impl Core {
     }
 
     fn ping_block(&self, sequence: u32) -> Block {
-        let entries = self.with_nets(|nets| {
+        let entries = self.topology.with_nets(|nets| {
             let others = nets.nis().filter(|ni| !ni.nid().is_loopback());
             others
                 .map(|ni| {

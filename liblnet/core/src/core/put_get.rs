@@ -123,13 +123,15 @@ impl Core {
             Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Errno::MessageSize),
             Some(nid) if nid.is_loopback() => Ok(None),
             // It shall not depend on what is known of the peer.
-            Some(_) if request.source.is_some_and(|source| !self.is_own(source)) => Err(Errno::Invalid),
+            Some(_) if request.source.is_some_and(|source| !self.topology.is_own(source)) => {
+                Err(Errno::Invalid)
+            }
             Some(nid) => {
-                let is_new = request.recovery && self.peers.get(nid).is_none();
+                let is_new = request.recovery && self.topology.peer_ni(nid).is_none();
                 let peer_ni = self.peer_ni(nid);
                 // This node itself is no peer until then (HE-53), so it came only now.
-                if peer_ni.note_tried(is_new, request.recovery) && self.is_own(nid) {
-                    self.peers.list_last(&peer_ni.peer());
+                if peer_ni.note_tried(is_new, request.recovery) && self.topology.is_own(nid) {
+                    self.topology.peers().list_last(&peer_ni.peer());
                 }
                 Ok(Some(peer_ni))
             }
@@ -194,10 +196,12 @@ impl Core {
         let journey = self.journey(source, destination, numa.as_ref());
         let stranger = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
-            let known = self.peers.get(destination);
-            known.unwrap_or_else(|| stranger.get_or_add(destination, self.first_peer_credits(destination)))
+            let known = self.topology.peer_ni(destination);
+            known.unwrap_or_else(|| {
+                stranger.get_or_add(destination, self.topology.first_peer_credits(destination))
+            })
         });
-        self.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
+        self.topology.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
     }
 
     /// Which way a message with this memory goes.
@@ -211,7 +215,7 @@ impl Core {
         let numa = self.numa(md);
         let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
         let journey = Journey { reserved, ..self.journey(source, destination, numa.as_ref()) };
-        self.with_nets(|nets| select::choose(nets, peer_ni, journey))
+        self.topology.with_nets(|nets| select::choose(nets, peer_ni, journey))
     }
 
     /// Whether pairs that are silent have to be looked for.
@@ -249,7 +253,7 @@ impl Core {
         let journey = self.journey(source, peer_ni.nid(), numa.as_ref());
         let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);
         let journey = Journey { reserved, failed, tries_silent: message.tries_silent, ..journey };
-        self.with_nets(|nets| select::choose(nets, Some(peer_ni), journey))
+        self.topology.with_nets(|nets| select::choose(nets, Some(peer_ni), journey))
     }
 
     fn journey<'a>(&self, source: Option<Nid>, destination: Nid, numa: Option<&'a Numa<'a>>) -> Journey<'a> {

@@ -42,7 +42,7 @@ impl Upcalls for Core {
         if self.is_ending() {
             return RxAction::Reject(Violation::ShuttingDown);
         }
-        let inspection = match self.with_nets(|nets| inspect(header, ni.nid(), nets)) {
+        let inspection = match self.topology.with_nets(|nets| inspect(header, ni.nid(), nets)) {
             Ok(inspection) => inspection,
             Err(violation) => {
                 self.message_counters.error();
@@ -107,11 +107,11 @@ impl Upcalls for Core {
     }
 
     fn path_is_unresponsive(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
-        self.peers.get(peer).is_some_and(|peer_ni| self.path_is_unresponsive(ni, &peer_ni))
+        self.topology.peer_ni(peer).is_some_and(|peer_ni| self.path_is_unresponsive(ni, &peer_ni))
     }
 
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
-        if let Some(peer_ni) = self.peers.get(peer) {
+        if let Some(peer_ni) = self.topology.peer_ni(peer) {
             self.path_is_responsive(ni.nid(), &peer_ni);
         }
     }
@@ -237,7 +237,7 @@ impl Core {
         let source = message.header.src_nid;
         match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == source => peer_ni.primary(),
-            _ => self.peers.primary(source),
+            _ => self.topology.peers().primary(source),
         }
     }
 
@@ -340,13 +340,13 @@ impl Core {
         // A stranger who asks in ever new names is answered where it sits: none of them is made a peer.
         if asker.net() == question.dest_nid.net()
             && asker != message.next_hop.nid
-            && let Some(peer_ni) = self.peers.get(asker)
+            && let Some(peer_ni) = self.topology.peer_ni(asker)
         {
             message.next_hop.nid = asker;
             message.peer_ni = Some(peer_ni);
         }
         if let (Some(ni), Some(peer_ni)) = (&message.ni, &message.peer_ni) {
-            self.with_nets(|nets| select::answered(nets, ni, peer_ni));
+            self.topology.with_nets(|nets| select::answered(nets, ni, peer_ni));
         }
         message.deadline = self.deadline_from_now();
         self.launch_answer(message);

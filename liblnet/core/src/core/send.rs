@@ -48,7 +48,7 @@ impl Core {
 
     /// Gives a peer NI the credits of its net, if this node is on that (OM-6).
     pub(crate) fn grant_credits(&self, peer_ni: &PeerNi) {
-        let Some(credits) = self.peer_credits(peer_ni.nid()) else { return };
+        let Some(credits) = self.topology.peer_credits(peer_ni.nid()) else { return };
         for woken in peer_ni.tx().resize(credits) {
             self.run(Step::Resume(woken));
         }
@@ -84,7 +84,7 @@ impl Core {
 
     /// Gives those that wait for a credit of a peer NI's, and that may move, another way if theirs is bad.
     pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&Message) -> bool) {
-        for peer_ni in self.peers.all() {
+        for peer_ni in self.topology.peers().all() {
             for mut message in
                 peer_ni.tx().withdraw(|message| may_move(message), |message| message.wire_len())
             {
@@ -105,7 +105,7 @@ impl Core {
             }
             is_late
         };
-        for peer_ni in self.peers.all() {
+        for peer_ni in self.topology.peers().all() {
             for mut message in peer_ni.tx().withdraw(|message| late(message), |message| message.wire_len()) {
                 message.held.peer = false;
                 self.end(message, Err(Errno::TimedOut.into()));

@@ -30,7 +30,7 @@ impl Core {
         if !is_known() && !in_handler() {
             let _ = self.wait_discovered(nid, self.longest_discovery());
         }
-        if is_known() { self.peers.primary(nid) } else { self.locked_primary(nid) }
+        if is_known() { self.topology.peers().primary(nid) } else { self.locked_primary(nid) }
     }
 
     /// The primary NID of the peer with this NID, which discovery does not change from now on.
@@ -69,7 +69,7 @@ impl Core {
             }
             peer = self.consumers_nid(peer, nid)?;
         }
-        self.reapply_rules();
+        self.topology.reapply_rules();
         self.discovery.wakeup.notify();
         Ok(())
     }
@@ -78,7 +78,7 @@ impl Core {
     /// found out, [`Errno::Again`] when that begins with this call; [`Errno::HostUnreachable`], once, if its discovery
     /// has failed, and for a NID that is not known.
     pub fn peer_discovered(&self, nid: Nid) -> Result<(), Errno> {
-        let Some(peer) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else {
+        let Some(peer) = self.topology.peer(nid) else {
             return Err(Errno::HostUnreachable);
         };
         let local = self.discovery.local_state();
@@ -98,7 +98,7 @@ impl Core {
     /// The peer with this NID as a program has it: a new one, unless it is somebody's already whom it may not be
     /// taken from.
     fn consumers_peer(&self, nid: Nid, multi_rail: bool, lock_it: PeerState) -> Arc<Peer> {
-        let known = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
+        let known = self.topology.peer(nid);
         let stays = |peer: &Peer| {
             peer.state().has_any(PeerState::CONFIGURED.and(PeerState::LOCK_PRIMARY)) || peer.primary == nid
         };
@@ -112,7 +112,7 @@ impl Core {
             }
             None => {
                 let state = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).and(lock_it);
-                self.peers.make(nid, state, self.first_peer_credits(nid));
+                self.topology.peers().make(nid, state, self.topology.first_peer_credits(nid));
                 self.peer_ni(nid).peer()
             }
         }
@@ -126,13 +126,13 @@ impl Core {
         if peer.is_configured() {
             return Err(Errno::NotPermitted);
         }
-        let owner = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
+        let owner = self.topology.peer(nid);
         if owner.is_some_and(|owner| {
             owner.is_configured() || owner.state().contains(PeerState::LOCK_PRIMARY) && owner.primary == nid
         }) {
             return Err(Errno::Exists);
         }
-        self.peers.attach(&peer, nid, self.first_peer_credits(nid));
-        Ok(self.peers.get(peer.primary).map_or(peer, |peer_ni| peer_ni.peer()))
+        self.topology.peers().attach(&peer, nid, self.topology.first_peer_credits(nid));
+        Ok(self.topology.peer_ni(peer.primary).map_or(peer, |peer_ni| peer_ni.peer()))
     }
 }

@@ -23,7 +23,8 @@ impl Core {
             && !peer.record.is_up_to_date(&local)
             && (local.discovers() || local.first_ping);
         undiscovered
-            && (peer.is_multi_rail() || self.with_nets(|nets| nets.net(peer_ni.nid().net()).is_some()))
+            && (peer.is_multi_rail()
+                || self.topology.with_nets(|nets| nets.net(peer_ni.nid().net()).is_some()))
     }
 
     /// Makes a request wait for the discovery of its peer, which begins if it has not (DI-31). `Some`: it need

@@ -98,16 +98,16 @@ impl Core {
     /// Follows what `peer` said.
     pub(crate) fn merge(&self, peer: &Arc<Peer>, info: PingInfo) {
         let _configuration = lock(&self.configuration);
-        let Some(peer) = self.peer_of(&peer.record) else { return };
+        let Some(peer) = self.topology.peer_of(&peer.record) else { return };
         if self.is_ending() {
             return;
         }
         let local = self.discovery.local_state();
         let most = self.settings().max_interfaces as usize;
         // Of NIDs that nobody has it gets as many as there is room for.
-        let mut room = self.env.config().max_peers.saturating_sub(self.peers.len());
+        let mut room = self.env.config().max_peers.saturating_sub(self.topology.peers().len());
         let has_room = |nid: &Nid| {
-            let left = if self.peers.get(*nid).is_some() { Some(room) } else { room.checked_sub(1) };
+            let left = if self.topology.peer_ni(*nid).is_some() { Some(room) } else { room.checked_sub(1) };
             room = left.unwrap_or(room);
             left.is_some()
         };
@@ -131,7 +131,7 @@ impl Core {
             let heir = self.heir(&peer, *first, said.contains(&peer.primary));
             self.follow(&peer, &said, heir.as_ref(), &info);
             // It was another that answered, by a NID that this one has lost: it has not been heard itself.
-            if heir.is_some() && self.peer_of(&peer.record).is_some() {
+            if heir.is_some() && self.topology.peer_of(&peer.record).is_some() {
                 self.tell(&peer.record, Input::AnsweredByAnother);
                 return;
             }
@@ -143,7 +143,7 @@ impl Core {
     /// node, heard by another NID. Not if this was doubted before, and the peer has answered so when it was asked again.
     fn is_overtaken(&self, peer: &Peer, said: &[Nid], sequence: u32) -> bool {
         let knows_better = |nid: &Nid| {
-            let known = self.peers.get(*nid).map(|peer_ni| peer_ni.peer());
+            let known = self.topology.peer_ni(*nid).map(|peer_ni| peer_ni.peer());
             known.is_some_and(|known| {
                 !Arc::ptr_eq(&known.record, &peer.record)
                     && !known.is_configured()
@@ -156,11 +156,11 @@ impl Core {
     /// The peer that the one who says that `first` is its primary NID is already known as, if that is another one: by
     /// that NID, by one that it is locked to, or, if what is said has not got `peer`'s own primary NID, by any.
     fn heir(&self, peer: &Peer, first: Nid, says_primary: bool) -> Option<Arc<Peer>> {
-        let known = self.peers.get(first)?.peer();
+        let known = self.topology.peer_ni(first)?.peer();
         let is_other = !Arc::ptr_eq(&known.record, &peer.record);
         let may_grow = !known.is_configured()
             && (known.primary == first || !says_primary || known.state().contains(Flag::LOCK_PRIMARY))
-            && self.is_own(known.primary) == self.is_own(peer.primary);
+            && self.topology.is_own(known.primary) == self.topology.is_own(peer.primary);
         (is_other && may_grow && !peer.state().contains(Flag::LOCK_PRIMARY)).then_some(known)
     }
 
@@ -195,7 +195,9 @@ impl Core {
             Arc::clone(grows)
         } else {
             log::debug!("{} has {} NIDs now", plan.primary, plan.nids.len());
-            self.peers.reshape(grows, plan.primary, plan.nids, |nid| self.first_peer_credits(nid))
+            self.topology
+                .peers()
+                .reshape(grows, plan.primary, plan.nids, |nid| self.topology.first_peer_credits(nid))
         };
         self.freshen(&grown);
         // Those too that it has just got.
@@ -213,12 +215,14 @@ impl Core {
 
     /// Who has `nid`, which `grows` is to get from what `peer` said.
     fn owner(&self, nid: Nid, grows: &Peer, peer: &Peer) -> Owner {
-        match (self.is_own(nid), self.is_own(grows.primary)) {
+        match (self.topology.is_own(nid), self.topology.is_own(grows.primary)) {
             (true, false) => return Owner::Myself,
             (false, true) => return Owner::NotMyself,
             _ => {}
         }
-        let Some(known) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else { return Owner::Free };
+        let Some(known) = self.topology.peer(nid) else {
+            return Owner::Free;
+        };
         let locked = known.state().contains(Flag::LOCK_PRIMARY) && known.primary == nid;
         match known {
             known if Arc::ptr_eq(&known.record, &peer.record) => Owner::Free,
@@ -234,12 +238,12 @@ impl Core {
 
     /// What is new on a multi-rail peer sticks to no interface (OM-23) and is under the rules.
     fn freshen(&self, peer: &Peer) {
-        for peer_ni in peer.nids.iter().filter_map(|nid| self.peers.get(*nid)) {
+        for peer_ni in peer.nids.iter().filter_map(|nid| self.topology.peer_ni(*nid)) {
             if matches!(*peer_ni.preferred(), Preferred::Sticky(_)) {
                 peer_ni.set_preferred(Preferred::Nothing);
             }
-            if self.has_rules() {
-                self.apply_rules_to(&peer_ni);
+            if self.topology.has_rules() {
+                self.topology.apply_rules_to(&peer_ni);
             }
         }
     }
@@ -247,7 +251,7 @@ impl Core {
     /// Notes which of a peer's interfaces it says do not work.
     fn note_statuses(&self, peer: &Peer, info: &PingInfo) {
         for entry in info.entries.iter().filter(|entry| peer.nids.contains(&entry.nid)) {
-            if let Some(peer_ni) = self.peers.get(entry.nid) {
+            if let Some(peer_ni) = self.topology.peer_ni(entry.nid) {
                 self.set_reported_down(&peer_ni, entry.status == NiStatus::Down);
             }
         }
@@ -257,7 +261,7 @@ impl Core {
     fn compare(&self, peer: &Peer, says_multi_rail: bool, said: &[Nid]) {
         // One of a single NID that nobody made may well be the same node: it has sent by that interface.
         let is_anothers = |nid: Nid| {
-            let known = self.peers.get(nid).map(|peer_ni| peer_ni.peer());
+            let known = self.topology.peer(nid);
             known.is_some_and(|known| known.is_configured() || known.nids.len() > 1)
         };
         let is_new = peer.record.with(|inner| {

@@ -117,7 +117,7 @@ impl Core {
     /// Forgets a peer and its NIDs; called under the lock of the configuration.
     pub(crate) fn forget_peer(&self, peer: &Arc<Peer>) {
         self.note_forgetting();
-        self.peers.detach(peer, |_| true);
+        self.topology.peers().detach(peer, |_| true);
     }
 
     /// Has those asked who said that they have NIDs that they did not get, but would get now.
@@ -155,7 +155,7 @@ impl Core {
                 return Err(failure(Errno::Shutdown));
             }
             // Looked up again each time: the NID may have become another peer's meanwhile (DI-34).
-            let Some(peer) = self.peers.get(nid).map(|peer_ni| peer_ni.peer()) else { return Ok(()) };
+            let Some(peer) = self.topology.peer(nid) else { return Ok(()) };
             if !peer.state().contains(PeerState::DISCOVERING) {
                 return peer.record.with(|inner| inner.failure).map_or(Ok(()), Err);
             }
@@ -170,7 +170,7 @@ impl Core {
 
     /// How far the discovery of the peer with this NID is; `None` for a NID that is not known.
     pub fn discovery_of(&self, nid: Nid) -> Option<DiscoveryStatus> {
-        let peer = self.peers.get(nid)?.peer();
+        let peer = self.topology.peer_ni(nid)?.peer();
         let local = self.discovery.local_state();
         Some(peer.record.with(|inner| DiscoveryStatus {
             state: inner.progress.flags,

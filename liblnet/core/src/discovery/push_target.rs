@@ -68,7 +68,7 @@ impl Core {
     pub(crate) fn push_arrived(&self, place: usize, event: &Event, status: Result<(), Errno>) {
         let room = lock(&self.discovery.push_target).places.get_mut(place).and_then(Option::take);
         let peer_ni = event.source.nid.filter(|nid| self.may_speak_for(event.sender, *nid));
-        let peer_ni = peer_ni.and_then(|nid| self.peers.get(nid));
+        let peer_ni = peer_ni.and_then(|nid| self.topology.peer_ni(nid));
         if let (Some(room), Some(peer_ni), Some(own)) = (room, peer_ni, event.target.nid) {
             let between = (own, peer_ni.nid());
             let heard = status.ok().and_then(|()| self.decode(&room, event.mlength, peer_ni.nid()));
@@ -94,7 +94,7 @@ impl Core {
     /// Has the others asked that are known by NIDs that `peer` says are its own. It may not be believed at once, and what
     /// it is asked then may get lost; but it will not tell again what has been confirmed.
     fn question_others(&self, peer: &Peer, said: &[Nid]) {
-        for other in said.iter().filter_map(|nid| self.peers.get(*nid)).map(|peer_ni| peer_ni.peer()) {
+        for other in said.iter().filter_map(|nid| self.topology.peer_ni(*nid)).map(|peer_ni| peer_ni.peer()) {
             if !Arc::ptr_eq(&other.record, &peer.record) && !other.is_configured() {
                 self.tell(&other.record, Input::Questioned);
             }
@@ -106,14 +106,17 @@ impl Core {
     fn peer_who_says(&self, said: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
         let first =
             said.entries.first().filter(|_| said.entries.iter().any(|entry| entry.nid == source))?.nid;
-        Some(self.peers.get(first)?.peer())
-            .filter(|peer| peer.primary == first && self.is_own(first) == self.is_own(source))
+        Some(self.topology.peer_ni(first)?.peer()).filter(|peer| {
+            peer.primary == first && self.topology.is_own(first) == self.topology.is_own(source)
+        })
     }
 
     /// Whether what `sender` hands over may be from `nid`: only routers hand over what others say.
     fn may_speak_for(&self, sender: Option<Nid>, nid: Nid) -> bool {
         sender.is_some_and(|sender| {
-            let gateway = || self.peers.get(sender).is_some_and(|sender| self.is_gateway(&sender.peer()));
+            let gateway = || {
+                self.topology.peer_ni(sender).is_some_and(|sender| self.topology.is_gateway(&sender.peer()))
+            };
             let may = sender == nid || gateway();
             if !may {
                 let line =

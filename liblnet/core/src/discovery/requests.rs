@@ -46,17 +46,19 @@ impl Core {
     /// one of them is dead.
     fn way(&self, peer: &Peer, between: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
         let failures = usize::from(peer.record.with(|inner| inner.progress.failures));
-        self.with_nets(|nets| {
-            let between = between.filter(|(own, _)| nets.ni(*own).is_some());
-            let next = || {
-                let reachable = peer.nids.iter().filter_map(|its| Some((nets.net(its.net())?.nis(), *its)));
-                let (nis, its) = pair_of_try(failures, &reachable.collect::<Vec<_>>())?;
-                Some((nis.nid(), its))
-            };
-            let after_failures = || (failures > 0 && peer.is_multi_rail()).then(next).flatten();
-            between.or_else(after_failures)
-        })
-        .map_or_else(|| (None, self.chosen_of(peer)), |(own, its)| (Some(own), its))
+        self.topology
+            .with_nets(|nets| {
+                let between = between.filter(|(own, _)| nets.ni(*own).is_some());
+                let next = || {
+                    let reachable =
+                        peer.nids.iter().filter_map(|its| Some((nets.net(its.net())?.nis(), *its)));
+                    let (nis, its) = pair_of_try(failures, &reachable.collect::<Vec<_>>())?;
+                    Some((nis.nid(), its))
+                };
+                let after_failures = || (failures > 0 && peer.is_multi_rail()).then(next).flatten();
+                between.or_else(after_failures)
+            })
+            .map_or_else(|| (None, self.chosen_of(peer)), |(own, its)| (Some(own), its))
     }
 
     /// To which NID a request to this peer goes now if nothing is said of its way: to be named if it fails.
@@ -153,7 +155,7 @@ impl Core {
             (EventKind::Ack, Ok(())) => {
                 let Some(sent) = self.discovery.ended(id) else { return };
                 // The NID that it went to may have become another's, which knows it now instead.
-                let who = event.source.nid.and_then(|nid| self.peers.get(nid));
+                let who = event.source.nid.and_then(|nid| self.topology.peer_ni(nid));
                 let by = who.filter(|who| Arc::ptr_eq(&who.peer_now().record, &sent.record));
                 let acked = by.map_or(Input::AckedByAnother, |by| Input::PushAcked(sent.sequence, by.nid()));
                 self.tell(&sent.record, acked);

@@ -78,7 +78,7 @@ impl Core {
 
     /// What waited for peers that are gone begins anew (OM-5), and what was under way to them is over.
     fn clear_removed(&self) {
-        for record in self.peers.take_removed() {
+        for record in self.topology.peers().take_removed() {
             let ended = lock(&self.discovery.queue).ended_of(&record);
             for md in ended.into_iter().filter_map(|sent| sent.md) {
                 let _ = self.md_unlink(md);
@@ -100,7 +100,7 @@ impl Core {
             return;
         }
         for _ in 0..MOST_LOOKS {
-            let Some(peer) = self.peer_of(record) else { return };
+            let Some(peer) = self.topology.peer_of(record) else { return };
             let local = self.discovery.local_state();
             let action = record.with(|inner| {
                 let action = step(&mut inner.progress, Input::Look, &local);
@@ -126,18 +126,12 @@ impl Core {
         log::error!("the discovery of {:?} does not come to an end", record.with(|inner| inner.primary));
     }
 
-    /// The peer that a record is of, as it is now.
-    pub(crate) fn peer_of(&self, record: &Arc<DiscoveryState>) -> Option<Arc<Peer>> {
-        let primary = record.with(|inner| inner.primary)?;
-        Some(self.peers.get(primary)?.peer()).filter(|peer| Arc::ptr_eq(&peer.record, record))
-    }
-
     fn forget_discovered(&self, peer: &Arc<Peer>) {
         let line = format_args!("{} does not discover any more: it is found anew when needed", peer.primary);
         self.complain(Reason::Forgotten, Level::Info, line);
         let _configuration = lock(&self.configuration);
         // It may have changed before the lock was there.
-        if let Some(peer) = self.peer_of(&peer.record) {
+        if let Some(peer) = self.topology.peer_of(&peer.record) {
             self.forget_peer(&peer);
         }
     }
@@ -148,7 +142,8 @@ impl Core {
         let parked = self.discovery.unpark(record);
         let waits_on = !parked.is_empty()
             && result.is_err_and(|errno| {
-                matches!(errno, Errno::TimedOut | Errno::ConnectionReset) || self.was_heard(record)
+                matches!(errno, Errno::TimedOut | Errno::ConnectionReset)
+                    || self.topology.peer_of(record).is_some_and(|peer| self.topology.was_heard(&peer))
             });
         if let Some(failure) = record.with(|inner| inner.failure) {
             let and = match (parked.is_empty(), waits_on) {
@@ -178,13 +173,6 @@ impl Core {
         if waits_on {
             self.discovery.begin_again(record, now + pause(rounds));
         }
-    }
-
-    /// Whether anything has ever arrived from a peer.
-    fn was_heard(&self, record: &Arc<DiscoveryState>) -> bool {
-        self.peer_of(record).is_some_and(|peer| {
-            peer.nids.iter().any(|nid| self.peers.get(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
-        })
     }
 
     /// Ends what waits for discoveries: the node is ending (DI-23).

@@ -22,7 +22,8 @@ impl Core {
     /// if there is one.
     pub fn set_ni_fatal(&self, nid: Nid, why: Option<&str>) {
         let fatal = why.is_some();
-        let Some(ni) = self.with_nets(|nets| nets.ni(nid).filter(|ni| ni.is_fatal() != fatal).cloned())
+        let Some(ni) =
+            self.topology.with_nets(|nets| nets.ni(nid).filter(|ni| ni.is_fatal() != fatal).cloned())
         else {
             return;
         };
@@ -104,7 +105,7 @@ impl Core {
     }
 
     fn peers_on_net_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {
-        let all = self.peers.all().into_iter();
+        let all = self.topology.peers().all().into_iter();
         all.filter(|peer_ni| peer_ni.nid().net() == ni.nid().net()).collect()
     }
 

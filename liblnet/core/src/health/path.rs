@@ -117,8 +117,9 @@ impl Core {
     /// The paths to the peer of this NID on which nothing gets through, in the order of its NIDs. A peer whose paths are
     /// all among these cannot be reached. Nothing for a NID that is not known.
     pub fn unresponsive_paths(&self, peer: Nid) -> Vec<UnresponsivePath> {
-        let Some(peer_ni) = self.peers.get(peer) else { return Vec::new() };
-        let peer_nis = peer_ni.peer().nids.iter().filter_map(|nid| self.peers.get(*nid)).collect::<Vec<_>>();
+        let Some(peer_ni) = self.topology.peer_ni(peer) else { return Vec::new() };
+        let peer_nis =
+            peer_ni.peer().nids.iter().filter_map(|nid| self.topology.peer_ni(*nid)).collect::<Vec<_>>();
         let of_one = |peer_ni: &std::sync::Arc<PeerNi>| {
             let peer = peer_ni.nid();
             let all = peer_ni.unresponsive().all().into_iter();
@@ -143,13 +144,13 @@ impl Core {
         }
         // Also where the others are known to be unresponsive: who waits for the last one waits for as long as its driver
         // tries, and one that was given up may have come back before that is known.
-        self.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid()))
+        self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid()))
     }
 
     /// Notes that nothing gets through on this path, whether or not there is another. Whether that is news.
     pub(super) fn note_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         let path @ (local, peer) = (ni.nid(), peer_ni.nid());
-        if self.is_own(peer) {
+        if self.topology.is_own(peer) {
             return false;
         }
         let now = self.env.now();
@@ -170,7 +171,7 @@ impl Core {
 
     /// Whether another path than this one may work, for a message to the reserved portal if `reserved`.
     pub(super) fn has_other_path(&self, ni: &Ni, peer_ni: &PeerNi, reserved: bool) -> bool {
-        self.with_nets(|nets| select::has_other_path(nets, peer_ni, ni, reserved))
+        self.topology.with_nets(|nets| select::has_other_path(nets, peer_ni, ni, reserved))
     }
 
     /// Whether this message, which has a path, could take another that may work.
@@ -214,14 +215,14 @@ impl Core {
                 // It may have ended by itself.
                 let _ = self.md_unlink(md);
             }
-            let ni = self.with_nets(|nets| nets.ni(local).cloned());
-            let peer_ni = self.peers.get(peer);
+            let ni = self.topology.ni(local);
+            let peer_ni = self.topology.peer_ni(peer);
             match (ni, peer_ni) {
                 (Some(ni), Some(peer_ni)) if peer_ni.unresponsive().has(local) => {
                     // Who was never heard by any of its NIDs, or has one path and was not heard for long, may not be there
                     // at all (HE-11).
                     let may_be_there = self.is_recoverable(&peer_ni)
-                        || !self.is_only_path(path) && self.was_any_heard(&peer_ni);
+                        || !self.is_only_path(path) && self.topology.was_heard(&peer_ni.peer_now());
                     if may_be_there
                         && !ni.is_fatal()
                         && let Ok(ping) = self.send_recovery_ping(local, peer)
@@ -241,17 +242,11 @@ impl Core {
         self.health.paths.next(now + NEXT_TURN)
     }
 
-    /// Whether anything has ever arrived from this peer NI's node, by whichever of its NIDs.
-    fn was_any_heard(&self, peer_ni: &PeerNi) -> bool {
-        let nids = &peer_ni.peer_now().nids;
-        nids.iter().any(|nid| self.peers.get(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
-    }
-
     /// Whether there is no other path to the peer, working or not.
     fn is_only_path(&self, (local, peer): (Nid, Nid)) -> bool {
-        self.peers
-            .get(peer)
-            .is_none_or(|peer_ni| self.with_nets(|nets| select::is_only_path(nets, &peer_ni, local)))
+        self.topology
+            .peer_ni(peer)
+            .is_none_or(|peer_ni| self.topology.with_nets(|nets| select::is_only_path(nets, &peer_ni, local)))
     }
 }
 

@@ -118,7 +118,7 @@ pub(super) struct Pending(Mutex<BTreeSet<Nid>>);
 impl Core {
     /// Whether the peer of this NID can be reached; `None` for one that is not known.
     pub fn reachability(&self, nid: Nid) -> Option<PeerReachability> {
-        let peer = self.peers.get(nid)?.peer();
+        let peer = self.topology.peer_ni(nid)?.peer();
         let Assessment { state, paths, usable, .. } = self.assess(&peer);
         let remembered = *lock(&peer.record.reachability);
         // What has just changed is written down in a moment.
@@ -134,7 +134,7 @@ impl Core {
 
     /// The same for all peers: this node's interfaces are others.
     pub(crate) fn reachability_may_change_for_all(&self) {
-        let peers = self.peers.peers();
+        let peers = self.topology.peers().peers();
         lock(&self.health.reachability.0).extend(peers.iter().map(|peer| peer.primary));
         self.health.wakeup.notify();
     }
@@ -144,7 +144,7 @@ impl Core {
         let pending = std::mem::take(&mut *lock(&self.health.reachability.0));
         let (mut next, mut later) = (None::<Time>, Vec::new());
         for nid in pending {
-            let Some(peer_ni) = self.peers.get(nid) else { continue };
+            let Some(peer_ni) = self.topology.peer_ni(nid) else { continue };
             let peer = peer_ni.peer();
             if let Some(at) = self.update_one(&peer, now) {
                 next = Some(next.map_or(at, |next| next.min(at)));
@@ -163,7 +163,7 @@ impl Core {
         if remembered.state != state {
             (remembered.state, remembered.since) = (state, now);
         }
-        if remembered.logged == state || self.is_own(peer.primary) {
+        if remembered.logged == state || self.topology.is_own(peer.primary) {
             return None;
         }
         if let Some(at) = remembered.logged_at.map(|at| at + PAUSE).filter(|at| now < *at) {
@@ -182,7 +182,7 @@ impl Core {
     }
 
     fn assess(&self, peer: &Peer) -> Assessment {
-        self.with_nets(|nets| {
+        self.topology.with_nets(|nets| {
             let nis: Vec<_> = peer.nets.iter().flat_map(|net| net.nis()).collect();
             let heard = nis.iter().any(|peer_ni| peer_ni.was_heard());
             let multi_rail = peer.is_multi_rail();

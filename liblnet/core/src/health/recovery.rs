@@ -122,11 +122,11 @@ impl Core {
     /// Pings what is sick and whose turn it is; when the next is to be.
     pub(super) fn try_sick(&self, now: Time) -> Option<Time> {
         for entry in self.health.queues.entries(NiKind::Local) {
-            let ni = self.with_nets(|nets| nets.ni(entry.nid).cloned());
+            let ni = self.topology.with_nets(|nets| nets.ni(entry.nid).cloned());
             self.try_entry(NiKind::Local, entry, ni.as_ref().map(|ni| (ni.trial(), ni.health())), now);
         }
         for entry in self.health.queues.entries(NiKind::Peer) {
-            let peer_ni = self.peers.get(entry.nid);
+            let peer_ni = self.topology.peer_ni(entry.nid);
             let sick = peer_ni.as_ref().filter(|peer_ni| self.is_recoverable(peer_ni));
             self.try_entry(NiKind::Peer, entry, sick.map(|peer_ni| (peer_ni.trial(), peer_ni.health())), now);
             if let (None, Some(peer_ni)) = (sick, &peer_ni) {
@@ -140,11 +140,13 @@ impl Core {
     /// may have brought one forward.
     fn next_try(&self) -> Option<Time> {
         let local = self.health.tried(NiKind::Local).into_iter().filter_map(|nid| {
-            let recovery = self.with_nets(|nets| nets.ni(nid).map(|ni| ni.recovery()))?;
+            let recovery = self.topology.with_nets(|nets| nets.ni(nid).map(|ni| ni.recovery()))?;
             recovery.next_ping
         });
         let peers = self.health.tried(NiKind::Peer);
-        local.chain(peers.into_iter().filter_map(|nid| self.peers.get(nid)?.recovery().next_ping)).min()
+        local
+            .chain(peers.into_iter().filter_map(|nid| self.topology.peer_ni(nid)?.recovery().next_ping))
+            .min()
     }
 
     /// Does for an entry of a queue what is due; `sick` is what belongs to it, if that is still there and to be tried.
@@ -182,14 +184,14 @@ impl Core {
     /// ping without an answer by the next one on its net, since that path alone may be closed to it.
     fn recovery_source(&self, side: NiKind, nid: Nid, source: usize) -> Option<Nid> {
         match side {
-            NiKind::Local => self.with_nets(|nets| {
+            NiKind::Local => self.topology.with_nets(|nets| {
                 let others = nets.net(nid.net())?.nis().iter().filter(|ni| ni.nid() != nid && !ni.is_fatal());
                 let sources: Vec<Nid> = std::iter::once(nid).chain(others.map(|ni| ni.nid())).collect();
                 sources.get(source.checked_rem(sources.len())?).copied()
             }),
             NiKind::Peer => {
-                let peer_ni = self.peers.get(nid)?;
-                self.with_nets(|nets| crate::select::best_source(nets, &peer_ni, self.any_silent()))
+                let peer_ni = self.topology.peer_ni(nid)?;
+                self.topology.with_nets(|nets| crate::select::best_source(nets, &peer_ni, self.any_silent()))
             }
         }
     }

@@ -123,9 +123,9 @@ impl Core {
             return;
         }
         let before = message.failed.len();
-        self.with_nets(|nets| {
+        self.topology.with_nets(|nets| {
             let is_well = |(local, peer): &(Nid, Nid)| {
-                let ends = nets.ni(*local).zip(self.peers.get(*peer));
+                let ends = nets.ni(*local).zip(self.topology.peer_ni(*peer));
                 ends.is_some_and(|(ni, peer_ni)| peer_ni.was_heard_by(ni) && !select::is_bad(ni, &peer_ni))
             };
             message.failed.retain(|path| !is_well(path));
@@ -136,10 +136,9 @@ impl Core {
     /// Whether a message that has spent its retries goes on until its time is over: an application's, to a peer that was
     /// there and does not refuse it. Nothing speaks against its getting there but that there is no way at the moment.
     fn may_live_on(&self, message: &Message, peer_ni: &PeerNi, failure: SendFailure) -> bool {
-        let was_heard = |nid: &Nid| self.peers.get(*nid).is_some_and(|peer_ni| peer_ni.was_heard());
         !message.is_reserved()
             && failure.errno != Errno::ConnectionRefused
-            && peer_ni.peer_now().nids.iter().any(was_heard)
+            && self.topology.was_heard(&peer_ni.peer_now())
     }
 
     /// Has messages to a peer that are to be sent again later go at once: a way there is well again.
@@ -202,7 +201,7 @@ impl Core {
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == destination => std::sync::Arc::clone(peer_ni),
-            _ => self.peers.get(destination).ok_or(Errno::HostUnreachable)?,
+            _ => self.topology.peer_ni(destination).ok_or(Errno::HostUnreachable)?,
         };
         self.choose_again(message, &peer_ni)
     }

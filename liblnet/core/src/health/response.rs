@@ -37,7 +37,7 @@ impl Core {
                     let line =
                         format_args!("no answer from {nid} in time: the descriptor that waited is unlinked");
                     self.complain(Reason::NoAnswer, Level::Error, line);
-                    if let Some(peer_ni) = self.peers.get(nid) {
+                    if let Some(peer_ni) = self.topology.peer_ni(nid) {
                         self.lower_peer_ni(&peer_ni);
                     }
                     // It may have ended by itself meanwhile.

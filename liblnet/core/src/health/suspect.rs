@@ -78,7 +78,7 @@ impl Core {
         }
         let path = (ni.nid(), peer_ni.nid());
         let mut any = false;
-        self.with_nets(|nets| {
+        self.topology.with_nets(|nets| {
             select::for_each_path(nets, &peer, |ni, its| {
                 let other = (ni.nid(), its.nid());
                 any |= other != path
@@ -119,14 +119,14 @@ impl Core {
 
     /// Not if it turned out to be unresponsive, or if either end is gone.
     fn may_work(&self, (local, peer): (Nid, Nid)) -> bool {
-        let ni = self.with_nets(|nets| nets.ni(local).cloned());
-        ni.zip(self.peers.get(peer)).is_some_and(|(ni, peer_ni)| !select::is_bad(&ni, &peer_ni))
+        let ni = self.topology.ni(local);
+        ni.zip(self.topology.peer_ni(peer)).is_some_and(|(ni, peer_ni)| !select::is_bad(&ni, &peer_ni))
     }
 
     fn trust(&self, path @ (local, peer): (Nid, Nid)) {
         self.health.suspects.remove(path);
-        let ni = self.with_nets(|nets| nets.ni(local).cloned());
-        if let Some((ni, peer_ni)) = ni.zip(self.peers.get(peer)) {
+        let ni = self.topology.ni(local);
+        if let Some((ni, peer_ni)) = ni.zip(self.topology.peer_ni(peer)) {
             peer_ni.trust_from(&ni);
         }
     }

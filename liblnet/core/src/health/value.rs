@@ -54,7 +54,7 @@ impl Core {
         if cause.blames_ni() && !ni.is_fatal() && !self.is_single_rail() {
             self.lower_ni(ni);
         }
-        if cause.blames_peer_ni() && !self.is_single_nid(peer_ni) && !self.is_own(peer_ni.nid()) {
+        if cause.blames_peer_ni() && !self.is_single_nid(peer_ni) && !self.topology.is_own(peer_ni.nid()) {
             self.lower_peer_ni(peer_ni);
         }
     }
@@ -131,7 +131,7 @@ impl Core {
 
     /// Whether this node has one interface beside the loopback: there is no other to blame it before (HE-10).
     pub(super) fn is_single_rail(&self) -> bool {
-        self.with_nets(|nets| nets.nis().filter(|ni| !ni.nid().is_loopback()).count() <= 1)
+        self.topology.with_nets(|nets| nets.nis().filter(|ni| !ni.nid().is_loopback()).count() <= 1)
     }
 
     /// Whether the peer has no other NID (HE-10).
