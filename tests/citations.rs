@@ -1,5 +1,6 @@
 //! Every citation in sources and documents resolves: rules such as `HE-30`, sections such as `core-behaviour 4.2` and
-//! requirements such as `snd-035` to `docs/protocol` and `docs/requirements.md`, links in documents to files and anchors.
+//! requirements such as `snd-035` to `docs/protocol` and `docs/requirements.md`, links in documents to files and anchors,
+//! paths and tests that documents name to what there is.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -88,6 +89,46 @@ fn every_link_in_the_documents_resolves() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// `liblnet/core/src/sync.rs` and the like; not the generated table of requirements, nor names with a part left open.
+#[test]
+fn every_path_in_the_documents_exists() {
+    let texts = tracked_texts();
+    let tops: BTreeSet<&str> = texts.iter().filter_map(|(file, _)| Some(file.split_once('/')?.0)).collect();
+    let mut wrong = Vec::new();
+    for (file, text) in &texts {
+        if !file.ends_with(".md") || file.starts_with(SHEETS) || file == "docs/requirements.md" {
+            continue;
+        }
+        for (line, code) in code_spans(text) {
+            let is_path = code.split_once('/').is_some_and(|(top, _)| tops.contains(top))
+                && code.bytes().all(|byte| byte.is_ascii_lowercase() || b"/._-0123456789".contains(&byte));
+            let exists = |path: &str| root().join(path).exists();
+            if is_path && !exists(code) && !exists(&format!("{code}.rs")) {
+                wrong.push(format!("{file}:{line}: there is no {code}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Those of the table of limits: `socklnd: NAME`.
+#[test]
+fn every_test_that_the_security_document_names_exists() {
+    const DOCUMENT: &str = "docs/security.md";
+    let texts = tracked_texts();
+    let exists = |name: &str| {
+        let definition = format!("fn {name}(");
+        texts.iter().any(|(file, text)| file.ends_with(".rs") && text.contains(&definition))
+    };
+    let text = read(DOCUMENT);
+    let spans = code_spans(&text);
+    let named: Vec<_> =
+        spans.iter().filter_map(|(line, code)| Some((line, code.split_once(": ")?.1))).collect();
+    assert!(named.len() > 10, "{named:?}");
+    let missing: Vec<_> = named.iter().filter(|(_, name)| !exists(name)).collect();
+    assert!(missing.is_empty(), "{DOCUMENT}, line and test: {missing:?}");
 }
 
 impl Known {
@@ -241,6 +282,20 @@ fn links(text: &str) -> Vec<(usize, String)> {
             if !target.contains("://") && !target.starts_with("mailto:") {
                 found.push((at + 1, target.to_owned()));
             }
+        }
+    }
+    found
+}
+
+/// What stands between backticks in a document, outside blocks of code, with its line.
+fn code_spans(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut in_code = false;
+    for (at, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code {
+            found.extend(line.split('`').skip(1).step_by(2).map(|code| (at + 1, code)));
         }
     }
     found
