@@ -6,8 +6,8 @@
  *   LNET_NETWORKS='tcp(127.0.1.2)' ./ping_pong &
  *   LNET_NETWORKS='tcp(127.0.1.1)' ./ping_pong 127.0.1.2@tcp       (when the first says that it is waiting)
  *
- * Words: a NID (127.0.1.2@tcp) is the address of a node's interface. A portal is a numbered door of a
- * node. A match entry (ME) behind a portal says which messages may come in; a memory descriptor (MD) says
+ * Terms: a NID (127.0.1.2@tcp) is the address of a node's interface. A portal is a numbered list of
+ * match entries. A match entry (ME) says which messages may come in; a memory descriptor (MD) says
  * which memory they go to or come from; an event queue (EQ) says when something has happened to it. */
 #include <lnet/api.h>
 #include <lnet/lnet.h>
