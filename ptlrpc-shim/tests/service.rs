@@ -145,24 +145,24 @@ fn requests_that_are_not_worth_an_answer_are_dropped_and_counted() {
     let kind = |kind| body(Body { kind, ..of() });
     let mut want = [0; Dropped::ALL.len()];
     for (name, bytes, why) in [
-        ("nothing", Vec::new(), Dropped::Unreadable),
-        ("a header without lengths", good[..32].to_vec(), Dropped::Unreadable),
-        ("cut off", good[..good.len() - 8].to_vec(), Dropped::Unreadable),
-        ("no magic", with(9, 0xff), Dropped::Unreadable),
-        ("no buffer", with(0, 0), Dropped::Unreadable),
-        ("too many buffers", with(0, 200), Dropped::Unreadable),
-        ("a long buffer", with(36, 0xff), Dropped::Unreadable),
-        ("lengths that overflow", with(39, 0xff), Dropped::Unreadable),
-        ("a short body", with(32, 8), Dropped::Unreadable),
-        ("an unknown kind", with(48, 0), Dropped::Unreadable),
-        ("a reply", kind(MessageKind::Reply), Dropped::NoRequest),
-        ("an error", kind(MessageKind::Error), Dropped::NoRequest),
+        ("nothing", Vec::new(), Dropped::Malformed),
+        ("a header without lengths", good[..32].to_vec(), Dropped::Malformed),
+        ("cut off", good[..good.len() - 8].to_vec(), Dropped::Malformed),
+        ("no magic", with(9, 0xff), Dropped::Malformed),
+        ("no buffer", with(0, 0), Dropped::Malformed),
+        ("too many buffers", with(0, 200), Dropped::Malformed),
+        ("a long buffer", with(36, 0xff), Dropped::Malformed),
+        ("lengths that overflow", with(39, 0xff), Dropped::Malformed),
+        ("a short body", with(32, 8), Dropped::Malformed),
+        ("an unknown kind", with(48, 0), Dropped::Malformed),
+        ("a reply", kind(MessageKind::Reply), Dropped::NotARequest),
+        ("an error", kind(MessageKind::Error), Dropped::NotARequest),
         ("no time-out", body(Body { timeout: 0, ..of() }), Dropped::NoTimeout),
-        ("an old connection", body(Body { conn_cnt: 1, ..of() }), Dropped::OldConnection),
+        ("an old connection", body(Body { conn_cnt: 1, ..of() }), Dropped::StaleConnection),
         (
             "the same connect request",
             client.connect_request(&client.body(Opcode::OST_CONNECT)),
-            Dropped::OldConnect,
+            Dropped::StaleConnect,
         ),
     ] {
         let waiting = client.wait_for(64);
@@ -201,7 +201,7 @@ fn a_client_that_connects_again_keeps_its_connection_until_it_leaves() {
 #[test]
 fn silent_clients_are_evicted_if_that_is_wanted() {
     let silent = Some(Duration::from_millis(20));
-    let server = Server::start(ServiceConfig { evict_silent_after: silent, ..config() }, echo);
+    let server = Server::start(ServiceConfig { evict_unresponsive_after: silent, ..config() }, echo);
     server.connected();
     while !server.targets.exports().is_empty() {
         std::thread::yield_now();
@@ -228,7 +228,7 @@ fn after_a_restart_of_the_server_clients_are_new_to_it() {
     client.put(64, &client.message(&Body { conn_cnt: before, ..client.body(ECHO) }, &[]));
     assert_eq!(client.ping().status(), Ok(()));
     assert!(waiting.is_quiet());
-    assert_eq!(service.counts().dropped(Dropped::OldConnection), 1);
+    assert_eq!(service.counts().dropped(Dropped::StaleConnection), 1);
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn a_request_whose_time_is_up_before_it_is_served_is_not_served() {
     assert_eq!(slow.reply().status(), Ok(()));
     let again = Body { flags: BodyFlags::RESENT, timeout: 100, ..hasty };
     drop(late);
-    while server.service.counts().dropped(Dropped::Late) == 0 {
+    while server.service.counts().dropped(Dropped::Expired) == 0 {
         std::thread::yield_now();
     }
     let waiting = client.send(xid, &again, &[]);

@@ -5,7 +5,7 @@ mod support;
 
 use lnet as _;
 use ptlrpc::message::{Body, BodyFlags, ConnectFlags, MessageFlags, MessageKind, Opcode};
-use ptlrpc::service::{Adaptive, Done, Dropped, Reply, ServiceConfig};
+use ptlrpc::service::{Adaptive, Dropped, Reply, ReplyDone, ServiceConfig};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -184,13 +184,13 @@ fn a_request_with_a_tag_is_served_once_however_often_it_is_sent() {
     // The client has the answer: whoever sends the request now has been on the way for long.
     assert_eq!(send(next, 4, xid, BodyFlags::NONE).reply().body.transno, 4);
     let quiet = send(xid, 3, old, BodyFlags::RESENT);
-    assert_eq!(server.counts().dropped(Dropped::Answered), 1);
+    assert_eq!(server.counts().dropped(Dropped::AlreadyReplied), 1);
     assert!(quiet.is_quiet());
     assert_eq!(served.load(Ordering::Relaxed), 4);
 }
 
 /// A service whose answers hold something; what ended that.
-fn holding(transno: u64) -> (Server, Receiver<Done>) {
+fn holding(transno: u64) -> (Server, Receiver<ReplyDone>) {
     let (sender, done) = channel();
     let sender = Mutex::new(sender);
     let server = Server::start(config(), move |_| {
@@ -213,7 +213,7 @@ fn what_is_held_for_an_answer_is_let_go_when_the_client_has_it() {
     let (server, done) = holding(5);
     let client = server.connected();
     assert_eq!(client.ask(&client.body(ECHO), &[]).body.transno, 5);
-    assert_eq!(done.recv().unwrap(), Done::Acked);
+    assert_eq!(done.recv().unwrap(), ReplyDone::Acked);
     server.target.commit(5);
     server.service.stop().unwrap();
     assert!(done.try_recv().is_err(), "once");
@@ -229,10 +229,10 @@ fn what_is_held_for_an_answer_that_gets_lost_is_let_go_when_it_is_on_disk() {
     assert_eq!(client.ping().body.last_committed, 4);
     assert!(done.try_recv().is_err());
     server.target.commit(6);
-    assert_eq!(done.recv().unwrap(), Done::Committed);
+    assert_eq!(done.recv().unwrap(), ReplyDone::Committed);
     // What is on disk already is held no longer than until it has left.
     deaf(&server, &client, 4);
-    assert_eq!(done.recv().unwrap(), Done::Committed);
+    assert_eq!(done.recv().unwrap(), ReplyDone::Committed);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn what_is_held_for_a_client_is_let_go_when_it_is_gone() {
         server.target.commit(7);
         assert!(done.try_recv().is_err(), "{name}");
         end(&server, &client);
-        assert_eq!(done.recv().unwrap(), Done::Lost, "{name}");
+        assert_eq!(done.recv().unwrap(), ReplyDone::Lost, "{name}");
     }
 }
 
@@ -277,6 +277,6 @@ fn what_is_held_for_a_client_that_is_gone_before_it_is_answered_is_let_go_too() 
     server.targets.evict(&"a client".parse().unwrap());
     for _ in 0..20 {
         go_on.send(()).unwrap();
-        assert_eq!(done.recv().unwrap(), Done::Lost);
+        assert_eq!(done.recv().unwrap(), ReplyDone::Lost);
     }
 }

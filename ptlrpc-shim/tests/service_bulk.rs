@@ -7,7 +7,7 @@ use lnet as _;
 use ptlrpc::errno::Errno;
 use ptlrpc::lnet::{EventKind, Region};
 use ptlrpc::message::{Body, BulkBits, Opcode};
-use ptlrpc::service::{Answer, Done, Reply, Service, ServiceRequest};
+use ptlrpc::service::{Answer, Reply, ReplyDone, Service, ServiceRequest};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use support::client::{Client, Waiting};
@@ -177,7 +177,11 @@ fn a_transfer_that_the_client_does_not_take_part_in_ends_when_the_client_has_giv
     let body = Body { mbits: bits.last(), timeout: 1, ..client.body(READ) };
     let waiting = client.send(client.xids.take(), &body, &[]);
     assert_eq!(seen.recv().unwrap(), (Err(Errno::TIMED_OUT), None));
-    assert_eq!(seen.recv().unwrap(), (Ok(()), Some(Done::Lost)), "there is no reply to hold anything for");
+    assert_eq!(
+        seen.recv().unwrap(),
+        (Ok(()), Some(ReplyDone::Lost)),
+        "there is no reply to hold anything for"
+    );
     assert_eq!(server.counts().bulk_failed, 1);
     assert!(waiting.is_quiet());
 }

@@ -119,7 +119,7 @@ impl CConf {
             adaptive,
             longest_timeout: time(self.longest_timeout_ms, default.longest_timeout),
             reply_fallback: self.flags & NO_REPLY_FALLBACK == 0,
-            evict_silent_after: ms(self.evict_silent_after_ms),
+            evict_unresponsive_after: ms(self.evict_silent_after_ms),
             stop_timeout: time(self.stop_timeout_ms, default.stop_timeout),
             ..default
         })
@@ -226,7 +226,7 @@ unsafe extern "C" fn ptlrpc_service_counts(service: *const PtlrpcService, counts
             served: now.served,
             refused: now.refused,
             answered_again: now.answered_again,
-            dropped: now.dropped_in_all(),
+            dropped: now.dropped_total(),
             early_replies: now.early_replies,
             replies_failed: now.replies_failed,
             replies_again: now.replies_again,

@@ -5,11 +5,10 @@ use super::request::{buffer_of, buffers_of, lengths, received};
 use crate::errno::Errno;
 use crate::lnet::{Region, lnet_nid_t, lnet_process_id};
 use crate::message::{ByteOrder, Name, Opcode};
-use crate::service::{Answer, Done, Handler, Reply, ServiceRequest};
+use crate::service::{Answer, Handler, Reply, ReplyDone, ServiceRequest};
 use std::collections::HashSet;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// What C has a pointer to while its handler runs.
 pub(super) struct SvcReq<'a, 'b> {
@@ -89,11 +88,11 @@ struct OnDone {
 unsafe impl Send for OnDone {}
 
 impl OnDone {
-    fn happened(mut self, done: Done) {
+    fn happened(mut self, done: ReplyDone) {
         self.tell(match done {
-            Done::Acked => ACKED,
-            Done::Committed => COMMITTED,
-            Done::Lost => LOST,
+            ReplyDone::Acked => ACKED,
+            ReplyDone::Committed => COMMITTED,
+            ReplyDone::Lost => LOST,
         });
     }
 
@@ -201,8 +200,7 @@ unsafe fn store_name(to: *mut c_char, name: &Name) -> Result<c_int, Errno> {
 unsafe extern "C" fn ptlrpc_svc_time_left(request: *const Given) -> u32 {
     entry("ptlrpc_svc_time_left", || {
         // SAFETY: the contract of this face.
-        let deadline = unsafe { borrow(request) }?.request.deadline();
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = unsafe { borrow(request) }?.request.time_left();
         Ok(left.as_millis().try_into().unwrap_or(u32::MAX))
     })
 }

@@ -1,4 +1,4 @@
-//! What a service is told.
+//! The configuration of a service.
 
 use crate::errno::Errno;
 use crate::message::header::{BODY_ONLY_LEN, MAX_MESSAGE_LEN};
@@ -6,57 +6,57 @@ use crate::message::portal::Portals;
 use crate::message::{Opcode, Portal, Service as Protocol};
 use std::time::Duration;
 
-/// How a service is made.
+/// The configuration of a service.
 #[derive(Clone, Debug)]
 pub struct ServiceConfig {
-    /// In the log, and of its threads.
+    /// In the log, and in the names of its threads.
     pub name: String,
-    /// Where requests come to. One service has it for itself.
+    /// Where requests arrive. No other service uses it.
     pub request_portal: Portal,
     /// Where clients wait for replies.
     pub reply_portal: Portal,
-    /// Where clients have their bulk data.
+    /// Where clients attach their bulk data.
     pub bulk_portal: Portal,
-    /// The protocol that is served, beside what all have in common, locks and logs.
+    /// The protocol that is served, beside the common operations, locks and logs.
     pub version: Protocol,
-    /// Bytes of each buffer for requests.
+    /// Bytes of each request buffer.
     pub buffer_size: usize,
     /// Bytes of the longest request; longer ones are dropped.
     pub max_request: u32,
     /// Bytes of the longest reply.
     pub max_reply: usize,
-    /// How many buffers are kept open for requests (PR-32).
+    /// How many request buffers are kept attached (PR-32).
     pub buffers: usize,
-    /// How many there may be at once, with those in which there are unfinished requests.
+    /// The maximum of request buffers, those with unfinished requests included.
     pub buffers_limit: usize,
-    /// How many requests may be served at once, one of them reserved for urgent ones; at least 2.
+    /// The number of threads, one of them reserved for urgent requests; at least 2.
     pub threads: usize,
-    /// Which requests do not wait for others: those that are quick, for they may have every thread.
+    /// Which operations are urgent and do not wait for others. They should be quick: they may occupy all threads.
     pub is_urgent: fn(Opcode) -> bool,
-    /// How clients are kept waiting.
+    /// When early replies are sent.
     pub adaptive: Adaptive,
-    /// No client's word makes a request live longer.
+    /// The limit of a client's time-out.
     pub longest_timeout: Duration,
-    /// A reply that could not be sent is sent once more, by any interface to the peer's primary NID (PR-41).
+    /// A reply that could not be sent is sent once more, from any NI to the peer's primary NID (PR-41).
     pub reply_fallback: bool,
-    /// Clients of which nothing was heard for so long are evicted (PR-12); `None`: they are not.
-    pub evict_silent_after: Option<Duration>,
-    /// For how long [`Service::stop`](super::Service::stop) waits at most.
+    /// Clients without a request for so long are evicted (PR-12); `None`: they are not.
+    pub evict_unresponsive_after: Option<Duration>,
+    /// How long [`Service::stop`](super::Service::stop) waits at most.
     pub stop_timeout: Duration,
 }
 
 /// Adaptive time-outs (PR-72, PR-74).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptive {
-    /// No estimate is shorter.
+    /// The shortest estimate.
     pub at_min: Duration,
-    /// No request lasts longer; 0: there are no early replies.
+    /// The longest time-out; 0: there are no early replies.
     pub at_max: Duration,
-    /// By how much an early reply puts the deadline off.
+    /// By how much an early reply extends the deadline.
     pub at_extra: Duration,
-    /// How long before its deadline the client is sent one.
+    /// How long before the deadline an early reply is sent.
     pub at_early_margin: Duration,
-    /// For how long a request that took long is remembered.
+    /// For how long a measured time counts.
     pub at_history: Duration,
 }
 
@@ -79,13 +79,13 @@ impl ServiceConfig {
             adaptive: Adaptive::default(),
             longest_timeout: Duration::from_secs(600),
             reply_fallback: true,
-            evict_silent_after: None,
+            evict_unresponsive_after: None,
             stop_timeout: Duration::from_secs(75),
         }
     }
 
-    /// `EINVAL` where no service can be like that.
-    pub(super) fn check(&self) -> Result<(), Errno> {
+    /// `EINVAL`: it contradicts itself.
+    pub(crate) fn check(&self) -> Result<(), Errno> {
         let portals = [self.request_portal, self.reply_portal, self.bulk_portal];
         let is_right = portals.iter().all(|portal| portal.0 != 0)
             && self.request_portal != self.reply_portal
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_service_can_be_like() {
+    fn configurations_that_contradict_themselves_are_found() {
         let good = || ServiceConfig::new("ost", Portals::OST, Portal::OST_BULK, Protocol::OST);
         assert_eq!(good().check(), Ok(()));
         for (name, bad) in [
@@ -127,11 +127,11 @@ mod tests {
             ("requests where bulk data is", ServiceConfig { bulk_portal: Portal::OST_REQUEST, ..good() }),
             ("no ping fits", ServiceConfig { max_request: 223, ..good() }),
             ("a request longer than a buffer", ServiceConfig { buffer_size: 1000, ..good() }),
-            ("a buffer that LNet would cut", ServiceConfig { buffer_size: (1 << 20) + 1, ..good() }),
+            ("a buffer longer than an LNet message", ServiceConfig { buffer_size: (1 << 20) + 1, ..good() }),
             ("no reply fits", ServiceConfig { max_reply: 0, ..good() }),
             ("no buffer", ServiceConfig { buffers: 0, ..good() }),
             ("more buffers than there may be", ServiceConfig { buffers_limit: 63, ..good() }),
-            ("nobody who serves", ServiceConfig { threads: 0, ..good() }),
+            ("no threads", ServiceConfig { threads: 0, ..good() }),
         ] {
             assert_eq!(bad.check(), Err(Errno::INVALID), "{name}");
         }

@@ -25,7 +25,6 @@ const KNOWN: &[(&str, usize, usize)] = &[
     ("socklnd", 1, 15),
     ("lnet-sim", 1, 5),
     ("lnetctl", 2, 4),
-    ("ptlrpc", 1, 13),
     ("compare", 1, 11),
 ];
 

@@ -1,33 +1,33 @@
-//! How long requests take, as clients are told in replies (PR-74).
+//! The estimate of a service's time, which replies tell to clients (PR-74).
 
-use super::config::Adaptive;
-use super::early::whole_seconds;
+use super::early_reply::whole_seconds;
+use crate::service::config::Adaptive;
 use std::time::{Duration, Instant};
 
-/// The most that a request took of late.
+/// The maximum of what requests took lately.
 #[derive(Debug)]
-pub(super) struct Estimate {
-    /// Seconds: the worst of the current quarter of the history, and of those before it.
+pub(crate) struct ServiceEstimate {
+    /// Seconds: the maximum of the current quarter of the history, and of the quarters before it.
     quarters: [u32; 4],
     /// When the current one began.
     began: Instant,
 }
 
-impl Estimate {
-    pub(super) const fn new(now: Instant) -> Self {
+impl ServiceEstimate {
+    pub(crate) const fn new(now: Instant) -> Self {
         Self { quarters: [0; 4], began: now }
     }
 
-    /// A request took that long; how long the next may take, in seconds.
-    pub(super) fn measured(&mut self, adaptive: &Adaptive, now: Instant, took: Duration) -> u32 {
-        self.turn(adaptive.at_history / 4, now);
+    /// Adds what a request took; returns the estimate, in seconds.
+    pub(crate) fn add(&mut self, adaptive: &Adaptive, now: Instant, took: Duration) -> u32 {
+        self.rotate(adaptive.at_history / 4, now);
         let took = whole_seconds(took);
         self.quarters[0] = self.quarters[0].max(took);
-        let worst = self.quarters.into_iter().fold(0, u32::max);
-        worst.max(whole_seconds(adaptive.at_min)).min(whole_seconds(adaptive.at_max))
+        let max = self.quarters.into_iter().fold(0, u32::max);
+        max.max(whole_seconds(adaptive.at_min)).min(whole_seconds(adaptive.at_max))
     }
 
-    fn turn(&mut self, quarter: Duration, now: Instant) {
+    fn rotate(&mut self, quarter: Duration, now: Instant) {
         let gone = now.saturating_duration_since(self.began).as_nanos() / quarter.as_nanos().max(1);
         if gone > 0 {
             for _ in 0..gone.min(4) {
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_took_long_is_remembered_for_a_while() {
+    fn the_maximum_counts_for_the_length_of_the_history() {
         let start = Instant::now();
         let adaptive = Adaptive {
             at_min: Duration::from_secs(2),
@@ -52,8 +52,8 @@ mod tests {
             at_history: Duration::from_secs(400),
             ..Adaptive::default()
         };
-        let mut estimate = Estimate::new(start);
-        // Seconds since the start, milliseconds that a request took, what is reckoned then.
+        let mut estimate = ServiceEstimate::new(start);
+        // Seconds since the start, milliseconds that a request took, the estimate then.
         for (at, took, want) in [
             (0, 10, 2),
             (1, 20_001, 21),
@@ -66,15 +66,15 @@ mod tests {
             (2001, 100_000, 60),
         ] {
             let now = start + Duration::from_secs(at);
-            let got = estimate.measured(&adaptive, now, Duration::from_millis(took));
+            let got = estimate.add(&adaptive, now, Duration::from_millis(took));
             assert_eq!(got, want, "at {at} s");
         }
     }
 
     #[test]
-    fn without_adaptive_time_outs_nothing_is_reckoned() {
+    fn without_adaptive_time_outs_the_estimate_is_zero() {
         let start = Instant::now();
         let adaptive = Adaptive { at_max: Duration::ZERO, at_history: Duration::ZERO, ..Adaptive::default() };
-        assert_eq!(Estimate::new(start).measured(&adaptive, start, Duration::from_secs(9)), 0);
+        assert_eq!(ServiceEstimate::new(start).add(&adaptive, start, Duration::from_secs(9)), 0);
     }
 }

@@ -5,7 +5,7 @@ use crate::message::{ConnectFlags, Opcode, Service};
 
 const CLIENT: &str = "a client";
 
-fn asked(target: &str, client: &str, handle: u64) -> ConnectRequest {
+fn request(target: &str, client: &str, handle: u64) -> ConnectRequest {
     ConnectRequest {
         target: target.parse().unwrap(),
         client: client.parse().unwrap(),
@@ -18,7 +18,7 @@ fn connect(targets: &Targets, client: &str, handle: u64, conn_cnt: u32) -> Resul
     let body =
         Body { conn_cnt, op_flags: ConnectOps::INITIAL, ..Body::request(Service::OBD, Opcode::OST_CONNECT) };
     let peer = ProcessId::lustre(Nid::LOOPBACK);
-    targets.connect(&asked("ost", client, handle), &body, peer, Instant::now())
+    targets.connect(&request("ost", client, handle), &body, peer, Instant::now())
 }
 
 fn targets(seed: u64) -> Arc<Targets> {
@@ -28,7 +28,7 @@ fn targets(seed: u64) -> Arc<Targets> {
 }
 
 #[test]
-fn a_target_has_its_name_for_itself() {
+fn names_of_targets_are_unique() {
     let targets = targets(1);
     assert_eq!(targets.add("ost".parse().unwrap(), ConnectData::default()).err(), Some(Errno::EXISTS));
     assert!(targets.add("other".parse().unwrap(), ConnectData::default()).is_ok());
@@ -43,12 +43,12 @@ fn a_client_that_connects_again_keeps_its_connection() {
     let again = connect(&targets, CLIENT, 7, 2).ok().unwrap();
     assert!(Arc::ptr_eq(&first.export, &again.export));
     assert_eq!((again.ops, again.export.conn_cnt()), (ConnectOps::RECONNECT, 2));
-    assert_eq!(connect(&targets, CLIENT, 7, 2).err(), Some(NotConnected::Past));
-    assert_eq!(connect(&targets, CLIENT, 7, 1).err(), Some(NotConnected::Past));
+    assert_eq!(connect(&targets, CLIENT, 7, 2).err(), Some(NotConnected::Stale));
+    assert_eq!(connect(&targets, CLIENT, 7, 1).err(), Some(NotConnected::Stale));
 }
 
 #[test]
-fn a_client_that_lives_anew_gets_another_connection_and_loses_the_old_one() {
+fn a_restarted_client_gets_another_connection_and_loses_the_old_one() {
     let targets = targets(1);
     let first = connect(&targets, CLIENT, 7, 9).ok().unwrap().export;
     let second = connect(&targets, CLIENT, 8, 1).ok().unwrap();
@@ -59,16 +59,16 @@ fn a_client_that_lives_anew_gets_another_connection_and_loses_the_old_one() {
 }
 
 #[test]
-fn nobody_connects_to_what_is_not_there() {
+fn an_unknown_target_is_refused() {
     let targets = targets(1);
     let body = Body::request(Service::OBD, Opcode::OST_CONNECT);
     let peer = ProcessId::lustre(Nid::LOOPBACK);
-    let refused = targets.connect(&asked("mdt", CLIENT, 7), &body, peer, Instant::now());
+    let refused = targets.connect(&request("mdt", CLIENT, 7), &body, peer, Instant::now());
     assert_eq!(refused.err(), Some(NotConnected::Refused(Errno::NO_DEVICE)));
 }
 
 #[test]
-fn what_a_client_has_from_another_life_of_the_server_names_nobody() {
+fn handles_from_before_a_restart_of_the_server_are_unknown() {
     let (before, now) = (targets(1), targets(2));
     let cookie = connect(&before, CLIENT, 7, 1).ok().unwrap().export.cookie();
     for client in ["a", "b", "c"] {
@@ -78,7 +78,7 @@ fn what_a_client_has_from_another_life_of_the_server_names_nobody() {
 }
 
 #[test]
-fn clients_leave_or_are_evicted() {
+fn clients_disconnect_or_are_evicted() {
     let targets = targets(1);
     let exports: Vec<_> =
         ["a", "b", "c"].map(|client| connect(&targets, client, 7, 1).ok().unwrap().export).into();
@@ -88,10 +88,10 @@ fn clients_leave_or_are_evicted() {
     let left: Vec<_> = exports.iter().map(|export| export.is_connected()).collect();
     assert_eq!(left, [false, false, true]);
     let after = Duration::from_secs(150);
-    let heard = exports[2].heard();
-    assert_eq!(targets.evict_silent(heard + Duration::from_secs(149), after), 0);
-    assert_eq!(targets.evict_silent(heard + after, after), 1);
+    let last_heard = exports[2].last_heard();
+    assert_eq!(targets.evict_unresponsive(last_heard + Duration::from_secs(149), after), 0);
+    assert_eq!(targets.evict_unresponsive(last_heard + after, after), 1);
     assert!(targets.exports().is_empty());
-    // Who was evicted is not known any more.
+    // An evicted client is unknown.
     assert_eq!(connect(&targets, "b", 7, 2).ok().unwrap().ops, ConnectOps::NONE);
 }

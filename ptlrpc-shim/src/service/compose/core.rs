@@ -1,0 +1,134 @@
+//! What a service is made of, for the threads that run it.
+
+use crate::errno::Errno;
+use crate::service::engines::difficult_reply::{DifficultReply, EndedQueue, ReplyDone};
+use crate::service::engines::environment::Environment;
+use crate::service::engines::incoming_request::{IncomingRequest, RequestId};
+use crate::service::engines::reply_sender::{ReplyRetry, RetryQueue};
+use crate::service::engines::request_buffers::{ArrivedRequest, BufferUser, RequestBuffers};
+use crate::service::engines::request_queue::RequestQueue;
+use crate::service::engines::timer_queue::TimerQueue;
+use crate::service::handler::Handler;
+use crate::service::rules::service_estimate::ServiceEstimate;
+use crate::service::targets::{Export, Targets};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A request that is to be served. Only connect requests have no export.
+#[derive(Clone)]
+pub(super) struct AdmittedRequest {
+    pub(super) request: Arc<IncomingRequest>,
+    pub(super) export: Option<Arc<Export>>,
+}
+
+/// What event handlers leave to the timer thread.
+pub(super) enum DeferredWork {
+    FinishReply(Arc<DifficultReply>, ReplyDone),
+    ResendReply(ReplyRetry),
+}
+
+pub(super) type Timer = TimerQueue<Arc<IncomingRequest>, DeferredWork>;
+pub(super) type Queue = RequestQueue<ArrivedRequest, AdmittedRequest>;
+
+/// The parts of a service.
+pub(super) struct ServiceCore {
+    pub(super) env: Environment,
+    pub(super) targets: Arc<Targets>,
+    pub(super) handler: Arc<dyn Handler>,
+    pub(super) queue: Arc<Queue>,
+    pub(super) buffers: Arc<RequestBuffers>,
+    pub(super) timer: Arc<Timer>,
+    pub(super) estimate: Mutex<ServiceEstimate>,
+    next_request: AtomicU64,
+}
+
+/// Where request buffers report to.
+struct BufferEvents {
+    queue: Arc<Queue>,
+    timer: Arc<Timer>,
+}
+
+impl BufferUser for BufferEvents {
+    fn on_request(&self, request: ArrivedRequest) -> bool {
+        self.queue.push(request)
+    }
+
+    fn on_buffers_needed(&self) {
+        self.timer.request_buffers();
+    }
+}
+
+impl EndedQueue for Timer {
+    fn push_ended(&self, reply: Arc<DifficultReply>, done: ReplyDone) {
+        self.push_work(DeferredWork::FinishReply(reply, done));
+    }
+}
+
+impl RetryQueue for Timer {
+    fn push_retry(&self, retry: ReplyRetry) {
+        self.push_work(DeferredWork::ResendReply(retry));
+    }
+}
+
+impl ServiceCore {
+    /// For so many threads.
+    pub(super) fn new(
+        env: Environment,
+        targets: &Arc<Targets>,
+        handler: Arc<dyn Handler>,
+        threads: usize,
+    ) -> Self {
+        let queue = Arc::new(Queue::new(threads));
+        let timer = Arc::<Timer>::default();
+        let events = BufferEvents { queue: Arc::clone(&queue), timer: Arc::clone(&timer) };
+        Self {
+            targets: Arc::clone(targets),
+            handler,
+            queue,
+            buffers: Arc::new(RequestBuffers::new(Arc::new(events))),
+            timer,
+            estimate: Mutex::new(ServiceEstimate::new(env.now())),
+            next_request: AtomicU64::new(0),
+            env,
+        }
+    }
+
+    pub(super) fn new_request_id(&self) -> RequestId {
+        RequestId(self.next_request.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(super) fn replenish_buffers(&self) -> Result<(), Errno> {
+        self.buffers.replenish(&self.env)
+    }
+
+    /// Where replies that could not be sent are taken.
+    pub(super) fn retries(&self) -> Arc<dyn RetryQueue> {
+        Arc::clone(&self.timer) as Arc<dyn RetryQueue>
+    }
+
+    /// Where difficult replies are taken that have ended.
+    pub(super) fn ended_replies(&self) -> Arc<dyn EndedQueue> {
+        Arc::clone(&self.timer) as Arc<dyn EndedQueue>
+    }
+
+    /// Schedules the next early reply of a request, if there is to be one.
+    pub(super) fn schedule_early_reply(&self, request: &Arc<IncomingRequest>) {
+        if let Some(due) = request.early_reply_due(&self.env.config.adaptive) {
+            request.if_open(|| self.timer.schedule(request.id, Arc::clone(request), due));
+        }
+    }
+
+    /// Runs what may call the program, whose panics the service survives. `None`: it panicked.
+    pub(super) fn catch_panic<T>(&self, what: impl FnOnce() -> T) -> Option<T> {
+        let done = catch_unwind(AssertUnwindSafe(what));
+        if done.is_err() {
+            log::error!(
+                "service {}: the program's handler or callback panicked; its request fails with EIO, \
+                 the service goes on",
+                self.env.name()
+            );
+        }
+        done.ok()
+    }
+}

@@ -1,0 +1,125 @@
+//! Intake: a request that has arrived is read, and admitted, refused or dropped (PR-70).
+
+use super::core::{AdmittedRequest, ServiceCore};
+use crate::errno::Errno;
+use crate::message::{BodyFlags, ConnectFlags, Opcode};
+use crate::service::counters::Dropped;
+use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
+use crate::service::engines::reply_message::{ReplyMessage, build_error};
+use crate::service::engines::reply_sender;
+use crate::service::engines::request_buffers::ArrivedRequest;
+use crate::service::engines::request_queue::Priority;
+use crate::service::rules::admission::{Admission, AdmissionContext, RequestHead, admit, unpack};
+use crate::service::rules::duplicates::DuplicateCheck;
+use crate::service::rules::early_reply::ClientTimeout;
+use crate::service::targets::Export;
+use std::sync::Arc;
+
+/// Decides about a request; returns it if it is to be served.
+pub(super) fn decide(core: &ServiceCore, arrived: ArrivedRequest) -> Option<(AdmittedRequest, Priority)> {
+    let env = &core.env;
+    let drop_it = |why: Dropped| {
+        env.counters.dropped(why);
+        log::debug!("service {}: request x{} dropped ({why})", env.name(), arrived.xid.0);
+        None
+    };
+    let head = match unpack(&arrived.bytes) {
+        Ok(head) => head,
+        Err(error) => {
+            log::debug!("service {}: invalid message from {} ({error})", env.name(), arrived.source);
+            return drop_it(error.dropped());
+        }
+    };
+    let body = &head.body;
+    let export = match body.opcode.is_connect() {
+        true => None,
+        false => core.targets.export(body.handle),
+    };
+    let timeout = ClientTimeout::new(arrived.at, body.timeout, env.config.longest_timeout);
+    let now = env.now();
+    let context = AdmissionContext {
+        now,
+        deadline: timeout.deadline(),
+        conn_cnt: export.as_ref().map(|export| export.conn_cnt()),
+        protocol: env.config.version,
+        is_served: is_common(body.opcode) || core.handler.serves(body.opcode),
+    };
+    let agreed = export.as_ref().map_or(ConnectFlags::NONE, |export| export.agreed().flags);
+    let route = ReplyRoute::new(&arrived, &head, agreed);
+    match admit(body, &context) {
+        Admission::Drop(why) => return drop_it(why),
+        Admission::Refuse(errno) => {
+            refuse(core, &arrived, &head, &route, errno);
+            return None;
+        }
+        Admission::Serve => {}
+    }
+    let request = Arc::new(IncomingRequest::new(core.new_request_id(), arrived, head, route, timeout));
+    match export {
+        None => Some(serve(core, AdmittedRequest { request, export: None })),
+        Some(export) => {
+            export.on_request(now);
+            check_duplicate(core, request, export, route, timeout)
+        }
+    }
+}
+
+fn check_duplicate(
+    core: &ServiceCore,
+    request: Arc<IncomingRequest>,
+    export: Arc<Export>,
+    route: ReplyRoute,
+    timeout: ClientTimeout,
+) -> Option<(AdmittedRequest, Priority)> {
+    let counters = &core.env.counters;
+    match export.begin(request.key(), &request) {
+        DuplicateCheck::New => {
+            return Some(serve(core, AdmittedRequest { request, export: Some(export) }));
+        }
+        DuplicateCheck::InProgress(first) => {
+            if let Some(first) = first.upgrade()
+                && request.head.body.flags.contains(BodyFlags::RESENT)
+            {
+                first.on_resent(route, timeout);
+                core.schedule_early_reply(&first);
+            }
+            counters.dropped(Dropped::Duplicate);
+        }
+        DuplicateCheck::Replied(region) => {
+            counters.answered_again.add_one();
+            let message = ReplyMessage::reply(region, &route);
+            reply_sender::send(&core.env, core.retries(), message, &route, request.arrived.peer, None);
+        }
+        DuplicateCheck::Stale => counters.dropped(Dropped::AlreadyReplied),
+        DuplicateCheck::NoSlot => refuse(core, &request.arrived, &request.head, &route, Errno::PROTOCOL),
+    }
+    None
+}
+
+/// Replies with an error (type 4712): the request is not executed.
+fn refuse(
+    core: &ServiceCore,
+    arrived: &ArrivedRequest,
+    head: &RequestHead,
+    route: &ReplyRoute,
+    errno: Errno,
+) {
+    core.env.counters.refused.add_one();
+    let Ok(region) = build_error(head, errno, core.env.config.max_reply) else { return };
+    let message = ReplyMessage::reply(Arc::new(region), route);
+    reply_sender::send(&core.env, core.retries(), message, route, arrived.peer, None);
+}
+
+fn serve(core: &ServiceCore, admitted: AdmittedRequest) -> (AdmittedRequest, Priority) {
+    core.schedule_early_reply(&admitted.request);
+    let priority = match (core.env.config.is_urgent)(admitted.request.head.body.opcode) {
+        true => Priority::Urgent,
+        false => Priority::Normal,
+    };
+    (admitted, priority)
+}
+
+/// What the service serves without the program.
+const fn is_common(opcode: Opcode) -> bool {
+    opcode.is_connect() || opcode.is_disconnect() || opcode.0 == Opcode::PING.0
+}

@@ -1,0 +1,186 @@
+//! Serving: from an admitted request to its reply.
+
+use super::core::{AdmittedRequest, ServiceCore};
+use super::timer_thread::do_work;
+use crate::errno::Errno;
+use crate::lnet::Region;
+use crate::message::{Body, ConnectRequest, Message, MessageKind, Opcode};
+use crate::service::counters::Dropped;
+use crate::service::engines::difficult_reply::{DifficultReply, OnDone, ReplyDone, ReplyEvent};
+use crate::service::engines::incoming_request::IncomingRequest;
+use crate::service::engines::reply_message::{ReplyMessage, ServerFields, build, build_reply};
+use crate::service::engines::reply_sender;
+use crate::service::handler::{Answer, Reply};
+use crate::service::rules::early_reply::whole_seconds;
+use crate::service::service_request::ServiceRequest;
+use crate::service::targets::Export;
+use crate::service::targets::tables::{Connected, NotConnected};
+use crate::sync::lock;
+use std::sync::Arc;
+
+/// Serves a request, unless its client has given up.
+pub(super) fn serve(core: &ServiceCore, admitted: &AdmittedRequest) {
+    if core.env.now() >= admitted.request.deadline() {
+        return drop_request(core, admitted, Dropped::Expired);
+    }
+    let opcode = admitted.request.head.body.opcode;
+    match &admitted.export {
+        None => connect(core, admitted),
+        Some(export) if opcode.is_disconnect() => {
+            core.targets.disconnect(export);
+            answer(core, admitted, export, Reply::new());
+        }
+        Some(export) if opcode == Opcode::PING => answer(core, admitted, export, Reply::new()),
+        Some(export) => call_handler(core, admitted, export),
+    }
+    core.env.counters.served.add_one();
+}
+
+/// Drops a request, which is served if it comes again.
+pub(super) fn drop_request(core: &ServiceCore, admitted: &AdmittedRequest, why: Dropped) {
+    core.env.counters.dropped(why);
+    log::debug!("service {}: request x{} dropped ({why})", core.env.name(), admitted.request.arrived.xid.0);
+    end_without_reply(core, admitted);
+}
+
+fn end_without_reply(core: &ServiceCore, admitted: &AdmittedRequest) {
+    if let Some(export) = &admitted.export {
+        export.end(admitted.request.key(), None);
+    }
+    admitted.request.close();
+    core.timer.cancel(admitted.request.id);
+}
+
+fn call_handler(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>) {
+    let request = &admitted.request;
+    let Ok(message) = Message::parse(&request.arrived.bytes) else {
+        return end_without_reply(core, admitted);
+    };
+    let stop_early_replies = || core.timer.cancel(request.id);
+    let mut given = ServiceRequest::new(&core.env, request, export, message, &stop_early_replies);
+    let answered = core.catch_panic(|| core.handler.handle(&mut given));
+    match answered {
+        Some(Answer::Reply(reply)) if given.bulk_failed() => {
+            end_without_reply(core, admitted);
+            on_reply_lost(core, reply.on_done);
+        }
+        _ if given.bulk_failed() => end_without_reply(core, admitted),
+        Some(Answer::None) => end_without_reply(core, admitted),
+        Some(Answer::Reply(reply)) => answer(core, admitted, export, reply),
+        None => answer(core, admitted, export, Reply::error(Errno::IO)),
+    }
+}
+
+fn answer(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>, mut reply: Reply) {
+    let head = &admitted.request.head;
+    let on_done = reply.on_done.take();
+    let fields = ServerFields {
+        last_committed: export.target().last_committed(),
+        ..server_fields(core, &admitted.request)
+    };
+    let max = core.env.config.max_reply;
+    let built = build_reply(head, &reply, fields, max).or_else(|errno| {
+        log::warn!(
+            "service {}: the reply to a request with opcode {} is too long or invalid ({errno}); replying with that error",
+            core.env.name(),
+            head.body.opcode.0,
+        );
+        build_reply(head, &Reply { transno: reply.transno, ..Reply::error(errno) }, fields, max)
+    });
+    let Ok(region) = built else {
+        end_without_reply(core, admitted);
+        return on_reply_lost(core, on_done);
+    };
+    let difficult = on_done.map(|on_done| add_difficult_reply(core, export, reply.transno, on_done));
+    let is_difficult = difficult.is_some();
+    end_with_reply(core, admitted, Arc::new(region), difficult);
+    if is_difficult && core.timer.is_closed() {
+        do_work(core);
+    }
+}
+
+fn add_difficult_reply(
+    core: &ServiceCore,
+    export: &Arc<Export>,
+    transno: u64,
+    on_done: OnDone,
+) -> Arc<DifficultReply> {
+    let target = export.target();
+    let difficult = target.difficult_replies().add(export.cookie(), transno, core.ended_replies(), on_done);
+    // What ends it may have happened before it was added.
+    if transno != 0 && target.last_committed() >= transno {
+        difficult.on_reply_event(ReplyEvent::Done(ReplyDone::Committed));
+    }
+    if !export.is_connected() || core.timer.is_closed() {
+        difficult.on_reply_event(ReplyEvent::Done(ReplyDone::Lost));
+    }
+    difficult
+}
+
+/// A difficult reply is not sent.
+fn on_reply_lost(core: &ServiceCore, on_done: Option<OnDone>) {
+    if let Some(on_done) = on_done {
+        core.catch_panic(|| on_done(ReplyDone::Lost));
+    }
+}
+
+/// The order matters: while the request is in progress its client may still change where the reply goes; afterwards a duplicate
+/// gets the reply that is kept.
+fn end_with_reply(
+    core: &ServiceCore,
+    admitted: &AdmittedRequest,
+    region: Arc<Region>,
+    difficult: Option<Arc<DifficultReply>>,
+) {
+    let request = &admitted.request;
+    if let Some(export) = &admitted.export {
+        export.end(request.key(), Some(Arc::clone(&region)));
+    }
+    let route = request.close();
+    core.timer.cancel(request.id);
+    let message = ReplyMessage::reply(region, &route);
+    reply_sender::send(&core.env, core.retries(), message, &route, request.arrived.peer, difficult);
+}
+
+fn server_fields(core: &ServiceCore, request: &IncomingRequest) -> ServerFields {
+    let now = core.env.now();
+    let took = now.saturating_duration_since(request.arrived.at);
+    let estimate = lock(&core.estimate).add(&core.env.config.adaptive, now, took);
+    ServerFields { last_committed: 0, service_time: whole_seconds(took), estimate }
+}
+
+fn connect(core: &ServiceCore, admitted: &AdmittedRequest) {
+    let head = &admitted.request.head;
+    let arrived = &admitted.request.arrived;
+    let (peer, name) = (arrived.peer, core.env.name());
+    let read = Message::parse(&arrived.bytes).and_then(|message| ConnectRequest::read(&message));
+    let outcome = match read {
+        Ok(request) => core.targets.connect(&request, &head.body, peer, core.env.now()),
+        Err(bad) => {
+            log::debug!("service {name}: invalid connect request from {peer} ({bad}); refused");
+            Err(NotConnected::Refused(Errno::PROTOCOL))
+        }
+    };
+    let fields = server_fields(core, &admitted.request);
+    let common =
+        Body { service_time: fields.service_time, timeout: fields.estimate, ..Body::reply_to(&head.body) };
+    let max = core.env.config.max_reply;
+    let built = match outcome {
+        Ok(Connected { export, data, ops }) => {
+            let last_committed = export.target().last_committed();
+            let body = Body { handle: export.cookie(), op_flags: ops, last_committed, ..common };
+            log::debug!("service {name}: client {} connected from {peer}", export.client());
+            build(head, &body, &[data.encode().to_vec()], max)
+        }
+        Err(NotConnected::Refused(errno)) => {
+            core.env.counters.refused.add_one();
+            let body = Body { kind: MessageKind::Error, status: errno.to_c(), ..common };
+            build(head, &body, &[], max)
+        }
+        Err(NotConnected::Stale) => return drop_request(core, admitted, Dropped::StaleConnect),
+    };
+    match built {
+        Ok(region) => end_with_reply(core, admitted, Arc::new(region), None),
+        Err(_) => end_without_reply(core, admitted),
+    }
+}

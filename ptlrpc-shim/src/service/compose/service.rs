@@ -1,0 +1,199 @@
+//! A service: its start and its end.
+
+use super::core::ServiceCore;
+use super::thread_group::ThreadGroup;
+use super::timer_thread::do_work;
+use super::{serve, timer_thread, worker};
+use crate::clock::{Clock, SystemClock};
+use crate::errno::Errno;
+use crate::lnet::Node;
+use crate::service::config::ServiceConfig;
+use crate::service::counters::{Counters, Counts, Dropped};
+use crate::service::engines::environment::Environment;
+use crate::service::handler::Handler;
+use crate::service::targets::Targets;
+use crate::sync::lock;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A service at a request portal, with its threads and buffers.
+pub struct Service(Arc<Running>);
+
+struct Running {
+    core: Arc<ServiceCore>,
+    /// `None`: the service has ended, or is ending.
+    threads: Mutex<Option<Threads>>,
+}
+
+struct Threads {
+    workers: ThreadGroup,
+    timer: ThreadGroup,
+}
+
+/// When a service ends, replies have at least this time to be sent.
+const MIN_DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
+
+impl Service {
+    /// Starts a service with the machine's clock. Not from an event handler.
+    ///
+    /// # Errors
+    /// `EINVAL`: the configuration contradicts itself; `EAGAIN`: no threads; LNet's, if the request portal is out of range.
+    pub fn start(
+        node: &Arc<Node>,
+        targets: &Arc<Targets>,
+        config: ServiceConfig,
+        handler: Arc<dyn Handler>,
+    ) -> Result<Self, Errno> {
+        Self::start_with_clock(node, targets, config, handler, Arc::new(SystemClock))
+    }
+
+    /// Starts a service all of whose time-outs go by `clock`. As [`Service::start`].
+    pub fn start_with_clock(
+        node: &Arc<Node>,
+        targets: &Arc<Targets>,
+        config: ServiceConfig,
+        handler: Arc<dyn Handler>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Errno> {
+        config.check()?;
+        let count = config.threads.max(2);
+        let env = Environment {
+            node: Arc::clone(node),
+            clock,
+            config,
+            counters: Arc::<Counters>::default(),
+            descriptors: Arc::default(),
+        };
+        let core = Arc::new(ServiceCore::new(env, targets, handler, count));
+        let mut threads = Threads { workers: ThreadGroup::new(), timer: ThreadGroup::new() };
+        let started = threads.start(&core, count);
+        // From here on dropping the service undoes what has been done.
+        let service = Self(Arc::new(Running { core, threads: Mutex::new(Some(threads)) }));
+        started?;
+        let core = &service.0.core;
+        core.env.node.set_lazy(core.env.config.request_portal.0, true)?;
+        core.replenish_buffers()?;
+        Ok(service)
+    }
+
+    /// The counters.
+    pub fn counts(&self) -> Counts {
+        self.0.core.env.counters.counts()
+    }
+
+    /// The targets that it serves.
+    pub fn targets(&self) -> &Arc<Targets> {
+        &self.0.core.targets
+    }
+
+    /// Ends the service: requests in service are finished, those that wait are dropped, difficult replies end. Clients stay
+    /// connected, because the targets are not the service's own. Dropping the service does the same.
+    ///
+    /// Takes at most [`ServiceConfig::stop_timeout`]; after half of it bulk data and replies in progress are aborted. A second
+    /// call returns at once.
+    ///
+    /// # Errors
+    /// `EBUSY`: called by a handler, on one of the service's own threads, and nothing was done. `ETIMEDOUT`: a handler has not
+    /// returned, or LNet has not released memory, which then stays allocated as long as they need it.
+    pub fn stop(&self) -> Result<(), Errno> {
+        self.0.stop()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if self.0.stop() == Err(Errno::BUSY) {
+            // A thread cannot wait for itself.
+            let running = Arc::clone(&self.0);
+            std::thread::spawn(move || running.stop());
+        }
+    }
+}
+
+impl Threads {
+    fn start(&mut self, core: &Arc<ServiceCore>, workers: usize) -> Result<(), Errno> {
+        let name = core.env.name();
+        let of_timer = Arc::clone(core);
+        self.timer.spawn(&format!("{name}_timer"), move || timer_thread::run(&of_timer))?;
+        for index in 0..workers {
+            let of_worker = Arc::clone(core);
+            self.workers.spawn(&format!("{name}_{index:02}"), move || worker::run(&of_worker))?;
+        }
+        Ok(())
+    }
+}
+
+impl Running {
+    fn stop(&self) -> Result<(), Errno> {
+        let threads = {
+            let mut threads = lock(&self.threads);
+            if threads.as_ref().is_some_and(|of| of.workers.contains_current() || of.timer.contains_current())
+            {
+                return Err(Errno::BUSY);
+            }
+            threads.take()
+        };
+        let Some(Threads { mut workers, mut timer }) = threads else { return Ok(()) };
+        let core = &self.core;
+        let env = &core.env;
+        let clock = &*env.clock;
+        let begun = env.now();
+        let until = begun + env.config.stop_timeout;
+        let abort_at = begun + env.config.stop_timeout / 2;
+        self.close_intake();
+
+        let mut have_ended = workers.wait(clock, abort_at);
+        if !have_ended {
+            env.descriptors.unlink_all(&env.node);
+            have_ended = workers.wait(clock, until);
+        }
+        // In this order: whoever adds a difficult reply later sees that the timer is closed.
+        core.timer.close();
+        core.targets.on_service_ending(&core.ended_replies());
+        have_ended &= timer.wait(clock, until);
+        do_work(core);
+        if !env.descriptors.wait_until_empty(clock, abort_at.max(env.now() + MIN_DRAIN_TIMEOUT)) {
+            env.descriptors.unlink_all(&env.node);
+        }
+        have_ended &= env.descriptors.wait_until_empty(clock, until)
+            & core.buffers.descriptors().wait_until_empty(clock, until);
+        do_work(core);
+        if have_ended {
+            log::debug!("service {}: ended", env.name());
+            return Ok(());
+        }
+        log::warn!(
+            "service {}: did not end within {} s (a handler has not returned, or LNet holds {} buffers and {} messages); \
+             they stay allocated",
+            env.name(),
+            env.config.stop_timeout.as_secs(),
+            core.buffers.descriptors().len(),
+            env.descriptors.len(),
+        );
+        Err(Errno::TIMED_OUT)
+    }
+
+    /// No requests come in after this.
+    fn close_intake(&self) {
+        let core = &self.core;
+        let env = &core.env;
+        let (arrived, admitted) = core.queue.close();
+        arrived.iter().for_each(|_| env.counters.dropped(Dropped::Stopping));
+        admitted.iter().for_each(|admitted| serve::drop_request(core, admitted, Dropped::Stopping));
+        core.buffers.close();
+        let portal = env.config.request_portal.0;
+        if let Err(errno) = env.node.set_lazy(portal, false) {
+            log::warn!(
+                "service {}: portal {portal} stays lazy ({errno}); requests without a service wait there",
+                env.name()
+            );
+        }
+        core.buffers.unlink_all(&env.node);
+    }
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Service({})", self.0.core.env.name())
+    }
+}

@@ -1,0 +1,55 @@
+//! Threads that are waited for together.
+
+use crate::clock::Clock;
+use crate::errno::Errno;
+use std::convert::Infallible;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, Builder, ThreadId};
+use std::time::Instant;
+
+/// A group of threads.
+pub(super) struct ThreadGroup {
+    ids: Vec<ThreadId>,
+    /// Disconnected when all threads have ended: each owns a sender.
+    ended: Receiver<Infallible>,
+    /// For further threads.
+    sender: Option<Sender<Infallible>>,
+}
+
+impl ThreadGroup {
+    pub(super) fn new() -> Self {
+        let (sender, ended) = channel();
+        Self { ids: Vec::new(), ended, sender: Some(sender) }
+    }
+
+    /// Starts a thread. `EAGAIN`: the system has none.
+    pub(super) fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Errno> {
+        let sender = self.sender.clone();
+        let run = move || {
+            body();
+            drop(sender);
+        };
+        // The system shows 15 bytes of a name.
+        let thread = Builder::new().name(name.replace('\0', "")).spawn(run).map_err(|_| Errno::AGAIN)?;
+        self.ids.push(thread.thread().id());
+        Ok(())
+    }
+
+    /// Whether the calling thread is in the group.
+    pub(super) fn contains_current(&self) -> bool {
+        self.ids.contains(&thread::current().id())
+    }
+
+    /// Waits until all threads have ended, until `until` at most; whether they have. No others can be started.
+    pub(super) fn wait(&mut self, clock: &dyn Clock, until: Instant) -> bool {
+        self.sender = None;
+        loop {
+            let left = until.saturating_duration_since(clock.now());
+            match self.ended.recv_timeout(clock.sleep_limit(left)) {
+                Err(RecvTimeoutError::Disconnected) => return true,
+                _ if left.is_zero() => return false,
+                _ => {}
+            }
+        }
+    }
+}

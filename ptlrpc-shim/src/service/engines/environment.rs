@@ -1,0 +1,30 @@
+//! What all parts of a service use: LNet, the clock, the configuration, the counters.
+
+use super::descriptors::DescriptorSet;
+use crate::clock::Clock;
+use crate::lnet::Node;
+use crate::service::config::ServiceConfig;
+use crate::service::counters::Counters;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The environment of a service's parts.
+pub(crate) struct Environment {
+    pub(crate) node: Arc<Node>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) config: ServiceConfig,
+    pub(crate) counters: Arc<Counters>,
+    /// The descriptors of replies and bulk data.
+    pub(crate) descriptors: Arc<DescriptorSet>,
+}
+
+impl Environment {
+    pub(crate) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// The service's name, for the log.
+    pub(crate) fn name(&self) -> &str {
+        &self.config.name
+    }
+}

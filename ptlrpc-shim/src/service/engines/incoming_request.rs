@@ -1,0 +1,167 @@
+//! A request from its admission to its reply: where replies go, how long the client waits, and its early replies.
+
+use super::request_buffers::ArrivedRequest;
+use crate::lnet::{Nid, ProcessId};
+use crate::message::ConnectFlags;
+use crate::service::config::Adaptive;
+use crate::service::rules::admission::RequestHead;
+use crate::service::rules::duplicates::RequestKey;
+use crate::service::rules::early_reply::{ClientTimeout, due, extended};
+use crate::sync::{lock, wait};
+use std::sync::{Condvar, Mutex};
+use std::time::Instant;
+
+/// Identifies a request of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RequestId(pub(crate) u64);
+
+/// A request that is to be served, or is in service.
+pub(crate) struct IncomingRequest {
+    pub(crate) id: RequestId,
+    pub(crate) arrived: ArrivedRequest,
+    pub(crate) head: RequestHead,
+    state: Mutex<State>,
+    early_reply_sent: Condvar,
+}
+
+/// What changes while it is in service.
+struct State {
+    route: ReplyRoute,
+    timeout: ClientTimeout,
+    early: EarlyState,
+}
+
+/// Whether early replies may be sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EarlyState {
+    Open,
+    /// One is being given to LNet.
+    Sending,
+    /// No longer.
+    Closed,
+}
+
+/// Where replies go, and where bulk data is (PR-40), as the client said in its last transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReplyRoute {
+    /// The local NI that the request was sent to.
+    pub(crate) self_nid: Nid,
+    /// The NI that it was sent from.
+    pub(crate) source: ProcessId,
+    /// Match bits of the reply (PR-21).
+    pub(crate) reply_bits: u64,
+    /// Match bits of the last MD of bulk data (PR-22).
+    pub(crate) mbits: u64,
+    /// The reply is put behind the space for early replies (PR-72).
+    pub(crate) at_support: bool,
+}
+
+/// What to do about the early replies of a request.
+pub(crate) enum EarlyReplyAction {
+    /// Send one that says this; then [`IncomingRequest::on_early_reply_sent`].
+    Send(ReplyRoute, ClientTimeout),
+    /// Ask again at that time.
+    Wait(Instant),
+    /// There are no more.
+    Nothing,
+}
+
+impl ReplyRoute {
+    /// Of a request that has arrived. `agreed`: the flags of its connection, if it has one.
+    pub(crate) fn new(arrived: &ArrivedRequest, head: &RequestHead, agreed: ConnectFlags) -> Self {
+        let reply_by_mbits = agreed.contains(ConnectFlags::REP_MBITS) && !head.body.opcode.is_connect();
+        Self {
+            self_nid: arrived.self_nid,
+            source: arrived.source,
+            reply_bits: if reply_by_mbits { head.body.mbits } else { arrived.xid.0 },
+            mbits: head.body.mbits,
+            at_support: head.at_support,
+        }
+    }
+}
+
+impl IncomingRequest {
+    pub(crate) fn new(
+        id: RequestId,
+        arrived: ArrivedRequest,
+        head: RequestHead,
+        route: ReplyRoute,
+        timeout: ClientTimeout,
+    ) -> Self {
+        let state = State { route, timeout, early: EarlyState::Open };
+        Self { id, arrived, head, state: Mutex::new(state), early_reply_sent: Condvar::new() }
+    }
+
+    /// What identifies it among duplicates.
+    pub(crate) const fn key(&self) -> RequestKey {
+        RequestKey { xid: self.arrived.xid, tag: self.head.body.tag, last_xid: self.head.body.last_xid }
+    }
+
+    pub(crate) fn route(&self) -> ReplyRoute {
+        lock(&self.state).route
+    }
+
+    /// When the client gives up.
+    pub(crate) fn deadline(&self) -> Instant {
+        lock(&self.state).timeout.deadline()
+    }
+
+    /// The client has sent it again, with a time-out that starts again.
+    pub(crate) fn on_resent(&self, route: ReplyRoute, timeout: ClientTimeout) {
+        let mut state = lock(&self.state);
+        state.route = route;
+        if timeout.deadline() > state.timeout.deadline() {
+            state.timeout = timeout;
+        }
+    }
+
+    /// When the next early reply is due, if ever.
+    pub(crate) fn early_reply_due(&self, adaptive: &Adaptive) -> Option<Instant> {
+        let state = lock(&self.state);
+        if state.route.at_support { due(adaptive, state.timeout) } else { None }
+    }
+
+    /// What is to be done now about early replies.
+    pub(crate) fn poll_early_reply(&self, adaptive: &Adaptive, now: Instant) -> EarlyReplyAction {
+        let mut state = lock(&self.state);
+        match due(adaptive, state.timeout) {
+            _ if state.early != EarlyState::Open => EarlyReplyAction::Nothing,
+            None => EarlyReplyAction::Nothing,
+            Some(due) if due > now => EarlyReplyAction::Wait(due),
+            Some(_) => match extended(adaptive, state.timeout, now) {
+                None => EarlyReplyAction::Nothing,
+                Some(timeout) => {
+                    (state.timeout, state.early) = (timeout, EarlyState::Sending);
+                    EarlyReplyAction::Send(state.route, timeout)
+                }
+            },
+        }
+    }
+
+    /// The early reply was given to LNet. `schedule_next` is called with the time of the next one, before the reply can be sent.
+    pub(crate) fn on_early_reply_sent(&self, adaptive: &Adaptive, schedule_next: impl FnOnce(Instant)) {
+        let mut state = lock(&self.state);
+        state.early = EarlyState::Open;
+        self.early_reply_sent.notify_all();
+        if let Some(due) = due(adaptive, state.timeout) {
+            schedule_next(due);
+        }
+    }
+
+    /// Calls `then` unless [`IncomingRequest::close`] was called.
+    pub(crate) fn if_open(&self, then: impl FnOnce()) {
+        if lock(&self.state).early != EarlyState::Closed {
+            then();
+        }
+    }
+
+    /// Ends early replies; waits for one that is being sent. Returns where the reply goes.
+    pub(crate) fn close(&self) -> ReplyRoute {
+        let mut state = lock(&self.state);
+        while state.early == EarlyState::Sending {
+            state = wait(&self.early_reply_sent, state);
+        }
+        state.early = EarlyState::Closed;
+        state.route
+    }
+}

@@ -1,0 +1,14 @@
+//! The parts of a service that hold state or call LNet. None of them knows the service: each takes the
+//! [`Environment`](environment::Environment) as an argument, and what event handlers may not do goes through a trait of its
+//! own to whoever made it.
+
+pub(crate) mod bulk;
+pub(crate) mod descriptors;
+pub(crate) mod difficult_reply;
+pub(crate) mod environment;
+pub(crate) mod incoming_request;
+pub(crate) mod reply_message;
+pub(crate) mod reply_sender;
+pub(crate) mod request_buffers;
+pub(crate) mod request_queue;
+pub(crate) mod timer_queue;

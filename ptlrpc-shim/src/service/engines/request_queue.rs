@@ -1,0 +1,174 @@
+//! The queues of a service: requests that have arrived, and requests that are to be served (PR-53, PR-71).
+
+use crate::lnet::Node;
+use crate::sync::{lock, wait};
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex};
+
+/// The priority of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// It waits for no others.
+    Urgent,
+    Normal,
+}
+
+/// What a thread is to do next.
+pub(crate) enum Work<A, R> {
+    /// Decide whether it is served; then [`RequestQueue::decided`].
+    Decide(A),
+    /// Serve it; then [`RequestQueue::served`].
+    Serve(R, Priority),
+    /// End.
+    End,
+}
+
+/// The requests of a service that wait: those that have arrived (`A`), and those that are to be served (`R`). Their number is
+/// limited by the buffers that they are in.
+pub(crate) struct RequestQueue<A, R> {
+    state: Mutex<State<A, R>>,
+    changed: Condvar,
+}
+
+struct State<A, R> {
+    arrived: VecDeque<A>,
+    urgent: VecDeque<R>,
+    normal: VecDeque<R>,
+    /// One thread at a time decides, so that requests are served in the order of their arrival.
+    is_deciding: bool,
+    normal_in_service: usize,
+    /// One less than there are threads.
+    max_normal_in_service: usize,
+    is_closed: bool,
+    /// A thread that would wait makes progress in LNet instead, and takes what arrives.
+    is_progressing: bool,
+    /// Threads that wait.
+    sleeping: usize,
+}
+
+impl<A, R> RequestQueue<A, R> {
+    /// For so many threads, one of them for urgent requests only: at least 2.
+    pub(crate) fn new(threads: usize) -> Self {
+        let state = State {
+            arrived: VecDeque::new(),
+            urgent: VecDeque::new(),
+            normal: VecDeque::new(),
+            is_deciding: false,
+            normal_in_service: 0,
+            max_normal_in_service: threads.saturating_sub(1).max(1),
+            is_closed: false,
+            is_progressing: false,
+            sleeping: 0,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Adds a request that has arrived. Called by event handlers. False: the queue is closed.
+    pub(crate) fn push(&self, arrived: A) -> bool {
+        let mut state = lock(&self.state);
+        if state.is_closed {
+            return false;
+        }
+        state.arrived.push_back(arrived);
+        // The thread that decides, or makes progress, takes this one next.
+        if !state.is_deciding && !state.is_progressing {
+            self.wake_one(&state);
+        }
+        true
+    }
+
+    /// Waits for work. One thread makes progress in `node` before it waits.
+    pub(crate) fn next(&self, node: &Node) -> Work<A, R> {
+        let mut state = lock(&self.state);
+        if let Some(work) = state.next() {
+            return work;
+        }
+        if !state.is_progressing && !state.is_closed {
+            state.is_progressing = true;
+            drop(state);
+            node.progress(|| lock(&self.state).has_arrivals());
+            state = lock(&self.state);
+            state.is_progressing = false;
+        }
+        loop {
+            if let Some(work) = state.next() {
+                return work;
+            }
+            state.sleeping += 1;
+            state = wait(&self.changed, state);
+            state.sleeping -= 1;
+        }
+    }
+
+    /// Notifying is a system call, even if no thread waits.
+    fn wake_one(&self, state: &State<A, R>) {
+        if state.sleeping > 0 {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Ends [`Work::Decide`]; `admitted` is the request if it is to be served. It is returned if the queue is closed.
+    pub(crate) fn decided(&self, admitted: Option<(R, Priority)>) -> Option<R> {
+        let mut state = lock(&self.state);
+        state.is_deciding = false;
+        let (admitted, priority) = admitted?;
+        if state.is_closed {
+            return Some(admitted);
+        }
+        match priority {
+            Priority::Urgent => state.urgent.push_back(admitted),
+            Priority::Normal => state.normal.push_back(admitted),
+        }
+        // This thread takes another arrival next, or this request.
+        if !state.arrived.is_empty() {
+            self.wake_one(&state);
+        }
+        None
+    }
+
+    /// Ends [`Work::Serve`].
+    pub(crate) fn served(&self, priority: Priority) {
+        if priority == Priority::Normal {
+            lock(&self.state).normal_in_service -= 1;
+        }
+    }
+
+    /// Closes the queue: threads end when they have finished their request. Returns the requests that wait.
+    pub(crate) fn close(&self) -> (VecDeque<A>, VecDeque<R>) {
+        let mut state = lock(&self.state);
+        state.is_closed = true;
+        self.changed.notify_all();
+        let arrived = std::mem::take(&mut state.arrived);
+        let mut admitted = std::mem::take(&mut state.urgent);
+        admitted.append(&mut state.normal);
+        (arrived, admitted)
+    }
+}
+
+impl<A, R> State<A, R> {
+    fn has_arrivals(&self) -> bool {
+        self.is_closed || !self.arrived.is_empty()
+    }
+
+    fn next(&mut self) -> Option<Work<A, R>> {
+        if self.is_closed {
+            return Some(Work::End);
+        }
+        if !self.is_deciding
+            && let Some(arrived) = self.arrived.pop_front()
+        {
+            self.is_deciding = true;
+            return Some(Work::Decide(arrived));
+        }
+        if let Some(urgent) = self.urgent.pop_front() {
+            return Some(Work::Serve(urgent, Priority::Urgent));
+        }
+        if self.normal_in_service < self.max_normal_in_service
+            && let Some(normal) = self.normal.pop_front()
+        {
+            self.normal_in_service += 1;
+            return Some(Work::Serve(normal, Priority::Normal));
+        }
+        None
+    }
+}

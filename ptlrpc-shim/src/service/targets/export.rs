@@ -1,0 +1,138 @@
+//! The connection of a client, as the server keeps it.
+
+use super::target::Target;
+use crate::lnet::{ProcessId, Region};
+use crate::message::body::ExportCookie;
+use crate::message::{ConnectData, Name};
+use crate::service::engines::incoming_request::IncomingRequest;
+use crate::service::rules::connect::ClientSide;
+use crate::service::rules::duplicates::{DuplicateCheck, Duplicates, RequestKey};
+use crate::sync::lock;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
+
+/// A client's connection to a target.
+pub struct Export {
+    cookie: ExportCookie,
+    client: Name,
+    target: Arc<Target>,
+    state: Mutex<State>,
+}
+
+struct State {
+    client_side: ClientSide,
+    peer: ProcessId,
+    agreed: ConnectData,
+    last_heard: Instant,
+    is_connected: bool,
+    requests: Duplicates<Weak<IncomingRequest>, Arc<Region>>,
+}
+
+impl Export {
+    pub(super) fn new(
+        cookie: ExportCookie,
+        client: Name,
+        target: Arc<Target>,
+        client_side: ClientSide,
+        peer: ProcessId,
+        agreed: ConnectData,
+        now: Instant,
+    ) -> Self {
+        let requests = Duplicates::new(agreed.maxmodrpcs);
+        let state = State { client_side, peer, agreed, last_heard: now, is_connected: true, requests };
+        Self { cookie, client, target, state: Mutex::new(state) }
+    }
+
+    /// The server's handle of the connection.
+    pub const fn cookie(&self) -> ExportCookie {
+        self.cookie
+    }
+
+    /// The client's UUID.
+    pub const fn client(&self) -> &Name {
+        &self.client
+    }
+
+    /// What it is connected to.
+    pub const fn target(&self) -> &Arc<Target> {
+        &self.target
+    }
+
+    /// The client's handle of the connection, which requests from the server to the client carry.
+    pub fn client_handle(&self) -> ExportCookie {
+        lock(&self.state).client_side.handle
+    }
+
+    /// The client's process, by its primary NID when it last connected.
+    pub fn peer(&self) -> ProcessId {
+        lock(&self.state).peer
+    }
+
+    /// The connection count.
+    pub fn conn_cnt(&self) -> u32 {
+        lock(&self.state).client_side.conn_cnt
+    }
+
+    /// What both sides have agreed on.
+    pub fn agreed(&self) -> ConnectData {
+        lock(&self.state).agreed
+    }
+
+    /// When the last request of the client arrived.
+    pub fn last_heard(&self) -> Instant {
+        lock(&self.state).last_heard
+    }
+
+    /// Whether the client has neither disconnected nor been evicted.
+    pub fn is_connected(&self) -> bool {
+        lock(&self.state).is_connected
+    }
+
+    /// Checks whether a request of this client is a duplicate.
+    pub(crate) fn begin(
+        &self,
+        key: RequestKey,
+        request: &Arc<IncomingRequest>,
+    ) -> DuplicateCheck<Weak<IncomingRequest>, Arc<Region>> {
+        lock(&self.state).requests.begin(key, Arc::downgrade(request))
+    }
+
+    /// A request has ended, with this reply if there was one.
+    pub(crate) fn end(&self, key: RequestKey, reply: Option<Arc<Region>>) {
+        lock(&self.state).requests.end(key, reply);
+    }
+
+    /// A request has arrived.
+    pub(crate) fn on_request(&self, now: Instant) {
+        lock(&self.state).last_heard = now;
+    }
+
+    pub(super) fn client_side(&self) -> ClientSide {
+        lock(&self.state).client_side
+    }
+
+    /// The client has connected again.
+    pub(super) fn on_reconnect(
+        &self,
+        client_side: ClientSide,
+        peer: ProcessId,
+        agreed: ConnectData,
+        now: Instant,
+    ) {
+        let mut state = lock(&self.state);
+        (state.client_side, state.peer, state.agreed, state.last_heard) = (client_side, peer, agreed, now);
+        state.requests.set_slots(agreed.maxmodrpcs);
+    }
+
+    /// It was removed from the tables.
+    pub(super) fn on_removed(&self) {
+        lock(&self.state).is_connected = false;
+        self.target.difficult_replies().on_client_lost(self.cookie);
+    }
+}
+
+impl std::fmt::Debug for Export {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Export({:#x}, {} at {})", self.cookie.0, self.client, self.target.name())
+    }
+}
