@@ -14,7 +14,7 @@ use model::{Flow, Key, Watch};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What ended it before its time.
 #[derive(Debug)]
@@ -125,10 +125,4 @@ impl Drop for Restored {
     fn drop(&mut self) {
         ratatui::restore();
     }
-}
-
-/// An interval that people can read.
-pub(crate) fn seconds(time: Duration) -> String {
-    let text = format!("{:.1}", time.as_secs_f64());
-    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }

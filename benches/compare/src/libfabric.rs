@@ -1,8 +1,9 @@
 //! libfabric's own ping-pong program over its provider for TCP.
 
+use crate::contestant::IterationTest;
+use crate::error::{Error, context};
 use crate::peer_process::{ask_silent_server, free_port};
 use crate::scenario::{Operation, Scenario};
-use crate::{Error, context};
 use std::process::Command;
 
 pub(crate) const PROGRAM: &str = "fi_pingpong";
@@ -19,13 +20,6 @@ pub(crate) enum Endpoint {
 pub(crate) const ENDPOINTS: [Endpoint; 2] = [Endpoint::Msg, Endpoint::Rdm];
 
 impl Endpoint {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Msg => "libfabric msg",
-            Self::Rdm => "libfabric rdm",
-        }
-    }
-
     const fn argument(self) -> &'static str {
         match self {
             Self::Msg => "msg",
@@ -34,29 +28,37 @@ impl Endpoint {
     }
 }
 
-/// It only knows messages that go to and fro, one at a time.
-pub(crate) const fn plays(scenario: Scenario) -> bool {
-    matches!(
-        scenario,
-        Scenario::RoundTrip { .. } | Scenario::Rate { operation: Operation::Put, in_flight: 1, .. }
-    )
-}
+impl IterationTest for Endpoint {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Msg => "libfabric msg",
+            Self::Rdm => "libfabric rdm",
+        }
+    }
 
-/// One sample, in the scenario's unit.
-pub(crate) fn measure(endpoint: Endpoint, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
-    let port = free_port()?.to_string();
-    let common = || {
-        let mut command = Command::new(PROGRAM);
-        command.env("FI_TCP_IFACE", "lo").args(["-p", "tcp", "-e", endpoint.argument()]);
-        command.args(["-I", &iterations.to_string(), "-S", &scenario.size().to_string()]);
-        command
-    };
-    let mut server = common();
-    server.args(["-B", &port]);
-    let mut client = common();
-    client.args(["-P", &port, "127.0.0.1"]);
-    let output = ask_silent_server(&mut server, &mut client)?;
-    Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
+    /// It only knows messages that go to and fro, one at a time.
+    fn supports(&self, scenario: Scenario) -> bool {
+        matches!(
+            scenario,
+            Scenario::RoundTrip { .. } | Scenario::Rate { operation: Operation::Put, in_flight: 1, .. }
+        )
+    }
+
+    fn measure(&self, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
+        let port = free_port()?.to_string();
+        let common = || {
+            let mut command = Command::new(PROGRAM);
+            command.env("FI_TCP_IFACE", "lo").args(["-p", "tcp", "-e", self.argument()]);
+            command.args(["-I", &iterations.to_string(), "-S", &scenario.size().to_string()]);
+            command
+        };
+        let mut server = common();
+        server.args(["-B", &port]);
+        let mut client = common();
+        client.args(["-P", &port, "127.0.0.1"]);
+        let output = ask_silent_server(&mut server, &mut client)?;
+        Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
+    }
 }
 
 /// The column `usec/xfer` of the table that it prints: the time of one message, one way.

@@ -12,42 +12,32 @@
 #![forbid(unsafe_code)]
 
 mod contestant;
+mod contestants;
+mod disturbance;
+mod error;
 mod libfabric;
 mod lnet;
 mod machine;
 mod memory;
 mod options;
 mod peer_process;
-mod quiet;
 mod raw_tcp;
 mod report;
+mod results;
 mod scenario;
 mod statistics;
 mod ucx;
 
 use contestant::Contestant;
+use disturbance::Disturbance;
+use error::Error;
+use lnet::Lnet;
 use options::{Command, Options};
-use quiet::Disturbance;
+use results::Results;
 use scenario::{SCENARIOS, Scenario};
 use statistics::Summary;
 use std::collections::HashMap;
-use std::fmt::Display;
 use std::process::ExitCode;
-
-/// What went wrong, in words for whoever runs the benchmark.
-type Error = String;
-
-/// Says what was being done when an error came up.
-fn context<E: Display>(doing: &str) -> impl Fn(E) -> Error + '_ {
-    move |error| format!("{doing}: {error}")
-}
-
-/// What was measured.
-struct Results {
-    /// For each scenario, in order, the contestants that took part.
-    scenarios: Vec<(Scenario, Vec<(Contestant, Summary)>)>,
-    disturbance: Disturbance,
-}
 
 fn main() -> ExitCode {
     match run() {
@@ -64,10 +54,10 @@ fn run() -> Result<(), Error> {
         Command::RawTcpServer => return raw_tcp::serve(),
         Command::Compare(options) => options,
     };
-    let contestants = contestant::present(&options);
-    let results = compare(&contestants, &options)?;
+    let contestants = contestants::present(options.lnet_perf.as_deref());
+    let results = compare(contestants, &options)?;
     let memory = match &options.lnet_perf {
-        Some(_) => Some(memory::measure(&options)?),
+        Some(program) => Some(memory::measure(&Lnet::new(program), &options)?),
         None => None,
     };
     let report = report::markdown(&results, memory.as_ref(), &options);
@@ -78,27 +68,24 @@ fn run() -> Result<(), Error> {
     }
 }
 
-fn compare(contestants: &[Contestant], options: &Options) -> Result<Results, Error> {
-    let mut iterations = HashMap::new();
+fn compare(mut contestants: Vec<Box<dyn Contestant>>, options: &Options) -> Result<Results, Error> {
     let mut disturbance = Disturbance::default();
-    let mut samples: HashMap<(Scenario, Contestant), Vec<f64>> = HashMap::new();
+    let mut samples: HashMap<(Scenario, &str), Vec<f64>> = HashMap::new();
     for round in 1..=options.rounds {
         for scenario in SCENARIOS {
-            for contestant in contestants.iter().copied().filter(|c| c.plays(scenario)) {
+            for contestant in contestants.iter_mut().filter(|it| it.supports(scenario)) {
+                let name = contestant.name();
                 let sample = disturbance
-                    .undisturbed(|| contestant.measure(scenario, options, &mut iterations))
-                    .map_err(|error| format!("{}, {scenario}: {error}", contestant.name()))?;
-                eprintln!("round {round}: {scenario}: {}: {}", contestant.name(), scenario.show(sample));
-                samples.entry((scenario, contestant)).or_default().push(sample);
+                    .undisturbed(|| contestant.measure(scenario, options.duration))
+                    .map_err(|error| format!("{name}, {scenario}: {error}"))?;
+                eprintln!("round {round}: {scenario}: {name}: {}", scenario.show(sample));
+                samples.entry((scenario, name)).or_default().push(sample);
             }
         }
     }
     let summaries = |scenario| {
-        let of = |contestant: &Contestant| {
-            let summary = Summary::of(samples.get(&(scenario, *contestant))?)?;
-            Some((*contestant, summary))
-        };
-        contestants.iter().filter_map(of).collect()
+        let names = contestants.iter().map(|contestant| contestant.name());
+        names.filter_map(|name| Some((name, Summary::of(samples.get(&(scenario, name))?)?))).collect()
     };
     let scenarios = SCENARIOS.into_iter().map(|scenario| (scenario, summaries(scenario))).collect();
     Ok(Results { scenarios, disturbance })

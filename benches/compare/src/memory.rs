@@ -1,10 +1,10 @@
 //! What a node weighs, what a connection adds, what a message allocates.
 
-use crate::lnet::{self, Allocations, SERVER};
+use crate::error::{Error, context};
+use crate::lnet::{self, Allocations, Lnet, SERVER};
 use crate::options::Options;
 use crate::peer_process::{Peer, free_port};
 use crate::scenario::{Operation, Scenario};
-use crate::{Error, context};
 use std::fs;
 use std::net::Ipv4Addr;
 
@@ -36,13 +36,13 @@ const ALLOCATION_SCENARIOS: [Scenario; 4] = [
     Scenario::Rate { operation: Operation::Get, size: 4096, in_flight: 8 },
 ];
 
-pub(crate) fn measure(options: &Options) -> Result<Memory, Error> {
-    let (idle, idle_threads) = idle(options)?;
-    let (connections, added) = connected(options)?;
+pub(crate) fn measure(lnet: &Lnet, options: &Options) -> Result<Memory, Error> {
+    let (idle, idle_threads) = idle(lnet)?;
+    let (connections, added) = connected(lnet, options.connections)?;
     let allocations = match &options.count_allocations {
         Some(library) => ALLOCATION_SCENARIOS
             .into_iter()
-            .map(|scenario| Ok((scenario, lnet::allocations(scenario, options, library)?)))
+            .map(|scenario| Ok((scenario, lnet.allocations(scenario, options.duration, library)?)))
             .collect::<Result<_, Error>>()?,
         None => Vec::new(),
     };
@@ -50,23 +50,23 @@ pub(crate) fn measure(options: &Options) -> Result<Memory, Error> {
     Ok(Memory { idle, idle_threads, peers, connections, added, allocations })
 }
 
-fn idle(options: &Options) -> Result<(Resident, u64), Error> {
-    let mut node = Peer::start(lnet::node(options, SERVER, free_port()?)?.arg("idle"))?;
+fn idle(lnet: &Lnet) -> Result<(Resident, u64), Error> {
+    let mut node = Peer::start(lnet.node(SERVER, free_port()?).arg("idle"))?;
     node.first_line()?;
     let status = status(&node)?;
     Ok((resident(&status)?, field(&status, "Threads:")?))
 }
 
 /// Lets many nodes connect to one, and looks at that one.
-fn connected(options: &Options) -> Result<(u64, Resident), Error> {
+fn connected(lnet: &Lnet, peers: u8) -> Result<(u64, Resident), Error> {
     let port = free_port()?;
-    let mut server = Peer::start(lnet::node(options, SERVER, port)?.arg("serve"))?;
+    let mut server = Peer::start(lnet.node(SERVER, port).arg("serve"))?;
     server.first_line()?;
     let before = resident(&status(&server)?)?;
     let sockets_before = sockets(&server)?;
-    let peers = (1..=options.connections).map(|number| {
+    let peers = (1..=peers).map(|number| {
         let address = Ipv4Addr::new(127, 0, 4, number);
-        let mut peer = Peer::start(lnet::node(options, address, port)?.args(["hold", &lnet::nid(SERVER)]))?;
+        let mut peer = Peer::start(lnet.node(address, port).args(["hold", &lnet::nid(SERVER)]))?;
         peer.first_line()?;
         Ok(peer)
     });

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::Error;
+use crate::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The process at the other end, and free ports to meet it on.
 
-use crate::{Error, context};
+use crate::error::{Error, context};
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, Stdio};

@@ -1,9 +1,10 @@
-//! The yardstick: blocking sockets with nothing on top, two processes, one connection.
+//! Raw TCP, as the lower bound for the others: blocking sockets with nothing on top, two processes, one connection.
 
+use crate::contestant::Contestant;
+use crate::error::{Error, context};
 use crate::options::RAW_TCP_SERVER;
 use crate::peer_process::Peer;
 use crate::scenario::{Operation, Scenario};
-use crate::{Error, context};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::process::Command;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How the connection is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Way {
+pub(crate) enum Mode {
     /// Data one way without a pause. TCP itself says how much is under way.
     Stream,
     /// One message at a time, each answered before the next.
@@ -20,14 +21,14 @@ pub(crate) enum Way {
     Polled,
 }
 
-pub(crate) const WAYS: [Way; 3] = [Way::Stream, Way::Answered, Way::Polled];
+pub(crate) const MODES: [Mode; 3] = [Mode::Stream, Mode::Answered, Mode::Polled];
 
 const WARM_UP: Duration = Duration::from_millis(50);
 /// Bytes of what answers a message in one direction.
 const ANSWER: usize = 8;
 
-impl Way {
-    pub(crate) const fn name(self) -> &'static str {
+impl Contestant for Mode {
+    fn name(&self) -> &'static str {
         match self {
             Self::Stream => "raw TCP",
             Self::Answered => "raw TCP, each message answered",
@@ -35,13 +36,21 @@ impl Way {
         }
     }
 
-    pub(crate) const fn plays(self, scenario: Scenario) -> bool {
+    fn supports(&self, scenario: Scenario) -> bool {
         match (self, scenario) {
             (Self::Stream, _) => true,
             (Self::Answered, Scenario::Rate { in_flight, .. }) => in_flight == 1,
             (Self::Answered, Scenario::RoundTrip { .. }) | (Self::Polled, Scenario::Rate { .. }) => false,
             (Self::Polled, Scenario::RoundTrip { .. }) => true,
         }
+    }
+
+    fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<f64, Error> {
+        let program = std::env::current_exe().map_err(context("this program"))?;
+        let mut server = Peer::start(Command::new(program).arg(RAW_TCP_SERVER))?;
+        let port: u16 = server.first_line()?.parse().map_err(context("the server's port"))?;
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(context("connecting"))?;
+        client(stream, &Plan::of(*self, scenario), scenario, duration).map_err(context("raw TCP"))
     }
 }
 
@@ -56,15 +65,15 @@ struct Plan {
 }
 
 impl Plan {
-    const fn of(way: Way, scenario: Scenario) -> Self {
+    const fn of(mode: Mode, scenario: Scenario) -> Self {
         let size = scenario.size();
-        let (there, back) = match (way, scenario) {
+        let (there, back) = match (mode, scenario) {
             (_, Scenario::RoundTrip { .. }) => (size, size),
-            (Way::Stream | Way::Polled, _) => (size, 0),
-            (Way::Answered, Scenario::Rate { operation: Operation::Put, .. }) => (size, ANSWER),
-            (Way::Answered, Scenario::Rate { operation: Operation::Get, .. }) => (ANSWER, size),
+            (Mode::Stream | Mode::Polled, _) => (size, 0),
+            (Mode::Answered, Scenario::Rate { operation: Operation::Put, .. }) => (size, ANSWER),
+            (Mode::Answered, Scenario::Rate { operation: Operation::Get, .. }) => (ANSWER, size),
         };
-        Self { there, back, polled: matches!(way, Way::Polled) }
+        Self { there, back, polled: matches!(mode, Mode::Polled) }
     }
 
     fn to_bytes(&self) -> [u8; 24] {
@@ -97,15 +106,6 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// One sample, in the scenario's unit.
-pub(crate) fn measure(way: Way, scenario: Scenario, duration: Duration) -> Result<f64, Error> {
-    let program = std::env::current_exe().map_err(context("this program"))?;
-    let mut server = Peer::start(Command::new(program).arg(RAW_TCP_SERVER))?;
-    let port: u16 = server.first_line()?.parse().map_err(context("the server's port"))?;
-    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(context("connecting"))?;
-    client(stream, &Plan::of(way, scenario), scenario, duration).map_err(context("raw TCP"))
 }
 
 fn client(mut stream: TcpStream, plan: &Plan, scenario: Scenario, duration: Duration) -> io::Result<f64> {

@@ -1,11 +1,13 @@
 //! The report, in Markdown, and its place in the document.
 
-use crate::contestant::Contestant;
+use crate::error::{Error, context};
+use crate::lnet;
+use crate::machine;
 use crate::memory::Memory;
 use crate::options::Options;
+use crate::results::Results;
 use crate::scenario::Scenario;
 use crate::statistics::Summary;
-use crate::{Error, Results, context, machine};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -33,12 +35,12 @@ pub(crate) fn markdown(results: &Results, memory: Option<&Memory>, options: &Opt
     text
 }
 
-fn comparison_rows(text: &mut String, scenario: Scenario, entries: &[(Contestant, Summary)]) {
-    let lnet = entries.iter().find(|(contestant, _)| *contestant == Contestant::Lnet);
-    for (number, (contestant, summary)) in entries.iter().enumerate() {
+fn comparison_rows(text: &mut String, scenario: Scenario, entries: &[(&str, Summary)]) {
+    let lnet = entries.iter().find(|(name, _)| *name == lnet::NAME);
+    for (number, (name, summary)) in entries.iter().enumerate() {
         let what = if number == 0 { scenario.to_string() } else { String::new() };
         let ratio = match lnet {
-            Some((_, lnet)) if *contestant != Contestant::Lnet => lnet.ratio_to(summary),
+            Some((_, lnet)) if *name != lnet::NAME => lnet.ratio_to(summary),
             _ => None,
         };
         let (ratio, ratio_spread) = ratio.map_or_else(Default::default, |ratio| {
@@ -47,7 +49,7 @@ fn comparison_rows(text: &mut String, scenario: Scenario, entries: &[(Contestant
         let _ = writeln!(
             text,
             "| {what} | {} | {} | {} to {} | {ratio} | {ratio_spread} |",
-            contestant.name(),
+            name,
             scenario.show(summary.median),
             scenario.show(summary.least),
             scenario.show(summary.most),
@@ -117,10 +119,7 @@ mod tests {
     fn ratios_stand_beside_the_others_only() {
         let scenario = Scenario::RoundTrip { size: 8 };
         let summary = |value| Summary { samples: vec![value], median: value, least: value, most: value };
-        let entries = [
-            (Contestant::Lnet, summary(30.0)),
-            (Contestant::RawTcp(crate::raw_tcp::Way::Stream), summary(20.0)),
-        ];
+        let entries = [(lnet::NAME, summary(30.0)), ("raw TCP", summary(20.0))];
         let mut text = String::new();
         comparison_rows(&mut text, scenario, &entries);
         assert_eq!(

@@ -1,8 +1,9 @@
 //! UCX's own performance test over TCP.
 
+use crate::contestant::IterationTest;
+use crate::error::{Error, context};
 use crate::peer_process::{ask_silent_server, free_port};
 use crate::scenario::{Operation, Scenario};
-use crate::{Error, context};
 use std::process::Command;
 
 pub(crate) const PROGRAM: &str = "ucx_perftest";
@@ -21,23 +22,6 @@ pub(crate) enum Test {
 pub(crate) const TESTS: [Test; 3] = [Test::Tag, Test::TagSleeping, Test::Memory];
 
 impl Test {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Tag => "UCX tag",
-            Self::TagSleeping => "UCX tag, sleeping",
-            Self::Memory => "UCX put/get",
-        }
-    }
-
-    pub(crate) const fn plays(self, scenario: Scenario) -> bool {
-        matches!(
-            (self, scenario),
-            (Self::Memory, _)
-                | (Self::Tag, Scenario::RoundTrip { .. } | Scenario::Rate { operation: Operation::Put, .. })
-                | (Self::TagSleeping, Scenario::RoundTrip { .. })
-        )
-    }
-
     const fn argument(self, scenario: Scenario) -> &'static str {
         match (self, scenario) {
             (Self::Tag | Self::TagSleeping, Scenario::RoundTrip { .. }) => "tag_lat",
@@ -49,29 +33,47 @@ impl Test {
     }
 }
 
-/// One sample, in the scenario's unit.
-pub(crate) fn measure(test: Test, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
-    let port = free_port()?.to_string();
-    let warm_up = (iterations / 10).max(10);
-    let common = || {
-        let mut command = Command::new(PROGRAM);
-        // Its warnings would go where its results go.
-        command.env("UCX_TLS", "tcp").env("UCX_NET_DEVICES", "lo").env("UCX_LOG_LEVEL", "error");
-        command.args(["-f", "-v", "-t", test.argument(scenario), "-p", &port]);
-        command.args(["-s", &scenario.size().to_string()]);
-        command.args(["-n", &iterations.to_string(), "-w", &warm_up.to_string()]);
-        if let Scenario::Rate { in_flight, .. } = scenario {
-            command.args(["-O", &in_flight.to_string()]);
+impl IterationTest for Test {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Tag => "UCX tag",
+            Self::TagSleeping => "UCX tag, sleeping",
+            Self::Memory => "UCX put/get",
         }
-        if test == Test::TagSleeping {
-            command.args(["-E", "sleep"]);
-        }
-        command
-    };
-    let mut client = common();
-    client.arg("127.0.0.1");
-    let output = ask_silent_server(&mut common(), &mut client)?;
-    Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
+    }
+
+    fn supports(&self, scenario: Scenario) -> bool {
+        matches!(
+            (self, scenario),
+            (Self::Memory, _)
+                | (Self::Tag, Scenario::RoundTrip { .. } | Scenario::Rate { operation: Operation::Put, .. })
+                | (Self::TagSleeping, Scenario::RoundTrip { .. })
+        )
+    }
+
+    fn measure(&self, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
+        let port = free_port()?.to_string();
+        let warm_up = (iterations / 10).max(10);
+        let common = || {
+            let mut command = Command::new(PROGRAM);
+            // UCX writes its warnings to standard output, among its results.
+            command.env("UCX_TLS", "tcp").env("UCX_NET_DEVICES", "lo").env("UCX_LOG_LEVEL", "error");
+            command.args(["-f", "-v", "-t", self.argument(scenario), "-p", &port]);
+            command.args(["-s", &scenario.size().to_string()]);
+            command.args(["-n", &iterations.to_string(), "-w", &warm_up.to_string()]);
+            if let Scenario::Rate { in_flight, .. } = scenario {
+                command.args(["-O", &in_flight.to_string()]);
+            }
+            if *self == Self::TagSleeping {
+                command.args(["-E", "sleep"]);
+            }
+            command
+        };
+        let mut client = common();
+        client.arg("127.0.0.1");
+        let output = ask_silent_server(&mut common(), &mut client)?;
+        Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
+    }
 }
 
 /// The overall time of one message, one way: the fourth value of the last line.

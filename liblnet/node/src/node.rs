@@ -76,7 +76,7 @@ impl Node {
             links: Links::new(),
         });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
-        start::apply(&node, &config)?;
+        start::apply(&*node, &config)?;
         Ok(node)
     }
 

@@ -1,7 +1,6 @@
 //! A node's configuration at its start: nets, then routes, then the file.
 
 use crate::interfaces;
-use crate::node::Node;
 use crate::start_config::StartConfig;
 use lnet_core::Errno;
 use lnet_dlc::import::{Source, import};
@@ -21,7 +20,7 @@ use std::path::Path;
 /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::NotFound`] when no `ip2nets`
 /// rule matches, [`Errno::Invalid`] and [`Errno::NoDevice`] for rules that do not fit the machine's
 /// interfaces, [`Errno::Invalid`] for a file that cannot be imported; otherwise as the node answers.
-pub(crate) fn apply(node: &Node, config: &StartConfig) -> Result<(), Errno> {
+pub(crate) fn apply(node: &dyn Backend, config: &StartConfig) -> Result<(), Errno> {
     let host = if config.ip2nets.is_empty() { Vec::new() } else { interfaces::interfaces()? };
     carry_out(node, config, &host)
 }
@@ -146,6 +145,7 @@ fn errno_of(rc: Rc) -> Errno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::Node;
     use lnet_dlc::Reply;
     use std::sync::Mutex;
 

@@ -1,7 +1,8 @@
 //! Operations of nodes: started, looked at, given up.
 
-use crate::ledger::{Ask, Asking, Op, OpId, Start, operation_bits};
-use crate::node::{MATCH_BITS, PORTAL, lock, owned_memory};
+use crate::ledger::{Ask, Asking, Op, Start};
+use crate::match_bits::{MATCH_BITS, OpId, PORTAL, operation_bits};
+use crate::node::{lock, owned_memory};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::{Clock, Core, Errno, Target, Time};

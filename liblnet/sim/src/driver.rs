@@ -1,6 +1,7 @@
 //! The driver of simulated interfaces: what the core sends goes into the network, with a copy of its payload.
 
-use crate::network::{Network, Place, Trouble};
+use crate::link::InterfaceId;
+use crate::network::{Network, Trouble};
 use crate::trace::NodeId;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::{Cause, Message, Ni};
@@ -40,7 +41,7 @@ impl Driver for SimDriver {
 
 struct SimNi {
     network: Shared,
-    place: Place,
+    place: InterfaceId,
 }
 
 impl LndNi for SimNi {

@@ -7,7 +7,8 @@
 //! stands still until nothing else can happen.
 
 use crate::broken::Broken;
-use crate::network::{Completion, LinkKey, Order};
+use crate::link::LinkKey;
+use crate::network::{Completion, Order};
 use crate::trace::NodeId;
 use crate::world::{World, WorldConfig};
 

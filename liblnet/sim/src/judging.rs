@@ -1,7 +1,8 @@
 //! Whether an operation may have ended as it did: none fails while a pair of interfaces is well, and none ends late.
 
 use crate::faults::Spot;
-use crate::ledger::{Ask, Op, OpId};
+use crate::ledger::{Ask, Op};
+use crate::match_bits::OpId;
 use crate::node::lock;
 use crate::trace::NodeId;
 use crate::world::World;

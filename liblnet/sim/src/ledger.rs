@@ -1,14 +1,10 @@
 //! Every operation that was started, and what its owner was told of it: each must end exactly once.
 
-use crate::node::{OPERATION, PORTAL};
+use crate::match_bits::{OPERATION, OpId, PORTAL, operation_of};
 use crate::trace::NodeId;
 use lnet_core::{Errno, Event, EventKind, MdHandle, Time};
 use lnet_wire::Nid;
 use std::collections::HashSet;
-
-/// An operation that a node was asked to start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OpId(pub usize);
 
 /// What is asked of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,19 +94,6 @@ pub(crate) struct Start {
     pub(crate) ask: Ask,
     pub(crate) started: Time,
     pub(crate) ways: Vec<(Nid, Nid)>,
-}
-
-/// What a request's match bits say of the operation that it is of.
-pub(crate) const fn operation_bits(id: OpId) -> u64 {
-    (id.0 as u64 + 1) << OPERATION.trailing_zeros()
-}
-
-/// The operation that a request with these match bits is of.
-pub(crate) const fn operation_of(match_bits: u64) -> Option<OpId> {
-    match match_bits >> OPERATION.trailing_zeros() {
-        0 => None,
-        number => Some(OpId(number as usize - 1)),
-    }
 }
 
 /// What MDs that serve others carry instead of the number of an operation.

@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod agenda;
 mod asking;
 mod broken;
 pub mod chaos;
@@ -19,12 +18,15 @@ mod counts;
 mod digest;
 mod down_rev;
 mod driver;
+mod events;
 pub mod explore;
 mod faults;
 pub mod invariants;
 mod judging;
 mod ledger;
+mod link;
 pub mod load;
+mod match_bits;
 mod network;
 mod node;
 mod rails;
@@ -38,9 +40,11 @@ pub use clock::SimClock;
 pub use counts::{Counts, Exchange};
 pub use digest::{Block, Digest, Purpose};
 pub use faults::Rail;
-pub use ledger::{Ask, Asking, Op, OpId};
-pub use network::{Completion, Delivery, LinkKey, NetworkConfig, Order};
-pub use node::{MATCH_BITS, NodeSpec, PORTAL, nid};
+pub use ledger::{Ask, Asking, Op};
+pub use link::LinkKey;
+pub use match_bits::{MATCH_BITS, OpId, PORTAL};
+pub use network::{Completion, Delivery, NetworkConfig, Order};
+pub use node::{NodeSpec, nid};
 pub use tally::Tally;
 pub use trace::{Line, NodeId, Trace, What};
 pub use world::{World, WorldConfig};

@@ -3,6 +3,7 @@
 use crate::clock::SimClock;
 use crate::driver::{Shared, SimDriver};
 use crate::ledger::{Ledger, SERVER};
+use crate::match_bits::{MATCH_BITS, OPERATION, PORTAL};
 use crate::trace::NodeId;
 use lnet_core::memory::Room;
 use lnet_core::{
@@ -15,12 +16,6 @@ use lolnd::Lolnd;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The portal that every node serves.
-pub const PORTAL: u32 = 9;
-/// What requests to it match on.
-pub const MATCH_BITS: u64 = 0x5109;
-/// The bits beside those that say which operation it is.
-pub(crate) const OPERATION: u64 = 0xffff_ffff_0000_0000;
 /// Bytes that every node serves.
 pub(crate) const SERVED: u32 = 64;
 

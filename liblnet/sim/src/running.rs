@@ -1,8 +1,9 @@
 //! Time, and what it brings: messages arrive, senders are told, nodes wake.
 
-use crate::agenda::Due;
 use crate::driver::Held;
-use crate::network::{Arrival, Finished, LinkKey, Look, Place, Waiting};
+use crate::events::SimEvent;
+use crate::link::{InterfaceId, LinkKey};
+use crate::network::{Arrival, Finished, Look, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
@@ -26,41 +27,41 @@ impl World {
         if self.broken.is_some() {
             return false;
         }
-        let next = self.network.lock().agenda.take_next();
+        let next = self.network.lock().events.take_next();
         let Some((at, due)) = next else { return false };
         self.clock.advance_to(at);
         if self.network.lock().postpones(due) {
             return true;
         }
         match due {
-            Due::Arrival(key, token) => {
+            SimEvent::Arrival(key, token) => {
                 let holds = self.network.lock().is_armed(key, token);
                 if holds {
                     self.deliver(key);
                 }
             }
-            Due::Finish(number) => {
+            SimEvent::Finish(number) => {
                 let finished = self.network.lock().take_finished(number);
                 if let Some(Finished { upcalls, node, message, result }) = finished {
                     upcalls.finalize(message, result);
                     self.settle(node);
                 }
             }
-            Due::Receipt(number) => {
+            SimEvent::Receipt(number) => {
                 let finished = self.network.lock().take_receipt(number);
                 if let Some(Finished { upcalls, node, message, result }) = finished {
                     upcalls.finalize(message, result);
                     self.settle(node);
                 }
             }
-            Due::Look(from, peer) => self.look(from, peer),
-            Due::Wake(node) => self.wake(node, at),
+            SimEvent::Look(from, peer) => self.look(from, peer),
+            SimEvent::Wake(node) => self.wake(node, at),
         }
         true
     }
 
     /// Has what is under way from an interface to a peer NI looked after, as its driver does.
-    fn look(&mut self, from: Place, peer: Nid) {
+    fn look(&mut self, from: InterfaceId, peer: Nid) {
         let Some(core) = self.core(from.node) else { return };
         let patience = Duration::from_secs(core.settings().lnd_timeout().max(1).into());
         let look = self.network.lock().look(from, peer, patience);
@@ -94,7 +95,7 @@ impl World {
     /// The same; [`Broken`] if that takes more than `most` steps.
     pub fn run_until_within(&mut self, then: Time, most: usize) {
         for _ in 0..most {
-            let next = self.network.lock().agenda.next_at();
+            let next = self.network.lock().events.next_at();
             if next.is_none_or(|at| at > then) || !self.step() {
                 if self.broken.is_none() {
                     self.clock.advance_to(then);
@@ -122,7 +123,7 @@ impl World {
     pub(crate) fn step_unchosen(&mut self, all: bool) -> bool {
         let due = {
             let network = self.network.lock();
-            all && !network.only_recovers() || matches!(network.agenda.peek(), Some(Due::Finish(_)))
+            all && !network.only_recovers() || matches!(network.events.peek(), Some(SimEvent::Finish(_)))
         };
         due && self.step()
     }
@@ -211,7 +212,7 @@ impl World {
     fn plan_wake(&mut self, node: NodeId, wake: Option<Time>) {
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
         if let Some(at) = wake.filter(|_| it.wake != wake) {
-            self.network.lock().agenda.plan(at, |_| Due::Wake(node));
+            self.network.lock().events.plan(at, |_| SimEvent::Wake(node));
         }
         it.wake = wake;
     }

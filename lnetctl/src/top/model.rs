@@ -1,6 +1,5 @@
 //! From samples and keys to what is shown: pure, with the time as an argument.
 
-use super::seconds;
 use crate::cli::Sort;
 use lnet_dlc::ops::sample::{Rate, Rates, Sample};
 use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer, Reachability};
@@ -392,6 +391,12 @@ impl State {
             Self::Unknown => "unkn",
         }
     }
+}
+
+/// An interval that people can read.
+fn seconds(time: Duration) -> String {
+    let text = format!("{:.1}", time.as_secs_f64());
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 /// Hours, minutes and seconds.

@@ -85,6 +85,9 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         self.found.extend(of(&Item::Use(item.clone()), self.module));
     }
 
+    /// What may see an item is not what the item needs.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         let within = segments.first().is_some_and(|first| matches!(first.as_str(), "crate" | "super"));

@@ -1,6 +1,6 @@
 //! What was begun in worlds in which rails die, and how it ended.
 
-use crate::ledger::OpId;
+use crate::match_bits::OpId;
 use crate::world::World;
 use lnet_core::Cause;
 use std::collections::BTreeMap;

@@ -65,7 +65,7 @@ impl Network {
         let Some(link) = self.links.get_mut(&key) else { return };
         let Some(first) = link.queue.front() else { return };
         let at = first.arrives.max(self.clock.now());
-        link.armed = self.agenda.plan(at, |token| Due::Arrival(key, token));
+        link.armed = self.events.plan(at, |token| SimEvent::Arrival(key, token));
     }
 
     /// A number for a message that has to wait.

@@ -58,7 +58,7 @@ impl Network {
     /// Whether nothing is left to happen but pings to what is sick, which may never end.
     pub(crate) fn only_recovers(&self) -> bool {
         let longest = self.last_business + LONGEST_WAIT;
-        self.agenda.next_at().is_none_or(|next| next > longest) && self.is_idle()
+        self.events.next_at().is_none_or(|next| next > longest) && self.is_idle()
     }
 
     /// Whether nothing is under way but what stands still.

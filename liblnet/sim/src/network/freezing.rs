@@ -4,12 +4,14 @@ use super::*;
 
 impl Network {
     /// Whether what is due has to wait until a node goes on.
-    pub(crate) fn postpones(&mut self, due: Due) -> bool {
+    pub(crate) fn postpones(&mut self, due: SimEvent) -> bool {
         let node = match due {
-            Due::Arrival(key, _) => Some(key.receiver()),
-            Due::Finish(number) | Due::Receipt(number) => self.unfinished.get(&number).map(|it| it.from.node),
-            Due::Look(place, _) => Some(place.node),
-            Due::Wake(node) => Some(node),
+            SimEvent::Arrival(key, _) => Some(key.receiver()),
+            SimEvent::Finish(number) | SimEvent::Receipt(number) => {
+                self.unfinished.get(&number).map(|it| it.from.node)
+            }
+            SimEvent::Look(place, _) => Some(place.node),
+            SimEvent::Wake(node) => Some(node),
         };
         let postpones = node.is_some_and(|node| self.faults.is_frozen(node));
         if postpones {
@@ -28,7 +30,7 @@ impl Network {
         let now = self.now();
         self.faults.mend(Spot::Frozen(node), now);
         for due in std::mem::take(&mut self.postponed) {
-            self.agenda.plan(now, |_| due);
+            self.events.plan(now, |_| due);
         }
         self.go_on();
     }

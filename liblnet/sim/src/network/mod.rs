@@ -14,13 +14,14 @@ mod trouble;
 pub(crate) use silence::Look;
 pub(crate) use trouble::Trouble;
 
-use crate::agenda::{Agenda, Due};
 use crate::clock::SimClock;
 use crate::counts::Counts;
 use crate::digest::{Digest, Purpose};
 use crate::down_rev;
+use crate::events::{EventQueue, SimEvent};
 use crate::faults::{End, Faults, Spot};
-use crate::ledger::{OpId, operation_of};
+use crate::link::{InterfaceId, LinkKey};
+use crate::match_bits::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, What};
 use lnet_core::lnd::{RxAction, SendOutcome, Upcalls};
 use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
@@ -100,43 +101,6 @@ impl Default for NetworkConfig {
     }
 }
 
-/// An interface in one of its lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Place {
-    pub(crate) node: NodeId,
-    index: u32,
-}
-
-/// One direction of one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkKey {
-    from: Place,
-    to: Place,
-    lane: u8,
-}
-
-impl LinkKey {
-    /// The node that messages of it arrive at.
-    pub const fn receiver(&self) -> NodeId {
-        self.to.node
-    }
-
-    /// The node that they come from.
-    pub const fn sender(&self) -> NodeId {
-        self.from.node
-    }
-
-    /// The other direction of the same connection.
-    const fn back(self) -> Self {
-        Self { from: self.to, to: self.from, lane: self.lane }
-    }
-
-    /// One name for both directions.
-    fn connection(self) -> Self {
-        if self.from < self.to { self } else { self.back() }
-    }
-}
-
 struct Interface {
     nid: Nid,
     /// `None` once it is gone.
@@ -181,7 +145,7 @@ const fn asked_by(header: &Header) -> Option<OpId> {
 
 /// A message that its driver has not handed back.
 struct Unfinished {
-    from: Place,
+    from: InterfaceId,
     /// Whom it is for, and by which connection it goes; `None` if by none.
     peer: Nid,
     key: Option<LinkKey>,
@@ -229,14 +193,14 @@ pub(crate) struct Network {
     pub(crate) trace: Trace,
     pub(crate) counts: Counts,
     pub(crate) faults: Faults,
-    pub(crate) agenda: Agenda,
+    pub(crate) events: EventQueue,
     /// Verdicts on messages that waited.
     pub(crate) resumed: VecDeque<(u64, RxAction)>,
     random: fastrand::Rng,
     interfaces: Vec<Vec<Interface>>,
-    by_nid: HashMap<Nid, Place>,
+    by_nid: HashMap<Nid, InterfaceId>,
     links: BTreeMap<LinkKey, Link>,
-    turns: HashMap<(Place, Place), u8>,
+    turns: HashMap<(InterfaceId, InterfaceId), u8>,
     unfinished: BTreeMap<u64, Unfinished>,
     waiting: BTreeMap<u64, Waiting>,
     numbers: u64,
@@ -247,9 +211,9 @@ pub(crate) struct Network {
     /// Connections that the receiver has ended; their senders cannot be told.
     orphaned: BTreeSet<LinkKey>,
     /// Interfaces and peers between which messages are under way, and since when nothing has been heard.
-    looks: BTreeMap<(Place, Nid), Option<Time>>,
+    looks: BTreeMap<(InterfaceId, Nid), Option<Time>>,
     /// What nodes that are frozen would have done.
-    postponed: Vec<Due>,
+    postponed: Vec<SimEvent>,
     /// Operations whose request was sent, if only to be lost.
     pub(crate) attempted: HashSet<OpId>,
     /// What each node has taken in its present life, by name.
@@ -265,7 +229,7 @@ impl Network {
             trace,
             counts,
             faults: Faults::default(),
-            agenda: Agenda::default(),
+            events: EventQueue::default(),
             resumed: VecDeque::new(),
             random: fastrand::Rng::with_seed(seed),
             interfaces: Vec::new(),
@@ -299,19 +263,19 @@ impl Network {
 
     // ---- interfaces ----
 
-    pub(crate) fn plug_in(&mut self, node: NodeId, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Place {
+    pub(crate) fn plug_in(&mut self, node: NodeId, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> InterfaceId {
         let at = node.0 as usize;
         if self.interfaces.len() <= at {
             self.interfaces.resize_with(at + 1, Vec::new);
         }
-        let place = Place { node, index: self.interfaces[at].len() as u32 };
+        let place = InterfaceId { node, index: self.interfaces[at].len() as u32 };
         self.interfaces[at].push(Interface { nid: ni.nid(), plugged: Some((Arc::clone(ni), upcalls)) });
         self.by_nid.insert(ni.nid(), place);
         place
     }
 
     /// What it has not handed back; what is on its way to it is lost, what it has sent arrives.
-    pub(crate) fn unplug(&mut self, place: Place) -> (Option<Arc<dyn Upcalls>>, Vec<Failed>) {
+    pub(crate) fn unplug(&mut self, place: InterfaceId) -> (Option<Arc<dyn Upcalls>>, Vec<Failed>) {
         let Some(interface) = self.interface_mut(place) else { return (None, Vec::new()) };
         let (nid, plugged) = (interface.nid, interface.plugged.take());
         if self.by_nid.get(&nid) == Some(&place) {
@@ -331,7 +295,7 @@ impl Network {
     pub(crate) fn silence(&mut self, node: NodeId) {
         let Some(interfaces) = self.interfaces.get_mut(node.0 as usize) else { return };
         for (index, interface) in (0..).zip(interfaces) {
-            let place = Place { node, index };
+            let place = InterfaceId { node, index };
             if self.by_nid.get(&interface.nid) == Some(&place) {
                 self.by_nid.remove(&interface.nid);
             }
@@ -369,11 +333,11 @@ impl Network {
         self.by_nid.get(&nid).map(|place| place.node)
     }
 
-    fn interface(&self, place: Place) -> Option<&Interface> {
+    fn interface(&self, place: InterfaceId) -> Option<&Interface> {
         self.interfaces.get(place.node.0 as usize)?.get(place.index as usize)
     }
 
-    fn interface_mut(&mut self, place: Place) -> Option<&mut Interface> {
+    fn interface_mut(&mut self, place: InterfaceId) -> Option<&mut Interface> {
         self.interfaces.get_mut(place.node.0 as usize)?.get_mut(place.index as usize)
     }
 }

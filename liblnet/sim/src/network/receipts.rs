@@ -19,7 +19,7 @@ impl Network {
     /// Sends a message that comes back only when its receiver has it.
     pub(super) fn send_for_receipt(
         &mut self,
-        from: Place,
+        from: InterfaceId,
         mut message: Box<Message>,
         payload: Option<Box<[u8]>>,
         digest: Digest,
@@ -109,7 +109,7 @@ impl Network {
             unfinished.left = true;
             let latency = self.latency_between(key.to, key.from);
             let at = self.now() + latency;
-            self.agenda.plan(at, |_| Due::Receipt(parcel.number));
+            self.events.plan(at, |_| SimEvent::Receipt(parcel.number));
         }
         if !self.knows_again() {
             return true;
@@ -175,7 +175,7 @@ impl Network {
             self.unfinished.iter().filter(|(_, it)| it.owed).map(|(number, _)| *number).collect();
         for number in owed {
             let at = self.now() + self.config.latency;
-            self.agenda.plan(at, |_| Due::Receipt(number));
+            self.events.plan(at, |_| SimEvent::Receipt(number));
         }
     }
 }

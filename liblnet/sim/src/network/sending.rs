@@ -3,7 +3,7 @@
 use super::*;
 
 impl Network {
-    pub(crate) fn send(&mut self, from: Place, message: Box<Message>) -> SendOutcome {
+    pub(crate) fn send(&mut self, from: InterfaceId, message: Box<Message>) -> SendOutcome {
         if self.faults.is_silent(from.node) {
             return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
         }
@@ -32,7 +32,7 @@ impl Network {
         }
     }
 
-    pub(super) fn lane(&mut self, from: Place, to: Place) -> u8 {
+    pub(super) fn lane(&mut self, from: InterfaceId, to: InterfaceId) -> u8 {
         let connections = self.config.connections.max(self.faults.connections(from.node, to.node));
         if connections <= 1 {
             return 0;
@@ -79,7 +79,12 @@ impl Network {
     }
 
     /// Nobody will hear of the message; its sender is told late, or that all is well, as TCP does.
-    fn send_into_the_dark(&mut self, from: Place, message: Box<Message>, digest: Digest) -> SendOutcome {
+    fn send_into_the_dark(
+        &mut self,
+        from: InterfaceId,
+        message: Box<Message>,
+        digest: Digest,
+    ) -> SendOutcome {
         if self.config.order == Order::Timed && self.random.bool() {
             return self.fail(from, message, digest, Errno::TimedOut.into());
         }
@@ -89,7 +94,7 @@ impl Network {
 
     pub(super) fn fail(
         &mut self,
-        from: Place,
+        from: InterfaceId,
         message: Box<Message>,
         digest: Digest,
         failure: SendFailure,
@@ -104,7 +109,13 @@ impl Network {
     }
 
     /// Keeps a message that no connection has, until its sender is told.
-    fn keep(&mut self, number: u64, from: Place, message: Box<Message>, result: Result<(), SendFailure>) {
+    fn keep(
+        &mut self,
+        number: u64,
+        from: InterfaceId,
+        message: Box<Message>,
+        result: Result<(), SendFailure>,
+    ) {
         let (peer, sent) = (message.next_hop().nid, self.now());
         let (left, owed) = (result.is_ok(), false);
         self.unfinished
@@ -114,7 +125,7 @@ impl Network {
     pub(super) fn plan_finish(&mut self, number: u64, after: Duration) {
         let after = if self.config.order == Order::Chosen { Duration::ZERO } else { after };
         let at = self.now() + after;
-        self.agenda.plan(at, |_| Due::Finish(number));
+        self.events.plan(at, |_| SimEvent::Finish(number));
     }
 
     pub(super) fn latency(&mut self) -> Duration {

@@ -18,20 +18,20 @@ pub(crate) struct Look {
 
 impl Network {
     /// Sees to it that somebody looks after what is under way from an interface to a peer NI.
-    pub(super) fn look_after(&mut self, from: Place, peer: Nid) {
+    pub(super) fn look_after(&mut self, from: InterfaceId, peer: Nid) {
         if let std::collections::btree_map::Entry::Vacant(entry) = self.looks.entry((from, peer)) {
             entry.insert(None);
             self.plan_look(from, peer);
         }
     }
 
-    fn plan_look(&mut self, from: Place, peer: Nid) {
+    fn plan_look(&mut self, from: InterfaceId, peer: Nid) {
         let at = self.now() + LOOK;
-        self.agenda.plan(at, |_| Due::Look(from, peer));
+        self.events.plan(at, |_| SimEvent::Look(from, peer));
     }
 
     /// Looks after it. `patience` is how long anything may take. Something, if its core is to be told.
-    pub(crate) fn look(&mut self, from: Place, peer: Nid, patience: Duration) -> Option<Look> {
+    pub(crate) fn look(&mut self, from: InterfaceId, peer: Nid, patience: Duration) -> Option<Look> {
         let now = self.now();
         let waiting =
             self.unfinished.values().filter(|it| it.from == from && it.peer == peer && it.result.is_ok());
@@ -61,7 +61,7 @@ impl Network {
     /// the rest.
     pub(crate) fn leave_path(
         &mut self,
-        from: Place,
+        from: InterfaceId,
         peer: Nid,
         all_may_move: bool,
         may_move: impl Fn(&Message) -> bool,
@@ -90,7 +90,7 @@ impl Network {
     }
 
     /// Ends the connections of an interface with a peer NI; what is not known to have arrived comes back.
-    pub(crate) fn end_pair(&mut self, from: Place, peer: Nid, trouble: Trouble) {
+    pub(crate) fn end_pair(&mut self, from: InterfaceId, peer: Nid, trouble: Trouble) {
         self.counts.pairs_ended += 1;
         self.looks.insert((from, peer), None).is_none().then(|| self.plan_look(from, peer));
         let to_peer = |key: &LinkKey| {
@@ -105,7 +105,7 @@ impl Network {
     }
 
     /// The same with all peer NIs, if none is given.
-    pub(crate) fn abort_tx(&mut self, from: Place, peer: Option<Nid>, trouble: Trouble) {
+    pub(crate) fn abort_tx(&mut self, from: InterfaceId, peer: Option<Nid>, trouble: Trouble) {
         let peers: BTreeSet<Nid> = match peer {
             Some(peer) => BTreeSet::from([peer]),
             None => {
@@ -210,24 +210,24 @@ impl Network {
         End { node: self.owner(nid), nid }
     }
 
-    pub(super) fn is_open_from(&self, from: Place, to: Place) -> bool {
+    pub(super) fn is_open_from(&self, from: InterfaceId, to: InterfaceId) -> bool {
         let end =
             |place| self.interface(place).map(|it: &Interface| End { node: Some(place.node), nid: it.nid });
         end(from).zip(end(to)).is_some_and(|(from, to)| self.faults.is_open(from, to))
     }
 
-    pub(super) fn is_open_both_ways(&self, from: Place, peer: Nid) -> bool {
+    pub(super) fn is_open_both_ways(&self, from: InterfaceId, peer: Nid) -> bool {
         let Some(nid) = self.interface(from).map(|it| it.nid) else { return false };
         let (here, there) = (End { node: Some(from.node), nid }, self.end_of(peer));
         self.faults.is_open(here, there) && self.faults.is_open(there, here)
     }
 
-    pub(super) fn latency_between(&mut self, from: Place, to: Place) -> Duration {
+    pub(super) fn latency_between(&mut self, from: InterfaceId, to: InterfaceId) -> Duration {
         let nid = self.interface(to).map(|it| it.nid);
         nid.map_or(Duration::ZERO, |nid| self.latency_to(from, nid))
     }
 
-    pub(super) fn latency_to(&mut self, from: Place, to: Nid) -> Duration {
+    pub(super) fn latency_to(&mut self, from: InterfaceId, to: Nid) -> Duration {
         let from = self.interface(from).map_or(to, |it| it.nid);
         if self.config.order == Order::Chosen {
             return Duration::ZERO;

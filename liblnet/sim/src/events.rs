@@ -1,6 +1,6 @@
 //! What is due when.
 
-use crate::network::{LinkKey, Place};
+use crate::link::{InterfaceId, LinkKey};
 use crate::trace::NodeId;
 use lnet_core::Time;
 use lnet_wire::Nid;
@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 /// Something that comes by itself when its time has come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Due {
+pub(crate) enum SimEvent {
     /// The first message of a connection arrives, if the link is still armed with this token.
     Arrival(LinkKey, u64),
     /// The sender of this message is told how it went.
@@ -17,14 +17,14 @@ pub(crate) enum Due {
     /// The receipt for this message comes to its sender.
     Receipt(u64),
     /// Somebody looks after what is under way from an interface to a peer NI.
-    Look(Place, Nid),
+    Look(InterfaceId, Nid),
     /// A node wanted to be woken.
     Wake(NodeId),
 }
 
 /// In the order of time; what is due at the same time in the order in which it was planned.
 #[derive(Debug, Default)]
-pub(crate) struct Agenda {
+pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Entry>>,
     planned: u64,
 }
@@ -33,12 +33,12 @@ pub(crate) struct Agenda {
 struct Entry {
     at: Time,
     number: u64,
-    due: Due,
+    due: SimEvent,
 }
 
-impl Agenda {
+impl EventQueue {
     /// Plans what `due` makes of the plan's number, which is never used twice.
-    pub(crate) fn plan(&mut self, at: Time, due: impl FnOnce(u64) -> Due) -> u64 {
+    pub(crate) fn plan(&mut self, at: Time, due: impl FnOnce(u64) -> SimEvent) -> u64 {
         self.planned += 1;
         let number = self.planned;
         self.heap.push(Reverse(Entry { at, number, due: due(number) }));
@@ -49,11 +49,11 @@ impl Agenda {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
-    pub(crate) fn take_next(&mut self) -> Option<(Time, Due)> {
+    pub(crate) fn take_next(&mut self) -> Option<(Time, SimEvent)> {
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.due))
     }
 
-    pub(crate) fn peek(&self) -> Option<&Due> {
+    pub(crate) fn peek(&self) -> Option<&SimEvent> {
         self.heap.peek().map(|Reverse(entry)| &entry.due)
     }
 }

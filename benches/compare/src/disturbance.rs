@@ -1,6 +1,6 @@
-//! Whether the machine was ours: what other programs took of it during a measurement.
+//! How much of the machine other programs took during a measurement.
 
-use crate::{Error, context};
+use crate::error::{Error, context};
 use std::fs;
 use std::thread;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 const TOLERATED: f64 = 0.05;
 /// How often a sample is taken before the least disturbed one has to do.
 const ATTEMPTS: u32 = 5;
-/// What others are given to finish.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The pause before a disturbed sample is taken again, in which other programs may finish.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// How much the others disturbed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,7 +38,7 @@ impl Disturbance {
                 break;
             }
             if attempt < ATTEMPTS {
-                thread::sleep(PATIENCE);
+                thread::sleep(RETRY_PAUSE);
             }
         }
         let (value, others) = best.ok_or("no sample")?;
@@ -52,7 +52,7 @@ impl Disturbance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Time {
     all: u64,
-    /// Spent in programs, or taken away by the host. Not in interrupts: those are the network's, ours too.
+    /// Spent in programs, or taken away by the host. Not in interrupts: those are the network's, of this program too.
     used: u64,
     /// Spent in this program and in those that it started and that have ended.
     own: u64,
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_is_the_others() {
+    fn what_this_program_did_not_use_others_did() {
         let before = Time { all: 1000, used: 100, own: 10 };
         let after = Time { all: 1200, used: 180, own: 60 };
         assert!((after.others_since(before) - 0.15).abs() < 1e-9);

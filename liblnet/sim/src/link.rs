@@ -1,0 +1,40 @@
+//! Names for interfaces and for the connections between them.
+
+use crate::trace::NodeId;
+
+/// An interface in one of its lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct InterfaceId {
+    pub(crate) node: NodeId,
+    pub(crate) index: u32,
+}
+
+/// One direction of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkKey {
+    pub(crate) from: InterfaceId,
+    pub(crate) to: InterfaceId,
+    pub(crate) lane: u8,
+}
+
+impl LinkKey {
+    /// The node that messages of it arrive at.
+    pub const fn receiver(&self) -> NodeId {
+        self.to.node
+    }
+
+    /// The node that they come from.
+    pub const fn sender(&self) -> NodeId {
+        self.from.node
+    }
+
+    /// The other direction of the same connection.
+    pub(crate) const fn back(self) -> Self {
+        Self { from: self.to, to: self.from, lane: self.lane }
+    }
+
+    /// One name for both directions.
+    pub(crate) fn connection(self) -> Self {
+        if self.from < self.to { self } else { self.back() }
+    }
+}

@@ -1,0 +1,24 @@
+//! The portal and the match bits of requests between nodes of a world; they tell which operation a request is of.
+
+/// The portal that every node serves.
+pub const PORTAL: u32 = 9;
+/// What requests to it match on.
+pub const MATCH_BITS: u64 = 0x5109;
+/// The bits beside those that say which operation it is.
+pub(crate) const OPERATION: u64 = 0xffff_ffff_0000_0000;
+/// An operation that a node was asked to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub usize);
+
+/// What a request's match bits say of the operation that it is of.
+pub(crate) const fn operation_bits(id: OpId) -> u64 {
+    (id.0 as u64 + 1) << OPERATION.trailing_zeros()
+}
+
+/// The operation that a request with these match bits is of.
+pub(crate) const fn operation_of(match_bits: u64) -> Option<OpId> {
+    match match_bits >> OPERATION.trailing_zeros() {
+        0 => None,
+        number => Some(OpId(number as usize - 1)),
+    }
+}
