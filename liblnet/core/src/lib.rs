@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod complaints;
 mod core;
 pub mod cpt;
 pub mod credit;
@@ -29,7 +28,6 @@ mod sync;
 pub mod topology;
 
 pub use crate::core::Core;
-pub use complaints::{Lines, STATE_CHANGES};
 pub use cpt::{CptTable, Placement};
 pub use environment::{CoreConfig, settings, time};
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};

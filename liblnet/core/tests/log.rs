@@ -5,12 +5,14 @@
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::stats::Outcome;
 use lnet_core::{
-    Cause, Core, CoreConfig, Delivery, Errno, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables,
-    SendFailure, Target,
+    Cause, Clock, Core, CoreConfig, Delivery, Errno, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables,
+    SendFailure, Target, Time,
 };
 use lnet_wire::{Body, Header, NetType, Nid, Pid};
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once};
+use std::time::Duration;
 
 /// What has been said, by all tests of this file: each has NIDs of its own.
 struct Said(Mutex<Vec<(Level, String)>>);
@@ -60,16 +62,20 @@ impl LndNi for Failing {
     fn shutdown(&self) {}
 }
 
+fn listen() {
+    LISTEN.call_once(|| {
+        log::set_logger(&SAID).unwrap();
+        log::set_max_level(LevelFilter::Info);
+    });
+}
+
 fn nid(text: &str) -> Nid {
     text.parse().unwrap()
 }
 
 /// A node on which these NIDs fail, and a multi-rail peer.
 fn node(own: &[&str], failing: &[&str], cause: Cause, peer: &str) -> Arc<Core> {
-    LISTEN.call_once(|| {
-        log::set_logger(&SAID).unwrap();
-        log::set_max_level(LevelFilter::Info);
-    });
+    listen();
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
     let failure = SendFailure { errno: Errno::TimedOut, cause, delivery: Delivery::NotSent };
     let driver = Failing(failing.iter().map(|own| nid(own)).collect(), failure);
@@ -115,7 +121,7 @@ fn a_message_that_is_given_up_is_counted_as_dropped_and_logged() {
     let core = node(&[own], &[own], Cause::RemoteDropped, peer);
     put(&core, peer);
     assert_eq!(counted(&core, own).counters().read(Outcome::Dropped).put, 1);
-    let line = format!("PUT {own} -> {peer} dropped (REMOTE_DROPPED, ETIMEDOUT) after 0 resends");
+    let line = format!("PUT {own} -> {peer} failed (REMOTE_DROPPED, ETIMEDOUT); given up after 0 resends");
     assert_eq!(said(Level::Error, &[&line]), 1);
     core.shutdown();
 }
@@ -147,10 +153,58 @@ fn a_message_that_matches_nothing_is_counted_as_dropped_and_logged() {
     let arrives = || matches!(core.receive(&ni, nid(peer), &header, &hold), RxAction::Discard);
     assert!(arrives());
     assert_eq!(ni.counters().read(Outcome::Dropped).put, 1);
-    let line = format!("PUT {peer} -> {own} of 7 bytes dropped: no match");
+    let line = format!("PUT {peer} -> {own} of 7 bytes dropped (no match)");
     assert_eq!(said(Level::Warn, &[&line]), 1);
     assert!((0..1000).all(|_| arrives()));
     assert_eq!(ni.counters().read(Outcome::Dropped).put, 1001);
     assert!(said(Level::Warn, &[&line]) <= 10);
+    core.shutdown();
+}
+
+/// Shows the time that it is set to.
+#[derive(Clone, Debug, Default)]
+struct ManualClock(Arc<AtomicU64>);
+
+impl Clock for ManualClock {
+    fn now(&self) -> Time {
+        Time(Duration::from_secs(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+/// Fails if a flood of one kind of line hides a line of another kind, or if nobody says how much of the flood is missing,
+/// or only when there is something else to say.
+#[test]
+fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
+    listen();
+    let (own, peer) = ("10.4.0.1@tcp", "10.4.0.9@tcp");
+    let clock = ManualClock::default();
+    let mut config = CoreConfig::new(Pid::LUSTRE, 1).without_discovery();
+    config.clock = Arc::new(clock.clone());
+    let core = Core::new(config);
+    let never_fails =
+        SendFailure { errno: Errno::TimedOut, cause: Cause::LocalError, delivery: Delivery::NotSent };
+    core.add_ni(nid(own), NiTunables::default(), &Failing(Vec::new(), never_fails)).unwrap();
+    for _ in 0..25 {
+        let options = MdOptions(MdOptions::TRACK_RESPONSE.0);
+        let spec = MdSpec { start: 0, length: 0, threshold: 2, max_size: 0, options, user_ptr: 0, eq: None };
+        let md = core.md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
+        let target = Target { nid: Some(nid(peer)), pid: Pid::LUSTRE, portal: 9, match_bits: 0, offset: 0 };
+        core.put(None, md, true, target, 0).unwrap();
+    }
+    core.run_monitor();
+    clock.0.store(3600, Ordering::Relaxed);
+    core.run_monitor();
+    assert_eq!(said(Level::Error, &["no response from", peer]), 10);
+
+    core.set_ni_fatal(nid(own), Some("link down"));
+    assert_eq!(said(Level::Error, &[&format!("NI {own}: "), "-> FAILED (link down)"]), 1);
+    assert_eq!(said(Level::Error, &["suppressed"]), 0);
+
+    // Nothing else happens; the monitor was asked to come back when the minute is over.
+    let next = core.run_monitor().unwrap();
+    assert!(next <= Time(Duration::from_secs(3660)), "{next:?}");
+    clock.0.store(3660, Ordering::Relaxed);
+    core.run_monitor();
+    assert_eq!(said(Level::Error, &[&format!("{peer}: 15 lines suppressed (response_timeout)")]), 1);
     core.shutdown();
 }

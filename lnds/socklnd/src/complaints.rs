@@ -1,9 +1,9 @@
 //! What the log says of callers and peers: so seldom, for each reason, that none of them can fill it.
 
 use crate::sync::lock;
-use lnet_core::{Lines, Time};
+use lnet_core::Time;
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Why there is a line.
 #[derive(Clone, Copy, Debug)]
@@ -47,5 +47,28 @@ impl Complaints {
             Some(left_out) => log::warn!("{line} ({left_out} such lines before it were left out)"),
             None => {}
         }
+    }
+}
+
+/// The lines of one reason: ten a minute.
+#[derive(Debug, Default)]
+struct Lines {
+    since: Time,
+    said: u32,
+    left_out: u64,
+}
+
+impl Lines {
+    /// Whether there is room for one more now, and how many have been left out since the last.
+    fn admit(&mut self, now: Time) -> Option<u64> {
+        if self.since + Duration::from_secs(60) <= now {
+            (self.since, self.said) = (now, 0);
+        }
+        if self.said >= 10 {
+            self.left_out += 1;
+            return None;
+        }
+        self.said += 1;
+        Some(std::mem::take(&mut self.left_out))
     }
 }

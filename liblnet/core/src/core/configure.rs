@@ -13,6 +13,7 @@ use crate::router::Router;
 use crate::sync::{MutexGuard, lock};
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
 use crate::topology::{Peer, PeerNi, PeerState, Route, Routes};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
@@ -171,8 +172,9 @@ impl Core {
         let is_first = self.topology.add_route(route)?;
         // Once, for the first of them.
         if is_first {
-            log::warn!(
-                "route to {} by {}: stored and shown, but no message goes by a route yet",
+            write_line!(
+                LogClass::RouteUnused,
+                "route to {} via {}: stored, but messages do not take routes in this version",
                 route.net,
                 route.gateway
             );

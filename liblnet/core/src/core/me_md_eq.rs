@@ -232,7 +232,7 @@ impl Core {
 
     pub(crate) fn drop_delayed(&self, delayed: impl IntoIterator<Item = crate::portal::Delayed>) {
         for delayed in delayed {
-            self.count_drop(delayed.message, "its portal is no longer lazy, or its interface is gone");
+            self.count_drop(delayed.message, "portal no longer lazy, or interface removed");
             delayed.hold.resume(RxAction::Discard);
         }
     }

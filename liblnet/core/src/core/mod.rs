@@ -8,7 +8,6 @@ mod put_get;
 mod receive;
 mod send;
 
-use crate::complaints::Complaints;
 use crate::cpt::CptTable;
 use crate::discovery::Discovery;
 use crate::environment::{CoreConfig, Environment};
@@ -22,6 +21,7 @@ use crate::portal::Portal;
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
 use crate::topology::{Distance, Nets, Ni, NiConfig, PeerNi, Preferred, Topology};
+use lnet_log::RateLimitedLog;
 use lnet_wire::Errno;
 use lnet_wire::{MAX_PORTALS, Nid, PING_MATCH_BITS, Pid, ProcessId};
 use ping_target::PingTarget;
@@ -41,7 +41,6 @@ pub struct Core {
     pub(crate) faults: FaultRules,
     pub(crate) discovery: Discovery,
     pub(crate) health: Health,
-    pub(crate) complaints: Complaints,
     /// What went through interfaces that are gone.
     retired: Mutex<NodeCounters>,
     /// One change of the configuration at a time; guards what pings are answered with.
@@ -56,7 +55,7 @@ impl Core {
             mds: HandleTable::new(config.interface_cookie),
             queues: HandleTable::new(config.interface_cookie),
             faults: FaultRules::new(config.interface_cookie),
-            env: Environment::new(config),
+            env: Environment::new(config, log_that_wakes_the_monitor(Weak::clone(this))),
             portals: portals(),
             topology: Topology::new(),
             message_counters: MessageCounters::default(),
@@ -64,7 +63,6 @@ impl Core {
             fail_rules: FailRules::default(),
             discovery: Discovery::default(),
             health: Health::default(),
-            complaints: Complaints::default(),
             retired: Mutex::new(NodeCounters::default()),
             configuration: Mutex::new(PingTarget::default()),
             this: Weak::clone(this),
@@ -316,6 +314,15 @@ impl Core {
             );
         }
     }
+}
+
+/// The log says what it has suppressed when the monitor thread polls it.
+fn log_that_wakes_the_monitor(core: Weak<Core>) -> RateLimitedLog {
+    RateLimitedLog::with_wake(move || {
+        if let Some(core) = core.upgrade() {
+            core.health.wakeup.notify();
+        }
+    })
 }
 
 /// All portals; on the reserved one pushes wait for a place (core-behaviour 5.1), and nothing else, which would wait

@@ -8,6 +8,7 @@ use crate::discovery::Block;
 use crate::environment::settings::DiscoveryMode;
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
 use crate::portal::{InsertPosition, MatchId};
+use lnet_log::LogClass;
 use lnet_wire::Errno;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{PING_MATCH_BITS, RESERVED_PORTAL};
@@ -36,7 +37,13 @@ impl Core {
                 self.publish(block);
                 self.post_push_targets();
             }
-            Err(errno) => log::error!("pings are not answered with the latest interfaces: {errno}"),
+            Err(errno) => self.env.log(
+                LogClass::PingTargetFailed,
+                "ping buffer",
+                format_args!(
+                    "ping buffer: cannot be replaced ({errno}); pings are answered with the former interfaces"
+                ),
+            ),
         }
     }
 

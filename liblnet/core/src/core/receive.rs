@@ -1,6 +1,5 @@
 //! What becomes of a message that arrives.
 
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
@@ -11,9 +10,9 @@ use crate::portal::{Delayed, Found, Incoming, Request};
 use crate::select;
 use crate::stats::Outcome;
 use crate::topology::{Nets, Ni};
+use lnet_log::LogClass;
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
-use log::Level;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,23 +53,30 @@ impl Upcalls for Core {
         }
         let Some(message) = self.incoming(ni, from, header) else {
             self.message_counters.error();
-            let line = format_args!("dropped a message from {from}: there are too many peers");
-            self.complain(Reason::TooMany, Level::Warn, line);
+            self.env.log(
+                LogClass::PeerLimit,
+                from,
+                format_args!("message from {from} dropped (this node knows as many peers as it may)"),
+            );
             return RxAction::Discard;
         };
         if inspection == Inspection::ForAnother {
-            return self.discard(message, "it is for another node, and this one is no router");
+            return self.discard(message, "destination is another node, and this one is no router");
         }
         if header.src_nid.is_loopback() && !ni.nid().is_loopback() {
-            return self.discard(message, "it comes from outside and says that it is from this node");
+            return self.discard(message, "source is the loopback, but it came from the network");
         }
         if self.fail_rules.hits(header.src_nid) {
-            return self.discard(message, "its source is to fail");
+            return self.discard(message, "its source is set to fail");
         }
         if self.has_asked_too_much(&message) {
-            let line =
-                format_args!("dropped a message from {from}: it does not take the answers that it asks for");
-            self.complain(Reason::TooMany, Level::Warn, line);
+            self.env.log(
+                LogClass::RepliesUnread,
+                from,
+                format_args!(
+                    "request from {from} dropped (it does not receive the replies that it requested before)"
+                ),
+            );
             self.forget_dropped(message);
             return RxAction::Discard;
         }
@@ -144,7 +150,7 @@ impl Core {
     /// The message of a PUT that waited, or did not have to, with the memory that it found.
     pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found) -> Arrival {
         let Found::Md { md, offset, length, spec, last } = found else {
-            return Arrival::Dropped("it is longer than the memory it matches", message);
+            return Arrival::Dropped("longer than the memory it matches", message);
         };
         if last {
             self.mds.remove(md.handle().place());
@@ -162,8 +168,11 @@ impl Core {
     pub(crate) fn count_drop(&self, message: Box<Message>, why: &str) {
         let (header, kind) = (&message.header, message.header.body.kind());
         let (from, to, length) = (header.src_nid, header.dest_nid, header.payload_length);
-        let line = format_args!("{kind} {from} -> {to} of {length} bytes dropped: {why}");
-        self.complain(Reason::Dropped, Level::Warn, line);
+        self.env.log(
+            LogClass::MessageDropped,
+            from,
+            format_args!("{kind} {from} -> {to} of {length} bytes dropped ({why})"),
+        );
         self.forget_dropped(message);
     }
 
@@ -194,10 +203,10 @@ impl Core {
         hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         let Ok(portal) = self.portal(portal) else {
-            return self.discard(message, "there is no such portal");
+            return self.discard(message, "no such portal");
         };
         let Some((request, may_wait)) = self.request_of(&message) else {
-            return self.discard(message, "it asks for nothing");
+            return self.discard(message, "not a request");
         };
         let mut message = Some(message);
         let mut delay = || message.take().map(|message| Delayed { request, message, hold: hold() });
@@ -244,13 +253,13 @@ impl Core {
     /// Finds the MD that an ACK or REPLY answers to (MA-42).
     fn find_asker(&self, handle: WireHandle, answer: Answer, mut message: Box<Message>) -> Arrival {
         if handle.interface_cookie != self.env.config().interface_cookie {
-            return Arrival::Dropped("it answers to an earlier life of this node", message);
+            return Arrival::Dropped("response to a former instance of this node", message);
         }
         let Some(md) = self.mds.get(MdHandle::from_cookie(handle.object_cookie).place()) else {
-            return Arrival::Dropped("nobody waits for it any more", message);
+            return Arrival::Dropped("no MD waits for this response", message);
         };
         let Some((length, spec)) = md.charge_answer(answer, message.header.payload_length) else {
-            return Arrival::Dropped("its MD did not ask for it, or is exhausted or too short", message);
+            return Arrival::Dropped("its MD did not request it, is exhausted, or is too short", message);
         };
         let event = self.arrival_event(&message, md.handle(), spec);
         message.event = Some(match message.header.body {

@@ -5,7 +5,6 @@
 //! Handlers that send over the loopback from inside themselves, against the API's rule, do make it grow: from
 //! some depth on their messages leave only when the outermost handler has returned.
 
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::credit::{NiCredit, RECLAIM_AFTER, SharedNiPool};
 use crate::environment::time::Time;
@@ -17,8 +16,8 @@ use crate::model::lnd::SendOutcome;
 use crate::model::message::{Message, TakenCredits};
 use crate::stats::Outcome;
 use crate::topology::{Ni, PeerNi};
+use lnet_log::LogClass;
 use lnet_wire::{Body, Errno};
-use log::Level;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -287,8 +286,11 @@ impl Core {
         }
         let (from, to, kind) = (message.header.src_nid, message.next_hop.nid, message.header.body.kind());
         let (cause, errno, resends) = (failure.cause.text(), failure.errno.name(), message.resends);
-        let line = format_args!("{kind} {from} -> {to} dropped ({cause}, {errno}) after {resends} resends");
-        self.complain(Reason::Dropped, Level::Error, line);
+        self.env.log(
+            LogClass::MessageFailed,
+            format_args!("{from} -> {to}"),
+            format_args!("{kind} {from} -> {to} failed ({cause}, {errno}); given up after {resends} resends"),
+        );
     }
 
     fn give_credits_back(&self, message: &mut Message, steps: &mut Steps) {

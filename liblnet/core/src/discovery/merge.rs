@@ -2,16 +2,15 @@
 
 use super::Difference;
 use super::step::{Input, is_older};
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::environment::settings::DiscoveryMode;
 use crate::model::Inner;
 use crate::model::Progress;
 use crate::sync::lock;
 use crate::topology::{Peer, PeerState as Flag, Preferred};
+use lnet_log::LogClass;
 use lnet_wire::Nid;
 use lnet_wire::ping_info::{Features, NiStatus, PingInfo};
-use log::Level;
 use std::sync::Arc;
 
 /// What is known of who has a NID that a peer claims.
@@ -175,9 +174,12 @@ impl Core {
         let keeps_primary = grows.state().contains(Flag::LOCK_PRIMARY);
         let plan = plan(&grows.nids, keeps_primary, said, |nid| self.owner(nid, grows, peer));
         for (nid, owner) in &plan.refused {
-            let words = owner.words();
-            let line = format_args!("{} says that it has {nid}, {words}: it does not get it", grows.primary);
-            self.complain(Reason::Refused, Level::Error, line);
+            let (primary, why) = (grows.primary, owner.words());
+            self.env.log(
+                LogClass::PeerNidRejected,
+                format_args!("{primary} claims {nid}"),
+                format_args!("peer {primary}: NID {nid} rejected ({why}); its other NIDs are used"),
+            );
         }
         let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
         grows.record.with(|Inner { progress, differences, refused, .. }| {
@@ -194,7 +196,7 @@ impl Core {
         let grown = if plan.primary == grows.primary && same(&plan.nids, &grows.nids) {
             Arc::clone(grows)
         } else {
-            log::debug!("{} has {} NIDs now", plan.primary, plan.nids.len());
+            log::debug!("peer {}: {} NIDs after discovery", plan.primary, plan.nids.len());
             self.topology
                 .peers()
                 .reshape(grows, plan.primary, plan.nids, |nid| self.topology.first_peer_credits(nid))
@@ -271,8 +273,12 @@ impl Core {
             is_new.then_some(found)
         });
         for difference in is_new.unwrap_or_default() {
-            let line = format_args!("{}: {difference}; nothing is changed", peer.primary);
-            self.complain(Reason::Differs, Level::Warn, line);
+            let primary = peer.primary;
+            self.env.log(
+                LogClass::PeerMismatch,
+                primary,
+                format_args!("peer {primary}: {difference}; its configuration here stays as it is"),
+            );
         }
     }
 }
@@ -294,11 +300,11 @@ impl Plan {
 impl Owner {
     const fn words(self) -> &'static str {
         match self {
-            Self::Free | Self::LockedAlone => "which nobody else has",
-            Self::Configured => "which an operator gave to another peer",
-            Self::Locked => "which is the locked primary NID of another peer",
-            Self::Myself => "which is this node's own",
-            Self::NotMyself => "which is not this node's, and speaks as this node",
+            Self::Free | Self::LockedAlone => "no other peer has it",
+            Self::Configured => "configured for another peer",
+            Self::Locked => "locked primary NID of another peer",
+            Self::Myself => "it is this node's own",
+            Self::NotMyself => "the peer is this node, which does not have it",
         }
     }
 }

@@ -2,16 +2,15 @@
 //! wait, since the reserved portal is lazy (core-behaviour 5.1).
 
 use super::step::Input;
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::Event;
 use crate::memory::{MdOptions, MdSpec, Room};
 use crate::model::USUAL_ROOM;
 use crate::sync::lock;
 use crate::topology::{Peer, PeerNi};
+use lnet_log::LogClass;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
-use log::Level;
 use std::sync::Arc;
 
 /// Pushes that may arrive before the thread has to look.
@@ -44,7 +43,11 @@ impl Core {
             };
             if let Err(errno) = self.post_push_target(place, &room) {
                 lock(&self.discovery.push_target).places[place] = None;
-                log::error!("other nodes' interfaces are not taken: {errno}");
+                self.env.log(
+                    LogClass::PingTargetFailed,
+                    "push buffer",
+                    format_args!("push buffer: cannot be posted ({errno}); pushes of peers are missed"),
+                );
                 return;
             }
         }
@@ -119,9 +122,13 @@ impl Core {
             };
             let may = sender == nid || gateway();
             if !may {
-                let line =
-                    format_args!("{sender}, which is no router, pushes in the name of {nid}: not heard");
-                self.complain(Reason::InAnothersName, Level::Warn, line);
+                self.env.log(
+                    LogClass::PushRejected,
+                    sender,
+                    format_args!(
+                        "push from {sender} in the name of {nid} rejected (the sender is no router); ignored"
+                    ),
+                );
             }
             may
         })

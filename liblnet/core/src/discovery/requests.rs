@@ -3,7 +3,6 @@
 use super::Step;
 use super::queue::Sent;
 use super::step::{Action, Input, step};
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::event::{Event, EventKind};
 use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, Room};
@@ -12,9 +11,9 @@ use crate::model::Target;
 use crate::model::message::Message;
 use crate::sync::lock;
 use crate::topology::{Peer, PeerNi};
+use lnet_log::LogClass;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
-use log::Level;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -182,8 +181,11 @@ impl Core {
     pub(crate) fn decode(&self, room: &Room, len: u32, from: Nid) -> Option<ReceivedPingInfo> {
         PingInfo::decode(&room.read(len), self.settings().max_interfaces)
             .inspect_err(|error| {
-                let line = format_args!("{from} says of itself what makes no sense: {error}");
-                self.complain(Reason::Nonsense, Level::Warn, line);
+                self.env.log(
+                    LogClass::PingInfoInvalid,
+                    from,
+                    format_args!("peer {from}: invalid interface list ({error}); ignored"),
+                );
             })
             .ok()
     }

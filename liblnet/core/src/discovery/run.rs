@@ -2,7 +2,6 @@
 
 use super::step::{Action, Input, step};
 use super::{Failure, Step};
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::environment::time::Time;
 use crate::event::in_handler;
@@ -10,8 +9,8 @@ use crate::health::pause;
 use crate::model::{DiscoveryState, Inner};
 use crate::sync::lock;
 use crate::topology::Peer;
+use lnet_log::LogClass;
 use lnet_wire::Errno;
-use log::Level;
 use std::sync::Arc;
 
 /// Looks at one peer in a row; more would be a fault of the table's.
@@ -123,12 +122,23 @@ impl Core {
                 Action::GiveUp(_, errno) => return self.finish_discovery(record, Err(errno)),
             }
         }
-        log::error!("the discovery of {:?} does not come to an end", record.with(|inner| inner.primary));
+        let primary = record.with(|inner| inner.primary).map_or_else(String::new, |nid| nid.to_string());
+        self.env.log(
+            LogClass::DiscoveryLoop,
+            &primary,
+            format_args!("peer {primary}: discovery does not end; stopped until the next event"),
+        );
     }
 
     fn forget_discovered(&self, peer: &Arc<Peer>) {
-        let line = format_args!("{} does not discover any more: it is found anew when needed", peer.primary);
-        self.complain(Reason::Forgotten, Level::Info, line);
+        let primary = peer.primary;
+        self.env.log(
+            LogClass::PeerRemoved,
+            primary,
+            format_args!(
+                "peer {primary}: no longer takes part in discovery; removed until it is needed again"
+            ),
+        );
         let _configuration = lock(&self.configuration);
         // It may have changed before the lock was there.
         if let Some(peer) = self.topology.peer_of(&peer.record) {
@@ -146,12 +156,21 @@ impl Core {
                     || self.topology.peer_of(record).is_some_and(|peer| self.topology.was_heard(&peer))
             });
         if let Some(failure) = record.with(|inner| inner.failure) {
-            let and = match (parked.is_empty(), waits_on) {
+            let consequence = match (parked.is_empty(), waits_on) {
                 (true, _) => "",
-                (false, true) => "; it is tried again for what waits for it",
-                (false, false) => "; what waited for it fails",
+                (false, true) => "; retrying for the messages that wait for it",
+                (false, false) => "; the messages that waited for it fail",
             };
-            self.complain(Reason::Failed, Level::Warn, format_args!("{failure}{and}"));
+            self.env.log(
+                LogClass::DiscoveryFailed,
+                failure.nid,
+                format_args!(
+                    "discovery {} to {} failed: {}{consequence}",
+                    failure.step,
+                    failure.nid,
+                    failure.errno.text()
+                ),
+            );
         }
         self.discovery.tell_finished();
         let rounds = record.with(|inner| {

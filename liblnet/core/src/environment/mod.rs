@@ -1,4 +1,5 @@
-//! What every part of a node may ask of its surroundings: the time, the settings, who the node is, whether it is ending.
+//! What every part of a node may ask of its surroundings: the time, the settings, who the node is, whether it is ending, the
+//! log.
 //!
 //! One [`Environment`] belongs to each node and is passed by reference.
 
@@ -11,8 +12,10 @@ pub use config::CoreConfig;
 pub(crate) use notify::Notify;
 
 use arc_swap::ArcSwap;
+use lnet_log::{LogClass, RateLimitedLog};
 use lnet_wire::Pid;
 use settings::Settings;
+use std::fmt::{Arguments, Display};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -24,12 +27,13 @@ pub(crate) struct Environment {
     config: CoreConfig,
     settings: ArcSwap<Settings>,
     ending: AtomicBool,
+    log: RateLimitedLog,
 }
 
 impl Environment {
-    pub(crate) fn new(config: CoreConfig) -> Self {
+    pub(crate) fn new(config: CoreConfig, log: RateLimitedLog) -> Self {
         let settings = ArcSwap::from_pointee(config.settings);
-        Self { config, settings, ending: AtomicBool::new(false) }
+        Self { config, settings, ending: AtomicBool::new(false), log }
     }
 
     /// What the node was given at its start. Settings may have changed since: see [`Environment::settings`].
@@ -64,6 +68,16 @@ impl Environment {
     /// Whether the node's shutdown has begun.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)
+    }
+
+    /// Writes a line to the log, as often as its class and subject may be heard of. The subject is a NID, a path, a name.
+    pub(crate) fn log(&self, class: LogClass, subject: impl Display, line: Arguments<'_>) {
+        self.log.write(self.now(), class, subject, line);
+    }
+
+    /// Says what was suppressed in the periods that have ended; when there will be more to say.
+    pub(crate) fn poll_log(&self, now: Time) -> Option<Time> {
+        self.log.poll(now).map(Time)
     }
 
     /// From now on the node is ending.

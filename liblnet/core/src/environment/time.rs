@@ -18,6 +18,13 @@ impl Time {
     }
 }
 
+/// How long after the beginning of its clock, as the log takes it.
+impl From<Time> for Duration {
+    fn from(time: Time) -> Self {
+        time.0
+    }
+}
+
 impl Add<Duration> for Time {
     type Output = Self;
 

@@ -135,7 +135,7 @@ impl Core {
             match what {
                 What::Leaving(message) => self.end(message, Err(Errno::Shutdown.into())),
                 What::Arriving(message, hold) => {
-                    self.count_drop(message, "it was late on purpose, and its interface is gone");
+                    self.count_drop(message, "its interface was removed while a delay rule held it");
                     hold.resume(RxAction::Discard);
                 }
             }

@@ -19,7 +19,12 @@ impl Core {
         let lost = self.faults.with(|rules| rules.loses(header, ni.nid(), now));
         if lost {
             ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
-            log::debug!("lost a {} from {} on purpose", header.body.kind(), header.src_nid);
+            log::debug!(
+                "{} {} -> {} dropped by a drop rule",
+                header.body.kind(),
+                header.src_nid,
+                header.dest_nid
+            );
         }
         lost
     }

@@ -20,6 +20,7 @@ use self::delay::Late;
 use self::rules::{Rule, Rules};
 use crate::core::Core;
 use crate::sync::{Mutex, lock};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::NidPattern;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -63,14 +64,22 @@ impl Core {
     pub fn add_drop_rule(&self, rule: DropRule) {
         let now = self.env.now();
         self.faults.with(|rules| rules.add(Rule::Drop(rule), now));
-        log::warn!("messages from {} to {} will be lost on purpose", rule.filter.source, rule.filter.dest);
+        let Filter { source, dest, .. } = &rule.filter;
+        write_line!(
+            LogClass::FaultRule,
+            "drop rule {source} -> {dest} added; messages that match it are dropped"
+        );
     }
 
     /// Adds a rule that delays messages. There may be others like it (ST-25).
     pub fn add_delay_rule(&self, rule: DelayRule) {
         let now = self.env.now();
         self.faults.with(|rules| rules.add(Rule::Delay(rule), now));
-        log::warn!("messages from {} to {} will be late on purpose", rule.filter.source, rule.filter.dest);
+        let Filter { source, dest, .. } = &rule.filter;
+        write_line!(
+            LogClass::FaultRule,
+            "delay rule {source} -> {dest} added; messages that match it are delayed"
+        );
     }
 
     /// Deletes the drop rules with these patterns, `None` being any pattern; how many they were.

@@ -1,13 +1,12 @@
 //! Interfaces that the machine, or their own node, says do not work (HE-4): nothing waits until messages on them fail.
 
 use super::{Cause, NiState};
-use crate::complaints::log_state_change;
 use crate::core::Core;
 use crate::model::message::Message;
 use crate::sync::lock;
 use crate::topology::{Ni, PeerNi};
+use lnet_log::LogClass;
 use lnet_wire::Nid;
-use log::Level;
 use std::sync::Arc;
 
 /// With more peer NIs on its net an interface that works again is used without having tried each.
@@ -30,11 +29,8 @@ impl Core {
         let before = NiState::of(&ni);
         ni.set_fatal(fatal);
         let now = NiState::of(&ni);
-        let (what, cause) = match why {
-            Some(why) => ("does not work any more", format!(": {why}")),
-            None => ("works again", String::new()),
-        };
-        log_state_change(Level::Error, format_args!("{nid} {what}: {before} -> {now}{cause}"));
+        let cause = why.unwrap_or("recovered");
+        self.env.log(LogClass::NiState, nid, format_args!("NI {nid}: {before} -> {now} ({cause})"));
         self.reachability_may_change_for_all();
         lock(&self.discovery.queue).republish = true;
         self.discovery.wakeup.notify();

@@ -31,8 +31,9 @@ impl Core {
         let suspects = self.try_suspects(now);
         let sick = self.try_sick(now);
         let reachability = self.update_reachability(now);
+        let log = self.env.poll_log(now);
         let later = if self.health.has_later() { later.or(Some(now)) } else { None };
-        [later, delayed, credits, scan, paths, suspects, sick, reachability].into_iter().flatten().min()
+        [later, delayed, credits, scan, paths, suspects, sick, reachability, log].into_iter().flatten().min()
     }
 
     /// ResponseState until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.

@@ -5,7 +5,6 @@
 //! other: it comes last in the selection, as long as there are others, until something has arrived over it; and it is
 //! tried with pings until then, more and more seldom.
 
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::environment::time::Time;
 use crate::health::Cause;
@@ -15,8 +14,8 @@ use crate::model::wait_before;
 use crate::select;
 use crate::sync::{Mutex, lock};
 use crate::topology::{Ni, PeerNi};
+use lnet_log::LogClass;
 use lnet_wire::Nid;
-use log::Level;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -160,8 +159,11 @@ impl Core {
                 true => "using other paths",
                 false => "there is no other path",
             };
-            let line = format_args!("path {local} -> {peer} unresponsive; {consequence}");
-            self.complain(Reason::Path, Level::Error, line);
+            self.env.log(
+                LogClass::PathUnresponsive,
+                format_args!("{local} -> {peer}"),
+                format_args!("path {local} -> {peer} unresponsive; {consequence}"),
+            );
             self.health.paths.add(path, now + wait_before(0, LONGEST_PAUSE));
             self.suspect_other_paths(ni, peer_ni, now);
             self.reachability_may_change(peer);
@@ -185,8 +187,12 @@ impl Core {
     pub(crate) fn path_is_responsive(&self, local: Nid, peer_ni: &PeerNi) {
         if peer_ni.unresponsive().remove(local) {
             self.health.paths.remove((local, peer_ni.nid()));
-            let line = format_args!("path {local} -> {}: responsive again", peer_ni.nid());
-            self.complain(Reason::Path, Level::Warn, line);
+            let peer = peer_ni.nid();
+            self.env.log(
+                LogClass::PathResponsive,
+                format_args!("{local} -> {peer}"),
+                format_args!("path {local} -> {peer} responsive again"),
+            );
             self.hurry_later(&peer_ni.peer_now());
             self.reachability_may_change(peer_ni.nid());
         }

@@ -5,14 +5,13 @@
 //! ([`Core::reachability_may_change`]); the monitor's thread looks, writes down the new state and logs it. These lines are
 //! never suppressed, but a peer gets at most one in a [`PAUSE`]: who comes and goes faster is told of as it is then.
 
-use crate::complaints::log_state_change;
 use crate::core::Core;
 use crate::environment::time::Time;
 use crate::model::Reachability;
 use crate::sync::{Mutex, lock};
 use crate::topology::{Nets, Ni, Peer, PeerNi};
+use lnet_log::LogClass;
 use lnet_wire::Nid;
-use log::Level;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -176,8 +175,11 @@ impl Core {
             None => String::new(),
         };
         let (primary, cause, consequence) = (peer.primary, assessment.cause(), consequence(state));
-        let line = format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}");
-        log_state_change(level(before, state), line);
+        self.env.log(
+            log_class(before, state),
+            primary,
+            format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}"),
+        );
         None
     }
 
@@ -192,11 +194,13 @@ impl Core {
 }
 
 /// A recovery is no error; that a peer turns out to be there is no news.
-const fn level(before: Reachability, now: Reachability) -> Level {
+const fn log_class(before: Reachability, now: Reachability) -> LogClass {
     match (before, now) {
-        (_, Reachability::Unreachable) => Level::Error,
-        (Reachability::Unknown, Reachability::Reachable) | (_, Reachability::Unknown) => Level::Debug,
-        _ => Level::Warn,
+        (_, Reachability::Unreachable) => LogClass::PeerUnreachable,
+        (Reachability::Unknown, Reachability::Reachable) | (_, Reachability::Unknown) => {
+            LogClass::PeerReachable
+        }
+        _ => LogClass::PeerDegraded,
     }
 }
 
@@ -267,7 +271,11 @@ mod tests {
     fn only_a_loss_is_an_error() {
         for before in [Unknown, Reachable, Degraded, Unreachable] {
             for now in [Unknown, Reachable, Degraded, Unreachable] {
-                assert_eq!(level(before, now) == Level::Error, now == Unreachable, "{before} -> {now}");
+                assert_eq!(
+                    log_class(before, now) == LogClass::PeerUnreachable,
+                    now == Unreachable,
+                    "{before} -> {now}"
+                );
             }
         }
     }

@@ -1,7 +1,6 @@
 //! What is sick is pinged until it is well (core-behaviour 4.6).
 
 use super::Health;
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::environment::time::Time;
 use crate::event::EventKind;
@@ -10,9 +9,9 @@ use crate::model::Target;
 use crate::model::{Recovery, RecoveryState, Turn};
 use crate::sync::{Mutex, lock};
 use crate::topology::{Ni, PeerNi};
+use lnet_log::LogClass;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
-use log::Level;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -235,11 +234,23 @@ impl Core {
         Ok(*self.health.queues.eq.get_or_init(|| eq))
     }
 
+    /// When an interface is pinged next to find out whether it has recovered.
+    fn next_recovery_ping(&self, nid: Nid) -> Option<Time> {
+        let own = self.topology.with_nets(|nets| nets.ni(nid).map(|ni| ni.recovery()));
+        own.or_else(|| Some(self.topology.peer_ni(nid)?.recovery()))?.next_ping
+    }
+
     /// HE-55.
     fn recovery_failed(&self, nid: Nid, errno: Errno) {
         if !self.is_ending() {
-            let line = format_args!("{nid} is not well yet: a ping to it failed: {}", errno.text());
-            self.complain(Reason::Recovery, Level::Warn, line);
+            let now = self.env.now();
+            let next = self.next_recovery_ping(nid).map(|at| at.since(now).as_millis().div_ceil(1000));
+            let consequence = next.map_or_else(String::new, |seconds| format!("; retry in {seconds} s"));
+            self.env.log(
+                LogClass::RecoveryPingFailed,
+                nid,
+                format_args!("recovery ping to {nid} failed: {}{consequence}", errno.text()),
+            );
         }
     }
 }

@@ -7,15 +7,14 @@
 //! only the deadline is an end, and what is silent is not tried.
 
 use super::{Cause, Delivery, Health, SendFailure};
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::environment::time::Time;
 use crate::model::message::Message;
 use crate::select::{self, Chosen};
 use crate::sync::{Mutex, lock};
 use crate::topology::{Peer, PeerNi};
+use lnet_log::LogClass;
 use lnet_wire::{Body, Errno, Nid};
-use log::Level;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -182,17 +181,14 @@ impl Core {
 
     fn log_switch(&self, message: &Message, chosen: &Chosen, failure: SendFailure) {
         let Some(ni) = &message.ni else { return };
-        let line = format_args!(
-            "a {:?} from {} to {} failed ({}, {}): it goes from {} to {}",
-            message.header.body.kind(),
-            ni.nid(),
-            message.next_hop.nid,
-            failure.cause.text(),
-            failure.errno.name(),
-            chosen.ni.nid(),
-            chosen.destination(),
+        let (kind, from, to) = (message.header.body.kind(), ni.nid(), message.next_hop.nid);
+        let (cause, errno) = (failure.cause.text(), failure.errno.name());
+        let (new_from, new_to, resend) = (chosen.ni.nid(), chosen.destination(), message.resends + 1);
+        self.env.log(
+            LogClass::MessageResent,
+            format_args!("{from} -> {to}"),
+            format_args!("{kind} {from} -> {to} failed ({cause}, {errno}); resending via {new_from} -> {new_to}, resend {resend}"),
         );
-        self.complain(Reason::Switched, Level::Error, line);
     }
 
     /// Which way a message goes that has gone one already: a request as it was asked for, an answer back if it can, by

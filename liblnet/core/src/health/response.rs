@@ -3,12 +3,11 @@
 //! Each MD knows until when it waits and whom it asked; nobody keeps a list. The MDs are looked through twice in a
 //! transaction time-out, and only while any has waited since the last look.
 
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::environment::settings::Settings;
 use crate::environment::time::Time;
 use crate::memory::{Answer, Md, MdOptions, ResponseState};
-use log::Level;
+use lnet_log::LogClass;
 use std::sync::atomic::Ordering;
 
 /// Whether answers to this are waited for with a deadline (HE-40).
@@ -34,9 +33,11 @@ impl Core {
                 }
                 ResponseState::TooLong(nid) => {
                     self.health.response_timeouts.fetch_add(1, Ordering::Relaxed);
-                    let line =
-                        format_args!("no answer from {nid} in time: the descriptor that waited is unlinked");
-                    self.complain(Reason::NoAnswer, Level::Error, line);
+                    self.env.log(
+                        LogClass::ResponseTimeout,
+                        nid,
+                        format_args!("no response from {nid} in time; the MD that waited for it is unlinked"),
+                    );
                     if let Some(peer_ni) = self.topology.peer_ni(nid) {
                         self.lower_peer_ni(&peer_ni);
                     }

@@ -1,12 +1,11 @@
 //! Health values: what lowers and raises them (HE-1, HE-10, core-behaviour 4.2).
 
 use super::{Cause, NiState, SendFailure};
-use crate::complaints::Reason;
 use crate::core::Core;
 use crate::environment::settings::MAX_HEALTH;
 use crate::model::message::Message;
 use crate::topology::{Ni, PeerNi};
-use log::Level;
+use lnet_log::LogClass;
 
 /// A value after a failure (HE-1).
 pub(crate) const fn lowered(value: u32, sensitivity: u32) -> u32 {
@@ -116,8 +115,11 @@ impl Core {
         ni.set_health(value);
         let now = NiState::of(ni);
         if now != before {
-            let line = format_args!("{}: {before} -> {now}: its health is {value}", ni.nid());
-            self.complain(Reason::State, Level::Error, line);
+            self.env.log(
+                LogClass::NiHealth,
+                ni.nid(),
+                format_args!("NI {}: {before} -> {now} (health value {value})", ni.nid()),
+            );
         }
     }
 

@@ -13,7 +13,7 @@ pub enum Step {
 
 /// Why a discovery did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {step} to {nid} failed: {}", errno.text())]
+#[error("discovery {step} to {nid} failed: {}", errno.text())]
 pub struct Failure {
     /// What was being done.
     pub step: Step,
@@ -50,12 +50,12 @@ impl std::fmt::Display for Step {
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Extra(nid) => write!(f, "it has {nid} as well"),
-            Self::Missing(nid) => write!(f, "it does not have {nid}"),
-            Self::MultiRail(true) => f.write_str("it says that it is multi-rail"),
-            Self::MultiRail(false) => f.write_str("it says that it is not multi-rail"),
-            Self::Primary(nid) => write!(f, "its primary NID is {nid}"),
-            Self::Claimed(nid) => write!(f, "it says that it has {nid}, which is another peer's"),
+            Self::Extra(nid) => write!(f, "it reports NID {nid}, by which it is not known"),
+            Self::Missing(nid) => write!(f, "it does not report NID {nid}, by which it is known"),
+            Self::MultiRail(true) => f.write_str("it reports to be multi-rail, and is not known to be"),
+            Self::MultiRail(false) => f.write_str("it reports not to be multi-rail, and is known to be"),
+            Self::Primary(nid) => write!(f, "it reports primary NID {nid}"),
+            Self::Claimed(nid) => write!(f, "it reports NID {nid}, by which another peer is known"),
         }
     }
 }

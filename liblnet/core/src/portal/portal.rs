@@ -145,7 +145,7 @@ impl Portal {
                     state.delayed.push_back(delayed);
                     Incoming::Held
                 }
-                None => Incoming::Dropped("nothing to hold it by"),
+                None => Incoming::Dropped("no match, and it cannot be deferred"),
             },
             Found::Nothing => Incoming::Dropped("no match"),
             Found::TooLong => Incoming::Dropped("longer than the memory it matches"),

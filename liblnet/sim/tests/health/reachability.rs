@@ -1,7 +1,6 @@
 //! Whether a peer can be reached: as a state, and in the log.
 
 use super::*;
-use lnet_core::STATE_CHANGES;
 use lnet_core::health::Reachability;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::cell::RefCell;
@@ -19,7 +18,7 @@ impl Log for Recorder {
     }
 
     fn log(&self, record: &Record<'_>) {
-        let line = (record.level(), record.target() == STATE_CHANGES, record.args().to_string());
+        let line = (record.level(), record.target().starts_with("lnet::peer_"), record.args().to_string());
         LOGGED.with_borrow_mut(|logged| logged.push(line));
     }
 

@@ -1,0 +1,265 @@
+//! The classes of lines that the libraries write: one for each kind of event that an operator may want to find, filter or
+//! look up. `docs/logs.md` is generated from this table.
+
+use log::Level;
+
+/// How often lines of a class are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// All are written: each tells once that something is in another state, or answers an operator's own action.
+    Unlimited,
+    /// Through a [`crate::RateLimitedLog`]: so many in a period for each subject.
+    PerSubject,
+}
+
+/// Makes [`LogClass`]; a class without one of its descriptions does not compile.
+macro_rules! log_classes {
+    ($($variant:ident {
+        name: $name:literal,
+        level: $level:ident,
+        limit: $limit:ident,
+        meaning: $meaning:literal,
+        action: $action:literal,
+    })*) => {
+        /// What a line is about.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum LogClass {
+            $(#[doc = $meaning] $variant,)*
+        }
+
+        impl LogClass {
+            /// All classes, in the order of the documentation.
+            pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
+
+            /// Its name, which does not change.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The target of its records: `lnet::` and its name.
+            pub const fn target(self) -> &'static str {
+                match self { $(Self::$variant => concat!("lnet::", $name),)* }
+            }
+
+            /// The level of its lines.
+            pub const fn level(self) -> Level {
+                match self { $(Self::$variant => Level::$level,)* }
+            }
+
+            /// How often its lines are written.
+            pub const fn limit(self) -> Limit {
+                match self { $(Self::$variant => Limit::$limit,)* }
+            }
+
+            /// What has happened.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $meaning,)* }
+            }
+
+            /// What whoever runs the node should do.
+            pub const fn action(self) -> &'static str {
+                match self { $(Self::$variant => $action,)* }
+            }
+        }
+    };
+}
+
+impl LogClass {
+    /// Whether its lines go through a [`crate::RateLimitedLog`].
+    pub const fn is_limited(self) -> bool {
+        matches!(self.limit(), Limit::PerSubject)
+    }
+}
+
+log_classes! {
+    NiState {
+        name: "ni_state",
+        level: Error,
+        limit: Unlimited,
+        meaning: "A local network interface (NI) has failed or recovered, as its driver or the machine says.",
+        action: "Where it is FAILED, mend what is named in parentheses (link, address, device). Nothing to do when it is ACTIVE again.",
+    }
+    NiHealth {
+        name: "ni_health",
+        level: Error,
+        limit: PerSubject,
+        meaning: "Sending by a local NI has failed, or succeeds again, which changes its health value and with it its state.",
+        action: "`lnetctl net show -v 3` shows the health value and which kinds of failures were counted. A state that changes again and again points to a bad link.",
+    }
+    PeerUnreachable {
+        name: "peer_unreachable",
+        level: Error,
+        limit: Unlimited,
+        meaning: "No path to a peer is usable. Messages to it wait until a path responds, and fail at their deadline.",
+        action: "See whether the peer runs, and whether the network between responds (`lnetctl ping`). With no net in common: configure one, or a route.",
+    }
+    PeerDegraded {
+        name: "peer_degraded",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "Only some of the paths to a peer are usable, or it is reachable again after an outage.",
+        action: "`lnetctl peer show -v` shows which paths do not respond. Nothing to do where all are usable again.",
+    }
+    PeerReachable {
+        name: "peer_reachable",
+        level: Debug,
+        limit: Unlimited,
+        meaning: "Something has arrived from a peer for the first time, or nothing is known of its paths any more.",
+        action: "Nothing.",
+    }
+    PathUnresponsive {
+        name: "path_unresponsive",
+        level: Error,
+        limit: PerSubject,
+        meaning: "Nothing that was sent on a path is acknowledged, although the interfaces at both ends are up. It is used only when there is no other, until something arrives over it.",
+        action: "Look for a fault between the two addresses: a switch, a firewall, a wrong VLAN or MTU.",
+    }
+    PathResponsive {
+        name: "path_responsive",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "An unresponsive path has recovered: something has arrived over it.",
+        action: "Nothing.",
+    }
+    MessageResent {
+        name: "message_resent",
+        level: Error,
+        limit: PerSubject,
+        meaning: "A message could not be sent on one path and is sent on another.",
+        action: "Nothing for single lines. Where the same pair fails again and again, treat it as an unresponsive path.",
+    }
+    MessageFailed {
+        name: "message_failed",
+        level: Error,
+        limit: PerSubject,
+        meaning: "A message was given up: no further attempt may be made, or none could be. The program that sent it was told.",
+        action: "The cause in parentheses is LNet's health status and the errno. See whether the peer is reachable, and the lines before.",
+    }
+    MessageDropped {
+        name: "message_dropped",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A message that arrived was dropped; the cause says why. Its sender finds out by its own time-out.",
+        action: "`no match` is usual while a service starts or stops. Otherwise compare the configuration of the two nodes.",
+    }
+    PeerLimit {
+        name: "peer_limit",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A message of an unknown peer was dropped, because this node knows as many peers as it may.",
+        action: "Somebody may be sending under invented NIDs. Restrict who may connect (the accept policy, a firewall).",
+    }
+    RepliesUnread {
+        name: "replies_unread",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A peer requests replies faster than it receives them; further requests of it are dropped.",
+        action: "See whether that peer is overloaded, or hostile.",
+    }
+    ResponseTimeout {
+        name: "response_timeout",
+        level: Error,
+        limit: PerSubject,
+        meaning: "An ACK or REPLY did not arrive before its deadline; the MD that waited for it was unlinked.",
+        action: "See whether the peer is overloaded or gone. The deadline is `lnetctl set transaction_timeout`.",
+    }
+    RecoveryPingFailed {
+        name: "recovery_ping_failed",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A ping of an unhealthy interface, to find out whether it has recovered, failed. Pings go on, at growing intervals.",
+        action: "Nothing while the cause is known. `lnetctl peer show -v 3` shows the health values.",
+    }
+    DiscoveryFailed {
+        name: "discovery_failed",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A ping or push of discovery failed. The peer is used by the NIDs known already.",
+        action: "See whether the peer is reachable by the NID in the line.",
+    }
+    DiscoveryLoop {
+        name: "discovery_loop",
+        level: Error,
+        limit: PerSubject,
+        meaning: "The discovery of a peer made too many steps without an end; it was stopped. This is a defect of the library.",
+        action: "Please report it, with the lines before.",
+    }
+    PingInfoInvalid {
+        name: "ping_info_invalid",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "The interface list that a peer sent (ping reply or push) cannot be decoded; it was ignored.",
+        action: "Find out what runs at that NID: another version, or something that is not LNet.",
+    }
+    PushRejected {
+        name: "push_rejected",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A node that is no router pushed an interface list in the name of another node; it was ignored.",
+        action: "Find out what runs at the sender's NID: it may be hostile.",
+    }
+    PeerNidRejected {
+        name: "peer_nid_rejected",
+        level: Error,
+        limit: PerSubject,
+        meaning: "A peer claims a NID that it cannot have, for the reason in the line; the NID is not added to it.",
+        action: "Two nodes may be configured with one address, or a peer here with a wrong NID: compare `lnetctl peer show` with the nodes themselves.",
+    }
+    PeerMismatch {
+        name: "peer_mismatch",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "What a peer says of itself differs from how it is known here, and this node does not adopt it (discovery is off, or an operator configured the peer).",
+        action: "Correct the peer's configuration here (`lnetctl peer add`, `peer del`), or the peer itself.",
+    }
+    PeerRemoved {
+        name: "peer_removed",
+        level: Info,
+        limit: PerSubject,
+        meaning: "A peer was removed because it does not take part in discovery any more. It is created anew when it is needed.",
+        action: "Nothing.",
+    }
+    PingTargetFailed {
+        name: "ping_target_failed",
+        level: Error,
+        limit: PerSubject,
+        meaning: "The memory that answers pings, or that receives pushes, could not be posted: peers learn of changes late, or this node of theirs.",
+        action: "Look for a shortage of memory. The node tries again with the next change.",
+    }
+    FaultRule {
+        name: "fault_rule",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A fault injection rule was added: messages are dropped or delayed on purpose.",
+        action: "Nothing in a test. `lnetctl fault drop del` and `lnetctl fault delay del` end it.",
+    }
+    RouteUnused {
+        name: "route_unused",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A route was added. Messages do not take routes in this version.",
+        action: "Give the nodes a net in common.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// Fails if two classes cannot be told apart in a log, or if one lacks what an operator is to read.
+    #[test]
+    fn each_class_has_a_name_of_its_own_in_snake_case_and_is_described() {
+        let names: HashSet<_> = LogClass::ALL.iter().map(|class| class.name()).collect();
+        assert_eq!(names.len(), LogClass::ALL.len());
+        for (index, class) in LogClass::ALL.into_iter().enumerate() {
+            let name = class.name();
+            assert_eq!(class as usize, index, "{name}");
+            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+            assert_eq!(class.target(), format!("lnet::{name}"));
+            for text in [class.meaning(), class.action()] {
+                assert!(text.len() > 7 && text.ends_with('.') && !text.contains('|'), "{name}: {text}");
+            }
+        }
+    }
+}
