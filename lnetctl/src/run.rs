@@ -6,7 +6,7 @@ use crate::output::{self, Streams};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use lnet_dlc::client::Client;
-use lnet_dlc::{Backend, Operation, Rc, Report, SeqNo};
+use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::fmt::Write as _;
 use std::io;
 
@@ -31,7 +31,7 @@ pub type Connect<'a> = &'a dyn Fn(Option<String>) -> Box<dyn Node>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// With this.
-    Done(Rc),
+    Done(ReturnCode),
     /// The shell is to end: `exit`, `quit`.
     Exit,
 }
@@ -57,14 +57,14 @@ pub fn line(
         Found::List => return list_commands(streams),
         Found::Incomplete(command) => {
             write!(streams.out, "{}", command.clone().render_help())?;
-            return Ok(End::Done(Rc::BAD_PARAM));
+            return Ok(End::Done(ReturnCode::BAD_PARAM));
         }
         Found::Unknown(command, word) => {
             writeln!(streams.out, "'{word}' is not a command of '{}'; give one of", name(command))?;
             for known in valid_words(command) {
                 writeln!(streams.out, "\"{known}\"")?;
             }
-            return Ok(End::Done(Rc::BAD_PARAM));
+            return Ok(End::Done(ReturnCode::BAD_PARAM));
         }
     }
     let line = std::iter::once("lnetctl").chain(words.iter().map(String::as_str));
@@ -147,7 +147,7 @@ fn list_commands(streams: &mut Streams<'_>) -> io::Result<End> {
         }
         writeln!(streams.out, "{text}")?;
     }
-    Ok(End::Done(Rc::OK))
+    Ok(End::Done(ReturnCode::OK))
 }
 
 /// What clap has to say: help, the version, or a refusal.
@@ -162,16 +162,20 @@ fn not_parsed(
     match error.kind() {
         ErrorKind::DisplayVersion => {
             write!(streams.out, "{error}")?;
-            Ok(End::Done(Rc::OK))
+            Ok(End::Done(ReturnCode::OK))
         }
         ErrorKind::DisplayHelp => {
             write!(streams.out, "{error}")?;
             let by_option = ["lnetctl", "import", "export", "ping", "discover"];
-            Ok(End::Done(if by_option.contains(&command.get_name()) { Rc::OK } else { Rc(1) }))
+            Ok(End::Done(if by_option.contains(&command.get_name()) {
+                ReturnCode::OK
+            } else {
+                ReturnCode(1)
+            }))
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingRequiredArgument => {
             write!(streams.out, "{}", command.clone().render_help())?;
-            Ok(End::Done(Rc::BAD_PARAM))
+            Ok(End::Done(ReturnCode::BAD_PARAM))
         }
         kind => {
             let rendered = error.to_string();
@@ -199,7 +203,7 @@ fn not_parsed(
 /// An error block for something that cannot be read.
 fn refuse(entity: &str, text: &str, format: Format, streams: &mut Streams<'_>) -> io::Result<End> {
     let mut report = Report::new();
-    let rc = report.end(Operation::Parser, entity, SeqNo::NONE, Rc::BAD_PARAM, text);
+    let rc = report.end(Operation::Parser, entity, SeqNo::NONE, ReturnCode::BAD_PARAM, text);
     let outcome = Outcome { rc, kind: commands::Kind::Change };
     output::write(&report, outcome, None, format, streams.out, streams.err)?;
     Ok(End::Done(rc))
@@ -231,5 +235,5 @@ fn help(definition: &clap::Command, word: Option<&str>, streams: &mut Streams<'_
             writeln!(streams.err, "'{word}' is not a command; 'help' tells which there are")?;
         }
     }
-    Ok(End::Done(Rc::OK))
+    Ok(End::Done(ReturnCode::OK))
 }

@@ -9,7 +9,7 @@ use crate::cli::{self, Globals};
 use crate::output::Streams;
 use crate::run::{self, Connect, End};
 use completion::Completion;
-use lnet_dlc::Rc;
+use lnet_dlc::ReturnCode;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
@@ -81,27 +81,27 @@ fn pasted(text: &str, globals: &Globals, connect: Connect<'_>, streams: &mut Str
             return Ok(End::Exit);
         }
     }
-    Ok(End::Done(Rc::OK))
+    Ok(End::Done(ReturnCode::OK))
 }
 
 /// Carries out one line. What is behind `#` at its beginning is a comment.
 fn one(text: &str, globals: &Globals, connect: Connect<'_>, streams: &mut Streams<'_>) -> io::Result<End> {
     let mut words: Vec<String> =
         text.split([' ', '\t', '\r']).filter(|it| !it.is_empty()).map(str::to_owned).collect();
-    let Some(first) = words.first_mut() else { return Ok(End::Done(Rc::OK)) };
+    let Some(first) = words.first_mut() else { return Ok(End::Done(ReturnCode::OK)) };
     if first.starts_with('#') {
-        return Ok(End::Done(Rc::OK));
+        return Ok(End::Done(ReturnCode::OK));
     }
     if !first.starts_with('-') {
         match complete_word(first) {
             Word::One(name) => *first = name,
             Word::Several(names) => {
                 writeln!(streams.err, "'{first}' may be {}", names.join(", "))?;
-                return Ok(End::Done(Rc::BAD_PARAM));
+                return Ok(End::Done(ReturnCode::BAD_PARAM));
             }
             Word::Unknown => {
                 writeln!(streams.err, "'{first}' is not a command; 'help' tells which there are")?;
-                return Ok(End::Done(Rc::BAD_PARAM));
+                return Ok(End::Done(ReturnCode::BAD_PARAM));
             }
         }
     }

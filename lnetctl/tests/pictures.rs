@@ -6,8 +6,9 @@ use lnet_dlc::CptList;
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{
     CommCount, ElementStats, Heat, LndTunables, LnetStats, LocalHealth, LocalNi, MessageStats, NiState,
-    NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reachability,
+    NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability,
 };
+use lnet_wire::Reachability;
 use lnetctl::cli::Sort;
 use lnetctl::output::prometheus;
 use lnetctl::top::draw;

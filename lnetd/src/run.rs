@@ -89,8 +89,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 }
 
 /// Tells whoever supervises this process, if anybody does.
-pub(crate) fn notify(news: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(false, news) {
+pub(crate) fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(false, states) {
         log::debug!("NOTIFY_SOCKET: {error}");
     }
 }

@@ -45,15 +45,15 @@ impl Place {
 
     /// Starts a daemon and waits until it says that it is ready. Returns what it said, too.
     fn start(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> (Child, String) {
-        let news_path = self.path().join("news");
-        let _ = fs::remove_file(&news_path);
-        let news = UnixDatagram::bind(&news_path).unwrap();
+        let notify_path = self.path().join("notify");
+        let _ = fs::remove_file(&notify_path);
+        let notify = UnixDatagram::bind(&notify_path).unwrap();
         let mut command = self.command(arguments);
-        command.env("NOTIFY_SOCKET", &news_path).stderr(Stdio::piped());
+        command.env("NOTIFY_SOCKET", &notify_path).stderr(Stdio::piped());
         change(&mut command);
         let child = command.spawn().unwrap();
         let mut buffer = [0; 4096];
-        let length = news.recv(&mut buffer).unwrap();
+        let length = notify.recv(&mut buffer).unwrap();
         (child, String::from_utf8_lossy(&buffer[..length]).into_owned())
     }
 
@@ -143,10 +143,10 @@ fn a_signal_ends_it_and_nothing_is_left() {
     let place = Place::new();
     let pid_file = place.path().join("pid");
     let arguments = ["--loopback-only", "--pid-file", pid_file.to_str().unwrap()];
-    let (child, news) = place.start(&arguments, |command| {
+    let (child, notify) = place.start(&arguments, |command| {
         command.env("LNET_STATUS_MODE", "0666");
     });
-    assert!(news.contains("READY=1"), "{news}");
+    assert!(notify.contains("READY=1"), "{notify}");
     assert_eq!(fs::read_to_string(&pid_file).unwrap(), format!("{}\n", child.id()));
     assert!(place.path().join("lnetd.sock").exists());
     assert!(place.path().join("lnetd.status.sock").exists());
@@ -165,8 +165,8 @@ fn a_signal_ends_it_and_nothing_is_left() {
 fn a_second_one_of_the_same_name_does_not_start() {
     let place = Place::new();
     let (child, _) = place.start(&["--loopback-only"], |_| {});
-    let (second, news) = place.start(&["--loopback-only"], |_| {});
-    assert!(news.contains("ERRNO=17") && news.contains("runs already"), "{news}");
+    let (second, notify) = place.start(&["--loopback-only"], |_| {});
+    assert!(notify.contains("ERRNO=17") && notify.contains("runs already"), "{notify}");
     assert!(!ends(second).status.success());
     assert_eq!(node(&place.client(None)).process, child.id());
     let (third, _) = place.start(&["--loopback-only", "--node", "third"], |_| {});
@@ -282,8 +282,8 @@ fn a_file_is_checked_without_starting_a_node() {
     fs::write(&file, "net:\n    - net type: nonsense\n").unwrap();
     let (fine, text) = check(file.to_str().unwrap());
     assert!(!fine && text.contains("nonsense"), "{text}");
-    let (child, news) = place.start(&["--config", file.to_str().unwrap()], |_| {});
-    assert!(news.contains("ERRNO=22"), "{news}");
+    let (child, notify) = place.start(&["--config", file.to_str().unwrap()], |_| {});
+    assert!(notify.contains("ERRNO=22"), "{notify}");
     assert!(!ends(child).status.success());
 }
 
@@ -304,10 +304,10 @@ net:
 ";
     fs::write(&file, text).unwrap();
     let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
-    let (child, news) = place.start(&["--config", file.to_str().unwrap()], |command| {
+    let (child, notify) = place.start(&["--config", file.to_str().unwrap()], |command| {
         command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &port);
     });
-    assert!(news.contains("READY=1") && news.contains("not all"), "{news}");
+    assert!(notify.contains("READY=1") && notify.contains("not all"), "{notify}");
     assert_eq!(nids(&place.client(None)), ["0@lo", "127.0.92.1@tcp3"]);
     signal(&child, Signal::TERM);
     let output = ends(child);

@@ -115,17 +115,17 @@ fn start_guest2(guest1: &str, bin: &Path, dir: &Path) -> Child {
     }
     let sockets = dir.join("guest2");
     fs::create_dir(&sockets).unwrap();
-    let news_path = dir.join("news");
-    let news = UnixDatagram::bind(&news_path).unwrap();
+    let notify_path = dir.join("notify");
+    let notify = UnixDatagram::bind(&notify_path).unwrap();
     let child = in_clean_environment(&mut Command::new(bin.join("lnetd")), &sockets)
         .args(["--from-environment", "--log-level", "off"])
         .env("LNET_NETWORKS", "tcp(eth0,eth1)")
-        .env("NOTIFY_SOCKET", news_path)
+        .env("NOTIFY_SOCKET", notify_path)
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
     let mut buffer = [0; 4096];
-    let length = news.recv(&mut buffer).unwrap();
+    let length = notify.recv(&mut buffer).unwrap();
     assert!(String::from_utf8_lossy(&buffer[..length]).contains("READY=1"), "guest2 does not come up");
     child
 }

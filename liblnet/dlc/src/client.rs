@@ -2,7 +2,7 @@
 
 use crate::daemon::{self, Nets};
 use crate::frame::{self, FrameError};
-use crate::other_end::connect;
+use crate::peer_cred::connect;
 use crate::request::{Backend, Reply, Request};
 use crate::runtime_dir::{NodeName, RuntimeDir};
 use lnet_wire::Errno;
@@ -55,7 +55,7 @@ impl Client {
         let bytes = frame::encode_request(request).map_err(|error| Failure::new(error.errno(), error))?;
         let old = lock(&self.idle).take();
         if let Some(link) = old.filter(|link| link.serves(request)) {
-            match link.exchange(&bytes, patience(request)) {
+            match link.exchange(&bytes, timeout_of(request)) {
                 Ok(answer) => return Ok(self.keep(link, request, answer)),
                 Err(lost) if lost.nothing_happened(request) => {}
                 Err(lost) => return Err(lost.into()),
@@ -84,7 +84,7 @@ impl Client {
                 return Err(Failure::new(Errno::Access, text));
             }
             tries += 1;
-            match link.exchange(&bytes, patience(request)) {
+            match link.exchange(&bytes, timeout_of(request)) {
                 Ok(answer) => return Ok(self.keep(link, request, answer)),
                 // A node on its way down; whoever looks again finds none, or the next one.
                 Err(lost) if lost.nothing_happened(request) && tries < TRIES => {}
@@ -277,7 +277,7 @@ enum Lost {
 }
 
 /// How long an answer may take; `None` for what takes as long as it takes.
-fn patience(request: &Request) -> Option<Duration> {
+fn timeout_of(request: &Request) -> Option<Duration> {
     /// Far more than any node needs that is not stopped, and longer than one may take to come up.
     const USUAL: Duration = Duration::from_secs(60);
     match request {
@@ -327,8 +327,8 @@ impl Link {
         !self.read_only || request.only_reads()
     }
 
-    fn exchange(&self, request: &[u8], patience: Option<Duration>) -> Result<Result<Reply, Errno>, Lost> {
-        self.stream.set_read_timeout(patience).map_err(Lost::NotSent)?;
+    fn exchange(&self, request: &[u8], timeout: Option<Duration>) -> Result<Result<Reply, Errno>, Lost> {
+        self.stream.set_read_timeout(timeout).map_err(Lost::NotSent)?;
         let sent = frame::write(&self.stream, request, None);
         // Whoever is turned away finds the reason in what the node wrote before it closed.
         let body = match (frame::read(&mut &self.stream, frame::MAX_REPLY), sent) {

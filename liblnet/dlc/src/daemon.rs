@@ -70,14 +70,14 @@ pub fn start(
         text: format!("{CANNOT_START}{}: {error}", what.display()),
     };
     directory.make().map_err(|error| failed(&error, directory.path()))?;
-    let news = News::new(directory).map_err(|error| failed(&error, directory.path()))?;
+    let notify = NotifySocket::new(directory).map_err(|error| failed(&error, directory.path()))?;
     let mut command = Command::new(&program);
     command.arg("--detach").arg("--node").arg(name.as_str());
     command.arg(match nets {
         Nets::OfEnvironment => "--from-environment",
         Nets::LoopbackOnly => "--loopback-only",
     });
-    command.env("LNET_RUNTIME_DIR", directory.path()).env("NOTIFY_SOCKET", &news.path);
+    command.env("LNET_RUNTIME_DIR", directory.path()).env("NOTIFY_SOCKET", &notify.path);
     for inherited in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "JOURNAL_STREAM", "LNET_NODE"] {
         command.env_remove(inherited);
     }
@@ -85,7 +85,7 @@ pub fn start(
     let file = new_log(&log).map_err(|error| failed(&error, &log))?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
     let mut child = command.spawn().map_err(|error| failed(&error, &program))?;
-    let outcome = news.await_ready(&mut child).map_err(|error| StartError {
+    let outcome = notify.await_ready(&mut child).map_err(|error| StartError {
         text: with_log(&error.text, &fs::read_to_string(&log).unwrap_or_default()),
         ..error
     });
@@ -146,22 +146,22 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// The socket by which a daemon tells how it fares (the protocol of `sd_notify`).
-struct News {
+struct NotifySocket {
     socket: UnixDatagram,
     path: PathBuf,
 }
 
-impl News {
+impl NotifySocket {
     fn new(directory: &RuntimeDir) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = directory.path().join(format!(".start-{}-{number}", std::process::id()));
         // Left over from a process that had this number and was killed.
         let _ = fs::remove_file(&path);
-        let news = Self { socket: UnixDatagram::bind(&path)?, path };
-        fs::set_permissions(&news.path, fs::Permissions::from_mode(0o600))?;
-        news.socket.set_read_timeout(Some(TURN))?;
-        Ok(news)
+        let notify = Self { socket: UnixDatagram::bind(&path)?, path };
+        fs::set_permissions(&notify.path, fs::Permissions::from_mode(0o600))?;
+        notify.socket.set_read_timeout(Some(TURN))?;
+        Ok(notify)
     }
 
     fn await_ready(&self, child: &mut Child) -> Result<(), StartError> {
@@ -192,7 +192,7 @@ impl News {
     }
 }
 
-impl Drop for News {
+impl Drop for NotifySocket {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

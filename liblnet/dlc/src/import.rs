@@ -11,7 +11,7 @@ use crate::model::{Block, DiscoverItem, Item, PingItem};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::Backend;
 use crate::yaml::{Problem, Purpose, read};
-use crate::{Rc, Value, ops};
+use crate::{ReturnCode, Value, ops};
 
 /// Where the text came from, for messages, and the text.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,12 @@ pub struct Source<'a> {
 /// what is returned is the last failure. `lustre_yaml_config`, `_del`, `_show`, `_exec`.
 ///
 /// Pings and discoveries are made by [`Purpose::Exec`] only: who adds and wants them too calls twice.
-pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, report: &mut Report) -> Rc {
+pub fn import(
+    backend: &dyn Backend,
+    source: Source<'_>,
+    purpose: Purpose,
+    report: &mut Report,
+) -> ReturnCode {
     let document = match read(source.text, purpose) {
         Ok(document) => document,
         Err(problems) => {
@@ -59,8 +64,8 @@ pub fn import(backend: &dyn Backend, source: Source<'_>, purpose: Purpose, repor
 /// `set`, `remove`, `conflict` (would be refused), `skip` (this machine does not have it), `run` (a ping or
 /// a discovery). What is there already is
 /// not in it; with nothing to change it is empty. A conflict is no failure: the result is
-/// [`Rc::OK`] unless the file has problems or the node cannot be asked.
-pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (Rc, Value) {
+/// [`ReturnCode::OK`] unless the file has problems or the node cannot be asked.
+pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (ReturnCode, Value) {
     match read(source.text, Purpose::Add) {
         Ok(document) => checking::check(backend, document, report),
         Err(problems) => (report_problems(source.name, Purpose::Add, &problems, "", report), Value::map()),
@@ -77,7 +82,13 @@ fn nets_last(blocks: Vec<Block>) -> Vec<Block> {
 
 /// Reports every problem, with the file's name before its place and `end` behind the last, whose code is the
 /// result.
-fn report_problems(name: &str, purpose: Purpose, problems: &[Problem], end: &str, report: &mut Report) -> Rc {
+fn report_problems(
+    name: &str,
+    purpose: Purpose,
+    problems: &[Problem],
+    end: &str,
+    report: &mut Report,
+) -> ReturnCode {
     let results = problems.iter().enumerate().map(|(index, problem)| {
         let (operation, entity) = reported_as(problem.block, purpose);
         let end = if index + 1 == problems.len() { end } else { "" };
@@ -107,16 +118,16 @@ fn reported_as(block: Option<&'static str>, purpose: Purpose) -> (Operation, &'s
 }
 
 /// The last of several results that is a failure.
-fn last_failure(results: impl IntoIterator<Item = Rc>) -> Rc {
-    results.into_iter().filter(|rc| !rc.is_ok()).last().unwrap_or(Rc::OK)
+fn last_failure(results: impl IntoIterator<Item = ReturnCode>) -> ReturnCode {
+    results.into_iter().filter(|rc| !rc.is_ok()).last().unwrap_or(ReturnCode::OK)
 }
 
 /// Does something with every item; the last failure is the result.
-fn each<T>(items: &[Item<T>], mut one: impl FnMut(&T, SeqNo) -> Rc) -> Rc {
-    items.iter().fold(Rc::OK, |before, item| one(&item.it, item.seq_no).or(before))
+fn each<T>(items: &[Item<T>], mut one: impl FnMut(&T, SeqNo) -> ReturnCode) -> ReturnCode {
+    items.iter().fold(ReturnCode::OK, |before, item| one(&item.it, item.seq_no).or(before))
 }
 
-fn exec(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
+fn exec(backend: &dyn Backend, block: &Block, report: &mut Report) -> ReturnCode {
     match block {
         Block::Ping(items) => each(items, |PingItem { target, timeout_ms, source }, seq_no| {
             let timeout_ms = timeout_ms.map_or(1000, |timeout| i32::try_from(timeout).unwrap_or(i32::MAX));
@@ -126,7 +137,7 @@ fn exec(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
         Block::Discover(items) => each(items, |DiscoverItem { target, force }, seq_no| {
             ops::ping::discover(backend, &target.to_string(), *force, seq_no, report)
         }),
-        _ => Rc::OK,
+        _ => ReturnCode::OK,
     }
 }
 

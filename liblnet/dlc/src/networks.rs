@@ -6,7 +6,7 @@
 //! those of the interfaces that bring none of their own.
 
 use crate::interface_spec::InterfaceError;
-use crate::separated::Piece;
+use crate::legacy_syntax::Piece;
 use crate::{CptList, InterfaceSpec};
 use lnet_wire::text::Problem;
 use lnet_wire::{NetId, NetType};

@@ -1,6 +1,6 @@
 //! What a DLC call has to say: the errors, and what was to be shown.
 
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use std::fmt::Display;
 
 /// What was tried; the first level of the error tree (dlc 1.5). The odd ones are `lnetctl`'s.
@@ -98,9 +98,9 @@ impl Report {
         operation: Operation,
         entity: &str,
         seq_no: SeqNo,
-        rc: Rc,
+        rc: ReturnCode,
         description: impl Display,
-    ) -> Rc {
+    ) -> ReturnCode {
         let mut entry = Value::map();
         if let Some(number) = seq_no.0 {
             entry.push("seq_no", number);
@@ -115,8 +115,8 @@ impl Report {
     }
 
     /// Records that `operation` on `entity` went well.
-    pub fn success(&mut self, operation: Operation, entity: &str, seq_no: SeqNo) -> Rc {
-        self.end(operation, entity, seq_no, Rc::OK, "success")
+    pub fn success(&mut self, operation: Operation, entity: &str, seq_no: SeqNo) -> ReturnCode {
+        self.end(operation, entity, seq_no, ReturnCode::OK, "success")
     }
 
     /// Shows `value` under the top-level key `key`; see [`Value::merge`].
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn errors_of_one_operation_share_its_key() {
         let mut report = Report::new();
-        let _ = report.end(Operation::Add, "net", SeqNo::from_c(7), Rc(-17), "it \"is\"\nthere");
+        let _ = report.end(Operation::Add, "net", SeqNo::from_c(7), ReturnCode(-17), "it \"is\"\nthere");
         let _ = report.success(Operation::Add, "route", SeqNo::NONE);
-        let _ = report.end(Operation::Del, "peer_ni", SeqNo::from_c(-1), Rc(-2), "no");
+        let _ = report.end(Operation::Del, "peer_ni", SeqNo::from_c(-1), ReturnCode(-2), "no");
         let expected = "\
 add:
     - net:

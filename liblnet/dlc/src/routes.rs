@@ -5,8 +5,8 @@
 //! `tcp1: { gateway: 10.0.0.[1-3]@tcp, hop: 2, priority: 1 }`. Both may be mixed. Brackets may stand in nets and
 //! gateways, `#` begins a comment.
 
+use crate::legacy_syntax::{Piece, entries};
 use crate::request::AddRoute;
-use crate::separated::{Piece, entries};
 use lnet_wire::text::Problem;
 use lnet_wire::{Expression, NetId, Nid};
 use std::str::FromStr;

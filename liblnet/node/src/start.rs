@@ -9,7 +9,7 @@ use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
 use lnet_dlc::networks::{self, Network};
 use lnet_dlc::request::{AddLocalNi, AddRoute, LndTunables, NiTunables};
 use lnet_dlc::yaml::{Purpose, text_of};
-use lnet_dlc::{Backend, InterfaceSpec, Rc, Report, Request};
+use lnet_dlc::{Backend, InterfaceSpec, Report, Request, ReturnCode};
 use lnet_wire::NetId;
 use std::fs;
 use std::path::Path;
@@ -138,8 +138,8 @@ fn import_file(node: &dyn Backend, file: &Path) -> Result<(), Errno> {
 }
 
 /// The library's own codes and errnos overlap; in the range of the former it is [`Errno::Invalid`].
-fn errno_of(rc: Rc) -> Errno {
-    if rc.0 < Rc::NO_MATCH.0 { Errno::from_c(rc.0) } else { Errno::Invalid }
+fn errno_of(rc: ReturnCode) -> Errno {
+    if rc.0 < ReturnCode::NO_MATCH.0 { Errno::from_c(rc.0) } else { Errno::Invalid }
 }
 
 #[cfg(test)]
@@ -285,7 +285,7 @@ mod tests {
         for (rc, errno) in
             [(-1, Errno::Invalid), (-6, Errno::Invalid), (-17, Errno::Exists), (-98, Errno::AddressInUse)]
         {
-            assert_eq!(errno_of(Rc(rc)), errno, "{rc}");
+            assert_eq!(errno_of(ReturnCode(rc)), errno, "{rc}");
         }
     }
 

@@ -8,14 +8,14 @@ use lnet_core::DiscoveryMode;
 use lnet_dlc::ops::policy::RuleAction;
 use lnet_dlc::ops::{global, net, peer, policy, stats};
 use lnet_dlc::request::{SetHealth, SetHealthKind};
-use lnet_dlc::{Backend, Rc, Report, Request, SeqNo};
+use lnet_dlc::{Backend, Report, Request, ReturnCode, SeqNo};
 use lnet_node::Node;
 use serde_yaml::Value;
 
 /// What an operation shows, as another parser reads it.
-fn shown(operation: impl FnOnce(&mut Report) -> Rc) -> Value {
+fn shown(operation: impl FnOnce(&mut Report) -> ReturnCode) -> Value {
     let mut report = Report::new();
-    assert_eq!(operation(&mut report), Rc::OK, "{}", report.errors.to_yaml());
+    assert_eq!(operation(&mut report), ReturnCode::OK, "{}", report.errors.to_yaml());
     serde_yaml::from_str(&report.shown.to_yaml()).expect("YAML")
 }
 
@@ -46,7 +46,7 @@ fn whatever_was_configured_is_shown_as_yaml() {
         policy::add(backend, Some("tcp"), None, None, RuleAction::Priority(3), -1, SeqNo::NONE, &mut report),
         global::config(backend, global::Setting::NumaRange, 7, SeqNo::NONE, &mut report),
     ];
-    assert_eq!(done, [Rc::OK; 3], "{}", report.errors.to_yaml());
+    assert_eq!(done, [ReturnCode::OK; 3], "{}", report.errors.to_yaml());
 
     let its = interfaces(&node, "tcp");
     assert_eq!(texts(&its, "nid"), ["127.0.81.1@tcp", "127.0.81.2@tcp"]);

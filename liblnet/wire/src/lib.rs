@@ -19,6 +19,7 @@ pub mod nid_range;
 mod nid_serde;
 pub mod nid_text;
 pub mod ping_info;
+mod reachability;
 mod selector;
 pub mod text;
 
@@ -31,6 +32,7 @@ pub use nid_pattern::NidPattern;
 pub use nid_range::NidList;
 pub use nid_text::{AnyNid, RawNet, RawNid};
 pub use ping_info::{Features, NiStatus, PingEntry, PingInfo};
+pub use reachability::Reachability;
 pub use selector::Selector;
 pub use text::TextError;
 

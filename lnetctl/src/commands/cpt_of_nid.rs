@@ -4,7 +4,7 @@ use super::others::error;
 use super::{Context, Outcome};
 use crate::cli::CptOfNid;
 use lnet_dlc::request::{LocalNi, Request};
-use lnet_dlc::{Rc, Value};
+use lnet_dlc::{ReturnCode, Value};
 use lnet_wire::Errno;
 use lnet_wire::nid::cpt_of_nid;
 use std::num::NonZeroUsize;
@@ -17,12 +17,14 @@ pub(super) fn run(command: &CptOfNid, cx: &mut Context<'_>) -> Outcome {
     let given = command.ncpt.map(|count| NonZeroUsize::new(count as usize));
     let partitions = match (given, command.nid) {
         (Some(Some(count)), _) => count,
-        (Some(None), _) => return refuse(cx, Rc::BAD_PARAM, "--ncpt 0: there is at least one CPU partition"),
+        (Some(None), _) => {
+            return refuse(cx, ReturnCode::BAD_PARAM, "--ncpt 0: there is at least one CPU partition");
+        }
         (None, Some(_)) => {
-            return refuse(cx, Rc::BAD_PARAM, "the number of CPU partitions is missing; give --ncpt");
+            return refuse(cx, ReturnCode::BAD_PARAM, "the number of CPU partitions is missing; give --ncpt");
         }
         (None, None) if command.nids.is_empty() => {
-            return refuse(cx, Rc::BAD_PARAM, "the NID is missing; give --nid and --ncpt");
+            return refuse(cx, ReturnCode::BAD_PARAM, "the NID is missing; give --nid and --ncpt");
         }
         (None, None) => match of_node(cx) {
             Ok(count) => count,
@@ -37,7 +39,7 @@ pub(super) fn run(command: &CptOfNid, cx: &mut Context<'_>) -> Outcome {
     match command.nid {
         Some(nid) => cx.report.show("cpt", Value::map().with("value", Value::Int(cpt(nid)))),
         None if command.nids.is_empty() => {
-            return refuse(cx, Rc::BAD_PARAM, "the NID is missing; give --nid");
+            return refuse(cx, ReturnCode::BAD_PARAM, "the NID is missing; give --nid");
         }
         None => {
             let items = command
@@ -47,7 +49,7 @@ pub(super) fn run(command: &CptOfNid, cx: &mut Context<'_>) -> Outcome {
             cx.report.show("cpt-of-nid", items.collect::<Vec<_>>());
         }
     }
-    Outcome::show(Rc::OK)
+    Outcome::show(ReturnCode::OK)
 }
 
 /// How many CPU partitions the node has: the loopback is bound to all of them.

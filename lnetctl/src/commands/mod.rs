@@ -15,7 +15,7 @@ mod udsp;
 mod yaml;
 
 use crate::cli::Command;
-use lnet_dlc::{Backend, Operation, Rc, Report, SeqNo};
+use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::io::Read;
 
 /// What a command works with.
@@ -36,7 +36,7 @@ pub struct Context<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// What it returned.
-    pub rc: Rc,
+    pub rc: ReturnCode,
     /// What it is for.
     pub kind: Kind,
 }
@@ -53,11 +53,11 @@ pub enum Kind {
 }
 
 impl Outcome {
-    const fn change(rc: Rc) -> Self {
+    const fn change(rc: ReturnCode) -> Self {
         Self { rc, kind: Kind::Change }
     }
 
-    const fn show(rc: Rc) -> Self {
+    const fn show(rc: ReturnCode) -> Self {
         Self { rc, kind: Kind::Show }
     }
 }
@@ -86,13 +86,13 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
         Command::Numa(command) => others::numa(command, cx),
         Command::PeerCredits(command) => peer::credits(command, cx),
         Command::Fault(command) => fault::run(command, cx),
-        Command::Help { .. } | Command::Exit | Command::Quit => Outcome::change(Rc::OK),
+        Command::Help { .. } | Command::Exit | Command::Quit => Outcome::change(ReturnCode::OK),
     }
 }
 
 /// What other releases have and this one has not.
 fn unsupported(cx: &mut Context<'_>, operation: Operation, entity: &str, what: &str) -> Outcome {
-    let rc = Rc::from(lnet_wire::Errno::NotSupported);
+    let rc = ReturnCode::from(lnet_wire::Errno::NotSupported);
     let text = format!("{what}: not supported yet; nothing was changed");
     Outcome::change(cx.report.end(operation, entity, SeqNo::NONE, rc, text))
 }

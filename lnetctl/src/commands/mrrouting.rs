@@ -2,7 +2,7 @@
 
 use super::{Context, Outcome};
 use lnet_dlc::request::{LocalNi, Request};
-use lnet_dlc::{Operation, Rc, SeqNo};
+use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,13 +15,13 @@ pub(super) fn run(cx: &mut Context<'_>) -> Outcome {
         false => call(&helper(std::env::var_os("KSOCKLND_CONFIG")), &names),
     });
     Outcome::change(match result {
-        Ok(()) => Rc::OK,
+        Ok(()) => ReturnCode::OK,
         Err((rc, text)) => cx.report.end(Operation::Manage, "setup-mrrouting", SeqNo::NONE, rc, text),
     })
 }
 
 /// The interfaces of all TCP nets, between commas, each once.
-fn interfaces(cx: &Context<'_>) -> Result<String, (Rc, String)> {
+fn interfaces(cx: &Context<'_>) -> Result<String, (ReturnCode, String)> {
     let nis: Vec<Box<LocalNi>> = cx
         .node
         .list(Request::GetLocalNi)
@@ -44,8 +44,9 @@ fn helper(named: Option<OsString>) -> PathBuf {
         .unwrap_or_else(|| Path::new("/usr/sbin").join(HELPER))
 }
 
-fn call(helper: &Path, interfaces: &str) -> Result<(), (Rc, String)> {
-    let failed = |text: String| Err((Rc::GENERIC, format!("{} {interfaces}: {text}", helper.display())));
+fn call(helper: &Path, interfaces: &str) -> Result<(), (ReturnCode, String)> {
+    let failed =
+        |text: String| Err((ReturnCode::GENERIC, format!("{} {interfaces}: {text}", helper.display())));
     match Command::new(helper).arg(interfaces).output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => {

@@ -4,7 +4,7 @@ use super::{Context, Outcome, unsupported};
 use crate::cli::{Net, NetAdd, NetDel, NetSet};
 use lnet_dlc::ops::net::{self, NetConfig};
 use lnet_dlc::request::{LndTunables, NiTunables};
-use lnet_dlc::{InterfaceSpec, Operation, Rc, SeqNo};
+use lnet_dlc::{InterfaceSpec, Operation, ReturnCode, SeqNo};
 use lnet_wire::Nid;
 
 pub(super) fn run(command: &Net, cx: &mut Context<'_>) -> Outcome {
@@ -20,9 +20,9 @@ pub(super) fn run(command: &Net, cx: &mut Context<'_>) -> Outcome {
     }
 }
 
-fn add(command: &NetAdd, cx: &mut Context<'_>) -> Rc {
+fn add(command: &NetAdd, cx: &mut Context<'_>) -> ReturnCode {
     let Ok((net, interfaces)) = place(&command.net, &command.interfaces, command.nid, "add", cx) else {
-        return Rc::BAD_PARAM;
+        return ReturnCode::BAD_PARAM;
     };
     // What is not above 0 is the default (dlc 1.6).
     let above_zero =
@@ -30,7 +30,7 @@ fn add(command: &NetAdd, cx: &mut Context<'_>) -> Rc {
     let conns_per_peer = match command.conns_per_peer.map(u16::try_from) {
         Some(Err(_)) if command.conns_per_peer > Some(0) => {
             let text = "--conns-per-peer is not within 0 to 127";
-            return cx.report.end(Operation::Add, "net", SeqNo::NONE, Rc::BAD_PARAM, text);
+            return cx.report.end(Operation::Add, "net", SeqNo::NONE, ReturnCode::BAD_PARAM, text);
         }
         connections => connections.and_then(Result::ok),
     };
@@ -50,10 +50,10 @@ fn add(command: &NetAdd, cx: &mut Context<'_>) -> Rc {
     net::add(cx.node, &config, SeqNo::NONE, &mut cx.report)
 }
 
-fn del(command: &NetDel, cx: &mut Context<'_>) -> Rc {
+fn del(command: &NetDel, cx: &mut Context<'_>) -> ReturnCode {
     match place(&command.net, &command.interfaces, command.nid, "del", cx) {
         Ok((net, interfaces)) => net::del(cx.node, net.as_deref(), &interfaces, SeqNo::NONE, &mut cx.report),
-        Err(()) => Rc::BAD_PARAM,
+        Err(()) => ReturnCode::BAD_PARAM,
     }
 }
 
@@ -74,7 +74,7 @@ fn place(
     list.map(|list| (net.clone(), list.unwrap_or_default())).map_err(|error| {
         let text = format!("--if: {error}; give names between commas, such as eth0,eth1[0,2]");
         // Word and entity are the other way round, as scripts know them.
-        let _ = cx.report.end(Operation::Ni, word, SeqNo::NONE, Rc::BAD_PARAM, text);
+        let _ = cx.report.end(Operation::Ni, word, SeqNo::NONE, ReturnCode::BAD_PARAM, text);
     })
 }
 
@@ -87,9 +87,15 @@ fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
     let health = command.health.filter(|&value| value >= 0);
     if nid.is_none() && !command.all && (health.is_some() || command.conns_per_peer.is_some()) {
         let text = "which interface? give --nid NID or --all";
-        return Outcome::change(cx.report.end(Operation::Add, "ni", SeqNo::NONE, Rc::MISSING_PARAM, text));
+        return Outcome::change(cx.report.end(
+            Operation::Add,
+            "ni",
+            SeqNo::NONE,
+            ReturnCode::MISSING_PARAM,
+            text,
+        ));
     }
-    let mut rc = Rc::OK;
+    let mut rc = ReturnCode::OK;
     if let Some(value) = health {
         rc = net::set_health(cx.node, value, nid, SeqNo::NONE, &mut cx.report);
     }

@@ -4,7 +4,7 @@ use super::{Context, Outcome, unsupported};
 use crate::cli::{Debug, Global, Lnet, Numa};
 use lnet_dlc::ops::global::Setting;
 use lnet_dlc::ops::{global, lnet, recovery};
-use lnet_dlc::{Operation, Rc, SeqNo, Value};
+use lnet_dlc::{Operation, ReturnCode, SeqNo, Value};
 
 pub(super) fn lnet(command: &Lnet, cx: &mut Context<'_>) -> Outcome {
     let (up, all) = match command {
@@ -27,7 +27,7 @@ pub(super) fn numa(Numa::Show: &Numa, cx: &mut Context<'_>) -> Outcome {
 
 pub(super) fn debug(command: &Debug, cx: &mut Context<'_>) -> Outcome {
     let Debug::Recovery { local, peer } = command;
-    let mut rc = Rc::OK;
+    let mut rc = ReturnCode::OK;
     if *local {
         rc = recovery::show_local(cx.node, SeqNo::NONE, &mut cx.report);
     }
@@ -41,7 +41,7 @@ pub(super) fn debug(command: &Debug, cx: &mut Context<'_>) -> Outcome {
 pub(super) fn service_id(cx: &mut Context<'_>) -> Outcome {
     let text = "there is no service: the driver for o2ib is not part of this library yet";
     cx.report.errors = error(text);
-    Outcome::show(Rc::NO_MATCH)
+    Outcome::show(ReturnCode::NO_MATCH)
 }
 
 /// The form that two commands have in place of an error block.

@@ -4,7 +4,7 @@ use super::{Context, Outcome};
 use crate::cli::{Peer, PeerAdd, PeerCredits, PeerDel, PeerExplain, PeerSet};
 use lnet_dlc::ops::explain::explain;
 use lnet_dlc::ops::peer::{self, MAX_NIDS, Modify, parse_nids};
-use lnet_dlc::{Operation, Rc, SeqNo};
+use lnet_dlc::{Operation, ReturnCode, SeqNo};
 
 pub(super) fn run(command: &Peer, cx: &mut Context<'_>) -> Outcome {
     match command {
@@ -39,7 +39,7 @@ fn modify(
     ip2nets: &Option<String>,
     what: Modify,
     cx: &mut Context<'_>,
-) -> Rc {
+) -> ReturnCode {
     let Some(list) = ip2nets else {
         let (primary, nids) = (primary.as_deref(), nids.as_deref());
         return peer::modify(cx.node, primary, nids, what, SeqNo::NONE, &mut cx.report);
@@ -49,7 +49,7 @@ fn modify(
         Err(error) => {
             let word = if matches!(what, Modify::Add { .. }) { "add" } else { "del" };
             let text = format!("--ip2nets '{list}': {error}");
-            return cx.report.end(Operation::Peer, word, SeqNo::NONE, Rc::BAD_PARAM, text);
+            return cx.report.end(Operation::Peer, word, SeqNo::NONE, ReturnCode::BAD_PARAM, text);
         }
     };
     for nid in primaries {
@@ -59,10 +59,10 @@ fn modify(
             return rc;
         }
     }
-    Rc::OK
+    ReturnCode::OK
 }
 
-fn set(command: &PeerSet, cx: &mut Context<'_>) -> Rc {
+fn set(command: &PeerSet, cx: &mut Context<'_>) -> ReturnCode {
     let nid = command.nid.as_deref();
     if let Some(state) = command.state {
         return peer::set_state(cx.node, state, nid, SeqNo::NONE, &mut cx.report);
@@ -70,10 +70,16 @@ fn set(command: &PeerSet, cx: &mut Context<'_>) -> Rc {
     let nid = match (command.all, nid) {
         (true, _) => None,
         (false, Some(nid)) => Some(nid),
-        (false, None) if command.health.is_none() => return Rc::OK,
+        (false, None) if command.health.is_none() => return ReturnCode::OK,
         (false, None) => {
             let text = "which peer? give --nid NID or --all";
-            return cx.report.end(Operation::Add, "peer_ni healthv", SeqNo::NONE, Rc::MISSING_PARAM, text);
+            return cx.report.end(
+                Operation::Add,
+                "peer_ni healthv",
+                SeqNo::NONE,
+                ReturnCode::MISSING_PARAM,
+                text,
+            );
         }
     };
     peer::set_health(cx.node, command.health.unwrap_or(-1), nid, SeqNo::NONE, &mut cx.report)

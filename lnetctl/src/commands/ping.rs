@@ -3,7 +3,7 @@
 use super::{Context, Outcome};
 use crate::cli::{Discover, Ping};
 use lnet_dlc::ops::ping;
-use lnet_dlc::{Rc, SeqNo};
+use lnet_dlc::{ReturnCode, SeqNo};
 
 pub(super) fn ping(command: &Ping, cx: &mut Context<'_>) -> Outcome {
     let source = command.source.as_deref();
@@ -18,6 +18,6 @@ pub(super) fn discover(command: &Discover, cx: &mut Context<'_>) -> Outcome {
     Outcome::show(last_failure(command.nids.iter().map(each)))
 }
 
-fn last_failure(results: impl Iterator<Item = Rc>) -> Rc {
-    results.fold(Rc::OK, |before, rc| rc.or(before))
+fn last_failure(results: impl Iterator<Item = ReturnCode>) -> ReturnCode {
+    results.fold(ReturnCode::OK, |before, rc| rc.or(before))
 }

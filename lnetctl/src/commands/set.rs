@@ -5,7 +5,7 @@ use crate::cli::{Mode, Routing, Set, Value};
 use lnet_dlc::ops::global::{self, Setting};
 use lnet_dlc::ops::routing;
 use lnet_dlc::request::Tunable;
-use lnet_dlc::{Operation, Rc, SeqNo};
+use lnet_dlc::{Operation, ReturnCode, SeqNo};
 
 pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
     let (setting, Value { value }) = match command {
@@ -33,21 +33,21 @@ pub(super) fn routing(Routing::Show: &Routing, cx: &mut Context<'_>) -> Outcome 
     Outcome::show(routing::show(cx.node, SeqNo::NONE, &mut cx.report, false))
 }
 
-fn switch(Value { value }: Value, cx: &mut Context<'_>) -> Rc {
+fn switch(Value { value }: Value, cx: &mut Context<'_>) -> ReturnCode {
     match value {
         0 | 1 => routing::enable(cx.node, value == 1, SeqNo::NONE, &mut cx.report),
         _ => {
             let text = format!("routing: {value}: it takes 1 (on) or 0 (off)");
-            cx.report.end(Operation::Parser, "set", SeqNo::NONE, Rc::BAD_PARAM, text)
+            cx.report.end(Operation::Parser, "set", SeqNo::NONE, ReturnCode::BAD_PARAM, text)
         }
     }
 }
 
 /// Sets one of tiny, small and large.
-fn buffers(which: usize, Value { value }: Value, cx: &mut Context<'_>) -> Rc {
+fn buffers(which: usize, Value { value }: Value, cx: &mut Context<'_>) -> ReturnCode {
     let Ok(value) = i32::try_from(value) else {
         let text = format!("{value} buffers are more than there can be");
-        return cx.report.end(Operation::Add, "buf", SeqNo::NONE, Rc::OUT_OF_RANGE, text);
+        return cx.report.end(Operation::Add, "buf", SeqNo::NONE, ReturnCode::OUT_OF_RANGE, text);
     };
     let [tiny, small, large] = [0, 1, 2].map(|pool| if pool == which { value } else { -1 });
     routing::config_buffers(cx.node, tiny, small, large, SeqNo::NONE, &mut cx.report)

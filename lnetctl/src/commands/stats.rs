@@ -5,7 +5,7 @@ use crate::cli::{Stats, StatsCommand, StatsRate, StatsShow};
 use crate::output::prometheus;
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::ops::stats;
-use lnet_dlc::{Operation, Rc, SeqNo};
+use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::time::Instant;
 
 pub(super) fn run(command: &Stats, cx: &mut Context<'_>) -> Outcome {
@@ -21,7 +21,7 @@ fn show_prometheus(cx: &mut Context<'_>) -> Outcome {
     match stats::sample(cx.node, usize::MAX, &mut cx.report) {
         Ok(sample) => {
             cx.text = prometheus::exposition(&sample);
-            Outcome::change(Rc::OK)
+            Outcome::change(ReturnCode::OK)
         }
         Err(rc) => Outcome::show(rc),
     }
@@ -29,7 +29,7 @@ fn show_prometheus(cx: &mut Context<'_>) -> Outcome {
 
 /// Takes two samples; the time between them is measured, not believed.
 fn show_rate(rate: &StatsRate, cx: &mut Context<'_>) -> Outcome {
-    let mut sample = || -> Result<(Sample, Instant), Rc> {
+    let mut sample = || -> Result<(Sample, Instant), ReturnCode> {
         let sample = stats::sample(cx.node, 0, &mut cx.report)?;
         Ok((sample, Instant::now()))
     };
@@ -42,7 +42,7 @@ fn show_rate(rate: &StatsRate, cx: &mut Context<'_>) -> Outcome {
         Err(rc) => return Outcome::show(rc),
     };
     if before.node != now.node {
-        let rc = Rc::from(lnet_wire::Errno::ConnectionReset);
+        let rc = ReturnCode::from(lnet_wire::Errno::ConnectionReset);
         let text = "another node answered the second time; measure again";
         return Outcome::show(cx.report.end(Operation::Show, "rate", SeqNo::NONE, rc, text));
     }

@@ -7,7 +7,7 @@ use lnet_dlc::export::export as export_all;
 use lnet_dlc::import::{self, Source};
 use lnet_dlc::request::Request;
 use lnet_dlc::yaml::{self, Purpose};
-use lnet_dlc::{Operation, Rc, SeqNo};
+use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
         Ok(text) => text,
         Err(error) => {
             let text = format!("cannot read {name}: {error}");
-            let rc = cx.report.end(Operation::Yaml, "builder", SeqNo::NONE, Rc::BAD_PARAM, text);
+            let rc = cx.report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, text);
             return Outcome::change(rc);
         }
     };
@@ -59,11 +59,17 @@ fn read(file: &Option<PathBuf>, input: &mut dyn Read) -> io::Result<String> {
 
 pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
     export_all(cx.node, command.backup, &mut cx.report);
-    let exported = Outcome { rc: Rc::OK, kind: Kind::Export };
+    let exported = Outcome { rc: ReturnCode::OK, kind: Kind::Export };
     let Some(file) = &command.file else { return exported };
     if cx.report.shown.is_empty() {
         let text = format!("nothing could be read; {} is left as it was", file.display());
-        return Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, Rc::BAD_PARAM, text));
+        return Outcome::change(cx.report.end(
+            Operation::Yaml,
+            "export",
+            SeqNo::NONE,
+            ReturnCode::BAD_PARAM,
+            text,
+        ));
     }
     let text = output::text(&cx.report.shown, cx.format);
     cx.report.shown = lnet_dlc::Value::map();
@@ -71,7 +77,13 @@ pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
         Ok(()) => exported,
         Err(error) => {
             let text = format!("cannot write {}: {error}", file.display());
-            Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, Rc::BAD_PARAM, text))
+            Outcome::change(cx.report.end(
+                Operation::Yaml,
+                "export",
+                SeqNo::NONE,
+                ReturnCode::BAD_PARAM,
+                text,
+            ))
         }
     }
 }

@@ -6,8 +6,9 @@
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{
     CommCount, ElementStats, Heat, LnetStats, LocalHealth, LocalNi, MessageStats, NiState, NiStatus, Peer,
-    PeerHealth, PeerNi, PeerNiState, Reachability,
+    PeerHealth, PeerNi, PeerNiState,
 };
+use lnet_wire::Reachability;
 use std::fmt::{Display, Write};
 
 /// The whole text. Numbers of messages are counters, named `..._total`; states are gauges.

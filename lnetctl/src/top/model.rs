@@ -2,7 +2,8 @@
 
 use crate::cli::Sort;
 use lnet_dlc::ops::sample::{Rate, Rates, Sample};
-use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer, Reachability};
+use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer};
+use lnet_wire::Reachability;
 use std::time::Duration;
 
 /// What somebody pressed.

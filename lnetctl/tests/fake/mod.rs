@@ -1,10 +1,12 @@
 //! A node with one interface that agrees to everything and remembers what it was told; or none at all.
 
+use lnet_wire::Reachability;
+
 use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, ElementStats, Explanation, Fault,
     FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, Heat, LndTunables, LnetStats, LocalHealth,
     LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Ping,
-    PingAnswer, Reachability, Tunables,
+    PingAnswer, Tunables,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request};
 use lnet_wire::{Errno, Nid};

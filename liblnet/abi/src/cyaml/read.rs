@@ -7,7 +7,7 @@ use super::node::{self, ARRAY, EnumCyamlType, FALSE, NULL, NUMBER, OBJECT, STRIN
 use super::{DEEPEST, convert, file};
 use crate::entry::{bytes_of, helper};
 use crate::types::Flag;
-use lnet_dlc::{Operation, Rc, Report, SeqNo};
+use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
 use std::ffi::c_char;
 use std::ptr;
 use yaml_rust::parser::{Event, Parser};
@@ -72,7 +72,7 @@ unsafe fn tree(text: Result<String, String>, err_rc: *mut *mut cYAML) -> *mut cY
     };
     if !err_rc.is_null() {
         let mut report = Report::new();
-        let _ = report.end(Operation::Yaml, "builder", SeqNo::NONE, Rc::BAD_PARAM, error);
+        let _ = report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, error);
         // SAFETY: not NULL, and this function's contract.
         unsafe { convert::merge(err_rc, &report.errors) };
     }

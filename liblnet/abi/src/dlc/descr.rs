@@ -5,7 +5,7 @@ use super::types::{IFNAMSIZ, lnet_dlc_intf_descr, lnet_dlc_network_descr};
 use crate::entry::helper;
 use crate::types::{__u32, cfs_expr_list, list_head};
 use crate::{expression, list};
-use lnet_dlc::{CptList, InterfaceSpec, Rc};
+use lnet_dlc::{CptList, InterfaceSpec, ReturnCode};
 use lnet_wire::{Expression, RawNet};
 use std::ffi::{c_char, c_int};
 use std::ptr;
@@ -37,12 +37,12 @@ pub unsafe extern "C" fn _lustre_lnet_parse_interfaces(
     intf_str: *mut c_char,
     nw_descr: *mut lnet_dlc_network_descr,
 ) -> c_int {
-    helper(Rc::GENERIC.0, || {
+    helper(ReturnCode::GENERIC.0, || {
         // SAFETY: by contract NULL or a string.
         let parsed = unsafe { text(intf_str) }.and_then(|text| InterfaceSpec::parse_list(&text).ok());
-        let Some(specs) = parsed.filter(|_| !nw_descr.is_null()) else { return Rc::BAD_PARAM.0 };
+        let Some(specs) = parsed.filter(|_| !nw_descr.is_null()) else { return ReturnCode::BAD_PARAM.0 };
         if specs.iter().any(|spec| spec.name.len() >= IFNAMSIZ || spec.name.contains('\0')) {
-            return Rc::BAD_PARAM.0;
+            return ReturnCode::BAD_PARAM.0;
         }
         let mut added = list_head { next: ptr::null_mut(), prev: ptr::null_mut() };
         // SAFETY: the first ring is made here and lives until it is empty; what is put in is new; the second
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn _lustre_lnet_parse_interfaces(
                 let made = to_c(spec);
                 if made.is_null() {
                     free_interfaces(&raw mut added);
-                    return Rc::OUT_OF_MEMORY.0;
+                    return ReturnCode::OUT_OF_MEMORY.0;
                 }
                 list::add_tail(made.cast(), &raw mut added);
             }

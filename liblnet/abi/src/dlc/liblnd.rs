@@ -7,7 +7,7 @@ use crate::cyaml::create::_cYAML_create_number;
 use crate::cyaml::node::{self, NUMBER, OBJECT, cYAML};
 use crate::entry::helper;
 use crate::types::__u32;
-use lnet_dlc::Rc;
+use lnet_dlc::ReturnCode;
 use lnet_wire::{NetId, NetType};
 use std::ffi::{CStr, c_int};
 
@@ -18,9 +18,9 @@ pub unsafe extern "C" fn _lustre_net_show_tunables(
     tunables: *mut cYAML,
     cmn: *mut lnet_ioctl_config_lnd_cmn_tunables,
 ) -> c_int {
-    helper(Rc::GENERIC.0, || {
+    helper(ReturnCode::GENERIC.0, || {
         if tunables.is_null() || cmn.is_null() {
-            return Rc::BAD_PARAM.0;
+            return ReturnCode::BAD_PARAM.0;
         }
         // SAFETY: not NULL; by contract a tree and a structure.
         unsafe {
@@ -44,9 +44,9 @@ pub unsafe extern "C" fn _lustre_ni_show_tunables(
     net_type: __u32,
     lnd: *mut lnet_lnd_tunables,
 ) -> c_int {
-    helper(Rc::GENERIC.0, || {
+    helper(ReturnCode::GENERIC.0, || {
         if lnd_tunables.is_null() || lnd.is_null() {
-            return Rc::BAD_PARAM.0;
+            return ReturnCode::BAD_PARAM.0;
         }
         // SAFETY: not NULL; by contract a tree and a union, of which every view is made of plain numbers.
         unsafe {
@@ -139,7 +139,7 @@ unsafe fn add(object: *mut cYAML, numbers: &[(&CStr, f64)]) -> c_int {
     for (key, value) in numbers {
         // SAFETY: this function's contract; the key is a string.
         if unsafe { _cYAML_create_number(object, key.as_ptr().cast_mut(), *value) }.is_null() {
-            return Rc::OUT_OF_MEMORY.0;
+            return ReturnCode::OUT_OF_MEMORY.0;
         }
     }
     0

@@ -22,7 +22,7 @@ use crate::backend;
 use crate::cyaml::node::cYAML;
 use crate::cyaml::{convert, file};
 use crate::entry::{bytes_of, entry};
-use lnet_dlc::{Backend, Rc, Report};
+use lnet_dlc::{Backend, Report, ReturnCode};
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int};
 
@@ -42,7 +42,7 @@ enum OnFailure {
 unsafe fn call(
     name: &'static str,
     err_rc: *mut *mut cYAML,
-    body: impl FnOnce(&dyn Backend, &mut Report) -> Rc,
+    body: impl FnOnce(&dyn Backend, &mut Report) -> ReturnCode,
 ) -> c_int {
     entry(name, || {
         let mut report = Report::new();
@@ -63,7 +63,7 @@ unsafe fn show(
     show_rc: *mut *mut cYAML,
     err_rc: *mut *mut cYAML,
     on_failure: OnFailure,
-    body: impl FnOnce(&dyn Backend, &mut Report) -> Rc,
+    body: impl FnOnce(&dyn Backend, &mut Report) -> ReturnCode,
 ) -> c_int {
     entry(name, || {
         let mut report = Report::new();

@@ -7,7 +7,7 @@ use crate::entry::helper;
 use crate::types::{__u64, Flag, cfs_expr_list};
 use lnet_dlc::ops::net::{self, NetConfig};
 use lnet_dlc::request::{LndTunables, NiTunables};
-use lnet_dlc::{Operation, Rc, Report, SeqNo};
+use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
 use lnet_wire::{NetId, Nid};
 use std::ffi::{c_char, c_int, c_long};
 use std::num::NonZeroUsize;
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_ni(
             let ip2net = text(ip2net);
             let Some(lnd) = lnd_tunables(net.as_deref(), tunables, cpp) else {
                 let text = format!("{cpp} connections to each peer are too many");
-                return report.end(Operation::Add, "net", seq_no, Rc::BAD_PARAM, text);
+                return report.end(Operation::Add, "net", seq_no, ReturnCode::BAD_PARAM, text);
             };
             let config = NetConfig {
                 net: net.as_deref(),
@@ -155,19 +155,19 @@ pub unsafe extern "C" fn _lustre_lnet_calc_service_id(service_id: *mut __u64) ->
         // SAFETY: not NULL, and by contract the caller's to write.
         unsafe { service_id.write(0) };
     }
-    Rc::NO_MATCH.0
+    ReturnCode::NO_MATCH.0
 }
 
 /// The CPU partition, of ncpts, that the NID nidc belongs to when nothing else says so. Needs no network.
 /// LUSTRE_CFG_RC_BAD_PARAM for what is no NID, and unless ncpts is positive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_calc_cpt_of_nid(nidc: *mut c_char, ncpts: c_long) -> c_int {
-    helper(Rc::GENERIC.0, || {
+    helper(ReturnCode::GENERIC.0, || {
         // SAFETY: by contract NULL or a string.
         let nid = unsafe { text(nidc) }.and_then(|text| text.parse::<Nid>().ok());
         let partitions = usize::try_from(ncpts).ok().and_then(NonZeroUsize::new);
-        let (Some(nid), Some(partitions)) = (nid, partitions) else { return Rc::BAD_PARAM.0 };
-        c_int::try_from(lnet_wire::nid::cpt_of_nid(nid, partitions)).unwrap_or(Rc::OUT_OF_RANGE.0)
+        let (Some(nid), Some(partitions)) = (nid, partitions) else { return ReturnCode::BAD_PARAM.0 };
+        c_int::try_from(lnet_wire::nid::cpt_of_nid(nid, partitions)).unwrap_or(ReturnCode::OUT_OF_RANGE.0)
     })
 }
 
@@ -181,14 +181,20 @@ pub(super) unsafe fn one_or_all<'a>(
     entity: &str,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Result<Option<std::borrow::Cow<'a, str>>, Rc> {
+) -> Result<Option<std::borrow::Cow<'a, str>>, ReturnCode> {
     if all != 0 {
         return Ok(None);
     }
     // SAFETY: this function's contract.
     match unsafe { text(nid) } {
         Some(nid) => Ok(Some(nid)),
-        None => Err(report.end(Operation::Add, entity, seq_no, Rc::MISSING_PARAM, "no NID, and not for all")),
+        None => Err(report.end(
+            Operation::Add,
+            entity,
+            seq_no,
+            ReturnCode::MISSING_PARAM,
+            "no NID, and not for all",
+        )),
     }
 }
 

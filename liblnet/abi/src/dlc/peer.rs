@@ -7,7 +7,7 @@ use crate::entry::helper;
 use crate::nidstr::write_string;
 use crate::types::{Flag, lnet_nid_t};
 use lnet_dlc::ops::peer::{self, Modify};
-use lnet_dlc::{Operation, Rc, SeqNo};
+use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_char, c_int};
 
 /// `LNETCTL_ADD_CMD` and `LNETCTL_DEL_CMD` in C.
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn _lustre_lnet_modify_peer(
                 DEL => Modify::Del { force: force != 0 },
                 _ => {
                     let text = format!("a peer can be added or deleted; {cmd} is neither");
-                    return report.end(Operation::Peer, "add", seq_no, Rc::BAD_PARAM, text);
+                    return report.end(Operation::Peer, "add", seq_no, ReturnCode::BAD_PARAM, text);
                 }
             };
             peer::modify(node, text(prim_nid).as_deref(), text(nids).as_deref(), what, seq_no, report)
@@ -132,13 +132,13 @@ pub unsafe extern "C" fn _lustre_lnet_parse_nidstr(
     max_nids: c_int,
     err_str: *mut c_char,
 ) -> c_int {
-    helper(Rc::GENERIC.0, || {
+    helper(ReturnCode::GENERIC.0, || {
         let fail = |text: &str| {
             if !err_str.is_null() {
                 // SAFETY: not NULL, and by contract of that many bytes.
                 unsafe { write_string(err_str, ERR_STR, text) };
             }
-            Rc::BAD_PARAM.0
+            ReturnCode::BAD_PARAM.0
         };
         // SAFETY: by contract NULL or a string.
         let Some(text) = (unsafe { text(nidstr) }) else { return fail("no NIDs") };

@@ -4,7 +4,7 @@ use super::types::lnet_udsp_action;
 use super::{OnFailure, call, show, text};
 use crate::cyaml::node::cYAML;
 use lnet_dlc::ops::policy::{self, RuleAction};
-use lnet_dlc::{Operation, Rc, SeqNo};
+use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_char, c_int, c_uint};
 
 /// Adds a selection rule: src for interfaces of this node, dst for those of others, rte for routers, each
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn _lustre_lnet_add_udsp(
                 Some(word) if word.starts_with("pref") => RuleAction::PreferredList,
                 Some(word) => {
                     let text = format!("'{word}' is no type of rule: priority or pref");
-                    return report.end(Operation::Add, "udsp", seq_no, Rc::BAD_PARAM, text);
+                    return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, text);
                 }
             };
             let (src, dst, rte) = (text(src), text(dst), text(rte));

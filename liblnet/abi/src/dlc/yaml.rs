@@ -6,7 +6,7 @@ use crate::cyaml::node::cYAML;
 use crate::entry::bytes_of;
 use lnet_dlc::import::{Source, import};
 use lnet_dlc::yaml::Purpose;
-use lnet_dlc::{Backend, Operation, Rc, Report, SeqNo};
+use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::ffi::{c_char, c_int};
 
 /// Adds what the YAML file with the name f, or standard input where it is NULL, describes. Returns 0 or the
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn _lustre_yaml_exec(
 
 /// # Safety
 /// `path` is NULL or a string.
-unsafe fn run(path: *const c_char, purpose: Purpose, node: &dyn Backend, report: &mut Report) -> Rc {
+unsafe fn run(path: *const c_char, purpose: Purpose, node: &dyn Backend, report: &mut Report) -> ReturnCode {
     // SAFETY: this function's contract; standard input is open or fails to be read.
     let (name, text) = unsafe {
         match bytes_of(path) {
@@ -68,6 +68,6 @@ unsafe fn run(path: *const c_char, purpose: Purpose, node: &dyn Backend, report:
     };
     match text {
         Ok(text) => import(node, Source { name: &name, text: &text }, purpose, report),
-        Err(error) => report.end(Operation::Yaml, "builder", SeqNo::NONE, Rc::BAD_PARAM, error),
+        Err(error) => report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, error),
     }
 }

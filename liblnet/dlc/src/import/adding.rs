@@ -8,11 +8,11 @@ use crate::ops::peer::Modify;
 use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, Request, Route, Tunable, Tunables};
-use crate::{Rc, interfaces, ops};
+use crate::{ReturnCode, interfaces, ops};
 use lnet_wire::{Errno, Nid};
 use std::fmt::Display;
 
-pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
+pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> ReturnCode {
     match block {
         Block::Net(items) => each(items, |item, seq_no| net(backend, item, seq_no, report)),
         Block::Ip2nets(items) => each(items, |item, seq_no| ip2net(backend, item, seq_no, report)),
@@ -21,15 +21,15 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
             true => complete_peers::add(backend, item, seq_no, report),
             false => peer(backend, item, seq_no, report),
         }),
-        Block::Routing(item) => {
-            item.it.map_or(Rc::OK, |enable| ops::routing::enable(backend, enable, item.seq_no, report))
-        }
+        Block::Routing(item) => item
+            .it
+            .map_or(ReturnCode::OK, |enable| ops::routing::enable(backend, enable, item.seq_no, report)),
         Block::Buffers(item) => {
             let [tiny, small, large] = item.it.map(as_c);
             ops::routing::config_buffers(backend, tiny, small, large, item.seq_no, report)
         }
         Block::Global(item) => {
-            in_order(backend, &item.it).into_iter().fold(Rc::OK, |before, (setting, value)| {
+            in_order(backend, &item.it).into_iter().fold(ReturnCode::OK, |before, (setting, value)| {
                 ops::global::config(backend, setting, value, item.seq_no, report).or(before)
             })
         }
@@ -39,7 +39,7 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
             let index = as_c(rule.index);
             ops::policy::add(backend, src, dst, rte, rule.action, index, seq_no, report)
         }),
-        Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => Rc::OK,
+        Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => ReturnCode::OK,
     }
 }
 
@@ -54,9 +54,9 @@ pub(super) fn text<T: Display>(it: &Option<T>) -> Option<String> {
 }
 
 /// Every interface by itself, so that one that is refused does not keep the others from being added.
-fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let net = text(&item.net);
-    let mut last = Rc::OK;
+    let mut last = ReturnCode::OK;
     for NiItem { interface, tunables, lnd, cpts } in &item.nis {
         let config = NetConfig {
             net: net.as_deref(),
@@ -76,12 +76,18 @@ fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report
 }
 
 /// A rule that names what this machine does not have so fails; what it does have is added (dlc 4.1).
-fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let host = match interfaces::host_interfaces() {
         Ok(host) => host,
         Err(error) => {
             let text = format!("cannot list this machine's interfaces: {error}");
-            return report.end(Operation::Add, "ip2nets", seq_no, Rc::from(Errno::from(&error)), text);
+            return report.end(
+                Operation::Add,
+                "ip2nets",
+                seq_no,
+                ReturnCode::from(Errno::from(&error)),
+                text,
+            );
         }
     };
     let config =
@@ -89,7 +95,7 @@ fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut
     ops::net::add_rule(backend, &item.rule, &host, &config, seq_no, report)
 }
 
-fn route(backend: &dyn Backend, item: &RouteItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn route(backend: &dyn Backend, item: &RouteItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let net = text(&item.net);
     let config = RouteConfig {
         net: net.as_deref(),
@@ -103,7 +109,7 @@ fn route(backend: &dyn Backend, item: &RouteItem, seq_no: SeqNo, report: &mut Re
 
 /// A gateway is made by its route and cannot be changed; what is exported has it in both places, and has to
 /// be importable.
-fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let primary = text(&item.primary);
     if item.primary.is_some_and(|nid| is_gateway(backend, nid)) {
         return report.success(Operation::Add, "peer_ni", seq_no);

@@ -9,11 +9,15 @@ use crate::ops::peer::{MAX_NIDS, parse_nids};
 use crate::ops::policy::RuleAction;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp, UdspAction};
-use crate::{InterfaceSpec, Rc, Value, interfaces, ip2nets, networks};
+use crate::{InterfaceSpec, ReturnCode, Value, interfaces, ip2nets, networks};
 use lnet_wire::{Errno, NetId, Nid, Selector};
 use std::collections::HashSet;
 
-pub(super) fn check(backend: Option<&dyn Backend>, document: Document, report: &mut Report) -> (Rc, Value) {
+pub(super) fn check(
+    backend: Option<&dyn Backend>,
+    document: Document,
+    report: &mut Report,
+) -> (ReturnCode, Value) {
     let blocks = before_routes(document.blocks);
     let changes = backend.map_or_else(|| Ok(Present::default()), Present::of).and_then(|present| {
         let nets =
@@ -25,8 +29,8 @@ pub(super) fn check(backend: Option<&dyn Backend>, document: Document, report: &
         Ok(changes.items)
     });
     match changes {
-        Ok(items) if items.is_empty() => (Rc::OK, Value::map()),
-        Ok(items) => (Rc::OK, Value::map().with("check", items)),
+        Ok(items) if items.is_empty() => (ReturnCode::OK, Value::map()),
+        Ok(items) => (ReturnCode::OK, Value::map().with("check", items)),
         Err(errno) => {
             let text = format!("cannot ask the node for its configuration: {}", errno.text());
             (report.end(Operation::Show, "check", SeqNo::NONE, errno.into(), text), Value::map())

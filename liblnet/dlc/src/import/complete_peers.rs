@@ -2,7 +2,7 @@
 //! CONFLICT-6, CONFLICT-7). Any of them identifies the peer; a NID that is refused is reported and the rest is done.
 
 use super::adding::list;
-use crate::Rc;
+use crate::ReturnCode;
 use crate::model::PeerItem;
 use crate::ops::peer::{Modify, modify};
 use crate::report::{Operation, Report, SeqNo};
@@ -40,14 +40,14 @@ pub(super) fn plan(listed: &[Nid], now: Option<&Peer>) -> Plan {
     }
 }
 
-pub(super) fn add(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub(super) fn add(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let listed = item.nids.as_deref().unwrap_or_default();
     let now = match owner(backend, listed) {
         Ok(now) => now,
         Err(errno) => return cannot_ask(Operation::Add, errno, seq_no, report),
     };
     let plan = plan(listed, now.as_deref());
-    let mut last = Rc::OK;
+    let mut last = ReturnCode::OK;
     if let Some(old) = plan.forget {
         let what = Modify::Del { force: false };
         last = modify(backend, Some(&old.to_string()), None, what, seq_no, report).or(last);
@@ -69,7 +69,7 @@ pub(super) fn add(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report:
     last
 }
 
-pub(super) fn del(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub(super) fn del(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let listed = item.nids.as_deref().unwrap_or_default();
     let peer = match owner(backend, listed) {
         Ok(Some(peer)) => peer,
@@ -101,7 +101,7 @@ pub(super) fn owner(backend: &dyn Backend, nids: &[Nid]) -> Result<Option<Box<Pe
     Ok(None)
 }
 
-fn cannot_ask(operation: Operation, errno: Errno, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn cannot_ask(operation: Operation, errno: Errno, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let text = format!("cannot find the peer: {}", errno.text());
     report.end(operation, "peer_ni", seq_no, errno.into(), text)
 }

@@ -8,9 +8,9 @@ use crate::ops::peer::Modify;
 use crate::ops::policy::RuleAction;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Tunable, Udsp, UdspAction};
-use crate::{Rc, ops};
+use crate::{ReturnCode, ops};
 
-pub(super) fn del(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
+pub(super) fn del(backend: &dyn Backend, block: &Block, report: &mut Report) -> ReturnCode {
     match block {
         Block::Net(items) => each(items, |item, seq_no| net(backend, item, seq_no, report)),
         Block::Route(items) => each(items, |item, seq_no| {
@@ -21,9 +21,11 @@ pub(super) fn del(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
             false => peer(backend, item, seq_no, report),
         }),
         Block::Routing(item) => ops::routing::enable(backend, false, item.seq_no, report),
-        Block::Global(item) => item.it.iter().fold(Rc::OK, |before, (setting, _)| {
+        Block::Global(item) => item.it.iter().fold(ReturnCode::OK, |before, (setting, _)| {
             default_of(*setting)
-                .map_or(Rc::OK, |value| ops::global::config(backend, *setting, value, item.seq_no, report))
+                .map_or(ReturnCode::OK, |value| {
+                    ops::global::config(backend, *setting, value, item.seq_no, report)
+                })
                 .or(before)
         }),
         Block::Udsp(items) => each(items, |item, seq_no| rule(backend, item, seq_no, report)),
@@ -31,22 +33,22 @@ pub(super) fn del(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
         | Block::Buffers(_)
         | Block::Statistics(_)
         | Block::Ping(_)
-        | Block::Discover(_) => Rc::OK,
+        | Block::Discover(_) => ReturnCode::OK,
     }
 }
 
 /// The interfaces that are named; the whole net if none is.
-fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     if item.ip2net.is_some() && item.net.is_none() {
         // What a rule made is deleted by its net and interface.
-        return Rc::OK;
+        return ReturnCode::OK;
     }
     let specs: Vec<_> = item.nis.iter().filter_map(|ni| ni.interface.clone()).collect();
     ops::net::del(backend, text(&item.net).as_deref(), &specs, seq_no, report)
 }
 
 /// The whole peer if its NIDs are not named or the primary one is among them.
-fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let primary = text(&item.primary);
     let some = item.nids.as_ref().filter(|nids| item.primary.is_some_and(|primary| !nids.contains(&primary)));
     let nids = some.filter(|nids| !nids.is_empty()).map(|nids| list(nids));
@@ -68,7 +70,7 @@ const fn default_of(setting: Setting) -> Option<i64> {
 /// The rule that is about what the item is about, wherever it stands now: deleting renumbers, and so the
 /// indices of an exported file do not hold beyond the first. An item that says nothing but an index means
 /// that; one that says nothing means all.
-fn rule(backend: &dyn Backend, item: &UdspItem, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn rule(backend: &dyn Backend, item: &UdspItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     if item.src.is_none() && item.dst.is_none() && item.rte.is_none() {
         return ops::policy::del(backend, item.index, seq_no, report);
     }

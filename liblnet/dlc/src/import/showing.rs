@@ -5,9 +5,9 @@ use crate::model::{Block, Item};
 use crate::ops::route::RouteFilter;
 use crate::report::{Report, SeqNo};
 use crate::request::Backend;
-use crate::{Rc, ops};
+use crate::{ReturnCode, ops};
 
-pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) -> Rc {
+pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) -> ReturnCode {
     match block {
         Block::Net(items) => once(
             items,
@@ -35,7 +35,7 @@ pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) ->
         Block::Routing(Item { seq_no, .. }) | Block::Buffers(Item { seq_no, .. }) => {
             ops::routing::show(backend, *seq_no, report, false)
         }
-        Block::Global(item) => item.it.iter().fold(Rc::OK, |before, (setting, _)| {
+        Block::Global(item) => item.it.iter().fold(ReturnCode::OK, |before, (setting, _)| {
             ops::global::show(backend, *setting, item.seq_no, report).or(before)
         }),
         Block::Udsp(items) => once(
@@ -44,7 +44,7 @@ pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) ->
             |index, seq_no| ops::policy::show(backend, index, seq_no, report),
         ),
         Block::Statistics(item) => ops::stats::show(backend, item.seq_no, report),
-        Block::Ip2nets(_) | Block::Ping(_) | Block::Discover(_) => Rc::OK,
+        Block::Ip2nets(_) | Block::Ping(_) | Block::Discover(_) => ReturnCode::OK,
     }
 }
 
@@ -52,10 +52,10 @@ pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) ->
 fn once<T, F: PartialEq + Clone>(
     items: &[Item<T>],
     filter: impl Fn(&T) -> F,
-    mut show: impl FnMut(F, SeqNo) -> Rc,
-) -> Rc {
+    mut show: impl FnMut(F, SeqNo) -> ReturnCode,
+) -> ReturnCode {
     let mut shown: Vec<F> = Vec::new();
-    let mut last = Rc::OK;
+    let mut last = ReturnCode::OK;
     for item in items {
         let filter = filter(&item.it);
         if !shown.contains(&filter) {

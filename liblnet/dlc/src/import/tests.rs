@@ -9,7 +9,7 @@ fn source(text: &str) -> Source<'_> {
     Source { name: "lnet.conf", text }
 }
 
-fn imported(node: &Memory, purpose: Purpose, text: &str) -> (Rc, Report) {
+fn imported(node: &Memory, purpose: Purpose, text: &str) -> (ReturnCode, Report) {
     let mut report = Report::new();
     (import(node, source(text), purpose, &mut report), report)
 }
@@ -17,7 +17,7 @@ fn imported(node: &Memory, purpose: Purpose, text: &str) -> (Rc, Report) {
 /// Imports what must go well.
 fn add(node: &Memory, text: &str) {
     let (rc, report) = imported(node, Purpose::Add, text);
-    assert_eq!(rc, Rc::OK, "{}", report.errors_to_yaml());
+    assert_eq!(rc, ReturnCode::OK, "{}", report.errors_to_yaml());
 }
 
 fn exported(node: &Memory, backup: bool) -> String {
@@ -29,7 +29,7 @@ fn exported(node: &Memory, backup: bool) -> String {
 fn checked(node: &Memory, text: &str) -> String {
     let mut report = Report::new();
     let (rc, value) = check(Some(node), source(text), &mut report);
-    assert_eq!(rc, Rc::OK, "{}", report.errors_to_yaml());
+    assert_eq!(rc, ReturnCode::OK, "{}", report.errors_to_yaml());
     value.to_yaml()
 }
 
@@ -153,7 +153,7 @@ fn interfaces_that_are_there_fail_and_the_rest_is_done() {
     add(&node, EVERYTHING);
     node.told.borrow_mut().clear();
     let (rc, report) = imported(&node, Purpose::Add, EVERYTHING);
-    assert_eq!(rc, Rc(-17), "the last failure is the result");
+    assert_eq!(rc, ReturnCode(-17), "the last failure is the result");
     let text = report.errors_to_yaml();
     assert_eq!(text.matches("errno: -17").count(), 2, "{text}");
     assert!(node.told.borrow().iter().any(|request| matches!(request, Request::SetTunable(..))));
@@ -164,7 +164,7 @@ fn a_file_with_a_problem_is_not_begun() {
     let node = Memory::new();
     let text = "global:\n    discovery: 0\nnet:\n  - net type: tcp\n    seq_no: 4\nbogus:\npeer:\n  - primary nid: x\n";
     let (rc, report) = imported(&node, Purpose::Add, text);
-    assert_eq!(rc, Rc::BAD_PARAM);
+    assert_eq!(rc, ReturnCode::BAD_PARAM);
     assert_eq!(*node.told.borrow(), []);
     let expected = "\
 add:
@@ -189,7 +189,7 @@ fn nets_are_deleted_last_since_routes_and_peers_go_with_them() {
     let node = Memory::new();
     add(&node, EVERYTHING);
     node.told.borrow_mut().clear();
-    assert_eq!(imported(&node, Purpose::Del, EVERYTHING).0, Rc::OK);
+    assert_eq!(imported(&node, Purpose::Del, EVERYTHING).0, ReturnCode::OK);
     let told = node.told.borrow();
     let is_net = |request: &Request| matches!(request, Request::DelLocalNi(_));
     let first = told.iter().position(is_net).unwrap();
@@ -288,7 +288,7 @@ udsp:
       src: 192.0.2.10@tcp
       dst: 192.0.2.20@tcp
 ";
-    assert_eq!(imported(&node, Purpose::Del, text).0, Rc::OK);
+    assert_eq!(imported(&node, Purpose::Del, text).0, ReturnCode::OK);
     let state = node.state.borrow();
     assert_eq!(state.nis.len(), 2);
     assert!(state.routes.is_empty() && state.rules.is_empty());
@@ -301,10 +301,10 @@ udsp:
 fn deleting_a_net_by_its_old_key_takes_all_of_it() {
     let node = Memory::new();
     add(&node, EVERYTHING);
-    assert_eq!(imported(&node, Purpose::Del, "net:\n    - net: tcp\n").0, Rc::OK);
+    assert_eq!(imported(&node, Purpose::Del, "net:\n    - net: tcp\n").0, ReturnCode::OK);
     assert_eq!(node.state.borrow().nis.len(), 1);
     let (rc, _) = imported(&node, Purpose::Del, "net:\n    - net: tcp\n");
-    assert_eq!(rc, Rc(-2));
+    assert_eq!(rc, ReturnCode(-2));
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn what_several_items_choose_alike_is_shown_once() {
     let node = Memory::new();
     add(&node, EVERYTHING);
     let (rc, report) = imported(&node, Purpose::Show, EVERYTHING);
-    assert_eq!(rc, Rc::OK);
+    assert_eq!(rc, ReturnCode::OK);
     let shown = report.shown.to_yaml();
     assert_eq!(shown.matches("net type: tcp").count(), 1, "{shown}");
     assert_eq!(shown.matches("primary nid: 192.0.2.20@tcp").count(), 1);
@@ -351,12 +351,15 @@ fn peers_of_the_design_document_replace_what_there_is() {
     add(&node, "peer:\n- primary nid: 10.6.6.6@tcp\n  peer ni:\n  - nid: 10.7.7.7@tcp\n");
     assert_eq!(nids(&node), [["10.6.6.6@tcp", "10.5.5.5@tcp2", "10.7.7.7@tcp"]]);
 
-    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.7.7.7@tcp]\n").0, Rc::OK);
+    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.7.7.7@tcp]\n").0, ReturnCode::OK);
     assert_eq!(nids(&node), [["10.6.6.6@tcp", "10.5.5.5@tcp2"]]);
-    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.6.6.6@tcp]\n").0, Rc(-16));
-    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.5.5.5@tcp2, 10.6.6.6@tcp]\n").0, Rc::OK);
+    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.6.6.6@tcp]\n").0, ReturnCode(-16));
+    assert_eq!(
+        imported(&node, Purpose::Del, "peers:\n- nids: [10.5.5.5@tcp2, 10.6.6.6@tcp]\n").0,
+        ReturnCode::OK
+    );
     assert!(nids(&node).is_empty());
-    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.5.5.5@tcp2]\n").0, Rc(-2));
+    assert_eq!(imported(&node, Purpose::Del, "peers:\n- nids: [10.5.5.5@tcp2]\n").0, ReturnCode(-2));
 }
 
 #[test]
@@ -368,9 +371,9 @@ fn a_refused_nid_does_not_end_a_complete_list() {
         Purpose::Add,
         "peers:\n- nids: [10.0.0.1@tcp]\n- nids: [10.0.0.1@tcp, 10.0.0.2@tcp]\n",
     );
-    assert_eq!(rc, Rc::OK);
+    assert_eq!(rc, ReturnCode::OK);
     let clash = "peers:\n- nids: [10.0.0.1@tcp, 10.0.0.9@tcp, 10.0.0.3@tcp]\n";
-    assert_eq!(imported(&node, Purpose::Add, clash).0, Rc(-17));
+    assert_eq!(imported(&node, Purpose::Add, clash).0, ReturnCode(-17));
     assert_eq!(nids(&node)[1], ["10.0.0.1@tcp", "10.0.0.3@tcp"]);
 }
 
@@ -477,16 +480,16 @@ check:
     assert_eq!(checked(&Memory::new(), text), expected);
     let mut report = Report::new();
     let (rc, value) = check(None, source(text), &mut report);
-    assert_eq!((rc, value.to_yaml().as_str()), (Rc::OK, expected));
+    assert_eq!((rc, value.to_yaml().as_str()), (ReturnCode::OK, expected));
 }
 
 #[test]
 fn a_check_needs_no_node() {
     let mut report = Report::new();
     let (rc, value) = check(None, source("global:\n    discovery: 0\n"), &mut report);
-    assert_eq!((rc, value.to_yaml().as_str()), (Rc::OK, "check:\n    - set: global discovery 0\n"));
+    assert_eq!((rc, value.to_yaml().as_str()), (ReturnCode::OK, "check:\n    - set: global discovery 0\n"));
     let (rc, value) = check(None, source("glob:\n"), &mut report);
-    assert_eq!((rc, value), (Rc::BAD_PARAM, Value::map()));
+    assert_eq!((rc, value), (ReturnCode::BAD_PARAM, Value::map()));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! (dlc 4.2).
 
 use super::Rule;
+use crate::legacy_syntax::{Piece, entries};
 use crate::networks::{self, Network, NetworksError, Scanner, write_net_spec};
-use crate::separated::{Piece, entries};
 use lnet_wire::IpRange;
 use lnet_wire::text::Problem;
 use std::fmt;

@@ -1,9 +1,10 @@
 //! Which way a message would go, and why no other. Ours: the kernel's tools have nothing like it.
 
-use super::refusal::reason;
+use super::error_text::error_text;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Explain, Explanation, Passed, Reachability};
-use crate::{Rc, Value};
+use crate::request::{Backend, Explain, Explanation, Passed};
+use crate::{ReturnCode, Value};
+use lnet_wire::Reachability;
 use lnet_wire::{Errno, Nid};
 
 /// Shows which of the node's interfaces and which of the peer's the next message to `to` would take, and for
@@ -14,11 +15,11 @@ pub fn explain(
     from: Option<&str>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let parsed = |text: &str| {
         text.parse::<Nid>().map_err(|error| {
             let text = format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp");
-            (Rc::BAD_PARAM, text)
+            (ReturnCode::BAD_PARAM, text)
         })
     };
     let asked = parsed(to).and_then(|destination| {
@@ -45,7 +46,7 @@ fn cause(errno: Errno, destination: Nid, from: Option<&str>) -> String {
         (Errno::HostUnreachable, None) => {
             format!("the node is not on net {}; see 'lnetctl net add'", destination.net())
         }
-        (errno, _) => reason(errno),
+        (errno, _) => error_text(errno),
     }
 }
 
@@ -117,7 +118,7 @@ mod tests {
         };
         let fake = Fake::new([(ask("10.0.0.8@tcp", None), Ok(Reply::Explanation(explanation)))]);
         let mut report = Report::new();
-        assert_eq!(explain(&fake, "10.0.0.8@tcp", None, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(explain(&fake, "10.0.0.8@tcp", None, SeqNo::NONE, &mut report), ReturnCode::OK);
         let expected = "\
 explain:
     - to: 10.0.0.8@tcp
@@ -155,7 +156,7 @@ explain:
         };
         let fake = Fake::new([(ask("10.0.0.8@tcp", None), Ok(Reply::Explanation(explanation)))]);
         let mut report = Report::new();
-        assert_eq!(explain(&fake, "10.0.0.8@tcp", None, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(explain(&fake, "10.0.0.8@tcp", None, SeqNo::NONE, &mut report), ReturnCode::OK);
         let expected = "\
       peer nid: 10.0.0.8@tcp
       reachability: unreachable

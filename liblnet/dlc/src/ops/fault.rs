@@ -1,9 +1,9 @@
 //! Messages that are lost or late on purpose, for tests of what is built on LNet (`lnetctl fault`, dlc 1.7).
 
-use super::refusal::reason;
+use super::error_text::{OpError, error_text};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, DelFaults, Fault, FaultEffect, FaultKind, FaultOdds, FaultRule, Request};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::{MAX_PORTALS, NidPattern};
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -53,7 +53,7 @@ pub enum Which<'a> {
 }
 
 /// Adds a rule. There may be others like it.
-pub fn add(backend: &dyn Backend, wording: &Wording<'_>, fate: Fate<'_>, report: &mut Report) -> Rc {
+pub fn add(backend: &dyn Backend, wording: &Wording<'_>, fate: Fate<'_>, report: &mut Report) -> ReturnCode {
     let rule = match rule(wording, fate) {
         Ok(rule) => rule,
         Err((rc, text)) => return report.end(Operation::Add, FAULT, SeqNo::NONE, rc, text),
@@ -61,14 +61,14 @@ pub fn add(backend: &dyn Backend, wording: &Wording<'_>, fate: Fate<'_>, report:
     match backend.tell(Request::AddFault(rule)) {
         Ok(()) => report.success(Operation::Add, FAULT, SeqNo::NONE),
         Err(errno) => {
-            let text = format!("cannot add the rule: {}", reason(errno));
+            let text = format!("cannot add the rule: {}", error_text(errno));
             report.end(Operation::Add, FAULT, SeqNo::NONE, errno.into(), text)
         }
     }
 }
 
 /// Deletes rules; that there are none is no error. What delay rules held goes on at once.
-pub fn del(backend: &dyn Backend, kind: FaultKind, which: Which<'_>, report: &mut Report) -> Rc {
+pub fn del(backend: &dyn Backend, kind: FaultKind, which: Which<'_>, report: &mut Report) -> ReturnCode {
     let (source, dest) = match which {
         Which::All => (Ok(None), Ok(None)),
         Which::Between(source, dest) => {
@@ -82,18 +82,18 @@ pub fn del(backend: &dyn Backend, kind: FaultKind, which: Which<'_>, report: &mu
     match backend.tell(Request::DelFaults(DelFaults { kind, source, dest })) {
         Ok(()) => report.success(Operation::Del, FAULT, SeqNo::NONE),
         Err(errno) => {
-            let text = format!("cannot delete the rules: {}", reason(errno));
+            let text = format!("cannot delete the rules: {}", error_text(errno));
             report.end(Operation::Del, FAULT, SeqNo::NONE, errno.into(), text)
         }
     }
 }
 
 /// Sets the counts of all rules of a kind to 0.
-pub fn reset(backend: &dyn Backend, kind: FaultKind, report: &mut Report) -> Rc {
+pub fn reset(backend: &dyn Backend, kind: FaultKind, report: &mut Report) -> ReturnCode {
     match backend.tell(Request::ResetFaults(kind)) {
         Ok(()) => report.success(Operation::Manage, FAULT, SeqNo::NONE),
         Err(errno) => {
-            let text = format!("cannot reset the rules: {}", reason(errno));
+            let text = format!("cannot reset the rules: {}", error_text(errno));
             report.end(Operation::Manage, FAULT, SeqNo::NONE, errno.into(), text)
         }
     }
@@ -101,7 +101,7 @@ pub fn reset(backend: &dyn Backend, kind: FaultKind, report: &mut Report) -> Rc 
 
 /// Shows the rules of a kind, the newest first; `all` with what the kernel's tool does not show. None at all is no
 /// error.
-pub fn show(backend: &dyn Backend, kind: FaultKind, all: bool, report: &mut Report) -> Rc {
+pub fn show(backend: &dyn Backend, kind: FaultKind, all: bool, report: &mut Report) -> ReturnCode {
     match backend.list::<Box<Fault>>(|index| Request::GetFault(kind, index)) {
         Ok(faults) => {
             if !faults.is_empty() {
@@ -110,7 +110,7 @@ pub fn show(backend: &dyn Backend, kind: FaultKind, all: bool, report: &mut Repo
             report.success(Operation::Show, FAULT, SeqNo::NONE)
         }
         Err(errno) => {
-            let text = format!("cannot read the rules: {}", reason(errno));
+            let text = format!("cannot read the rules: {}", error_text(errno));
             report.end(Operation::Show, FAULT, SeqNo::NONE, errno.into(), text)
         }
     }
@@ -136,17 +136,14 @@ const ERRORS: [&str; 10] = [
 ];
 const RANDOM_ERROR: &str = "random";
 
-/// What to return and to say.
-type Refusal = (Rc, String);
-
-fn rule(wording: &Wording<'_>, fate: Fate<'_>) -> Result<FaultRule, Refusal> {
+fn rule(wording: &Wording<'_>, fate: Fate<'_>) -> Result<FaultRule, OpError> {
     let (effect, random, all) = match fate {
         Fate::Dropped { errors, random, all } => {
             (FaultEffect::Drop { errors: errors_of(errors)?, all }, random, all)
         }
         Fate::Delayed(Some(latency)) => (FaultEffect::Delay { latency_ms: ms(latency) }, false, false),
         Fate::Delayed(None) => {
-            return Err((Rc::MISSING_PARAM, "say how late they are with --latency".to_owned()));
+            return Err((ReturnCode::MISSING_PARAM, "say how late they are with --latency".to_owned()));
         }
     };
     let rule = FaultRule {
@@ -160,18 +157,18 @@ fn rule(wording: &Wording<'_>, fate: Fate<'_>) -> Result<FaultRule, Refusal> {
     };
     if rule.portals != 0 && rule.messages & (1 | 8) != 0 {
         let text = "--portal is about PUT and GET; ACK and REPLY go to no portal";
-        return Err((Rc::BAD_PARAM, text.to_owned()));
+        return Err((ReturnCode::BAD_PARAM, text.to_owned()));
     }
     Ok(rule)
 }
 
-fn odds(wording: &Wording<'_>, random: bool, all: bool) -> Result<FaultOdds, Refusal> {
-    let wrong = |text: &str| Err((Rc::BAD_PARAM, text.to_owned()));
+fn odds(wording: &Wording<'_>, random: bool, all: bool) -> Result<FaultOdds, OpError> {
+    let wrong = |text: &str| Err((ReturnCode::BAD_PARAM, text.to_owned()));
     match (wording.rate, wording.interval) {
         (Some(rate), None) => match u32::try_from(rate).ok().and_then(NonZeroU32::new) {
             Some(_) if random => wrong("--random goes with --interval"),
             Some(rate) => Ok(FaultOdds::OneIn(rate)),
-            None => Err((Rc::OUT_OF_RANGE, format!("--rate {rate} is not within 1 to 4294967295"))),
+            None => Err((ReturnCode::OUT_OF_RANGE, format!("--rate {rate} is not within 1 to 4294967295"))),
         },
         (None, Some(interval)) if random => Ok(FaultOdds::HalfMs(ms(interval))),
         (None, Some(interval)) => Ok(FaultOdds::OnePerMs(ms(interval))),
@@ -181,47 +178,56 @@ fn odds(wording: &Wording<'_>, random: bool, all: bool) -> Result<FaultOdds, Ref
     }
 }
 
-fn mandatory(name: &str, text: Option<&str>) -> Result<NidPattern, Refusal> {
+fn mandatory(name: &str, text: Option<&str>) -> Result<NidPattern, OpError> {
     match text {
         Some(text) => pattern(name, text),
         None => {
             let text = format!("--{name} is missing; it takes a NID, *@NET for all of a net, or *");
-            Err((Rc::MISSING_PARAM, text))
+            Err((ReturnCode::MISSING_PARAM, text))
         }
     }
 }
 
-fn pattern(name: &str, text: &str) -> Result<NidPattern, Refusal> {
+fn pattern(name: &str, text: &str) -> Result<NidPattern, OpError> {
     text.parse().map_err(|error| {
         let text = format!("--{name} '{text}' cannot be read: {error}; it takes a NID, *@NET or *");
-        (Rc::BAD_PARAM, text)
+        (ReturnCode::BAD_PARAM, text)
     })
 }
 
-fn messages_of(names: &[String]) -> Result<u32, Refusal> {
+fn messages_of(names: &[String]) -> Result<u32, OpError> {
     let bit = |name: &String| {
         let known = MESSAGES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         known.map(|(_, bit)| *bit).ok_or_else(|| {
-            (Rc::BAD_PARAM, format!("--message '{name}' is no kind of message: PUT, ACK, GET or REPLY"))
+            (
+                ReturnCode::BAD_PARAM,
+                format!("--message '{name}' is no kind of message: PUT, ACK, GET or REPLY"),
+            )
         })
     };
     names.iter().try_fold(0, |bits, name| Ok(bits | bit(name)?))
 }
 
-fn portals_of(portals: &[i64]) -> Result<u64, Refusal> {
+fn portals_of(portals: &[i64]) -> Result<u64, OpError> {
     portals.iter().try_fold(0, |bits, portal| match u32::try_from(*portal) {
         Ok(number @ 0..MAX_PORTALS) => Ok(bits | 1 << number),
-        _ => Err((Rc::OUT_OF_RANGE, format!("--portal {portal} is not within 0 to {}", MAX_PORTALS - 1))),
+        _ => Err((
+            ReturnCode::OUT_OF_RANGE,
+            format!("--portal {portal} is not within 0 to {}", MAX_PORTALS - 1),
+        )),
     })
 }
 
-fn errors_of(names: &[String]) -> Result<u32, Refusal> {
+fn errors_of(names: &[String]) -> Result<u32, OpError> {
     let bits = |name: &String| match ERRORS.iter().position(|known| known.eq_ignore_ascii_case(name)) {
         Some(at) => Ok(1 << (at + 1)),
         None if RANDOM_ERROR.eq_ignore_ascii_case(name) => Ok(u32::MAX),
         None => {
             let known = ERRORS.join(", ");
-            Err((Rc::BAD_PARAM, format!("--health_error '{name}' is none of {known} and {RANDOM_ERROR}")))
+            Err((
+                ReturnCode::BAD_PARAM,
+                format!("--health_error '{name}' is none of {known} and {RANDOM_ERROR}"),
+            ))
         }
     };
     names.iter().try_fold(0, |all, name| Ok(all | bits(name)?))
@@ -383,7 +389,7 @@ mod tests {
         ];
         for (wording, fate, expected) in table {
             let rc = add(&Fake::unasked(), &wording, fate, &mut Report::new());
-            assert_eq!(rc, Rc(expected), "{wording:?} {fate:?}");
+            assert_eq!(rc, ReturnCode(expected), "{wording:?} {fate:?}");
         }
     }
 
@@ -396,9 +402,9 @@ mod tests {
             (del_faults(Some(NidPattern::Any), "10.0.0.1@tcp".parse().ok()), Ok(Reply::Number(2))),
         ]);
         let del = |which| del(&fake, FaultKind::Delay, which, &mut Report::new());
-        assert_eq!(del(Which::All), Rc::OK);
-        assert_eq!(del(Which::Between(Some("*"), Some("10.0.0.1@tcp"))), Rc::OK);
-        assert_eq!(del(Which::Between(Some("*"), None)), Rc::MISSING_PARAM);
+        assert_eq!(del(Which::All), ReturnCode::OK);
+        assert_eq!(del(Which::Between(Some("*"), Some("10.0.0.1@tcp"))), ReturnCode::OK);
+        assert_eq!(del(Which::Between(Some("*"), None)), ReturnCode::MISSING_PARAM);
     }
 
     fn fault(rule: FaultRule) -> Result<Reply, Errno> {
@@ -418,7 +424,7 @@ mod tests {
             (Request::GetFault(FaultKind::Drop, 1), Err(Errno::NotFound)),
         ]);
         let mut report = Report::new();
-        assert_eq!(show(&fake, FaultKind::Drop, true, &mut report), Rc::OK);
+        assert_eq!(show(&fake, FaultKind::Drop, true, &mut report), ReturnCode::OK);
         let expected = "\
 fault:
     - rule_type: drop
@@ -450,9 +456,9 @@ fault:
             (Request::GetFault(FaultKind::Drop, 0), Err(Errno::NetworkDown)),
         ]);
         let mut report = Report::new();
-        assert_eq!(show(&fake, FaultKind::Delay, false, &mut report), Rc::OK);
-        assert_eq!(show(&fake, FaultKind::Drop, false, &mut report), Rc::OK);
-        assert_eq!(show(&fake, FaultKind::Drop, false, &mut report), Rc(-100));
+        assert_eq!(show(&fake, FaultKind::Delay, false, &mut report), ReturnCode::OK);
+        assert_eq!(show(&fake, FaultKind::Drop, false, &mut report), ReturnCode::OK);
+        assert_eq!(show(&fake, FaultKind::Drop, false, &mut report), ReturnCode(-100));
         let lines = "la_rate: 0\n      la_interval: 2\n      la_latency: 1.5\n      ls_delayed: 3\n      fs_count: 6\n";
         assert!(report.shown.to_yaml().contains(lines), "{}", report.shown.to_yaml());
     }

@@ -1,9 +1,9 @@
 //! Settings of the whole node.
 
-use super::refusal::reason;
+use super::error_text::error_text;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Tunable, Tunables};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::Errno;
 
 /// One of the settings of the `global` block.
@@ -58,20 +58,26 @@ pub fn discovery_mode(word: &str) -> Option<i64> {
 
 const VERIFY: i64 = 2;
 
-/// Sets one. [`Rc::GENERIC`] when the node refuses the value. `lustre_lnet_config_numa_range` and the like
+/// Sets one. [`ReturnCode::GENERIC`] when the node refuses the value. `lustre_lnet_config_numa_range` and the like
 /// (cfg-090).
 ///
 /// `drop_asym_route` is on for any value but 0, and so is discovery, for which 2 is a mode of its own: see
 /// [`discovery_mode`]. A NUMA range of -1 is the largest. Response
-/// tracking and what is about recovery are checked here ([`Rc::BAD_PARAM`]), all others by the node.
-pub fn config(backend: &dyn Backend, setting: Setting, value: i64, seq_no: SeqNo, report: &mut Report) -> Rc {
+/// tracking and what is about recovery are checked here ([`ReturnCode::BAD_PARAM`]), all others by the node.
+pub fn config(
+    backend: &dyn Backend,
+    setting: Setting,
+    value: i64,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
     let name = setting.name();
     let (rc, cause) = match request_for(setting, value).map(|request| backend.tell(request)) {
         Ok(Ok(())) => return report.success(Operation::Add, name, seq_no),
         Err(rc) => (rc, "not allowed".to_owned()),
         Ok(Err(errno)) => {
             let by_itself = matches!(setting, Setting::Tunable(_)) && errno != Errno::NetworkDown;
-            (if by_itself { Rc::GENERIC } else { errno.into() }, reason(errno))
+            (if by_itself { ReturnCode::GENERIC } else { errno.into() }, error_text(errno))
         }
     };
     let text = format!("cannot set {name} to {value}: {cause}; {}", allowed(setting));
@@ -79,7 +85,7 @@ pub fn config(backend: &dyn Backend, setting: Setting, value: i64, seq_no: SeqNo
 }
 
 /// Shows one under `global`. `lustre_lnet_show_numa_range` and the like.
-pub fn show(backend: &dyn Backend, setting: Setting, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn show(backend: &dyn Backend, setting: Setting, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let value = match setting {
         Setting::NumaRange => backend.ask(Request::GetNumaRange),
         Setting::LndTimeout | Setting::Tunable(_) => {
@@ -96,7 +102,7 @@ pub fn show(backend: &dyn Backend, setting: Setting, seq_no: SeqNo, report: &mut
 }
 
 /// Shows all: `lnetctl global show`. Nothing if there is one that cannot be read.
-pub fn show_all(backend: &dyn Backend, report: &mut Report) -> Rc {
+pub fn show_all(backend: &dyn Backend, report: &mut Report) -> ReturnCode {
     let numa_range: u32 = match backend.ask(Request::GetNumaRange) {
         Ok(range) => range,
         Err(errno) => return unreadable(Setting::NumaRange, SeqNo::NONE, errno, report),
@@ -120,8 +126,8 @@ pub fn show_all(backend: &dyn Backend, report: &mut Report) -> Rc {
 
 const ENTITY: &str = "global";
 
-fn unreadable(setting: Setting, seq_no: SeqNo, errno: Errno, report: &mut Report) -> Rc {
-    let text = format!("cannot read {}: {}", setting.name(), reason(errno));
+fn unreadable(setting: Setting, seq_no: SeqNo, errno: Errno, report: &mut Report) -> ReturnCode {
+    let text = format!("cannot read {}: {}", setting.name(), error_text(errno));
     report.end(Operation::Show, ENTITY, seq_no, errno.into(), text)
 }
 
@@ -134,17 +140,17 @@ const fn of_tunables(setting: Setting, tunables: &Tunables) -> u32 {
 }
 
 /// The request that sets it, or what the library itself returns.
-fn request_for(setting: Setting, value: i64) -> Result<Request, Rc> {
+fn request_for(setting: Setting, value: i64) -> Result<Request, ReturnCode> {
     match setting {
-        Setting::LndTimeout => Err(Rc::BAD_PARAM),
+        Setting::LndTimeout => Err(ReturnCode::BAD_PARAM),
         Setting::NumaRange => u32::try_from(value)
             .or_else(|_| i32::try_from(value).map(|negative| negative as u32))
             .map(Request::SetNumaRange)
-            .map_err(|_| Rc::OUT_OF_RANGE),
+            .map_err(|_| ReturnCode::OUT_OF_RANGE),
         Setting::Tunable(tunable) => match tunable {
-            Tunable::ResponseTracking if !(0..=3).contains(&value) => Err(Rc::BAD_PARAM),
-            Tunable::RecoveryLimit if value < 0 => Err(Rc::BAD_PARAM),
-            Tunable::MaxRecoveryPingInterval if value <= 0 => Err(Rc::BAD_PARAM),
+            Tunable::ResponseTracking if !(0..=3).contains(&value) => Err(ReturnCode::BAD_PARAM),
+            Tunable::RecoveryLimit if value < 0 => Err(ReturnCode::BAD_PARAM),
+            Tunable::MaxRecoveryPingInterval if value <= 0 => Err(ReturnCode::BAD_PARAM),
             Tunable::Discovery if value == VERIFY => Ok(Request::SetTunable(tunable, VERIFY)),
             Tunable::Discovery | Tunable::DropAsymRoute => {
                 Ok(Request::SetTunable(tunable, i64::from(value != 0)))
@@ -228,7 +234,7 @@ mod tests {
             let mut report = Report::new();
             assert_eq!(
                 config(&fake, setting, value, SeqNo::NONE, &mut report),
-                Rc(rc),
+                ReturnCode(rc),
                 "{setting:?} {value}"
             );
             let head = format!("add:\n    - {}:\n          errno: {rc}\n", setting.name());
@@ -260,7 +266,7 @@ mod tests {
             (Request::GetTunables, Ok(Reply::Tunables(as_captured()))),
         ]);
         let mut report = Report::new();
-        assert_eq!(show_all(&fake, &mut report), Rc::OK);
+        assert_eq!(show_all(&fake, &mut report), ReturnCode::OK);
         let expected = "\
 global:
     numa_range: 4294967295
@@ -287,8 +293,8 @@ global:
             (Request::GetTunables, Err(Errno::Io)),
         ]);
         let mut report = Report::new();
-        assert_eq!(show_all(&fake, &mut report), Rc(-5));
-        assert_eq!(show_all(&Fake::down(Request::GetNumaRange), &mut report), Rc(-100));
+        assert_eq!(show_all(&fake, &mut report), ReturnCode(-5));
+        assert_eq!(show_all(&Fake::down(Request::GetNumaRange), &mut report), ReturnCode(-100));
         assert!(report.shown.is_empty());
     }
 
@@ -299,8 +305,8 @@ global:
             (Request::GetTunables, Ok(Reply::Tunables(as_captured()))),
         ]);
         let mut report = Report::new();
-        assert_eq!(show(&fake, Setting::NumaRange, SeqNo::NONE, &mut report), Rc::OK);
-        assert_eq!(show(&fake, Setting::LndTimeout, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(show(&fake, Setting::NumaRange, SeqNo::NONE, &mut report), ReturnCode::OK);
+        assert_eq!(show(&fake, Setting::LndTimeout, SeqNo::NONE, &mut report), ReturnCode::OK);
         assert_eq!(report.shown.to_yaml(), "global:\n    numa_range: 7\n    lnd_timeout: 49\n");
     }
 }

@@ -1,7 +1,7 @@
 //! Health values, of the node's own interfaces and of other nodes'.
 
-use super::refusal::reason;
-use crate::Rc;
+use super::error_text::error_text;
+use crate::ReturnCode;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, SetHealth, SetHealthKind};
 
@@ -14,18 +14,18 @@ pub(super) fn set(
     nid: Option<&str>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let entity = match kind {
         SetHealthKind::LocalNi => "ni healthv",
         SetHealthKind::PeerNi => "peer_ni healthv",
     };
     let Ok(nid) = nid.map(str::parse).transpose() else {
-        return report.end(Operation::Add, entity, seq_no, Rc::OK, "not a NID: nothing was changed");
+        return report.end(Operation::Add, entity, seq_no, ReturnCode::OK, "not a NID: nothing was changed");
     };
     match backend.tell(Request::SetHealth(SetHealth { kind, nid, value })) {
         Ok(()) => report.success(Operation::Add, entity, seq_no),
         Err(errno) => {
-            let text = format!("cannot set the health value to {value}: {}", reason(errno));
+            let text = format!("cannot set the health value to {value}: {}", error_text(errno));
             report.end(Operation::Add, entity, seq_no, errno.into(), text)
         }
     }

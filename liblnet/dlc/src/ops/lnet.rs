@@ -1,7 +1,7 @@
 //! Bringing LNet up and down.
 
-use super::refusal::reason;
-use crate::Rc;
+use super::error_text::error_text;
+use crate::ReturnCode;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request};
 use lnet_wire::Errno;
@@ -14,7 +14,7 @@ pub fn config_ni_system(
     load_networks: bool,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let (operation, request) = match up {
         true => (Operation::Configure, Request::Configure(load_networks)),
         false => (Operation::Unconfigure, Request::Unconfigure),
@@ -26,7 +26,7 @@ pub fn config_ni_system(
                 (false, Errno::Busy) => format!("{}; end the programs that use it first", errno.text()),
                 // There is no node to bring up: the remedy for all other operations does not help this one.
                 (true, Errno::NetworkDown) => errno.text().to_owned(),
-                _ => reason(errno),
+                _ => error_text(errno),
             };
             let text = format!("cannot {} LNet: {why}", operation.word());
             report.end(operation, "lnet", seq_no, errno.into(), text)
@@ -41,7 +41,7 @@ mod tests {
     use crate::request::Reply;
 
     #[test]
-    fn the_node_is_told_and_its_refusal_is_returned() {
+    fn the_node_is_told_and_its_error_is_returned() {
         let table = [
             (true, true, Request::Configure(true), Ok(Reply::Done), 0),
             (true, false, Request::Configure(false), Ok(Reply::Done), 0),
@@ -50,7 +50,7 @@ mod tests {
         for (up, load, request, reply, rc) in table {
             let fake = Fake::new([(request, reply)]);
             let mut report = Report::new();
-            assert_eq!(config_ni_system(&fake, up, load, SeqNo::NONE, &mut report), Rc(rc));
+            assert_eq!(config_ni_system(&fake, up, load, SeqNo::NONE, &mut report), ReturnCode(rc));
             let word = if up { "configure" } else { "unconfigure" };
             assert!(report.errors_to_yaml().starts_with(&format!("{word}:\n    - lnet:\n")));
         }

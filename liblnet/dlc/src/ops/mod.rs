@@ -8,6 +8,7 @@
 
 pub mod counters;
 pub mod discovery;
+mod error_text;
 pub mod explain;
 #[cfg(test)]
 mod fake;
@@ -20,7 +21,6 @@ pub mod peer;
 pub mod ping;
 pub mod policy;
 pub mod recovery;
-mod refusal;
 pub mod route;
 pub mod routing;
 pub mod sample;

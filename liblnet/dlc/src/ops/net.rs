@@ -6,11 +6,11 @@ mod show;
 pub use add::{add, add_rule};
 pub use show::show;
 
+use super::error_text::{error_text, parse_net};
 use super::health;
-use super::refusal::{parse_net, reason};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, DelLocalNi, LndTunables, NiTunables, Request, SetConnsPerPeer, SetHealthKind};
-use crate::{CptList, InterfaceSpec, Rc};
+use crate::{CptList, InterfaceSpec, ReturnCode};
 use lnet_wire::{Errno, NetId};
 
 /// What [`add`] is told.
@@ -33,7 +33,7 @@ pub struct NetConfig<'a> {
 /// Takes away the interfaces of a net; all of it where none is named. All are tried; the last failure is
 /// what is returned. `lustre_lnet_del_ni` (cfg-020).
 ///
-/// [`Rc::MISSING_PARAM`] without a net, [`Rc::BAD_PARAM`] for one that cannot be read and for an interface
+/// [`ReturnCode::MISSING_PARAM`] without a net, [`ReturnCode::BAD_PARAM`] for one that cannot be read and for an interface
 /// that the machine does not have; -2 for what the node does not have. `lo` stays, without a word.
 pub fn del(
     backend: &dyn Backend,
@@ -41,10 +41,10 @@ pub fn del(
     interfaces: &[InterfaceSpec],
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let Some(net) = net else {
         let text = "the net is missing; give --net";
-        return report.end(Operation::Del, NET, seq_no, Rc::MISSING_PARAM, text);
+        return report.end(Operation::Del, NET, seq_no, ReturnCode::MISSING_PARAM, text);
     };
     let net = match parse_net(net) {
         Ok(net) => net,
@@ -56,12 +56,12 @@ pub fn del(
         [] => vec![None],
         _ => named.collect(),
     };
-    let mut rc = Rc::OK;
+    let mut rc = ReturnCode::OK;
     for interface in asked {
         let request = DelLocalNi { net, interface: interface.map(str::to_owned) };
         if let Err(errno) = backend.tell(Request::DelLocalNi(request)) {
             let code = match errno {
-                Errno::NoDevice | Errno::AddressNotAvailable => Rc::BAD_PARAM,
+                Errno::NoDevice | Errno::AddressNotAvailable => ReturnCode::BAD_PARAM,
                 errno => errno.into(),
             };
             let what = interface.map_or_else(|| net.to_string(), |name| format!("{name} of {net}"));
@@ -72,7 +72,7 @@ pub fn del(
                 }
                 _ => "",
             };
-            let text = format!("cannot delete {what}: {}{remedy}", reason(errno));
+            let text = format!("cannot delete {what}: {}{remedy}", error_text(errno));
             rc = report.end(Operation::Del, NET, seq_no, code, text);
         }
     }
@@ -87,12 +87,12 @@ pub fn set_health(
     nid: Option<&str>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     health::set(backend, SetHealthKind::LocalNi, value, nid, seq_no, report)
 }
 
 /// Sets the number of connections to each peer, of one interface or, without a NID, of all; -1 changes
-/// nothing. `lustre_lnet_config_ni_conns_per_peer`. [`Rc::BAD_PARAM`] for what is outside 0..=127; an unknown
+/// nothing. `lustre_lnet_config_ni_conns_per_peer`. [`ReturnCode::BAD_PARAM`] for what is outside 0..=127; an unknown
 /// NID changes nothing and is no failure.
 pub fn set_conns_per_peer(
     backend: &dyn Backend,
@@ -100,22 +100,22 @@ pub fn set_conns_per_peer(
     nid: Option<&str>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     const ENTITY: &str = "ni conns_per_peer";
     if value == -1 {
         return report.success(Operation::Add, ENTITY, seq_no);
     }
     let Some(value) = u16::try_from(value).ok().filter(|value| *value <= MAX_CONNS_PER_PEER) else {
         let text = format!("conns-per-peer {value} is not within 0 to {MAX_CONNS_PER_PEER}");
-        return report.end(Operation::Add, ENTITY, seq_no, Rc::BAD_PARAM, text);
+        return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::BAD_PARAM, text);
     };
     let Ok(nid) = nid.map(str::parse).transpose() else {
-        return report.end(Operation::Add, ENTITY, seq_no, Rc::OK, "not a NID: nothing was changed");
+        return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::OK, "not a NID: nothing was changed");
     };
     match backend.tell(Request::SetConnsPerPeer(SetConnsPerPeer { nid, value })) {
         Ok(()) => report.success(Operation::Add, ENTITY, seq_no),
         Err(errno) => {
-            let text = format!("cannot set conns-per-peer to {value}: {}", reason(errno));
+            let text = format!("cannot set conns-per-peer to {value}: {}", error_text(errno));
             report.end(Operation::Add, ENTITY, seq_no, errno.into(), text)
         }
     }

@@ -4,9 +4,9 @@ mod show;
 
 pub use show::{list, page, show};
 
+use super::error_text::error_text;
 use super::health;
-use super::refusal::reason;
-use crate::Rc;
+use crate::ReturnCode;
 use crate::interface_spec::split_outside_brackets;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddPeerNi, Backend, DelPeerNi, Request, SetHealthKind, SetPeerState};
@@ -69,18 +69,18 @@ pub fn modify(
     what: Modify,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let (operation, word) = match what {
         Modify::Add { .. } => (Operation::Add, "add"),
         Modify::Del { .. } => (Operation::Del, "del"),
     };
     let requests = match requests(primary, nids, what) {
         Ok(requests) => requests,
-        Err(text) => return report.end(Operation::Peer, word, seq_no, Rc::BAD_PARAM, text),
+        Err(text) => return report.end(Operation::Peer, word, seq_no, ReturnCode::BAD_PARAM, text),
     };
     for (nid, request) in requests {
         if let Err(errno) = backend.tell(request) {
-            let text = format!("cannot {word} {nid}: {}{}", reason(errno), remedy(what, errno));
+            let text = format!("cannot {word} {nid}: {}{}", error_text(errno), remedy(what, errno));
             let rc = report.end(operation, PEER_NI, seq_no, errno.into(), text);
             // The second item, under swapped words, is what C callers find there (dlc 1.5).
             return report.end(Operation::Peer, word, seq_no, rc, format!("the operation ended at {nid}"));
@@ -97,7 +97,7 @@ pub fn set_health(
     nid: Option<&str>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     health::set(backend, SetHealthKind::PeerNi, value, nid, seq_no, report)
 }
 
@@ -108,11 +108,11 @@ pub fn set_state(
     nid: Option<&str>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     const ENTITY: &str = "peer state";
     let Some(text) = nid else {
         let text = "the peer is missing; give --nid";
-        return report.end(Operation::Add, ENTITY, seq_no, Rc::MISSING_PARAM, text);
+        return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::MISSING_PARAM, text);
     };
     // What is no NID is no peer's NID.
     let told = text.parse().map_err(|_| Errno::NotFound);
@@ -123,7 +123,7 @@ pub fn set_state(
                 Errno::NotFound => "; no peer has this NID, see 'lnetctl peer show'",
                 _ => "",
             };
-            let text = format!("cannot set the state of peer '{text}': {}{remedy}", reason(errno));
+            let text = format!("cannot set the state of peer '{text}': {}{remedy}", error_text(errno));
             report.end(Operation::Add, ENTITY, seq_no, errno.into(), text)
         }
     }
@@ -157,7 +157,7 @@ fn requests(primary: Option<&str>, nids: Option<&str>, what: Modify) -> Result<V
     })
 }
 
-/// What can be done about a refusal (dlc appendix A).
+/// What can be done about an error (dlc appendix A).
 const fn remedy(what: Modify, errno: Errno) -> &'static str {
     match (what, errno) {
         (_, Errno::NoDevice) => "; --prim_nid must be the peer's primary NID, see 'lnetctl peer show'",

@@ -1,16 +1,16 @@
 //! Asking other nodes who they are.
 
 use super::discovery;
-use super::refusal::{is_down, reason};
+use super::error_text::{error_text, is_down};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, PingAnswer, Request};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, Nid, Pid, ProcessId, TextError};
 
 /// Pings every NID of a comma list of `[PID-]NID` (dlc 1.6). 0 if at least one answered.
 /// `lustre_lnet_ping_nid`; `timeout_ms` as there: not above 0, or above 180000, is 180000.
 ///
-/// Each NID that did not answer is reported by itself, with [`Rc::BAD_PARAM`] whatever the cause.
+/// Each NID that did not answer is reported by itself, with [`ReturnCode::BAD_PARAM`] whatever the cause.
 pub fn ping(
     backend: &dyn Backend,
     nids: &str,
@@ -18,12 +18,12 @@ pub fn ping(
     timeout_ms: i32,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let source: Option<Nid> = match source.map(str::parse).transpose() {
         Ok(source) => source,
         Err(error) => {
             let text = format!("source '{}' is not a NID: {error}", source.unwrap_or_default());
-            return report.end(Operation::Manage, "ping", seq_no, Rc::BAD_PARAM, text);
+            return report.end(Operation::Manage, "ping", seq_no, ReturnCode::BAD_PARAM, text);
         }
     };
     let timeout_ms = match u32::try_from(timeout_ms) {
@@ -44,7 +44,13 @@ pub fn ping(
 /// The report on a NID says which step failed at which of the peer's NIDs. What the peer says of itself and is
 /// not followed, because it is configured otherwise or peers are only verified, is shown under `differences`,
 /// which is not there if there are none (dyn-060).
-pub fn discover(backend: &dyn Backend, nids: &str, force: bool, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn discover(
+    backend: &dyn Backend,
+    nids: &str,
+    force: bool,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
     let ask = |target| match backend.ask(Request::Discover(Discover { target, force, max_nids: MAX_NIDS })) {
         Ok(Discovered::Found { answer, differences }) => {
             let mut shown = to_value(&answer);
@@ -71,7 +77,7 @@ fn ask_each(
     ask: impl Fn(ProcessId) -> Result<Value, String>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let mut answers = Vec::new();
     let mut failures = 0;
     for text in nids.split(',').map(str::trim).filter(|text| !text.is_empty()) {
@@ -85,11 +91,11 @@ fn ask_each(
             Ok(answer) => answers.push(answer),
             Err(text) => {
                 failures += 1;
-                let _ = report.end(Operation::Manage, word, seq_no, Rc::BAD_PARAM, text);
+                let _ = report.end(Operation::Manage, word, seq_no, ReturnCode::BAD_PARAM, text);
             }
         }
     }
-    let rc = if answers.is_empty() && failures > 0 { Rc::BAD_PARAM } else { Rc::OK };
+    let rc = if answers.is_empty() && failures > 0 { ReturnCode::BAD_PARAM } else { ReturnCode::OK };
     if !answers.is_empty() {
         report.show(word, answers);
     }
@@ -140,7 +146,7 @@ fn why(errno: Errno, more_time: &str) -> String {
         Errno::TimedOut => {
             format!("{}; is the node up, and LNet on it, and {more_time}", errno.text())
         }
-        errno => reason(errno),
+        errno => error_text(errno),
     }
 }
 
@@ -194,7 +200,7 @@ ping:
         ]);
         let mut report = Report::new();
         let nids = "10.99.0.12,10.99.0.77@tcp";
-        assert_eq!(ping(&fake, nids, None, 2000, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(ping(&fake, nids, None, 2000, SeqNo::NONE, &mut report), ReturnCode::OK);
         assert_eq!(report.shown.to_yaml(), SHOWN);
         let expected = "\
 manage:
@@ -213,14 +219,18 @@ manage:
             (ping_of(user, "10.99.0.12@tcp", 180_000), Err(Errno::TimedOut)),
         ]);
         let mut report = Report::new();
-        assert_eq!(ping(&fake, "7-10.99.0.12@tcp", None, 0, SeqNo::NONE, &mut report), Rc::OK);
-        assert_eq!(ping(&fake, "U5-10.99.0.12@tcp", None, 180_001, SeqNo::NONE, &mut report), Rc(-1));
+        assert_eq!(ping(&fake, "7-10.99.0.12@tcp", None, 0, SeqNo::NONE, &mut report), ReturnCode::OK);
+        assert_eq!(ping(&fake, "U5-10.99.0.12@tcp", None, 180_001, SeqNo::NONE, &mut report), ReturnCode(-1));
         for bad in ["bogus", "10.99.0.[11-12]@tcp", "10.99.0.12@bogus", "300.1.1.1@tcp"] {
-            assert_eq!(ping(&Fake::unasked(), bad, None, 1, SeqNo::NONE, &mut report), Rc(-1), "{bad}");
+            assert_eq!(
+                ping(&Fake::unasked(), bad, None, 1, SeqNo::NONE, &mut report),
+                ReturnCode(-1),
+                "{bad}"
+            );
             let rc = ping(&Fake::unasked(), "10.99.0.12@tcp", Some(bad), 1, SeqNo::NONE, &mut report);
-            assert_eq!(rc, Rc(-1), "{bad}");
+            assert_eq!(rc, ReturnCode(-1), "{bad}");
         }
-        assert_eq!(ping(&Fake::unasked(), "", None, 1, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(ping(&Fake::unasked(), "", None, 1, SeqNo::NONE, &mut report), ReturnCode::OK);
     }
 
     #[test]
@@ -232,7 +242,7 @@ manage:
                 (GetLocalNi(0), Err(first_ni)),
             ]);
             let mut report = Report::new();
-            assert_eq!(ping(&fake, "10.99.0.12@tcp", None, 1000, SeqNo::NONE, &mut report), Rc(-1));
+            assert_eq!(ping(&fake, "10.99.0.12@tcp", None, 1000, SeqNo::NONE, &mut report), ReturnCode(-1));
             assert!(report.errors_to_yaml().contains("Network is down"));
             assert_eq!(report.errors_to_yaml().contains("lnetctl lnet configure"), remedy);
         }
@@ -246,7 +256,7 @@ manage:
         let found = Discovered::Found { answer, differences: Vec::new() };
         let fake = Fake::new([(request, Ok(Reply::Discovered(found)))]);
         let mut report = Report::new();
-        assert_eq!(discover(&fake, "10.99.0.12@tcp", true, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(discover(&fake, "10.99.0.12@tcp", true, SeqNo::NONE, &mut report), ReturnCode::OK);
         assert_eq!(report.shown.to_yaml(), SHOWN.replace("ping", "discover"));
         assert_eq!(report.errors_to_yaml(), "");
     }
@@ -274,7 +284,7 @@ manage:
         let asked = Request::Discover(request("12345-10.99.0.12@tcp"));
         let fake = Fake::new([(asked, Ok(Reply::Discovered(found)))]);
         let mut report = Report::new();
-        assert_eq!(discover(&fake, "10.99.0.12@tcp", false, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(discover(&fake, "10.99.0.12@tcp", false, SeqNo::NONE, &mut report), ReturnCode::OK);
         let expected = "\
 discover:
     - primary nid: 10.99.0.12@tcp
@@ -310,7 +320,7 @@ discover:
             let failure = DiscoveryFailure { step, nid: nid("10.99.1.12@tcp"), errno };
             let fake = Fake::new([(request, Ok(Reply::Discovered(Discovered::Failed(failure))))]);
             let mut report = Report::new();
-            assert_eq!(discover(&fake, "10.99.0.12", false, SeqNo::NONE, &mut report), Rc(-1));
+            assert_eq!(discover(&fake, "10.99.0.12", false, SeqNo::NONE, &mut report), ReturnCode(-1));
             let head = "manage:\n    - discover:\n          errno: -1\n";
             let text = report.errors_to_yaml();
             assert!(text.starts_with(head) && text.contains(expected), "{text}");

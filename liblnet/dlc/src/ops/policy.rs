@@ -1,9 +1,9 @@
 //! User-defined selection policy.
 
-use super::refusal::reason;
+use super::error_text::{OpError, error_text};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddUdsp, Backend, Request, Udsp, UdspAction};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, Selector, TextError};
 
 /// What a rule shall do, if its author says.
@@ -21,7 +21,7 @@ pub enum RuleAction {
 /// `lustre_lnet_add_udsp`.
 ///
 /// Rules are about an interface (`src`), about another node (`dst`), about both, or about the routers to
-/// another node (`dst`, `rte`); the library lets `rte` alone pass. [`Rc::BAD_PARAM`] for any other
+/// another node (`dst`, `rte`); the library lets `rte` alone pass. [`ReturnCode::BAD_PARAM`] for any other
 /// combination, -22 for what cannot be read; what the node refuses is a positive errno, as in C.
 #[allow(clippy::too_many_arguments, reason = "the parameters of the C function")]
 pub fn add(
@@ -33,7 +33,7 @@ pub fn add(
     index: i32,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let request = match request(src, dst, rte, action, index) {
         Ok(request) => request,
         Err((rc, text)) => return report.end(Operation::Add, UDSP, seq_no, rc, text),
@@ -46,27 +46,27 @@ pub fn add(
                 Errno::Invalid => "; a rule with rte has dst, too",
                 _ => "",
             };
-            let text = format!("cannot add the rule: {}{remedy}", reason(errno));
+            let text = format!("cannot add the rule: {}{remedy}", error_text(errno));
             // Positive, as C callers know it (dlc 1.2).
-            report.end(Operation::Add, UDSP, seq_no, Rc(-errno.to_c()), text)
+            report.end(Operation::Add, UDSP, seq_no, ReturnCode(-errno.to_c()), text)
         }
     }
 }
 
 /// Deletes the rule at this index; `None`: all. An unknown index is no error. `lustre_lnet_del_udsp`.
-pub fn del(backend: &dyn Backend, index: Option<u32>, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn del(backend: &dyn Backend, index: Option<u32>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match backend.tell(Request::DelUdsp(index)) {
         // `add` here as well: scripts know the tree so (dlc 1.5).
         Ok(()) | Err(Errno::NotFound) => report.success(Operation::Add, UDSP, seq_no),
         Err(errno) => {
-            let text = format!("cannot delete the rule: {}", reason(errno));
+            let text = format!("cannot delete the rule: {}", error_text(errno));
             report.end(Operation::Add, UDSP, seq_no, errno.into(), text)
         }
     }
 }
 
 /// Shows the rule at this index; negative: all (dlc 2.11; cfg-050). `lustre_lnet_show_udsp`.
-pub fn show(backend: &dyn Backend, index: i32, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn show(backend: &dyn Backend, index: i32, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let rules = match u32::try_from(index) {
         Err(_) => backend.list(Request::GetUdsp),
         Ok(index) => match backend.ask(Request::GetUdsp(index)) {
@@ -84,7 +84,7 @@ pub fn show(backend: &dyn Backend, index: i32, seq_no: SeqNo, report: &mut Repor
             report.success(Operation::Show, UDSP, seq_no)
         }
         Err(errno) => {
-            let text = format!("cannot read the selection rules: {}", reason(errno));
+            let text = format!("cannot read the selection rules: {}", error_text(errno));
             report.end(Operation::Show, UDSP, seq_no, errno.into(), text)
         }
     }
@@ -95,16 +95,13 @@ const UDSP: &str = "udsp";
 /// How the absence of a criterion is written.
 const ABSENT: &str = "NA";
 
-/// What to return and to say.
-type Refusal = (Rc, String);
-
 fn request(
     src: Option<&str>,
     dst: Option<&str>,
     rte: Option<&str>,
     action: RuleAction,
     index: i32,
-) -> Result<AddUdsp, Refusal> {
+) -> Result<AddUdsp, OpError> {
     let [src, dst, rte] =
         [src, dst, rte].map(|text| text.map(str::trim).filter(|text| !text.is_empty() && *text != ABSENT));
     let one_sided = match (src, dst, rte) {
@@ -112,7 +109,7 @@ fn request(
         (Some(_), Some(_), None) | (None, Some(_), Some(_)) => false,
         (None, None, None) | (Some(_), _, Some(_)) => {
             let text = "a rule has src, dst, src and dst, or dst and rte; no other combination";
-            return Err((Rc::BAD_PARAM, text.to_owned()));
+            return Err((ReturnCode::BAD_PARAM, text.to_owned()));
         }
     };
     let action = match action {
@@ -120,7 +117,7 @@ fn request(
         RuleAction::Suited => UdspAction::PreferredList,
         RuleAction::PreferredList if one_sided => {
             let text = "a rule with one criterion has nothing to prefer it for; give it a priority";
-            return Err((Rc::BAD_PARAM, text.to_owned()));
+            return Err((ReturnCode::BAD_PARAM, text.to_owned()));
         }
         RuleAction::PreferredList => UdspAction::PreferredList,
         RuleAction::Priority(priority) => {
@@ -139,7 +136,7 @@ fn request(
     })
 }
 
-fn criterion(name: &str, text: Option<&str>) -> Result<Option<Selector>, Refusal> {
+fn criterion(name: &str, text: Option<&str>) -> Result<Option<Selector>, OpError> {
     let refused = |error: TextError| {
         let said = text.unwrap_or_default();
         let example = "one is a net such as tcp1 or NIDs such as 192.0.2.[1-9]@tcp";
@@ -213,7 +210,7 @@ mod tests {
         let fake = Fake::new([(Request::AddUdsp(expected), Err(Errno::Already))]);
         let mut report = Report::new();
         let rc = add(&fake, Some("tcp"), None, None, RuleAction::Suited, 2, SeqNo::NONE, &mut report);
-        assert_eq!(rc, Rc(114));
+        assert_eq!(rc, ReturnCode(114));
         assert!(report.errors_to_yaml().starts_with("add:\n    - udsp:\n          errno: 114\n"));
     }
 
@@ -225,9 +222,9 @@ mod tests {
             (Request::DelUdsp(None), Err(Errno::NetworkDown)),
         ]);
         let mut report = Report::new();
-        assert_eq!(del(&fake, Some(77), SeqNo::NONE, &mut report), Rc::OK);
-        assert_eq!(del(&fake, None, SeqNo::NONE, &mut report), Rc::OK);
-        assert_eq!(del(&fake, None, SeqNo::NONE, &mut report), Rc(-100));
+        assert_eq!(del(&fake, Some(77), SeqNo::NONE, &mut report), ReturnCode::OK);
+        assert_eq!(del(&fake, None, SeqNo::NONE, &mut report), ReturnCode::OK);
+        assert_eq!(del(&fake, None, SeqNo::NONE, &mut report), ReturnCode(-100));
     }
 
     fn rule(index: u32, src: &str, dst: &str, action: UdspAction) -> Result<Reply, Errno> {
@@ -250,7 +247,7 @@ mod tests {
             (Request::GetUdsp(2), Err(Errno::NotFound)),
         ]);
         let mut report = Report::new();
-        assert_eq!(show(&fake, -1, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(show(&fake, -1, SeqNo::NONE, &mut report), ReturnCode::OK);
         let one = "    - idx: 0\n      src: tcp\n      dst: NA\n      rte: NA\n      action:\n          priority: 4294967295\n";
         let two = "    - idx: 1\n      src: 10.99.[0-255].11@tcp\n      dst: tcp[1-3]\n      rte: NA\n";
         assert_eq!(report.shown.to_yaml(), format!("udsp:\n{one}{two}"));
@@ -261,9 +258,9 @@ mod tests {
             (Request::GetUdsp(50), Err(Errno::NetworkDown)),
         ]);
         let mut report = Report::new();
-        assert_eq!(show(&fake, 1, SeqNo::NONE, &mut report), Rc::OK);
-        assert_eq!(show(&fake, 50, SeqNo::NONE, &mut report), Rc::OK);
-        assert_eq!(show(&fake, 50, SeqNo::NONE, &mut report), Rc(-100));
+        assert_eq!(show(&fake, 1, SeqNo::NONE, &mut report), ReturnCode::OK);
+        assert_eq!(show(&fake, 50, SeqNo::NONE, &mut report), ReturnCode::OK);
+        assert_eq!(show(&fake, 50, SeqNo::NONE, &mut report), ReturnCode(-100));
         assert_eq!(report.shown.to_yaml(), format!("udsp:\n{two}"));
     }
 }

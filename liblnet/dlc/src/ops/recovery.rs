@@ -1,22 +1,22 @@
 //! What is being recovered.
 
-use super::refusal::reason;
+use super::error_text::error_text;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::Nid;
 
 /// Shows the interfaces being recovered. `lustre_lnet_show_local_ni_recovq`.
-pub fn show_local(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn show_local(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     show(backend, true, "local NI recovery", seq_no, report)
 }
 
 /// Shows the peer NIs being recovered. `lustre_lnet_show_peer_ni_recovq`.
-pub fn show_peer(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn show_peer(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     show(backend, false, "peer NI recovery", seq_no, report)
 }
 
-fn show(backend: &dyn Backend, local: bool, key: &str, seq_no: SeqNo, report: &mut Report) -> Rc {
+fn show(backend: &dyn Backend, local: bool, key: &str, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match backend.ask::<Vec<Nid>>(Request::GetRecoveryQueue(local)) {
         Ok(nids) => {
             if !nids.is_empty() {
@@ -27,9 +27,9 @@ fn show(backend: &dyn Backend, local: bool, key: &str, seq_no: SeqNo, report: &m
             report.success(Operation::Show, key, seq_no)
         }
         Err(errno) => {
-            let text = format!("cannot read the recovery queue: {}", reason(errno));
+            let text = format!("cannot read the recovery queue: {}", error_text(errno));
             // Positive, as C callers know it (dlc 1.2).
-            report.end(Operation::Show, key, seq_no, Rc(-errno.to_c()), text)
+            report.end(Operation::Show, key, seq_no, ReturnCode(-errno.to_c()), text)
         }
     }
 }
@@ -48,8 +48,8 @@ mod tests {
             (Request::GetRecoveryQueue(false), Ok(Reply::Nids(Vec::new()))),
         ]);
         let mut report = Report::new();
-        assert_eq!(show_local(&fake, SeqNo::NONE, &mut report), Rc::OK);
-        assert_eq!(show_peer(&fake, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(show_local(&fake, SeqNo::NONE, &mut report), ReturnCode::OK);
+        assert_eq!(show_peer(&fake, SeqNo::NONE, &mut report), ReturnCode::OK);
         let expected = "local NI recovery:\n    nid-0: 10.99.1.11@tcp\n    nid-1: 10.99.0.11@tcp\n";
         assert_eq!(report.shown.to_yaml(), expected);
     }
@@ -57,6 +57,6 @@ mod tests {
     #[test]
     fn a_failure_is_a_positive_errno() {
         let fake = Fake::down(Request::GetRecoveryQueue(true));
-        assert_eq!(show_local(&fake, SeqNo::NONE, &mut Report::new()), Rc(100));
+        assert_eq!(show_local(&fake, SeqNo::NONE, &mut Report::new()), ReturnCode(100));
     }
 }

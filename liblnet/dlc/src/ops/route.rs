@@ -1,10 +1,10 @@
 //! Routes.
 
+use super::error_text::{OpError, error_text, parse_net};
 use super::peer;
-use super::refusal::{parse_net, reason};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddRoute, Backend, DelRoute, Request, Route};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, NetId, Nid};
 use std::ops::RangeInclusive;
 
@@ -37,8 +37,8 @@ pub struct RouteFilter<'a> {
 }
 
 /// Adds routes. One that is there already is no failure; the first gateway that is refused ends it.
-/// [`Rc::MISSING_PARAM`] without net or gateways, [`Rc::OUT_OF_RANGE`] for numbers. `lustre_lnet_config_route`.
-pub fn add(backend: &dyn Backend, config: RouteConfig<'_>, seq_no: SeqNo, report: &mut Report) -> Rc {
+/// [`ReturnCode::MISSING_PARAM`] without net or gateways, [`ReturnCode::OUT_OF_RANGE`] for numbers. `lustre_lnet_config_route`.
+pub fn add(backend: &dyn Backend, config: RouteConfig<'_>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let requests = match requests(&config) {
         Ok(requests) => requests,
         Err((rc, text)) => return report.end(Operation::Add, ROUTE, seq_no, rc, text),
@@ -53,7 +53,7 @@ pub fn add(backend: &dyn Backend, config: RouteConfig<'_>, seq_no: SeqNo, report
                     _ => "",
                 };
                 let AddRoute { net, gateway, .. } = request;
-                let text = format!("cannot add a route to {net} by {gateway}: {}{remedy}", reason(errno));
+                let text = format!("cannot add a route to {net} by {gateway}: {}{remedy}", error_text(errno));
                 return report.end(Operation::Add, ROUTE, seq_no, errno.into(), text);
             }
         }
@@ -68,7 +68,7 @@ pub fn del(
     gateways: Option<&str>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     let (net, gateways) = match ends(net, gateways) {
         Ok(ends) => ends,
         Err((rc, text)) => return report.end(Operation::Del, ROUTE, seq_no, rc, text),
@@ -81,7 +81,8 @@ pub fn del(
                 Errno::NotFound => "; there is no route to this net, see 'lnetctl route show'",
                 _ => "",
             };
-            let text = format!("cannot delete the route to {net} by {gateway}: {}{remedy}", reason(errno));
+            let text =
+                format!("cannot delete the route to {net} by {gateway}: {}{remedy}", error_text(errno));
             return report.end(Operation::Del, ROUTE, seq_no, errno.into(), text);
         }
     }
@@ -96,7 +97,7 @@ pub fn show(
     seq_no: SeqNo,
     report: &mut Report,
     backup: bool,
-) -> Rc {
+) -> ReturnCode {
     let filter = match Filter::parse(&filter) {
         Ok(filter) => filter,
         Err((rc, text)) => return report.end(Operation::Show, ROUTE, seq_no, rc, text),
@@ -114,7 +115,7 @@ pub fn show(
             report.success(Operation::Show, ROUTE, seq_no)
         }
         Err(errno) => {
-            let text = format!("cannot read the routes: {}", reason(errno));
+            let text = format!("cannot read the routes: {}", error_text(errno));
             report.end(Operation::Show, ROUTE, seq_no, errno.into(), text)
         }
     }
@@ -122,13 +123,10 @@ pub fn show(
 
 const ROUTE: &str = "route";
 
-/// What to return and to say.
-type Refusal = (Rc, String);
-
 /// What the C API has for "not said".
 const UNSAID: i32 = -1;
 
-fn requests(config: &RouteConfig<'_>) -> Result<Vec<AddRoute>, Refusal> {
+fn requests(config: &RouteConfig<'_>) -> Result<Vec<AddRoute>, OpError> {
     let (net, gateways) = ends(config.net, config.gateways)?;
     let hops = number("hop count", config.hops, 1..=255)?;
     let priority = number("priority", config.priority, 0..=i32::MAX)?.unwrap_or(0);
@@ -138,8 +136,9 @@ fn requests(config: &RouteConfig<'_>) -> Result<Vec<AddRoute>, Refusal> {
 }
 
 /// The net at one end and the gateways at the other.
-fn ends(net: Option<&str>, gateways: Option<&str>) -> Result<(NetId, Vec<Nid>), Refusal> {
-    let missing = |what| Err((Rc::MISSING_PARAM, format!("{what} missing; give --net and --gateway")));
+fn ends(net: Option<&str>, gateways: Option<&str>) -> Result<(NetId, Vec<Nid>), OpError> {
+    let missing =
+        |what| Err((ReturnCode::MISSING_PARAM, format!("{what} missing; give --net and --gateway")));
     let (net, gateways) = match (net, gateways) {
         (Some(net), Some(gateways)) => (net, gateways),
         (None, None) => return missing("net and gateway are"),
@@ -148,14 +147,14 @@ fn ends(net: Option<&str>, gateways: Option<&str>) -> Result<(NetId, Vec<Nid>), 
     };
     let net = parse_net(net)?;
     let gateways = peer::parse_nids(gateways, peer::MAX_NIDS)
-        .map_err(|error| (Rc::BAD_PARAM, peer::not_nids("gateways", gateways, &error)))?;
+        .map_err(|error| (ReturnCode::BAD_PARAM, peer::not_nids("gateways", gateways, &error)))?;
     Ok((net, gateways))
 }
 
-fn number(what: &str, value: i32, allowed: RangeInclusive<i32>) -> Result<Option<u32>, Refusal> {
+fn number(what: &str, value: i32, allowed: RangeInclusive<i32>) -> Result<Option<u32>, OpError> {
     let out_of_range = || {
         let (least, most) = (allowed.start(), allowed.end());
-        (Rc::OUT_OF_RANGE, format!("{what} {value} is not within {least} to {most}"))
+        (ReturnCode::OUT_OF_RANGE, format!("{what} {value} is not within {least} to {most}"))
     };
     match value {
         UNSAID => Ok(None),
@@ -173,9 +172,10 @@ struct Filter {
 }
 
 impl Filter {
-    fn parse(filter: &RouteFilter<'_>) -> Result<Self, Refusal> {
+    fn parse(filter: &RouteFilter<'_>) -> Result<Self, OpError> {
         let gateway = |text: &str| {
-            text.parse().map_err(|error| (Rc::BAD_PARAM, format!("gateway '{text}' is not a NID: {error}")))
+            text.parse()
+                .map_err(|error| (ReturnCode::BAD_PARAM, format!("gateway '{text}' is not a NID: {error}")))
         };
         Ok(Self {
             net: filter.net.map(parse_net).transpose()?,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_route_is_success_and_another_refusal_ends_it() {
+    fn an_existing_route_is_success_and_another_error_ends_it() {
         let scene = |gateway: &str, reply| (Request::AddRoute(request("tcp5", gateway)), reply);
         let fake = Fake::new([
             scene("10.99.0.40@tcp", Err(Errno::Exists)),
@@ -233,7 +233,7 @@ mod tests {
         ]);
         let mut report = Report::new();
         let rc = add(&fake, config("tcp5", "10.99.0.[40-43]@tcp"), SeqNo::NONE, &mut report);
-        assert_eq!(rc, Rc(-113));
+        assert_eq!(rc, ReturnCode(-113));
         assert!(report.errors_to_yaml().contains("by 10.99.0.42@tcp: No route to host"));
     }
 
@@ -256,13 +256,13 @@ mod tests {
         ];
         for (config, rc) in table {
             let mut report = Report::new();
-            assert_eq!(add(&Fake::unasked(), config, SeqNo::NONE, &mut report), Rc(rc), "{config:?}");
+            assert_eq!(add(&Fake::unasked(), config, SeqNo::NONE, &mut report), ReturnCode(rc), "{config:?}");
         }
         let said = RouteConfig { hops: 2, priority: 3, sensitivity: 4, ..good };
         let expected =
             AddRoute { hops: Some(2), priority: 3, health_sensitivity: 4, ..request("tcp3", gateway) };
         let fake = Fake::new([(Request::AddRoute(expected), Ok(Reply::Done))]);
-        assert_eq!(add(&fake, said, SeqNo::NONE, &mut Report::new()), Rc::OK);
+        assert_eq!(add(&fake, said, SeqNo::NONE, &mut Report::new()), ReturnCode::OK);
     }
 
     #[test]
@@ -271,10 +271,10 @@ mod tests {
         let refused = DelRoute { net: "tcp1".parse().ok(), gateway: "10.99.0.12@tcp".parse().ok() };
         let mut report = Report::new();
         for (net, gateway, rc) in [(None, gateway, -2), (net, None, -2), (net, Some("bogus"), -1)] {
-            assert_eq!(del(&Fake::unasked(), net, gateway, SeqNo::NONE, &mut report), Rc(rc));
+            assert_eq!(del(&Fake::unasked(), net, gateway, SeqNo::NONE, &mut report), ReturnCode(rc));
         }
         let fake = Fake::new([(Request::DelRoute(refused), Err(Errno::NotFound))]);
-        assert_eq!(del(&fake, net, gateway, SeqNo::NONE, &mut report), Rc(-2));
+        assert_eq!(del(&fake, net, gateway, SeqNo::NONE, &mut report), ReturnCode(-2));
     }
 
     fn routes() -> Fake {
@@ -317,12 +317,12 @@ mod tests {
         ];
         for (filter, detail, backup, expected) in table {
             let mut report = Report::new();
-            assert_eq!(show(&routes(), filter, detail, SeqNo::NONE, &mut report, backup), Rc::OK);
+            assert_eq!(show(&routes(), filter, detail, SeqNo::NONE, &mut report, backup), ReturnCode::OK);
             assert_eq!(report.shown.to_yaml(), expected, "{filter:?}");
         }
         let bogus = RouteFilter { gateway: Some("bogus"), ..all };
-        assert_eq!(show(&Fake::unasked(), bogus, 0, SeqNo::NONE, &mut Report::new(), false), Rc(-1));
+        assert_eq!(show(&Fake::unasked(), bogus, 0, SeqNo::NONE, &mut Report::new(), false), ReturnCode(-1));
         let down = Fake::down(Request::GetRoute(0));
-        assert_eq!(show(&down, all, 0, SeqNo::NONE, &mut Report::new(), false), Rc(-100));
+        assert_eq!(show(&down, all, 0, SeqNo::NONE, &mut Report::new(), false), ReturnCode(-100));
     }
 }

@@ -1,13 +1,13 @@
 //! Forwarding for others.
 
-use super::refusal::reason;
+use super::error_text::error_text;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, BufferCounts, BufferPool, CptBuffers, Request};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::Errno;
 
 /// Switches forwarding on or off. `lustre_lnet_enable_routing`.
-pub fn enable(backend: &dyn Backend, enable: bool, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn enable(backend: &dyn Backend, enable: bool, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let (operation, word) = match enable {
         true => (Operation::Add, "enable"),
         false => (Operation::Del, "disable"),
@@ -19,7 +19,7 @@ pub fn enable(backend: &dyn Backend, enable: bool, seq_no: SeqNo, report: &mut R
                 Errno::NoMemory => "; set fewer router buffers",
                 _ => "",
             };
-            let text = format!("cannot {word} routing: {}{remedy}", reason(errno));
+            let text = format!("cannot {word} routing: {}{remedy}", error_text(errno));
             report.end(operation, ROUTING, seq_no, errno.into(), text)
         }
     }
@@ -34,18 +34,18 @@ pub fn config_buffers(
     large: i32,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     if let Some((name, count)) =
         [("tiny", tiny), ("small", small), ("large", large)].into_iter().find(|(_, count)| *count < -1)
     {
         let text = format!("{name} buffers: {count}: give a number, 0 for the default or -1 for no change");
-        return report.end(Operation::Add, "buf", seq_no, Rc::OUT_OF_RANGE, text);
+        return report.end(Operation::Add, "buf", seq_no, ReturnCode::OUT_OF_RANGE, text);
     }
     let [tiny, small, large] = [tiny, small, large].map(|count| u32::try_from(count).ok());
     match backend.tell(Request::AddBuffers(BufferCounts { tiny, small, large })) {
         Ok(()) => report.success(Operation::Add, "buf", seq_no),
         Err(errno) => {
-            let text = format!("cannot set the number of router buffers: {}", reason(errno));
+            let text = format!("cannot set the number of router buffers: {}", error_text(errno));
             report.end(Operation::Add, "buf", seq_no, errno.into(), text)
         }
     }
@@ -53,13 +53,13 @@ pub fn config_buffers(
 
 /// Shows the router buffers (dlc 2.6); nothing until forwarding has been switched on once.
 /// `lustre_lnet_show_routing`.
-pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: bool) -> Rc {
+pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: bool) -> ReturnCode {
     show_if(backend, seq_no, report, backup, |_| true)
 }
 
 /// As [`show`], for an export: also nothing while forwarding is off. A node begins with it off, and `enable: 0` makes no
 /// node again that has forwarded before.
-pub fn export(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: bool) -> Rc {
+pub fn export(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: bool) -> ReturnCode {
     show_if(backend, seq_no, report, backup, |cpt| cpt.enabled)
 }
 
@@ -69,11 +69,11 @@ fn show_if(
     report: &mut Report,
     backup: bool,
     is_shown: impl Fn(&CptBuffers) -> bool,
-) -> Rc {
+) -> ReturnCode {
     let cpts: Vec<CptBuffers> = match backend.list(Request::GetBuffers) {
         Ok(cpts) => cpts,
         Err(errno) => {
-            let text = format!("cannot read the router buffers: {}", reason(errno));
+            let text = format!("cannot read the router buffers: {}", error_text(errno));
             return report.end(Operation::Show, ROUTING, seq_no, errno.into(), text);
         }
     };
@@ -129,7 +129,7 @@ mod tests {
         ] {
             let fake = Fake::new([(Request::ConfigRouter(on), reply)]);
             let mut report = Report::new();
-            assert_eq!(enable(&fake, on, SeqNo::NONE, &mut report), Rc(rc));
+            assert_eq!(enable(&fake, on, SeqNo::NONE, &mut report), ReturnCode(rc));
             assert!(report.errors_to_yaml().starts_with(head));
         }
     }
@@ -138,10 +138,10 @@ mod tests {
     fn a_count_below_minus_1_is_out_of_range_and_minus_1_changes_nothing() {
         let mut report = Report::new();
         let rc = config_buffers(&Fake::unasked(), 1, -2, 0, SeqNo::NONE, &mut report);
-        assert_eq!(rc, Rc::OUT_OF_RANGE);
+        assert_eq!(rc, ReturnCode::OUT_OF_RANGE);
         let counts = BufferCounts { tiny: Some(4096), small: None, large: Some(0) };
         let fake = Fake::new([(Request::AddBuffers(counts), Ok(Reply::Done))]);
-        assert_eq!(config_buffers(&fake, 4096, -1, 0, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(config_buffers(&fake, 4096, -1, 0, SeqNo::NONE, &mut report), ReturnCode::OK);
     }
 
     fn buffers(index: u32) -> (Request, Result<Reply, Errno>) {
@@ -156,7 +156,7 @@ mod tests {
         let end = || (Request::GetBuffers(2), Err(Errno::NotFound));
         let mut report = Report::new();
         let fake = Fake::new([buffers(0), buffers(1), end()]);
-        assert_eq!(show(&fake, SeqNo::NONE, &mut report, false), Rc::OK);
+        assert_eq!(show(&fake, SeqNo::NONE, &mut report, false), ReturnCode::OK);
         let cpt = |i| {
             format!(
                 "    - cpt[{i}]:
@@ -184,7 +184,7 @@ mod tests {
 
         let mut report = Report::new();
         let fake = Fake::new([buffers(0), buffers(1), end()]);
-        assert_eq!(show(&fake, SeqNo::NONE, &mut report, true), Rc::OK);
+        assert_eq!(show(&fake, SeqNo::NONE, &mut report, true), ReturnCode::OK);
         assert_eq!(report.shown.to_yaml(), format!("routing:\n    enable: 1\n{sums}"));
     }
 
@@ -192,8 +192,11 @@ mod tests {
     fn nothing_is_shown_before_routing_was_switched_on() {
         let fake = Fake::new([(Request::GetBuffers(0), Err(Errno::NotFound))]);
         let mut report = Report::new();
-        assert_eq!(show(&fake, SeqNo::NONE, &mut report, false), Rc::OK);
+        assert_eq!(show(&fake, SeqNo::NONE, &mut report, false), ReturnCode::OK);
         assert!(report.shown.is_empty());
-        assert_eq!(show(&Fake::down(Request::GetBuffers(0)), SeqNo::NONE, &mut report, false), Rc(-100));
+        assert_eq!(
+            show(&Fake::down(Request::GetBuffers(0)), SeqNo::NONE, &mut report, false),
+            ReturnCode(-100)
+        );
     }
 }

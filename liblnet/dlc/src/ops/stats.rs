@@ -1,15 +1,15 @@
 //! The node's counters.
 
-use super::refusal::reason;
+use super::error_text::error_text;
 use super::sample::{Rate, Rates, Sample};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, LnetStats, LocalNi, Request};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::Errno;
 use std::time::Duration;
 
 /// Shows them (dlc 2.8; dbg-005, dbg-045). `lustre_lnet_show_stats`.
-pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match backend.ask::<Box<LnetStats>>(Request::GetLnetStats) {
         Ok(stats) => {
             report.show("statistics", to_value(&stats));
@@ -21,7 +21,7 @@ pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
 
 /// Shows how fast messages and bytes went between two samples of a node that were taken `time` apart
 /// (dbg-105), rounded to whole ones per second: of the node, its nets, its interfaces.
-pub fn show_rate(before: &Sample, now: &Sample, time: Duration, report: &mut Report) -> Rc {
+pub fn show_rate(before: &Sample, now: &Sample, time: Duration, report: &mut Report) -> ReturnCode {
     let rates = Rates::between(before, now, time);
     let mut shown = Value::map().with("node", rate(rates.node));
     let of_net = |nis: &[LocalNi]| {
@@ -52,12 +52,12 @@ fn rate(rate: Rate) -> Value {
 }
 
 /// Reads a [`Sample`] with at most `max_peers` peers, or records why there is none.
-pub fn sample(backend: &dyn Backend, max_peers: usize, report: &mut Report) -> Result<Sample, Rc> {
+pub fn sample(backend: &dyn Backend, max_peers: usize, report: &mut Report) -> Result<Sample, ReturnCode> {
     Sample::read(backend, max_peers).map_err(|errno| refused(report, "read", SeqNo::NONE, errno))
 }
 
 /// Sets them to 0 (dbg-120). `lustre_lnet_reset_stats`.
-pub fn reset(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn reset(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match backend.tell(Request::ResetLnetStats) {
         Ok(()) => report.success(Operation::Show, ENTITY, seq_no),
         Err(errno) => refused(report, "reset", seq_no, errno),
@@ -66,8 +66,8 @@ pub fn reset(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
 
 const ENTITY: &str = "statistics";
 
-fn refused(report: &mut Report, what: &str, seq_no: SeqNo, errno: Errno) -> Rc {
-    let text = format!("cannot {what} the node's counters: {}", reason(errno));
+fn refused(report: &mut Report, what: &str, seq_no: SeqNo, errno: Errno) -> ReturnCode {
+    let text = format!("cannot {what} the node's counters: {}", error_text(errno));
     report.end(Operation::Show, ENTITY, seq_no, errno.into(), text)
 }
 
@@ -107,7 +107,7 @@ mod tests {
         };
         let fake = Fake::new([(Request::GetLnetStats, Ok(Reply::Stats(Box::new(stats))))]);
         let mut report = Report::new();
-        assert_eq!(show(&fake, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(show(&fake, SeqNo::NONE, &mut report), ReturnCode::OK);
         let expected = "\
 statistics:
     msgs_alloc: 0
@@ -141,8 +141,8 @@ statistics:
     #[test]
     fn without_a_node_nothing_is_shown_and_the_remedy_is_named() {
         let mut report = Report::new();
-        assert_eq!(show(&Fake::down(Request::GetLnetStats), SeqNo::NONE, &mut report), Rc(-100));
-        assert_eq!(reset(&Fake::down(Request::ResetLnetStats), SeqNo::NONE, &mut report), Rc(-100));
+        assert_eq!(show(&Fake::down(Request::GetLnetStats), SeqNo::NONE, &mut report), ReturnCode(-100));
+        assert_eq!(reset(&Fake::down(Request::ResetLnetStats), SeqNo::NONE, &mut report), ReturnCode(-100));
         assert!(report.shown.is_empty());
         let errors = report.errors_to_yaml();
         assert!(errors.contains("Network is down") && errors.contains("lnetctl lnet configure"), "{errors}");

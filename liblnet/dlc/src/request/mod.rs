@@ -24,7 +24,7 @@ pub use local_ni::{
 };
 pub use peer::{
     AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Ping,
-    PingAnswer, Reachability, SetPeerState,
+    PingAnswer, SetPeerState,
 };
 pub use policy::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};

@@ -1,10 +1,10 @@
 //! Other nodes.
 
 use super::{ElementStats, Heat, MessageStats, PeerDiscovery};
-use lnet_wire::{Nid, ProcessId};
+use lnet_wire::{Nid, ProcessId, Reachability};
 use serde::{Deserialize, Serialize};
 
-/// Makes a peer, or gives it another NID. Refusals: dlc appendix A.
+/// Makes a peer, or gives it another NID. Errors: dlc appendix A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddPeerNi {
     /// Its primary NID.
@@ -67,32 +67,6 @@ pub struct PeerReachability {
     pub paths: u32,
     /// Those of them that can be used: not unresponsive, and with both interfaces up.
     pub usable_paths: u32,
-}
-
-/// See [`PeerReachability`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reachability {
-    /// Nothing has ever arrived from it, and not every path to it has failed.
-    Unknown,
-    /// Every path to it can be used.
-    Reachable,
-    /// Some paths can be used.
-    Degraded,
-    /// No path can be used.
-    Unreachable,
-}
-
-impl Reachability {
-    /// As it is shown.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Reachable => "reachable",
-            Self::Degraded => "degraded",
-            Self::Unreachable => "unreachable",
-        }
-    }
 }
 
 /// One interface of a peer.

@@ -3,7 +3,7 @@
 use lnet_wire::{NetId, Nid};
 use serde::{Deserialize, Serialize};
 
-/// Adds a route. Refusals: dlc appendix A.
+/// Adds a route. Errors: dlc appendix A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddRoute {
     /// To which net.

@@ -2,7 +2,7 @@
 
 use super::{MAX_PROBLEMS, Problem};
 use crate::model::{Block, Document, Place};
-use crate::{Rc, SeqNo};
+use crate::{ReturnCode, SeqNo};
 use lnet_wire::{NetId, Nid};
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(super) fn conflicts(document: &Document) -> Vec<Problem> {
         if problems.len() > MAX_PROBLEMS {
             return;
         }
-        problems.push(Problem { at, block: Some(block), seq_no, rc: Rc::BAD_PARAM, text });
+        problems.push(Problem { at, block: Some(block), seq_no, rc: ReturnCode::BAD_PARAM, text });
     };
     for block in &document.blocks {
         match block {

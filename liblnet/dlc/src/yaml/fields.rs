@@ -3,7 +3,7 @@
 use super::tree::{Entry, Kind, Node};
 use super::{MAX_PROBLEMS, Problem, Purpose};
 use crate::model::Place;
-use crate::{Rc, SeqNo, nearest};
+use crate::{ReturnCode, SeqNo, nearest};
 use std::collections::{HashMap, HashSet};
 
 /// What is found while a file is read.
@@ -26,16 +26,16 @@ impl Reader {
 
     /// Notes that something at `at` is wrong.
     pub(super) fn wrong(&mut self, at: Place, text: impl Into<String>) {
-        self.wrong_with(at, Rc::BAD_PARAM, text);
+        self.wrong_with(at, ReturnCode::BAD_PARAM, text);
     }
 
     /// Notes that something that must be there is missing from what begins at `at`.
     pub(super) fn missing(&mut self, at: Place, text: impl Into<String>) {
-        self.wrong_with(at, Rc::MISSING_PARAM, text);
+        self.wrong_with(at, ReturnCode::MISSING_PARAM, text);
     }
 
     /// Notes a problem with a code of its own.
-    pub(super) fn wrong_with(&mut self, at: Place, rc: Rc, text: impl Into<String>) {
+    pub(super) fn wrong_with(&mut self, at: Place, rc: ReturnCode, text: impl Into<String>) {
         if self.problems.len() > MAX_PROBLEMS {
             return;
         }

@@ -12,7 +12,7 @@ mod write;
 
 use crate::model::{Document, Place};
 use crate::value::Value;
-use crate::{Rc, SeqNo};
+use crate::{ReturnCode, SeqNo};
 use std::fmt;
 use std::io::{self, Read};
 
@@ -26,7 +26,7 @@ pub struct Problem {
     /// The item's `seq_no`.
     pub seq_no: SeqNo,
     /// What the DLC calls return for it.
-    pub rc: Rc,
+    pub rc: ReturnCode,
     /// What is wrong, and the remedy: one line.
     pub text: String,
 }
@@ -34,7 +34,7 @@ pub struct Problem {
 impl Problem {
     /// A problem of the file as such.
     pub(crate) const fn of_file(at: Place, text: String) -> Self {
-        Self { at, block: None, seq_no: SeqNo::NONE, rc: Rc::BAD_PARAM, text }
+        Self { at, block: None, seq_no: SeqNo::NONE, rc: ReturnCode::BAD_PARAM, text }
     }
 }
 

@@ -1,10 +1,10 @@
 //! What is wrong with a file: every kind of problem, with its place, its block and its code.
 
 use super::{Purpose, read};
-use crate::Rc;
+use crate::ReturnCode;
 
 /// Line, column, block, code, and a part of the text.
-type Expected = (u32, u32, Option<&'static str>, Rc, &'static str);
+type Expected = (u32, u32, Option<&'static str>, ReturnCode, &'static str);
 
 fn problems_are(text: &str, purpose: Purpose, expected: &[Expected]) {
     let problems = read(text, purpose).expect_err(text);
@@ -18,8 +18,8 @@ fn problems_are(text: &str, purpose: Purpose, expected: &[Expected]) {
     }
 }
 
-const BAD: Rc = Rc::BAD_PARAM;
-const MISSING: Rc = Rc::MISSING_PARAM;
+const BAD: ReturnCode = ReturnCode::BAD_PARAM;
+const MISSING: ReturnCode = ReturnCode::MISSING_PARAM;
 
 #[test]
 fn every_kind_of_problem_has_its_place_and_remedy() {
@@ -91,9 +91,9 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         (
             "route:\n  - net: tcp1\n    gateway: 10.0.0.1@tcp\n    hop: 256\n    priority: -2\n    health_sensitivity: 0\n",
             &[
-                (4, 10, Some("route"), Rc::OUT_OF_RANGE, "255"),
-                (5, 15, Some("route"), Rc::OUT_OF_RANGE, "priority"),
-                (6, 25, Some("route"), Rc::OUT_OF_RANGE, "health_sensitivity"),
+                (4, 10, Some("route"), ReturnCode::OUT_OF_RANGE, "255"),
+                (5, 15, Some("route"), ReturnCode::OUT_OF_RANGE, "priority"),
+                (6, 25, Some("route"), ReturnCode::OUT_OF_RANGE, "health_sensitivity"),
             ],
         ),
         (
@@ -134,7 +134,7 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         (
             "global:\n    health_sensitivity: 9999\n    response_tracking: 4\n    discover: 1\n",
             &[
-                (2, 25, Some("health_sensitivity"), Rc::GENERIC, "0 to 1000"),
+                (2, 25, Some("health_sensitivity"), ReturnCode::GENERIC, "0 to 1000"),
                 (3, 24, Some("response_tracking"), BAD, "0 to 3"),
                 (4, 5, Some("global"), BAD, "did you mean 'discovery'?"),
             ],
@@ -190,5 +190,5 @@ fn of_endless_problems_a_thousand_are_listed_and_that_there_are_more() {
 #[test]
 fn a_file_without_end_is_read_until_it_is_too_long() {
     let text = super::text_of(std::io::repeat(b'#')).unwrap();
-    problems_are(&text, Purpose::Add, &[(1, 1, None, Rc::BAD_PARAM, "at most")]);
+    problems_are(&text, Purpose::Add, &[(1, 1, None, ReturnCode::BAD_PARAM, "at most")]);
 }

@@ -3,7 +3,7 @@
 use super::fields::{Fields, Reader};
 use super::tree::{Kind, Node};
 use crate::ops::peer::{MAX_NIDS, not_nids, parse_nids};
-use crate::{CptList, InterfaceSpec, Rc, SeqNo};
+use crate::{CptList, InterfaceSpec, ReturnCode, SeqNo};
 use lnet_wire::{NetId, Nid, Pid, ProcessId, Selector, TextError};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -36,7 +36,7 @@ pub(super) fn number(
     node: &Node,
     what: &str,
     range: RangeInclusive<i64>,
-    out_of_range: Rc,
+    out_of_range: ReturnCode,
     reader: &mut Reader,
 ) -> Option<i64> {
     let text = text(node, what, reader)?;
@@ -67,7 +67,7 @@ pub(super) fn count<T: TryFrom<i64>>(
     reader: &mut Reader,
 ) -> Option<T> {
     let node = fields.get(key)?;
-    let value = number(node, key, -1..=max, Rc::BAD_PARAM, reader)?;
+    let value = number(node, key, -1..=max, ReturnCode::BAD_PARAM, reader)?;
     T::try_from(value).ok()
 }
 
@@ -75,7 +75,7 @@ pub(super) fn count<T: TryFrom<i64>>(
 pub(super) fn seq_no(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     reader.seq_no = SeqNo::NONE;
     if let Some(node) = fields.get("seq_no") {
-        let number = number(node, "seq_no", -1..=i32::MAX.into(), Rc::BAD_PARAM, reader);
+        let number = number(node, "seq_no", -1..=i32::MAX.into(), ReturnCode::BAD_PARAM, reader);
         reader.seq_no =
             number.and_then(|number| i32::try_from(number).ok()).map_or(SeqNo::NONE, SeqNo::from_c);
     }
@@ -84,7 +84,7 @@ pub(super) fn seq_no(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
 
 /// 0, 1, true or false.
 pub(super) fn flag(node: &Node, what: &str, reader: &mut Reader) -> Option<bool> {
-    number(node, what, 0..=1, Rc::BAD_PARAM, reader).map(|value| value == 1)
+    number(node, what, 0..=1, ReturnCode::BAD_PARAM, reader).map(|value| value == 1)
 }
 
 /// `True` or `False`, in any case.

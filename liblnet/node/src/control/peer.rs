@@ -3,7 +3,7 @@
 use super::discovery;
 use super::stats::{self, Due};
 use crate::node::Node;
-use lnet_core::health::{Cause, PeerNiState, Reachability};
+use lnet_core::health::{Cause, PeerNiState};
 use lnet_core::topology::{PeerNi, PeerState};
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, AddPeerNi, PeerHealth, SetPeerState};
@@ -44,12 +44,7 @@ pub(super) fn reachability(node: &Node, nid: Nid) -> Option<request::PeerReachab
     let found = node.core().reachability(nid)?;
     let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
     Some(request::PeerReachability {
-        state: match found.state {
-            Reachability::Unknown => request::Reachability::Unknown,
-            Reachability::Reachable => request::Reachability::Reachable,
-            Reachability::Degraded => request::Reachability::Degraded,
-            Reachability::Unreachable => request::Reachability::Unreachable,
-        },
+        state: found.state,
         seconds: node.now().since(found.since).as_secs(),
         paths: number(found.paths),
         usable_paths: number(found.usable),

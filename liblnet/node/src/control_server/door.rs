@@ -1,7 +1,7 @@
 //! A listening socket and its file.
 
 use lnet_dlc::Request;
-use lnet_dlc::other_end::{OtherEnd, connect};
+use lnet_dlc::peer_cred::{PeerCred, connect};
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_wire::Errno;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
@@ -28,7 +28,7 @@ impl Access {
         match self {
             Self::Read => true,
             Self::Configure => {
-                OtherEnd::of(client).is_ok_and(|it| may_configure(it.user, geteuid().as_raw()))
+                PeerCred::of(client).is_ok_and(|it| may_configure(it.user, geteuid().as_raw()))
             }
         }
     }

@@ -3,28 +3,28 @@
 use super::{NET, NetConfig};
 use crate::interfaces::{HostInterface, host_interfaces};
 use crate::ip2nets::{self, Rule};
-use crate::ops::refusal::{is_down, parse_net, reason};
+use crate::ops::error_text::{OpError, error_text, is_down, parse_net};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddLocalNi, Backend, LocalNi, Request};
-use crate::{InterfaceSpec, Rc};
+use crate::{InterfaceSpec, ReturnCode};
 use lnet_wire::{Errno, NetId, NetType};
 
 /// Adds interfaces in their order; the first that is refused ends it, those before stay (cfg-020 to cfg-040,
 /// cfg-060). `lustre_lnet_config_ni`.
 ///
-/// [`Rc::MISSING_PARAM`] without net or interface, [`Rc::BAD_PARAM`] for a net that cannot be read and an
+/// [`ReturnCode::MISSING_PARAM`] without net or interface, [`ReturnCode::BAD_PARAM`] for a net that cannot be read and an
 /// interface that the machine does not have. `lo` is there already: naming it is success. With `ip2net`, the
 /// rules are matched with this machine's addresses; -2 if there is none that does.
-pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let added = match config.ip2net {
         Some(text) => match rules_of(text) {
             Ok((rules, host)) => return add_rules(backend, &rules, &host, config, seq_no, report),
-            Err(refusal) => Err(refusal),
+            Err(error) => Err(error),
         },
         None => requests(config).and_then(|requests| {
             requests.into_iter().try_for_each(|request| {
                 let told = backend.tell(Request::AddLocalNi(request.clone()));
-                told.map_err(|errno| refusal(backend, &request, errno))
+                told.map_err(|errno| op_error(backend, &request, errno))
             })
         }),
     };
@@ -47,19 +47,17 @@ pub fn add_rule(
     config: &NetConfig<'_>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
+) -> ReturnCode {
     add_matched(backend, rule, host, config, seq_no, report).1
 }
-
-/// What to return and to say.
-type Refusal = (Rc, String);
 
 /// The longest `ip2net` text; one more is C's terminating zero.
 const MAX_IP2NET: usize = 127;
 
-fn requests(config: &NetConfig<'_>) -> Result<Vec<AddLocalNi>, Refusal> {
-    let missing =
-        |what| (Rc::MISSING_PARAM, format!("the {what} is missing; give --net and --if, or --ip2net"));
+fn requests(config: &NetConfig<'_>) -> Result<Vec<AddLocalNi>, OpError> {
+    let missing = |what| {
+        (ReturnCode::MISSING_PARAM, format!("the {what} is missing; give --net and --if, or --ip2net"))
+    };
     let net = parse_net(config.net.ok_or_else(|| missing("net"))?)?;
     match &config.interfaces[..] {
         [] if net.kind() == NetType::GNI => Ok(vec![request(net, None, config)]),
@@ -80,16 +78,16 @@ fn request(net: NetId, spec: Option<&InterfaceSpec>, config: &NetConfig<'_>) -> 
 }
 
 /// The code and the text for what the node refused.
-fn refusal(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Refusal {
+fn op_error(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> OpError {
     let net = request.net;
     let interface = request.interface.as_deref().unwrap_or("the first interface");
     let (rc, said) = match errno {
         Errno::NoDevice | Errno::AddressNotAvailable => (
-            Rc::BAD_PARAM,
+            ReturnCode::BAD_PARAM,
             format!("{}; the interface must exist, be up and have an IPv4 address", errno.text()),
         ),
         // LNet that is down has no net to add to, which is another code than that of an interface that is.
-        Errno::NetworkDown if is_down(backend) => (Errno::Invalid.into(), reason(errno)),
+        Errno::NetworkDown if is_down(backend) => (Errno::Invalid.into(), error_text(errno)),
         Errno::NetworkDown => (errno.into(), format!("{}; the interface is down", errno.text())),
         Errno::ProtocolNotSupported | Errno::NotSupported => {
             (Errno::Invalid.into(), format!("{}; there is no driver for such a net", errno.text()))
@@ -108,18 +106,18 @@ fn refusal(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Refusal
             format!(
                 "{}; a node without root's rights needs LNET_ACCEPT=all and LNET_ACCEPT_PORT above 1023 when it \
                  starts",
-                reason(errno)
+                error_text(errno)
             ),
         ),
-        errno => (errno.into(), reason(errno)),
+        errno => (errno.into(), error_text(errno)),
     };
     (rc, format!("cannot add {interface} to {net}: {said}"))
 }
 
-fn rules_of(text: &str) -> Result<(Vec<Rule>, Vec<HostInterface>), Refusal> {
+fn rules_of(text: &str) -> Result<(Vec<Rule>, Vec<HostInterface>), OpError> {
     if text.len() > MAX_IP2NET {
         let text = format!("--ip2net takes {MAX_IP2NET} characters; a file with an ip2nets block takes more");
-        return Err((Rc::BAD_PARAM, text));
+        return Err((ReturnCode::BAD_PARAM, text));
     }
     let rules = ip2nets::parse_string(text)
         .map_err(|error| (Errno::Invalid.into(), format!("ip2net '{text}': {error}")))?;
@@ -136,8 +134,8 @@ pub(super) fn add_rules(
     config: &NetConfig<'_>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> Rc {
-    let mut rc = Rc::OK;
+) -> ReturnCode {
+    let mut rc = ReturnCode::OK;
     let mut taken = 0;
     for rule in rules {
         let (interfaces, end) = add_matched(backend, rule, host, config, seq_no, report);
@@ -161,9 +159,9 @@ fn add_matched(
     config: &NetConfig<'_>,
     seq_no: SeqNo,
     report: &mut Report,
-) -> (usize, Rc) {
+) -> (usize, ReturnCode) {
     let matched = ip2nets::matched(rule, host);
-    let mut rc = matched.failure().map_or(Rc::OK, |mismatch| mismatch.errno().into());
+    let mut rc = matched.failure().map_or(ReturnCode::OK, |mismatch| mismatch.errno().into());
     for mismatch in &matched.mismatches {
         log::warn!("ip2nets: {}: {mismatch}", rule.net);
         let text = format!("{}: {mismatch}", rule.net);
@@ -175,7 +173,7 @@ fn add_matched(
             Ok(()) => {}
             Err(Errno::Exists) if is_there(backend, &request) => {}
             Err(errno) => {
-                let (code, text) = refusal(backend, &request, errno);
+                let (code, text) = op_error(backend, &request, errno);
                 rc = rc.or(report.end(Operation::Add, NET, seq_no, code, text));
                 break;
             }

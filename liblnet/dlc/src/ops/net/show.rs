@@ -2,11 +2,11 @@
 
 use super::NET;
 use crate::ops::counters::{self, EXTRA_DETAIL};
-use crate::ops::refusal::{parse_net, reason};
+use crate::ops::error_text::{error_text, parse_net};
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, LocalHealth, LocalNi, NiState, NiStatus, Request};
-use crate::{Rc, Value};
+use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, NetId};
 
 /// Shows the interfaces of one net or of all, net by net (dlc 2.3; cfg-045, cfg-055, dbg-005 to
@@ -28,7 +28,7 @@ pub fn show(
     seq_no: SeqNo,
     report: &mut Report,
     backup: bool,
-) -> Rc {
+) -> ReturnCode {
     let net = match net.map(parse_net).transpose() {
         Ok(net) => net,
         Err((rc, text)) => return report.end(Operation::Show, NET, seq_no, rc, text),
@@ -41,7 +41,7 @@ pub fn show(
             report.success(Operation::Show, NET, seq_no)
         }
         Err(errno) => {
-            let text = format!("cannot read the nets: {}", reason(errno));
+            let text = format!("cannot read the nets: {}", error_text(errno));
             report.end(Operation::Show, NET, seq_no, errno.into(), text)
         }
     }

@@ -42,7 +42,7 @@ fn interfaces_are_added_in_order_until_one_is_refused() {
         (Request::AddLocalNi(asked("tcp8", "eth1")), Err(Errno::Exists)),
     ]);
     let mut report = Report::new();
-    assert_eq!(add(&fake, &config("tcp8", "eth0,eth1,eth2"), SeqNo::from_c(3), &mut report), Rc(-17));
+    assert_eq!(add(&fake, &config("tcp8", "eth0,eth1,eth2"), SeqNo::from_c(3), &mut report), ReturnCode(-17));
     let expected = "\
 add:
     - net:
@@ -63,7 +63,7 @@ fn an_interfaces_own_cpts_go_before_those_for_all() {
     let expected =
         |interface, cpts| Request::AddLocalNi(AddLocalNi { cpts, tunables, lnd, ..asked("tcp", interface) });
     let fake = Fake::new([(expected("eth0", cpts(&[0])), added()), (expected("eth1", cpts(&[1])), added())]);
-    assert_eq!(add(&fake, &config, SeqNo::NONE, &mut Report::new()), Rc::OK);
+    assert_eq!(add(&fake, &config, SeqNo::NONE, &mut Report::new()), ReturnCode::OK);
 }
 
 #[test]
@@ -80,15 +80,19 @@ fn what_the_library_refuses_or_passes_over_is_not_asked_for() {
         (NetConfig { ip2net: Some("tcp("), ..NetConfig::default() }, -22),
     ];
     for (config, rc) in table {
-        assert_eq!(add(&Fake::unasked(), &config, SeqNo::NONE, &mut Report::new()), Rc(rc), "{config:?}");
+        assert_eq!(
+            add(&Fake::unasked(), &config, SeqNo::NONE, &mut Report::new()),
+            ReturnCode(rc),
+            "{config:?}"
+        );
     }
     let long = "tcp ".to_owned() + &"1".repeat(124);
     let config = NetConfig { ip2net: Some(&long), ..NetConfig::default() };
-    assert_eq!(add(&Fake::unasked(), &config, SeqNo::NONE, &mut Report::new()), Rc(-1));
+    assert_eq!(add(&Fake::unasked(), &config, SeqNo::NONE, &mut Report::new()), ReturnCode(-1));
 }
 
 #[test]
-fn the_nodes_refusals_have_the_kernels_codes() {
+fn the_nodes_errors_have_the_kernels_codes() {
     let table = [
         (Errno::NoDevice, None, -1, "nosuch0"),
         (Errno::AddressNotAvailable, None, -1, "nosuch0"),
@@ -104,7 +108,11 @@ fn the_nodes_refusals_have_the_kernels_codes() {
         let probe = first_ni.map(|errno| (Request::GetLocalNi(0), Err(errno)));
         let mut report = Report::new();
         let fake = Fake::new([request].into_iter().chain(probe));
-        assert_eq!(add(&fake, &config("tcp", "nosuch0"), SeqNo::NONE, &mut report), Rc(rc), "{errno}");
+        assert_eq!(
+            add(&fake, &config("tcp", "nosuch0"), SeqNo::NONE, &mut report),
+            ReturnCode(rc),
+            "{errno}"
+        );
         assert!(report.errors_to_yaml().contains(said), "{}", report.errors_to_yaml());
     }
 }
@@ -137,7 +145,7 @@ fn rules_make_an_ni_of_each_interface_that_they_match() {
         let fake = Fake::new(script);
         let mut report = Report::new();
         let found = add_rules(&fake, &rules, &host(), &NetConfig::default(), SeqNo::NONE, &mut report);
-        assert_eq!(found, Rc(rc), "{text}: {}", report.errors_to_yaml());
+        assert_eq!(found, ReturnCode(rc), "{text}: {}", report.errors_to_yaml());
     }
 }
 
@@ -153,7 +161,7 @@ fn a_rule_that_came_to_the_same_before_is_success() {
         ]);
         let config = NetConfig { tunables, ..NetConfig::default() };
         let found = add_rule(&fake, &rules[0], &host(), &config, SeqNo::NONE, &mut Report::new());
-        assert_eq!(found, Rc(rc), "{credits:?}");
+        assert_eq!(found, ReturnCode(rc), "{credits:?}");
     }
 }
 
@@ -171,13 +179,13 @@ fn all_interfaces_are_tried_and_the_last_failure_is_returned() {
         scene("tcp", Some("nosuch0"), Err(Errno::NoDevice)),
         scene("tcp", Some("eth1"), done()),
     ]);
-    assert_eq!(del(&fake, Some("tcp"), &specs, SeqNo::NONE, &mut report), Rc(-1));
+    assert_eq!(del(&fake, Some("tcp"), &specs, SeqNo::NONE, &mut report), ReturnCode(-1));
     assert_eq!(report.errors_to_yaml().matches("- net:").count(), 2);
     let fake = Fake::new([scene("tcp8", None, done()), scene("tcp77", None, Err(Errno::NotFound))]);
-    assert_eq!(del(&fake, Some("tcp8"), &[], SeqNo::NONE, &mut report), Rc::OK);
-    assert_eq!(del(&fake, Some("tcp77"), &[], SeqNo::NONE, &mut report), Rc(-2));
+    assert_eq!(del(&fake, Some("tcp8"), &[], SeqNo::NONE, &mut report), ReturnCode::OK);
+    assert_eq!(del(&fake, Some("tcp77"), &[], SeqNo::NONE, &mut report), ReturnCode(-2));
     for (net, rc) in [(None, -2), (Some("bogus"), -1), (Some("lo"), 0)] {
-        assert_eq!(del(&Fake::unasked(), net, &specs, SeqNo::NONE, &mut report), Rc(rc));
+        assert_eq!(del(&Fake::unasked(), net, &specs, SeqNo::NONE, &mut report), ReturnCode(rc));
     }
 }
 
@@ -198,12 +206,16 @@ fn connections_and_health_are_set_within_their_bounds() {
     let mut report = Report::new();
     for (value, nid, scene, rc) in table {
         let fake = Fake::new(scene);
-        assert_eq!(set_conns_per_peer(&fake, value, nid, SeqNo::NONE, &mut report), Rc(rc), "{value}");
+        assert_eq!(
+            set_conns_per_peer(&fake, value, nid, SeqNo::NONE, &mut report),
+            ReturnCode(rc),
+            "{value}"
+        );
     }
     let health = SetHealth { kind: SetHealthKind::LocalNi, nid: Some(nid(text)), value: 500 };
     let fake = Fake::new([(Request::SetHealth(health), Ok(Reply::Done))]);
-    assert_eq!(set_health(&fake, 500, Some(text), SeqNo::NONE, &mut report), Rc::OK);
-    assert_eq!(set_health(&Fake::unasked(), 500, Some("bogus"), SeqNo::NONE, &mut report), Rc::OK);
+    assert_eq!(set_health(&fake, 500, Some(text), SeqNo::NONE, &mut report), ReturnCode::OK);
+    assert_eq!(set_health(&Fake::unasked(), 500, Some("bogus"), SeqNo::NONE, &mut report), ReturnCode::OK);
 }
 
 fn eth(text: &str, interface: &str) -> LocalNi {
@@ -267,7 +279,7 @@ fn shown(net: Option<&str>, detail: u32, backup: bool) -> String {
         script.push((Request::GetAppliedUdsp(ni.nid, true), Ok(Reply::AppliedUdsp(applied))));
     }
     let mut report = Report::new();
-    assert_eq!(show(&Fake::new(script), net, detail, SeqNo::NONE, &mut report, backup), Rc::OK);
+    assert_eq!(show(&Fake::new(script), net, detail, SeqNo::NONE, &mut report, backup), ReturnCode::OK);
     report.shown.to_yaml()
 }
 
@@ -423,8 +435,11 @@ fn nets_are_shown_as_the_kernel_shows_them() {
 #[test]
 fn nothing_is_shown_without_a_node_or_of_what_is_no_net() {
     let mut report = Report::new();
-    assert_eq!(show(&Fake::down(Request::GetLocalNi(0)), None, 0, SeqNo::NONE, &mut report, false), Rc(-100));
-    assert_eq!(show(&Fake::unasked(), Some("bogus"), 0, SeqNo::NONE, &mut report, false), Rc(-1));
+    assert_eq!(
+        show(&Fake::down(Request::GetLocalNi(0)), None, 0, SeqNo::NONE, &mut report, false),
+        ReturnCode(-100)
+    );
+    assert_eq!(show(&Fake::unasked(), Some("bogus"), 0, SeqNo::NONE, &mut report, false), ReturnCode(-1));
     assert!(report.shown.is_empty());
 }
 
@@ -465,7 +480,7 @@ fn every_cause_has_its_name_and_a_sick_interface_its_state() {
             script.push((Request::GetAppliedUdsp(ni.nid, true), Ok(Reply::AppliedUdsp(none))));
         }
         let mut report = Report::new();
-        assert_eq!(show(&Fake::new(script), None, detail, SeqNo::NONE, &mut report, false), Rc::OK);
+        assert_eq!(show(&Fake::new(script), None, detail, SeqNo::NONE, &mut report, false), ReturnCode::OK);
         report.shown.to_yaml()
     };
     let stats = "          health stats:

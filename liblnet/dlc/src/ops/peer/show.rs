@@ -2,13 +2,12 @@
 
 use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::discovery;
-use crate::ops::refusal::reason;
+use crate::ops::error_text::error_text;
 use crate::ops::udsp_info::{self, udsp_info};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{
-    Backend, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reachability, Request,
-};
-use crate::{Rc, Value, peer_state};
+use crate::request::{Backend, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Request};
+use crate::{ReturnCode, Value, peer_state};
+use lnet_wire::Reachability;
 use lnet_wire::{Errno, Nid};
 
 /// Shows the peer with this NID, or all (dlc 2.5; dbg-050 to dbg-065, dbg-090, dbg-100). -2 for a NID
@@ -32,7 +31,7 @@ pub fn show(
     seq_no: SeqNo,
     report: &mut Report,
     backup: bool,
-) -> Rc {
+) -> ReturnCode {
     let found = match nid.map(str::parse::<Nid>) {
         None => each(backend, 0, usize::MAX, detail, backup, |peer| !backup || is_configured(peer)),
         Some(Ok(nid)) => {
@@ -50,8 +49,8 @@ pub fn show(
         }
         Err(errno) => {
             let text = match nid {
-                Some(nid) => format!("cannot read peer '{nid}': {}", reason(errno)),
-                None => format!("cannot read the peers: {}", reason(errno)),
+                Some(nid) => format!("cannot read peer '{nid}': {}", error_text(errno)),
+                None => format!("cannot read the peers: {}", error_text(errno)),
             };
             report.end(Operation::Show, PEER, seq_no, errno.into(), text)
         }
@@ -98,7 +97,7 @@ fn each(
 }
 
 /// Shows the primary NIDs of all peers. `lustre_lnet_list_peer`.
-pub fn list(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
+pub fn list(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match backend.ask::<Vec<Nid>>(Request::GetPeerList) {
         Ok(nids) => {
             let items: Vec<_> = nids.iter().map(|nid| Value::map().with("nid", nid.to_string())).collect();
@@ -108,7 +107,7 @@ pub fn list(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Rc {
             report.success(Operation::Show, PEER, seq_no)
         }
         Err(errno) => {
-            let text = format!("cannot read the peers: {}", reason(errno));
+            let text = format!("cannot read the peers: {}", error_text(errno));
             report.end(Operation::Show, PEER, seq_no, errno.into(), text)
         }
     }

@@ -3,8 +3,9 @@ use crate::ops::fake::Fake;
 use crate::peer_state;
 use crate::request::{
     AppliedUdsp, CommCount, Difference, DiscoveryFailure, DiscoveryStep, ElementStats, Heat, MessageStats,
-    Peer, PeerDiscovery, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reachability, Reply, SetHealth,
+    Peer, PeerDiscovery, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reply, SetHealth,
 };
+use lnet_wire::Reachability;
 use std::cell::Cell;
 
 fn nid(text: &str) -> Nid {
@@ -51,7 +52,7 @@ fn lists_of_ranges_come_out_nid_by_nid() {
 }
 
 #[test]
-fn adding_makes_the_peer_first_and_ends_at_the_first_refusal() {
+fn adding_makes_the_peer_first_and_ends_at_the_first_error() {
     let fake = Fake::new([
         (add(None), Ok(Reply::Done)),
         (add(Some("10.99.1.50@tcp")), Ok(Reply::Done)),
@@ -59,7 +60,7 @@ fn adding_makes_the_peer_first_and_ends_at_the_first_refusal() {
     ]);
     let mut report = Report::new();
     let nids = Some("10.99.0.50@tcp,10.99.1.[50-52]@tcp");
-    assert_eq!(modify(&fake, Some(PRIMARY), nids, ADD, SeqNo::NONE, &mut report), Rc(-17));
+    assert_eq!(modify(&fake, Some(PRIMARY), nids, ADD, SeqNo::NONE, &mut report), ReturnCode(-17));
     let expected = "\
 add:
     - peer_ni:
@@ -85,12 +86,12 @@ fn deleting_without_nids_or_with_the_primary_forgets_the_peer() {
     for (nids, asked) in table {
         let fake = Fake::new(asked.iter().map(|nid| (del(*nid), Ok(Reply::Done))));
         let mut report = Report::new();
-        assert_eq!(modify(&fake, Some(PRIMARY), nids, DEL, SeqNo::NONE, &mut report), Rc::OK);
+        assert_eq!(modify(&fake, Some(PRIMARY), nids, DEL, SeqNo::NONE, &mut report), ReturnCode::OK);
         assert!(report.errors_to_yaml().starts_with("del:\n    - peer_ni:\n          errno: 0\n"));
     }
     let fake = Fake::new([(del(Some(secondary)), Err(Errno::NotFound))]);
     let mut report = Report::new();
-    assert_eq!(modify(&fake, Some(PRIMARY), Some(secondary), DEL, SeqNo::NONE, &mut report), Rc(-2));
+    assert_eq!(modify(&fake, Some(PRIMARY), Some(secondary), DEL, SeqNo::NONE, &mut report), ReturnCode(-2));
     assert!(report.errors_to_yaml().contains("peer:\n    - del:\n          errno: -2\n"));
 }
 
@@ -101,7 +102,7 @@ fn arguments_that_cannot_be_read_are_reported_under_peer() {
         for (primary, nids) in [(None, Some(PRIMARY)), (None, None), (bogus, None), (Some(PRIMARY), bogus)] {
             let mut report = Report::new();
             let rc = modify(&Fake::unasked(), primary, nids, what, SeqNo::NONE, &mut report);
-            assert_eq!(rc, Rc::BAD_PARAM);
+            assert_eq!(rc, ReturnCode::BAD_PARAM);
             let head = format!("peer:\n    - {word}:\n          errno: -1\n");
             assert!(report.errors_to_yaml().starts_with(&head));
         }
@@ -113,15 +114,15 @@ fn states_and_health_values_are_set_where_there_is_a_nid() {
     let mut report = Report::new();
     let state = Request::SetPeer(SetPeerState { nid: nid(PRIMARY), state: 5 });
     let fake = Fake::new([(state.clone(), Ok(Reply::Done)), (state, Err(Errno::NotFound))]);
-    assert_eq!(set_state(&fake, 5, Some(PRIMARY), SeqNo::NONE, &mut report), Rc::OK);
-    assert_eq!(set_state(&fake, 5, Some(PRIMARY), SeqNo::NONE, &mut report), Rc(-2));
-    assert_eq!(set_state(&fake, 5, Some("bogus"), SeqNo::NONE, &mut report), Rc(-2));
+    assert_eq!(set_state(&fake, 5, Some(PRIMARY), SeqNo::NONE, &mut report), ReturnCode::OK);
+    assert_eq!(set_state(&fake, 5, Some(PRIMARY), SeqNo::NONE, &mut report), ReturnCode(-2));
+    assert_eq!(set_state(&fake, 5, Some("bogus"), SeqNo::NONE, &mut report), ReturnCode(-2));
     let health = |nid, value| Request::SetHealth(SetHealth { kind: SetHealthKind::PeerNi, nid, value });
     let fake =
         Fake::new([(health(Some(nid(PRIMARY)), 2000), Ok(Reply::Done)), (health(None, -1), Ok(Reply::Done))]);
-    assert_eq!(set_health(&fake, 2000, Some(PRIMARY), SeqNo::NONE, &mut report), Rc::OK);
-    assert_eq!(set_health(&fake, -1, None, SeqNo::NONE, &mut report), Rc::OK);
-    assert_eq!(set_health(&fake, 900, Some("bogus"), SeqNo::NONE, &mut report), Rc::OK);
+    assert_eq!(set_health(&fake, 2000, Some(PRIMARY), SeqNo::NONE, &mut report), ReturnCode::OK);
+    assert_eq!(set_health(&fake, -1, None, SeqNo::NONE, &mut report), ReturnCode::OK);
+    assert_eq!(set_health(&fake, 900, Some("bogus"), SeqNo::NONE, &mut report), ReturnCode::OK);
 }
 
 fn peer_ni(text: &str) -> PeerNi {
@@ -178,7 +179,7 @@ fn shown(detail: u32, backup: bool) -> String {
         }
     }
     let mut report = Report::new();
-    assert_eq!(show(&Fake::new(script), None, detail, SeqNo::NONE, &mut report, backup), Rc::OK);
+    assert_eq!(show(&Fake::new(script), None, detail, SeqNo::NONE, &mut report, backup), ReturnCode::OK);
     report.shown.to_yaml()
 }
 
@@ -252,7 +253,7 @@ fn a_backup_leaves_out_peers_that_nobody_has_configured() {
             (Request::GetPeerNi(nid("10.99.0.12@tcp")), Ok(Reply::Peer(Box::new(Peer { state, ..peer() }))));
         let script = if one.is_some() { vec![its] } else { vec![list, its] };
         let mut report = Report::new();
-        assert_eq!(show(&Fake::new(script), one, 0, SeqNo::NONE, &mut report, backup), Rc::OK);
+        assert_eq!(show(&Fake::new(script), one, 0, SeqNo::NONE, &mut report, backup), ReturnCode::OK);
         !report.shown.is_empty()
     };
     let discovered = 273;
@@ -293,7 +294,10 @@ fn every_cause_has_its_name_and_a_sick_peer_ni_its_state_and_its_silent_pairs() 
             script.push((Request::GetAppliedUdsp(peer.primary, false), Ok(Reply::AppliedUdsp(none))));
         }
         let mut report = Report::new();
-        assert_eq!(show(&Fake::new(script), Some(PRIMARY), detail, SeqNo::NONE, &mut report, false), Rc::OK);
+        assert_eq!(
+            show(&Fake::new(script), Some(PRIMARY), detail, SeqNo::NONE, &mut report, false),
+            ReturnCode::OK
+        );
         report.shown.to_yaml()
     };
     let stats = "          health stats:
@@ -338,7 +342,7 @@ fn above_the_kernels_levels_the_state_is_told_in_words_and_how_far_discovery_is(
         let fake = Fake::new([(Request::GetPeerNi(peer.primary), Ok(Reply::Peer(Box::new(peer.clone()))))]);
         let mut report = Report::new();
         let primary = peer.primary.to_string();
-        assert_eq!(show(&fake, Some(&primary), detail, SeqNo::NONE, &mut report, false), Rc::OK);
+        assert_eq!(show(&fake, Some(&primary), detail, SeqNo::NONE, &mut report, false), ReturnCode::OK);
         report.shown.to_yaml()
     };
     let expected = "\
@@ -369,7 +373,7 @@ fn with_any_detail_it_is_told_whether_the_peer_can_be_reached() {
         let fake = Fake::new([(Request::GetPeerNi(peer.primary), Ok(Reply::Peer(Box::new(peer.clone()))))]);
         let mut report = Report::new();
         let primary = peer.primary.to_string();
-        assert_eq!(show(&fake, Some(&primary), detail, SeqNo::NONE, &mut report, backup), Rc::OK);
+        assert_eq!(show(&fake, Some(&primary), detail, SeqNo::NONE, &mut report, backup), ReturnCode::OK);
         report.shown.to_yaml()
     };
     let (state, paths) =
@@ -396,10 +400,10 @@ fn one_peer_is_found_by_any_nid_and_an_unknown_one_is_an_error() {
         (Request::GetPeerNi(nid("10.99.0.99@tcp")), Err(Errno::NotFound)),
     ]);
     let mut report = Report::new();
-    assert_eq!(show(&fake, Some("10.99.1.12@tcp"), 0, SeqNo::NONE, &mut report, false), Rc::OK);
+    assert_eq!(show(&fake, Some("10.99.1.12@tcp"), 0, SeqNo::NONE, &mut report, false), ReturnCode::OK);
     assert_eq!(report.shown.to_yaml(), expected(0));
-    assert_eq!(show(&fake, Some("10.99.0.99@tcp"), 0, SeqNo::NONE, &mut report, false), Rc(-2));
-    assert_eq!(show(&fake, Some("bogus"), 0, SeqNo::NONE, &mut report, false), Rc(-2));
+    assert_eq!(show(&fake, Some("10.99.0.99@tcp"), 0, SeqNo::NONE, &mut report, false), ReturnCode(-2));
+    assert_eq!(show(&fake, Some("bogus"), 0, SeqNo::NONE, &mut report, false), ReturnCode(-2));
 }
 
 #[test]
@@ -413,10 +417,10 @@ fn no_peers_show_nothing_and_a_vanished_one_is_passed_over() {
         (Request::GetPeerList, Err(Errno::NetworkDown)),
     ]);
     let mut report = Report::new();
-    assert_eq!(show(&fake, None, 0, SeqNo::NONE, &mut report, false), Rc::OK);
-    assert_eq!(list(&fake, SeqNo::NONE, &mut report), Rc::OK);
-    assert_eq!(show(&fake, None, 0, SeqNo::NONE, &mut report, false), Rc::OK);
-    assert_eq!(list(&fake, SeqNo::NONE, &mut report), Rc(-100));
+    assert_eq!(show(&fake, None, 0, SeqNo::NONE, &mut report, false), ReturnCode::OK);
+    assert_eq!(list(&fake, SeqNo::NONE, &mut report), ReturnCode::OK);
+    assert_eq!(show(&fake, None, 0, SeqNo::NONE, &mut report, false), ReturnCode::OK);
+    assert_eq!(list(&fake, SeqNo::NONE, &mut report), ReturnCode(-100));
     assert!(report.shown.is_empty());
 }
 
@@ -425,7 +429,7 @@ fn primary_nids_are_listed() {
     let nids = vec![nid("10.99.0.12@tcp"), nid("10.99.0.77@tcp")];
     let mut report = Report::new();
     let fake = Fake::new([(Request::GetPeerList, Ok(Reply::Nids(nids)))]);
-    assert_eq!(list(&fake, SeqNo::NONE, &mut report), Rc::OK);
+    assert_eq!(list(&fake, SeqNo::NONE, &mut report), ReturnCode::OK);
     let expected = "peer list:\n    - nid: 10.99.0.12@tcp\n    - nid: 10.99.0.77@tcp\n";
     assert_eq!(report.shown.to_yaml(), expected);
 }
@@ -453,7 +457,7 @@ impl Backend for Thousand {
 fn a_thousand_peers_take_a_thousand_and_one_requests_and_pages_take_their_part() {
     let backend = Thousand(Cell::new(0));
     let mut report = Report::new();
-    assert_eq!(show(&backend, None, 2, SeqNo::NONE, &mut report, false), Rc::OK);
+    assert_eq!(show(&backend, None, 2, SeqNo::NONE, &mut report, false), ReturnCode::OK);
     assert_eq!(backend.0.get(), 1001);
     assert_eq!(report.shown.to_yaml().matches("primary nid").count(), 1000);
     backend.0.set(0);

@@ -7,7 +7,7 @@ use super::super::tree::{Entry, Kind, Node};
 use crate::model::{Block, Item};
 use crate::ops::global::{Setting, discovery_mode};
 use crate::request::Tunable;
-use crate::{Rc, SeqNo};
+use crate::{ReturnCode, SeqNo};
 use std::ops::RangeInclusive;
 
 /// Known and without effect.
@@ -84,23 +84,23 @@ fn mode(setting: Setting, node: &Node) -> Option<i64> {
 
 /// What a setting can be on any node, and what DLC returns for anything else: some are judged by the library
 /// and some by the node (dlc 1.6).
-const fn range(setting: Setting) -> (RangeInclusive<i64>, Rc) {
+const fn range(setting: Setting) -> (RangeInclusive<i64>, ReturnCode) {
     let most = i32::MAX as i64;
     match setting {
-        Setting::NumaRange => (i32::MIN as i64..=u32::MAX as i64, Rc::BAD_PARAM),
-        Setting::LndTimeout => (0..=most, Rc::BAD_PARAM),
+        Setting::NumaRange => (i32::MIN as i64..=u32::MAX as i64, ReturnCode::BAD_PARAM),
+        Setting::LndTimeout => (0..=most, ReturnCode::BAD_PARAM),
         Setting::Tunable(tunable) => match tunable {
             Tunable::MaxInterfaces
             | Tunable::Discovery
             | Tunable::DropAsymRoute
-            | Tunable::RecoveryInterval => (i32::MIN as i64..=most, Rc::GENERIC),
-            Tunable::RetryCount => (0..=most, Rc::GENERIC),
-            Tunable::TransactionTimeout => (1..=most, Rc::GENERIC),
-            Tunable::HealthSensitivity => (0..=1000, Rc::GENERIC),
-            Tunable::RouterSensitivity => (0..=100, Rc::GENERIC),
-            Tunable::ResponseTracking => (0..=3, Rc::BAD_PARAM),
-            Tunable::RecoveryLimit => (0..=most, Rc::BAD_PARAM),
-            Tunable::MaxRecoveryPingInterval => (1..=most, Rc::BAD_PARAM),
+            | Tunable::RecoveryInterval => (i32::MIN as i64..=most, ReturnCode::GENERIC),
+            Tunable::RetryCount => (0..=most, ReturnCode::GENERIC),
+            Tunable::TransactionTimeout => (1..=most, ReturnCode::GENERIC),
+            Tunable::HealthSensitivity => (0..=1000, ReturnCode::GENERIC),
+            Tunable::RouterSensitivity => (0..=100, ReturnCode::GENERIC),
+            Tunable::ResponseTracking => (0..=3, ReturnCode::BAD_PARAM),
+            Tunable::RecoveryLimit => (0..=most, ReturnCode::BAD_PARAM),
+            Tunable::MaxRecoveryPingInterval => (1..=most, ReturnCode::BAD_PARAM),
         },
     }
 }

@@ -6,7 +6,7 @@ use super::super::scalars::{count, flag, net, nids, number, seq_no};
 use super::super::tree::{Entry, Kind, Node};
 use super::{items, some};
 use crate::model::{Block, Item, RouteItem};
-use crate::{Rc, SeqNo};
+use crate::{ReturnCode, SeqNo};
 
 /// The block `route`.
 pub(super) fn route(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
@@ -48,12 +48,12 @@ fn bounded(
     reader: &mut Reader,
 ) -> Option<u32> {
     let node = fields.get(key)?;
-    match number(node, key, -1..=max, Rc::OUT_OF_RANGE, reader)? {
+    match number(node, key, -1..=max, ReturnCode::OUT_OF_RANGE, reader)? {
         -1 => None,
         value if value >= min => u32::try_from(value).ok(),
         value => {
             let said = format!("{key} {value} is not within {min} to {max}");
-            reader.wrong_with(node.at, Rc::OUT_OF_RANGE, said);
+            reader.wrong_with(node.at, ReturnCode::OUT_OF_RANGE, said);
             None
         }
     }

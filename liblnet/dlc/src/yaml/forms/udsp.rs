@@ -7,7 +7,7 @@ use super::super::tree::{Entry, Kind, Node};
 use super::{items, some};
 use crate::model::{Block, Item, UdspItem};
 use crate::ops::policy::RuleAction;
-use crate::{Rc, SeqNo};
+use crate::{ReturnCode, SeqNo};
 
 /// The block `udsp`.
 pub(super) fn udsp(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
@@ -40,13 +40,13 @@ fn rule(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
 
 /// A rule's place; -1 and nothing are none.
 fn index(fields: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<u32> {
-    let value = number(fields.get(key)?, key, -1..=i32::MAX.into(), Rc::BAD_PARAM, reader)?;
+    let value = number(fields.get(key)?, key, -1..=i32::MAX.into(), ReturnCode::BAD_PARAM, reader)?;
     u32::try_from(value).ok()
 }
 
 fn priority(node: &Node, reader: &mut Reader) -> Option<u32> {
     // -1 is how the lowest is shown where it is taken for a signed number.
-    let value = number(node, "priority", -1..=u32::MAX.into(), Rc::BAD_PARAM, reader)?;
+    let value = number(node, "priority", -1..=u32::MAX.into(), ReturnCode::BAD_PARAM, reader)?;
     Some(u32::try_from(value).unwrap_or(u32::MAX))
 }
 

@@ -7,9 +7,9 @@ use std::fmt;
 /// that LNet found. The library's codes and errnos overlap (dlc 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub struct Rc(pub i32);
+pub struct ReturnCode(pub i32);
 
-impl Rc {
+impl ReturnCode {
     /// Done, or nothing to do.
     pub const OK: Self = Self(0);
     /// `LUSTRE_CFG_RC_BAD_PARAM`: something that cannot be read or is not allowed.
@@ -41,13 +41,13 @@ impl Rc {
     }
 }
 
-impl From<Errno> for Rc {
+impl From<Errno> for ReturnCode {
     fn from(errno: Errno) -> Self {
         Self(errno.to_c())
     }
 }
 
-impl fmt::Display for Rc {
+impl fmt::Display for ReturnCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

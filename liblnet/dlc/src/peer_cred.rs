@@ -8,14 +8,14 @@ use std::path::Path;
 
 /// The process that connected or, seen from there, the one that listens; as it was then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OtherEnd {
+pub struct PeerCred {
     /// Its effective user id.
     pub user: u32,
     /// Its number; none for a process in a container that cannot be seen into from here.
     process: Option<Pid>,
 }
 
-impl OtherEnd {
+impl PeerCred {
     /// Of this connection.
     pub fn of(stream: &UnixStream) -> io::Result<Self> {
         // Not by `rustix`, where a process has a number in any case.
@@ -32,7 +32,7 @@ impl OtherEnd {
 /// parent has ended, without ever answering: [`io::ErrorKind::ConnectionRefused`], as where nobody listens.
 pub fn connect(socket: &Path) -> io::Result<UnixStream> {
     let stream = UnixStream::connect(socket)?;
-    match OtherEnd::of(&stream)?.has_ended() {
+    match PeerCred::of(&stream)?.has_ended() {
         true => Err(io::ErrorKind::ConnectionRefused.into()),
         false => Ok(stream),
     }
@@ -46,10 +46,10 @@ mod tests {
     #[test]
     fn the_other_end_of_ones_own_pair_is_this_process_and_lives() {
         let (one, _other) = UnixStream::pair().unwrap();
-        let found = OtherEnd::of(&one).unwrap();
-        assert_eq!(found, OtherEnd { user: geteuid().as_raw(), process: Some(getpid()) });
+        let found = PeerCred::of(&one).unwrap();
+        assert_eq!(found, PeerCred { user: geteuid().as_raw(), process: Some(getpid()) });
         assert!(!found.has_ended());
-        assert!(!OtherEnd { process: None, ..found }.has_ended());
-        assert!(OtherEnd { process: Pid::from_raw(i32::MAX), ..found }.has_ended());
+        assert!(!PeerCred { process: None, ..found }.has_ended());
+        assert!(PeerCred { process: Pid::from_raw(i32::MAX), ..found }.has_ended());
     }
 }

@@ -1,12 +1,15 @@
-//! What is said of something that was refused: the cause and, where there is one, the remedy.
+//! The texts of errors: the cause and, where there is one, the remedy.
 
-use crate::Rc;
+use crate::ReturnCode;
 use crate::request::{Backend, LocalNi, Request};
 use lnet_wire::text::Problem;
 use lnet_wire::{Errno, NetId, TextError};
 
-/// What the system says of `errno`, and what can be done about it where that does not depend on the request.
-pub(super) fn reason(errno: Errno) -> String {
+/// What an operation that failed returns, and its text for the user.
+pub(super) type OpError = (ReturnCode, String);
+
+/// The system's text for `errno`, and what can be done about it where that does not depend on the request.
+pub(super) fn error_text(errno: Errno) -> String {
     let remedy = match errno {
         Errno::NotSupported => return "not supported yet; it comes with a later version".to_owned(),
         Errno::NetworkDown => "; bring LNet up with 'lnetctl lnet configure', or name a node with --node",
@@ -22,13 +25,13 @@ pub(super) fn is_down(backend: &dyn Backend) -> bool {
     matches!(backend.ask::<Box<LocalNi>>(Request::GetLocalNi(0)), Err(Errno::NetworkDown))
 }
 
-/// The net with this name, or what to return and to say. A number beyond 65535 gets as far as the kernel
+/// The net with this name. A number beyond 65535 gets as far as the kernel
 /// and is refused there, so that its code is another.
-pub(super) fn parse_net(text: &str) -> Result<NetId, (Rc, String)> {
+pub(super) fn parse_net(text: &str) -> Result<NetId, OpError> {
     text.parse().map_err(|error: TextError| {
         let rc = match error.problem {
             Problem::OutOfBounds(..) => Errno::Invalid.into(),
-            _ => Rc::BAD_PARAM,
+            _ => ReturnCode::BAD_PARAM,
         };
         (rc, format!("'{text}' is not a net: {error}; one is a kind and a number, such as tcp1"))
     })

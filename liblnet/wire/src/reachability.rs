@@ -1,0 +1,36 @@
+//! Whether a peer can be reached: a node's answer to an operator, in its own process and over the control socket.
+
+use std::fmt;
+
+/// Whether a peer can be reached, as far as a node has noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Reachability {
+    /// Nothing has ever arrived from it, and not every path to it has been found unresponsive.
+    #[default]
+    Unknown,
+    /// Every path to it can be used.
+    Reachable,
+    /// Some paths can be used and others cannot any more: they are unresponsive, or an interface at an end of them is down.
+    Degraded,
+    /// No path can be used.
+    Unreachable,
+}
+
+impl Reachability {
+    /// In lower case.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Reachable => "reachable",
+            Self::Degraded => "degraded",
+            Self::Unreachable => "unreachable",
+        }
+    }
+}
+
+impl fmt::Display for Reachability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
