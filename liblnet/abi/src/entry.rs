@@ -26,7 +26,9 @@ pub(crate) fn entry<T: FromErrno + Debug>(name: &'static str, body: impl FnOnce(
         }
         Err(_) => {
             POISONED.store(true, Ordering::Relaxed);
-            log::error!("{name} failed for a reason of the library's own; the network is down from now on");
+            log::error!(
+                "{name}: internal error (panic), see above; the network is down from now on; please report"
+            );
             T::from_errno(Errno::Io)
         }
     }

@@ -1,11 +1,14 @@
-//! The time that a node is told.
+//! The one clock of a node. The core, its threads, heat and shutdown read it; the TCP driver has its own of the same kind.
+//!
+//! Not read from it: the deadlines of event waits and of spinning, which must be exact to microseconds, and those of
+//! control sockets, which bound system calls and never reach the core.
 
 use lnet_core::time::{Clock, Time};
 use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The machine's monotonic clock, from the node's start on, as of the last tick: some milliseconds ago. Every message
-/// asks, and what is exact takes several times as long.
+/// The machine's monotonic clock, from the node's start on, as of the last tick, up to some milliseconds ago. It is
+/// read for every message; reading the exact time takes several times as long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MonotonicClock(Duration);
 

@@ -24,7 +24,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A node with its threads. A process may hold several. Dropping it shuts it down.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Node {
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
         // Who asks for no more receipts than the kernel does says no more than it, either.
         let says_who = config.says_implementation && config.socklnd.receipts != Receipts::Large;
-        let identity = if says_who { new_identity() } else { 0 };
+        let identity = if says_who { new_implementation_id() } else { 0 };
         let tcp = Socklnd::new(SocklndConfig { identity, ..config.socklnd.clone() });
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
@@ -71,7 +71,7 @@ impl Node {
             ni: config.ni,
             name: config.name.clone(),
             sysfs: config.sysfs.clone(),
-            heat: HeatTable::new(),
+            heat: HeatTable::new(clock.now()),
             threads: [discovery, monitor],
             links: Links::new(),
         });
@@ -156,28 +156,28 @@ impl Node {
     /// Stops everything. No event is delivered after the return. Doing it twice does no harm. ACKs and REPLYs that are
     /// under way have half a second to arrive.
     pub fn shutdown(&self) {
-        self.let_answers_go();
+        self.drain_answers();
         self.links.end();
-        self.threads.iter().for_each(CoreThread::begin_to_stop);
+        self.threads.iter().for_each(CoreThread::request_stop);
         self.core.shutdown();
         self.tcp.shutdown();
         self.threads.iter().for_each(CoreThread::join);
     }
 
     /// A program that ends as soon as it has what it waited for should not leave the peer to its time-out.
-    fn let_answers_go(&self) {
-        let until = Instant::now() + FAREWELL;
-        while self.core.owes_answers() && Instant::now() < until {
-            thread::sleep(GLANCE);
+    fn drain_answers(&self) {
+        let deadline = self.now() + DRAIN_TIMEOUT;
+        while self.core.owes_answers() && self.now() < deadline {
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
 /// How long a node that ends waits for its last answers to arrive.
-const FAREWELL: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How often it looks whether they have.
-const GLANCE: Duration = Duration::from_micros(200);
+/// How often it checks whether they have.
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 impl Drop for Node {
     fn drop(&mut self) {
@@ -185,13 +185,13 @@ impl Drop for Node {
     }
 }
 
-/// Tells this life of the node from all others, to nodes of this implementation.
-fn new_identity() -> u64 {
+/// A number that tells this incarnation of the node from all others, for peers of this implementation.
+fn new_implementation_id() -> u64 {
     // The system's randomness, as the standard library draws it for its tables.
     socklnd::identity(RandomState::new().hash_one(wall_clock_ns()))
 }
 
-/// Tells this life of the node from earlier ones.
+/// Tells this incarnation of the node from earlier ones.
 fn wall_clock_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
 }

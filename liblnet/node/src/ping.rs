@@ -35,9 +35,9 @@ impl Node {
         let len = u32::try_from(ping_buffer_len(request.max_entries)).ok();
         let len = len.filter(|len| request.max_entries > 0 && *len <= MAX_PAYLOAD).ok_or(Errno::Invalid)?;
         let room = Room::new(len);
-        let (tell, heard) = sync_channel(4);
+        let (results, received) = sync_channel(4);
         let core = self.core();
-        let eq = core.eq_alloc(0, Some(Box::new(move |event| report(event, &tell))))?;
+        let eq = core.eq_alloc(0, Some(Box::new(move |event| report(event, &results))))?;
         let spec = MdSpec {
             start: room.address(),
             length: len,
@@ -49,41 +49,41 @@ impl Node {
         };
         let (target, owner) = (Target::of_pings(request.target), Arc::new(room.clone()));
         let answer = core.bind_owned(spec, room.memory(), true, owner).and_then(|md| {
-            let answer = core.get(request.source, md, target).and_then(|()| wait(&heard, request.timeout));
-            // Gone already after an answer. Still there after a time-out; then this ends it, and it keeps
-            // its memory for as long as a driver may write there.
+            let answer = core.get(request.source, md, target).and_then(|()| wait(&received, request.timeout));
+            // After an answer the MD is gone already. After a time-out this unlinks it; its memory stays for as long as a
+            // driver may write there.
             let _ = core.md_unlink(md);
             answer
         });
-        // A driver may still have the message; the queue is there until it has not.
+        // A driver may still have the message; the core frees the queue after that.
         let _ = core.eq_leave(eq);
         let len = answer?;
         PingInfo::decode(&room.read(len), request.max_entries).map_err(|error| {
-            log::warn!("{} answers a ping with something else: {error}", request.target.nid);
+            log::warn!("{} sent something else than ping information: {error}", request.target.nid);
             Errno::Protocol
         })
     }
 }
 
-/// Passes on what ends the wait: the answer's length, or a failure.
-fn report(event: &Event, tell: &SyncSender<Result<u32, Errno>>) {
-    let news = match (event.kind, event.status) {
+/// Passes on what the waiting thread waits for: the answer's length, or a failure.
+fn report(event: &Event, results: &SyncSender<Result<u32, Errno>>) {
+    let result = match (event.kind, event.status) {
         (EventKind::Reply, Ok(())) => Ok(event.mlength),
         (_, Err(errno)) => Err(errno),
         _ => return,
     };
-    // Nobody listens any more after a time-out.
-    let _ = tell.try_send(news);
+    // After a time-out the receiver is gone.
+    let _ = results.try_send(result);
 }
 
-fn wait(heard: &Receiver<Result<u32, Errno>>, timeout: Option<Duration>) -> Result<u32, Errno> {
+fn wait(received: &Receiver<Result<u32, Errno>>, timeout: Option<Duration>) -> Result<u32, Errno> {
     match timeout {
-        Some(timeout) => heard.recv_timeout(timeout).unwrap_or_else(|why| {
+        Some(timeout) => received.recv_timeout(timeout).unwrap_or_else(|why| {
             Err(match why {
                 RecvTimeoutError::Timeout => Errno::TimedOut,
                 RecvTimeoutError::Disconnected => Errno::Shutdown,
             })
         }),
-        None => heard.recv().unwrap_or(Err(Errno::Shutdown)),
+        None => received.recv().unwrap_or(Err(Errno::Shutdown)),
     }
 }

@@ -1,55 +1,55 @@
 //! Waiting without sleeping, as long as that pays.
 //!
 //! Going to sleep and being woken costs more than many a message takes. But a thread that spins for what
-//! comes late wastes its CPU, so after a few waits in vain only one in many is tried again.
+//! comes late wastes its CPU, so after a few waits without an event only one in many is tried again.
 
 use lnet_core::lnd::Progress;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Waits in vain after which spinning does not pay.
-const PATIENCE: u32 = 4;
-/// One wait in so many is tried while it does not pay.
+/// Waits without an event after which spinning does not pay.
+const MAX_FAILED: u32 = 4;
+/// One wait in so many spins while it does not pay.
 const RETRY: u32 = 64;
 
 /// Whether and how long to spin.
 #[derive(Debug)]
 pub(crate) struct Spin {
-    budget: Duration,
+    limit: Duration,
     /// Waits since spinning last paid.
-    in_vain: AtomicU32,
+    failed: AtomicU32,
 }
 
 impl Spin {
-    pub(crate) const fn new(budget: Duration) -> Self {
-        Self { budget, in_vain: AtomicU32::new(0) }
+    pub(crate) const fn new(limit: Duration) -> Self {
+        Self { limit, failed: AtomicU32::new(0) }
     }
 
-    /// Asks `ask` until it has something, for the budget or `timeout` if that is less.
+    /// Asks `ask` until it has something, for the limit or `timeout` if that is less.
     pub(crate) fn run<T>(
         &self,
         timeout: Option<Duration>,
         ask: impl Fn() -> (Progress, Option<T>),
     ) -> Option<T> {
-        let in_vain = self.in_vain.load(Ordering::Relaxed);
-        if self.budget.is_zero() {
+        let failed = self.failed.load(Ordering::Relaxed);
+        if self.limit.is_zero() {
             return None;
         }
-        if !worth_trying(in_vain) {
-            self.in_vain.store(in_vain.wrapping_add(1).max(PATIENCE), Ordering::Relaxed);
+        if !worth_trying(failed) {
+            self.failed.store(failed.wrapping_add(1).max(MAX_FAILED), Ordering::Relaxed);
             return None;
         }
-        let until = Instant::now() + timeout.map_or(self.budget, |timeout| timeout.min(self.budget));
+        let until = Instant::now() + timeout.map_or(self.limit, |timeout| timeout.min(self.limit));
         loop {
             match ask() {
                 (_, Some(found)) => {
-                    self.in_vain.store(0, Ordering::Relaxed);
+                    self.failed.store(0, Ordering::Relaxed);
                     return Some(found);
                 }
-                // Another thread is at it: two would only be in each other's way.
+                // Another thread reads the sockets; two would compete for them.
                 (Progress::NotOffered, None) => return None,
                 _ if Instant::now() >= until => {
-                    self.in_vain.store(in_vain.wrapping_add(1), Ordering::Relaxed);
+                    self.failed.store(failed.wrapping_add(1), Ordering::Relaxed);
                     return None;
                 }
                 // The one waited for may want this very CPU.
@@ -59,9 +59,9 @@ impl Spin {
     }
 }
 
-/// Whether to spin after so many waits in vain.
-fn worth_trying(in_vain: u32) -> bool {
-    in_vain < PATIENCE || in_vain.is_multiple_of(RETRY)
+/// Whether to spin after so many waits without an event.
+fn worth_trying(failed: u32) -> bool {
+    failed < MAX_FAILED || failed.is_multiple_of(RETRY)
 }
 
 #[cfg(test)]
@@ -84,9 +84,9 @@ mod tests {
     #[test]
     fn an_event_found_makes_it_pay_again() {
         let spin = Spin::new(Duration::from_secs(60));
-        spin.in_vain.store(RETRY, Ordering::Relaxed);
+        spin.failed.store(RETRY, Ordering::Relaxed);
         assert_eq!(spin.run(None, || (Progress::Worked, Some(1))), Some(1));
-        assert_eq!(spin.in_vain.load(Ordering::Relaxed), 0);
+        assert_eq!(spin.failed.load(Ordering::Relaxed), 0);
     }
 
     #[test]

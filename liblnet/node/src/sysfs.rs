@@ -101,7 +101,7 @@ pub(crate) mod tests {
     use tempfile::TempDir;
 
     /// A machine's `/sys`: files by name, and links.
-    pub(crate) fn made_up(files: &[(&str, &str)], links: &[(&str, &str)]) -> TempDir {
+    pub(crate) fn synthetic(files: &[(&str, &str)], links: &[(&str, &str)]) -> TempDir {
         let root = tempfile::tempdir().unwrap();
         for (file, text) in files {
             let file = root.path().join(file);
@@ -149,7 +149,7 @@ pub(crate) mod tests {
         let files: Vec<_> = files.iter().map(text).collect();
         let files: Vec<_> = files.iter().map(|(file, text)| (file.as_str(), text.as_str())).collect();
         let links: Vec<_> = links.iter().map(|(link, to)| (link.as_str(), to.as_str())).collect();
-        made_up(&files, &links)
+        synthetic(&files, &links)
     }
 
     /// snd-010: fails if a distance is another than the one that Linux shows.
@@ -176,7 +176,7 @@ pub(crate) mod tests {
     /// with all CPUs.
     #[test]
     fn a_machine_without_numa_is_one_node() {
-        let of = |files: &[(&str, &str)]| hardware(made_up(files, &[]).path());
+        let of = |files: &[(&str, &str)]| hardware(synthetic(files, &[]).path());
         let one = |cpus: &[u32]| Hardware::of_one_node(cpus.to_vec());
         let cpus = ("devices/system/cpu/online", "0,2-3");
         assert_eq!(of(&[cpus]), one(&[0, 2, 3]));
@@ -230,7 +230,7 @@ pub(crate) mod tests {
             ("class/net/mixed", "devices/virtual/net/mixed"),
             ("class/net/itself", "devices/virtual/net/itself"),
         ];
-        let root = made_up(&files, &links);
+        let root = synthetic(&files, &links);
         let table = [
             ("vio", Some(1)),
             ("nowhere", None),

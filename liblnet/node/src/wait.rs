@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a waiting thread sits in the driver before it looks at its queues again: an event that another
+/// How long a waiting thread polls the driver before it looks at its queues again: an event that another
 /// thread delivered meanwhile is seen this much late at worst.
-const DRIVER_TURN: Duration = Duration::from_millis(1);
-/// After so many turns in which nothing came the thread sleeps.
-const IDLE_TURNS: u32 = 3;
+const DRIVER_POLL: Duration = Duration::from_millis(1);
+/// After so many polls without a message the thread sleeps.
+const MAX_IDLE_POLLS: u32 = 3;
 
 impl Node {
     /// Waits for an event on any of `eqs`: `LNetEQPoll`, and `LNetEQWait` with one queue and no `timeout`.
@@ -67,7 +67,7 @@ impl Node {
             return Some(found);
         }
         let _reading = Reading::join(queues);
-        let mut idle_turns = 0;
+        let mut idle_polls = 0;
         loop {
             if let Some(found) = look() {
                 return Some(found);
@@ -76,11 +76,11 @@ impl Node {
             if left == Some(Duration::ZERO) {
                 return None;
             }
-            if idle_turns < IDLE_TURNS {
-                match self.tcp.progress(left.map_or(DRIVER_TURN, |left| left.min(DRIVER_TURN))) {
-                    Progress::Worked => idle_turns = 0,
-                    Progress::Idle => idle_turns += 1,
-                    Progress::NotOffered => idle_turns = IDLE_TURNS,
+            if idle_polls < MAX_IDLE_POLLS {
+                match self.tcp.progress(left.map_or(DRIVER_POLL, |left| left.min(DRIVER_POLL))) {
+                    Progress::Worked => idle_polls = 0,
+                    Progress::Idle => idle_polls += 1,
+                    Progress::NotOffered => idle_polls = MAX_IDLE_POLLS,
                 }
             } else {
                 match left {

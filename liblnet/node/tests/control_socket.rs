@@ -154,7 +154,7 @@ fn requests_sent_in_one_go_are_answered_in_their_order() {
 
 #[test]
 fn a_client_that_stops_within_a_request_loses_its_connection_and_an_idle_one_does_not() {
-    let node = start_with(|config| config.patience = Duration::from_millis(20));
+    let node = start_with(|config| config.request_timeout = Duration::from_millis(20));
     let (idle, stalled, length_only) = (node.connect(), node.connect(), node.connect());
     let request = frame::encode_request(&Request::GetNode).unwrap();
     (&stalled).write_all(&request[..request.len() - 1]).unwrap();
@@ -200,7 +200,7 @@ fn what_is_no_request_is_refused_and_the_node_goes_on() {
 #[test]
 fn a_client_that_dies_or_does_not_take_its_answer_costs_only_its_connection() {
     let node = start_with(|config| {
-        config.patience = Duration::from_millis(20);
+        config.request_timeout = Duration::from_millis(20);
         config.max_clients = 1;
     });
     let dying = node.connect();

@@ -5,12 +5,13 @@
 //! evenly over the time between them, so looking every few seconds shows what happened, and one look after
 //! a long time the average since the node began. Nothing is chosen by it.
 
+use lnet_core::Time;
 use lnet_core::stats::{Counters, NodeCounters};
 use lnet_dlc::request;
 use lnet_wire::Nid;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// In this time half of it goes.
 pub(crate) const TAU: Duration = Duration::from_secs(10);
@@ -18,7 +19,7 @@ pub(crate) const TAU: Duration = Duration::from_secs(10);
 /// The heat of all NIDs of a node that anybody ever looked at.
 #[derive(Debug)]
 pub(crate) struct HeatTable {
-    began: Instant,
+    started: Time,
     state: Mutex<State>,
 }
 
@@ -31,35 +32,36 @@ struct State {
 }
 
 impl HeatTable {
-    /// For a node whose counters count from now on.
-    pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), state: Mutex::default() }
+    /// For a node whose counters count from `now` on.
+    pub(crate) fn new(now: Time) -> Self {
+        Self { started: now, state: Mutex::default() }
     }
 
     /// An interface's.
-    pub(super) fn of_ni(&self, nid: Nid, counters: &Counters) -> request::Heat {
-        self.look(|state| &mut state.own, nid, counters)
+    pub(super) fn of_ni(&self, now: Time, nid: Nid, counters: &Counters) -> request::Heat {
+        self.look(|state| &mut state.own, now, nid, counters)
     }
 
     /// A peer NI's.
-    pub(super) fn of_peer_ni(&self, nid: Nid, counters: &Counters) -> request::Heat {
-        self.look(|state| &mut state.peers, nid, counters)
+    pub(super) fn of_peer_ni(&self, now: Time, nid: Nid, counters: &Counters) -> request::Heat {
+        self.look(|state| &mut state.peers, now, nid, counters)
     }
 
     fn look(
         &self,
         which: fn(&mut State) -> &mut HashMap<Nid, Heat>,
+        now: Time,
         nid: Nid,
         counters: &Counters,
     ) -> request::Heat {
         let mut state = self.lock();
         let cold = Heat::cold(state.counting_since);
-        which(&mut state).entry(nid).or_insert(cold).look(Uses::of(counters), self.began.elapsed())
+        which(&mut state).entry(nid).or_insert(cold).look(Uses::of(counters), now.since(self.started))
     }
 
     /// The counters are 0 again: everything is cold.
-    pub(super) fn reset(&self) {
-        let counting_since = self.began.elapsed();
+    pub(super) fn reset(&self, now: Time) {
+        let counting_since = now.since(self.started);
         *self.lock() = State { counting_since, ..State::default() };
     }
 

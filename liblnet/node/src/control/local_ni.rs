@@ -77,7 +77,7 @@ pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
         stats: stats::element(ni.counters()),
         messages: stats::messages(ni.counters()),
         bytes: stats::bytes(ni.counters()),
-        heat: node.heat.of_ni(ni.nid(), ni.counters()),
+        heat: node.heat.of_ni(node.now(), ni.nid(), ni.counters()),
         health: health(node, ni),
         tx_credits: ni.credits().0.into(),
         min_tx_credits: ni.min_credits().0.into(),

@@ -64,7 +64,7 @@ impl Backend for Node {
             Request::GetLnetStats => Ok(Reply::Stats(Box::new(stats::node(core)))),
             Request::ResetLnetStats => {
                 core.reset_counters();
-                self.heat.reset();
+                self.heat.reset(self.now());
                 Ok(Reply::Done)
             }
             Request::AddPeerNi(add) => peer::add(core, add).map(|()| Reply::Done),

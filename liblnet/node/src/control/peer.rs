@@ -71,7 +71,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
         stats: stats::element(ni.counters()),
         messages: stats::messages(ni.counters()),
         bytes: stats::bytes(ni.counters()),
-        heat: node.heat.of_peer_ni(ni.nid(), ni.counters()),
+        heat: node.heat.of_peer_ni(node.now(), ni.nid(), ni.counters()),
         health: health(node, ni),
     }
 }

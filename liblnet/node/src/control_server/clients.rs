@@ -1,7 +1,7 @@
-//! Who is connected to one socket.
+//! The clients of one listening socket, and the limit on their number.
 
 use super::connection;
-use super::door::Access;
+use super::listener::Access;
 use super::{STACK, SharedBackend, lock};
 use lnet_dlc::frame;
 use lnet_wire::Errno;
@@ -43,22 +43,22 @@ enum State {
     Idle(u64),
     /// Carrying out or answering one.
     Busy,
-    /// Sent away.
+    /// Being disconnected.
     Leaving,
 }
 
-/// Whether there is room for one more.
+/// What becomes of a new client.
 #[derive(Debug, PartialEq, Eq)]
-enum Room {
-    Free,
-    /// If this one goes.
-    InPlaceOf(u64),
-    None,
+enum Admission {
+    Accept,
+    /// Accept it, and disconnect this one.
+    Replace(u64),
+    Reject,
 }
 
-/// Who is leaving does not count, for an idle client goes at once; but one may have a request to finish, and
-/// a stranger may send many such: of them there are no more than of the others.
-fn room(states: impl Iterator<Item = (u64, State)>, most: usize) -> Room {
+/// Clients that are being disconnected do not count towards `most`, since an idle one goes at once. One that has a
+/// request to finish goes later, so of those there may be at most `most`, too.
+fn admission(states: impl Iterator<Item = (u64, State)>, most: usize) -> Admission {
     let (mut here, mut leaving, mut longest_idle) = (0, 0, None);
     for (id, state) in states {
         match state {
@@ -74,10 +74,10 @@ fn room(states: impl Iterator<Item = (u64, State)>, most: usize) -> Room {
         here += 1;
     }
     match longest_idle {
-        _ if here < most => Room::Free,
-        _ if leaving >= most => Room::None,
-        Some((_, id)) => Room::InPlaceOf(id),
-        None => Room::None,
+        _ if here < most => Admission::Accept,
+        _ if leaving >= most => Admission::Reject,
+        Some((_, id)) => Admission::Replace(id),
+        None => Admission::Reject,
     }
 }
 
@@ -92,26 +92,26 @@ impl Clients {
         stream: UnixStream,
         access: Access,
         backend: &SharedBackend,
-        patience: Duration,
+        request_timeout: Duration,
     ) {
         if !access.admits(&stream) {
-            log::warn!("control socket: a client that is neither the owner nor root is turned away");
-            return turn_away(&stream, Errno::Access);
+            log::warn!("control socket: a client that is neither the owner nor root is rejected");
+            return reject(&stream, Errno::Access);
         }
         let mut table = lock(&self.table);
         let ended = std::mem::take(&mut table.ended);
-        match room(table.clients.iter().map(|(id, client)| (*id, client.state)), self.most) {
-            Room::Free => {}
-            Room::InPlaceOf(id) => {
+        match admission(table.clients.iter().map(|(id, client)| (*id, client.state)), self.most) {
+            Admission::Accept => {}
+            Admission::Replace(id) => {
                 log::info!("control socket: more than {} clients; the longest idle one goes", self.most);
                 if let Some(client) = table.clients.get_mut(&id) {
                     client.leave();
                 }
             }
-            Room::None => {
+            Admission::Reject => {
                 drop(table);
-                log::warn!("control socket: {} clients at work or going; one more is turned away", self.most);
-                return turn_away(&stream, Errno::TooManyUsers);
+                log::warn!("control socket: {} clients at work or going; one more is rejected", self.most);
+                return reject(&stream, Errno::TooManyUsers);
             }
         }
         table.count += 1;
@@ -119,7 +119,7 @@ impl Clients {
         let stream = Arc::new(stream);
         let (clients, own_stream, backend) = (Arc::clone(self), Arc::clone(&stream), Arc::clone(backend));
         let thread = thread::Builder::new().name("lnet_ctl".to_owned()).stack_size(STACK).spawn(move || {
-            connection::serve(&own_stream, access, &*backend, patience, &Seat { clients, id })
+            connection::serve(&own_stream, access, &*backend, request_timeout, &ClientSlot { clients, id })
         });
         match thread {
             // The thread does nothing to the table before this lets go of it.
@@ -138,9 +138,9 @@ impl Clients {
         lock(&self.table).clients.values_mut().for_each(Client::leave);
     }
 
-    /// Waits for the clients to go, until `grace` for their answers and until `last` for their threads.
-    pub(super) fn wait(&self, grace: Instant, last: Instant) {
-        if !self.wait_for_none(grace) {
+    /// Waits for the clients to go, until `reply_deadline` for their replies and until `last` for their threads.
+    pub(super) fn wait(&self, reply_deadline: Instant, last: Instant) {
+        if !self.wait_for_none(reply_deadline) {
             for client in lock(&self.table).clients.values() {
                 let _ = client.stream.shutdown(Shutdown::Both);
             }
@@ -180,26 +180,26 @@ fn join(threads: Vec<JoinHandle<()>>) {
     }
 }
 
-/// Says why, if the client's buffer takes it at once.
-fn turn_away(stream: &UnixStream, errno: Errno) {
+/// Replies with the error, if the client's socket buffer takes it at once.
+fn reject(stream: &UnixStream, errno: Errno) {
     if stream.set_nonblocking(true).is_ok() {
         let _ = frame::write(stream, &frame::encode_reply(&Err(errno)), None);
     }
 }
 
-/// A client's place in the table; given back when dropped, which takes the table's lock.
-pub(super) struct Seat {
+/// A client's entry in the table; removed when this is dropped, which takes the table's lock.
+pub(super) struct ClientSlot {
     clients: Arc<Clients>,
     id: u64,
 }
 
-impl Seat {
-    /// From now on until the next [`Seat::idle`] nobody takes the place.
+impl ClientSlot {
+    /// The client is not disconnected for a new one until the next [`ClientSlot::idle`].
     pub(super) fn busy(&self) {
         self.change(|_| State::Busy);
     }
 
-    /// Waits for a request.
+    /// The client waits for a request, and may be disconnected for a new one.
     pub(super) fn idle(&self) {
         self.change(State::Idle);
     }
@@ -214,7 +214,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         let mut table = lock(&self.clients.table);
         if let Some(client) = table.clients.remove(&self.id) {
@@ -230,20 +230,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_client_that_was_idle_for_longest_makes_room_and_one_at_work_never_does() {
+    fn the_client_that_was_idle_for_longest_is_replaced_and_one_at_work_never_does() {
         use State::{Busy, Idle, Leaving};
-        let table: [(&[(u64, State)], Room); 8] = [
-            (&[], Room::Free),
-            (&[(1, Busy)], Room::Free),
-            (&[(1, Busy), (2, Leaving)], Room::Free),
-            (&[(1, Idle(9)), (2, Idle(3))], Room::InPlaceOf(2)),
-            (&[(1, Busy), (2, Idle(3))], Room::InPlaceOf(2)),
-            (&[(1, Busy), (2, Busy), (3, Leaving)], Room::None),
-            (&[(1, Idle(1)), (2, Idle(2)), (3, Leaving)], Room::InPlaceOf(1)),
-            (&[(1, Idle(1)), (2, Idle(2)), (3, Leaving), (4, Leaving)], Room::None),
+        let table: [(&[(u64, State)], Admission); 8] = [
+            (&[], Admission::Accept),
+            (&[(1, Busy)], Admission::Accept),
+            (&[(1, Busy), (2, Leaving)], Admission::Accept),
+            (&[(1, Idle(9)), (2, Idle(3))], Admission::Replace(2)),
+            (&[(1, Busy), (2, Idle(3))], Admission::Replace(2)),
+            (&[(1, Busy), (2, Busy), (3, Leaving)], Admission::Reject),
+            (&[(1, Idle(1)), (2, Idle(2)), (3, Leaving)], Admission::Replace(1)),
+            (&[(1, Idle(1)), (2, Idle(2)), (3, Leaving), (4, Leaving)], Admission::Reject),
         ];
         for (states, expected) in table {
-            assert_eq!(room(states.iter().copied(), 2), expected, "{states:?}");
+            assert_eq!(admission(states.iter().copied(), 2), expected, "{states:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One client: its requests are read, carried out and answered, one after the other.
 
-use super::clients::Seat;
-use super::door::Access;
+use super::clients::ClientSlot;
+use super::listener::Access;
 use lnet_dlc::frame::{self, FrameError};
 use lnet_dlc::{Backend, Reply, Request};
 use lnet_wire::Errno;
@@ -10,19 +10,18 @@ use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Serves a client until it goes, or does what ends its connection.
+/// Serves a client until it disconnects, or sends something after which the connection cannot go on.
 pub(super) fn serve(
     stream: &UnixStream,
     access: Access,
     backend: &dyn Backend,
-    patience: Duration,
-    seat: &Seat,
+    timeout: Duration,
+    slot: &ClientSlot,
 ) {
-    let answer =
-        |result| frame::write(stream, &frame::encode_reply(&result), Some(Instant::now() + patience));
+    let answer = |result| frame::write(stream, &frame::encode_reply(&result), Some(Instant::now() + timeout));
     loop {
-        seat.idle();
-        let mut reader = Patient { stream, patience, deadline: None };
+        slot.idle();
+        let mut reader = TimedReader { stream, timeout, deadline: None };
         let body = match frame::read(&mut reader, frame::MAX_REQUEST) {
             Ok(Some(body)) => body,
             Ok(None) => return,
@@ -34,7 +33,7 @@ pub(super) fn serve(
                 return;
             }
         };
-        seat.busy();
+        slot.busy();
         let request = frame::decode_request(&body);
         let result = match &request {
             Ok(request) => access.allows(request).and_then(|()| carry_out(backend, request)),
@@ -47,14 +46,14 @@ pub(super) fn serve(
             log::warn!("control socket: a client did not take its answer: {error}");
             return;
         }
-        // Who does not speak the protocol may have lost its place in it, too.
+        // After bytes that are no request, nobody knows where the next one begins.
         if matches!(request, Err(FrameError::Garbage(_))) {
             return;
         }
     }
 }
 
-/// What is broken in one request shall not take the node along.
+/// A panic while a request is carried out does not end the node.
 fn carry_out(backend: &dyn Backend, request: &Request) -> Result<Reply, Errno> {
     log::debug!("control socket: {request:?}");
     catch_unwind(AssertUnwindSafe(|| backend.call(request.clone()))).unwrap_or_else(|_| {
@@ -65,21 +64,21 @@ fn carry_out(backend: &dyn Backend, request: &Request) -> Result<Reply, Errno> {
     })
 }
 
-/// Waits for the first byte of a request for ever, and for the others as long as patience lasts.
-struct Patient<'a> {
+/// Waits for the first byte of a request for ever, and for the others until the timeout.
+struct TimedReader<'a> {
     stream: &'a UnixStream,
-    patience: Duration,
+    timeout: Duration,
     deadline: Option<Instant>,
 }
 
-impl Read for Patient<'_> {
+impl Read for TimedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.deadline.map(frame::time_left).transpose()?)?;
         let read = (&mut &*self.stream).read(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
             _ => error,
         })?;
-        self.deadline.get_or_insert_with(|| Instant::now() + self.patience);
+        self.deadline.get_or_insert_with(|| Instant::now() + self.timeout);
         Ok(read)
     }
 }

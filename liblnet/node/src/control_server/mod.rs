@@ -1,16 +1,16 @@
 //! The control socket: a node carries out the requests of other processes (`lnetctl`, liblnetconfig).
 //!
-//! One thread accepts, one thread a client reads, carries out and answers. A client costs the node no more
-//! than its thread and a line in the log, whatever it does: stalls, dies, sends what is no request.
+//! One thread accepts, one thread a client reads, carries out and answers. A client
+//! that stalls, dies, or sends something other than a request costs the node one thread and one line in the log.
 //! Of the two sockets, `NAME.sock` configures and is for the owner and root; `NAME.status.sock` only tells,
 //! and is there only where the operator wants it (`LNET_STATUS_MODE`).
 
 mod clients;
 mod connection;
-mod door;
+mod listener;
 
 use clients::Clients;
-use door::{Access, Door};
+use listener::{Access, ControlListener};
 use lnet_dlc::Backend;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Where a node is configured from, and how patient it is.
+/// Where the sockets of a node are, and their limits.
 #[derive(Debug)]
 pub struct ControlConfig {
     /// Where the sockets are made.
@@ -33,8 +33,8 @@ pub struct ControlConfig {
     pub listener: Option<UnixListener>,
     /// The same for the socket that only tells.
     pub status_listener: Option<UnixListener>,
-    /// So long may a request take from its first byte to its last, and an answer to be taken.
-    pub patience: Duration,
+    /// The longest time from the first byte of a request to its last, and for a client to take a reply.
+    pub request_timeout: Duration,
     /// The most clients of one socket. For one more, the one that has been idle for longest goes.
     pub max_clients: usize,
 }
@@ -55,7 +55,7 @@ impl ControlConfig {
             status_mode: None,
             listener: None,
             status_listener: None,
-            patience: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(10),
             max_clients: 64,
         }
     }
@@ -90,30 +90,30 @@ impl ControlServer {
         let ControlConfig { directory, name, status_mode, listener, status_listener, .. } = config;
         let (control, status) = (directory.socket(&name), directory.status_socket(&name));
         let control = match listener {
-            Some(listener) => Door::given(listener, Access::Configure)?,
-            None => Door::make(&directory, &control, 0o600, Access::Configure)?,
+            Some(listener) => ControlListener::inherited(listener, Access::Configure)?,
+            None => ControlListener::bind(&directory, &control, 0o600, Access::Configure)?,
         };
         let status = match (status_listener, status_mode) {
-            (Some(listener), _) => Some(Door::given(listener, Access::Read)?),
-            (None, Some(mode)) => Some(Door::make(&directory, &status, mode, Access::Read)?),
+            (Some(listener), _) => Some(ControlListener::inherited(listener, Access::Read)?),
+            (None, Some(mode)) => Some(ControlListener::bind(&directory, &status, mode, Access::Read)?),
             (None, None) => None,
         };
-        let doors: Vec<(Door, Arc<Clients>)> = [Some(control), status]
+        let listeners: Vec<(ControlListener, Arc<Clients>)> = [Some(control), status]
             .into_iter()
             .flatten()
-            .map(|door| (door, Arc::new(Clients::new(config.max_clients))))
+            .map(|listener| (listener, Arc::new(Clients::new(config.max_clients))))
             .collect();
-        let clients = doors.iter().map(|(_, clients)| Arc::clone(clients)).collect();
-        let (wake, woken) = UnixStream::pair()?;
+        let clients = listeners.iter().map(|(_, clients)| Arc::clone(clients)).collect();
+        let (wake, wake_fd) = UnixStream::pair()?;
         let thread = thread::Builder::new()
             .name("lnet_control".to_owned())
             .stack_size(STACK)
-            .spawn(move || accept(&doors, &woken, &backend, config.patience))?;
+            .spawn(move || accept(&listeners, &wake_fd, &backend, config.request_timeout))?;
         let acceptor = Mutex::new(Some(Acceptor { wake, thread }));
         Ok(Self { process: std::process::id(), clients, acceptor })
     }
 
-    /// The files are gone and nobody new comes in; who is in may go on. Twice does no harm.
+    /// Removes the socket files and accepts no more clients; those that are connected stay. Calling it twice does no harm.
     pub fn close(&self) {
         let acceptor = lock(&self.acceptor).take();
         // A child of fork has no threads, and the files are its parent's.
@@ -123,15 +123,17 @@ impl ControlServer {
         }
     }
 
-    /// Closes, lets requests that are being carried out have their answers, and ends the connections. Takes
-    /// three seconds at most: a request that takes longer is left alone with its thread, which ends when the
-    /// backend is done with it. So shut the node down first.
+    /// Closes the listeners, waits for the replies to requests that are being carried out, and ends the connections.
+    /// Takes three seconds at most: a request that takes longer keeps its thread until the backend returns. So shut
+    /// the node down first.
     pub fn stop(&self) {
         self.close();
         if self.process == std::process::id() {
             self.clients.iter().for_each(|clients| clients.leave());
-            let grace = Instant::now() + GRACE;
-            self.clients.iter().for_each(|clients| clients.wait(grace, grace + LAST));
+            let reply_deadline = Instant::now() + REPLY_TIMEOUT;
+            self.clients
+                .iter()
+                .for_each(|clients| clients.wait(reply_deadline, reply_deadline + JOIN_TIMEOUT));
         }
     }
 }
@@ -149,24 +151,30 @@ struct Acceptor {
     thread: JoinHandle<()>,
 }
 
-/// So long may an answer take that is on its way when the server stops.
-const GRACE: Duration = Duration::from_secs(2);
-/// So long may the threads take to see that their connections are ended.
-const LAST: Duration = Duration::from_secs(1);
+/// How long [`ControlServer::stop`] waits for replies that are being written.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long it waits for the threads after the connections have been shut down.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What reading JSON and adding an interface need, with room to spare.
 const STACK: usize = 512 * 1024;
-/// How long to wait for descriptors or memory to become free.
-const BREATH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// The pause before the next `accept` after one that failed for want of descriptors or memory.
+const ACCEPT_RETRY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-fn accept(doors: &[(Door, Arc<Clients>)], woken: &UnixStream, backend: &SharedBackend, patience: Duration) {
-    let mut breath = false;
+fn accept(
+    listeners: &[(ControlListener, Arc<Clients>)],
+    wake_fd: &UnixStream,
+    backend: &SharedBackend,
+    request_timeout: Duration,
+) {
+    let mut pausing = false;
     loop {
-        let mut waited_for = vec![PollFd::new(woken, PollFlags::IN)];
-        if !breath {
-            waited_for.extend(doors.iter().map(|(door, _)| PollFd::new(&door.listener, PollFlags::IN)));
+        let mut waited_for = vec![PollFd::new(wake_fd, PollFlags::IN)];
+        if !pausing {
+            waited_for
+                .extend(listeners.iter().map(|(listener, _)| PollFd::new(&listener.socket, PollFlags::IN)));
         }
-        match poll(&mut waited_for, breath.then_some(&BREATH)) {
+        match poll(&mut waited_for, pausing.then_some(&ACCEPT_RETRY)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => {
                 log::error!("control socket: {errno}; nobody can configure this node any more");
@@ -176,14 +184,14 @@ fn accept(doors: &[(Door, Arc<Clients>)], woken: &UnixStream, backend: &SharedBa
         if waited_for.first().is_some_and(|it| !it.revents().is_empty()) {
             return;
         }
-        breath = false;
-        for (door, clients) in doors {
-            match door.listener.accept() {
-                Ok((stream, _)) => clients.admit(stream, door.access, backend, patience),
+        pausing = false;
+        for (listener, clients) in listeners {
+            match listener.socket.accept() {
+                Ok((stream, _)) => clients.admit(stream, listener.access, backend, request_timeout),
                 Err(error) if is_harmless(&error) => {}
                 Err(error) => {
                     log::warn!("control socket: cannot accept: {error}");
-                    breath = true;
+                    pausing = true;
                 }
             }
         }

@@ -1,24 +1,24 @@
 //! The machine's links and addresses, watched: an interface of this node whose link or address has gone is marked
 //! as broken, and as working when both are back (HE-4).
 //!
-//! The kernel's news says only that something has changed; what is so then is listed in whole. So news that is lost,
-//! or comes late, or is about something else, does no harm.
+//! A netlink message says only that something has changed; then all links and addresses are listed anew. So a message
+//! that is lost, comes late, or is about something else does no harm.
 
-mod decide;
-mod machine;
-mod news;
+mod fault;
+mod host_links;
+mod netlink;
 
 use crate::interfaces;
 use lnet_core::Core;
 use lnet_wire::{NetType, Nid};
-use news::{News, Next};
+use netlink::{NetlinkSocket, Wakeup};
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// The watch of one node; its thread, `lnet_links`, starts with the first interface that needs it and ends with
+/// The watch over the links of one node; its thread, `lnet_links`, starts with the first interface that needs it and ends with
 /// [`Links::end`], not when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Links {
@@ -32,8 +32,8 @@ enum State {
     /// Nothing to watch yet.
     Idle,
     Watching(Watch),
-    /// The machine does not tell; the log has said so.
-    Blind,
+    /// No netlink socket can be had; the log has said so.
+    Unavailable,
     Ended,
 }
 
@@ -55,7 +55,7 @@ impl Links {
     /// taken to work.
     pub(crate) fn cover(&self, core: &Arc<Core>, nid: Nid) {
         if nid.net().kind() == NetType::TCP && self.is_watching(core) {
-            look(core, Some(nid));
+            check(core, Some(nid));
         }
     }
 
@@ -67,7 +67,7 @@ impl Links {
                     log::warn!(
                         "the machine's links and addresses cannot be watched: {error}; interfaces are taken to work"
                     );
-                    State::Blind
+                    State::Unavailable
                 },
                 State::Watching,
             );
@@ -86,7 +86,7 @@ impl Links {
             // It cannot fail: the counter is at 0.
             let _ = rustix::io::write(&end, &1_u64.to_ne_bytes());
             if handle.join().is_err() {
-                log::error!("the watch over links ended for a reason of the library's own");
+                log::error!("lnet_links: internal error (panic), see above; please report");
             }
         }
     }
@@ -97,23 +97,23 @@ impl Links {
 }
 
 impl Watch {
-    /// News counts from here on, so whoever looks afterwards misses nothing.
+    /// Subscribes before the links are listed for the first time, so that no change is missed.
     fn start(core: &Arc<Core>) -> io::Result<Self> {
-        let news = News::subscribe()?;
+        let netlink = NetlinkSocket::subscribe()?;
         let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let (core, ended) = (Arc::clone(core), Arc::clone(&end));
         let thread = thread::Builder::new().name("lnet_links".to_owned());
-        let handle = thread.spawn(move || run(&core, &news, &ended))?;
+        let handle = thread.spawn(move || run(&core, &netlink, &ended))?;
         Ok(Self { end, handle })
     }
 }
 
-fn run(core: &Core, news: &News, end: &OwnedFd) {
+fn run(core: &Core, netlink: &NetlinkSocket, end: &OwnedFd) {
     let mut listed = true;
     loop {
-        match news.wait(end, !listed) {
-            Ok(Next::Look) => listed = look(core, None),
-            Ok(Next::End) => return,
+        match netlink.wait(end, !listed) {
+            Ok(Wakeup::Changed) => listed = check(core, None),
+            Ok(Wakeup::Shutdown) => return,
             Err(error) => {
                 log::error!("the machine's links and addresses are not watched any more: {error}");
                 return;
@@ -124,23 +124,24 @@ fn run(core: &Core, news: &News, end: &OwnedFd) {
 
 /// Compares this node's interfaces, or one of them, with what the machine has now. Whether that could be listed.
 ///
-/// Two threads may do so at once: if the one that is through last has the older list, there is news, and another
-/// look follows.
-fn look(core: &Core, only: Option<Nid>) -> bool {
+/// Two threads may do so at once: if the one that is through last has the older list, a netlink message has come
+/// meanwhile, and another check follows.
+fn check(core: &Core, only: Option<Nid>) -> bool {
     let nets = core.nets();
     let concerned = |nid: Nid| nid.net().kind() == NetType::TCP && only.is_none_or(|only| nid == only);
     let mut nis = nets.nis().filter(|ni| concerned(ni.nid())).peekable();
     if nis.peek().is_none() {
         return true;
     }
-    let Ok(machine) = machine::entries().inspect_err(|error| log::warn!("cannot list links: {error}")) else {
+    let Ok(machine) = host_links::entries().inspect_err(|error| log::warn!("cannot list links: {error}"))
+    else {
         return false;
     };
     for ni in nis {
         let (address, name) = (interfaces::address(ni.nid()), ni.config().interface.as_deref());
         let with_it = machine.iter().find(|entry| entry.address == Some(address));
         ni.set_prefix_len(with_it.and_then(|entry| entry.prefix_len).unwrap_or(0));
-        let fault = decide::fault_of(address, name, &machine, machine::is_local);
+        let fault = fault::fault_of(address, name, &machine, host_links::is_local);
         core.set_ni_fatal(ni.nid(), fault.map(|fault| fault.to_string()).as_deref());
     }
     true

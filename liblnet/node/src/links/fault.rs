@@ -1,6 +1,6 @@
 //! Whether an interface of this node works, by what the machine has. Pure.
 
-use super::machine::Entry;
+use super::host_links::Entry;
 use std::fmt;
 use std::net::IpAddr;
 

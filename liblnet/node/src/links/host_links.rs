@@ -1,4 +1,4 @@
-//! What the machine has: links and addresses.
+//! The machine's links and addresses.
 
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
@@ -55,7 +55,7 @@ pub(super) fn entries() -> io::Result<Vec<Entry>> {
 }
 
 /// IFF_RUNNING comes up to a second after the carrier, and IFF_LOWER_UP is not everywhere; when one has gone and
-/// news of it has come, both have. IFF_DORMANT is a port that has not let this machine in yet.
+/// a netlink message of it has come, both have. IFF_DORMANT is a port that has not let this machine in yet.
 fn has_carrier(flags: InterfaceFlags) -> bool {
     flags.intersects(InterfaceFlags::IFF_LOWER_UP | InterfaceFlags::IFF_RUNNING)
         && !flags.contains(InterfaceFlags::IFF_DORMANT)

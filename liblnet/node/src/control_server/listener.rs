@@ -13,7 +13,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// What may be asked through a door.
+/// Which requests a listener accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// Everything, by the owner and root.
@@ -46,31 +46,31 @@ const fn may_configure(client: u32, owner: u32) -> bool {
     client == owner || client == 0
 }
 
-/// A listening socket.
+/// A listening socket and what its clients may ask.
 #[derive(Debug)]
-pub(super) struct Door {
-    pub(super) listener: UnixListener,
+pub(super) struct ControlListener {
+    pub(super) socket: UnixListener,
     pub(super) access: Access,
     /// Removed at the end.
     _file: Option<SocketFile>,
 }
 
-impl Door {
-    /// One that somebody else has made, and removes.
-    pub(super) fn given(listener: UnixListener, access: Access) -> io::Result<Self> {
+impl ControlListener {
+    /// Takes a socket that listens already; its file is left alone.
+    pub(super) fn inherited(listener: UnixListener, access: Access) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, access, _file: None })
+        Ok(Self { socket: listener, access, _file: None })
     }
 
-    /// Makes one with this mode at `path`. It appears there as a whole: nobody connects to it before it
-    /// listens and has its mode, and a dead one is replaced in the same step.
-    pub(super) fn make(directory: &RuntimeDir, path: &Path, mode: u32, access: Access) -> io::Result<Self> {
+    /// Makes a socket with this mode at `path`, under another name first: nobody can connect to it before it
+    /// listens and has its mode. A socket on which nobody listens any more is replaced by the same rename.
+    pub(super) fn bind(directory: &RuntimeDir, path: &Path, mode: u32, access: Access) -> io::Result<Self> {
         let named = |error: io::Error, path: &Path| {
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))
         };
         directory.make().map_err(|error| named(error, directory.path()))?;
         let _only_one = lock_directory(directory.path()).map_err(|error| named(error, directory.path()))?;
-        remove_dead(directory);
+        remove_stale(directory);
         if connect(path).is_ok() {
             return Err(named(io::ErrorKind::AddrInUse.into(), path));
         }
@@ -89,7 +89,7 @@ impl Door {
             let _ = fs::remove_file(&new);
             named(error, path)
         })?;
-        Ok(Self { listener, access, _file: Some(file) })
+        Ok(Self { socket: listener, access, _file: Some(file) })
     }
 }
 
@@ -116,9 +116,9 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((found.dev(), found.ino()))
 }
 
-/// Removes what killed processes have left: sockets named after a process that nobody listens on. Other names
-/// are left to who takes them again. The directory must be locked.
-fn remove_dead(directory: &RuntimeDir) {
+/// Removes what killed processes have left: sockets named after a process on which nobody listens. A socket with
+/// another name stays until a node of that name replaces it. The directory must be locked.
+fn remove_stale(directory: &RuntimeDir) {
     let of_process = |name: &NodeName| name.as_str().bytes().all(|byte| byte.is_ascii_digit());
     for name in directory.nodes().unwrap_or_default().iter().filter(|name| of_process(name)) {
         for path in [directory.socket(name), directory.status_socket(name)] {
@@ -159,8 +159,9 @@ mod tests {
             drop(UnixListener::bind(temporary.path().join(name)).unwrap());
         }
         let living = UnixListener::bind(temporary.path().join("8.sock")).unwrap();
-        let _door =
-            Door::make(&directory, &temporary.path().join("9.sock"), 0o600, Access::Configure).unwrap();
+        let _listener =
+            ControlListener::bind(&directory, &temporary.path().join("9.sock"), 0o600, Access::Configure)
+                .unwrap();
         let names: Vec<String> = directory.nodes().unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(names, ["8", "9", "named"]);
         drop(living);
@@ -171,18 +172,18 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path());
         let path = temporary.path().join("a.sock");
-        let make = || Door::make(&directory, &path, 0o600, Access::Configure);
+        let make = || ControlListener::bind(&directory, &path, 0o600, Access::Configure);
 
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        let door = make().unwrap();
+        let listener = make().unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         UnixStream::connect(&path).unwrap();
         assert_eq!(make().unwrap_err().kind(), io::ErrorKind::AddrInUse);
 
         fs::remove_file(&path).unwrap();
         let second = make().unwrap();
-        drop(door);
+        drop(listener);
         UnixStream::connect(&path).unwrap();
         drop(second);
         assert!(!path.exists());

@@ -1,0 +1,78 @@
+//! A netlink socket that wakes up when a link or an address of the machine has changed.
+//!
+//! It needs no privilege. The contents of the messages are not read: see the module above.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, bind, recv, socket_with};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Changes come in groups: those within this time after the first count as one.
+const DEBOUNCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// After the links could not be listed: perhaps no further message comes that would ask for another attempt.
+const RETRY_INTERVAL: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// A socket on which the kernel tells of the network namespace of the thread that made it.
+#[derive(Debug)]
+pub(super) struct NetlinkSocket(OwnedFd);
+
+/// Why [`NetlinkSocket::wait`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wakeup {
+    /// There may have been changes.
+    Changed,
+    /// The node shuts down.
+    Shutdown,
+}
+
+impl NetlinkSocket {
+    /// Subscribes to changes of links and addresses. Some containers forbid it.
+    pub(super) fn subscribe() -> io::Result<Self> {
+        let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+        bind(&socket, &SocketAddrNetlink::new(0, groups as u32))?;
+        Ok(Self(socket))
+    }
+
+    /// Waits until something may have changed, or `end` is readable. With `retry` for [`RETRY_INTERVAL`] at most.
+    pub(super) fn wait(&self, end: &OwnedFd, retry: bool) -> io::Result<Wakeup> {
+        let (netlink, ending) = (PollFd::new(&self.0, PollFlags::IN), PollFd::new(end, PollFlags::IN));
+        let mut waited_for = [ending, netlink];
+        wait_for(&mut waited_for, retry.then_some(&RETRY_INTERVAL))?;
+        let [ending, netlink] = &mut waited_for;
+        if ending.revents().is_empty() && !netlink.revents().is_empty() {
+            wait_for(std::slice::from_mut(ending), Some(&DEBOUNCE))?;
+            self.read_all()?;
+        }
+        Ok(if ending.revents().is_empty() { Wakeup::Changed } else { Wakeup::Shutdown })
+    }
+
+    /// Reads and drops all messages.
+    fn read_all(&self) -> io::Result<()> {
+        loop {
+            // The rest of a longer message is dropped.
+            match recv(&self.0, &mut [0_u8; 16], RecvFlags::DONTWAIT) {
+                // Messages were lost; the listing that follows has all changes.
+                Ok(_) | Err(Errno::INTR | Errno::NOBUFS) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// A signal ends the wait; then no event is reported.
+fn wait_for(waited_for: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> io::Result<()> {
+    match poll(waited_for, timeout) {
+        Ok(_) => Ok(()),
+        Err(Errno::INTR) => {
+            waited_for.iter_mut().for_each(PollFd::clear_revents);
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
