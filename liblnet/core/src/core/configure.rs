@@ -6,7 +6,7 @@
 
 use super::ping_target::PingTarget;
 use crate::core::Core;
-use crate::environment::settings::{DiscoveryMode, MAX_HEALTH, Settings};
+use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::event::in_handler;
 use crate::policy::{Applied, Rule, Rules};
 use crate::router::Router;
@@ -48,24 +48,6 @@ impl Core {
         }
         self.discovery_set(&before, &settings);
         Ok(())
-    }
-
-    /// Sets the health value of one interface, or of all but the loopback. An unknown NID changes nothing.
-    pub fn set_ni_health(&self, nid: Option<Nid>, value: u32) {
-        self.topology.with_nets(|nets| {
-            let concerned =
-                nets.nis().filter(|ni| nid.map_or_else(|| !ni.nid().is_loopback(), |nid| ni.nid() == nid));
-            concerned.for_each(|ni| self.change_ni_health(ni, value.min(MAX_HEALTH)));
-        });
-    }
-
-    /// Sets the health value of one peer NI, or of all. An unknown NID changes nothing.
-    pub fn set_peer_ni_health(&self, nid: Option<Nid>, value: u32) {
-        let concerned = match nid {
-            Some(nid) => self.topology.peer_ni(nid).into_iter().collect(),
-            None => self.topology.peers().all(),
-        };
-        concerned.iter().for_each(|peer_ni| self.change_peer_ni_health(peer_ni, value.min(MAX_HEALTH)));
     }
 }
 

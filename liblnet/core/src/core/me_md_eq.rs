@@ -1,12 +1,12 @@
 //! Match entries, memory descriptors and event queues: made, joined and taken apart by the application.
 
+use super::Core;
 use super::receive::Arrival;
 use super::send::send_deferred;
-use super::{Core, me_place};
 use crate::event::{EventHandler, EventQueue, Polled};
-use crate::memory::{EqHandle, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, Place, Settled};
+use crate::memory::{Completion, EqHandle, Md, MdHandle, MdMemory, MdSpec, MeHandle};
 use crate::model::lnd::RxAction;
-use crate::portal::{Criteria, InsertPosition, MatchId, Portal};
+use crate::objects::{Criteria, Delayed, InsertPosition, MatchId, MdAttached};
 use lnet_wire::Errno;
 use std::any::Any;
 use std::sync::Arc;
@@ -25,8 +25,7 @@ impl Core {
         position: InsertPosition,
     ) -> Result<MeHandle, Errno> {
         let criteria = Criteria { from, match_bits, ignore_bits };
-        let slot = self.portal(portal)?.attach(criteria, unlink, position)?;
-        Ok(MeHandle::new(Place { table: portal as u8, slot }))
+        self.objects.attach_me(portal, criteria, unlink, position)
     }
 
     /// Adds a match entry before or after `current`: `LNetMEInsert`. [`Errno::NotFound`] when `current` is
@@ -40,22 +39,13 @@ impl Core {
         unlink: bool,
         position: InsertPosition,
     ) -> Result<MeHandle, Errno> {
-        let before = match position {
-            InsertPosition::Before => true,
-            InsertPosition::After => false,
-            InsertPosition::Local => return Err(Errno::NotPermitted),
-        };
-        let (portal, near) = me_place(self, current).ok_or(Errno::NotFound)?;
         let criteria = Criteria { from, match_bits, ignore_bits };
-        let slot = portal.insert(near, criteria, unlink, before)?;
-        let table = current.place().map_or(0, |place| place.table);
-        Ok(MeHandle::new(Place { table, slot }))
+        self.objects.insert_me(current, criteria, unlink, position)
     }
 
     /// Removes a match entry, and unlinks its MD: `LNetMEUnlink`. [`Errno::NotFound`] when it is not there.
     pub fn me_unlink(&self, me: MeHandle) -> Result<(), Errno> {
-        let (portal, slot) = me_place(self, me).ok_or(Errno::NotFound)?;
-        if let Some(md) = portal.remove(slot)? {
+        if let Some(md) = self.objects.remove_me(me)? {
             // An MD that another thread is unlinking right now will have its one last event from there.
             let _ = self.unlink(&md);
         }
@@ -86,39 +76,25 @@ impl Core {
         owner: Option<Arc<dyn Any + Send + Sync>>,
         announce: &mut dyn FnMut(MdHandle),
     ) -> Result<Arc<Md>, Errno> {
-        if !spec.options.has(MdOptions::OP_PUT) && !spec.options.has(MdOptions::OP_GET) {
-            return Err(Errno::Invalid);
-        }
-        let md = self.new_md(spec, memory, auto_unlink, Some(me), owner)?;
-        let attached = me_place(self, me)
-            .ok_or(Errno::NotFound)
-            .and_then(|(portal, slot)| portal.attach_md(slot, &md, &mut || announce(md.handle())));
-        match attached {
-            Ok(attached) => {
-                for (delayed, found) in attached.released {
-                    let verdict = match self.arrival(delayed.message, found) {
-                        Arrival::Wanted(message) => RxAction::Deliver(message),
-                        Arrival::Dropped(why, message) => {
-                            self.count_drop(message, why);
-                            RxAction::Discard
-                        }
-                    };
-                    delayed.hold.resume(verdict);
+        let MdAttached { md, released } =
+            self.objects.attach_md(me, spec, memory, auto_unlink, owner, announce)?;
+        for (delayed, found) in released {
+            let action = match self.arrival(delayed.message, found) {
+                Arrival::Wanted(message) => RxAction::Deliver(message),
+                Arrival::Dropped(why, message) => {
+                    self.count_drop(message, why);
+                    RxAction::Discard
                 }
-                Ok(md)
-            }
-            Err(errno) => {
-                self.mds.remove(md.handle().place());
-                md.discard();
-                Err(errno)
-            }
+            };
+            delayed.hold.resume(action);
         }
+        Ok(md)
     }
 
     /// Makes a free MD, for PUTs and GETs of this node's own: `LNetMDBind`. [`Errno::Invalid`] for one that
     /// takes PUT or GET or whose `max_size` is wrong, [`Errno::NotFound`] for a queue that is not there.
     pub fn md_bind(&self, spec: MdSpec, memory: MdMemory, auto_unlink: bool) -> Result<MdHandle, Errno> {
-        self.bind(spec, memory, auto_unlink, None)
+        self.objects.bind_md(spec, memory, auto_unlink, None)
     }
 
     /// As [`Core::md_bind`], for memory that `owner` owns: it is dropped with the MD, not before.
@@ -129,60 +105,25 @@ impl Core {
         auto_unlink: bool,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Result<MdHandle, Errno> {
-        self.bind(spec, memory, auto_unlink, Some(owner))
-    }
-
-    fn bind(
-        &self,
-        spec: MdSpec,
-        memory: MdMemory,
-        auto_unlink: bool,
-        owner: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> Result<MdHandle, Errno> {
-        if spec.options.has(MdOptions::OP_PUT) || spec.options.has(MdOptions::OP_GET) {
-            return Err(Errno::Invalid);
-        }
-        self.new_md(spec, memory, auto_unlink, None, owner).map(|md| md.handle())
+        self.objects.bind_md(spec, memory, auto_unlink, Some(owner))
     }
 
     /// Ends an MD: `LNetMDUnlink`. An idle one reports UNLINK before this returns; a busy one reports its
     /// end with its last operation. Those that wait for the discovery of a peer end at once, with
     /// [`Errno::Cancelled`]. [`Errno::NotFound`] when it is gone or going.
     pub fn md_unlink(&self, md: MdHandle) -> Result<(), Errno> {
-        let md = self.detached(md)?;
+        let md = self.objects.detach_md(md)?;
         self.unlink(&md)
-    }
-
-    /// Ends an MD of the node's own that serves GETs: those that it has taken are answered.
-    pub(crate) fn md_retire(&self, md: MdHandle) -> Result<(), Errno> {
-        let md = self.detached(md)?;
-        md.retire()?;
-        self.mds.remove(md.handle().place());
-        Ok(())
-    }
-
-    /// An MD that nothing finds any more.
-    fn detached(&self, md: MdHandle) -> Result<Arc<Md>, Errno> {
-        let md = self.mds.get(md.place()).ok_or(Errno::NotFound)?;
-        if let Some((portal, slot)) = md.attached().and_then(|me| me_place(self, me)) {
-            portal.detach_md(slot, &md);
-        }
-        Ok(md)
     }
 
     /// Makes an event queue: `LNetEQAlloc`. `count` events fit in its ring (rounded up to a power of two);
     /// with 0 it has none. [`Errno::Invalid`] without ring and handler, [`Errno::NoMemory`].
     pub fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
-        let queue = Arc::new(EventQueue::new(count, handler)?);
-        let mut handle = None;
-        self.queues.insert(|place| {
-            handle = Some(EqHandle::new(place));
-            queue
-        })?;
-        let handle = handle.ok_or(Errno::NoMemory)?;
+        let handle = self.objects.add_queue(count, handler)?;
         // The end of the node goes through the queues that it finds once it has begun.
         if self.is_ending() {
-            self.queues.remove(handle.place());
+            // Unless the end has found it, and ended it in the same way.
+            let _ = self.objects.remove_queue(handle, Errno::NetworkDown);
             return Err(Errno::NetworkDown);
         }
         Ok(handle)
@@ -193,18 +134,13 @@ impl Core {
     /// event of it get [`Errno::NotFound`].
     pub fn eq_free(&self, eq: EqHandle) -> Result<(), Errno> {
         self.eq(eq)?.wait_unused()?;
-        self.take_queue(eq)
+        self.objects.remove_queue(eq, Errno::NotFound)
     }
 
     /// Ends an event queue for its caller: it goes when the last MD does that may still report to it.
     /// [`Errno::NotFound`] when it is not there.
     pub fn eq_leave(&self, eq: EqHandle) -> Result<(), Errno> {
-        self.take_queue(eq)
-    }
-
-    fn take_queue(&self, eq: EqHandle) -> Result<(), Errno> {
-        self.queues.remove(eq.place()).ok_or(Errno::NotFound)?.end(Errno::NotFound);
-        Ok(())
+        self.objects.remove_queue(eq, Errno::NotFound)
     }
 
     /// The oldest event not yet read: `LNetEQGet`. [`Errno::NotFound`] when the queue is not there.
@@ -214,62 +150,34 @@ impl Core {
 
     /// The queue itself, to wait on.
     pub fn eq(&self, eq: EqHandle) -> Result<Arc<EventQueue>, Errno> {
-        self.queues.get(eq.place()).ok_or(Errno::NotFound)
+        self.objects.queue(eq)
     }
 
     /// Makes PUTs that match nothing on `portal` wait: `LNetSetLazyPortal`.
     pub fn set_lazy_portal(&self, portal: u32) -> Result<(), Errno> {
-        self.portal(portal)?.set_lazy();
+        self.objects.portal(portal)?.set_lazy();
         Ok(())
     }
 
     /// Ends that and drops what waits: `LNetClearLazyPortal`.
     pub fn clear_lazy_portal(&self, portal: u32) -> Result<(), Errno> {
-        let delayed = self.portal(portal)?.clear_lazy();
+        let delayed = self.objects.portal(portal)?.clear_lazy();
         self.drop_delayed(delayed);
         Ok(())
     }
 
-    pub(crate) fn drop_delayed(&self, delayed: impl IntoIterator<Item = crate::portal::Delayed>) {
+    pub(crate) fn drop_delayed(&self, delayed: impl IntoIterator<Item = Delayed>) {
         for delayed in delayed {
             self.count_drop(delayed.message, "portal no longer lazy, or interface removed");
             delayed.hold.resume(RxAction::Discard);
         }
     }
 
-    pub(crate) fn portal(&self, portal: u32) -> Result<&Portal, Errno> {
-        self.portals.get(portal as usize).ok_or(Errno::Invalid)
-    }
-
     fn unlink(&self, md: &Md) -> Result<(), Errno> {
-        let settled = md.unlink()?;
-        // Busy or idle, the handle is dead from here on; only messages still know the MD.
-        self.mds.remove(md.handle().place());
-        if settled == Settled::Lives {
+        if self.objects.unlink_md(md)? == Completion::Active {
             self.cancel_parked(md);
         }
         send_deferred();
         Ok(())
-    }
-
-    fn new_md(
-        &self,
-        spec: MdSpec,
-        memory: MdMemory,
-        auto_unlink: bool,
-        attached: Option<MeHandle>,
-        owner: Option<Arc<dyn Any + Send + Sync>>,
-    ) -> Result<Arc<Md>, Errno> {
-        let max_size = Md::checked_max_size(&spec, &memory)?;
-        let queue = spec.eq.map(|eq| self.eq(eq)).transpose()?;
-        let md = self.mds.insert(|place| {
-            let new = NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner };
-            Arc::new(Md::new(MdHandle::new(place), new))
-        })?;
-        if spec.eq.is_some() && !md.has_queue() {
-            self.mds.remove(md.handle().place());
-            return Err(Errno::NotFound);
-        }
-        Ok(md)
     }
 }

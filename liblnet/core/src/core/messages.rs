@@ -17,7 +17,7 @@ impl Core {
     }
 
     /// Takes back a message that refers to no MD any more; it goes to the spare ones of `peer_ni`.
-    pub(crate) fn put_away(&self, mut message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
+    pub(crate) fn recycle(&self, mut message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
         if let Some(asker) = message.answers.take() {
             asker.answered();
             self.message_counters.answered(message.counted);

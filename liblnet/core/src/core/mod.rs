@@ -1,39 +1,43 @@
 //! One LNet node without its threads: what it consists of, its start and its end.
 
 mod configure;
+mod fault;
+mod health;
 mod me_md_eq;
 mod messages;
+mod monitor;
+mod ni_state;
 mod ping_target;
 mod put_get;
 mod receive;
+mod resend;
 mod send;
 
 use crate::cpt::CptTable;
 use crate::discovery::Discovery;
 use crate::environment::{CoreConfig, Environment};
-use crate::event::EventQueue;
 use crate::fault::{FailRules, FaultRules};
 use crate::health::Health;
-use crate::memory::{HandleTable, Md, MeHandle};
+use crate::memory::EqHandle;
 use crate::model::lnd::{Driver, Upcalls};
 use crate::model::message::MessagePool;
-use crate::portal::Portal;
+use crate::objects::Objects;
+use crate::sending::Sending;
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
 use crate::topology::{Distance, Nets, Ni, NiConfig, PeerNi, Preferred, Topology};
 use lnet_log::RateLimitedLog;
 use lnet_wire::Errno;
-use lnet_wire::{MAX_PORTALS, Nid, PING_MATCH_BITS, Pid, ProcessId};
+use lnet_wire::{Nid, Pid, ProcessId};
 use ping_target::PingTarget;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// An LNet node: a value, of which a process may hold several. All methods may be called from any thread.
 pub struct Core {
     pub(crate) env: Environment,
-    pub(crate) portals: Box<[Portal]>,
-    pub(crate) mds: HandleTable<Arc<Md>>,
-    pub(crate) queues: HandleTable<Arc<EventQueue>>,
+    pub(crate) objects: Objects,
     pub(crate) topology: Topology,
+    pub(crate) sending: Sending,
     pub(crate) message_counters: MessageCounters,
     /// Spare messages for the loopback.
     pub(crate) spare: MessagePool,
@@ -41,6 +45,8 @@ pub struct Core {
     pub(crate) faults: FaultRules,
     pub(crate) discovery: Discovery,
     pub(crate) health: Health,
+    /// Where the events of recovery pings go.
+    recovery_eq: OnceLock<EqHandle>,
     /// What went through interfaces that are gone.
     retired: Mutex<NodeCounters>,
     /// One change of the configuration at a time; guards what pings are answered with.
@@ -52,17 +58,17 @@ impl Core {
     /// A node that is on no net, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            mds: HandleTable::new(config.interface_cookie),
-            queues: HandleTable::new(config.interface_cookie),
+            objects: Objects::new(config.interface_cookie),
             faults: FaultRules::new(config.interface_cookie),
             env: Environment::new(config, log_that_wakes_the_monitor(Weak::clone(this))),
-            portals: portals(),
             topology: Topology::new(),
+            sending: Sending::default(),
             message_counters: MessageCounters::default(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
             discovery: Discovery::default(),
             health: Health::default(),
+            recovery_eq: OnceLock::new(),
             retired: Mutex::new(NodeCounters::default()),
             configuration: Mutex::new(PingTarget::default()),
             this: Weak::clone(this),
@@ -129,7 +135,7 @@ impl Core {
                     waiting.for_each(|peer_ni| self.grant_credits(&peer_ni));
                 }
                 lnd.open();
-                self.reachability_may_change_for_all();
+                self.health.reachability_may_change_for_all(&self.topology);
                 Ok(ni)
             }
             Err(errno) => {
@@ -157,7 +163,7 @@ impl Core {
         if self.topology.with_nets(|nets| nets.net(nid.net()).is_none()) {
             self.forget_net(nid.net());
         }
-        self.reachability_may_change_for_all();
+        self.health.reachability_may_change_for_all(&self.topology);
         Ok(())
     }
 
@@ -173,14 +179,11 @@ impl Core {
             self.stop_ni(ni);
         }
         self.topology.replace_nets(Arc::new(Nets::default()));
-        self.end_later();
-        self.health.stop();
+        self.end_resends();
+        self.health.wake();
         self.end_discovery();
-        self.mds.drain();
-        for queue in self.queues.drain() {
-            queue.end(Errno::NetworkDown);
-        }
-        for portal in &self.portals {
+        self.objects.end();
+        for portal in self.objects.portals() {
             // Whoever was asked before the end began, and not by a driver that waits for that, may have come last.
             self.drop_delayed(portal.clear_lazy());
             portal.forget_entries();
@@ -245,12 +248,6 @@ impl Core {
         Some(peer_ni)
     }
 
-    /// Makes the next `count` messages to or from `nid` (or anybody) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends
-    /// it, `u32::MAX` never does.
-    pub fn fail_nid(&self, nid: Option<Nid>, count: u32) {
-        self.fail_rules.set(nid, count);
-    }
-
     /// What went through the node's interfaces, those that are gone among them.
     pub fn counters(&self) -> NodeCounters {
         let mut sum = *lock(&self.retired);
@@ -293,11 +290,8 @@ impl Core {
     fn stop_ni(&self, ni: &Arc<Ni>) {
         let lnd = ni.take_down();
         self.drop_delayed_of(ni);
-        for pool in ni.all_tx() {
-            let waiting = pool.abandon();
-            for message in waiting {
-                self.end(message, Err(Errno::Shutdown.into()));
-            }
+        for message in self.sending.abandon(ni) {
+            self.end(message, Err(Errno::Shutdown.into()));
         }
         if let Some(lnd) = lnd {
             lnd.shutdown();
@@ -308,29 +302,12 @@ impl Core {
 
     fn drop_delayed_of(&self, ni: &Arc<Ni>) {
         self.drop_late_of(ni);
-        for portal in &self.portals {
+        for portal in self.objects.portals() {
             self.drop_delayed(
                 portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
             );
         }
     }
-}
-
-/// The log says what it has suppressed when the monitor thread polls it.
-fn log_that_wakes_the_monitor(core: Weak<Core>) -> RateLimitedLog {
-    RateLimitedLog::with_wake(move || {
-        if let Some(core) = core.upgrade() {
-            core.health.wakeup.notify();
-        }
-    })
-}
-
-/// All portals; on the reserved one pushes wait for a place (core-behaviour 5.1), and nothing else, which would wait
-/// for ever.
-fn portals() -> Box<[Portal]> {
-    let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
-    portals.iter().take(1).for_each(|reserved| reserved.set_lazy_for(PING_MATCH_BITS));
-    portals
 }
 
 impl std::fmt::Debug for Core {
@@ -339,8 +316,11 @@ impl std::fmt::Debug for Core {
     }
 }
 
-/// What an ME handle names.
-pub(crate) fn me_place(core: &Core, me: MeHandle) -> Option<(&Portal, crate::memory::Slot)> {
-    let place = me.place()?;
-    Some((core.portals.get(usize::from(place.table))?, place.slot))
+/// The log says what it has suppressed when the monitor thread polls it.
+fn log_that_wakes_the_monitor(core: Weak<Core>) -> RateLimitedLog {
+    RateLimitedLog::with_wake(move || {
+        if let Some(core) = core.upgrade() {
+            core.health.wake();
+        }
+    })
 }

@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::discovery::Block;
 use crate::environment::settings::DiscoveryMode;
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
-use crate::portal::{InsertPosition, MatchId};
+use crate::objects::{InsertPosition, MatchId};
 use lnet_log::LogClass;
 use lnet_wire::Errno;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
@@ -32,7 +32,7 @@ impl Core {
             Ok(ping) => {
                 if let Some(old) = target.ping.replace(ping) {
                     // It has no queue and never exhausts: it is there. Who was answered with it is told of what is new.
-                    let _ = self.md_retire(old);
+                    let _ = self.objects.retire_md(old);
                 }
                 self.publish(block);
                 self.post_push_targets();

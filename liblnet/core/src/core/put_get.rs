@@ -26,7 +26,7 @@ impl Core {
         target: Target,
         hdr_data: u64,
     ) -> Result<(), Errno> {
-        let (md, spec) = self.charge(md, target, want_ack.then_some(Answer::Ack))?;
+        let (md, spec) = self.commit(md, target, want_ack.then_some(Answer::Ack))?;
         let ack = want_ack.then(|| self.wire_handle(&md));
         let Target { portal, match_bits, offset, .. } = target;
         let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
@@ -49,7 +49,7 @@ impl Core {
     }
 
     fn get_as(&self, source: Option<Nid>, md: MdHandle, target: Target, recovery: bool) -> Result<(), Errno> {
-        let (md, spec) = self.charge(md, target, Some(Answer::Reply))?;
+        let (md, spec) = self.commit(md, target, Some(Answer::Reply))?;
         let Target { portal, match_bits, offset, .. } = target;
         let sink_length = md.memory().len();
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
@@ -60,17 +60,17 @@ impl Core {
         Ok(())
     }
 
-    fn charge(
+    fn commit(
         &self,
         md: MdHandle,
         target: Target,
         answer: Option<Answer>,
     ) -> Result<(Arc<Md>, MdSpec), Errno> {
-        let md = self.mds.get(md.place()).ok_or(Errno::NotFound)?;
+        let md = self.objects.md(md).ok_or(Errno::NotFound)?;
         if target.nid.is_some_and(|nid| self.fail_rules.hits(nid)) {
             return Err(Errno::Io);
         }
-        let spec = md.charge_send(answer).ok_or(Errno::NotFound)?;
+        let spec = md.commit_send(answer).ok_or(Errno::NotFound)?;
         Ok((md, spec))
     }
 
@@ -111,7 +111,7 @@ impl Core {
     /// Ends a request that is not sent.
     pub(crate) fn refuse(&self, request: SendRequest, errno: Errno) {
         self.message_counters.error();
-        self.settle_request(&request.md, request.event, &request.outgoing.body, Err(errno));
+        self.complete_request(&request.md, request.event, &request.outgoing.body, Err(errno));
     }
 
     /// The peer NI that a request names; none for the loopback.
@@ -176,7 +176,7 @@ impl Core {
         let Some(answer) = answer_to(&message.header.body) else { return };
         if let Some(md) = message.md.as_ref().filter(|md| response::tracks(&settings, md, answer)) {
             md.track(ResponseTracker { deadline: message.deadline, asked: message.next_hop.nid });
-            self.watch();
+            self.health.watch();
         }
     }
 }
@@ -218,31 +218,7 @@ impl Core {
         self.topology.with_nets(|nets| select::choose(nets, peer_ni, journey))
     }
 
-    /// Whether pairs that are silent have to be looked for.
-    pub(crate) fn any_silent(&self) -> bool {
-        self.health.paths.any()
-    }
-
-    /// Which way a message goes that had one already.
-    ///
-    /// The caller's source is kept (PS-3) as long as it has a working path. Without one, a message that the peer may have
-    /// in part, and would recognise, leaves the source rather than fail: a message sent in its stead would find that
-    /// part's memory taken. Only a multi-rail peer takes it for the same node's, whichever interface it comes from.
-    pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<Chosen, Errno> {
-        let chosen = self.choose_again_from(message.source, message, peer_ni);
-        let may_leave_source =
-            message.source.is_some() && message.message_id().is_some() && peer_ni.peer_now().is_multi_rail();
-        if may_leave_source
-            && chosen.as_ref().map_or(true, Chosen::is_bad)
-            && let Ok(other) = self.choose_again_from(None, message, peer_ni)
-            && !other.is_bad()
-        {
-            return Ok(other);
-        }
-        chosen
-    }
-
-    fn choose_again_from(
+    pub(super) fn choose_again_from(
         &self,
         source: Option<Nid>,
         message: &Message,
@@ -258,7 +234,7 @@ impl Core {
 
     fn journey<'a>(&self, source: Option<Nid>, destination: Nid, numa: Option<&'a Numa<'a>>) -> Journey<'a> {
         let compare_queued_bytes = self.env.config().compare_queued_bytes;
-        let silences = self.any_silent();
+        let silences = self.health.any_unresponsive();
         Journey {
             source,
             destination,
@@ -289,7 +265,7 @@ impl Core {
         match md.memory().near() {
             None => first(md),
             Some(Near::Cpt(cpt)) => Origin::Cpt(cpt),
-            Some(Near::Md(bulk)) => self.mds.get(bulk.place()).map_or_else(|| first(md), |bulk| first(&bulk)),
+            Some(Near::Md(bulk)) => self.objects.md(bulk).map_or_else(|| first(md), |bulk| first(&bulk)),
         }
     }
 }

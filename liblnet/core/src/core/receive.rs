@@ -6,7 +6,7 @@ use crate::health::SendFailure;
 use crate::memory::{Access, Answer, MdHandle, MdOptions};
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{Message, TakenCredits};
-use crate::portal::{Delayed, Found, Incoming, Request};
+use crate::objects::{Delayed, Found, Incoming, MatchRequest};
 use crate::select;
 use crate::stats::Outcome;
 use crate::topology::{Nets, Ni};
@@ -90,7 +90,7 @@ impl Upcalls for Core {
         self.count(&message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
         match (&result, &message.ni, &message.peer_ni) {
             (Err(_), ..) => self.message_counters.error(),
-            (Ok(()), Some(ni), Some(peer_ni)) => self.heard(ni, peer_ni),
+            (Ok(()), Some(ni), Some(peer_ni)) => self.health.heard(&self.env, ni, peer_ni),
             _ => {}
         }
         match message.header.body {
@@ -113,17 +113,17 @@ impl Upcalls for Core {
     }
 
     fn path_is_unresponsive(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
-        self.topology.peer_ni(peer).is_some_and(|peer_ni| self.path_is_unresponsive(ni, &peer_ni))
+        self.topology.peer_ni(peer).is_some_and(|peer_ni| self.note_path_unresponsive(ni, &peer_ni))
     }
 
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
         if let Some(peer_ni) = self.topology.peer_ni(peer) {
-            self.path_is_responsive(ni.nid(), &peer_ni);
+            self.health.path_is_responsive(&self.env, ni.nid(), &peer_ni);
         }
     }
 
     fn may_change_path(&self, message: &Message) -> bool {
-        self.may_change_path(message)
+        self.topology.may_change_path(message)
     }
 
     fn release_credits(&self, credits: Vec<TakenCredits>) {
@@ -153,7 +153,7 @@ impl Core {
             return Arrival::Dropped("longer than the memory it matches", message);
         };
         if last {
-            self.mds.remove(md.handle().place());
+            self.objects.remove_md(&md);
         }
         let event = self.arrival_event(&message, md.handle(), spec);
         message.event = Some(Event { offset, mlength: length, ..event });
@@ -179,7 +179,7 @@ impl Core {
     fn forget_dropped(&self, mut message: Box<Message>) {
         self.count(&message, Outcome::Dropped);
         let peer_ni = message.peer_ni.take();
-        self.put_away(message, peer_ni.as_ref());
+        self.recycle(message, peer_ni.as_ref());
     }
 
     fn discard(&self, message: Box<Message>, why: &str) -> RxAction {
@@ -202,7 +202,7 @@ impl Core {
         message: Box<Message>,
         hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
-        let Ok(portal) = self.portal(portal) else {
+        let Ok(portal) = self.objects.portal(portal) else {
             return self.discard(message, "no such portal");
         };
         let Some((request, may_wait)) = self.request_of(&message) else {
@@ -224,7 +224,7 @@ impl Core {
     }
 
     /// What a PUT or GET looks for, and whether it may wait for it (TRAP-15).
-    fn request_of(&self, message: &Message) -> Option<(Request, bool)> {
+    fn request_of(&self, message: &Message) -> Option<(MatchRequest, bool)> {
         let header = &message.header;
         let (needs, match_bits, length, remote_offset) = match header.body {
             Body::Put { match_bits, offset, .. } => {
@@ -238,7 +238,7 @@ impl Core {
         };
         let initiator = ProcessId { nid: self.primary_of(message), pid: header.src_pid };
         let access = Access { needs, length, remote_offset };
-        Some((Request { initiator, match_bits, access }, needs == MdOptions::OP_PUT))
+        Some((MatchRequest { initiator, match_bits, access }, needs == MdOptions::OP_PUT))
     }
 
     /// The primary NID of the node that a message is from (OM-20).
@@ -255,10 +255,10 @@ impl Core {
         if handle.interface_cookie != self.env.config().interface_cookie {
             return Arrival::Dropped("response to a former instance of this node", message);
         }
-        let Some(md) = self.mds.get(MdHandle::from_cookie(handle.object_cookie).place()) else {
+        let Some(md) = self.objects.md(MdHandle::from_cookie(handle.object_cookie)) else {
             return Arrival::Dropped("no MD waits for this response", message);
         };
-        let Some((length, spec)) = md.charge_answer(answer, message.header.payload_length) else {
+        let Some((length, spec)) = md.commit_answer(answer, message.header.payload_length) else {
             return Arrival::Dropped("its MD did not request it, is exhausted, or is too short", message);
         };
         let event = self.arrival_event(&message, md.handle(), spec);
@@ -313,7 +313,7 @@ impl Core {
             // Before the event: who ends the node because of that still owes the ACK.
             self.count_answer(&mut message);
         }
-        self.settle(&md, event, result);
+        self.complete(&md, event, result);
         drop(md);
         match ack {
             Some(handle) => {
@@ -363,14 +363,14 @@ impl Core {
 
     fn answer_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
-            self.settle(&md, event, result);
+            self.complete(&md, event, result);
         }
         self.forget(message);
     }
 
     fn forget(&self, mut message: Box<Message>) {
         let peer_ni = message.peer_ni.take();
-        self.put_away(message, peer_ni.as_ref());
+        self.recycle(message, peer_ni.as_ref());
     }
 }
 

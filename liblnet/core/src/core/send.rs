@@ -6,14 +6,14 @@
 //! some depth on their messages leave only when the outermost handler has returned.
 
 use crate::core::Core;
-use crate::credit::{NiCredit, RECLAIM_AFTER, SharedNiPool};
 use crate::environment::time::Time;
 use crate::event::{Event, handler_depth, in_handler};
 use crate::health::{Cause, SendFailure};
-use crate::memory::{Md, Settled};
+use crate::memory::Md;
 use crate::model::answer_to;
 use crate::model::lnd::SendOutcome;
 use crate::model::message::{Message, TakenCredits};
+use crate::sending::{Admission, leaves_by};
 use crate::stats::Outcome;
 use crate::topology::{Ni, PeerNi};
 use lnet_log::LogClass;
@@ -48,22 +48,21 @@ impl Core {
     /// Gives a peer NI the credits of its net, if this node is on that (OM-6).
     pub(crate) fn grant_credits(&self, peer_ni: &PeerNi) {
         let Some(credits) = self.topology.peer_credits(peer_ni.nid()) else { return };
-        for woken in peer_ni.tx().resize(credits) {
-            self.run(Step::Resume(woken));
-        }
+        self.resume_all(self.sending.grant(peer_ni, credits));
     }
 
     /// Sends an answer, by another way if its own is known to be bad.
     pub(crate) fn launch_answer(&self, message: Box<Message>) {
-        if self.is_cut_off(&message) { self.run(Step::Reroute(message)) } else { self.launch(message) }
+        if self.topology.is_cut_off(&message) {
+            self.run(Step::Reroute(message))
+        } else {
+            self.launch(message)
+        }
     }
 
-    /// Sends again what waited for that.
-    pub(crate) fn send_later(&self, message: Box<Message>, now: Time) {
-        match message.deadline <= now {
-            true => self.end(message, Err(Errno::TimedOut.into())),
-            false => self.run(Step::Reroute(message)),
-        }
+    /// Chooses the path of a message anew and sends it.
+    pub(super) fn reroute_now(&self, message: Box<Message>) {
+        self.run(Step::Reroute(message));
     }
 
     /// Ends a message that a driver had.
@@ -73,93 +72,51 @@ impl Core {
 
     /// Gives those that wait for a credit of this interface's, or of a peer NI's to leave by it, another way (snd-085).
     pub(crate) fn move_waiting(&self, ni: &Arc<Ni>) {
-        let leaves_by_it = |message: &Message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
-        let may_move = |message: &Message| message.source.is_none() && leaves_by_it(message);
-        for message in ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| may_move(message))) {
-            self.run(Step::Resume(message));
-        }
+        let may_move = |message: &Message| message.source.is_none() && leaves_by(message, ni);
+        self.resume_all(self.sending.withdraw_from_ni(ni, may_move));
         self.move_waiting_for_peers(may_move);
     }
 
     /// Gives those that wait for a credit of a peer NI's, and that may move, another way if theirs is bad.
     pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&Message) -> bool) {
-        for peer_ni in self.topology.peers().all() {
-            for mut message in
-                peer_ni.tx().withdraw(|message| may_move(message), |message| message.wire_len())
-            {
-                message.held.peer = false;
-                self.run(Step::Resume(message));
-            }
-        }
+        self.resume_all(self.sending.withdraw_from_peers(&self.topology, may_move));
     }
 
     /// Ends messages that have waited for a credit for as long as a transaction may take; when the next of those that
     /// wait on is late.
     pub(crate) fn end_waiting(&self, now: Time) -> Option<Time> {
-        let next: Cell<Option<Time>> = Cell::new(None);
-        let late = |message: &Message| {
-            let is_late = message.deadline <= now;
-            if !is_late {
-                next.set(Some(next.get().map_or(message.deadline, |next| next.min(message.deadline))));
-            }
-            is_late
-        };
-        for peer_ni in self.topology.peers().all() {
-            for mut message in peer_ni.tx().withdraw(|message| late(message), |message| message.wire_len()) {
-                message.held.peer = false;
-                self.end(message, Err(Errno::TimedOut.into()));
-            }
+        let (late, next) = self.sending.take_late(&self.topology, now);
+        for message in late {
+            self.end(message, Err(Errno::TimedOut.into()));
         }
-        let nets = self.nets();
-        for pool in nets.nis().flat_map(|ni| ni.all_tx()) {
-            for message in pool.withdraw(|message| late(message)) {
-                self.end(message, Err(Errno::TimedOut.into()));
-            }
-        }
-        next.get()
+        next
     }
 
-    /// Takes the credits of interfaces back from messages that their drivers have had for too long, if others wait for
-    /// these: see [`crate::credit::NiCreditPool`]. When the next time is.
+    /// Takes the credits of interfaces back from messages that their drivers have had for too long. When the next time is.
     pub(crate) fn reclaim_ni_credits(&self, now: Time) -> Option<Time> {
-        if !self.health.ni_credits.is_watched() {
-            return None;
+        match self.sending.reclaim(&self.topology, now) {
+            Ok(granted) => {
+                self.resume_all(granted);
+                self.sending.next_reclaim(&self.topology, now)
+            }
+            Err(next) => next,
         }
-        if let Err(due) = self.health.ni_credits.begin(now) {
-            return Some(due);
-        }
-        let nets = self.nets();
-        for granted in nets.nis().flat_map(|ni| ni.all_tx()).flat_map(SharedNiPool::next_epoch) {
-            self.run(Step::Resume(with_ni_credit(granted)));
-        }
-        if nets.nis().flat_map(|ni| ni.all_tx()).any(SharedNiPool::is_exhausted) {
-            self.health.ni_credits.watch();
-        }
-        self.health.ni_credits.is_watched().then(|| now + RECLAIM_AFTER)
     }
 
-    /// A message waits for a credit of an interface's.
-    fn watch_ni_credits(&self) {
-        if self.health.ni_credits.watch() {
-            self.health.wakeup.notify();
-        }
+    fn resume_all(&self, messages: impl IntoIterator<Item = Box<Message>>) {
+        messages.into_iter().for_each(|message| self.run(Step::Resume(message)));
     }
 
     /// Tells the MD's owner how an operation went.
-    pub(crate) fn settle(&self, md: &Md, event: Event, status: Result<(), Errno>) {
-        self.settled(md, md.settle(Event { status, ..event }));
+    pub(crate) fn complete(&self, md: &Md, event: Event, status: Result<(), Errno>) {
+        self.objects.complete(md, Event { status, ..event });
+        send_deferred();
     }
 
     /// The same of a message that this node has sent. If it failed its answer is not waited for any more.
-    pub(crate) fn settle_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
+    pub(crate) fn complete_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
         let answer = answer_to(body).filter(|_| status.is_err());
-        self.settled(md, md.settle_without(Event { status, ..event }, answer));
-    }
-
-    fn settled(&self, md: &Md, settled: Settled) {
-        if settled == Settled::Ended {
-            self.mds.remove(md.handle().place());
-        }
+        self.objects.complete_without(md, Event { status, ..event }, answer);
         send_deferred();
     }
 
@@ -181,7 +138,9 @@ impl Core {
                 Step::Resume(message) if message.deadline <= self.env.now() => {
                     steps.push(Step::End(message, Err(Errno::TimedOut.into())));
                 }
-                Step::Resume(message) if self.is_cut_off(&message) => self.reroute(message, &mut steps),
+                Step::Resume(message) if self.topology.is_cut_off(&message) => {
+                    self.reroute(message, &mut steps)
+                }
                 Step::Resume(message) => self.post(message, &mut steps),
                 Step::Reroute(message) => self.reroute(message, &mut steps),
                 Step::End(message, result) => self.finish(message, result, &mut steps),
@@ -202,21 +161,15 @@ impl Core {
         }
         // A ping that tries a path must not wait for messages that are stuck on another path to the same interface.
         if let Some(peer_ni) = message.peer_ni.clone().filter(|_| !message.recovery) {
-            if !message.held.peer {
-                message.held.peer = true;
-                let bytes = message.wire_len();
-                match peer_ni.tx().take(message, bytes) {
-                    Some(granted) => message = granted,
-                    None => return self.watch(),
-                }
-            }
-            if message.held.ni.is_none() {
-                match ni.tx(message.next_hop.nid).take(message) {
-                    Some(granted) => message = with_ni_credit(granted),
-                    None => {
-                        self.watch();
-                        return self.watch_ni_credits();
+            match self.sending.admit(message, &ni, &peer_ni) {
+                Admission::Granted(granted) => message = granted,
+                Admission::WaitsForPeer => return self.health.watch(),
+                Admission::WaitsForNi => {
+                    self.health.watch();
+                    if self.sending.watch() {
+                        self.health.wake();
                     }
+                    return;
                 }
             }
         }
@@ -251,10 +204,10 @@ impl Core {
     fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
         let answered = result.is_err() && message.is_answered();
         if let Err(failure) = result {
-            self.blame(&message, failure);
-            if !answered && let Some(again) = self.again(&mut message, failure) {
+            self.health.message_failed(&self.env, &self.topology, &message, failure);
+            if !answered && let Some(plan) = self.plan_resend(&mut message, failure) {
                 self.give_credits_back(&mut message, steps);
-                let now = self.prepare_again(message, again, failure);
+                let now = self.resend(message, plan, failure);
                 return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
             }
             if !answered {
@@ -262,7 +215,7 @@ impl Core {
                 self.log_given_up(&message, failure);
             }
         } else if let Some(ni) = &message.ni {
-            self.ni_works(ni);
+            self.health.ni_works(&self.env, ni);
         }
         // Nothing was heard of its arrival but the answer.
         let result = if answered { Ok(()) } else { result };
@@ -270,11 +223,11 @@ impl Core {
         self.count(&message, fate);
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
             let result = result.map_err(|failure| failure.errno);
-            self.settle_request(&md, event, &message.header.body, result);
+            self.complete_request(&md, event, &message.header.body, result);
         }
         self.give_credits_back(&mut message, steps);
         let peer_ni = message.peer_ni.take();
-        self.put_away(message, peer_ni.as_ref());
+        self.recycle(message, peer_ni.as_ref());
     }
 
     /// Logs that a message is not sent again (dbg-025). What its owner or the end of the node has cancelled was not
@@ -294,21 +247,13 @@ impl Core {
     }
 
     fn give_credits_back(&self, message: &mut Message, steps: &mut Steps) {
-        let held = std::mem::take(&mut message.held);
-        if let (Some(ni), Some(credit)) = (&message.ni, held.ni) {
-            steps.extend(ni.tx(message.next_hop.nid).give_back(credit).map(with_ni_credit));
-        }
-        if let Some(peer_ni) = message.peer_ni.as_ref().filter(|_| held.peer) {
-            steps.extend(peer_ni.tx().give_back(message.wire_len()));
-        }
+        steps.extend(self.sending.release(message));
     }
 
     /// What was stuck does not keep others waiting: they may go by other paths.
     pub(crate) fn give_back_taken(&self, credits: Vec<TakenCredits>) {
-        for TakenCredits { ni, peer_ni, next_hop, bytes } in credits {
-            let woken = ni.and_then(|(ni, credit)| ni.tx(next_hop).give_back(credit)).map(with_ni_credit);
-            let woken = [woken, peer_ni.and_then(|peer_ni| peer_ni.tx().give_back(bytes))];
-            woken.into_iter().flatten().for_each(|message| self.run(Step::Resume(message)));
+        for taken in credits {
+            self.resume_all(self.sending.release_taken(taken));
         }
     }
 
@@ -323,11 +268,6 @@ impl Core {
             peer_ni.counters().count(fate, kind, bytes);
         }
     }
-}
-
-fn with_ni_credit((mut message, credit): (Box<Message>, NiCredit)) -> Box<Message> {
-    message.held.ni = Some(credit);
-    message
 }
 
 /// Sends what handlers inside handlers wanted to send, once this thread is out of all of them.
@@ -360,7 +300,7 @@ impl Steps {
         self.0.push_back(step);
     }
 
-    fn extend(&mut self, woken: Option<Box<Message>>) {
+    fn extend(&mut self, woken: impl Iterator<Item = Box<Message>>) {
         self.0.extend(woken.map(Step::Resume));
     }
 

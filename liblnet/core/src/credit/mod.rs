@@ -6,11 +6,9 @@
 //! once they hold all of the NI's. Then others wait in one queue, first come, first served (CR-10), but not for long:
 //! see [`NiCreditPool`].
 
-mod epochs;
 mod ni;
 mod shared;
 
-pub(crate) use epochs::Epochs;
 pub(crate) use ni::SharedNiPool;
 pub use ni::{NiCredit, NiCreditPool, RECLAIM_AFTER};
 pub(crate) use shared::SharedPool;

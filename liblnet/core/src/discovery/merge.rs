@@ -204,7 +204,7 @@ impl Core {
         self.freshen(&grown);
         // Those too that it has just got.
         self.note_statuses(&grown, info);
-        self.reachability_may_change(grown.primary);
+        self.health.reachability_may_change(grown.primary);
         if heir.is_some() {
             self.tell(&grown.record, Input::Wanted);
         }

@@ -3,15 +3,13 @@
 //! What is to leave waits with its credits. What has arrived waits in its driver, which does not read the payload
 //! meanwhile.
 
-use super::ON_ARRIVAL;
 use super::rules::RuleId;
-use crate::core::Core;
+use super::{FaultRules, ON_ARRIVAL};
 use crate::environment::time::Time;
-use crate::model::lnd::{DeferredRx, RxAction, SendOutcome};
+use crate::model::lnd::DeferredRx;
 use crate::model::message::Message;
 use crate::sync::lock;
 use crate::topology::Ni;
-use lnet_wire::Errno;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,8 +26,16 @@ struct Waiting {
     what: What,
 }
 
+/// A message that was kept.
+pub(crate) struct Delayed {
+    /// Whether it is now the first that is due.
+    pub(crate) is_first: bool,
+    /// Its interface. If that has gone meanwhile, whoever took it down may have looked here before the message came.
+    pub(crate) ni: Arc<Ni>,
+}
+
 /// What waits.
-enum What {
+pub(crate) enum What {
     Leaving(Box<Message>),
     Arriving(Box<Message>, Arc<dyn DeferredRx>),
 }
@@ -69,102 +75,62 @@ impl What {
     }
 }
 
-impl Core {
+impl FaultRules {
     /// Makes a message late that has arrived, if a rule says so; gives it back if not.
-    pub(crate) fn unless_late(
+    pub(crate) fn delay_arriving(
         &self,
         message: Box<Message>,
-        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
-    ) -> Option<Box<Message>> {
-        if !self.faults.may_act(ON_ARRIVAL) {
-            return Some(message);
+        defer: &dyn Fn() -> Arc<dyn DeferredRx>,
+        now: impl FnOnce() -> Time,
+    ) -> Result<Delayed, Box<Message>> {
+        if !self.may_act(ON_ARRIVAL) {
+            return Err(message);
         }
-        let Some(ni) = message.ni.clone() else { return Some(message) };
-        let now = self.env.now();
-        match self.faults.with(|rules| rules.delays(&message.header, ni.nid(), now)) {
+        let Some(ni) = message.ni.clone() else { return Err(message) };
+        let now = now();
+        match self.with(|rules| rules.delays(&message.header, ni.nid(), now)) {
             Some((latency, rule)) => {
-                self.hold(now + latency, rule, What::Arriving(message, hold()), &ni);
-                None
+                Ok(self.delay(now + latency, rule, What::Arriving(message, defer()), ni))
             }
-            None => Some(message),
+            None => Err(message),
         }
     }
 
-    /// Lets a message wait that has its credits and is to leave.
-    pub(super) fn hold_leaving(&self, message: Box<Message>, due: Time, rule: RuleId) {
-        if let Some(ni) = message.ni.clone() {
-            self.hold(due, rule, What::Leaving(message), &ni);
-        }
+    /// Keeps a message that has its credits and is to leave by `ni`.
+    pub(super) fn delay_leaving(
+        &self,
+        message: Box<Message>,
+        due: Time,
+        rule: RuleId,
+        ni: Arc<Ni>,
+    ) -> Delayed {
+        self.delay(due, rule, What::Leaving(message), ni)
     }
 
-    fn hold(&self, due: Time, rule: RuleId, what: What, ni: &Arc<Ni>) {
-        let is_first = lock(&self.faults.late).add(due, rule, what);
-        if is_first {
-            self.health.wakeup.notify();
-        }
-        // Its interface may have gone meanwhile, and whoever took that down looked here before this came.
-        if ni.lnd().is_none() {
-            self.drop_late_of(ni);
-        }
+    fn delay(&self, due: Time, rule: RuleId, what: What, ni: Arc<Ni>) -> Delayed {
+        let is_first = lock(&self.late).add(due, rule, what);
+        Delayed { is_first, ni }
     }
 
-    /// Lets those go on that are due; when the next one is.
-    pub(crate) fn release_delayed(&self, now: Time) -> Option<Time> {
-        loop {
-            // Let go of before anything runs.
-            let due = lock(&self.faults.late).take_due(now);
-            match due {
-                Some(what) => self.go_on(what),
-                None => return lock(&self.faults.late).next_due(),
-            }
-        }
+    /// Takes out the first of those that are due.
+    pub(crate) fn take_due(&self, now: Time) -> Option<What> {
+        lock(&self.late).take_due(now)
     }
 
-    /// Lets those go on that were made late by rules that are gone.
-    pub(super) fn release_held_by(&self, rules: &[RuleId]) {
-        let held = lock(&self.faults.late).take(|waiting| rules.contains(&waiting.rule));
-        held.into_iter().for_each(|what| self.go_on(what));
+    /// When the next one is due.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        lock(&self.late).next_due()
     }
 
-    /// Ends those that wait for an interface that is gone.
-    pub(crate) fn drop_late_of(&self, ni: &Arc<Ni>) {
-        let is_its =
-            |waiting: &Waiting| waiting.what.message().ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
-        let its = lock(&self.faults.late).take(is_its);
-        for what in its {
-            match what {
-                What::Leaving(message) => self.end(message, Err(Errno::Shutdown.into())),
-                What::Arriving(message, hold) => {
-                    self.count_drop(message, "its interface was removed while a delay rule held it");
-                    hold.resume(RxAction::Discard);
-                }
-            }
-        }
+    /// Takes out those that were made late by rules that are gone.
+    pub(super) fn take_of_rules(&self, rules: &[RuleId]) -> Vec<What> {
+        lock(&self.late).take(|waiting| rules.contains(&waiting.rule))
     }
 
-    fn go_on(&self, what: What) {
-        match what {
-            What::Leaving(message) => self.send_late(message),
-            What::Arriving(message, hold) => match self.deliver(message, &|| Arc::clone(&hold)) {
-                // It waits for a buffer now, with the same promise.
-                RxAction::Defer => {}
-                verdict => hold.resume(verdict),
-            },
-        }
-    }
-
-    fn send_late(&self, message: Box<Message>) {
-        if message.md.as_ref().is_some_and(|md| md.is_aborted()) {
-            return self.end(message, Err(Errno::Cancelled.into()));
-        }
-        let ni = message.ni.clone();
-        let outcome = match ni.as_ref().and_then(|ni| ni.lnd()) {
-            Some(lnd) => lnd.send(message),
-            None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
-        };
-        if let SendOutcome::Done(message, result) = outcome {
-            self.end(message, result);
-        }
+    /// Takes out those that came or were to leave by an interface that is gone.
+    pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> Vec<What> {
+        lock(&self.late)
+            .take(|waiting| waiting.what.message().ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))
     }
 }
 

@@ -1,53 +1,43 @@
 //! Messages that are lost on purpose, or fail to be sent (ST-22).
 
+use super::delay::Delayed;
 use super::rules::Leaving;
-use super::{ON_ARRIVAL, ON_LEAVING};
-use crate::core::Core;
+use super::{FaultRules, ON_ARRIVAL, ON_LEAVING};
+use crate::environment::time::Time;
 use crate::model::lnd::{LndNi, SendOutcome};
 use crate::model::message::Message;
-use crate::stats::Outcome;
-use crate::topology::Ni;
-use lnet_wire::Header;
+use lnet_wire::{Header, Nid};
 
-impl Core {
-    /// Whether a message that has just arrived on `ni` is lost: nothing is known of it but that it was dropped.
-    pub(crate) fn is_lost_on_purpose(&self, ni: &Ni, header: &Header) -> bool {
-        if !self.faults.may_act(ON_ARRIVAL) {
-            return false;
+/// What became of a message that was to leave.
+pub(crate) enum Sent {
+    /// Its driver has it, or it is done with.
+    Now(SendOutcome),
+    /// It leaves later.
+    Later(Delayed),
+}
+
+impl FaultRules {
+    /// Whether a message that has just arrived on `local` is lost.
+    pub(crate) fn loses(&self, header: &Header, local: Nid, now: impl FnOnce() -> Time) -> bool {
+        self.may_act(ON_ARRIVAL) && {
+            let now = now();
+            self.with(|rules| rules.loses(header, local, now))
         }
-        let now = self.env.now();
-        let lost = self.faults.with(|rules| rules.loses(header, ni.nid(), now));
-        if lost {
-            ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
-            log::debug!(
-                "{} {} -> {} dropped by a drop rule",
-                header.body.kind(),
-                header.src_nid,
-                header.dest_nid
-            );
-        }
-        lost
     }
 
     /// Gives a message that has all its credits to its driver, unless a rule is against it.
-    pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>) -> SendOutcome {
-        if !self.faults.may_act(ON_LEAVING) {
-            return lnd.send(message);
+    pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>, now: impl FnOnce() -> Time) -> Sent {
+        if !self.may_act(ON_LEAVING) {
+            return Sent::Now(lnd.send(message));
         }
-        let now = self.env.now();
         // A message always has its interface here; without one no rule has a say.
-        let leaving = match &message.ni {
-            Some(ni) => self.faults.with(|rules| rules.leaving(&message.header, ni.nid(), now)),
-            None => Leaving::Goes,
-        };
-        match leaving {
-            Leaving::Goes => lnd.send(message),
-            Leaving::Lost => SendOutcome::Done(message, Ok(())),
-            Leaving::Fails(failure) => SendOutcome::Done(message, Err(failure)),
-            Leaving::Late(latency, rule) => {
-                self.hold_leaving(message, now + latency, rule);
-                SendOutcome::Pending
-            }
+        let Some(ni) = message.ni.clone() else { return Sent::Now(lnd.send(message)) };
+        let now = now();
+        match self.with(|rules| rules.leaving(&message.header, ni.nid(), now)) {
+            Leaving::Goes => Sent::Now(lnd.send(message)),
+            Leaving::Lost => Sent::Now(SendOutcome::Done(message, Ok(()))),
+            Leaving::Fails(failure) => Sent::Now(SendOutcome::Done(message, Err(failure))),
+            Leaving::Late(latency, rule) => Sent::Later(self.delay_leaving(message, now + latency, rule, ni)),
         }
     }
 }

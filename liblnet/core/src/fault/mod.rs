@@ -1,7 +1,7 @@
 //! Faults on purpose: rules that lose, delay or fail messages, for tests of what is built on LNet (core-behaviour
 //! 10.4).
 //!
-//! Rules are looked at where a message arrives (`receive`), and where it is given to its driver (`send`). Without any
+//! Rules are looked at where a message arrives , and where it is given to its driver . Without any
 //! rule that costs one load each.
 
 mod delay;
@@ -16,11 +16,13 @@ pub use rules::FaultStats;
 
 pub(crate) use fail_nid::FailRules;
 
+pub(crate) use delay::{Delayed, What};
+pub(crate) use drop::Sent;
+
 use self::delay::Late;
 use self::rules::{Rule, Rules};
-use crate::core::Core;
+use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
-use lnet_log::{LogClass, write_line};
 use lnet_wire::NidPattern;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -59,61 +61,50 @@ impl FaultRules {
 }
 
 /// What operators do with rules. The newest comes first, and of several that hit a message the first counts.
-impl Core {
+impl FaultRules {
     /// Adds a rule that loses messages. There may be others like it (ST-25).
-    pub fn add_drop_rule(&self, rule: DropRule) {
-        let now = self.env.now();
-        self.faults.with(|rules| rules.add(Rule::Drop(rule), now));
-        let Filter { source, dest, .. } = &rule.filter;
-        write_line!(
-            LogClass::FaultRule,
-            "drop rule {source} -> {dest} added; messages that match it are dropped"
-        );
+    pub(crate) fn add_drop(&self, rule: DropRule, now: Time) {
+        self.with(|rules| rules.add(Rule::Drop(rule), now));
     }
 
     /// Adds a rule that delays messages. There may be others like it (ST-25).
-    pub fn add_delay_rule(&self, rule: DelayRule) {
-        let now = self.env.now();
-        self.faults.with(|rules| rules.add(Rule::Delay(rule), now));
-        let Filter { source, dest, .. } = &rule.filter;
-        write_line!(
-            LogClass::FaultRule,
-            "delay rule {source} -> {dest} added; messages that match it are delayed"
-        );
+    pub(crate) fn add_delay(&self, rule: DelayRule, now: Time) {
+        self.with(|rules| rules.add(Rule::Delay(rule), now));
     }
 
     /// Deletes the drop rules with these patterns, `None` being any pattern; how many they were.
-    pub fn delete_drop_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
-        self.faults.with(|rules| rules.drops.delete(source, dest)).len()
+    pub(crate) fn delete_drops(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
+        self.with(|rules| rules.drops.delete(source, dest)).len()
     }
 
-    /// Deletes the delay rules with these patterns, `None` being any pattern; how many they were. The messages that
-    /// they hold go on at once. Event handlers run inside; not from one.
-    pub fn delete_delay_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
-        let deleted = self.faults.with(|rules| rules.delays.delete(source, dest));
-        self.release_held_by(&deleted);
-        deleted.len()
+    /// Deletes the delay rules with these patterns, `None` being any pattern; how many they were, and the messages that they
+    /// keep, which are to go on.
+    pub(crate) fn delete_delays(
+        &self,
+        source: Option<NidPattern>,
+        dest: Option<NidPattern>,
+    ) -> (usize, Vec<What>) {
+        let deleted = self.with(|rules| rules.delays.delete(source, dest));
+        (deleted.len(), self.take_of_rules(&deleted))
     }
 
     /// Drop rules and what they have done, the newest first.
-    pub fn drop_rules(&self) -> Vec<(DropRule, FaultStats)> {
-        self.faults.with(|rules| rules.drops.list())
+    pub(crate) fn drops(&self) -> Vec<(DropRule, FaultStats)> {
+        self.with(|rules| rules.drops.list())
     }
 
     /// Delay rules and what they have done, the newest first.
-    pub fn delay_rules(&self) -> Vec<(DelayRule, FaultStats)> {
-        self.faults.with(|rules| rules.delays.list())
+    pub(crate) fn delays(&self) -> Vec<(DelayRule, FaultStats)> {
+        self.with(|rules| rules.delays.list())
     }
 
     /// Sets the counts of all drop rules to 0, and begins their windows anew.
-    pub fn reset_drop_rules(&self) {
-        let now = self.env.now();
-        self.faults.with(|rules| rules.reset_drops(now));
+    pub(crate) fn reset_drops(&self, now: Time) {
+        self.with(|rules| rules.reset_drops(now));
     }
 
     /// Sets the counts of all delay rules to 0, and begins their windows anew.
-    pub fn reset_delay_rules(&self) {
-        let now = self.env.now();
-        self.faults.with(|rules| rules.reset_delays(now));
+    pub(crate) fn reset_delays(&self, now: Time) {
+        self.with(|rules| rules.reset_delays(now));
     }
 }

@@ -2,17 +2,18 @@
 //! changes.
 //!
 //! The state is a pure function of the paths ([`Assessment::of`]). What may change it notes the peer
-//! ([`Core::reachability_may_change`]); the monitor's thread looks, writes down the new state and logs it. These lines are
+//! ([`Health::reachability_may_change`]); the monitor's thread looks, writes down the new state and logs it. These lines are
 //! never suppressed, but a peer gets at most one in a [`PAUSE`]: who comes and goes faster is told of as it is then.
 
-use crate::core::Core;
+use super::Health;
+use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::model::Reachability;
-use crate::sync::{Mutex, lock};
+use crate::sync::lock;
+use crate::topology::Topology;
 use crate::topology::{Nets, Ni, Peer, PeerNi};
 use lnet_log::LogClass;
 use lnet_wire::Nid;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -110,87 +111,88 @@ const fn consequence(state: Reachability) -> &'static str {
     }
 }
 
-/// Peers, by any of their NIDs, whose reachability may have changed.
-#[derive(Debug, Default)]
-pub(super) struct Pending(Mutex<BTreeSet<Nid>>);
-
-impl Core {
-    /// Whether the peer of this NID can be reached; `None` for one that is not known.
-    pub fn reachability(&self, nid: Nid) -> Option<PeerReachability> {
-        let peer = self.topology.peer_ni(nid)?.peer();
-        let Assessment { state, paths, usable, .. } = self.assess(&peer);
-        let remembered = *lock(&peer.record.reachability);
-        // What has just changed is written down in a moment.
-        let since = if remembered.state == state { remembered.since } else { self.env.now() };
-        Some(PeerReachability { state, since, paths, usable })
-    }
-
+impl Health {
     /// Something has happened that may change whether the peer of this NID can be reached.
     pub(crate) fn reachability_may_change(&self, nid: Nid) {
-        lock(&self.health.reachability.0).insert(nid);
-        self.health.wakeup.notify();
+        lock(&self.reachability).insert(nid);
+        self.wake();
     }
 
     /// The same for all peers: this node's interfaces are others.
-    pub(crate) fn reachability_may_change_for_all(&self) {
-        let peers = self.topology.peers().peers();
-        lock(&self.health.reachability.0).extend(peers.iter().map(|peer| peer.primary));
-        self.health.wakeup.notify();
+    pub(crate) fn reachability_may_change_for_all(&self, topology: &Topology) {
+        let peers = topology.peers().peers();
+        lock(&self.reachability).extend(peers.iter().map(|peer| peer.primary));
+        self.wake();
     }
 
     /// Writes down, and tells the log, which peers have become reachable or unreachable. When the next line is due.
-    pub(super) fn update_reachability(&self, now: Time) -> Option<Time> {
-        let pending = std::mem::take(&mut *lock(&self.health.reachability.0));
+    pub(crate) fn update_reachability(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        now: Time,
+    ) -> Option<Time> {
+        let pending = std::mem::take(&mut *lock(&self.reachability));
         let (mut next, mut later) = (None::<Time>, Vec::new());
         for nid in pending {
-            let Some(peer_ni) = self.topology.peer_ni(nid) else { continue };
-            let peer = peer_ni.peer();
-            if let Some(at) = self.update_one(&peer, now) {
+            let Some(peer) = topology.peer(nid) else { continue };
+            if let Some(at) = update_one(env, topology, &peer, now) {
                 next = Some(next.map_or(at, |next| next.min(at)));
                 later.push(peer.primary);
             }
         }
-        lock(&self.health.reachability.0).extend(later);
+        lock(&self.reachability).extend(later);
         next
     }
+}
 
-    /// When to come back to it, if what there is to say has to wait.
-    fn update_one(&self, peer: &Peer, now: Time) -> Option<Time> {
-        let assessment = self.assess(peer);
-        let state = assessment.state;
-        let remembered = &mut *lock(&peer.record.reachability);
-        if remembered.state != state {
-            (remembered.state, remembered.since) = (state, now);
-        }
-        if remembered.logged == state || self.topology.is_own(peer.primary) {
-            return None;
-        }
-        if let Some(at) = remembered.logged_at.map(|at| at + PAUSE).filter(|at| now < *at) {
-            return Some(at);
-        }
-        let before = std::mem::replace(&mut remembered.logged, state);
-        let was_so_for = remembered.logged_at.replace(now).map(|at| now.since(at));
-        let after = match was_so_for.filter(|_| before == Reachability::Unreachable) {
-            Some(time) => format!(" after {} s", time.as_secs()),
-            None => String::new(),
-        };
-        let (primary, cause, consequence) = (peer.primary, assessment.cause(), consequence(state));
-        self.env.log(
-            log_class(before, state),
-            primary,
-            format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}"),
-        );
-        None
+impl PeerReachability {
+    /// Of a peer, now.
+    pub(crate) fn of(peer: &Peer, env: &Environment, topology: &Topology) -> Self {
+        let Assessment { state, paths, usable, .. } = assess(topology, peer);
+        let remembered = *lock(&peer.record.reachability);
+        // What has just changed is written down in a moment.
+        let since = if remembered.state == state { remembered.since } else { env.now() };
+        Self { state, since, paths, usable }
     }
+}
 
-    fn assess(&self, peer: &Peer) -> Assessment {
-        self.topology.with_nets(|nets| {
-            let nis: Vec<_> = peer.nets.iter().flat_map(|net| net.nis()).collect();
-            let heard = nis.iter().any(|peer_ni| peer_ni.was_heard());
-            let multi_rail = peer.is_multi_rail();
-            Assessment::of(heard, nis.iter().map(|peer_ni| facts(nets, peer_ni, multi_rail)))
-        })
+/// When to come back to it, if what there is to say has to wait.
+fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) -> Option<Time> {
+    let assessment = assess(topology, peer);
+    let state = assessment.state;
+    let remembered = &mut *lock(&peer.record.reachability);
+    if remembered.state != state {
+        (remembered.state, remembered.since) = (state, now);
     }
+    if remembered.logged == state || topology.is_own(peer.primary) {
+        return None;
+    }
+    if let Some(at) = remembered.logged_at.map(|at| at + PAUSE).filter(|at| now < *at) {
+        return Some(at);
+    }
+    let before = std::mem::replace(&mut remembered.logged, state);
+    let was_so_for = remembered.logged_at.replace(now).map(|at| now.since(at));
+    let after = match was_so_for.filter(|_| before == Reachability::Unreachable) {
+        Some(time) => format!(" after {} s", time.as_secs()),
+        None => String::new(),
+    };
+    let (primary, cause, consequence) = (peer.primary, assessment.cause(), consequence(state));
+    env.log(
+        log_class(before, state),
+        primary,
+        format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}"),
+    );
+    None
+}
+
+fn assess(topology: &Topology, peer: &Peer) -> Assessment {
+    topology.with_nets(|nets| {
+        let nis: Vec<_> = peer.nets.iter().flat_map(|net| net.nis()).collect();
+        let heard = nis.iter().any(|peer_ni| peer_ni.was_heard());
+        let multi_rail = peer.is_multi_rail();
+        Assessment::of(heard, nis.iter().map(|peer_ni| facts(nets, peer_ni, multi_rail)))
+    })
 }
 
 /// A recovery is no error; that a peer turns out to be there is no news.
@@ -271,11 +273,8 @@ mod tests {
     fn only_a_loss_is_an_error() {
         for before in [Unknown, Reachable, Degraded, Unreachable] {
             for now in [Unknown, Reachable, Degraded, Unreachable] {
-                assert_eq!(
-                    log_class(before, now) == LogClass::PeerUnreachable,
-                    now == Unreachable,
-                    "{before} -> {now}"
-                );
+                let is_error = log_class(before, now) == LogClass::PeerUnreachable;
+                assert_eq!(is_error, now == Unreachable, "{before} -> {now}");
             }
         }
     }

@@ -1,256 +1,181 @@
-//! What is sick is pinged until it is well (core-behaviour 4.6).
+//! Unhealthy interfaces are pinged until they have recovered (core-behaviour 4.6).
 
-use super::Health;
-use crate::core::Core;
+use super::probe::Purpose;
+use super::recovery_queues::{Entry, NiKind};
+use super::{Health, Probe, ProbeAction};
+use crate::environment::Environment;
 use crate::environment::time::Time;
-use crate::event::EventKind;
-use crate::memory::{EqHandle, MdHandle, MdOptions, MdSpec, Room};
-use crate::model::Target;
-use crate::model::{Recovery, RecoveryState, Turn};
-use crate::sync::{Mutex, lock};
-use crate::topology::{Ni, PeerNi};
+use crate::memory::MdHandle;
+use crate::model::{Ni, PeerNi, Recovery, RecoveryState, Turn};
+use crate::select;
+use crate::topology::Topology;
 use lnet_log::LogClass;
-use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
-use lnet_wire::{Errno, Nid, Pid, ProcessId};
-use std::sync::{Arc, OnceLock};
+use lnet_wire::{Errno, Nid};
 use std::time::Duration;
 
-/// NIDs that there is room for in the answer, which nobody reads (HE-51).
-const NIDS: usize = 16;
-/// Bytes of it.
-const ANSWER_LEN: u32 = (PING_HEADER_LEN + NIDS * PING_ENTRY_LEN) as u32;
-
-/// Whose interfaces are tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NiKind {
-    /// This node's.
-    Local,
-    /// Peers'.
-    Peer,
-}
-
-/// Who is sick, in the order in which it came.
-#[derive(Debug, Default)]
-pub(super) struct Queues {
-    local: Mutex<Vec<Entry>>,
-    peer: Mutex<Vec<Entry>>,
-    eq: OnceLock<EqHandle>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    nid: Nid,
-    /// The last ping, as long as it is not known to have ended.
-    ping: Option<MdHandle>,
-    /// Of an interface of this node's: how often another one was to ping it than before.
-    source: usize,
-}
-
-impl Queues {
-    fn of(&self, side: NiKind) -> &Mutex<Vec<Entry>> {
-        match side {
-            NiKind::Local => &self.local,
-            NiKind::Peer => &self.peer,
-        }
-    }
-
-    /// Whether it is new.
-    fn add(&self, side: NiKind, nid: Nid) -> bool {
-        let mut queue = lock(self.of(side));
-        let new = queue.iter().all(|entry| entry.nid != nid);
-        if new {
-            queue.push(Entry { nid, ping: None, source: 0 });
-        }
-        new
-    }
-
-    fn remove(&self, side: NiKind, nid: Nid) {
-        lock(self.of(side)).retain(|entry| entry.nid != nid);
-    }
-
-    fn entries(&self, side: NiKind) -> Vec<Entry> {
-        lock(self.of(side)).clone()
-    }
-
-    fn pinged(&self, side: NiKind, pinged: Entry) {
-        if let Some(entry) = lock(self.of(side)).iter_mut().find(|entry| entry.nid == pinged.nid) {
-            *entry = pinged;
-        }
-    }
-}
-
 impl Health {
-    /// The NIDs that are tried.
-    fn tried(&self, side: NiKind) -> Vec<Nid> {
-        self.queues.entries(side).iter().map(|entry| entry.nid).collect()
-    }
-}
-
-impl Core {
-    /// The NIDs that are tried again and again until they are well (`lnetctl debug recovery`).
-    pub fn recovery_queue(&self, side: NiKind) -> Vec<Nid> {
-        self.health.tried(side)
+    /// The NIDs that are pinged until they are healthy (`lnetctl debug recovery`).
+    pub(crate) fn recovery_queue(&self, kind: NiKind) -> Vec<Nid> {
+        self.queues.entries(kind).iter().map(|entry| entry.nid).collect()
     }
 
-    /// Has an interface of this node's tried until it is well.
-    pub(super) fn try_ni(&self, ni: &Ni) {
-        if !ni.nid().is_loopback() && self.health.queues.add(NiKind::Local, ni.nid()) {
-            ni.trial().begin(self.env.now());
-            self.health.wakeup.notify();
+    /// Has an interface of this node's pinged until it is healthy.
+    pub(super) fn recover_ni(&self, env: &Environment, ni: &Ni) {
+        if !ni.nid().is_loopback() && self.queues.add(NiKind::Local, ni.nid()) {
+            ni.recovery_state().begin(env.now());
+            self.wake();
         }
     }
 
     /// The same for a peer's, if it has ever been heard of and not too long ago (HE-11).
-    pub(super) fn try_peer_ni(&self, peer_ni: &PeerNi) {
-        if !self.is_recoverable(peer_ni) {
-            return peer_ni.trial().end(false);
+    pub(super) fn recover_peer_ni(&self, env: &Environment, peer_ni: &PeerNi) {
+        if !is_recoverable(env, peer_ni) {
+            return peer_ni.recovery_state().end(false);
         }
-        if self.health.queues.add(NiKind::Peer, peer_ni.nid()) {
-            peer_ni.trial().begin(self.env.now());
-            self.health.wakeup.notify();
+        if self.queues.add(NiKind::Peer, peer_ni.nid()) {
+            peer_ni.recovery_state().begin(env.now());
+            self.wake();
         }
     }
 
-    pub(super) fn is_recoverable(&self, peer_ni: &PeerNi) -> bool {
-        let limit = Duration::from_secs(self.settings().recovery_limit.into());
-        let Recovery { next_ping, last_heard, .. } = peer_ni.recovery();
-        let too_long = || self.env.now().since(last_heard) > limit;
-        peer_ni.was_heard() && (limit.is_zero() || next_ping.is_none() || !too_long())
-    }
-
-    /// Pings what is sick and whose turn it is; when the next is to be.
-    pub(super) fn try_sick(&self, now: Time) -> Option<Time> {
-        for entry in self.health.queues.entries(NiKind::Local) {
-            let ni = self.topology.with_nets(|nets| nets.ni(entry.nid).cloned());
-            self.try_entry(NiKind::Local, entry, ni.as_ref().map(|ni| (ni.trial(), ni.health())), now);
+    /// Pings for the unhealthy interfaces that are due.
+    pub(crate) fn poll_recovery(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        now: Time,
+    ) -> Vec<ProbeAction> {
+        let mut actions = Vec::new();
+        for entry in self.queues.entries(NiKind::Local) {
+            let ni = topology.ni(entry.nid);
+            let unhealthy = ni.as_ref().map(|ni| (ni.recovery_state(), ni.health()));
+            self.poll_entry(env, topology, NiKind::Local, entry, unhealthy, now, &mut actions);
         }
-        for entry in self.health.queues.entries(NiKind::Peer) {
-            let peer_ni = self.topology.peer_ni(entry.nid);
-            let sick = peer_ni.as_ref().filter(|peer_ni| self.is_recoverable(peer_ni));
-            self.try_entry(NiKind::Peer, entry, sick.map(|peer_ni| (peer_ni.trial(), peer_ni.health())), now);
-            if let (None, Some(peer_ni)) = (sick, &peer_ni) {
-                peer_ni.trial().end(false);
+        for entry in self.queues.entries(NiKind::Peer) {
+            let peer_ni = topology.peer_ni(entry.nid);
+            let recoverable = peer_ni.as_ref().filter(|peer_ni| is_recoverable(env, peer_ni));
+            let unhealthy = recoverable.map(|peer_ni| (peer_ni.recovery_state(), peer_ni.health()));
+            self.poll_entry(env, topology, NiKind::Peer, entry, unhealthy, now, &mut actions);
+            if let (None, Some(peer_ni)) = (recoverable, &peer_ni) {
+                peer_ni.recovery_state().end(false);
             }
         }
-        self.next_try()
+        actions
     }
 
-    /// When the next ping of something sick is due. Looked up when all pings have left: an answer that is there already
+    /// When the next recovery ping is due. Looked up when all pings have left: a reply that is there already
     /// may have brought one forward.
-    fn next_try(&self) -> Option<Time> {
-        let local = self.health.tried(NiKind::Local).into_iter().filter_map(|nid| {
-            let recovery = self.topology.with_nets(|nets| nets.ni(nid).map(|ni| ni.recovery()))?;
-            recovery.next_ping
-        });
-        let peers = self.health.tried(NiKind::Peer);
-        local
-            .chain(peers.into_iter().filter_map(|nid| self.topology.peer_ni(nid)?.recovery().next_ping))
-            .min()
+    pub(crate) fn next_recovery(&self, topology: &Topology) -> Option<Time> {
+        let local = self.recovery_queue(NiKind::Local).into_iter();
+        let local = local.filter_map(|nid| topology.ni(nid)?.recovery().next_ping);
+        let peers = self.recovery_queue(NiKind::Peer).into_iter();
+        local.chain(peers.filter_map(|nid| topology.peer_ni(nid)?.recovery().next_ping)).min()
     }
 
-    /// Does for an entry of a queue what is due; `sick` is what belongs to it, if that is still there and to be tried.
-    fn try_entry(&self, side: NiKind, entry: Entry, sick: Option<(&RecoveryState, u32)>, now: Time) {
-        let longest = Duration::from_secs(self.settings().max_recovery_ping_interval.into());
-        let was_answered = sick.is_some_and(|(trial, _)| trial.get().ping_count == 0);
-        let turn = sick.map_or(Turn::Leave, |(trial, health)| trial.take_turn(health, now, longest));
-        if !matches!(turn, Turn::Wait(_))
-            && let Some(unanswered) = entry.ping
-        {
-            // It may have ended by itself.
-            let _ = self.md_unlink(unanswered);
+    /// A ping has left, with this MD.
+    pub(crate) fn probe_sent(&self, probe: Probe, md: MdHandle) {
+        let path = (probe.local, probe.peer);
+        match probe.purpose {
+            Purpose::Recovery(kind, entry) => self.queues.update(kind, Entry { ping: Some(md), ..entry }),
+            Purpose::Unresponsive => self.paths.pinged(path, md),
+            Purpose::Suspect => self.suspects.ping_left(path, md),
+        }
+    }
+
+    /// A ping could not be sent.
+    pub(crate) fn probe_refused(&self, env: &Environment, topology: &Topology, probe: Probe, errno: Errno) {
+        if let Purpose::Recovery(..) = probe.purpose {
+            self.recovery_ping_failed(env, topology, probe.peer, errno);
+        }
+    }
+
+    /// A recovery ping to this NID has failed (HE-55).
+    pub(crate) fn recovery_ping_failed(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        nid: Nid,
+        errno: Errno,
+    ) {
+        if env.is_ending() {
+            return;
+        }
+        let now = env.now();
+        let local = topology.ni(nid).map(|ni| ni.recovery());
+        let recovery = local.or_else(|| topology.peer_ni(nid).map(|peer_ni| peer_ni.recovery()));
+        let next = recovery.and_then(|recovery| recovery.next_ping);
+        let seconds = next.map(|at| at.since(now).as_millis().div_ceil(1000));
+        let consequence = seconds.map_or_else(String::new, |seconds| format!("; retry in {seconds} s"));
+        env.log(
+            LogClass::RecoveryPingFailed,
+            nid,
+            format_args!("recovery ping to {nid} failed: {}{consequence}", errno.text()),
+        );
+    }
+
+    /// Does for an entry of a queue what is due; `unhealthy` is what belongs to it, if that is still there and recoverable.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the environment and the topology are two of them everywhere"
+    )]
+    fn poll_entry(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        kind: NiKind,
+        entry: Entry,
+        unhealthy: Option<(&RecoveryState, u32)>,
+        now: Time,
+        actions: &mut Vec<ProbeAction>,
+    ) {
+        let longest = Duration::from_secs(env.settings().max_recovery_ping_interval.into());
+        let was_answered = unhealthy.is_some_and(|(state, _)| state.get().ping_count == 0);
+        let turn = unhealthy.map_or(Turn::Leave, |(state, health)| state.take_turn(health, now, longest));
+        if !matches!(turn, Turn::Wait(_)) {
+            actions.extend(entry.ping.map(ProbeAction::End));
         }
         match turn {
             Turn::Wait(_) => {}
             Turn::Leave => {
-                self.health.queues.remove(side, entry.nid);
-                if let Some((trial, _)) = sick {
-                    trial.end(true);
+                self.queues.remove(kind, entry.nid);
+                if let Some((state, _)) = unhealthy {
+                    state.end(true);
                 }
             }
             Turn::Ping(_) => {
                 let source = entry.source.wrapping_add(usize::from(!was_answered));
-                let ping = self.recovery_source(side, entry.nid, source).and_then(|own| {
-                    self.send_recovery_ping(own, entry.nid)
-                        .inspect_err(|errno| self.recovery_failed(entry.nid, *errno))
-                        .ok()
-                });
-                self.health.queues.pinged(side, Entry { ping, source, ..entry });
+                let entry = Entry { ping: None, source, ..entry };
+                self.queues.update(kind, entry);
+                if let Some(local) = self.recovery_source(topology, kind, entry) {
+                    let purpose = Purpose::Recovery(kind, entry);
+                    actions.push(ProbeAction::Send(Probe { local, peer: entry.nid, purpose }));
+                }
             }
         }
     }
 
-    /// By which interface: to a peer's any that fits (HE-53). To one of this node's by itself, as in the kernel; after a
-    /// ping without an answer by the next one on its net, since that path alone may be closed to it.
-    fn recovery_source(&self, side: NiKind, nid: Nid, source: usize) -> Option<Nid> {
-        match side {
-            NiKind::Local => self.topology.with_nets(|nets| {
+    /// By which interface to ping: a peer's by any that fits (HE-53). One of this node's by itself, as in the kernel; after a
+    /// ping without a reply by the next one on its net, since that path alone may be closed to it.
+    fn recovery_source(&self, topology: &Topology, kind: NiKind, entry: Entry) -> Option<Nid> {
+        let nid = entry.nid;
+        match kind {
+            NiKind::Local => topology.with_nets(|nets| {
                 let others = nets.net(nid.net())?.nis().iter().filter(|ni| ni.nid() != nid && !ni.is_fatal());
                 let sources: Vec<Nid> = std::iter::once(nid).chain(others.map(|ni| ni.nid())).collect();
-                sources.get(source.checked_rem(sources.len())?).copied()
+                sources.get(entry.source.checked_rem(sources.len())?).copied()
             }),
             NiKind::Peer => {
-                let peer_ni = self.topology.peer_ni(nid)?;
-                self.topology.with_nets(|nets| crate::select::best_source(nets, &peer_ni, self.any_silent()))
+                let peer_ni = topology.peer_ni(nid)?;
+                topology.with_nets(|nets| select::best_source(nets, &peer_ni, self.any_unresponsive()))
             }
         }
     }
+}
 
-    /// Asks the process at `its`, from `own`, who it is; nothing comes of it but that something is heard.
-    pub(super) fn send_recovery_ping(&self, own: Nid, its: Nid) -> Result<MdHandle, Errno> {
-        let room = Room::new(ANSWER_LEN);
-        let memory = room.memory();
-        let spec = MdSpec {
-            start: memory.first().unwrap_or_default(),
-            length: memory.len(),
-            threshold: 2,
-            max_size: 0,
-            options: MdOptions(MdOptions::TRUNCATE.0 | MdOptions::NO_TRACK_RESPONSE.0),
-            user_ptr: 0,
-            eq: Some(self.recovery_eq()?),
-        };
-        let md = self.bind_owned(spec, memory, true, Arc::new(room))?;
-        let target = Target::of_pings(ProcessId { nid: its, pid: Pid::LUSTRE });
-        self.get_for_recovery(own, md, target).map(|()| md).inspect_err(|_| {
-            let _ = self.md_unlink(md);
-        })
-    }
-
-    fn recovery_eq(&self) -> Result<EqHandle, Errno> {
-        if let Some(eq) = self.health.queues.eq.get() {
-            return Ok(*eq);
-        }
-        let this = self.this().ok_or(Errno::Shutdown)?;
-        let this = Arc::downgrade(&this);
-        let heard = move |event: &crate::event::Event| {
-            if let (EventKind::Send | EventKind::Reply, Err(errno), Some(core)) =
-                (event.kind, event.status, this.upgrade())
-                && let Some(nid) = event.target.nid
-                && errno != Errno::Cancelled
-            {
-                core.recovery_failed(nid, errno);
-            }
-        };
-        let eq = self.eq_alloc(0, Some(Box::new(heard)))?;
-        Ok(*self.health.queues.eq.get_or_init(|| eq))
-    }
-
-    /// When an interface is pinged next to find out whether it has recovered.
-    fn next_recovery_ping(&self, nid: Nid) -> Option<Time> {
-        let own = self.topology.with_nets(|nets| nets.ni(nid).map(|ni| ni.recovery()));
-        own.or_else(|| Some(self.topology.peer_ni(nid)?.recovery()))?.next_ping
-    }
-
-    /// HE-55.
-    fn recovery_failed(&self, nid: Nid, errno: Errno) {
-        if !self.is_ending() {
-            let now = self.env.now();
-            let next = self.next_recovery_ping(nid).map(|at| at.since(now).as_millis().div_ceil(1000));
-            let consequence = next.map_or_else(String::new, |seconds| format!("; retry in {seconds} s"));
-            self.env.log(
-                LogClass::RecoveryPingFailed,
-                nid,
-                format_args!("recovery ping to {nid} failed: {}{consequence}", errno.text()),
-            );
-        }
-    }
+/// Whether a peer's interface is pinged to recover it: if it has ever been heard, and not too long ago (HE-11).
+pub(super) fn is_recoverable(env: &Environment, peer_ni: &PeerNi) -> bool {
+    let limit = Duration::from_secs(env.settings().recovery_limit.into());
+    let Recovery { next_ping, last_heard, .. } = peer_ni.recovery();
+    let too_long = || env.now().since(last_heard) > limit;
+    peer_ni.was_heard() && (limit.is_zero() || next_ping.is_none() || !too_long())
 }

@@ -6,15 +6,16 @@
 //! back to one spends a retry. Nor is it one when a connection breaks and the peer would know the message again; then
 //! only the deadline is an end, and what is silent is not tried.
 
+use super::value::is_single_nid;
 use super::{Cause, Delivery, Health, SendFailure};
-use crate::core::Core;
+use crate::environment::Environment;
 use crate::environment::time::Time;
+use crate::model::PeerNi;
 use crate::model::message::Message;
 use crate::select::{self, Chosen};
-use crate::sync::{Mutex, lock};
-use crate::topology::{Peer, PeerNi};
+use crate::topology::Topology;
 use lnet_log::LogClass;
-use lnet_wire::{Body, Errno, Nid};
+use lnet_wire::{Errno, Nid};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -26,18 +27,30 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The same once all retries are spent, as long as no way is heard to be well again: as seldom as silent pairs are tried.
 const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
 
-/// Messages that are sent again later.
-#[derive(Debug, Default)]
-#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-pub(super) struct Later(Mutex<Vec<(Time, Box<Message>)>>);
-
 /// How a message that failed is sent again.
 #[derive(Debug)]
-pub(crate) struct Again {
-    chosen: Chosen,
+pub(crate) struct ResendPlan {
+    path: Chosen,
     /// Not before; `None`: at once.
     at: Option<Time>,
     spends_a_retry: bool,
+}
+
+/// What becomes of a message that is sent again.
+pub(crate) enum Resend {
+    /// It goes now, by this path.
+    Now(Box<Message>, Chosen),
+    /// It is in the queue.
+    Later,
+}
+
+/// What the decision to send again needs of others.
+pub(crate) trait ResendContext {
+    /// The path that a message which had one takes now.
+    fn choose_again(&self, message: &Message) -> Result<Chosen, Errno>;
+
+    /// Whether the message may go once more by a path that has failed, `retry_count` times in all. Notes that it does.
+    fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool;
 }
 
 /// Whether a failure by itself lets a message be sent again (core-behaviour 4.2, and what the peer would know again).
@@ -61,20 +74,27 @@ pub(crate) fn pause(resends: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(resends)).min(LONGEST_PAUSE)
 }
 
-impl Core {
+impl Health {
     /// Whether a message that failed is sent again, and how (HE-20).
-    pub(crate) fn again(&self, message: &mut Message, failure: SendFailure) -> Option<Again> {
-        let settings = self.settings();
+    pub(crate) fn plan_resend(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        message: &mut Message,
+        failure: SendFailure,
+        context: &impl ResendContext,
+    ) -> Option<ResendPlan> {
+        let settings = env.settings();
         let (ni, peer_ni) = (message.ni.clone()?, message.peer_ni.clone()?);
         if settings.retry_count == 0
             || message.recovery
-            || self.is_ending()
+            || env.is_ending()
             || message.md.as_ref().is_some_and(|md| md.is_aborted())
             || !may_repeat(failure, settings.resend_unconfirmed)
         {
             return None;
         }
-        let now = self.env.now();
+        let now = env.now();
         if now >= message.deadline {
             return None;
         }
@@ -83,176 +103,100 @@ impl Core {
             // What breaks is not what works in the other direction only: it may be returned to again.
             message.has_returned = false;
         } else {
-            self.forget_what_is_well(message);
+            forget_responsive_paths(topology, message);
         }
         message.failed.push((ni.nid(), peer_ni.nid()));
         message.tries_silent = !broke && message.attempts == 0;
-        let chosen = self.way_again(message).ok()?;
-        let its = chosen.peer_ni.as_ref()?;
-        let pair = (chosen.ni.nid(), its.nid());
-        let may_be_tried = message.tries_silent || !its.unresponsive().has(pair.0);
+        let path = context.choose_again(message).ok()?;
+        let next_peer_ni = path.peer_ni.as_ref()?;
+        let pair = (path.ni.nid(), next_peer_ni.nid());
+        let may_be_tried = message.tries_silent || !next_peer_ni.unresponsive().has(pair.0);
         let is_new = may_be_tried && !message.failed.contains(&pair);
         // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
-        let alone = (!failure.cause.blames_ni() || self.is_single_rail())
-            && (!failure.cause.blames_peer_ni() || self.is_single_nid(&peer_ni));
-        let lives_on = self.may_live_on(message, &peer_ni, failure);
+        let alone = (!failure.cause.blames_ni() || topology.is_single_rail())
+            && (!failure.cause.blames_peer_ni() || is_single_nid(&peer_ni));
+        let lives_on = may_live_on(topology, message, &peer_ni, failure);
         if alone && !is_new && failure.delivery != Delivery::Deduplicated && !lives_on {
             return None;
         }
         // Each pair is free once: when one has had its second turn, so have all.
         let spends_a_retry = (!is_new || message.attempts > 0) && !broke;
-        let is_spent = spends_a_retry && !self.may_retry(message, &peer_ni, settings.retry_count);
+        let is_spent = spends_a_retry && !context.spend_retry(message, &peer_ni, settings.retry_count);
         if is_spent && !lives_on {
             return None;
         }
         if !is_new {
-            // All have failed; any may be well again.
+            // All have failed; any may work again.
             message.failed.clear();
         }
         let wait = if is_spent { PAUSE_WHEN_SPENT } else { pause(message.resends) };
         let at = (!is_new).then(|| (now + wait).min(message.deadline));
-        Some(Again { chosen, at, spends_a_retry })
+        Some(ResendPlan { path, at, spends_a_retry })
     }
 
-    /// A path by which a message has failed, and on which something was heard since, is better than one that nothing is
-    /// known of: it counts as untried. Once, unless its connection broke, so that one that works in the other direction only
-    /// does not hold the message.
-    fn forget_what_is_well(&self, message: &mut Message) {
-        if message.has_returned || message.failed.is_empty() {
-            return;
-        }
-        let before = message.failed.len();
-        self.topology.with_nets(|nets| {
-            let is_well = |(local, peer): &(Nid, Nid)| {
-                let ends = nets.ni(*local).zip(self.topology.peer_ni(*peer));
-                ends.is_some_and(|(ni, peer_ni)| peer_ni.was_heard_by(ni) && !select::is_bad(ni, &peer_ni))
-            };
-            message.failed.retain(|path| !is_well(path));
-        });
-        message.has_returned = message.failed.len() < before;
-    }
-
-    /// Whether a message that has spent its retries goes on until its time is over: an application's, to a peer that was
-    /// there and does not refuse it. Nothing speaks against its getting there but that there is no way at the moment.
-    fn may_live_on(&self, message: &Message, peer_ni: &PeerNi, failure: SendFailure) -> bool {
-        !message.is_reserved()
-            && failure.errno != Errno::ConnectionRefused
-            && self.topology.was_heard(&peer_ni.peer_now())
-    }
-
-    /// Has messages to a peer that are to be sent again later go at once: a way there is well again.
-    pub(super) fn hurry_later(&self, peer: &Peer) {
-        let now = self.env.now();
-        let mut later = lock(&self.health.later.0);
-        for (at, _) in later.iter_mut().filter(|(_, message)| peer.nids.contains(&message.header.dest_nid)) {
-            *at = now;
-        }
-    }
-
-    /// Gives a message that holds no credits its new way, and tells the log (HE-24); the message if it is to go now.
-    pub(crate) fn prepare_again(
+    /// Counts that a message, which holds no credits, is sent again, tells the log (HE-24), and keeps it if it is not to go
+    /// now.
+    pub(crate) fn resend(
         &self,
+        env: &Environment,
         mut message: Box<Message>,
-        again: Again,
+        plan: ResendPlan,
         failure: SendFailure,
-    ) -> Option<Box<Message>> {
-        let Again { chosen, at, spends_a_retry } = again;
-        self.log_switch(&message, &chosen, failure);
-        self.health.resends.fetch_add(1, Ordering::Relaxed);
+    ) -> Resend {
+        let ResendPlan { path, at, spends_a_retry } = plan;
+        log_resend(env, &message, &path, failure);
+        self.resends.fetch_add(1, Ordering::Relaxed);
         message.attempts += u32::from(spends_a_retry);
         message.resends += 1;
         match at {
-            None => {
-                self.readdress(&mut message, chosen);
-                Some(message)
-            }
+            None => Resend::Now(message, path),
             Some(at) => {
                 (message.ni, message.peer_ni) = (None, None);
-                lock(&self.health.later.0).push((at, message));
-                self.health.wakeup.notify();
-                // Whoever ends the node may have looked there just before.
-                if self.is_ending() {
-                    self.end_later();
-                }
-                None
+                self.resend_queue.push(at, message);
+                self.wake();
+                Resend::Later
             }
-        }
-    }
-
-    fn log_switch(&self, message: &Message, chosen: &Chosen, failure: SendFailure) {
-        let Some(ni) = &message.ni else { return };
-        let (kind, from, to) = (message.header.body.kind(), ni.nid(), message.next_hop.nid);
-        let (cause, errno) = (failure.cause.text(), failure.errno.name());
-        let (new_from, new_to, resend) = (chosen.ni.nid(), chosen.destination(), message.resends + 1);
-        self.env.log(
-            LogClass::MessageResent,
-            format_args!("{from} -> {to}"),
-            format_args!("{kind} {from} -> {to} failed ({cause}, {errno}); resending via {new_from} -> {new_to}, resend {resend}"),
-        );
-    }
-
-    /// Which way a message goes that has gone one already: a request as it was asked for, an answer back if it can, by
-    /// any other way if not (snd-070).
-    pub(crate) fn way_again(&self, message: &Message) -> Result<Chosen, Errno> {
-        let destination = self.destination_again(message);
-        let peer_ni = match &message.peer_ni {
-            Some(peer_ni) if peer_ni.nid() == destination => std::sync::Arc::clone(peer_ni),
-            _ => self.topology.peer_ni(destination).ok_or(Errno::HostUnreachable)?,
-        };
-        self.choose_again(message, &peer_ni)
-    }
-
-    fn destination_again(&self, message: &Message) -> Nid {
-        let named = message.event.as_ref().and_then(|event| event.target.nid);
-        match message.header.body {
-            Body::Put { .. } | Body::Get { .. } => named.unwrap_or(message.header.dest_nid),
-            Body::Ack { .. } | Body::Reply { .. } => message.header.dest_nid,
-        }
-    }
-
-    pub(crate) fn readdress(&self, message: &mut Message, chosen: Chosen) {
-        chosen.used();
-        let destination = chosen.destination();
-        message.header.dest_nid = destination;
-        message.header.src_nid = chosen.ni.nid();
-        message.next_hop.nid = destination;
-        if let (Some(md), Body::Put { .. } | Body::Get { .. }) = (&message.md, message.header.body) {
-            md.goes_to(destination);
-        }
-        message.ni = Some(chosen.ni);
-        message.peer_ni = chosen.peer_ni;
-    }
-
-    /// Whether a message that has waited has a way that is not to be used while there is another.
-    pub(crate) fn is_cut_off(&self, message: &Message) -> bool {
-        let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
-        select::is_bad(ni, peer_ni) && self.may_change_path(message)
-    }
-
-    /// Takes the messages whose time has come; when the next is to go.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    pub(super) fn take_later(&self, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
-        let mut later = lock(&self.health.later.0);
-        let (due, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut *later).into_iter().partition(|(at, _)| *at <= now);
-        *later = rest;
-        let next = later.iter().map(|(at, _)| *at).min();
-        (due.into_iter().map(|(_, message)| message).collect(), next)
-    }
-
-    /// Ends what would have been sent later: the node is ending.
-    pub(crate) fn end_later(&self) {
-        let later = std::mem::take(&mut *lock(&self.health.later.0));
-        for (_, message) in later {
-            self.end(message, Err(Errno::Shutdown.into()));
         }
     }
 }
 
-impl Health {
-    pub(super) fn has_later(&self) -> bool {
-        !lock(&self.later.0).is_empty()
+/// A path by which a message has failed, and on which something was heard since, is better than one that nothing is
+/// known of: it counts as untried. Once, unless its connection broke, so that one that works in the other direction only
+/// does not hold the message.
+fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
+    if message.has_returned || message.failed.is_empty() {
+        return;
     }
+    let before = message.failed.len();
+    topology.with_nets(|nets| {
+        let is_responsive = |(local, peer): &(Nid, Nid)| {
+            let ends = nets.ni(*local).zip(topology.peer_ni(*peer));
+            ends.is_some_and(|(ni, peer_ni)| peer_ni.was_heard_by(ni) && !select::is_bad(ni, &peer_ni))
+        };
+        message.failed.retain(|path| !is_responsive(path));
+    });
+    message.has_returned = message.failed.len() < before;
+}
+
+/// Whether a message that has spent its retries goes on until its time is over: an application's, to a peer that was
+/// there and does not refuse it. Nothing speaks against its getting there but that there is no way at the moment.
+fn may_live_on(topology: &Topology, message: &Message, peer_ni: &PeerNi, failure: SendFailure) -> bool {
+    !message.is_reserved()
+        && failure.errno != Errno::ConnectionRefused
+        && topology.was_heard(&peer_ni.peer_now())
+}
+
+fn log_resend(env: &Environment, message: &Message, path: &Chosen, failure: SendFailure) {
+    let Some(ni) = &message.ni else { return };
+    let (kind, from, to) = (message.header.body.kind(), ni.nid(), message.next_hop.nid);
+    let (cause, errno) = (failure.cause.text(), failure.errno.name());
+    let (new_from, new_to, resend) = (path.ni.nid(), path.destination(), message.resends + 1);
+    env.log(LogClass::MessageResent,
+        format_args!("{from} -> {to}"),
+        format_args!(
+            "{kind} {from} -> {to} failed ({cause}, {errno}); resending via {new_from} -> {new_to}, resend {resend}"
+        ),
+    );
 }
 
 #[cfg(all(test, not(loom)))]

@@ -3,11 +3,13 @@
 //! Each MD knows until when it waits and whom it asked; nobody keeps a list. The MDs are looked through twice in a
 //! transaction time-out, and only while any has waited since the last look.
 
-use crate::core::Core;
+use super::Health;
+use crate::environment::Environment;
 use crate::environment::settings::Settings;
-use crate::environment::time::Time;
-use crate::memory::{Answer, Md, MdOptions, ResponseState};
+use crate::memory::{Answer, Md, MdOptions};
+use crate::topology::Topology;
 use lnet_log::LogClass;
+use lnet_wire::Nid;
 use std::sync::atomic::Ordering;
 
 /// Whether answers to this are waited for with a deadline (HE-40).
@@ -21,37 +23,18 @@ pub(crate) const fn is_tracked(settings: &Settings, options: MdOptions, answer: 
     matches!((settings.response_tracking, answer), (1, Answer::Reply) | (2, Answer::Ack) | (3, _))
 }
 
-impl Core {
-    /// Gives up the MDs that have waited too long (HE-41, HE-42); when the next of those that are left has.
-    pub(super) fn end_unanswered(&self, now: Time) -> Option<Time> {
-        let mut next: Option<Time> = None;
-        for md in self.mds.all() {
-            match md.unanswered(now) {
-                ResponseState::No => {}
-                ResponseState::Until(deadline) => {
-                    next = Some(next.map_or(deadline, |next| next.min(deadline)))
-                }
-                ResponseState::TooLong(nid) => {
-                    self.health.response_timeouts.fetch_add(1, Ordering::Relaxed);
-                    self.env.log(
-                        LogClass::ResponseTimeout,
-                        nid,
-                        format_args!("no response from {nid} in time; the MD that waited for it is unlinked"),
-                    );
-                    if let Some(peer_ni) = self.topology.peer_ni(nid) {
-                        self.lower_peer_ni(&peer_ni);
-                    }
-                    // It may have ended by itself meanwhile.
-                    let _ = self.md_unlink(md.handle());
-                }
-            }
+impl Health {
+    /// No response has come from this NID in time.
+    pub(crate) fn response_timed_out(&self, env: &Environment, topology: &Topology, nid: Nid) {
+        self.response_timeouts.fetch_add(1, Ordering::Relaxed);
+        env.log(
+            LogClass::ResponseTimeout,
+            nid,
+            format_args!("no response from {nid} in time; the MD that waited for it is unlinked"),
+        );
+        if let Some(peer_ni) = topology.peer_ni(nid) {
+            self.lower_peer_ni(env, &peer_ni);
         }
-        next
-    }
-
-    /// How many MDs wait for an answer with a deadline.
-    pub(super) fn responses_awaited(&self) -> u64 {
-        self.mds.all().iter().filter(|md| md.is_tracked()).count() as u64
     }
 }
 

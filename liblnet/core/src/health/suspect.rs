@@ -4,169 +4,72 @@
 //! them is suspect from then on: it is pinged at once, and until something is heard on it, it comes after the paths on
 //! which something was. Otherwise what leaves a dead path goes to the next dead one, and waits there anew.
 
-use crate::core::Core;
+use super::probe::Purpose;
+use super::suspect_paths::{LONGEST, Pinged};
+use super::{Health, Probe, ProbeAction};
 use crate::environment::time::Time;
-use crate::memory::MdHandle;
+use crate::model::{Ni, PeerNi};
 use crate::select;
-use crate::sync::{Mutex, lock};
-use crate::topology::{Ni, PeerNi};
+use crate::topology::Topology;
 use lnet_wire::Nid;
-use std::collections::BTreeMap;
-use std::time::Duration;
 
-/// How long a path is suspect if nothing is heard on it, and it does not turn out to be unresponsive.
-const LONGEST: Duration = Duration::from_secs(5);
-/// For so long a path that has answered its ping does not become suspect anew: where one path dies, others often die with
-/// it, and are found one after the other.
-const PROVEN: Duration = Duration::from_secs(1);
-/// Paths that are suspect at once. More than these are used as before.
-const MOST: usize = 64;
-
-/// The paths of a node that are or lately were suspect, by their ends, this node's first.
-#[derive(Debug, Default)]
-pub(crate) struct SuspectPaths {
-    paths: Mutex<BTreeMap<(Nid, Nid), Pinged>>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Pinged {
-    /// When; not yet if there is none.
-    at: Option<Time>,
-    /// The last ping, as long as it is not known to have ended.
-    ping: Option<MdHandle>,
-}
-
-impl SuspectPaths {
-    /// Has a path pinged, unless it has just answered or too many are suspect. `becomes_suspect` notes that it is, and says
-    /// whether that is new. Whether it is to be pinged.
-    fn add(&self, path: (Nid, Nid), now: Time, becomes_suspect: impl FnOnce() -> bool) -> bool {
-        let mut paths = lock(&self.paths);
-        let known = paths.get(&path);
-        let is_proven = known.and_then(|pinged| pinged.at).is_some_and(|at| now.since(at) < PROVEN);
-        if is_proven || known.is_none() && paths.len() >= MOST || !becomes_suspect() {
-            return false;
-        }
-        // A former ping may still wait: it is ended when the next one leaves.
-        paths.entry(path).or_default().at = None;
-        true
-    }
-
-    fn all(&self) -> Vec<((Nid, Nid), Pinged)> {
-        lock(&self.paths).iter().map(|(path, pinged)| (*path, *pinged)).collect()
-    }
-
-    fn pinged(&self, path: (Nid, Nid), pinged: Pinged) {
-        lock(&self.paths).insert(path, pinged);
-    }
-
-    fn remove(&self, path: (Nid, Nid)) {
-        lock(&self.paths).remove(&path);
-    }
-
-    /// When the next is to be looked at.
-    fn next(&self, now: Time) -> Option<Time> {
-        lock(&self.paths).values().map(|pinged| pinged.at.map_or(now, |at| at + LONGEST)).min()
-    }
-}
-
-impl Core {
+impl Health {
     /// This path to a peer has turned out to be unresponsive: every other one that has not is suspect.
-    pub(super) fn suspect_other_paths(&self, ni: &Ni, peer_ni: &PeerNi, now: Time) {
+    pub(super) fn suspect_other_paths(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
         let peer = peer_ni.peer_now();
         if !peer.is_multi_rail() {
             return;
         }
         let path = (ni.nid(), peer_ni.nid());
         let mut any = false;
-        self.topology.with_nets(|nets| {
-            select::for_each_path(nets, &peer, |ni, its| {
-                let other = (ni.nid(), its.nid());
+        topology.with_nets(|nets| {
+            select::for_each_path(nets, &peer, |ni, peer_ni| {
+                let other = (ni.nid(), peer_ni.nid());
                 any |= other != path
-                    && !select::is_bad(ni, its)
-                    && self.health.suspects.add(other, now, || its.suspect_from(ni));
+                    && !select::is_bad(ni, peer_ni)
+                    && self.suspects.add(other, now, || peer_ni.suspect_from(ni));
             });
         });
         if any {
-            self.health.wakeup.notify();
+            self.wake();
         }
     }
 
-    /// Pings paths that have become suspect, and forgets those that are so for too long. When the next are to be looked at.
-    pub(super) fn try_suspects(&self, now: Time) -> Option<Time> {
-        for (path, Pinged { at, ping }) in self.health.suspects.all() {
+    /// Pings for paths that have become suspect; those that are so for too long are trusted again.
+    pub(crate) fn poll_suspects(&self, topology: &Topology, now: Time) -> Vec<ProbeAction> {
+        let mut actions = Vec::new();
+        for (path @ (local, peer), Pinged { at, ping }) in self.suspects.all() {
             match at {
-                None if self.may_work(path) => {
-                    self.end_ping(ping);
-                    let ping = self.send_recovery_ping(path.0, path.1).ok();
-                    self.health.suspects.pinged(path, Pinged { at: Some(now), ping });
+                None if may_work(topology, path) => {
+                    actions.extend(ping.map(ProbeAction::End));
+                    self.suspects.pinged(path, Pinged { at: Some(now), ping: None });
+                    actions.push(ProbeAction::Send(Probe { local, peer, purpose: Purpose::Suspect }));
                 }
-                Some(at) if now.since(at) < LONGEST && self.may_work(path) => {}
+                Some(at) if now.since(at) < LONGEST && may_work(topology, path) => {}
                 _ => {
-                    self.end_ping(ping);
-                    self.trust(path);
+                    actions.extend(ping.map(ProbeAction::End));
+                    self.trust(topology, path);
                 }
             }
         }
-        self.health.suspects.next(now)
+        actions
     }
 
-    fn end_ping(&self, ping: Option<MdHandle>) {
-        if let Some(ping) = ping {
-            // It may have ended by itself.
-            let _ = self.md_unlink(ping);
-        }
+    /// When the next suspect paths are to be looked at.
+    pub(crate) fn next_suspect(&self, now: Time) -> Option<Time> {
+        self.suspects.next(now)
     }
 
-    /// Not if it turned out to be unresponsive, or if either end is gone.
-    fn may_work(&self, (local, peer): (Nid, Nid)) -> bool {
-        let ni = self.topology.ni(local);
-        ni.zip(self.topology.peer_ni(peer)).is_some_and(|(ni, peer_ni)| !select::is_bad(&ni, &peer_ni))
-    }
-
-    fn trust(&self, path @ (local, peer): (Nid, Nid)) {
-        self.health.suspects.remove(path);
-        let ni = self.topology.ni(local);
-        if let Some((ni, peer_ni)) = ni.zip(self.topology.peer_ni(peer)) {
+    fn trust(&self, topology: &Topology, path @ (local, peer): (Nid, Nid)) {
+        self.suspects.remove(path);
+        if let Some((ni, peer_ni)) = topology.ni(local).zip(topology.peer_ni(peer)) {
             peer_ni.trust_from(&ni);
         }
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    fn path(n: u8) -> (Nid, Nid) {
-        let nid = |host: u8| format!("10.0.0.{host}@tcp").parse().unwrap();
-        (nid(1), nid(n))
-    }
-
-    fn at(millis: u64) -> Time {
-        Time(Duration::from_millis(millis))
-    }
-
-    #[test]
-    fn a_path_that_has_just_been_pinged_is_not_pinged_anew_and_later_its_former_ping_is_still_known() {
-        let suspects = SuspectPaths::default();
-        assert!(!suspects.add(path(2), at(0), || false), "it was suspect already");
-        assert!(suspects.add(path(2), at(0), || true));
-        assert_eq!(suspects.next(at(7)), Some(at(7)));
-        let ping = Some(MdHandle::from_cookie(1));
-        suspects.pinged(path(2), Pinged { at: Some(at(10)), ping });
-        assert_eq!(suspects.next(at(11)), Some(at(10) + LONGEST));
-        assert!(!suspects.add(path(2), at(900), || true));
-        assert!(suspects.add(path(2), at(1100), || true));
-        let all = suspects.all();
-        assert_eq!((all[0].1.at, all[0].1.ping), (None, ping));
-        suspects.remove(path(2));
-        assert_eq!(suspects.next(at(2000)), None);
-    }
-
-    #[test]
-    fn only_so_many_paths_are_suspect_at_once() {
-        let suspects = SuspectPaths::default();
-        let added = (0..=255).filter(|n| suspects.add(path(*n), at(0), || true)).count();
-        assert_eq!(added, MOST);
-        assert!(suspects.add(path(0), at(0), || true), "it is there already");
-    }
+/// Whether a path has not turned out to be unresponsive, and both ends are there.
+fn may_work(topology: &Topology, (local, peer): (Nid, Nid)) -> bool {
+    let ends = topology.ni(local).zip(topology.peer_ni(peer));
+    ends.is_some_and(|(ni, peer_ni)| !select::is_bad(&ni, &peer_ni))
 }

@@ -1,10 +1,11 @@
 //! Health values: what lowers and raises them (HE-1, HE-10, core-behaviour 4.2).
 
-use super::{Cause, NiState, SendFailure};
-use crate::core::Core;
+use super::{Cause, Health, NiState, SendFailure};
+use crate::environment::Environment;
 use crate::environment::settings::MAX_HEALTH;
 use crate::model::message::Message;
-use crate::topology::{Ni, PeerNi};
+use crate::model::{Ni, PeerNi};
+use crate::topology::Topology;
 use lnet_log::LogClass;
 
 /// A value after a failure (HE-1).
@@ -18,14 +19,20 @@ pub(crate) const fn raised(value: u32, sensitivity: u32) -> u32 {
     if value > MAX_HEALTH { MAX_HEALTH } else { value }
 }
 
-impl Core {
+impl Health {
     /// Counts a failure, and lowers the health of whom it is blamed on.
-    pub(crate) fn blame(&self, message: &Message, failure: SendFailure) {
+    pub(crate) fn message_failed(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        message: &Message,
+        failure: SendFailure,
+    ) {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return };
         if message.next_hop.nid.is_loopback() {
             return;
         }
-        self.health.failures.count(failure.cause);
+        self.failures.count(failure.cause);
         if failure.cause.blames_ni() {
             ni.failures().count(failure.cause);
         }
@@ -37,85 +44,96 @@ impl Core {
         }
         // What is known to be unresponsive is not to blame anybody for again.
         if message.recovery
-            || self.env.now() >= message.deadline
+            || env.now() >= message.deadline
             || is_of_the_path(failure.cause) && peer_ni.unresponsive().has(ni.nid())
         {
             return;
         }
-        self.lower(ni, peer_ni, failure.cause);
+        self.lower(env, topology, ni, peer_ni, failure.cause);
         if is_of_the_path(failure.cause) {
-            self.note_unresponsive(ni, peer_ni);
+            self.note_unresponsive(env, topology, ni, peer_ni);
         }
     }
 
     /// Lowers the health of whom it is to be blamed on, who is not alone (HE-10).
-    pub(super) fn lower(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
-        if cause.blames_ni() && !ni.is_fatal() && !self.is_single_rail() {
-            self.lower_ni(ni);
+    pub(super) fn lower(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        ni: &Ni,
+        peer_ni: &PeerNi,
+        cause: Cause,
+    ) {
+        if cause.blames_ni() && !ni.is_fatal() && !topology.is_single_rail() {
+            self.lower_ni(env, ni);
         }
-        if cause.blames_peer_ni() && !self.is_single_nid(peer_ni) && !self.topology.is_own(peer_ni.nid()) {
-            self.lower_peer_ni(peer_ni);
+        if cause.blames_peer_ni() && !is_single_nid(peer_ni) && !topology.is_own(peer_ni.nid()) {
+            self.lower_peer_ni(env, peer_ni);
         }
     }
 
     /// A message has left, or arrived, by this interface.
-    pub(crate) fn ni_works(&self, ni: &Ni) {
+    pub(crate) fn ni_works(&self, env: &Environment, ni: &Ni) {
         if ni.health() < MAX_HEALTH && !ni.nid().is_loopback() {
-            self.set_ni_value(ni, raised(ni.health(), self.settings().health_sensitivity));
+            self.set_ni_value(env, ni, raised(ni.health(), env.settings().health_sensitivity));
         }
     }
 
     /// A message has arrived.
-    pub(crate) fn heard(&self, ni: &Ni, peer_ni: &PeerNi) {
-        self.ni_works(ni);
-        let now = || self.env.now();
-        let mut sooner = ni.trial().heard(now);
+    pub(crate) fn heard(&self, env: &Environment, ni: &Ni, peer_ni: &PeerNi) {
+        self.ni_works(env, ni);
+        let now = || env.now();
+        let mut sooner = ni.recovery_state().heard(now);
         if peer_ni.health() < MAX_HEALTH {
-            peer_ni.set_health(raised(peer_ni.health(), self.settings().health_sensitivity));
+            peer_ni.set_health(raised(peer_ni.health(), env.settings().health_sensitivity));
         }
         peer_ni.note_heard_by(ni);
         let is_first = !peer_ni.was_heard();
         sooner |= peer_ni.note_heard(now);
         // It may have been given up (HE-11).
         if peer_ni.health() < MAX_HEALTH && peer_ni.recovery().next_ping.is_none() {
-            self.try_peer_ni(peer_ni);
+            self.recover_peer_ni(env, peer_ni);
         }
         if is_first {
             self.reachability_may_change(peer_ni.nid());
         }
         if sooner {
-            self.health.wakeup.notify();
+            self.wake();
         }
         if peer_ni.unresponsive().any() {
-            self.path_is_responsive(ni.nid(), peer_ni);
+            self.path_is_responsive(env, ni.nid(), peer_ni);
         }
     }
 
     /// Lowers it by one failure's worth, and has the interface tried until it is well.
-    pub(super) fn lower_ni(&self, ni: &Ni) {
-        self.change_ni_health(ni, lowered(ni.health(), self.settings().health_sensitivity));
+    pub(super) fn lower_ni(&self, env: &Environment, ni: &Ni) {
+        self.change_ni_health(env, ni, lowered(ni.health(), env.settings().health_sensitivity));
     }
 
     /// The same for a peer's.
-    pub(super) fn lower_peer_ni(&self, peer_ni: &PeerNi) {
-        self.change_peer_ni_health(peer_ni, lowered(peer_ni.health(), self.settings().health_sensitivity));
+    pub(super) fn lower_peer_ni(&self, env: &Environment, peer_ni: &PeerNi) {
+        self.change_peer_ni_health(
+            env,
+            peer_ni,
+            lowered(peer_ni.health(), env.settings().health_sensitivity),
+        );
     }
 
     /// Sets it; who is not quite well is tried until it is (HE-5, HE-11).
-    pub(crate) fn change_ni_health(&self, ni: &Ni, value: u32) {
-        self.set_ni_value(ni, value);
+    pub(crate) fn change_ni_health(&self, env: &Environment, ni: &Ni, value: u32) {
+        self.set_ni_value(env, ni, value);
         if value < MAX_HEALTH {
-            self.try_ni(ni);
+            self.recover_ni(env, ni);
         }
     }
 
     /// Sets it, and says if that makes it another state (dbg-110).
-    fn set_ni_value(&self, ni: &Ni, value: u32) {
+    fn set_ni_value(&self, env: &Environment, ni: &Ni, value: u32) {
         let before = NiState::of(ni);
         ni.set_health(value);
         let now = NiState::of(ni);
         if now != before {
-            self.env.log(
+            env.log(
                 LogClass::NiHealth,
                 ni.nid(),
                 format_args!("NI {}: {before} -> {now} (health value {value})", ni.nid()),
@@ -124,22 +142,17 @@ impl Core {
     }
 
     /// The same for a peer's.
-    pub(crate) fn change_peer_ni_health(&self, peer_ni: &PeerNi, value: u32) {
+    pub(crate) fn change_peer_ni_health(&self, env: &Environment, peer_ni: &PeerNi, value: u32) {
         peer_ni.set_health(value);
         if value < MAX_HEALTH {
-            self.try_peer_ni(peer_ni);
+            self.recover_peer_ni(env, peer_ni);
         }
     }
+}
 
-    /// Whether this node has one interface beside the loopback: there is no other to blame it before (HE-10).
-    pub(super) fn is_single_rail(&self) -> bool {
-        self.topology.with_nets(|nets| nets.nis().filter(|ni| !ni.nid().is_loopback()).count() <= 1)
-    }
-
-    /// Whether the peer has no other NID (HE-10).
-    pub(super) fn is_single_nid(&self, peer_ni: &PeerNi) -> bool {
-        peer_ni.peer_now().nids.len() <= 1
-    }
+/// Whether the peer has no other NID (HE-10).
+pub(super) fn is_single_nid(peer_ni: &PeerNi) -> bool {
+    peer_ni.peer_now().nids.len() <= 1
 }
 
 /// Whether it tells something of the way between two interfaces, and not of this node alone.

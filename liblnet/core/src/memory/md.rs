@@ -1,7 +1,7 @@
 //! One memory descriptor: its budget, its operations in progress, and its one end.
 //!
-//! Every operation charges the MD when it starts ([`Md::charge_put_or_get`] and its sisters) and settles
-//! with an event when it ends ([`Md::settle`]). Which event is the last is decided under the MD's lock, and
+//! Every operation charges the MD when it starts ([`Md::commit_put_or_get`] and its sisters) and settles
+//! with an event when it ends ([`Md::complete`]). Which event is the last is decided under the MD's lock, and
 //! events are delivered one at a time in that order, outside the lock: a thread that finds another one
 //! delivering leaves its event there.
 
@@ -36,7 +36,7 @@ struct State {
     budget: Option<u32>,
     /// Where the next message goes when the initiator does not say.
     offset: u32,
-    /// Operations started and not settled.
+    /// Operations started and not completed.
     busy: u32,
     /// No new operation may start: unlinked by call, or exhausted and on its way out.
     unlinking: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Access {
 
 /// What an MD answers to an [`Access`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Charge {
+pub(crate) enum Commit {
     /// Not this MD; look further.
     No,
     /// This MD, but the message is too long for it: drop the message (TRAP-14).
@@ -99,11 +99,11 @@ pub(crate) enum Answer {
     Reply,
 }
 
-/// Whether the operation just settled was the MD's last.
+/// Whether the operation just completed was the MD's last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Settled {
+pub(crate) enum Completion {
     /// It lives on.
-    Lives,
+    Active,
     /// It is gone: take its handle out of the table.
     Ended,
 }
@@ -212,33 +212,33 @@ impl Md {
     }
 
     /// Starts an incoming PUT or GET, if this MD takes it (MA-11 to MA-13, without the match criteria).
-    pub(crate) fn charge_put_or_get(&self, access: Access) -> Charge {
+    pub(crate) fn commit_put_or_get(&self, access: Access) -> Commit {
         let state = &mut *lock(&self.state);
         if state.unlinking || self.exhausted(state) || !self.spec.options.has(access.needs) {
-            return Charge::No;
+            return Commit::No;
         }
         let remote = self.spec.options.has(MdOptions::MANAGE_REMOTE);
         let offset = if remote { access.remote_offset } else { state.offset };
         let Some(room) = self.memory.len().checked_sub(offset) else {
             // MA-12a: an offset beyond the memory, which only a remote one can be.
-            return Charge::TooLong;
+            return Commit::TooLong;
         };
         let limit = self.max_size.unwrap_or(room);
         let length = match access.length {
             length if length <= limit.min(room) => length,
             _ if self.spec.options.has(MdOptions::TRUNCATE) => limit.min(room),
-            _ => return Charge::TooLong,
+            _ => return Commit::TooLong,
         };
-        let spec = self.charge(state);
+        let spec = self.commit(state);
         state.offset = offset + length;
         let last = self.auto_unlink && self.exhausted(state);
         state.unlinking |= last;
-        Charge::Yes { offset, length, spec, last }
+        Commit::Yes { offset, length, spec, last }
     }
 
     /// Starts a PUT or GET of this node's own, which asks for `answer`; `None` if the MD is attached,
     /// exhausted or going (MA-31).
-    pub(crate) fn charge_send(&self, answer: Option<Answer>) -> Option<MdSpec> {
+    pub(crate) fn commit_send(&self, answer: Option<Answer>) -> Option<MdSpec> {
         if self.attached.is_some() {
             return None;
         }
@@ -250,13 +250,13 @@ impl Md {
             let due = state.due(answer);
             *due = due.saturating_add(1);
         }
-        Some(self.charge(state))
+        Some(self.commit(state))
     }
 
     /// Starts the arrival of an ACK or REPLY with `length` bytes (MA-42): how many of them are wanted. Each
     /// must have been asked for: a peer that knows the handle from a PUT must not write into its memory, nor
     /// answer twice.
-    pub(crate) fn charge_answer(&self, answer: Answer, length: u32) -> Option<(u32, MdSpec)> {
+    pub(crate) fn commit_answer(&self, answer: Answer, length: u32) -> Option<(u32, MdSpec)> {
         if self.attached.is_some() {
             return None;
         }
@@ -271,7 +271,7 @@ impl Md {
         let due = state.due(answer);
         *due = due.checked_sub(1)?;
         state.forget_tracker();
-        Some((length.min(room), self.charge(state)))
+        Some((length.min(room), self.commit(state)))
     }
 
     /// The answers that it waits for shall come until then, from there (HE-40).
@@ -328,12 +328,12 @@ impl Md {
     }
 
     /// Ends an operation with `event`.
-    pub(crate) fn settle(&self, event: Event) -> Settled {
-        self.settle_without(event, None)
+    pub(crate) fn complete(&self, event: Event) -> Completion {
+        self.complete_without(event, None)
     }
 
     /// The same for a PUT or GET that has failed, to which this answer will not come.
-    pub(crate) fn settle_without(&self, mut event: Event, answer: Option<Answer>) -> Settled {
+    pub(crate) fn complete_without(&self, mut event: Event, answer: Option<Answer>) -> Completion {
         let mut state = lock(&self.state);
         if let Some(answer) = answer {
             state.forgo(answer);
@@ -349,22 +349,22 @@ impl Md {
             event.status = Err(Errno::TimedOut);
         }
         self.deliver(state, event);
-        if last { Settled::Ended } else { Settled::Lives }
+        if last { Completion::Ended } else { Completion::Active }
     }
 
     /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (TRAP-2); it says
     /// [`Errno::TimedOut`] if it is for an answer that did not come. Busy: the last operation's event will say it.
     /// [`Errno::NotFound`] when it is already going.
-    pub(crate) fn unlink(&self) -> Result<Settled, Errno> {
+    pub(crate) fn unlink(&self) -> Result<Completion, Errno> {
         self.unlink_as(true)
     }
 
     /// The same, but what is under way, waiting or not, is not cancelled.
-    pub(crate) fn retire(&self) -> Result<Settled, Errno> {
+    pub(crate) fn retire(&self) -> Result<Completion, Errno> {
         self.unlink_as(false)
     }
 
-    fn unlink_as(&self, aborted: bool) -> Result<Settled, Errno> {
+    fn unlink_as(&self, aborted: bool) -> Result<Completion, Errno> {
         let mut state = lock(&self.state);
         if state.unlinking {
             return Err(Errno::NotFound);
@@ -372,14 +372,14 @@ impl Md {
         state.unlinking = true;
         state.aborted = aborted;
         if state.busy > 0 {
-            return Ok(Settled::Lives);
+            return Ok(Completion::Active);
         }
         state.ended = true;
         let status = if state.unanswered { Err(Errno::TimedOut) } else { Ok(()) };
         let event = Event { status, ..Event::unlink(self.handle, self.snapshot(&state)) };
         self.deliver(state, event);
         self.wait_until_delivered();
-        Ok(Settled::Ended)
+        Ok(Completion::Ended)
     }
 
     /// ResponseState until no event of this MD is being delivered; not inside a handler, which would wait for
@@ -403,7 +403,7 @@ impl Md {
                 .is_some_and(|max| u64::from(state.offset) + u64::from(max) > u64::from(self.memory.len()))
     }
 
-    fn charge(&self, state: &mut State) -> MdSpec {
+    fn commit(&self, state: &mut State) -> MdSpec {
         state.busy += 1;
         if let Some(left) = &mut state.budget {
             *left -= 1;

@@ -34,13 +34,13 @@ fn loom_two_ends_and_one_last_event() {
     loom::model(|| {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (md, queue) = md(2, true, &heard);
-        md.charge_send(Some(Answer::Reply)).unwrap();
-        md.charge_answer(Answer::Reply, 0).unwrap();
+        md.commit_send(Some(Answer::Reply)).unwrap();
+        md.commit_answer(Answer::Reply, 0).unwrap();
         let theirs = Arc::clone(&md);
-        let other = thread::spawn(move || theirs.settle(send(&theirs)));
-        let mine = md.settle(send(&md));
+        let other = thread::spawn(move || theirs.complete(send(&theirs)));
+        let mine = md.complete(send(&md));
         let both = [mine, other.join().unwrap()];
-        assert_eq!(both.iter().filter(|s| **s == Settled::Ended).count(), 1);
+        assert_eq!(both.iter().filter(|s| **s == Completion::Ended).count(), 1);
         assert_eq!(queue.wait_unused(), Ok(()));
         assert_eq!(*heard.lock().unwrap(), [false, true]);
     });
@@ -51,9 +51,9 @@ fn loom_an_unlink_that_meets_a_completion_gives_one_last_event() {
     loom::model(|| {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (md, queue) = md(-1, false, &heard);
-        md.charge_send(Some(Answer::Reply)).unwrap();
+        md.commit_send(Some(Answer::Reply)).unwrap();
         let theirs = Arc::clone(&md);
-        let other = thread::spawn(move || theirs.settle(send(&theirs)));
+        let other = thread::spawn(move || theirs.complete(send(&theirs)));
         md.unlink().unwrap();
         other.join().unwrap();
         assert_eq!(queue.wait_unused(), Ok(()));

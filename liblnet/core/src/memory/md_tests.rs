@@ -72,10 +72,10 @@ fn one_put_meets_one_md() {
     ];
     for (options, max_size, length, remote_offset, want) in table {
         let md = passive(100, -1, options, max_size);
-        let got = match md.charge_put_or_get(put(length, remote_offset)) {
-            Charge::Yes { offset, length, .. } => Some((offset, length)),
-            Charge::TooLong => None,
-            Charge::No => panic!("not refused by kind"),
+        let got = match md.commit_put_or_get(put(length, remote_offset)) {
+            Commit::Yes { offset, length, .. } => Some((offset, length)),
+            Commit::TooLong => None,
+            Commit::No => panic!("not refused by kind"),
         };
         assert_eq!(got, want, "{options:#x} {max_size} {length} {remote_offset}");
     }
@@ -85,28 +85,28 @@ fn one_put_meets_one_md() {
 fn an_md_takes_only_the_operations_it_is_for() {
     let md = passive(100, -1, 0, 0);
     let get = Access { needs: MdOptions::OP_GET, length: 1, remote_offset: 0 };
-    assert_eq!(md.charge_put_or_get(get), Charge::No);
+    assert_eq!(md.commit_put_or_get(get), Commit::No);
 }
 
 #[test]
 fn the_local_offset_advances_and_the_snapshot_counts_down() {
     let md = passive(100, 3, 0, 0);
     let mut seen = Vec::new();
-    while let Charge::Yes { offset, spec, last, .. } = md.charge_put_or_get(put(10, 0)) {
+    while let Commit::Yes { offset, spec, last, .. } = md.commit_put_or_get(put(10, 0)) {
         seen.push((offset, spec.threshold, last));
     }
     assert_eq!(seen, [(0, 2, false), (10, 1, false), (20, 0, true)]);
-    assert_eq!(md.charge_put_or_get(put(10, 0)), Charge::No);
+    assert_eq!(md.commit_put_or_get(put(10, 0)), Commit::No);
 }
 
 #[test]
 fn max_size_retires_a_buffer_when_the_room_is_strictly_less() {
     // 100 bytes, max_size 40: after 60 bytes there are 40 left, which is still enough (TRAP-23).
     let md = passive(100, -1, MAX_SIZE, 40);
-    assert!(matches!(md.charge_put_or_get(put(40, 0)), Charge::Yes { last: false, .. }));
-    assert!(matches!(md.charge_put_or_get(put(20, 0)), Charge::Yes { last: false, .. }));
-    assert!(matches!(md.charge_put_or_get(put(1, 0)), Charge::Yes { last: true, .. }));
-    assert_eq!(md.charge_put_or_get(put(1, 0)), Charge::No);
+    assert!(matches!(md.commit_put_or_get(put(40, 0)), Commit::Yes { last: false, .. }));
+    assert!(matches!(md.commit_put_or_get(put(20, 0)), Commit::Yes { last: false, .. }));
+    assert!(matches!(md.commit_put_or_get(put(1, 0)), Commit::Yes { last: true, .. }));
+    assert_eq!(md.commit_put_or_get(put(1, 0)), Commit::No);
 }
 
 #[test]
@@ -122,32 +122,32 @@ fn max_size_counts_only_with_its_option() {
 #[test]
 fn a_budget_of_one_covers_the_send_and_not_the_ack() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
-    assert!(made.md.charge_send(Some(Answer::Reply)).is_some());
-    assert!(made.md.charge_answer(Answer::Reply, 0).is_none());
-    assert!(made.md.charge_send(Some(Answer::Reply)).is_none());
+    assert!(made.md.commit_send(Some(Answer::Reply)).is_some());
+    assert!(made.md.commit_answer(Answer::Reply, 0).is_none());
+    assert!(made.md.commit_send(Some(Answer::Reply)).is_none());
 }
 
 #[test]
 fn an_answer_longer_than_the_md_needs_truncate() {
     let plain = make(plain_spec(8), false, None).md;
-    plain.charge_send(Some(Answer::Reply)).unwrap();
-    assert!(plain.charge_answer(Answer::Reply, 9).is_none());
-    assert_eq!(plain.charge_answer(Answer::Reply, 8).map(|(len, _)| len), Some(8));
+    plain.commit_send(Some(Answer::Reply)).unwrap();
+    assert!(plain.commit_answer(Answer::Reply, 9).is_none());
+    assert_eq!(plain.commit_answer(Answer::Reply, 8).map(|(len, _)| len), Some(8));
     let spec = MdSpec { options: MdOptions::TRUNCATE, ..plain_spec(8) };
     let cut = make(spec, false, None).md;
-    cut.charge_send(Some(Answer::Reply)).unwrap();
-    assert_eq!(cut.charge_answer(Answer::Reply, 9).map(|(len, _)| len), Some(8));
+    cut.commit_send(Some(Answer::Reply)).unwrap();
+    assert_eq!(cut.commit_answer(Answer::Reply, 9).map(|(len, _)| len), Some(8));
 }
 
 #[test]
 fn an_answer_that_was_not_asked_for_or_has_come_already_is_not_taken() {
     let md = make(plain_spec(8), false, None).md;
-    md.charge_send(None).unwrap();
-    assert!(md.charge_answer(Answer::Ack, 0).is_none());
-    md.charge_send(Some(Answer::Ack)).unwrap();
-    assert!(md.charge_answer(Answer::Reply, 8).is_none());
-    assert!(md.charge_answer(Answer::Ack, 0).is_some());
-    assert!(md.charge_answer(Answer::Ack, 0).is_none());
+    md.commit_send(None).unwrap();
+    assert!(md.commit_answer(Answer::Ack, 0).is_none());
+    md.commit_send(Some(Answer::Ack)).unwrap();
+    assert!(md.commit_answer(Answer::Reply, 8).is_none());
+    assert!(md.commit_answer(Answer::Ack, 0).is_some());
+    assert!(md.commit_answer(Answer::Ack, 0).is_none());
 }
 
 /// Threshold, whether the answer has come before the failure is known -> how many of four more sends may begin, whether
@@ -165,17 +165,17 @@ fn what_was_not_sent_takes_its_answers_share_of_the_threshold_unless_that_has_co
         for answer in [Answer::Ack, Answer::Reply] {
             let case = format!("{threshold} {came} {answer:?}");
             let made = make(MdSpec { threshold, ..plain_spec(8) }, true, None);
-            made.md.charge_send(Some(answer)).unwrap();
+            made.md.commit_send(Some(answer)).unwrap();
             made.md.track(ResponseTracker { deadline: Time::START, asked: Nid::LOOPBACK });
             if came {
-                made.md.charge_answer(answer, 0).unwrap();
-                made.md.settle(event(&made.md, EventKind::Reply));
+                made.md.commit_answer(answer, 0).unwrap();
+                made.md.complete(event(&made.md, EventKind::Reply));
             }
-            let settled = made.md.settle_without(event(&made.md, EventKind::Send), Some(answer));
-            assert_eq!(settled == Settled::Ended, ends, "{case}");
-            assert!(made.md.charge_answer(answer, 0).is_none(), "{case}");
+            let completed = made.md.complete_without(event(&made.md, EventKind::Send), Some(answer));
+            assert_eq!(completed == Completion::Ended, ends, "{case}");
+            assert!(made.md.commit_answer(answer, 0).is_none(), "{case}");
             assert!(!made.md.is_tracked(), "{case}");
-            let begun = (0..4).filter(|_| made.md.charge_send(None).is_some());
+            let begun = (0..4).filter(|_| made.md.commit_send(None).is_some());
             assert_eq!(begun.count(), left, "{case}");
         }
     }
@@ -191,9 +191,9 @@ fn who_is_unlinked_for_want_of_an_answer_is_told_so() {
     let queue = Some(Arc::new(queue));
     let new = NewMd { spec, memory, max_size: None, auto_unlink: true, attached: None, queue, owner: None };
     let md = Md::new(any_md_handle(), new);
-    md.charge_send(Some(Answer::Reply)).unwrap();
+    md.commit_send(Some(Answer::Reply)).unwrap();
     md.track(ResponseTracker { deadline: Time::START, asked: Nid::LOOPBACK });
-    md.settle(event(&md, EventKind::Send));
+    md.complete(event(&md, EventKind::Send));
     assert_eq!(md.unanswered(Time::START), ResponseState::TooLong(Nid::LOOPBACK));
     md.unlink().unwrap();
     let timed_out = (EventKind::Unlink, Err(Errno::TimedOut));
@@ -216,14 +216,14 @@ fn a_discarded_md_leaves_its_queue_once() {
 #[test]
 fn an_attached_md_neither_sends_nor_takes_answers() {
     let md = passive(8, -1, 0, 0);
-    assert!(md.charge_send(Some(Answer::Reply)).is_none());
-    assert!(md.charge_answer(Answer::Reply, 0).is_none());
+    assert!(md.commit_send(Some(Answer::Reply)).is_none());
+    assert!(md.commit_answer(Answer::Reply, 0).is_none());
 }
 
 #[test]
 fn unlinking_an_idle_md_reports_it_before_returning_and_once() {
     let made = make(plain_spec(8), false, None);
-    assert_eq!(made.md.unlink(), Ok(Settled::Ended));
+    assert_eq!(made.md.unlink(), Ok(Completion::Ended));
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Unlink, true)]);
     assert_eq!(made.md.unlink(), Err(Errno::NotFound));
     assert_eq!(made.queue.wait_unused(), Ok(()));
@@ -232,13 +232,13 @@ fn unlinking_an_idle_md_reports_it_before_returning_and_once() {
 #[test]
 fn unlinking_a_busy_md_leaves_the_last_word_to_its_last_operation() {
     let made = make(plain_spec(8), false, None);
-    made.md.charge_send(Some(Answer::Reply)).unwrap();
-    made.md.charge_send(Some(Answer::Reply)).unwrap();
-    assert_eq!(made.md.unlink(), Ok(Settled::Lives));
-    assert!(made.md.charge_answer(Answer::Reply, 0).is_none());
+    made.md.commit_send(Some(Answer::Reply)).unwrap();
+    made.md.commit_send(Some(Answer::Reply)).unwrap();
+    assert_eq!(made.md.unlink(), Ok(Completion::Active));
+    assert!(made.md.commit_answer(Answer::Reply, 0).is_none());
     assert_eq!(made.queue.wait_unused(), Err(Errno::Busy));
-    assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Lives);
-    assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Ended);
+    assert_eq!(made.md.complete(event(&made.md, EventKind::Send)), Completion::Active);
+    assert_eq!(made.md.complete(event(&made.md, EventKind::Send)), Completion::Ended);
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Send, false), (EventKind::Send, true)]);
     assert_eq!(made.queue.wait_unused(), Ok(()));
 }
@@ -247,10 +247,10 @@ fn unlinking_a_busy_md_leaves_the_last_word_to_its_last_operation() {
 fn the_event_that_finishes_last_says_unlinked() {
     // TRAP-4: SEND after REPLY.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
-    made.md.charge_send(Some(Answer::Reply)).unwrap();
-    made.md.charge_answer(Answer::Reply, 8).unwrap();
-    made.md.settle(event(&made.md, EventKind::Reply));
-    made.md.settle(event(&made.md, EventKind::Send));
+    made.md.commit_send(Some(Answer::Reply)).unwrap();
+    made.md.commit_answer(Answer::Reply, 8).unwrap();
+    made.md.complete(event(&made.md, EventKind::Reply));
+    made.md.complete(event(&made.md, EventKind::Send));
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Reply, false), (EventKind::Send, true)]);
 }
 
@@ -258,20 +258,20 @@ fn the_event_that_finishes_last_says_unlinked() {
 fn a_failed_send_with_budget_left_keeps_the_md() {
     // TRAP-5, as the reference does it.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
-    made.md.charge_send(Some(Answer::Reply)).unwrap();
+    made.md.commit_send(Some(Answer::Reply)).unwrap();
     let failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };
-    assert_eq!(made.md.settle(failed), Settled::Lives);
-    assert_eq!(made.md.unlink(), Ok(Settled::Ended));
+    assert_eq!(made.md.complete(failed), Completion::Active);
+    assert_eq!(made.md.unlink(), Ok(Completion::Ended));
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Send, false), (EventKind::Unlink, true)]);
 }
 
 #[test]
 fn a_retained_md_stays_when_it_is_used_up() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
-    made.md.charge_send(Some(Answer::Reply)).unwrap();
-    assert_eq!(made.md.settle(event(&made.md, EventKind::Send)), Settled::Lives);
-    assert!(made.md.charge_send(Some(Answer::Reply)).is_none());
-    assert_eq!(made.md.unlink(), Ok(Settled::Ended));
+    made.md.commit_send(Some(Answer::Reply)).unwrap();
+    assert_eq!(made.md.complete(event(&made.md, EventKind::Send)), Completion::Active);
+    assert!(made.md.commit_send(Some(Answer::Reply)).is_none());
+    assert_eq!(made.md.unlink(), Ok(Completion::Ended));
 }
 
 #[test]
@@ -301,8 +301,8 @@ fn handlers_of_one_md_run_one_at_a_time_and_the_last_event_comes_last() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while md.charge_send(Some(Answer::Reply)).is_some() {
-                    md.settle(event(&md, EventKind::Send));
+                while md.commit_send(Some(Answer::Reply)).is_some() {
+                    md.complete(event(&md, EventKind::Send));
                 }
             });
         }

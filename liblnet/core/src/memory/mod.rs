@@ -9,7 +9,7 @@ mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleTable, Place, Slot, Slots};
-pub(crate) use md::{Access, Answer, Charge, Md, NewMd, Settled};
+pub(crate) use md::{Access, Answer, Commit, Completion, Md, NewMd};
 pub use range::{MdMemory, MemRange, MemSlice, Near};
 pub(crate) use response_state::{ResponseState, ResponseTracker};
 pub use room::Room;

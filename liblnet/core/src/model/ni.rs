@@ -80,7 +80,7 @@ pub struct Ni {
     last_use: LastUse,
     counters: Counters,
     failures: CauseCounters,
-    trial: RecoveryState,
+    recovery_state: RecoveryState,
 }
 
 impl Ni {
@@ -111,7 +111,7 @@ impl Ni {
             last_use: LastUse::default(),
             counters: Counters::default(),
             failures: CauseCounters::default(),
-            trial: RecoveryState::default(),
+            recovery_state: RecoveryState::default(),
         })
     }
 
@@ -166,11 +166,11 @@ impl Ni {
 
     /// When it is tried again, if it is sick.
     pub fn recovery(&self) -> Recovery {
-        self.trial.get()
+        self.recovery_state.get()
     }
 
-    pub(crate) const fn trial(&self) -> &RecoveryState {
-        &self.trial
+    pub(crate) const fn recovery_state(&self) -> &RecoveryState {
+        &self.recovery_state
     }
 
     /// It is the node's so many-eth interface. With more than 64 some cannot be told apart.

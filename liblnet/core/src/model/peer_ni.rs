@@ -51,7 +51,7 @@ pub struct PeerNi {
     answers: AtomicU32,
     counters: Counters,
     failures: CauseCounters,
-    trial: RecoveryState,
+    recovery_state: RecoveryState,
     exchange: ExchangeCell,
     unresponsive: UnresponsiveFrom,
     /// Nothing but pings that try an interface has gone to it.
@@ -80,7 +80,7 @@ impl PeerNi {
             answers: AtomicU32::new(0),
             counters: Counters::default(),
             failures: CauseCounters::default(),
-            trial: RecoveryState::default(),
+            recovery_state: RecoveryState::default(),
             exchange: ExchangeCell::default(),
             unresponsive: UnresponsiveFrom::default(),
             only_tried: AtomicBool::new(false),
@@ -190,7 +190,7 @@ impl PeerNi {
 
     /// When it is tried again, if it is sick.
     pub fn recovery(&self) -> Recovery {
-        self.trial.get()
+        self.recovery_state.get()
     }
 
     /// This node's NIDs from which it is unresponsive: paths that are not used while there are others.
@@ -202,8 +202,8 @@ impl PeerNi {
         &self.unresponsive
     }
 
-    pub(crate) const fn trial(&self) -> &RecoveryState {
-        &self.trial
+    pub(crate) const fn recovery_state(&self) -> &RecoveryState {
+        &self.recovery_state
     }
 
     /// Whether something has arrived from it by this interface since nothing got through there.
@@ -263,7 +263,7 @@ impl PeerNi {
     /// Something has arrived from it: its pings begin anew (HE-52). Whether the next one comes sooner for that.
     pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) -> bool {
         self.exchange.advance(Exchange::Answered);
-        self.trial.heard(now)
+        self.recovery_state.heard(now)
     }
 
     /// Whether nothing has gone to it but pings that try an interface.

@@ -13,8 +13,10 @@ pub(crate) use peer_table::PeerTable;
 pub use route::{Route, Routes};
 
 use crate::model::DiscoveryState;
+use crate::model::message::Message;
 use crate::policy::Rules;
 use crate::router::Router;
+use crate::select;
 use arc_swap::ArcSwap;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
@@ -116,6 +118,38 @@ impl Topology {
     /// Whether anything has ever arrived from this peer, by whichever of its NIDs.
     pub(crate) fn was_heard(&self, peer: &Peer) -> bool {
         peer.nids.iter().any(|nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
+    }
+}
+
+/// Paths.
+impl Topology {
+    /// Whether another path than this one may work, for a message to the reserved portal if `reserved`.
+    pub(crate) fn has_other_path(&self, ni: &Ni, peer_ni: &PeerNi, reserved: bool) -> bool {
+        self.with_nets(|nets| select::has_other_path(nets, peer_ni, ni, reserved))
+    }
+
+    /// Whether this message, which has a path, could take another that may work.
+    pub(crate) fn may_change_path(&self, message: &Message) -> bool {
+        let path = message.ni.as_ref().zip(message.peer_ni.as_ref());
+        message.source.is_none()
+            && path.is_some_and(|(ni, peer_ni)| self.has_other_path(ni, peer_ni, message.leaves_by_any()))
+    }
+
+    /// Whether a message has a path that is not to be used while there is another, and there is one.
+    pub(crate) fn is_cut_off(&self, message: &Message) -> bool {
+        let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
+        select::is_bad(ni, peer_ni) && self.may_change_path(message)
+    }
+
+    /// Whether there is no other path to the peer than the one between these two, working or not.
+    pub(crate) fn is_only_path(&self, (local, peer): (Nid, Nid)) -> bool {
+        self.peer_ni(peer)
+            .is_none_or(|peer_ni| self.with_nets(|nets| select::is_only_path(nets, &peer_ni, local)))
+    }
+
+    /// Whether this node has one interface beside the loopback.
+    pub(crate) fn is_single_rail(&self) -> bool {
+        self.with_nets(|nets| nets.nis().filter(|ni| !ni.nid().is_loopback()).count() <= 1)
     }
 }
 

@@ -1,6 +1,6 @@
 //! One of the 64 portals: its kind, its entries, and the PUTs that wait for one.
 
-use super::criteria::{Criteria, InsertPosition, Kind, Request};
+use super::criteria::{Criteria, InsertPosition, Kind, MatchRequest};
 use super::match_table::{Found, MatchTable};
 use crate::memory::{Md, Slot};
 use crate::model::lnd::DeferredRx;
@@ -37,7 +37,7 @@ enum Lazy {
 
 /// A PUT that waits on a lazy portal, with the driver that holds its payload back.
 pub(crate) struct Delayed {
-    pub(crate) request: Request,
+    pub(crate) request: MatchRequest,
     pub(crate) message: Box<Message>,
     pub(crate) hold: Arc<dyn DeferredRx>,
 }
@@ -130,7 +130,7 @@ impl Portal {
     /// called in that case only.
     pub(crate) fn find(
         &self,
-        request: &Request,
+        request: &MatchRequest,
         may_wait: bool,
         delay: &mut dyn FnMut() -> Option<Delayed>,
     ) -> Incoming {

@@ -1,6 +1,6 @@
 //! When the next epoch of the interfaces' credits begins.
 
-use super::RECLAIM_AFTER;
+use crate::credit::RECLAIM_AFTER;
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,10 +1,11 @@
 //! Interfaces that the machine, or their own node, says do not work (HE-4): nothing waits until messages on them fail.
 
-use super::{Cause, NiState};
-use crate::core::Core;
+use super::Core;
+use crate::health::{Cause, NiState};
 use crate::model::message::Message;
+use crate::model::{Ni, PeerNi};
+use crate::select;
 use crate::sync::lock;
-use crate::topology::{Ni, PeerNi};
 use lnet_log::LogClass;
 use lnet_wire::Nid;
 use std::sync::Arc;
@@ -31,14 +32,16 @@ impl Core {
         let now = NiState::of(&ni);
         let cause = why.unwrap_or("recovered");
         self.env.log(LogClass::NiState, nid, format_args!("NI {nid}: {before} -> {now} ({cause})"));
-        self.reachability_may_change_for_all();
+        self.health.reachability_may_change_for_all(&self.topology);
         lock(&self.discovery.queue).republish = true;
         self.discovery.wakeup.notify();
         if fatal {
             self.leave(&ni);
         } else {
-            self.hurry_paths_from(nid);
-            self.neighbours_of(&ni).iter().for_each(|peer_ni| self.hurry_paths_to(peer_ni.nid()));
+            self.health.hurry_paths_from(nid, self.env.now());
+            self.neighbours_of(&ni)
+                .iter()
+                .for_each(|peer_ni| self.health.hurry_paths_to(peer_ni.nid(), self.env.now()));
         }
     }
 
@@ -50,7 +53,7 @@ impl Core {
             // When it works again pings say which of the pairs do that never have, before messages have to find out.
             let may_be_tried = peer_nis.len() <= MOST_TRIED && !peer_ni.was_heard_by(ni);
             if may_be_tried && self.may_abandon(ni, peer_ni) {
-                self.note_unresponsive(ni, peer_ni);
+                self.health.note_unresponsive(&self.env, &self.topology, ni, peer_ni);
             }
             self.abort_tx(ni, peer_ni, Cause::LocalAborted);
         }
@@ -59,7 +62,7 @@ impl Core {
             let others = others.filter(|other| !other.is_fatal());
             for other in others.filter(|other| !other.is_neighbour(peer_ni.nid())) {
                 if self.may_abandon(other, &peer_ni) {
-                    self.note_unresponsive(other, &peer_ni);
+                    self.health.note_unresponsive(&self.env, &self.topology, other, &peer_ni);
                     self.abort_tx(other, &peer_ni, Cause::NetworkTimeout);
                 }
             }
@@ -73,9 +76,9 @@ impl Core {
             return;
         }
         peer_ni.set_reported_down(down);
-        self.reachability_may_change(peer_ni.nid());
+        self.health.reachability_may_change(peer_ni.nid());
         if !down {
-            return self.hurry_paths_to(peer_ni.nid());
+            return self.health.hurry_paths_to(peer_ni.nid(), self.env.now());
         }
         let nets = self.nets();
         let nis = nets.net(peer_ni.nid().net()).into_iter().flat_map(|net| net.nis());
@@ -84,6 +87,20 @@ impl Core {
             message.peer_ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, peer_ni)) && message.source.is_none()
         };
         self.move_waiting_for_peers(its);
+    }
+
+    /// A driver says that a path is unresponsive. Whether all messages to the peer could take another path.
+    pub(super) fn note_path_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
+        if self.health.path_is_unresponsive(&self.env, &self.topology, ni, peer_ni) {
+            self.move_waiting_for_peers(|message| {
+                message.source.is_none()
+                    && message.peer_ni.as_ref().is_some_and(|its| its.nid() == peer_ni.nid())
+                    && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
+            });
+        }
+        // Also where the others are known to be unresponsive: who waits for the last one waits for as long as its driver
+        // tries, and one that was given up may have come back before that is known.
+        self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid()))
     }
 
     /// Has the driver give back what is under way between these two, if it can go by another way.
@@ -97,7 +114,7 @@ impl Core {
 
     /// Whether all messages between these two could take another path.
     fn may_abandon(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
-        peer_ni.peer_now().is_multi_rail() && self.has_other_path(ni, peer_ni, false)
+        peer_ni.peer_now().is_multi_rail() && self.topology.has_other_path(ni, peer_ni, false)
     }
 
     fn peers_on_net_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {

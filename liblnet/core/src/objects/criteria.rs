@@ -47,7 +47,7 @@ pub(crate) struct Criteria {
 
 /// A PUT or GET that looks for its memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+pub(crate) struct MatchRequest {
     /// By primary NID (TRAP-13).
     pub(crate) initiator: ProcessId,
     pub(crate) match_bits: u64,
@@ -63,7 +63,7 @@ impl Criteria {
     }
 
     /// Rules 3 and 4 of c-abi 3.3.
-    pub(crate) fn accept(&self, request: &Request) -> bool {
+    pub(crate) fn accept(&self, request: &MatchRequest) -> bool {
         (self.match_bits ^ request.match_bits) & !self.ignore_bits == 0
             && self.from.nid.is_none_or(|nid| nid == request.initiator.nid)
             && self.from.pid.is_none_or(|pid| pid == request.initiator.pid)

@@ -22,9 +22,9 @@ fn new_md(me: Slot, tag: usize, threshold: i32) -> Arc<Md> {
     Arc::new(Md::new(any_md_handle(), new))
 }
 
-fn request(from: u8, match_bits: u64) -> Request {
+fn request(from: u8, match_bits: u64) -> MatchRequest {
     let initiator = ProcessId { nid: nid(from), pid: Pid(1) };
-    Request {
+    MatchRequest {
         initiator,
         match_bits,
         access: Access { needs: MdOptions::OP_PUT, length: 0, remote_offset: 0 },
@@ -70,7 +70,7 @@ impl Naive {
         self.0.insert(at, NaiveEntry { slot, tag, criteria, uses });
     }
 
-    fn put(&mut self, request: &Request) -> Option<usize> {
+    fn put(&mut self, request: &MatchRequest) -> Option<usize> {
         let masked_first = [true, false];
         let at = masked_first.iter().find_map(|masked| {
             self.0.iter().position(|e| (e.criteria.ignore_bits != 0) == *masked && e.criteria.accept(request))

@@ -4,8 +4,8 @@
 //! exact match bits (and, in a unique portal, process), which a hash finds. So a look-up costs the same
 //! however many exact entries there are.
 
-use super::criteria::{Criteria, InsertPosition, Kind, Request};
-use crate::memory::{Charge, Md, Slot, Slots};
+use super::criteria::{Criteria, InsertPosition, Kind, MatchRequest};
+use crate::memory::{Commit, Md, Slot, Slots};
 use foldhash::HashMap;
 use lnet_wire::Errno;
 use lnet_wire::ProcessId;
@@ -123,7 +123,7 @@ impl MatchTable {
     }
 
     /// The first entry that takes `request`; its MD is charged, and leaves the table if that was its last.
-    pub(crate) fn find(&mut self, kind: Kind, request: &Request) -> Found {
+    pub(crate) fn find(&mut self, kind: Kind, request: &MatchRequest) -> Found {
         let key = match kind {
             Kind::Wildcard => Key::Bits(request.match_bits),
             Kind::Unique => Key::BitsAndProcess(request.match_bits, request.initiator),
@@ -145,7 +145,7 @@ impl MatchTable {
     }
 
     /// Offers `request` to the one entry in `slot`.
-    pub(crate) fn offer_to(&mut self, slot: Slot, request: &Request) -> Found {
+    pub(crate) fn offer_to(&mut self, slot: Slot, request: &MatchRequest) -> Found {
         let found = self.entries.get(slot).map_or(Found::Nothing, |entry| self.offer(entry, request));
         self.take_out_if_last(&found);
         found
@@ -157,14 +157,14 @@ impl MatchTable {
         self.entries.len()
     }
 
-    fn offer(&self, entry: &Entry, request: &Request) -> Found {
+    fn offer(&self, entry: &Entry, request: &MatchRequest) -> Found {
         let Some(md) = entry.md.as_ref().filter(|_| entry.criteria.accept(request)) else {
             return Found::Nothing;
         };
-        match md.charge_put_or_get(request.access) {
-            Charge::No => Found::Nothing,
-            Charge::TooLong => Found::TooLong,
-            Charge::Yes { offset, length, spec, last } => {
+        match md.commit_put_or_get(request.access) {
+            Commit::No => Found::Nothing,
+            Commit::TooLong => Found::TooLong,
+            Commit::Yes { offset, length, spec, last } => {
                 Found::Md { md: Arc::clone(md), offset, length, spec, last }
             }
         }

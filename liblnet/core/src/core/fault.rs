@@ -1,0 +1,168 @@
+//! Faults on purpose: what operators set, and what becomes of the messages that are hit.
+
+use super::Core;
+use crate::environment::time::Time;
+use crate::fault::{DelayRule, Delayed, DropRule, FaultStats, Filter, Sent, What};
+use crate::model::Ni;
+use crate::model::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
+use crate::model::message::Message;
+use crate::stats::Outcome;
+use lnet_log::{LogClass, write_line};
+use lnet_wire::{Errno, Header, Nid, NidPattern};
+use std::sync::Arc;
+
+/// What operators do with rules. The newest comes first, and of several that hit a message the first counts.
+impl Core {
+    /// Adds a rule that loses messages. There may be others like it (ST-25).
+    pub fn add_drop_rule(&self, rule: DropRule) {
+        self.faults.add_drop(rule, self.env.now());
+        let Filter { source, dest, .. } = &rule.filter;
+        write_line!(
+            LogClass::FaultRule,
+            "drop rule {source} -> {dest} added; messages that match it are dropped"
+        );
+    }
+
+    /// Adds a rule that delays messages. There may be others like it (ST-25).
+    pub fn add_delay_rule(&self, rule: DelayRule) {
+        self.faults.add_delay(rule, self.env.now());
+        let Filter { source, dest, .. } = &rule.filter;
+        write_line!(
+            LogClass::FaultRule,
+            "delay rule {source} -> {dest} added; messages that match it are delayed"
+        );
+    }
+
+    /// Deletes the drop rules with these patterns, `None` being any pattern; how many they were.
+    pub fn delete_drop_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
+        self.faults.delete_drops(source, dest)
+    }
+
+    /// Deletes the delay rules with these patterns, `None` being any pattern; how many they were. The messages that
+    /// they keep go on at once. Event handlers run inside; not from one.
+    pub fn delete_delay_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
+        let (deleted, kept) = self.faults.delete_delays(source, dest);
+        kept.into_iter().for_each(|what| self.go_on(what));
+        deleted
+    }
+
+    /// Drop rules and what they have done, the newest first.
+    pub fn drop_rules(&self) -> Vec<(DropRule, FaultStats)> {
+        self.faults.drops()
+    }
+
+    /// Delay rules and what they have done, the newest first.
+    pub fn delay_rules(&self) -> Vec<(DelayRule, FaultStats)> {
+        self.faults.delays()
+    }
+
+    /// Sets the counts of all drop rules to 0, and begins their windows anew.
+    pub fn reset_drop_rules(&self) {
+        self.faults.reset_drops(self.env.now());
+    }
+
+    /// Sets the counts of all delay rules to 0, and begins their windows anew.
+    pub fn reset_delay_rules(&self) {
+        self.faults.reset_delays(self.env.now());
+    }
+
+    /// Makes the next `count` messages to or from `nid` (or anybody) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends
+    /// it, `u32::MAX` never does.
+    pub fn fail_nid(&self, nid: Option<Nid>, count: u32) {
+        self.fail_rules.set(nid, count);
+    }
+}
+
+impl Core {
+    /// Whether a message that has just arrived on `ni` is lost: nothing is known of it but that it was dropped.
+    pub(super) fn is_lost_on_purpose(&self, ni: &Ni, header: &Header) -> bool {
+        let lost = self.faults.loses(header, ni.nid(), || self.env.now());
+        if lost {
+            ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
+            let (kind, from, to) = (header.body.kind(), header.src_nid, header.dest_nid);
+            log::debug!("{kind} {from} -> {to} dropped by a drop rule");
+        }
+        lost
+    }
+
+    /// Makes a message late that has arrived, if a rule says so; gives it back if not.
+    pub(super) fn unless_late(
+        &self,
+        message: Box<Message>,
+        defer: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> Option<Box<Message>> {
+        match self.faults.delay_arriving(message, defer, || self.env.now()) {
+            Ok(delayed) => {
+                self.note_delayed(&delayed);
+                None
+            }
+            Err(message) => Some(message),
+        }
+    }
+
+    /// Gives a message that has all its credits to its driver, unless a rule is against it.
+    pub(super) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>) -> SendOutcome {
+        match self.faults.send_by(lnd, message, || self.env.now()) {
+            Sent::Now(outcome) => outcome,
+            Sent::Later(delayed) => {
+                self.note_delayed(&delayed);
+                SendOutcome::Pending
+            }
+        }
+    }
+
+    /// Lets those go on that are due; when the next one is.
+    pub(crate) fn release_delayed(&self, now: Time) -> Option<Time> {
+        while let Some(what) = self.faults.take_due(now) {
+            self.go_on(what);
+        }
+        self.faults.next_due()
+    }
+
+    /// Ends those that wait for an interface that is gone.
+    pub(super) fn drop_late_of(&self, ni: &Arc<Ni>) {
+        for what in self.faults.take_of_ni(ni) {
+            match what {
+                What::Leaving(message) => self.end(message, Err(Errno::Shutdown.into())),
+                What::Arriving(message, deferred) => {
+                    self.count_drop(message, "its interface was removed while a delay rule held it");
+                    deferred.resume(RxAction::Discard);
+                }
+            }
+        }
+    }
+
+    fn note_delayed(&self, delayed: &Delayed) {
+        if delayed.is_first {
+            self.health.wake();
+        }
+        if delayed.ni.lnd().is_none() {
+            self.drop_late_of(&delayed.ni);
+        }
+    }
+
+    fn go_on(&self, what: What) {
+        match what {
+            What::Leaving(message) => self.send_late(message),
+            What::Arriving(message, deferred) => match self.deliver(message, &|| Arc::clone(&deferred)) {
+                // It waits for a buffer now, with the same promise.
+                RxAction::Defer => {}
+                action => deferred.resume(action),
+            },
+        }
+    }
+
+    fn send_late(&self, message: Box<Message>) {
+        if message.md.as_ref().is_some_and(|md| md.is_aborted()) {
+            return self.end(message, Err(Errno::Cancelled.into()));
+        }
+        let ni = message.ni.clone();
+        let outcome = match ni.as_ref().and_then(|ni| ni.lnd()) {
+            Some(lnd) => lnd.send(message),
+            None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
+        };
+        if let SendOutcome::Done(message, result) = outcome {
+            self.end(message, result);
+        }
+    }
+}

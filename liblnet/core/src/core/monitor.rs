@@ -1,0 +1,82 @@
+//! What is done once in a while (HE-50), by the thread `lnet_monitor` of a node.
+
+use super::Core;
+use crate::environment::time::Time;
+use crate::event::in_handler;
+use crate::health::ProbeAction;
+use crate::memory::ResponseState;
+use std::time::Duration;
+
+impl Core {
+    /// Does what is due now: sends again what failed, ends what has waited too long, pings what is unhealthy. One
+    /// thread at a time, and not from an event handler. Returns when it wants to be called again at the latest; before
+    /// that whenever [`Core::wait_for_monitor`] returns. Event handlers of the application run inside.
+    pub fn run_monitor(&self) -> Option<Time> {
+        if in_handler() {
+            return Some(self.env.now());
+        }
+        let _one_at_a_time = self.health.run();
+        if self.is_ending() {
+            return None;
+        }
+        let now = self.env.now();
+        let resends = self.resend_due(now);
+        let delayed = self.release_delayed(now);
+        let credits = self.reclaim_ni_credits(now);
+        let scan = self.health.scan(now, self.env.transaction_timeout(), || {
+            let unanswered = self.end_unanswered(now);
+            let waiting = self.end_waiting(now);
+            unanswered.into_iter().chain(waiting).min()
+        });
+        self.carry_out(self.health.poll_paths(&self.env, &self.topology, now));
+        let paths = self.health.next_path(now);
+        self.carry_out(self.health.poll_suspects(&self.topology, now));
+        let suspects = self.health.next_suspect(now);
+        self.carry_out(self.health.poll_recovery(&self.env, &self.topology, now));
+        let recovery = self.health.next_recovery(&self.topology);
+        let reachability = self.health.update_reachability(&self.env, &self.topology, now);
+        let resends = if self.health.has_resends() { resends.or(Some(now)) } else { None };
+        let log = self.env.poll_log(now);
+        let due = [resends, delayed, credits, scan, paths, suspects, recovery, reachability, log];
+        due.into_iter().flatten().min()
+    }
+
+    /// Waits until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.
+    pub fn wait_for_monitor(&self, timeout: Option<Duration>) {
+        self.health.wait(timeout, || self.is_ending());
+    }
+
+    fn carry_out(&self, actions: Vec<ProbeAction>) {
+        for action in actions {
+            match action {
+                ProbeAction::End(md) => {
+                    // It may have ended by itself.
+                    let _ = self.md_unlink(md);
+                }
+                ProbeAction::Send(probe) => match self.send_recovery_ping(probe.local, probe.peer) {
+                    Ok(md) => self.health.probe_sent(probe, md),
+                    Err(errno) => self.health.probe_refused(&self.env, &self.topology, probe, errno),
+                },
+            }
+        }
+    }
+
+    /// Gives up the MDs that have waited too long for a response (HE-41, HE-42); when the next of those that are left has.
+    fn end_unanswered(&self, now: Time) -> Option<Time> {
+        let mut next: Option<Time> = None;
+        for md in self.objects.mds() {
+            match md.unanswered(now) {
+                ResponseState::No => {}
+                ResponseState::Until(deadline) => {
+                    next = Some(next.map_or(deadline, |next| next.min(deadline)))
+                }
+                ResponseState::TooLong(nid) => {
+                    self.health.response_timed_out(&self.env, &self.topology, nid);
+                    // It may have ended by itself meanwhile.
+                    let _ = self.md_unlink(md.handle());
+                }
+            }
+        }
+        next
+    }
+}

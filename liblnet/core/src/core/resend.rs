@@ -1,0 +1,119 @@
+//! Messages that are sent again, and messages whose path changes before they leave.
+
+use super::Core;
+use crate::environment::time::Time;
+use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
+use crate::model::PeerNi;
+use crate::model::message::Message;
+use crate::select::Chosen;
+use lnet_wire::{Body, Errno, Nid};
+use std::sync::Arc;
+
+impl ResendContext for Core {
+    fn choose_again(&self, message: &Message) -> Result<Chosen, Errno> {
+        self.way_again(message)
+    }
+
+    fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
+        self.may_retry(message, peer_ni, retry_count)
+    }
+}
+
+impl Core {
+    /// Whether a message that failed is sent again, and how (HE-20).
+    pub(super) fn plan_resend(&self, message: &mut Message, failure: SendFailure) -> Option<ResendPlan> {
+        self.health.plan_resend(&self.env, &self.topology, message, failure, self)
+    }
+
+    /// Gives a message that holds no credits its new path; the message if it is to go now.
+    pub(super) fn resend(
+        &self,
+        message: Box<Message>,
+        plan: ResendPlan,
+        failure: SendFailure,
+    ) -> Option<Box<Message>> {
+        match self.health.resend(&self.env, message, plan, failure) {
+            Resend::Now(mut message, path) => {
+                self.readdress(&mut message, path);
+                Some(message)
+            }
+            Resend::Later => {
+                // Whoever ends the node may have looked there just before.
+                if self.is_ending() {
+                    self.end_resends();
+                }
+                None
+            }
+        }
+    }
+
+    /// Sends again what waited for that.
+    pub(super) fn resend_due(&self, now: Time) -> Option<Time> {
+        let (due, next) = self.health.take_resends(now);
+        for message in due {
+            match message.deadline <= now {
+                true => self.end(message, Err(Errno::TimedOut.into())),
+                false => self.reroute_now(message),
+            }
+        }
+        next
+    }
+
+    /// Ends what would have been sent later: the node is ending.
+    pub(super) fn end_resends(&self) {
+        for message in self.health.take_all_resends() {
+            self.end(message, Err(Errno::Shutdown.into()));
+        }
+    }
+
+    /// Which way a message goes that has gone one already: a request as it was asked for, an answer back if it can, by
+    /// any other way if not (snd-070).
+    pub(crate) fn way_again(&self, message: &Message) -> Result<Chosen, Errno> {
+        let destination = self.destination_again(message);
+        let peer_ni = match &message.peer_ni {
+            Some(peer_ni) if peer_ni.nid() == destination => Arc::clone(peer_ni),
+            _ => self.topology.peer_ni(destination).ok_or(Errno::HostUnreachable)?,
+        };
+        self.choose_again(message, &peer_ni)
+    }
+
+    fn destination_again(&self, message: &Message) -> Nid {
+        let named = message.event.as_ref().and_then(|event| event.target.nid);
+        match message.header.body {
+            Body::Put { .. } | Body::Get { .. } => named.unwrap_or(message.header.dest_nid),
+            Body::Ack { .. } | Body::Reply { .. } => message.header.dest_nid,
+        }
+    }
+
+    pub(crate) fn readdress(&self, message: &mut Message, chosen: Chosen) {
+        chosen.used();
+        let destination = chosen.destination();
+        message.header.dest_nid = destination;
+        message.header.src_nid = chosen.ni.nid();
+        message.next_hop.nid = destination;
+        if let (Some(md), Body::Put { .. } | Body::Get { .. }) = (&message.md, message.header.body) {
+            md.goes_to(destination);
+        }
+        message.ni = Some(chosen.ni);
+        message.peer_ni = chosen.peer_ni;
+    }
+
+    /// Which way a message goes that had one already.
+    ///
+    /// The caller's source is kept (PS-3) as long as it has a working path. Without one, a message that the peer may have
+    /// in part, and would recognise, leaves the source rather than fail: a message sent in its stead would find that
+    /// part's memory taken. Only a multi-rail peer takes it for the same node's, whichever interface it comes from.
+    pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<Chosen, Errno> {
+        let chosen = self.choose_again_from(message.source, message, peer_ni);
+        let may_leave_source =
+            message.source.is_some() && message.message_id().is_some() && peer_ni.peer_now().is_multi_rail();
+        if may_leave_source
+            && chosen.as_ref().map_or(true, Chosen::is_bad)
+            && let Ok(other) = self.choose_again_from(None, message, peer_ni)
+            && !other.is_bad()
+        {
+            return Ok(other);
+        }
+        chosen
+    }
+}

@@ -1,0 +1,45 @@
+//! Messages that are sent again later.
+
+use crate::environment::time::Time;
+use crate::model::Peer;
+use crate::model::message::Message;
+use crate::sync::{Mutex, lock};
+
+/// Each with when that is.
+#[derive(Debug, Default)]
+#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+pub(super) struct ResendQueue(Mutex<Vec<(Time, Box<Message>)>>);
+
+#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+impl ResendQueue {
+    pub(super) fn push(&self, at: Time, message: Box<Message>) {
+        lock(&self.0).push((at, message));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
+
+    /// Has messages to a peer go at once.
+    pub(super) fn hurry(&self, peer: &Peer, now: Time) {
+        let mut queue = lock(&self.0);
+        for (at, _) in queue.iter_mut().filter(|(_, message)| peer.nids.contains(&message.header.dest_nid)) {
+            *at = now;
+        }
+    }
+
+    /// Takes the messages whose time has come; when the next is to go.
+    pub(super) fn take_due(&self, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
+        let mut queue = lock(&self.0);
+        let (due, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut *queue).into_iter().partition(|(at, _)| *at <= now);
+        *queue = rest;
+        let next = queue.iter().map(|(at, _)| *at).min();
+        (due.into_iter().map(|(_, message)| message).collect(), next)
+    }
+
+    pub(super) fn take_all(&self) -> Vec<Box<Message>> {
+        let queue = std::mem::take(&mut *lock(&self.0));
+        queue.into_iter().map(|(_, message)| message).collect()
+    }
+}

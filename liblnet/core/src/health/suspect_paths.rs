@@ -1,0 +1,109 @@
+//! The paths of a node that are or lately were suspect, and when each was pinged.
+
+use crate::environment::time::Time;
+use crate::memory::MdHandle;
+use crate::sync::{Mutex, lock};
+use lnet_wire::Nid;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a path is suspect if nothing is heard on it, and it does not turn out to be unresponsive.
+pub(super) const LONGEST: Duration = Duration::from_secs(5);
+/// For so long a path that has answered its ping does not become suspect anew: where one path dies, others often die with
+/// it, and are found one after the other.
+const PROVEN: Duration = Duration::from_secs(1);
+/// Paths that are suspect at once. More than these are used as before.
+const MOST: usize = 64;
+
+/// The paths of a node that are or lately were suspect, by their ends, this node's first.
+#[derive(Debug, Default)]
+pub(super) struct SuspectPaths {
+    paths: Mutex<BTreeMap<(Nid, Nid), Pinged>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pinged {
+    /// When; not yet if there is none.
+    pub(super) at: Option<Time>,
+    /// The last ping, as long as it is not known to have ended.
+    pub(super) ping: Option<MdHandle>,
+}
+
+impl SuspectPaths {
+    /// Has a path pinged, unless it has just answered or too many are suspect. `becomes_suspect` notes that it is, and says
+    /// whether that is new. Whether it is to be pinged.
+    pub(super) fn add(&self, path: (Nid, Nid), now: Time, becomes_suspect: impl FnOnce() -> bool) -> bool {
+        let mut paths = lock(&self.paths);
+        let known = paths.get(&path);
+        let is_proven = known.and_then(|pinged| pinged.at).is_some_and(|at| now.since(at) < PROVEN);
+        if is_proven || known.is_none() && paths.len() >= MOST || !becomes_suspect() {
+            return false;
+        }
+        // A former ping may still wait: it is ended when the next one leaves.
+        paths.entry(path).or_default().at = None;
+        true
+    }
+
+    pub(super) fn all(&self) -> Vec<((Nid, Nid), Pinged)> {
+        lock(&self.paths).iter().map(|(path, pinged)| (*path, *pinged)).collect()
+    }
+
+    /// Its ping has left.
+    pub(super) fn ping_left(&self, path: (Nid, Nid), ping: MdHandle) {
+        if let Some(pinged) = lock(&self.paths).get_mut(&path) {
+            pinged.ping = Some(ping);
+        }
+    }
+
+    pub(super) fn pinged(&self, path: (Nid, Nid), pinged: Pinged) {
+        lock(&self.paths).insert(path, pinged);
+    }
+
+    pub(super) fn remove(&self, path: (Nid, Nid)) {
+        lock(&self.paths).remove(&path);
+    }
+
+    /// When the next is to be looked at.
+    pub(super) fn next(&self, now: Time) -> Option<Time> {
+        lock(&self.paths).values().map(|pinged| pinged.at.map_or(now, |at| at + LONGEST)).min()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn path(n: u8) -> (Nid, Nid) {
+        let nid = |host: u8| format!("10.0.0.{host}@tcp").parse().unwrap();
+        (nid(1), nid(n))
+    }
+
+    fn at(millis: u64) -> Time {
+        Time(Duration::from_millis(millis))
+    }
+
+    #[test]
+    fn a_path_that_has_just_been_pinged_is_not_pinged_anew_and_later_its_former_ping_is_still_known() {
+        let suspects = SuspectPaths::default();
+        assert!(!suspects.add(path(2), at(0), || false), "it was suspect already");
+        assert!(suspects.add(path(2), at(0), || true));
+        assert_eq!(suspects.next(at(7)), Some(at(7)));
+        let ping = Some(MdHandle::from_cookie(1));
+        suspects.pinged(path(2), Pinged { at: Some(at(10)), ping });
+        assert_eq!(suspects.next(at(11)), Some(at(10) + LONGEST));
+        assert!(!suspects.add(path(2), at(900), || true));
+        assert!(suspects.add(path(2), at(1100), || true));
+        let all = suspects.all();
+        assert_eq!((all[0].1.at, all[0].1.ping), (None, ping));
+        suspects.remove(path(2));
+        assert_eq!(suspects.next(at(2000)), None);
+    }
+
+    #[test]
+    fn only_so_many_paths_are_suspect_at_once() {
+        let suspects = SuspectPaths::default();
+        let added = (0..=255).filter(|n| suspects.add(path(*n), at(0), || true)).count();
+        assert_eq!(added, MOST);
+        assert!(suspects.add(path(0), at(0), || true), "it is there already");
+    }
+}

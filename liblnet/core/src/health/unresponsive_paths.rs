@@ -1,0 +1,148 @@
+//! The unresponsive paths of a node, and when each is pinged.
+
+use crate::environment::time::Time;
+use crate::memory::MdHandle;
+use crate::model::wait_before;
+use crate::sync::{Mutex, lock};
+use lnet_wire::Nid;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The longest time between two pings of an unresponsive path to a peer that has another one, working or not. What has
+/// come back is used again within this.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Paths that are pinged at once: more wait for the next turn.
+const MOST_PINGS: usize = 64;
+/// How long those wait.
+pub(super) const NEXT_TURN: Duration = Duration::from_millis(250);
+
+/// A path on which nothing gets through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnresponsivePath {
+    /// This node's end.
+    pub local: Nid,
+    /// The peer's end.
+    pub peer: Nid,
+    /// When that was noticed.
+    pub since: Time,
+}
+
+/// The unresponsive paths of a node, by their ends (this node's first), and when each is pinged.
+#[derive(Debug, Default)]
+pub(super) struct UnresponsivePaths {
+    count: AtomicUsize,
+    paths: Mutex<BTreeMap<(Nid, Nid), Pinged>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pinged {
+    pings: u32,
+    next: Time,
+    /// The last ping, as long as it is not known to have ended.
+    ping: Option<MdHandle>,
+}
+
+impl UnresponsivePaths {
+    /// Whether there is any.
+    pub(super) fn any(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn add(&self, path: (Nid, Nid), next: Time) {
+        let mut paths = lock(&self.paths);
+        paths.entry(path).or_insert(Pinged { pings: 0, next, ping: None });
+        self.count.store(paths.len(), Ordering::Relaxed);
+    }
+
+    pub(super) fn remove(&self, path: (Nid, Nid)) {
+        let mut paths = lock(&self.paths);
+        paths.remove(&path);
+        self.count.store(paths.len(), Ordering::Relaxed);
+    }
+
+    /// Has all of them tried now.
+    pub(super) fn hurry(&self, now: Time, of: impl Fn(Nid, Nid) -> bool) {
+        for (_, pinged) in lock(&self.paths).iter_mut().filter(|((local, peer), _)| of(*local, *peer)) {
+            pinged.next = now;
+            pinged.pings = 0;
+        }
+    }
+
+    /// Takes the turn of those that are due: their ends, with the ping that has not been answered. `longest` is the pause
+    /// between the pings of a path.
+    pub(super) fn due(
+        &self,
+        now: Time,
+        longest: impl Fn((Nid, Nid)) -> Duration,
+    ) -> Vec<((Nid, Nid), Option<MdHandle>)> {
+        let due = |(path, pinged): (&(Nid, Nid), &Pinged)| (pinged.next <= now).then_some(*path);
+        let due: Vec<_> = lock(&self.paths).iter().filter_map(due).take(MOST_PINGS).collect();
+        let pauses: Vec<_> = due.into_iter().map(|path| (path, longest(path))).collect();
+        let mut paths = lock(&self.paths);
+        let taken = pauses.into_iter().filter_map(|(path, longest)| {
+            let pinged = paths.get_mut(&path)?;
+            pinged.pings += 1;
+            pinged.next = now + wait_before(pinged.pings, longest);
+            Some((path, pinged.ping.take()))
+        });
+        taken.collect()
+    }
+
+    pub(super) fn pinged(&self, path: (Nid, Nid), ping: MdHandle) {
+        if let Some(pinged) = lock(&self.paths).get_mut(&path) {
+            pinged.ping = Some(ping);
+        }
+    }
+
+    /// When the next is due, not before `not_before`.
+    pub(super) fn next(&self, not_before: Time) -> Option<Time> {
+        lock(&self.paths).values().map(|pinged| pinged.next.max(not_before)).min()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn nid(n: u8) -> Nid {
+        format!("10.0.0.{n}@tcp").parse().unwrap()
+    }
+
+    fn at(millis: u64) -> Time {
+        Time(Duration::from_millis(millis))
+    }
+
+    #[test]
+    fn an_unresponsive_path_is_tried_after_1_2_4_and_then_every_5_seconds_and_at_once_when_hurried() {
+        let paths = UnresponsivePaths::default();
+        let due = |now| paths.due(at(now), |_| LONGEST_PAUSE);
+        assert!(!paths.any());
+        paths.add((nid(1), nid(2)), at(1000));
+        assert!(paths.any());
+        let mut tried = Vec::new();
+        for millis in (0..30_000).step_by(500) {
+            tried.extend(due(millis).iter().map(|_| millis));
+        }
+        assert_eq!(tried, [1000, 3000, 7000, 12_000, 17_000, 22_000, 27_000]);
+        assert_eq!(paths.next(at(0)), Some(at(32_000)));
+        paths.hurry(at(30_000), |local, _| local == nid(9));
+        assert_eq!(due(30_000), []);
+        paths.hurry(at(30_000), |local, _| local == nid(1));
+        assert_eq!(due(30_000), [((nid(1), nid(2)), None)]);
+        paths.remove((nid(1), nid(2)));
+        assert!(!paths.any() && paths.next(at(0)).is_none());
+    }
+
+    #[test]
+    fn the_only_path_to_a_peer_is_tried_as_seldom_as_the_settings_say() {
+        let paths = UnresponsivePaths::default();
+        paths.add((nid(1), nid(2)), at(1000));
+        let mut tried = Vec::new();
+        for seconds in 0..100 {
+            let due = paths.due(at(seconds * 1000), |_| Duration::from_secs(900));
+            tried.extend(due.iter().map(|_| seconds));
+        }
+        assert_eq!(tried, [1, 3, 7, 15, 31, 63]);
+    }
+}

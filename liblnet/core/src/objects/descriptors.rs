@@ -1,0 +1,143 @@
+//! Memory descriptors by their handles: made, attached, unlinked, completed.
+
+use super::{Delayed, Found, Objects};
+use crate::event::Event;
+use crate::memory::{Answer, Completion, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd};
+use lnet_wire::Errno;
+use std::any::Any;
+use std::sync::Arc;
+
+/// What an MD that was attached has brought about.
+pub(crate) struct MdAttached {
+    pub(crate) md: Arc<Md>,
+    /// PUTs that waited for it, each with what it found: to be delivered or dropped.
+    pub(crate) released: Vec<(Delayed, Found)>,
+}
+
+/// Keeps the memory of an MD alive.
+pub(crate) type Owner = Option<Arc<dyn Any + Send + Sync>>;
+
+impl Objects {
+    /// Gives a match entry its MD. `announce` gets the handle before any event can come of it. On failure the entry is as
+    /// before: see [`crate::Core::md_attach`].
+    pub(crate) fn attach_md(
+        &self,
+        me: MeHandle,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        owner: Owner,
+        announce: &mut dyn FnMut(MdHandle),
+    ) -> Result<MdAttached, Errno> {
+        if !spec.options.has(MdOptions::OP_PUT) && !spec.options.has(MdOptions::OP_GET) {
+            return Err(Errno::Invalid);
+        }
+        let md = self.add_md(spec, memory, auto_unlink, Some(me), owner)?;
+        let attached = self
+            .me(me)
+            .ok_or(Errno::NotFound)
+            .and_then(|(portal, slot)| portal.attach_md(slot, &md, &mut || announce(md.handle())));
+        match attached {
+            Ok(attached) => Ok(MdAttached { md, released: attached.released }),
+            Err(errno) => {
+                self.remove_md(&md);
+                md.discard();
+                Err(errno)
+            }
+        }
+    }
+
+    /// Makes a free MD: see [`crate::Core::md_bind`].
+    pub(crate) fn bind_md(
+        &self,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        owner: Owner,
+    ) -> Result<MdHandle, Errno> {
+        if spec.options.has(MdOptions::OP_PUT) || spec.options.has(MdOptions::OP_GET) {
+            return Err(Errno::Invalid);
+        }
+        self.add_md(spec, memory, auto_unlink, None, owner).map(|md| md.handle())
+    }
+
+    /// The MD with this handle.
+    pub(crate) fn md(&self, md: MdHandle) -> Option<Arc<Md>> {
+        self.mds.get(md.place())
+    }
+
+    /// All MDs.
+    pub(crate) fn mds(&self) -> Vec<Arc<Md>> {
+        self.mds.all()
+    }
+
+    /// Its handle names nothing any more; messages that have the MD may still use it.
+    pub(crate) fn remove_md(&self, md: &Md) {
+        self.mds.remove(md.handle().place());
+    }
+
+    /// An MD that no message finds any more. [`Errno::NotFound`] when it is gone.
+    pub(crate) fn detach_md(&self, md: MdHandle) -> Result<Arc<Md>, Errno> {
+        let md = self.md(md).ok_or(Errno::NotFound)?;
+        if let Some((portal, slot)) = md.attached().and_then(|me| self.me(me)) {
+            portal.detach_md(slot, &md);
+        }
+        Ok(md)
+    }
+
+    /// Ends an MD: an idle one reports UNLINK before this returns, a busy one ([`Completion::Active`]) reports its end with its
+    /// last operation.
+    pub(crate) fn unlink_md(&self, md: &Md) -> Result<Completion, Errno> {
+        let completion = md.unlink()?;
+        // Busy or idle, the handle is dead from here on; only messages still know the MD.
+        self.remove_md(md);
+        Ok(completion)
+    }
+
+    /// Ends an MD of the node's own that serves GETs: those that it has taken are answered.
+    pub(crate) fn retire_md(&self, md: MdHandle) -> Result<(), Errno> {
+        let md = self.detach_md(md)?;
+        md.retire()?;
+        self.remove_md(&md);
+        Ok(())
+    }
+
+    /// Tells the MD's owner how an operation went.
+    pub(crate) fn complete(&self, md: &Md, event: Event) {
+        let completion = md.complete(event);
+        self.end_completed(md, completion);
+    }
+
+    /// The same of a request of this node's, whose `response` is not waited for any more if one is given.
+    pub(crate) fn complete_without(&self, md: &Md, event: Event, response: Option<Answer>) {
+        let completion = md.complete_without(event, response);
+        self.end_completed(md, completion);
+    }
+
+    fn end_completed(&self, md: &Md, completion: Completion) {
+        if completion == Completion::Ended {
+            self.remove_md(md);
+        }
+    }
+
+    fn add_md(
+        &self,
+        spec: MdSpec,
+        memory: MdMemory,
+        auto_unlink: bool,
+        attached: Option<MeHandle>,
+        owner: Owner,
+    ) -> Result<Arc<Md>, Errno> {
+        let max_size = Md::checked_max_size(&spec, &memory)?;
+        let queue = spec.eq.map(|eq| self.queue(eq)).transpose()?;
+        let md = self.mds.insert(|place| {
+            let new = NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner };
+            Arc::new(Md::new(MdHandle::new(place), new))
+        })?;
+        if spec.eq.is_some() && !md.has_queue() {
+            self.remove_md(&md);
+            return Err(Errno::NotFound);
+        }
+        Ok(md)
+    }
+}

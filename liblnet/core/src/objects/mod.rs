@@ -1,0 +1,113 @@
+//! The objects that programs make: match entries (ME) on portals, memory descriptors (MD), event queues (EQ). Attached,
+//! matched, unlinked, completed.
+//!
+//! [`Objects`] knows handles and matching, and nothing of peers or drivers: what becomes deliverable, and what has ended, it
+//! returns.
+
+mod criteria;
+mod descriptors;
+mod match_table;
+mod portal;
+mod queues;
+
+pub(crate) use criteria::{Criteria, MatchRequest};
+pub use criteria::{InsertPosition, MatchId};
+pub(crate) use descriptors::MdAttached;
+pub(crate) use match_table::Found;
+pub(crate) use portal::{Delayed, Incoming, Portal};
+
+#[cfg(all(test, not(loom)))]
+mod match_table_tests;
+
+use crate::event::EventQueue;
+use crate::memory::{HandleTable, Md, MeHandle, Place, Slot};
+use lnet_wire::{Errno, MAX_PORTALS, PING_MATCH_BITS};
+use std::sync::Arc;
+
+/// The portals, MDs and EQs of one node. Any thread may call.
+pub(crate) struct Objects {
+    portals: Box<[Portal]>,
+    mds: HandleTable<Arc<Md>>,
+    queues: HandleTable<Arc<EventQueue>>,
+}
+
+impl Objects {
+    /// All portals, without entries. `interface_cookie` makes the handles of this incarnation of the node differ from those
+    /// of others.
+    pub(crate) fn new(interface_cookie: u64) -> Self {
+        Self {
+            portals: portals(),
+            mds: HandleTable::new(interface_cookie),
+            queues: HandleTable::new(interface_cookie),
+        }
+    }
+
+    /// One of the portals. [`Errno::Invalid`] for a number that none has.
+    pub(crate) fn portal(&self, portal: u32) -> Result<&Portal, Errno> {
+        self.portals.get(portal as usize).ok_or(Errno::Invalid)
+    }
+
+    /// All portals.
+    pub(crate) fn portals(&self) -> impl Iterator<Item = &Portal> {
+        self.portals.iter()
+    }
+
+    /// Adds a match entry: see [`Portal::attach`].
+    pub(crate) fn attach_me(
+        &self,
+        portal: u32,
+        criteria: Criteria,
+        unlink: bool,
+        position: InsertPosition,
+    ) -> Result<MeHandle, Errno> {
+        let slot = self.portal(portal)?.attach(criteria, unlink, position)?;
+        Ok(MeHandle::new(Place { table: portal as u8, slot }))
+    }
+
+    /// Adds a match entry before or after `current`: see [`Portal::insert`].
+    pub(crate) fn insert_me(
+        &self,
+        current: MeHandle,
+        criteria: Criteria,
+        unlink: bool,
+        position: InsertPosition,
+    ) -> Result<MeHandle, Errno> {
+        let before = match position {
+            InsertPosition::Before => true,
+            InsertPosition::After => false,
+            InsertPosition::Local => return Err(Errno::NotPermitted),
+        };
+        let (portal, near) = self.me(current).ok_or(Errno::NotFound)?;
+        let slot = portal.insert(near, criteria, unlink, before)?;
+        let table = current.place().map_or(0, |place| place.table);
+        Ok(MeHandle::new(Place { table, slot }))
+    }
+
+    /// Removes a match entry; its MD, which is to be unlinked.
+    pub(crate) fn remove_me(&self, me: MeHandle) -> Result<Option<Arc<Md>>, Errno> {
+        let (portal, slot) = self.me(me).ok_or(Errno::NotFound)?;
+        portal.remove(slot)
+    }
+
+    /// Forgets all MDs and entries without an event: the node ends. Queues end with [`Errno::NetworkDown`].
+    pub(crate) fn end(&self) {
+        self.mds.drain();
+        for queue in self.queues.drain() {
+            queue.end(Errno::NetworkDown);
+        }
+    }
+
+    /// What an ME handle names.
+    fn me(&self, me: MeHandle) -> Option<(&Portal, Slot)> {
+        let place = me.place()?;
+        Some((self.portals.get(usize::from(place.table))?, place.slot))
+    }
+}
+
+/// All portals; on the reserved one pushes wait for a buffer (core-behaviour 5.1), and nothing else, which would wait
+/// for ever.
+fn portals() -> Box<[Portal]> {
+    let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
+    portals.iter().take(1).for_each(|reserved| reserved.set_lazy_for(PING_MATCH_BITS));
+    portals
+}

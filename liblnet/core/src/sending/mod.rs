@@ -1,0 +1,162 @@
+//! Which messages may be with their drivers now: the credits that a message takes before it leaves, the queues in which it
+//! waits for them, and who gets what comes back (core-behaviour 3.2).
+//!
+//! [`Sending`] gives a message its credits or keeps it; messages that have got theirs, and those that have waited too
+//! long, it returns. It calls no driver.
+
+mod epochs;
+
+use crate::credit::{NiCredit, RECLAIM_AFTER, SharedNiPool};
+use crate::environment::time::Time;
+use crate::model::message::{Message, TakenCredits};
+use crate::model::{Ni, PeerNi};
+use crate::topology::Topology;
+use epochs::Epochs;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// The credits of one node's interfaces and peer NIs. Any thread may call.
+#[derive(Debug, Default)]
+pub(crate) struct Sending {
+    /// When interfaces' credits are taken back from messages that are not over.
+    epochs: Epochs,
+}
+
+/// What came of asking for a message's credits.
+pub(crate) enum Admission {
+    /// It has them all.
+    Granted(Box<Message>),
+    /// It waits for one of the peer NI's.
+    WaitsForPeer,
+    /// It waits for one of the interface's.
+    WaitsForNi,
+}
+
+impl Sending {
+    /// Takes the credits that a message to `peer_ni` by `ni` does not have yet, the peer NI's first.
+    pub(crate) fn admit(&self, mut message: Box<Message>, ni: &Ni, peer_ni: &PeerNi) -> Admission {
+        if !message.held.peer {
+            message.held.peer = true;
+            let bytes = message.wire_len();
+            match peer_ni.tx().take(message, bytes) {
+                Some(granted) => message = granted,
+                None => return Admission::WaitsForPeer,
+            }
+        }
+        if message.held.ni.is_none() {
+            match ni.tx(message.next_hop.nid).take(message) {
+                Some(granted) => message = with_ni_credit(granted),
+                None => return Admission::WaitsForNi,
+            }
+        }
+        Admission::Granted(message)
+    }
+
+    /// Returns the credits that a message holds, the interface's first (CR-10); the messages that get them.
+    pub(crate) fn release(&self, message: &mut Message) -> impl Iterator<Item = Box<Message>> + use<> {
+        let held = std::mem::take(&mut message.held);
+        let of_ni = message.ni.as_ref().zip(held.ni);
+        let of_ni = of_ni.and_then(|(ni, credit)| ni.tx(message.next_hop.nid).give_back(credit));
+        let of_peer = message.peer_ni.as_ref().filter(|_| held.peer);
+        let of_peer = of_peer.and_then(|peer_ni| peer_ni.tx().give_back(message.wire_len()));
+        of_ni.map(with_ni_credit).into_iter().chain(of_peer)
+    }
+
+    /// The same of credits that were taken from a message which its driver still has.
+    pub(crate) fn release_taken(&self, taken: TakenCredits) -> impl Iterator<Item = Box<Message>> + use<> {
+        let TakenCredits { ni, peer_ni, next_hop, bytes } = taken;
+        let of_ni = ni.and_then(|(ni, credit)| ni.tx(next_hop).give_back(credit));
+        let of_peer = peer_ni.and_then(|peer_ni| peer_ni.tx().give_back(bytes));
+        of_ni.map(with_ni_credit).into_iter().chain(of_peer)
+    }
+
+    /// Takes those out of the queues of peer NIs for which `which` holds.
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+    pub(crate) fn withdraw_from_peers(
+        &self,
+        topology: &Topology,
+        which: impl Fn(&Message) -> bool,
+    ) -> Vec<Box<Message>> {
+        let mut out = Vec::new();
+        for peer_ni in topology.peers().all() {
+            for mut message in peer_ni.tx().withdraw(|message| which(message), |message| message.wire_len()) {
+                message.held.peer = false;
+                out.push(message);
+            }
+        }
+        out
+    }
+
+    /// Takes those out of the queues of an interface for which `which` holds. They keep their peer NI's credit.
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+    pub(crate) fn withdraw_from_ni(&self, ni: &Ni, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
+        ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| which(message))).collect()
+    }
+
+    /// Takes out all that wait for this interface: it is going down.
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+    pub(crate) fn abandon(&self, ni: &Ni) -> Vec<Box<Message>> {
+        ni.all_tx().iter().flat_map(SharedNiPool::abandon).collect()
+    }
+
+    /// Takes out those that have waited for as long as a transaction may take; when the next of those that wait on is late.
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+    pub(crate) fn take_late(&self, topology: &Topology, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
+        let next: Cell<Option<Time>> = Cell::new(None);
+        let late = |message: &Message| {
+            let is_late = message.deadline <= now;
+            if !is_late {
+                next.set(Some(next.get().map_or(message.deadline, |next| next.min(message.deadline))));
+            }
+            is_late
+        };
+        let mut out = self.withdraw_from_peers(topology, late);
+        for ni in topology.nets().nis() {
+            out.extend(self.withdraw_from_ni(ni, late));
+        }
+        (out, next.get())
+    }
+
+    /// A message waits for an interface's credit. Whether [`Sending::reclaim`] is to be called from now on.
+    pub(crate) fn watch(&self) -> bool {
+        self.epochs.watch()
+    }
+
+    /// Takes the credits of interfaces back from messages that their drivers have had for too long, if others wait for
+    /// these: see [`crate::credit::NiCreditPool`]. The messages that get them; or when to come back, if at all.
+    pub(crate) fn reclaim(&self, topology: &Topology, now: Time) -> Result<Vec<Box<Message>>, Option<Time>> {
+        if !self.epochs.is_watched() {
+            return Err(None);
+        }
+        self.epochs.begin(now).map_err(Some)?;
+        let nets = topology.nets();
+        let granted = nets.nis().flat_map(|ni| ni.all_tx()).flat_map(SharedNiPool::next_epoch);
+        Ok(granted.map(with_ni_credit).collect())
+    }
+
+    /// Looks whether interfaces still have no credits, after those that [`Sending::reclaim`] returned have left. When that is
+    /// to be called again.
+    pub(crate) fn next_reclaim(&self, topology: &Topology, now: Time) -> Option<Time> {
+        let nets = topology.nets();
+        if nets.nis().flat_map(|ni| ni.all_tx()).any(SharedNiPool::is_exhausted) {
+            self.epochs.watch();
+        }
+        self.epochs.is_watched().then(|| now + RECLAIM_AFTER)
+    }
+
+    /// Gives a peer NI so many credits (OM-6); the messages that waited for them.
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+    pub(crate) fn grant(&self, peer_ni: &PeerNi, credits: u32) -> Vec<Box<Message>> {
+        peer_ni.tx().resize(credits).into()
+    }
+}
+
+/// Whether a message leaves by this interface.
+pub(crate) fn leaves_by(message: &Message, ni: &Arc<Ni>) -> bool {
+    message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))
+}
+
+fn with_ni_credit((mut message, credit): (Box<Message>, NiCredit)) -> Box<Message> {
+    message.held.ni = Some(credit);
+    message
+}
