@@ -32,6 +32,7 @@ pub(crate) enum Admission {
     WaitsForNi,
 }
 
+#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 impl Sending {
     /// Takes the credits that a message to `peer_ni` by `ni` does not have yet, the peer NI's first.
     pub(crate) fn admit(&self, mut message: Box<Message>, ni: &Ni, peer_ni: &PeerNi) -> Admission {
@@ -71,7 +72,6 @@ impl Sending {
     }
 
     /// Takes those out of the queues of peer NIs for which `which` holds.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn withdraw_from_peers(
         &self,
         topology: &Topology,
@@ -88,19 +88,16 @@ impl Sending {
     }
 
     /// Takes those out of the queues of an interface for which `which` holds. They keep their peer NI's credit.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn withdraw_from_ni(&self, ni: &Ni, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
         ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| which(message))).collect()
     }
 
     /// Takes out all that wait for this interface: it is going down.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn abandon(&self, ni: &Ni) -> Vec<Box<Message>> {
         ni.all_tx().iter().flat_map(SharedNiPool::abandon).collect()
     }
 
     /// Takes out those that have waited for as long as a transaction may take; when the next of those that wait on is late.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn take_late(&self, topology: &Topology, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
         let next: Cell<Option<Time>> = Cell::new(None);
         let late = |message: &Message| {
@@ -145,7 +142,6 @@ impl Sending {
     }
 
     /// Gives a peer NI so many credits (OM-6); the messages that waited for them.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn grant(&self, peer_ni: &PeerNi, credits: u32) -> Vec<Box<Message>> {
         peer_ni.tx().resize(credits).into()
     }
