@@ -1,4 +1,4 @@
-//! Error numbers. A service may answer with any, so they are numbers and no closed list.
+//! Error numbers. A service may reply with any, so they are numbers rather than an enumeration.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -26,7 +26,7 @@ known! {
     NOT_FOUND = ENOENT;
     /// Interrupted.
     INTERRUPTED = EINTR;
-    /// The memory could not be moved.
+    /// Data could not be transferred.
     IO = EIO;
     /// Try again.
     AGAIN = EAGAIN;
@@ -34,36 +34,36 @@ known! {
     NO_MEMORY = ENOMEM;
     /// In use.
     BUSY = EBUSY;
-    /// There is one already.
+    /// It exists already.
     EXISTS = EEXIST;
     /// No such target.
     NO_DEVICE = ENODEV;
     /// Invalid argument.
     INVALID = EINVAL;
-    /// Not what was agreed on.
+    /// Protocol violation.
     PROTOCOL = EPROTO;
-    /// The answer is longer than there is room for it.
+    /// The reply is too long.
     OVERFLOW = EOVERFLOW;
-    /// Nobody serves that.
+    /// The operation is not supported.
     NOT_SUPPORTED = EOPNOTSUPP;
-    /// There is no way to the peer.
+    /// No path to the peer.
     HOST_UNREACHABLE = EHOSTUNREACH;
-    /// The server does not know this client.
+    /// The server does not know the connection.
     NOT_CONNECTED = ENOTCONN;
     /// There is no network.
     NETWORK_DOWN = ENETDOWN;
-    /// The node is ending.
+    /// The node, or the import, is closed.
     SHUTDOWN = ESHUTDOWN;
-    /// Not in time.
+    /// Timed out.
     TIMED_OUT = ETIMEDOUT;
-    /// The server works on it already, or cannot now.
+    /// In progress, or cannot be executed now.
     IN_PROGRESS = EINPROGRESS;
-    /// Whether it was done is not known, and it may not be done twice.
+    /// Whether it was executed is not known, and it may not be executed twice.
     UNKNOWN_OUTCOME = ESTALE;
 }
 
 impl Errno {
-    /// That of a C function or a message: negative numbers are errors. `None` where it is not.
+    /// From what a C function or a message says: negative numbers are errors. `None`: it is none.
     pub const fn from_c(code: c_int) -> Option<Self> {
         if code >= 0 {
             return None;
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_number_comes_from_c_and_goes_there() {
+    fn error_numbers_are_converted_from_and_to_c() {
         assert_eq!(Errno::from_c(0), None);
         assert_eq!(Errno::from_c(7), None);
         assert_eq!(Errno::from_c(-libc::ETIMEDOUT), Some(Errno::TIMED_OUT));

@@ -7,10 +7,11 @@ use lnet as _;
 use ptlrpc::errno::Errno;
 use ptlrpc::lnet::{EventKind, Region};
 use ptlrpc::message::{Body, BulkBits, Opcode};
-use ptlrpc::service::{Answer, Reply, ReplyDone, Service, ServiceRequest};
+use ptlrpc::service::{Answer, Dropped, Reply, ReplyDone, ServiceConfig, ServiceRequest};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use support::client::{Client, Waiting};
+use std::time::Duration;
+use support::client::{Client, ReplyBuffer};
 use support::{Server, config};
 
 const READ: Opcode = Opcode(0x7001);
@@ -36,8 +37,8 @@ fn disk(request: &mut ServiceRequest<'_>) -> Answer {
     done.map_or_else(Answer::from, |()| Reply::new().into())
 }
 
-/// Opens memory for as many MDs as so many bytes need, or more.
-fn open(client: &Client, region: &Arc<Region>, bits: BulkBits, puts: bool) -> Vec<Waiting> {
+/// Attaches memory for as many MDs as it has match bits.
+fn open(client: &Client, region: &Arc<Region>, bits: BulkBits, puts: bool) -> Vec<ReplyBuffer> {
     let len = region.len();
     let range = |index: usize| (index * MIB).min(len)..((index + 1) * MIB).min(len);
     bits.range().enumerate().map(|(index, bits)| client.bulk(bits, region, range(index), puts)).collect()
@@ -95,7 +96,7 @@ fn clients_write() {
 }
 
 #[test]
-fn memory_that_a_short_read_does_not_need_is_let_go_too() {
+fn mds_that_a_short_read_does_not_need_are_unlinked() {
     let server = Server::start(config(), disk);
     let client = server.connected();
     let region = Arc::new(Region::zeroed(3 * MIB));
@@ -108,7 +109,7 @@ fn memory_that_a_short_read_does_not_need_is_let_go_too() {
 }
 
 #[test]
-fn what_was_not_announced_is_not_moved_and_there_is_no_reply() {
+fn bulk_data_that_was_not_announced_is_not_transferred_and_there_is_no_reply() {
     let (sender, seen) = channel();
     let sender = Mutex::new(sender);
     let server = Server::start(config(), move |request| {
@@ -130,7 +131,7 @@ fn what_was_not_announced_is_not_moved_and_there_is_no_reply() {
 }
 
 #[test]
-fn a_part_of_the_data_is_an_error_and_the_client_has_to_ask_again() {
+fn truncated_data_is_an_error_and_the_client_has_to_resend() {
     let (sender, seen) = channel();
     let sender = Mutex::new(sender);
     let server = Server::start(config(), move |request| {
@@ -147,7 +148,7 @@ fn a_part_of_the_data_is_an_error_and_the_client_has_to_ask_again() {
     let waiting = client.send(xid, &body, &[]);
     assert_eq!(seen.recv().unwrap(), Err(Errno::IO));
     drop(mds);
-    // It does not count as served, though it has a tag.
+    // It is served again, though it has a tag.
     let bits = bits_for(&client, 1);
     let enough = Arc::new(Region::zeroed(100));
     let _mds = open(&client, &enough, bits, false);
@@ -162,10 +163,12 @@ fn a_part_of_the_data_is_an_error_and_the_client_has_to_ask_again() {
 }
 
 #[test]
-fn a_transfer_that_the_client_does_not_take_part_in_ends_when_the_client_has_given_up() {
+fn a_transfer_without_memory_of_the_client_ends_when_the_client_gives_up() {
     let (sender, seen) = channel();
-    let sender = Mutex::new(sender);
+    let (has_begun, begun) = channel();
+    let (sender, has_begun) = (Mutex::new(sender), Mutex::new(has_begun));
     let server = Server::start(config(), move |request| {
+        has_begun.lock().unwrap().send(()).unwrap();
         let done = request.bulk_put(&Arc::new(Region::zeroed(2 * MIB)));
         let sender = sender.lock().unwrap().clone();
         sender.send((done, None)).unwrap();
@@ -176,22 +179,21 @@ fn a_transfer_that_the_client_does_not_take_part_in_ends_when_the_client_has_giv
     let bits = bits_for(&client, 2 * MIB);
     let body = Body { mbits: bits.last(), timeout: 1, ..client.body(READ) };
     let waiting = client.send(client.xids.take(), &body, &[]);
+    begun.recv().unwrap();
+    server.clock.advance(Duration::from_secs(1));
     assert_eq!(seen.recv().unwrap(), (Err(Errno::TIMED_OUT), None));
-    assert_eq!(
-        seen.recv().unwrap(),
-        (Ok(()), Some(ReplyDone::Lost)),
-        "there is no reply to hold anything for"
-    );
+    assert_eq!(seen.recv().unwrap(), (Ok(()), Some(ReplyDone::Lost)), "there is no reply");
     assert_eq!(server.counts().bulk_failed, 1);
     assert!(waiting.is_quiet());
 }
 
 #[test]
-fn the_end_of_a_service_ends_transfers_that_take_too_long() {
+fn the_end_of_a_service_aborts_transfers() {
     let (sender, begun) = channel();
     let sender = Mutex::new(sender);
-    let stop_timeout = std::time::Duration::from_secs(1);
-    let config = ptlrpc::service::ServiceConfig { stop_timeout, ..config() };
+    // One thread for normal requests.
+    let config = ServiceConfig { threads: 2, ..config() };
+    let stop_timeout = config.stop_timeout;
     let server = Server::start(config, move |request| {
         let sender = sender.lock().unwrap();
         sender.send(None).unwrap();
@@ -201,8 +203,18 @@ fn the_end_of_a_service_ends_transfers_that_take_too_long() {
     });
     let client = server.connected();
     let body = Body { mbits: 64, ..client.body(WRITE) };
-    let _waiting = client.send(client.xids.take(), &body, &[]);
+    let _in_service = client.send(client.xids.take(), &body, &[]);
     assert_eq!(begun.recv().unwrap(), None);
-    assert_eq!(Service::stop(&server.service), Ok(()));
+    let _in_queue = client.send(client.xids.take(), &body, &[]);
+    server.counts();
+    std::thread::scope(|scope| {
+        let stop = scope.spawn(|| server.service.stop());
+        // The service has begun to end when it has dropped the request in its queue.
+        while server.service.counts().dropped(Dropped::Stopping) == 0 {
+            std::thread::yield_now();
+        }
+        server.clock.advance(stop_timeout / 2);
+        assert_eq!(stop.join().unwrap(), Ok(()));
+    });
     assert!(matches!(begun.recv().unwrap(), Some(Err(_))));
 }

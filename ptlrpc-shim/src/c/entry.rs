@@ -1,5 +1,6 @@
-//! How calls come in from C.
+//! Entry points of the C API: panics, pointers, memory.
 
+use crate::clock::{Clock, SystemClock};
 use crate::errno::Errno;
 use crate::lnet::{Loan, ProcessId, Region, lnet_process_id};
 use crate::message::Name;
@@ -9,18 +10,18 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Runs one call: an error becomes what the function's type has for it, and so does a panic, which is an error of ours.
+/// Runs one call: an error becomes the error value of the function's type, and so does a panic, which is a bug in this library.
 pub(super) fn entry<T: FromErrno>(name: &'static str, body: impl FnOnce() -> Result<T, Errno>) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.unwrap_or_else(T::from_errno),
         Err(_) => {
-            log::error!("{name} failed for a reason of the library's own");
+            log::error!("{name}: internal error (panic), see above; the call fails with EIO, please report");
             T::from_errno(Errno::IO)
         }
     }
 }
 
-/// How a type of result says in C what went wrong.
+/// The error value of a C type.
 pub(super) trait FromErrno {
     /// The value for `errno`.
     fn from_errno(errno: Errno) -> Self;
@@ -60,28 +61,28 @@ impl<T> FromErrno for *const T {
     }
 }
 
-/// What a pointer of C's points to; `EINVAL` for NULL.
+/// Borrows what a pointer points to. `EINVAL`: NULL.
 ///
 /// # Safety
-/// It is NULL, or points to such a thing, which is there during `'a` and is not changed.
+/// It is NULL, or points to a `T` that stays valid during `'a` and is not changed.
 pub(super) unsafe fn borrow<'a, T>(pointer: *const T) -> Result<&'a T, Errno> {
     // SAFETY: this function's contract.
     unsafe { pointer.as_ref() }.ok_or(Errno::INVALID)
 }
 
-/// The same, to change it.
+/// The same, mutably.
 ///
 /// # Safety
-/// It is NULL, or points to such a thing, which is there during `'a`, and which nobody else has.
+/// It is NULL, or points to a `T` that stays valid during `'a` and is not accessed otherwise.
 pub(super) unsafe fn borrow_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errno> {
     // SAFETY: this function's contract.
     unsafe { pointer.as_mut() }.ok_or(Errno::INVALID)
 }
 
-/// Writes where C wants something; `EINVAL` for NULL.
+/// Writes an output argument. `EINVAL`: NULL.
 ///
 /// # Safety
-/// It is NULL, or C's to write such a thing to.
+/// It is NULL, or valid for writing a `T`.
 pub(super) unsafe fn store<T>(to: *mut T, value: T) -> Result<(), Errno> {
     let to = NonNull::new(to).ok_or(Errno::INVALID)?;
     // SAFETY: this function's contract.
@@ -89,14 +90,14 @@ pub(super) unsafe fn store<T>(to: *mut T, value: T) -> Result<(), Errno> {
     Ok(())
 }
 
-/// An array of C's, of at most `most`; NULL may be one of none.
+/// An array of at most `max` elements; an empty one may be NULL.
 ///
 /// # Safety
-/// It is NULL, or that many of them are there during `'a` and are not changed.
-pub(super) unsafe fn array<'a, T>(start: *const T, count: u32, most: usize) -> Result<&'a [T], Errno> {
+/// It is NULL, or so many elements stay valid during `'a` and are not changed.
+pub(super) unsafe fn array<'a, T>(start: *const T, count: u32, max: usize) -> Result<&'a [T], Errno> {
     match NonNull::new(start.cast_mut()) {
         _ if count == 0 => Ok(&[]),
-        Some(start) if count as usize <= most => {
+        Some(start) if count as usize <= max => {
             // SAFETY: this function's contract.
             Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), count as usize) })
         }
@@ -104,10 +105,10 @@ pub(super) unsafe fn array<'a, T>(start: *const T, count: u32, most: usize) -> R
     }
 }
 
-/// A text of C's; `EINVAL` for NULL, and for what is no UTF-8.
+/// A C string. `EINVAL`: NULL, or not UTF-8.
 ///
 /// # Safety
-/// It is NULL, or a string that ends with NUL, is there during `'a` and is not changed.
+/// It is NULL, or a NUL-terminated string that stays valid during `'a` and is not changed.
 pub(super) unsafe fn text<'a>(string: *const c_char) -> Result<&'a str, Errno> {
     if string.is_null() {
         return Err(Errno::INVALID);
@@ -116,7 +117,7 @@ pub(super) unsafe fn text<'a>(string: *const c_char) -> Result<&'a str, Errno> {
     unsafe { CStr::from_ptr(string) }.to_str().map_err(|_| Errno::INVALID)
 }
 
-/// A name or UUID of C's; `EINVAL` where none can be like that, the empty one among them.
+/// A name or UUID. `EINVAL`: invalid, or empty.
 ///
 /// # Safety
 /// As for [`text`].
@@ -129,7 +130,7 @@ pub(super) unsafe fn name(string: *const c_char) -> Result<Name, Errno> {
     Name::new(text.as_bytes()).map_err(|_| Errno::INVALID)
 }
 
-/// Stores a process.
+/// Writes a process ID.
 ///
 /// # Safety
 /// As for [`store`].
@@ -139,20 +140,20 @@ pub(super) unsafe fn store_process(to: *mut lnet_process_id, id: ProcessId) -> R
     unsafe { store(to, id) }.map(|()| 0)
 }
 
-/// Milliseconds, of which 0 stands for the default.
+/// Milliseconds; 0 is the default.
 pub(super) fn ms(milliseconds: u32) -> Option<Duration> {
     (milliseconds != 0).then(|| Duration::from_millis(milliseconds.into()))
 }
 
-/// Until when to wait; negative: without end.
+/// When a wait ends; negative: never.
 pub(super) fn until(timeout_ms: c_int) -> Option<Instant> {
-    u64::try_from(timeout_ms).ok().map(|ms| Instant::now() + Duration::from_millis(ms))
+    u64::try_from(timeout_ms).ok().map(|ms| SystemClock.now() + Duration::from_millis(ms))
 }
 
-/// Memory of C's as a region.
+/// Memory of the program as a region.
 ///
 /// # Safety
-/// It is NULL and empty, or is there, and left alone by others, until the loan is over.
+/// It is NULL and empty, or stays valid, and is not accessed otherwise, until the loan has ended.
 pub(super) unsafe fn lend(memory: *mut c_void, len: usize) -> Result<(Arc<Region>, Loan), Errno> {
     let start = match NonNull::new(memory.cast::<u8>()) {
         Some(start) => start,
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_panic_gets_out_and_each_type_has_its_error() {
+    fn panics_become_the_error_value_of_the_type() {
         #[allow(clippy::panic)]
         let broken = entry("f", || -> Result<c_int, Errno> { panic!("on purpose") });
         assert_eq!(broken, -libc::EIO);
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_no_argument() {
+    fn null_is_an_invalid_argument() {
         let null = std::ptr::null::<u32>();
         // SAFETY: NULL is allowed by each of them.
         unsafe {
@@ -201,9 +202,9 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_the_default_and_negative_is_without_end() {
+    fn times_of_zero_are_the_default_and_negative_ones_without_end() {
         assert_eq!((ms(0), ms(1500)), (None, Some(Duration::from_millis(1500))));
         assert_eq!(until(-1), None);
-        assert!(until(0).is_some_and(|until| until <= Instant::now()));
+        assert!(until(0).is_some_and(|until| until <= SystemClock.now()));
     }
 }

@@ -1,7 +1,7 @@
 //! `struct obd_import`.
 
 use super::entry::{array, borrow, entry, name, store, store_process, text, until};
-use super::process::{Alive, client};
+use super::process::{ObjectGuard, client};
 use crate::client::{Import, ImportConfig, ImportState};
 use crate::errno::Errno;
 use crate::lnet::lnet_process_id;
@@ -11,10 +11,10 @@ use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What C has a pointer to.
+/// What the program has a pointer to.
 pub(super) struct ObdImport {
     pub(super) import: Arc<Import>,
-    _alive: Alive,
+    _guard: ObjectGuard,
 }
 
 /// `struct ptlrpc_import_conf`.
@@ -37,7 +37,7 @@ struct CConf {
     connect_flags2: u64,
 }
 
-/// What a kind of target has by default.
+/// The defaults of a kind of target.
 pub(super) struct Kind {
     pub(super) portals: Portals,
     pub(super) bulk: Portal,
@@ -46,7 +46,7 @@ pub(super) struct Kind {
     disconnect: Opcode,
 }
 
-/// Numbers in `enum ptlrpc_kind`.
+/// Indexed by `enum ptlrpc_kind`.
 const KINDS: [Kind; 3] = [
     Kind {
         portals: Portals::OST,
@@ -71,8 +71,8 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// As many servers may have a target.
-const MOST_SERVERS: usize = 64;
+/// The most servers of a target.
+const MAX_SERVERS: usize = 64;
 
 impl Kind {
     pub(super) fn of(number: u32) -> Result<&'static Self, Errno> {
@@ -80,7 +80,7 @@ impl Kind {
     }
 }
 
-/// What C gave, or the default where it gave 0.
+/// The given portal, or the default if it is 0.
 pub(super) const fn portal(given: u32, default: Portal) -> Portal {
     if given == 0 { default } else { Portal(given) }
 }
@@ -93,7 +93,7 @@ pub(super) fn service(given: u32, default: Service) -> Result<Service, Errno> {
     }
 }
 
-/// What both sides say of themselves; C's flags, and how many requests may change something at once, are 0 for the default.
+/// Connect data with these flags and this number of slots; 0 is the default.
 pub(super) fn connect_data(flags: u64, flags2: u64, max_mod_rpcs: u32) -> Result<ConnectData, Errno> {
     let default = ImportConfig::default_connect_data();
     let max_mod_rpcs = u16::try_from(max_mod_rpcs).map_err(|_| Errno::INVALID)?;
@@ -107,13 +107,13 @@ pub(super) fn connect_data(flags: u64, flags2: u64, max_mod_rpcs: u32) -> Result
 
 impl CConf {
     /// # Safety
-    /// The contract of this face.
+    /// The contract of the C API.
     unsafe fn read(&self) -> Result<ImportConfig, Errno> {
         let kind = Kind::of(self.kind)?;
         // SAFETY: this function's contract.
         let (target, client) = unsafe { (name(self.target)?, name(self.client_uuid)?) };
         // SAFETY: the same.
-        let servers = unsafe { array(self.servers, self.server_count, MOST_SERVERS) }?;
+        let servers = unsafe { array(self.servers, self.server_count, MAX_SERVERS) }?;
         let servers = servers.iter().map(|server| {
             // SAFETY: the same.
             unsafe { text(*server) }.map(str::to_owned)
@@ -126,7 +126,7 @@ impl CConf {
             reply: portal(self.reply_portal, kind.portals.reply),
         };
         let bulk_portal = portal(self.bulk_portal, kind.bulk);
-        // PR-31: what matches anything would swallow what is for somebody.
+        // PR-31: a request portal matches any message, replies and bulk data too.
         let is_right = ![portals.reply, bulk_portal].contains(&portals.request)
             && connect.is_connect()
             && disconnect.is_disconnect()
@@ -151,12 +151,12 @@ impl CConf {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_import_new(conf: *const CConf, import: *mut *mut ObdImport) -> c_int {
     entry("ptlrpc_import_new", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         unsafe { store(import, std::ptr::null_mut()) }?;
         // SAFETY: the same.
         let config = unsafe { borrow(conf)?.read() }?;
-        let made = ObdImport { import: client()?.import(config)?, _alive: Alive::new() };
-        // SAFETY: the same. C has it until `class_import_put`.
+        let made = ObdImport { import: client()?.import(config)?, _guard: ObjectGuard::new() };
+        // SAFETY: the same. The program has it until `class_import_put`.
         unsafe { store(import, Box::into_raw(Box::new(made))) }.map(|()| 0)
     })
 }
@@ -165,7 +165,7 @@ unsafe extern "C" fn ptlrpc_import_new(conf: *const CConf, import: *mut *mut Obd
 unsafe extern "C" fn class_import_put(import: *mut ObdImport) {
     entry("class_import_put", || {
         if !import.is_null() {
-            // SAFETY: by contract one that `ptlrpc_import_new` gave, and nobody has it any more.
+            // SAFETY: by contract one that `ptlrpc_import_new` gave, and is not used any more.
             drop(unsafe { Box::from_raw(import) });
         }
         Ok(())
@@ -175,7 +175,7 @@ unsafe extern "C" fn class_import_put(import: *mut ObdImport) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_connect_import(import: *const ObdImport, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_connect_import", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         unsafe { borrow(import) }?.import.connect(until(timeout_ms)).map(|()| 0)
     })
 }
@@ -183,7 +183,7 @@ unsafe extern "C" fn ptlrpc_connect_import(import: *const ObdImport, timeout_ms:
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_disconnect_import(import: *const ObdImport, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_disconnect_import", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let import = &unsafe { borrow(import) }?.import;
         let timeout = match u64::try_from(timeout_ms) {
             Ok(timeout) => Duration::from_millis(timeout),
@@ -196,7 +196,7 @@ unsafe extern "C" fn ptlrpc_disconnect_import(import: *const ObdImport, timeout_
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_import_state(import: *const ObdImport) -> c_int {
     entry("ptlrpc_import_state", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let state = unsafe { borrow(import) }?.import.state();
         Ok(match state {
             ImportState::New => 0,
@@ -211,7 +211,7 @@ unsafe extern "C" fn ptlrpc_import_state(import: *const ObdImport) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_import_handle(import: *const ObdImport, conn_cnt: *mut u32) -> u64 {
     entry("ptlrpc_import_handle", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let (handle, count) = unsafe { borrow(import) }?.import.handle();
         if !conn_cnt.is_null() {
             // SAFETY: the same.
@@ -224,7 +224,7 @@ unsafe extern "C" fn ptlrpc_import_handle(import: *const ObdImport, conn_cnt: *m
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_import_peer(import: *const ObdImport, peer: *mut lnet_process_id) -> c_int {
     entry("ptlrpc_import_peer", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let found = unsafe { borrow(import) }?.import.peer().ok_or(Errno::NOT_CONNECTED)?;
         // SAFETY: the same.
         unsafe { store_process(peer, found.peer) }
@@ -234,7 +234,7 @@ unsafe extern "C" fn ptlrpc_import_peer(import: *const ObdImport, peer: *mut lne
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_obd_ping(import: *const ObdImport) -> c_int {
     entry("ptlrpc_obd_ping", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         unsafe { borrow(import) }?.import.ping().map(|()| 0)
     })
 }
@@ -242,7 +242,7 @@ unsafe extern "C" fn ptlrpc_obd_ping(import: *const ObdImport) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_rediscover(import: *const ObdImport) -> c_int {
     entry("ptlrpc_rediscover", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         unsafe { borrow(import) }?.import.rediscover().map(|()| 0)
     })
 }

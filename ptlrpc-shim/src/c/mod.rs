@@ -1,20 +1,18 @@
-//! The C face. `include/ptlrpc/ptlrpc.h` is its manual: what each function does, and what its caller promises. This is how it is
-//! done.
+//! The C API. `include/ptlrpc/ptlrpc.h` documents what each function does, and what its caller guarantees.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `entry` | how calls come in: no panic gets out, no pointer is believed that is NULL |
-//! | `process` | up and down, and the NIDs of servers |
+//! | `entry` | entry points: panics, pointers, memory |
+//! | `process` | start and end, and servers by UUID |
 //! | `import` | `struct obd_import` |
-//! | `request` | `struct ptlrpc_request`: of the client's side |
+//! | `request` | `struct ptlrpc_request`: a request of a client |
 //! | `set` | `struct ptlrpc_request_set` |
 //! | `service` | `struct ptlrpc_service` |
-//! | `service_request` | `struct ptlrpc_svc_req`: of the server's side |
+//! | `service_request` | `struct ptlrpc_svc_req`: a request to a service |
 //!
-//! **Contract.** Of every pointer that a C program passes, the functions here rely on what the header demands: an object is one that
-//! this library gave and that has not been given back; a structure, string or array is readable, and stays as it is during the
-//! call; memory for bulk data is the library's until the header says that it is the caller's again; a callback may be called on the
-//! threads that the header names.
+//! **Contract of the C API.** The functions rely on what the header demands of pointers: an object was returned by this library and
+//! has not been released; a structure, string or array is readable and unchanged during the call; memory for bulk data is not
+//! accessed by the program until the header permits it; a callback may be called on the threads that the header names.
 
 mod entry;
 mod import;

@@ -1,4 +1,4 @@
-//! What a C program has of PtlRPC as a whole: up and down, and where servers are.
+//! The library as a whole: start and end, and servers by UUID.
 
 use super::entry::{borrow, entry, ms, store, store_process, text};
 use crate::client::{Adaptive, Client, Timeouts};
@@ -12,15 +12,16 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-static UP: Mutex<Option<Up>> = Mutex::new(None);
-/// Objects that C programs have.
+static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
+/// The number of objects that the program has.
 static OBJECTS: AtomicUsize = AtomicUsize::new(0);
 
-struct Up {
+struct Instance {
     client: Arc<Client>,
-    count: usize,
-    /// Closed when LNet has been let go.
-    over: Receiver<Infallible>,
+    /// `ptlrpc_init` less `ptlrpc_fini`.
+    references: usize,
+    /// Disconnected when the LNet node has ended.
+    ended: Receiver<Infallible>,
 }
 
 /// `struct ptlrpc_timeouts`.
@@ -36,28 +37,28 @@ struct CTimeouts {
 
 const TIMEOUTS_FIXED: u32 = 1;
 
-/// How long the end of LNet is waited for: what is still under way is given up by then.
-const LONGEST_END: Duration = Duration::from_secs(5);
+/// How long `ptlrpc_fini` waits for the end of the LNet node.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Counts an object for as long as it is there.
-pub(super) struct Alive(());
+/// Counts an object of the program, until it is dropped.
+pub(super) struct ObjectGuard(());
 
-impl Alive {
+impl ObjectGuard {
     pub(super) fn new() -> Self {
         OBJECTS.fetch_add(1, Ordering::AcqRel);
         Self(())
     }
 }
 
-impl Drop for Alive {
+impl Drop for ObjectGuard {
     fn drop(&mut self) {
         OBJECTS.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-/// The client's side of this process; `ENETDOWN` before `ptlrpc_init`.
+/// The client of this process. `ENETDOWN`: before `ptlrpc_init`.
 pub(super) fn client() -> Result<Arc<Client>, Errno> {
-    lock(&UP).as_ref().map(|up| Arc::clone(&up.client)).ok_or(Errno::NETWORK_DOWN)
+    lock(&INSTANCE).as_ref().map(|instance| Arc::clone(&instance.client)).ok_or(Errno::NETWORK_DOWN)
 }
 
 impl CTimeouts {
@@ -74,7 +75,7 @@ impl CTimeouts {
             },
             history: ms(self.at_history_ms).unwrap_or(default.adaptive.history),
         };
-        // Otherwise no estimate could be between them.
+        // No estimate could be between them.
         if !adaptive.max.is_zero() && adaptive.min > adaptive.max {
             return Err(Errno::INVALID);
         }
@@ -86,21 +87,21 @@ impl CTimeouts {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_init(timeouts: *const CTimeouts) -> c_int {
     entry("ptlrpc_init", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let timeouts = match unsafe { timeouts.as_ref() } {
             Some(timeouts) => timeouts.read()?,
             None => Timeouts::default(),
         };
-        // LNet's library has its own.
+        // The LNet library installs its own logger.
         lnet_log::install("PtlRPC", log::LevelFilter::Warn);
-        let mut up = lock(&UP);
-        if let Some(up) = up.as_mut() {
-            up.count += 1;
+        let mut instance = lock(&INSTANCE);
+        if let Some(instance) = instance.as_mut() {
+            instance.references += 1;
             return Ok(0);
         }
-        let (over_sender, over) = channel();
-        let node = Node::start_with_end_signal(Some(over_sender))?;
-        *up = Some(Up { client: Client::start(node, timeouts)?, count: 1, over });
+        let (end_signal, ended) = channel();
+        let node = Node::start_with_end_signal(Some(end_signal))?;
+        *instance = Some(Instance { client: Client::start(node, timeouts)?, references: 1, ended });
         Ok(0)
     })
 }
@@ -109,21 +110,21 @@ unsafe extern "C" fn ptlrpc_init(timeouts: *const CTimeouts) -> c_int {
 extern "C" fn ptlrpc_fini() -> c_int {
     entry("ptlrpc_fini", || {
         let last = {
-            let mut up = lock(&UP);
-            match up.as_mut() {
+            let mut instance = lock(&INSTANCE);
+            match instance.as_mut() {
                 None => return Err(Errno::NETWORK_DOWN),
-                Some(up) if up.count > 1 => {
-                    up.count -= 1;
+                Some(shared) if shared.references > 1 => {
+                    shared.references -= 1;
                     return Ok(0);
                 }
                 Some(_) if OBJECTS.load(Ordering::Acquire) > 0 => return Err(Errno::BUSY),
-                Some(_) => up.take(),
+                Some(_) => instance.take(),
             }
         };
-        if let Some(Up { client, over, .. }) = last {
+        if let Some(Instance { client, ended, .. }) = last {
             drop(client);
-            // The client's thread may still have a ping or a connect request under way.
-            let _ = over.recv_timeout(LONGEST_END);
+            // A ping or a connect request may still be in progress.
+            let _ = ended.recv_timeout(END_TIMEOUT);
         }
         Ok(0)
     })
@@ -132,7 +133,7 @@ extern "C" fn ptlrpc_fini() -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn class_add_uuid(uuid: *const c_char, nid: lnet_nid_t) -> c_int {
     entry("class_add_uuid", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let uuid = unsafe { text(uuid) }?;
         let nid = Nid::from_u64(nid).filter(|_| !uuid.is_empty()).ok_or(Errno::INVALID)?;
         client()?.add_uuid(uuid, &[nid]).map(|()| 0)
@@ -142,7 +143,7 @@ unsafe extern "C" fn class_add_uuid(uuid: *const c_char, nid: lnet_nid_t) -> c_i
 #[unsafe(no_mangle)]
 unsafe extern "C" fn class_del_uuid(uuid: *const c_char) -> c_int {
     entry("class_del_uuid", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let uuid = unsafe { text(uuid) }?;
         client()?.remove_uuid(uuid).map(|()| 0)
     })
@@ -155,16 +156,16 @@ unsafe extern "C" fn ptlrpc_uuid_to_peer(
     own: *mut lnet_nid_t,
 ) -> c_int {
     entry("ptlrpc_uuid_to_peer", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let uuid = unsafe { text(uuid) }?;
-        // SAFETY: the same; where it is not wanted there is nothing to be looked at.
+        // SAFETY: the same. Checked before the UUID is looked up.
         unsafe { borrow(peer) }?;
         let found = client()?.uuid_to_peer(uuid)?;
         if !own.is_null() {
-            // SAFETY: the contract of this face.
+            // SAFETY: the contract of the C API.
             unsafe { store(own, found.local_nid.to_u64().ok_or(Errno::INVALID)?) }?;
         }
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         unsafe { store_process(peer, found.peer) }
     })
 }
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_in_milliseconds_of_which_none_is_the_default() {
+    fn times_are_in_milliseconds_and_zero_is_the_default() {
         let all = |obd_timeout_ms, at_min_ms, at_max_ms, at_history_ms, connect_ms, flags| {
             CTimeouts { obd_timeout_ms, at_min_ms, at_max_ms, at_history_ms, connect_ms, flags }.read()
         };

@@ -1,8 +1,8 @@
-//! `struct ptlrpc_request`: a request of the client's side, from its making to its end.
+//! `struct ptlrpc_request`: a request of a client, from its allocation to its end.
 
 use super::entry::{array, borrow, borrow_mut, entry, lend, ms, store};
 use super::import::ObdImport;
-use super::process::Alive;
+use super::process::ObjectGuard;
 use super::set::PtlrpcSet;
 use crate::client::{Import, RequestId};
 use crate::errno::Errno;
@@ -14,25 +14,25 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What C has a pointer to.
+/// What the program has a pointer to.
 pub(super) struct PtlrpcRequest {
     pub(super) import: Arc<Import>,
-    stage: Stage,
+    phase: Phase,
     /// The set that it belongs to.
-    home: Option<NonNull<PtlrpcSet>>,
-    /// Memory of the caller's for bulk data that may still be in use.
+    set: Option<NonNull<PtlrpcSet>>,
+    /// The program's memory for bulk data, which may still be in use.
     loan: Option<Loan>,
     interpret: Option<(Interpret, *mut c_void)>,
-    _alive: Alive,
+    _guard: ObjectGuard,
 }
 
-enum Stage {
-    /// C fills it.
+enum Phase {
+    /// The program fills it in.
     Draft(Request),
-    /// A set has it, or the call that waits for it.
-    UnderWay,
-    /// What C is told of it, and the reply if there was one.
-    Ended(c_int, Option<Reply>),
+    /// In a set, or in `ptlrpc_queue_wait`.
+    InProgress,
+    /// Its status, and the reply if there was one.
+    Complete(c_int, Option<Reply>),
 }
 
 /// `ptlrpc_interpret_t`.
@@ -47,12 +47,12 @@ const FROM_SERVICE: u32 = 0;
 const TO_SERVICE: u32 = 1;
 
 /// The most bytes of bulk data (PR-22).
-const MOST_BULK: usize = 64 << 20;
+const MAX_BULK_LEN: usize = 64 << 20;
 
-/// The lengths of buffers behind a body, if such a message can be.
+/// The lengths of the buffers behind a body. `EINVAL`: the message would be too long.
 ///
 /// # Safety
-/// The contract of this face.
+/// The contract of the C API.
 pub(super) unsafe fn lengths<'a>(count: u32, lengths: *const u32) -> Result<&'a [u32], Errno> {
     // SAFETY: this function's contract.
     let lengths = unsafe { array(lengths, count, MAX_BUFFERS - 1) }?;
@@ -60,7 +60,7 @@ pub(super) unsafe fn lengths<'a>(count: u32, lengths: *const u32) -> Result<&'a 
     size_of_message(&all).map(|_| lengths).ok_or(Errno::INVALID)
 }
 
-/// Buffers of these lengths, or the error if the system has no memory for them.
+/// Buffers of these lengths. `ENOMEM`: no memory.
 pub(super) fn buffers_of(lengths: &[u32]) -> Result<Vec<Vec<u8>>, Errno> {
     let buffer = |length: &u32| {
         let mut buffer = Vec::new();
@@ -77,10 +77,10 @@ pub(super) fn buffer_of(buffers: &mut [Vec<u8>], index: u32) -> Result<*mut c_vo
     Ok(buffer.ok_or(Errno::INVALID)?.as_mut_ptr().cast())
 }
 
-/// Bytes of a message that arrived: where, and how many.
+/// A buffer of a received message: its address, and its length in `len`.
 ///
 /// # Safety
-/// `len` is NULL, or C's to write a number to.
+/// `len` is NULL, or valid for writing.
 pub(super) unsafe fn received(buffer: &[u8], len: *mut u32) -> Result<*const c_void, Errno> {
     if !len.is_null() {
         // SAFETY: this function's contract.
@@ -91,78 +91,78 @@ pub(super) unsafe fn received(buffer: &[u8], len: *mut u32) -> Result<*const c_v
 
 impl PtlrpcRequest {
     fn draft(&mut self) -> Result<&mut Request, Errno> {
-        match &mut self.stage {
-            Stage::Draft(request) => Ok(request),
-            Stage::UnderWay | Stage::Ended(..) => Err(Errno::BUSY),
+        match &mut self.phase {
+            Phase::Draft(request) => Ok(request),
+            Phase::InProgress | Phase::Complete(..) => Err(Errno::BUSY),
         }
     }
 
-    /// Takes what is to be sent out of it; only once.
+    /// Takes the specification, once.
     fn begin(&mut self) -> Result<Request, Errno> {
-        match std::mem::replace(&mut self.stage, Stage::UnderWay) {
-            Stage::Draft(request) => Ok(request),
+        match std::mem::replace(&mut self.phase, Phase::InProgress) {
+            Phase::Draft(request) => Ok(request),
             other => {
-                self.stage = other;
+                self.phase = other;
                 Err(Errno::BUSY)
             }
         }
     }
 
-    /// Sends it, in a set: `add` gives it to that, and says how it is named there.
+    /// Sends it in a set, by `add`, which returns its ID there.
     pub(super) fn begin_in(
         &mut self,
         set: NonNull<PtlrpcSet>,
         add: impl FnOnce(&Arc<Import>, Request) -> RequestId,
     ) -> Result<RequestId, Errno> {
         let request = self.begin()?;
-        self.home = Some(set);
+        self.set = Some(set);
         Ok(add(&self.import, request))
     }
 
-    /// It does not belong to its set any more.
+    /// It was removed from its set.
     pub(super) const fn leave(&mut self) {
-        self.home = None;
+        self.set = None;
     }
 
-    /// It has ended like this: its memory is the caller's again.
+    /// It has completed: its memory is the program's again.
     pub(super) fn end(&mut self, result: Result<Reply, Errno>) {
-        self.stage = match result {
-            Ok(reply) => Stage::Ended(reply.status(), Some(reply)),
-            Err(errno) => Stage::Ended(errno.to_c(), None),
+        self.phase = match result {
+            Ok(reply) => Phase::Complete(reply.status(), Some(reply)),
+            Err(errno) => Phase::Complete(errno.to_c(), None),
         };
-        // All descriptors have had their last event, or have it as soon as LNet can.
+        // The last events of all descriptors have come, or will soon.
         if let Some(loan) = self.loan.take() {
             loan.wait();
         }
     }
 
     pub(super) const fn status(&self) -> c_int {
-        match self.stage {
-            Stage::Draft(_) | Stage::UnderWay => Errno::IN_PROGRESS.to_c(),
-            Stage::Ended(status, _) => status,
+        match self.phase {
+            Phase::Draft(_) | Phase::InProgress => Errno::IN_PROGRESS.to_c(),
+            Phase::Complete(status, _) => status,
         }
     }
 
     fn reply(&self) -> Result<&Reply, Errno> {
-        match &self.stage {
-            Stage::Ended(_, Some(reply)) => Ok(reply),
+        match &self.phase {
+            Phase::Complete(_, Some(reply)) => Ok(reply),
             _ => Err(Errno::NOT_FOUND),
         }
     }
 }
 
-/// Tells the program that a request has ended, if it wants to know; what it answers becomes the status.
+/// Calls the interpret function of a completed request, if it has one; what that returns becomes the status.
 ///
 /// # Safety
-/// A request that has ended, of which nobody has a reference.
+/// A completed request to which there is no reference.
 pub(super) unsafe fn interpret(request: NonNull<PtlrpcRequest>) -> c_int {
     // SAFETY: this function's contract.
     let (interpret, status) = unsafe { (request.as_ref().interpret, request.as_ref().status()) };
     let Some((interpret, argument)) = interpret else { return status };
-    // SAFETY: the program's own function, which gets what it asked for; it may look at the request.
+    // SAFETY: the program's own function and argument; it may access the request.
     let status = unsafe { interpret(request.as_ptr(), argument, status) };
     // SAFETY: this function's contract.
-    if let Stage::Ended(old, _) = unsafe { &mut (*request.as_ptr()).stage } {
+    if let Phase::Complete(old, _) = unsafe { &mut (*request.as_ptr()).phase } {
         *old = status;
     }
     status
@@ -180,16 +180,16 @@ unsafe extern "C" fn ptlrpc_request_alloc(
         if opcode.is_connect() || opcode.is_disconnect() {
             return Err(Errno::INVALID);
         }
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let (import, lens) = unsafe { (borrow(import)?, lengths(count, lens)?) };
         let buffers = buffers_of(lens)?;
         Ok(Box::into_raw(Box::new(PtlrpcRequest {
             import: Arc::clone(&import.import),
-            stage: Stage::Draft(Request { buffers, ..Request::new(opcode) }),
-            home: None,
+            phase: Phase::Draft(Request { buffers, ..Request::new(opcode) }),
+            set: None,
             loan: None,
             interpret: None,
-            _alive: Alive::new(),
+            _guard: ObjectGuard::new(),
         })))
     })
 }
@@ -197,15 +197,15 @@ unsafe extern "C" fn ptlrpc_request_alloc(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_req_buf(request: *mut PtlrpcRequest, index: u32) -> *mut c_void {
     entry("ptlrpc_req_buf", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         buffer_of(&mut unsafe { borrow_mut(request) }?.draft()?.buffers, index)
     })
 }
 
-/// Changes what is to be sent.
+/// Changes the specification.
 ///
 /// # Safety
-/// The contract of this face.
+/// The contract of the C API.
 unsafe fn change(
     name: &'static str,
     request: *mut PtlrpcRequest,
@@ -223,7 +223,7 @@ unsafe extern "C" fn ptlrpc_req_set_repsize(
     count: u32,
     lens: *const u32,
 ) -> c_int {
-    // SAFETY: the contract of this face.
+    // SAFETY: the contract of the C API.
     unsafe {
         change("ptlrpc_req_set_repsize", request, |request| {
             request.reply_lengths = lengths(count, lens)?.to_vec();
@@ -243,7 +243,7 @@ unsafe extern "C" fn ptlrpc_req_set_flags(request: *mut PtlrpcRequest, flags: u3
         request.no_delay = flags & NO_DELAY != 0;
         Ok(())
     };
-    // SAFETY: the contract of this face.
+    // SAFETY: the contract of the C API.
     unsafe { change("ptlrpc_req_set_flags", request, set) }
 }
 
@@ -253,7 +253,7 @@ unsafe extern "C" fn ptlrpc_req_set_timeout(request: *mut PtlrpcRequest, timeout
         request.timeout = ms(timeout_ms);
         Ok(())
     };
-    // SAFETY: the contract of this face.
+    // SAFETY: the contract of the C API.
     unsafe { change("ptlrpc_req_set_timeout", request, set) }
 }
 
@@ -263,7 +263,7 @@ unsafe extern "C" fn ptlrpc_req_set_limit(request: *mut PtlrpcRequest, limit_ms:
         request.limit = ms(limit_ms);
         Ok(())
     };
-    // SAFETY: the contract of this face.
+    // SAFETY: the contract of the C API.
     unsafe { change("ptlrpc_req_set_limit", request, set) }
 }
 
@@ -273,7 +273,7 @@ unsafe extern "C" fn ptlrpc_req_set_portal(request: *mut PtlrpcRequest, portal: 
         request.portal = (portal != 0).then_some(Portal(portal));
         Ok(())
     };
-    // SAFETY: the contract of this face.
+    // SAFETY: the contract of the C API.
     unsafe { change("ptlrpc_req_set_portal", request, set) }
 }
 
@@ -285,7 +285,7 @@ unsafe extern "C" fn ptlrpc_req_set_bulk(
     direction: u32,
 ) -> c_int {
     entry("ptlrpc_req_set_bulk", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let request = unsafe { borrow_mut(request) }?;
         let draft = request.draft()?;
         let direction = match direction {
@@ -293,10 +293,10 @@ unsafe extern "C" fn ptlrpc_req_set_bulk(
             TO_SERVICE => Direction::ToService,
             _ => return Err(Errno::INVALID),
         };
-        if !(1..=MOST_BULK).contains(&len) {
+        if !(1..=MAX_BULK_LEN).contains(&len) {
             return Err(Errno::INVALID);
         }
-        // SAFETY: the same: by contract it is there until the request has ended, and `end` waits for the loan.
+        // SAFETY: the same: by contract it stays valid until the request has completed, and `end` waits for the loan.
         let (memory, loan) = unsafe { lend(memory, len) }?;
         draft.bulk = Some(Bulk { memory, direction });
         request.loan = Some(loan);
@@ -311,7 +311,7 @@ unsafe extern "C" fn ptlrpc_req_set_interpret(
     argument: *mut c_void,
 ) -> c_int {
     entry("ptlrpc_req_set_interpret", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let request = unsafe { borrow_mut(request) }?;
         request.draft()?;
         request.interpret = interpret.map(|interpret| (interpret, argument));
@@ -324,20 +324,20 @@ unsafe extern "C" fn ptlrpc_queue_wait(request: *mut PtlrpcRequest) -> c_int {
     entry("ptlrpc_queue_wait", || {
         let request = NonNull::new(request).ok_or(Errno::INVALID)?;
         {
-            // SAFETY: the contract of this face.
+            // SAFETY: the contract of the C API.
             let request = unsafe { borrow_mut(request.as_ptr()) }?;
-            let asked = request.begin()?;
-            let result = request.import.call(asked);
+            let spec = request.begin()?;
+            let result = request.import.call(spec);
             request.end(result);
         }
-        // SAFETY: it has ended, and nobody has it but the caller.
+        // SAFETY: it has completed, and there is no reference to it.
         Ok(unsafe { interpret(request) })
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_req_status(request: *const PtlrpcRequest) -> c_int {
-    // SAFETY: the contract of this face.
+    // SAFETY: the contract of the C API.
     entry("ptlrpc_req_status", || Ok(unsafe { borrow(request) }?.status()))
 }
 
@@ -348,7 +348,7 @@ unsafe extern "C" fn ptlrpc_rep_buf(
     len: *mut u32,
 ) -> *const c_void {
     entry("ptlrpc_rep_buf", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let reply = unsafe { borrow(request) }?.reply()?;
         let buffer = (index > 0).then(|| reply.buffer(index as usize)).flatten();
         // SAFETY: the same.
@@ -359,7 +359,7 @@ unsafe extern "C" fn ptlrpc_rep_buf(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_rep_is_swabbed(request: *const PtlrpcRequest) -> c_int {
     entry("ptlrpc_rep_is_swabbed", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let order = unsafe { borrow(request) }?.reply()?.message()?.order();
         Ok((order != ByteOrder::NATIVE).into())
     })
@@ -367,13 +367,13 @@ unsafe extern "C" fn ptlrpc_rep_is_swabbed(request: *const PtlrpcRequest) -> c_i
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_req_transno(request: *const PtlrpcRequest) -> u64 {
-    // SAFETY: the contract of this face.
+    // SAFETY: the contract of the C API.
     entry("ptlrpc_req_transno", || Ok(unsafe { borrow(request) }?.reply()?.body().transno))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_req_bulk_bytes(request: *const PtlrpcRequest) -> u64 {
-    // SAFETY: the contract of this face.
+    // SAFETY: the contract of the C API.
     entry("ptlrpc_req_bulk_bytes", || Ok(unsafe { borrow(request) }?.reply()?.bulk_bytes()))
 }
 
@@ -381,14 +381,14 @@ unsafe extern "C" fn ptlrpc_req_bulk_bytes(request: *const PtlrpcRequest) -> u64
 unsafe extern "C" fn ptlrpc_req_finished(request: *mut PtlrpcRequest) {
     entry("ptlrpc_req_finished", || {
         let request = NonNull::new(request).ok_or(Errno::INVALID)?;
-        // SAFETY: the contract of this face.
-        if let Some(set) = unsafe { request.as_ref() }.home {
-            // SAFETY: the same: the set is there as long as it has requests.
-            unsafe { set.as_ref() }.give_up(request)?;
+        // SAFETY: the contract of the C API.
+        if let Some(set) = unsafe { request.as_ref() }.set {
+            // SAFETY: the same: a set outlives its requests.
+            unsafe { set.as_ref() }.abort_and_remove(request)?;
         }
-        // SAFETY: the same; nobody has it any more.
-        let PtlrpcRequest { stage, loan, .. } = *unsafe { Box::from_raw(request.as_ptr()) };
-        drop(stage);
+        // SAFETY: the same; it is not used any more.
+        let PtlrpcRequest { phase, loan, .. } = *unsafe { Box::from_raw(request.as_ptr()) };
+        drop(phase);
         if let Some(loan) = loan {
             loan.wait();
         }

@@ -2,7 +2,7 @@
 
 use super::entry::{array, borrow, entry, ms, name, store, text};
 use super::import::{Kind, connect_data, portal, service};
-use super::process::{Alive, client};
+use super::process::{ObjectGuard, client};
 use super::service_request::{Handle, Program};
 use crate::errno::Errno;
 use crate::message::{Name, Opcode};
@@ -11,14 +11,14 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// What C has a pointer to.
+/// What the program has a pointer to.
 pub(super) struct PtlrpcService {
     service: Service,
     targets: Arc<Targets>,
     by_name: ByName,
-    _alive: Alive,
+    _guard: ObjectGuard,
 }
 
 type ByName = HashMap<Name, Arc<Target>>;
@@ -61,8 +61,8 @@ struct CConf {
 const NO_EARLY_REPLIES: u32 = 1;
 const NO_REPLY_FALLBACK: u32 = 2;
 
-/// As many targets may a service be given, and operations.
-const MOST_NAMED: usize = 4096;
+/// The most targets, and the most operations, of a service.
+const MAX_NAMED: usize = 4096;
 
 /// `struct ptlrpc_service_counts`.
 #[repr(C)]
@@ -83,7 +83,7 @@ struct CCounts {
 
 impl CConf {
     /// # Safety
-    /// The contract of this face.
+    /// The contract of the C API.
     unsafe fn read(&self) -> Result<ServiceConfig, Errno> {
         let kind = Kind::of(self.kind)?;
         // SAFETY: this function's contract.
@@ -125,10 +125,10 @@ impl CConf {
         })
     }
 
-    /// The targets of the service that it shares them with, or none yet, and its own beside them.
+    /// Its own targets, and those of the service that it shares them with.
     ///
     /// # Safety
-    /// The contract of this face.
+    /// The contract of the C API.
     unsafe fn targets(&self) -> Result<(Arc<Targets>, ByName), Errno> {
         // SAFETY: this function's contract.
         let (targets, mut by_name) = match unsafe { self.same_targets_as.as_ref() } {
@@ -137,7 +137,7 @@ impl CConf {
         };
         let data = connect_data(self.connect_flags, self.connect_flags2, self.max_mod_rpcs)?;
         // SAFETY: the same.
-        for target in unsafe { array(self.targets, self.target_count, MOST_NAMED) }? {
+        for target in unsafe { array(self.targets, self.target_count, MAX_NAMED) }? {
             // SAFETY: the same.
             let target = unsafe { name(*target) }?;
             by_name.insert(target, targets.add(target, data)?);
@@ -146,9 +146,9 @@ impl CConf {
     }
 }
 
-/// Another one each time, which nobody can guess: the hashers of the standard library begin with the system's randomness.
+/// A different one each time, which cannot be guessed: the standard library seeds its hashers from the system's randomness.
 fn seed() -> u64 {
-    RandomState::new().hash_one(Instant::now())
+    RandomState::new().hash_one(0_u8)
 }
 
 #[unsafe(no_mangle)]
@@ -159,22 +159,21 @@ unsafe extern "C" fn ptlrpc_register_service(
     made: *mut *mut PtlrpcService,
 ) -> c_int {
     entry("ptlrpc_register_service", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         unsafe { store(made, std::ptr::null_mut()) }?;
         let handler = handler.ok_or(Errno::INVALID)?;
         // SAFETY: the same.
         let conf = unsafe { borrow(conf) }?;
         // SAFETY: the same.
-        let (config, opcodes) =
-            unsafe { (conf.read()?, array(conf.opcodes, conf.opcode_count, MOST_NAMED)?) };
+        let (config, opcodes) = unsafe { (conf.read()?, array(conf.opcodes, conf.opcode_count, MAX_NAMED)?) };
         let client = client()?;
         // SAFETY: the same.
         let (targets, by_name) = unsafe { conf.targets() }?;
         let opcodes = (!opcodes.is_empty()).then(|| opcodes.iter().copied().map(Opcode).collect());
         let program = Arc::new(Program::new(handler, argument, opcodes));
         let service = Service::start(client.node(), &targets, config, program)?;
-        let service = Box::new(PtlrpcService { service, targets, by_name, _alive: Alive::new() });
-        // SAFETY: the same. C has it until `ptlrpc_unregister_service`.
+        let service = Box::new(PtlrpcService { service, targets, by_name, _guard: ObjectGuard::new() });
+        // SAFETY: the same. The program has it until `ptlrpc_unregister_service`.
         unsafe { store(made, Box::into_raw(service)) }.map(|()| 0)
     })
 }
@@ -182,10 +181,10 @@ unsafe extern "C" fn ptlrpc_register_service(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_unregister_service(service: *mut PtlrpcService) -> c_int {
     entry("ptlrpc_unregister_service", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let stopped = unsafe { borrow(service) }?.service.stop();
         if stopped != Err(Errno::BUSY) {
-            // SAFETY: by contract one that `ptlrpc_register_service` gave, and nobody has it any more.
+            // SAFETY: by contract one that `ptlrpc_register_service` gave, and is not used any more.
             drop(unsafe { Box::from_raw(service) });
         }
         stopped.map(|()| 0)
@@ -199,7 +198,7 @@ unsafe extern "C" fn ptlrpc_commit(
     transno: u64,
 ) -> c_int {
     entry("ptlrpc_commit", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let (service, target) = unsafe { (borrow(service)?, name(target)?) };
         service.by_name.get(&target).ok_or(Errno::NOT_FOUND)?.commit(transno);
         Ok(0)
@@ -209,7 +208,7 @@ unsafe extern "C" fn ptlrpc_commit(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_evict_client(service: *const PtlrpcService, uuid: *const c_char) -> c_int {
     entry("ptlrpc_evict_client", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let (service, client) = unsafe { (borrow(service)?, name(uuid)?) };
         Ok(service.targets.evict(&client).try_into().unwrap_or(c_int::MAX))
     })
@@ -218,10 +217,10 @@ unsafe extern "C" fn ptlrpc_evict_client(service: *const PtlrpcService, uuid: *c
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_service_counts(service: *const PtlrpcService, counts: *mut CCounts) -> c_int {
     entry("ptlrpc_service_counts", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let service = unsafe { borrow(service) }?;
         let now = service.service.counts();
-        let told = CCounts {
+        let c_counts = CCounts {
             arrived: now.arrived,
             served: now.served,
             refused: now.refused,
@@ -235,7 +234,7 @@ unsafe extern "C" fn ptlrpc_service_counts(service: *const PtlrpcService, counts
             evicted: now.evicted,
             connected: service.targets.exports().len() as u64,
         };
-        // SAFETY: the contract of this face.
-        unsafe { store(counts, told) }.map(|()| 0)
+        // SAFETY: the contract of the C API.
+        unsafe { store(counts, c_counts) }.map(|()| 0)
     })
 }

@@ -1,7 +1,7 @@
 //! `struct ptlrpc_request_set`.
 
 use super::entry::{borrow, entry, until};
-use super::process::Alive;
+use super::process::ObjectGuard;
 use super::request::{PtlrpcRequest, interpret};
 use crate::client::{RequestId, RequestSet};
 use crate::errno::Errno;
@@ -10,19 +10,19 @@ use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// What C has a pointer to. One thread at a time may use it; another is told `EBUSY`.
+/// What the program has a pointer to. One thread at a time may use it; another one gets `EBUSY`.
 pub(super) struct PtlrpcSet {
     inner: Mutex<Inner>,
-    _alive: Alive,
+    _guard: ObjectGuard,
 }
 
 #[derive(Default)]
 struct Inner {
     set: RequestSet,
-    under_way: HashMap<RequestId, NonNull<PtlrpcRequest>>,
-    /// They have ended, and been interpreted; C has not taken them.
-    ended: VecDeque<NonNull<PtlrpcRequest>>,
-    /// The first status below 0 since it was last told.
+    in_progress: HashMap<RequestId, NonNull<PtlrpcRequest>>,
+    /// Completed and interpreted; the program has not taken them.
+    completed: VecDeque<NonNull<PtlrpcRequest>>,
+    /// The first status below 0 since the last `ptlrpc_set_wait`.
     failed: Option<c_int>,
 }
 
@@ -35,44 +35,44 @@ impl PtlrpcSet {
         }
     }
 
-    /// Tells the program of those that have ended, with nothing locked: it may add others meanwhile.
-    fn harvest(&self) -> Result<(), Errno> {
+    /// Calls the interpret functions of completed requests, without a lock: they may add others.
+    fn interpret_completed(&self) -> Result<(), Errno> {
         loop {
             let (request, result) = {
                 let mut inner = self.lock()?;
                 let Some((id, result)) = inner.set.take_any() else { return Ok(()) };
-                let Some(request) = inner.under_way.remove(&id) else { continue };
+                let Some(request) = inner.in_progress.remove(&id) else { continue };
                 (request, result)
             };
-            // SAFETY: by contract the set has its requests for itself while they are under way.
+            // SAFETY: by contract the program does not access requests in progress.
             unsafe { &mut *request.as_ptr() }.end(result);
-            // SAFETY: the same: it has ended.
+            // SAFETY: the same: it has completed.
             let status = unsafe { interpret(request) };
             let mut inner = self.lock()?;
             if status < 0 {
                 inner.failed.get_or_insert(status);
             }
-            inner.ended.push_back(request);
+            inner.completed.push_back(request);
         }
     }
 
-    /// Ends a request of the set, and takes it out.
-    pub(super) fn give_up(&self, request: NonNull<PtlrpcRequest>) -> Result<(), Errno> {
+    /// Aborts a request of the set, and removes it.
+    pub(super) fn abort_and_remove(&self, request: NonNull<PtlrpcRequest>) -> Result<(), Errno> {
         {
             let mut inner = self.lock()?;
-            let found = inner.under_way.iter().find(|(_, it)| **it == request).map(|(id, _)| *id);
+            let found = inner.in_progress.iter().find(|(_, it)| **it == request).map(|(id, _)| *id);
             match found {
                 Some(id) => inner.set.abort(id),
-                None if inner.ended.contains(&request) => {}
-                // It is just being interpreted.
+                None if inner.completed.contains(&request) => {}
+                // Its interpret function is being called.
                 None => return Err(Errno::BUSY),
             }
         }
         loop {
-            self.harvest()?;
+            self.interpret_completed()?;
             let mut inner = self.lock()?;
-            if let Some(at) = inner.ended.iter().position(|it| *it == request) {
-                inner.ended.remove(at);
+            if let Some(at) = inner.completed.iter().position(|it| *it == request) {
+                inner.completed.remove(at);
                 return Ok(());
             }
             inner.set.wait_any(None);
@@ -83,7 +83,7 @@ impl PtlrpcSet {
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_prep_set() -> *mut PtlrpcSet {
     entry("ptlrpc_prep_set", || {
-        let set = PtlrpcSet { inner: Mutex::default(), _alive: Alive::new() };
+        let set = PtlrpcSet { inner: Mutex::default(), _guard: ObjectGuard::new() };
         Ok(Box::into_raw(Box::new(set)))
     })
 }
@@ -91,13 +91,13 @@ extern "C" fn ptlrpc_prep_set() -> *mut PtlrpcSet {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_set_add_req(set: *mut PtlrpcSet, request: *mut PtlrpcRequest) -> c_int {
     entry("ptlrpc_set_add_req", || {
-        let (there, request) = NonNull::new(set).zip(NonNull::new(request)).ok_or(Errno::INVALID)?;
-        // SAFETY: the contract of this face.
+        let (set_pointer, request) = NonNull::new(set).zip(NonNull::new(request)).ok_or(Errno::INVALID)?;
+        // SAFETY: the contract of the C API.
         let mut inner = unsafe { borrow(set) }?.lock()?;
-        // SAFETY: the same; the caller has it for himself until now.
+        // SAFETY: the same; no set has it yet.
         let draft = unsafe { &mut *request.as_ptr() };
-        let id = draft.begin_in(there, |import, asked| inner.set.add(import, asked))?;
-        inner.under_way.insert(id, request);
+        let id = draft.begin_in(set_pointer, |import, spec| inner.set.add(import, spec))?;
+        inner.in_progress.insert(id, request);
         Ok(0)
     })
 }
@@ -105,12 +105,12 @@ unsafe extern "C" fn ptlrpc_set_add_req(set: *mut PtlrpcSet, request: *mut Ptlrp
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_set_wait(set: *const PtlrpcSet) -> c_int {
     entry("ptlrpc_set_wait", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let set = unsafe { borrow(set) }?;
         loop {
-            set.harvest()?;
+            set.interpret_completed()?;
             let mut inner = set.lock()?;
-            if inner.under_way.is_empty() {
+            if inner.in_progress.is_empty() {
                 return Ok(inner.failed.take().unwrap_or(0));
             }
             inner.set.wait_any(None);
@@ -121,37 +121,37 @@ unsafe extern "C" fn ptlrpc_set_wait(set: *const PtlrpcSet) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_set_wait_any(set: *const PtlrpcSet, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_set_wait_any", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let set = unsafe { borrow(set) }?;
         {
             let mut inner = set.lock()?;
-            let has_ended = inner.set.check();
-            if !has_ended && inner.ended.is_empty() {
+            let has_completed = inner.set.check();
+            if !has_completed && inner.completed.is_empty() {
                 inner.set.wait_any(until(timeout_ms));
             }
         }
-        set.harvest()?;
-        Ok(set.lock()?.ended.len().try_into().unwrap_or(c_int::MAX))
+        set.interpret_completed()?;
+        Ok(set.lock()?.completed.len().try_into().unwrap_or(c_int::MAX))
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_check_set(set: *const PtlrpcSet) -> c_int {
     entry("ptlrpc_check_set", || {
-        // SAFETY: the contract of this face.
+        // SAFETY: the contract of the C API.
         let set = unsafe { borrow(set) }?;
         set.lock()?.set.check();
-        set.harvest()?;
-        Ok(set.lock()?.under_way.len().try_into().unwrap_or(c_int::MAX))
+        set.interpret_completed()?;
+        Ok(set.lock()?.in_progress.len().try_into().unwrap_or(c_int::MAX))
     })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_set_next(set: *const PtlrpcSet) -> *mut PtlrpcRequest {
     entry("ptlrpc_set_next", || {
-        // SAFETY: the contract of this face.
-        let next = unsafe { borrow(set) }?.lock()?.ended.pop_front().ok_or(Errno::NOT_FOUND)?;
-        // SAFETY: the same: the set had it for itself.
+        // SAFETY: the contract of the C API.
+        let next = unsafe { borrow(set) }?.lock()?.completed.pop_front().ok_or(Errno::NOT_FOUND)?;
+        // SAFETY: the same: the set had exclusive access.
         unsafe { &mut *next.as_ptr() }.leave();
         Ok(next.as_ptr())
     })
@@ -161,28 +161,28 @@ unsafe extern "C" fn ptlrpc_set_next(set: *const PtlrpcSet) -> *mut PtlrpcReques
 unsafe extern "C" fn ptlrpc_set_destroy(set: *mut PtlrpcSet) {
     entry("ptlrpc_set_destroy", || {
         {
-            // SAFETY: the contract of this face.
-            let there = unsafe { borrow(set) }?;
+            // SAFETY: the contract of the C API.
+            let borrowed = unsafe { borrow(set) }?;
             {
-                let mut inner = there.lock()?;
-                let ids: Vec<RequestId> = inner.under_way.keys().copied().collect();
+                let mut inner = borrowed.lock()?;
+                let ids: Vec<RequestId> = inner.in_progress.keys().copied().collect();
                 ids.into_iter().for_each(|id| inner.set.abort(id));
             }
             loop {
-                there.harvest()?;
-                let mut inner = there.lock()?;
-                if inner.under_way.is_empty() {
+                borrowed.interpret_completed()?;
+                let mut inner = borrowed.lock()?;
+                if inner.in_progress.is_empty() {
                     break;
                 }
                 inner.set.wait_any(None);
             }
-            let ended = std::mem::take(&mut there.lock()?.ended);
-            for request in ended {
-                // SAFETY: boxes that `ptlrpc_request_alloc` gave away, which by contract only the set has.
+            let completed = std::mem::take(&mut borrowed.lock()?.completed);
+            for request in completed {
+                // SAFETY: boxes of `ptlrpc_request_alloc`, which by contract only the set has.
                 drop(unsafe { Box::from_raw(request.as_ptr()) });
             }
         }
-        // SAFETY: by contract nobody has it any more.
+        // SAFETY: by contract it is not used any more.
         drop(unsafe { Box::from_raw(set) });
         Ok(())
     });

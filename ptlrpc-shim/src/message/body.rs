@@ -1,4 +1,4 @@
-//! The body of every message: who asks for what, and how it went (`ptlrpc_body`).
+//! The body of every message: the operation, and its outcome (`ptlrpc_body`).
 
 use super::flags::flags;
 use super::header::BadMessage;
@@ -7,34 +7,34 @@ use super::version::{Service, Version};
 use super::xid::Xid;
 use lnet_wire::byte_order::{ByteOrder, array};
 
-/// A body. What a request and what a reply says is in different fields; the others are 0.
+/// A body. Requests and replies use different fields; the others are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// The server's name for the connection, from the connect reply; there, the one that is given.
+    /// The server's handle of the connection. A connect reply assigns it.
     pub handle: ExportCookie,
-    /// What the message is.
+    /// The type of the message.
     pub kind: MessageKind,
-    /// The protocol it speaks.
+    /// The protocol.
     pub version: Version,
-    /// What the request asks for; a reply repeats it.
+    /// The operation; a reply repeats it.
     pub opcode: Opcode,
-    /// In a reply 0 or a negative errno. In a request it means nothing.
+    /// In a reply 0 or a negative errno. Unused in a request.
     pub status: i32,
-    /// In a request: it and all below have been answered.
+    /// In a request: the client has the replies to this XID and all below.
     pub last_xid: Xid,
-    /// In a request that modifies: its slot.
+    /// In a modifying request: its slot.
     pub tag: u16,
-    /// In a reply: the highest transaction that is on disk.
+    /// In a reply: the highest committed transaction.
     pub last_committed: u64,
-    /// In a reply the transaction that the request became; in a request that is replayed, the same.
+    /// In a reply: the transaction number of the request. A replayed request repeats it.
     pub transno: u64,
-    /// In a request: whether it comes again, and such things.
+    /// In a request: whether it was sent before, for instance.
     pub flags: BodyFlags,
     /// In connect requests and their replies.
     pub op_flags: ConnectOps,
-    /// In a request: how often the client has connected; servers drop what comes from before.
+    /// In a request: the connection count; servers drop requests with an earlier one.
     pub conn_cnt: u32,
-    /// Seconds: in a request how long the client waits, in a reply how long the service reckons to take.
+    /// Seconds: in a request its time-out, in a reply the estimate of the service's time.
     pub timeout: u32,
     /// In a reply: the seconds that this request took.
     pub service_time: u32,
@@ -47,63 +47,63 @@ pub struct Body {
     /// The match bits of the last MD of the bulk transfer; those of the reply too, where both sides have
     /// [`ConnectFlags::REP_MBITS`](super::ConnectFlags::REP_MBITS).
     pub mbits: u64,
-    /// The name of the job that the request is made for: text, zeros behind it. Not in version 2.
+    /// The ID of the job that sends the request: text, padded with zeros. Not in version 2.
     pub job_id: [u8; 32],
 }
 
-/// The name that one side of a connection has for it, given to the other side.
+/// The handle that one side of a connection has assigned to it, and that messages to that side carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ExportCookie(pub u64);
 
-/// What a message is (`pb_type`).
+/// The type of a message (`pb_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum MessageKind {
-    /// Asks for something.
+    /// A request.
     Request = 4711,
-    /// The answer of one who could not look at the request.
+    /// The reply to a request that was not executed.
     Error = 4712,
-    /// The answer.
+    /// The reply to a request that was executed.
     Reply = 4713,
 }
 
 flags! {
-    /// What is special about a request (`pb_flags`).
+    /// Flags of a request (`pb_flags`).
     pub struct BodyFlags(u32) {
         /// It has been sent before, with the same xid.
         RESENT = 0x2;
-        /// It has been answered before, by a server that forgot.
+        /// It is replayed: a server that has restarted had executed it.
         REPLAY = 0x4;
-        /// The client has no more to replay.
+        /// The client has replayed all requests.
         REQ_REPLAY_DONE = 0x40;
-        /// The client has no more locks to replay.
+        /// The client has replayed all locks.
         LOCK_REPLAY_DONE = 0x80;
     }
 
-    /// What connect requests and their replies say beside their data (`pb_op_flags`; PR-11).
+    /// Flags of connect requests and their replies (`pb_op_flags`; PR-11).
     pub struct ConnectOps(u32) {
-        /// Reply: the server recovers.
+        /// Reply: the server is in recovery.
         RECOVERING = 0x1;
         /// Reply: the server knew this client.
         RECONNECT = 0x2;
         /// Reply: requests can be replayed.
         REPLAYABLE = 0x4;
-        /// Request: the client's first.
+        /// Request: the client has not been connected before.
         INITIAL = 0x20;
-        /// Request: the client understands the next version.
+        /// Request: the client supports the next version.
         NEXT_VER = 0x80;
-        /// Request: the connect data's transaction number means something.
+        /// Request: the connect data's transaction number is valid.
         TRANSNO = 0x100;
     }
 }
 
 impl ExportCookie {
-    /// What clients say before the server has given one.
+    /// No handle.
     pub const NONE: Self = Self(0);
 }
 
 impl MessageKind {
-    /// From the word on the wire.
+    /// From its number on the wire.
     pub const fn from_number(number: u32) -> Option<Self> {
         match number {
             4711 => Some(Self::Request),
@@ -115,12 +115,12 @@ impl MessageKind {
 }
 
 impl Body {
-    /// Bytes of what we send: version 3.
+    /// Bytes of a body that is sent: version 3.
     pub const LEN: usize = 184;
-    /// Bytes of the shortest that is read: version 2, which has no job.
+    /// Bytes of the shortest body that is read: version 2, without a job ID.
     pub const V2_LEN: usize = AT_JOB_ID;
 
-    /// That of a request, everything else 0.
+    /// The body of a request; all other fields are 0.
     pub const fn request(service: Service, opcode: Opcode) -> Self {
         Self {
             handle: ExportCookie::NONE,
@@ -145,7 +145,7 @@ impl Body {
         }
     }
 
-    /// That of the reply to `request`: its version and opcode, status 0, everything else 0.
+    /// The body of the reply to `request`: its version and opcode, status 0; all other fields are 0.
     pub const fn reply_to(request: &Self) -> Self {
         Self {
             kind: MessageKind::Reply,
@@ -154,8 +154,7 @@ impl Body {
         }
     }
 
-    /// Reads a body of version 2 (then without a job), of version 3, or of a later one, whose further fields are
-    /// left out.
+    /// Reads a body of version 2 (without a job ID), of version 3, or of a later one, whose further fields are ignored.
     pub fn decode(bytes: &[u8], order: ByteOrder) -> Result<Self, BadMessage> {
         if bytes.len() < Self::V2_LEN {
             return Err(BadMessage::BodyLength(bytes.len()));
@@ -186,7 +185,7 @@ impl Body {
         })
     }
 
-    /// The body as we send it: version 3, in this machine's byte order.
+    /// The body as it is sent: version 3, in this machine's byte order.
     pub fn encode(&self) -> [u8; Self::LEN] {
         self.encode_in(ByteOrder::NATIVE)
     }

@@ -1,4 +1,4 @@
-//! Writing a message into memory that is the caller's, who will hand it to LNet.
+//! Writing a message into memory of the caller's.
 
 use super::body::Body;
 use super::header::{
@@ -14,20 +14,20 @@ use thiserror::Error;
 pub struct MessageMut<'a> {
     order: ByteOrder,
     count: usize,
-    /// Header and buffers, and nothing behind them.
+    /// Header and buffers.
     bytes: &'a mut [u8],
 }
 
-/// Why there can be no such message.
+/// Why a message cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
-    /// None, or more than [`MAX_BUFFERS`].
+    /// No buffers, or more than [`MAX_BUFFERS`].
     #[error("{0} buffers, not within 1 to {MAX_BUFFERS}")]
     BufferCount(usize),
     /// Buffer 0 is too short for a body.
     #[error("a body of {0} bytes")]
     BodyLength(u32),
-    /// Longer than LNet carries at once.
+    /// Longer than an LNet message.
     #[error("longer than {MAX_MESSAGE_LEN} bytes")]
     TooLong,
     /// The caller's memory is too short.
@@ -35,13 +35,13 @@ pub enum LayoutError {
     NoRoom {
         /// Bytes of the message.
         needed: usize,
-        /// Bytes that there are.
+        /// Bytes of the memory.
         got: usize,
     },
 }
 
 impl LayoutError {
-    /// What C callers get for it.
+    /// The error of C functions.
     pub const fn errno(self) -> Errno {
         match self {
             Self::BufferCount(_) | Self::BodyLength(_) => Errno::Invalid,
@@ -53,9 +53,9 @@ impl LayoutError {
 
 impl<'a> MessageMut<'a> {
     /// Writes the header of a message with buffers of these lengths, the body's first, to the beginning of `bytes`,
-    /// in this machine's byte order. [`size_of_message`](super::size_of_message) says how much room it needs.
+    /// in this machine's byte order. [`size_of_message`](super::size_of_message) tells the length.
     ///
-    /// The buffers and all padding are zeros after this: nothing that was in `bytes` before goes to the peer.
+    /// The buffers and all padding are zeroed: nothing that was in `bytes` before is sent to the peer.
     pub fn new(bytes: &'a mut [u8], lengths: &[u32]) -> Result<Self, LayoutError> {
         Self::new_in(ByteOrder::NATIVE, bytes, lengths)
     }
@@ -83,7 +83,7 @@ impl<'a> MessageMut<'a> {
         Ok(Self { order, count, bytes })
     }
 
-    /// The byte order of the header, in which what is put into the buffers has to be.
+    /// The byte order of the header, which the contents of the buffers must have.
     pub const fn order(&self) -> ByteOrder {
         self.order
     }
@@ -93,19 +93,18 @@ impl<'a> MessageMut<'a> {
         self.bytes.get_mut(buffer_range(self.order, self.count, self.bytes, index)?)
     }
 
-    /// Writes the body. What does not fit into a buffer that is shorter than 184 bytes, and so of version 2, is
-    /// left out: the job's name.
+    /// Writes the body. If the buffer is shorter than 184 bytes, which is version 2, the job ID is left out.
     pub fn set_body(&mut self, body: &Body) {
         let encoded = body.encode_in(self.order);
         self.fill(0, &encoded);
     }
 
-    /// Says how many bytes of a reply there is room for.
+    /// Sets the length of the expected reply.
     pub fn set_repsize(&mut self, repsize: u32) {
         self.order.put_u32(self.bytes, AT_REPSIZE, repsize);
     }
 
-    /// Says what the sender understands.
+    /// Sets the header's flags.
     pub fn set_flags(&mut self, flags: MessageFlags) {
         self.order.put_u32(self.bytes, AT_FLAGS, flags.0);
     }
@@ -121,7 +120,7 @@ impl<'a> MessageMut<'a> {
         Message::from_parts(self.order, self.count, self.bytes)
     }
 
-    /// Writes the beginning of buffer `index`, as far as the buffer goes.
+    /// Writes to the beginning of buffer `index`, as far as it fits.
     pub(super) fn fill(&mut self, index: usize, with: &[u8]) {
         for (to, from) in self.buffer_mut(index).into_iter().flatten().zip(with) {
             *to = *from;

@@ -2,18 +2,18 @@
 
 use super::{Message, MessageMut};
 
-/// The checksum over the bytes of a body as they go over the wire, in whichever order they are.
+/// The checksum of the bytes of a body as they are on the wire, in either byte order.
 pub fn checksum(body: &[u8]) -> u32 {
     !crc32fast::hash(body)
 }
 
-/// Puts the checksum of the body, as it is now, into the header. Early replies have it and nothing else (PR-72).
+/// Writes the checksum of the body into the header. Only early replies have one (PR-72).
 pub fn seal_early_reply(message: &mut MessageMut<'_>) {
     let value = message.buffer_mut(0).map_or(0, |body| checksum(body));
     message.set_cksum(value);
 }
 
-/// Whether the body is what the header's checksum says. Of use for early replies only: others have 0 there.
+/// Whether the body matches the header's checksum. Only for early replies: others have 0 there.
 pub fn early_reply_is_intact(message: &Message<'_>) -> bool {
     message.buffer(0).is_some_and(|body| checksum(body) == message.cksum())
 }

@@ -1,4 +1,4 @@
-//! Connecting: a client says which target it wants and who it is, the server what it gives it.
+//! Connect requests and connect replies.
 
 use super::body::{Body, ExportCookie};
 use super::builder::{LayoutError, MessageMut};
@@ -13,18 +13,18 @@ use thiserror::Error;
 pub struct ConnectRequest {
     /// The target.
     pub target: Name,
-    /// The client's UUID, the same as long as it lives.
+    /// The client's UUID, the same for its lifetime.
     pub client: Name,
-    /// The client's name for the connection, which the server uses when it calls back.
+    /// The client's handle of the connection, which requests from the server carry.
     pub handle: ExportCookie,
-    /// What the client can do and wants.
+    /// What the client supports and requests.
     pub data: ConnectData,
 }
 
-/// What follows the body of a connect reply. The server's name for the connection is in the body.
+/// What follows the body of a connect reply. The server's handle of the connection is in the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectReply {
-    /// What the client gets. Its flags must be a subset of those asked for (PR-10).
+    /// What was agreed on. Its flags must be a subset of those requested (PR-10).
     pub data: ConnectData,
 }
 
@@ -32,25 +32,25 @@ pub struct ConnectReply {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Name([u8; Self::LEN]);
 
-/// Why text is no [`Name`].
+/// Why text is not a [`Name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
     /// More than 38 bytes.
     #[error("a name of {0} bytes")]
     TooLong(usize),
-    /// A NUL would end it.
+    /// It contains a NUL.
     #[error("a name with a NUL in it")]
     Nul,
 }
 
 impl ConnectRequest {
-    /// The lengths of its buffers. The last is that of a SELinux policy, which nobody here has.
+    /// The lengths of its buffers. The last one is for a SELinux policy, and empty.
     pub const LENGTHS: [u32; 6] =
         [Body::LEN as u32, Name::LEN as u32, Name::LEN as u32, 8, ConnectData::LEN as u32, 0];
     /// Bytes of the message.
     pub const LEN: usize = 520;
 
-    /// Reads the buffers behind the body. The policy is left out, and may be missing.
+    /// Reads the buffers behind the body. The SELinux policy is ignored, and may be missing.
     pub fn read(message: &Message<'_>) -> Result<Self, BadMessage> {
         let target = Name::read(message, 1)?;
         let client = Name::read(message, 2)?;
@@ -93,7 +93,7 @@ impl ConnectReply {
     pub const LENGTHS: [u32; 2] = [Body::LEN as u32, ConnectData::LEN as u32];
     /// Bytes of the message.
     pub const LEN: usize = 416;
-    /// Bytes that a client leaves for it: the server may be of a later version.
+    /// Bytes of the longest one that a client expects: the server may be of a later version.
     pub const MAX_LEN: usize = Self::LEN - ConnectData::LEN + ConnectData::MAX_LEN;
 
     /// Reads the buffer behind the body.
@@ -122,10 +122,10 @@ impl ConnectReply {
 }
 
 impl Name {
-    /// Bytes on the wire, with the NUL that ends it.
+    /// Bytes on the wire, with a terminating NUL.
     pub const LEN: usize = 39;
 
-    /// From text without the NUL that ends it; the bytes may mean anything but NUL.
+    /// From text without the terminating NUL; any other bytes are accepted.
     pub fn new(text: &[u8]) -> Result<Self, NameError> {
         let mut bytes = [0; Self::LEN];
         match bytes.get_mut(..text.len()) {
@@ -143,7 +143,7 @@ impl Name {
         self.0.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// From a buffer, in which a NUL must end it; nobody looks behind that.
+    /// From a buffer, in which a NUL must terminate it. What is behind the NUL is ignored.
     fn read(message: &Message<'_>, index: usize) -> Result<Self, BadMessage> {
         let buffer = message.buffer(index).ok_or(BadMessage::Missing(index))?;
         let end = buffer.iter().position(|byte| *byte == 0);
@@ -161,7 +161,7 @@ impl std::str::FromStr for Name {
     }
 }
 
-/// Bytes that are not printable ASCII are shown as escapes: names come from strangers.
+/// Bytes that are not printable ASCII are shown as escapes: names come from the network.
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_bytes().escape_ascii().fmt(f)

@@ -1,16 +1,16 @@
-//! What client and server tell each other of themselves when they connect (`obd_connect_data`).
+//! What client and server support, as they tell each other when they connect (`obd_connect_data`).
 
 use super::flags::flags;
 use lnet_wire::byte_order::{ByteOrder, array};
 
-/// What a client asks for, or what a server gives it. Fields that a side does not use are 0.
+/// What a client requests, or a server grants. Unused fields are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectData {
-    /// Which of the other fields mean something, and what the side can do.
+    /// Which of the other fields are valid, and which features are supported.
     pub flags: ConnectFlags,
     /// The version of its software.
     pub version: u32,
-    /// Bytes that the client may write without asking.
+    /// Bytes that the client may write without a reservation.
     pub grant: u32,
     /// The number of the target.
     pub index: u32,
@@ -30,49 +30,49 @@ pub struct ConnectData {
     pub transno: u64,
     /// The group of the client.
     pub group: u32,
-    /// The checksums of bulk data that it knows.
+    /// The supported checksums of bulk data.
     pub cksum_types: u32,
     /// The most bytes of extended attributes.
     pub max_easize: u32,
-    /// Which life of the target this is.
+    /// The incarnation of the target.
     pub instance: u32,
     /// The most bytes of an object.
     pub maxbytes: u64,
-    /// How many requests that modify may be under way at once.
+    /// How many modifying requests may be in flight at once.
     pub maxmodrpcs: u16,
 }
 
 flags! {
-    /// What a side can do: `connect_flags` in the lower half, `connect_flags2` in the upper one.
+    /// Features: `connect_flags` in the lower half, `connect_flags2` in the upper one.
     pub struct ConnectFlags(u128) {
-        /// The version means something.
+        /// The version is valid.
         VERSION = 0x20;
         /// Adaptive time-outs.
         AT = 0x100_0000;
         /// All of the protocol of 2.0.
         FULL20 = 0x10_0000_0000;
-        /// The target recovers imperatively.
+        /// The target supports imperative recovery.
         IMP_RECOV = 0x100_0000_0000;
-        /// The client needs not ping.
+        /// The client need not ping.
         PINGLESS = 0x4_0000_0000_0000;
-        /// Bulk transfers have match bits of their own (PR-22).
+        /// Bulk transfers have separate match bits (PR-22).
         BULK_MBITS = 0x2000_0000_0000_0000;
-        /// `connect_flags2` means something.
+        /// `connect_flags2` is valid.
         FLAGS2 = 0x8000_0000_0000_0000;
-        /// Replies have the match bits of `pb_mbits` (PR-21). Together with [`ConnectFlags::FLAGS2`], without which
-        /// it says nothing.
+        /// Replies have the match bits of `pb_mbits` (PR-21). Includes [`ConnectFlags::FLAGS2`], without which
+        /// it is not valid.
         REP_MBITS = 0x10_0000 << 64 | Self::FLAGS2.0;
     }
 }
 
 impl ConnectData {
-    /// Bytes of what we send.
+    /// Bytes of connect data that is sent.
     pub const LEN: usize = 192;
-    /// Bytes that a client leaves for that of a server, which may be of a later version.
+    /// Bytes of the longest connect data that a client expects of a server, which may be of a later version.
     pub const MAX_LEN: usize = Self::LEN + 128;
 
-    /// Reads as much as there is: a peer of another version may send less or more. Fields that are not there, or
-    /// not as a whole, are 0; what is behind those of this structure is left out.
+    /// Reads connect data of any version, which may be shorter or longer. Missing or incomplete fields are 0, unknown ones are
+    /// ignored.
     pub fn decode(bytes: &[u8], order: ByteOrder) -> Self {
         let u16_at = |offset| order.u16(bytes, offset);
         let u32_at = |offset| order.u32(bytes, offset);
@@ -100,7 +100,7 @@ impl ConnectData {
         }
     }
 
-    /// The data as we send it, in this machine's byte order.
+    /// The data as it is sent, in this machine's byte order.
     pub fn encode(&self) -> [u8; Self::LEN] {
         self.encode_in(ByteOrder::NATIVE)
     }

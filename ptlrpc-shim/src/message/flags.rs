@@ -1,6 +1,6 @@
 //! Sets of named bits.
 
-/// Makes types for sets of bits. Bits without a name are kept as they came.
+/// Makes types for sets of bits. Bits without a name are kept.
 macro_rules! flags {
     ($(
         $(#[$doc:meta])*
@@ -20,7 +20,7 @@ macro_rules! flags {
                 self.0 & other.0 == other.0
             }
 
-            /// Whether `other` has every bit that is set here, with a name or without.
+            /// Whether `other` has every bit that is set here, named or not.
             pub const fn is_subset_of(self, other: Self) -> bool {
                 other.contains(self)
             }

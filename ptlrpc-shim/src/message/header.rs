@@ -2,10 +2,10 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 0 | how many buffers |
+//! | 0 | the number of buffers |
 //! | 4 | security flavour, 0 for none |
 //! | 8 | magic, which tells the byte order of everything else |
-//! | 12 | how many bytes of a reply the sender has room for |
+//! | 12 | the length of the expected reply |
 //! | 16 | checksum of buffer 0, in early replies |
 //! | 20 | flags |
 //! | 24 | zeros |
@@ -20,91 +20,91 @@ use lnet_wire::{Errno, MAX_PAYLOAD};
 use std::ops::Range;
 use thiserror::Error;
 
-/// What bytes 8 to 11 say.
+/// The magic, in bytes 8 to 11.
 pub const MAGIC: u32 = 0x0bd0_0bd3;
-/// The most buffers of a message, its body counted.
+/// The most buffers of a message, the body included.
 pub const MAX_BUFFERS: usize = 32;
-/// The most bytes of a message: what LNet carries at once.
+/// The most bytes of a message: the longest LNet message.
 pub const MAX_MESSAGE_LEN: usize = MAX_PAYLOAD as usize;
 /// Bytes of a message with nothing but a body: pings and their replies, early replies. In the reply buffer of a
-/// request with [`MessageFlags::AT_SUPPORT`] the real reply lies behind so many bytes (PR-72).
+/// request with [`MessageFlags::AT_SUPPORT`] the reply is at this offset (PR-72).
 pub const BODY_ONLY_LEN: usize = header_len(1) + Body::LEN.next_multiple_of(8);
 
-/// A message in memory that somebody else wrote, found to be whole.
+/// A message that was received, with a valid header.
 ///
-/// Nothing is copied: the parts are where they came, in the sender's byte order.
+/// Nothing is copied; the buffers are in the sender's byte order.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     order: ByteOrder,
     count: usize,
-    /// Header and buffers, and nothing behind them.
+    /// Header and buffers.
     bytes: &'a [u8],
 }
 
 flags! {
-    /// What a message says of itself (`lm_flags`).
+    /// Flags of a message (`lm_flags`).
     pub struct MessageFlags(u32) {
-        /// The sender's time-outs are adaptive: it understands early replies.
+        /// The sender's time-outs are adaptive: it supports early replies.
         AT_SUPPORT = 0x1;
         /// For compatibility with old checksums.
         LEGACY_CHECKSUM = 0x2;
     }
 }
 
-/// Why bytes are not a message that can be read.
+/// Why bytes are not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BadMessage {
-    /// Not even a header.
+    /// Shorter than a header.
     #[error("{0} bytes, too few for a header")]
     TooShort(usize),
-    /// The magic in neither byte order; as it is in this machine's.
+    /// A magic that is valid in neither byte order, in this machine's.
     #[error("bad magic {0:#010x}")]
     Magic(u32),
-    /// Protected by a security flavour, of which none is known here (PR-4).
+    /// Protected by a security flavour; none is supported (PR-4).
     #[error("security flavour {0:#x}")]
     Flavor(u32),
-    /// None, or more than [`MAX_BUFFERS`].
+    /// No buffers, or more than [`MAX_BUFFERS`].
     #[error("{0} buffers, not within 1 to {MAX_BUFFERS}")]
     BufferCount(u32),
     /// With this buffer it would be longer than [`MAX_MESSAGE_LEN`].
     #[error("buffer {index} of {length} bytes makes it longer than LNet carries")]
     BufferLength {
-        /// Which.
+        /// The index of the buffer.
         index: usize,
-        /// What the header says of it.
+        /// The length in the header.
         length: u32,
     },
-    /// It goes on behind the bytes that are there.
+    /// Truncated.
     #[error("{needed} bytes, of which {got} are there")]
     Truncated {
-        /// What the header says, or, where not all of that is there, what it needs.
+        /// The length by the header, or the length of the header.
         needed: usize,
-        /// What there is.
+        /// The length of the bytes.
         got: usize,
     },
     /// Too short for a body of any version.
     #[error("a body of {0} bytes")]
     BodyLength(usize),
-    /// The body says that it is neither a request nor a reply nor an error.
+    /// The type is neither request nor reply nor error.
     #[error("message type {0}")]
     Kind(u32),
-    /// A buffer that belongs to such a message is not there, or too short.
+    /// A buffer that the message needs is missing, or too short.
     #[error("buffer {0} is not there, or too short")]
     Missing(usize),
-    /// A name that does not end, or is too long.
+    /// A name without a terminating NUL, or too long.
     #[error("buffer {0} is no name")]
     Name(usize),
 }
 
 impl BadMessage {
-    /// What C callers get for it.
+    /// The error of C functions.
     pub const fn errno(self) -> Errno {
         Errno::Protocol
     }
 }
 
 /// Bytes of a message with buffers of these lengths, its body the first. `None` if there are none or too many, or
-/// if LNet would not carry it.
+/// if it would be too long for LNet.
 pub fn size_of_message(lengths: &[u32]) -> Option<usize> {
     if !(1..=MAX_BUFFERS).contains(&lengths.len()) {
         return None;
@@ -113,9 +113,9 @@ pub fn size_of_message(lengths: &[u32]) -> Option<usize> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads the header of the message that `bytes` begin with; what is behind the message is left alone.
+    /// Reads the header of the message at the beginning of `bytes`. What is behind the message is ignored.
     ///
-    /// All lengths are checked. What the buffers hold is not looked at, the body neither.
+    /// All lengths are checked. The contents of the buffers are not, nor is the body.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, BadMessage> {
         if bytes.len() < FIXED_LEN {
             return Err(BadMessage::TooShort(bytes.len()));
@@ -141,7 +141,7 @@ impl<'a> Message<'a> {
         Ok(Self { order, count, bytes })
     }
 
-    /// The byte order of the sender, in which its buffers are too.
+    /// The byte order of the sender, for header and buffers.
     pub const fn order(&self) -> ByteOrder {
         self.order
     }
@@ -151,7 +151,7 @@ impl<'a> Message<'a> {
         self.count
     }
 
-    /// What buffer `index` holds, without padding; `None` if there is no such buffer.
+    /// Buffer `index`, without padding; `None` if there is no such buffer.
     pub fn buffer(&self, index: usize) -> Option<&'a [u8]> {
         self.bytes.get(buffer_range(self.order, self.count, self.bytes, index)?)
     }
@@ -166,7 +166,7 @@ impl<'a> Message<'a> {
         MessageFlags(self.order.u32(self.bytes, AT_FLAGS))
     }
 
-    /// How many bytes of a reply the sender has room for.
+    /// The length of the expected reply.
     pub fn repsize(&self) -> u32 {
         self.order.u32(self.bytes, AT_REPSIZE)
     }
@@ -181,7 +181,7 @@ impl<'a> Message<'a> {
         self.bytes
     }
 
-    /// A message whose header is known to be right, as [`Message::parse`] would find it.
+    /// A message whose header is known to be valid, as [`Message::parse`] would return it.
     pub(super) const fn from_parts(order: ByteOrder, count: usize, bytes: &'a [u8]) -> Self {
         Self { order, count, bytes }
     }
@@ -214,7 +214,7 @@ pub(super) fn total_len(count: usize, lengths: impl Iterator<Item = u32>) -> Res
     })
 }
 
-/// Where buffer `index` is in a message whose header is right.
+/// Where buffer `index` is in a message with a valid header.
 pub(super) fn buffer_range(
     order: ByteOrder,
     count: usize,
@@ -231,7 +231,7 @@ pub(super) fn buffer_range(
     None
 }
 
-/// Bytes before buffer 0, padding counted.
+/// Bytes before buffer 0, padding included.
 const fn header_len(count: usize) -> usize {
     (FIXED_LEN + 4 * count).next_multiple_of(8)
 }

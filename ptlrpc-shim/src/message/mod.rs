@@ -1,9 +1,8 @@
-//! The messages of PtlRPC, the RPC layer of the Lustre file system: bytes in, values out, and back.
+//! The messages of PtlRPC, the RPC layer of the Lustre file system: reading and writing them.
 //!
-//! Pure: no I/O, no clock, no memory of its own. Messages are read where LNet has put them ([`Message`]) and
-//! written where LNet will take them from ([`MessageMut`]). Every reader here may be fed bytes from a stranger: it
-//! gives an error, it never panics. What is received may be in either byte order; what is sent is in this
-//! machine's.
+//! Pure: no I/O, no clock, no allocation. Messages are read in place ([`Message`]), and written in place ([`MessageMut`]). No bytes
+//! from the network make a reader panic: it returns an error. Received messages may be in either byte order; messages that
+//! are sent are in this machine's.
 #![forbid(unsafe_code)]
 
 pub mod body;

@@ -1,4 +1,4 @@
-//! What a request asks for: `pb_opc`.
+//! Operations: `pb_opc`.
 
 use std::ops::RangeInclusive;
 
@@ -21,26 +21,26 @@ impl Opcode {
     pub const MDS_DISCONNECT: Self = Self(39);
     /// Ask for a lock.
     pub const LDLM_ENQUEUE: Self = Self(101);
-    /// From server to client: a lock is in somebody's way.
+    /// From server to client: a lock blocks another client (blocking AST).
     pub const LDLM_BL_CALLBACK: Self = Self(104);
     /// Connect to the management service.
     pub const MGS_CONNECT: Self = Self(250);
     /// Disconnect from it.
     pub const MGS_DISCONNECT: Self = Self(251);
-    /// Is the connection still one? On every import; one buffer there, one back (PR-12).
+    /// Ping, over any import: one buffer in the request, one in the reply (PR-12).
     pub const PING: Self = Self(400);
-    /// Agree on a security context.
+    /// Initialize a security context.
     pub const SEC_CTX_INIT: Self = Self(801);
 
-    /// Operations that Lustre does not have: those of our own services, echoes among them.
+    /// Operations that Lustre does not use, for other services.
     pub const ECHO: RangeInclusive<Self> = Self(0x7000)..=Self(u32::MAX);
 
-    /// Whether it makes a connection, so that its sender has no handle of the server's yet.
+    /// Whether it is a connect request, whose sender has no handle of the server's yet.
     pub const fn is_connect(self) -> bool {
         matches!(self, Self::OST_CONNECT | Self::MDS_CONNECT | Self::MGS_CONNECT)
     }
 
-    /// Whether it ends a connection.
+    /// Whether it is a disconnect request.
     pub const fn is_disconnect(self) -> bool {
         matches!(self, Self::OST_DISCONNECT | Self::MDS_DISCONNECT | Self::MGS_DISCONNECT)
     }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn what_an_opcode_does() {
-        // Number, connects, disconnects, our own.
+        // Number, is_connect, is_disconnect, is_own.
         for (opcode, want) in [
             (Opcode(3), (false, false, false)),
             (Opcode(8), (true, false, false)),

@@ -1,7 +1,6 @@
-//! Where services listen and where answers go: the LNet portals that PtlRPC uses.
+//! The LNet portals of PtlRPC: where requests, replies and bulk data go.
 //!
-//! Portal 0 belongs to LNet and is in none of these. Request portals match anything, reply and bulk portals exact
-//! bits; one portal is never both (PR-31).
+//! Portal 0 is LNet's own. Request portals match any match bits, reply and bulk portals exact ones; no portal is both (PR-31).
 
 /// An LNet portal of PtlRPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,15 +28,15 @@ impl Portal {
     pub const MDC_REPLY: Self = Self(10);
     /// Metadata.
     pub const MDS_REQUEST: Self = Self(12);
-    /// Data that lies with the metadata.
+    /// Data on MDTs.
     pub const MDS_IO: Self = Self(13);
     /// Bulk data of metadata.
     pub const MDS_BULK: Self = Self(14);
-    /// From servers to clients: locks that are in somebody's way.
+    /// From servers to clients: lock callbacks.
     pub const LDLM_CALLBACK_REQUEST: Self = Self(15);
     /// Replies to those.
     pub const LDLM_CALLBACK_REPLY: Self = Self(16);
-    /// From clients to servers: locks that are given up.
+    /// From clients to servers: lock cancellations.
     pub const LDLM_CANCEL_REQUEST: Self = Self(17);
     /// Replies to those.
     pub const LDLM_CANCEL_REPLY: Self = Self(18);
@@ -60,7 +59,7 @@ impl Portals {
     pub const MGS: Self = Self { request: Portal::MGS_REQUEST, reply: Portal::MGC_REPLY };
     /// Metadata.
     pub const MDS: Self = Self { request: Portal::MDS_REQUEST, reply: Portal::MDC_REPLY };
-    /// Data that lies with the metadata.
+    /// Data on MDTs.
     pub const MDS_IO: Self = Self { request: Portal::MDS_IO, reply: Portal::MDC_REPLY };
     /// Pages of directories.
     pub const MDS_READPAGE: Self = Self { request: Portal::MDS_READPAGE, reply: Portal::MDC_REPLY };
@@ -72,10 +71,10 @@ impl Portals {
     pub const OST_CREATE: Self = Self { request: Portal::OST_CREATE, reply: Portal::OSC_REPLY };
     /// Object updates.
     pub const OUT: Self = Self { request: Portal::OUT, reply: Portal::OSC_REPLY };
-    /// From servers to clients: locks that are in somebody's way.
+    /// From servers to clients: lock callbacks.
     pub const LDLM_CALLBACK: Self =
         Self { request: Portal::LDLM_CALLBACK_REQUEST, reply: Portal::LDLM_CALLBACK_REPLY };
-    /// From clients to servers: locks that are given up.
+    /// From clients to servers: lock cancellations.
     pub const LDLM_CANCEL: Self =
         Self { request: Portal::LDLM_CANCEL_REQUEST, reply: Portal::LDLM_CANCEL_REPLY };
 }

@@ -1,6 +1,6 @@
-//! What protocol a message speaks: `pb_version`.
+//! The protocol of a message: `pb_version`.
 
-/// The version of a message: a service's in the upper half, that of the body in the lower.
+/// The version of a message: the service in the upper half, the version of the body in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Version(pub u32);
 
@@ -9,10 +9,10 @@ pub struct Version(pub u32);
 pub struct Service(pub u16);
 
 impl Version {
-    /// What bodies of 184 bytes say in the lower half.
+    /// The lower half of bodies of 184 bytes.
     pub const BODY: u16 = 3;
 
-    /// The version of our messages to and from `service`.
+    /// The version of messages to and from `service`.
     pub const fn of(service: Service) -> Self {
         Self((service.0 as u32) << 16 | Self::BODY as u32)
     }
@@ -22,14 +22,14 @@ impl Version {
         Service((self.0 >> 16) as u16)
     }
 
-    /// The lower half. Nobody here refuses one that is not [`Version::BODY`]: a body's length says what it has.
+    /// The lower half. Any value is accepted: the length of a body tells its fields.
     pub const fn body(self) -> u16 {
         self.0 as u16
     }
 }
 
 impl Service {
-    /// What all targets have in common: connecting, pinging.
+    /// Common to all targets: connecting, pinging.
     pub const OBD: Self = Self(1);
     /// Metadata.
     pub const MDS: Self = Self(2);

@@ -1,15 +1,13 @@
-//! Numbers of requests, and the match bits that come from them (PR-20, PR-22).
+//! XIDs of requests, and the match bits that are derived from them (PR-20, PR-22).
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number of a request; of one client, higher ones are later.
+/// The XID of a request; a client's later requests have higher ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Xid(pub u64);
 
-/// Gives out numbers that are 64 apart, so that each leaves room for the match bits of a bulk transfer.
-///
-/// Any thread may take them, without a lock.
+/// Generates XIDs that are 64 apart, with the match bits of a bulk transfer between them. Lock-free.
 #[derive(Debug)]
 pub struct XidSource(AtomicU64);
 
@@ -21,13 +19,13 @@ pub struct BulkBits {
     last: u64,
 }
 
-/// The most MDs of a bulk transfer, and the distance of xids.
+/// The most MDs of a bulk transfer, and the distance of XIDs.
 pub const BULK_COUNT_MAX: u32 = 64;
 
-/// The first xid of a client that starts at this time: seconds since 1970, UTC.
+/// The first XID of a client that starts at this time: seconds since 1970, UTC.
 ///
-/// A clock that is before 2004 has not been set. Then the xid comes from `random`, with bit 61 set and those above
-/// clear, where no clock that is right gets to.
+/// A time before 2004 means that the clock has not been set. Then the XID is `random`, with bit 61 set and those above clear,
+/// which no valid time leads to.
 pub const fn first_xid(unix_seconds: u64, random: u64) -> Xid {
     let clock_is_set = unix_seconds >= YEAR_2004 && unix_seconds < RANDOM_BIT >> 20;
     let start = if clock_is_set { unix_seconds << 20 } else { RANDOM_BIT | random & (RANDOM_BIT - 1) };
@@ -42,14 +40,13 @@ impl XidSource {
 
     /// The next one: 64 more than the one before.
     pub fn take(&self) -> Xid {
-        // Only that no number comes twice matters; what else the request is made of goes another way.
+        // Relaxed: only uniqueness matters, no other memory is published by it.
         Xid(self.0.fetch_add(BULK_COUNT_MAX as u64, Ordering::Relaxed))
     }
 }
 
 impl BulkBits {
-    /// Those of `count` MDs from an xid on: the request's own when it is first sent, a fresh one when it is sent
-    /// again. `None` if there are none or more than 64, or if the xid is no multiple of 64.
+    /// Those of `count` MDs from an XID on: the request's when it is first sent, a new one when it is resent. `None` if there are none or more than 64, or if the XID is no multiple of 64.
     pub const fn starting_at(xid: Xid, count: u32) -> Option<Self> {
         if count == 0 || count > BULK_COUNT_MAX || xid.0 & WITHIN != 0 {
             return None;
@@ -72,9 +69,8 @@ impl BulkBits {
         self.first
     }
 
-    /// Those of the last MD, which is what `pb_mbits` says. Where bulk transfers have no bits of their own
-    /// ([`ConnectFlags::BULK_MBITS`](super::ConnectFlags::BULK_MBITS)) a request that is sent again has this as
-    /// its new xid.
+    /// Those of the last MD, which is what `pb_mbits` says. Where bulk transfers have no separate match bits
+    /// ([`ConnectFlags::BULK_MBITS`](super::ConnectFlags::BULK_MBITS)) this is the new XID of a resent request.
     pub const fn last(self) -> u64 {
         self.last
     }
@@ -90,9 +86,9 @@ impl BulkBits {
     }
 }
 
-/// The bits of a number that tell the MDs of one bulk transfer apart.
+/// The bits that distinguish the MDs of one bulk transfer.
 const WITHIN: u64 = BULK_COUNT_MAX as u64 - 1;
-/// What marks an xid that does not come from the clock.
+/// Marks an XID that is not derived from the time.
 const RANDOM_BIT: u64 = 1 << 61;
 /// The beginning of 2004, in seconds since 1970, UTC.
 const YEAR_2004: u64 = 1_072_915_200;

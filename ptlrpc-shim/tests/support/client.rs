@@ -1,4 +1,4 @@
-//! The client.
+//! A client made of the codec and of descriptors alone.
 
 use ptlrpc::errno::Errno;
 use ptlrpc::lnet::{
@@ -18,23 +18,23 @@ pub const ECHO: Opcode = Opcode(0x7000);
 
 pub struct Client {
     pub node: Arc<Node>,
-    /// Where it sends to, and from which interface.
+    /// Where it sends to, and from which NI.
     pub server: ProcessId,
-    pub by: Option<Nid>,
+    pub from: Option<Nid>,
     pub uuid: String,
     pub target: &'static str,
     pub order: ByteOrder,
     pub flags: MessageFlags,
-    pub wanted: ConnectFlags,
-    /// Its own name for the connection.
-    pub own: ExportCookie,
+    pub requested: ConnectFlags,
+    /// Its handle of the connection.
+    pub client_handle: ExportCookie,
     pub handle: ExportCookie,
     pub conn_cnt: u32,
     pub xids: XidSource,
 }
 
-/// A reply buffer that is open.
-pub struct Waiting {
+/// A reply buffer that is attached.
+pub struct ReplyBuffer {
     node: Arc<Node>,
     md: Md,
     region: Arc<Region>,
@@ -42,7 +42,7 @@ pub struct Waiting {
 }
 
 #[derive(Debug)]
-pub struct Got {
+pub struct ReceivedReply {
     pub offset: u32,
     pub bytes: Vec<u8>,
     pub body: Body,
@@ -51,21 +51,20 @@ pub struct Got {
     pub event: Event,
 }
 
-struct Heard(Mutex<Sender<Event>>);
+struct Forward(Mutex<Sender<Event>>);
 
-impl EventHandler for Heard {
+impl EventHandler for Forward {
     fn on_event(&self, event: &Event) {
-        // Nobody may be listening any more.
         let _ = self.0.lock().unwrap().send(*event);
     }
 }
 
-pub fn heard() -> (Arc<dyn EventHandler>, Receiver<Event>) {
+pub fn forward_events() -> (Arc<dyn EventHandler>, Receiver<Event>) {
     let (sender, receiver) = channel();
-    (Arc::new(Heard(Mutex::new(sender))), receiver)
+    (Arc::new(Forward(Mutex::new(sender))), receiver)
 }
 
-pub fn here() -> ProcessId {
+pub fn local_process() -> ProcessId {
     ProcessId::lustre(Nid::LOOPBACK)
 }
 
@@ -73,21 +72,21 @@ impl Client {
     pub fn new(node: &Arc<Node>, uuid: &str) -> Self {
         Self {
             node: Arc::clone(node),
-            server: here(),
-            by: None,
+            server: local_process(),
+            from: None,
             uuid: uuid.to_owned(),
             target: "OST0000",
             order: ByteOrder::NATIVE,
             flags: MessageFlags::AT_SUPPORT,
-            wanted: ConnectFlags::AT,
-            own: ExportCookie(0x1234),
+            requested: ConnectFlags::AT,
+            client_handle: ExportCookie(0x1234),
             handle: ExportCookie::NONE,
             conn_cnt: 0,
             xids: XidSource::new(Xid(1 << 40)),
         }
     }
 
-    /// The body of a request, but for what is particular to it.
+    /// The body of a request with default values.
     pub fn body(&self, opcode: Opcode) -> Body {
         let common = opcode.is_connect() || opcode.is_disconnect() || opcode == Opcode::PING;
         Body {
@@ -111,10 +110,10 @@ impl Client {
         bytes
     }
 
-    /// Opens a reply buffer, for whoever knows the bits.
-    pub fn wait_for(&self, bits: u64) -> Waiting {
+    /// Attaches a reply buffer with these match bits, for any sender.
+    pub fn wait_for(&self, bits: u64) -> ReplyBuffer {
         let region = Arc::new(Region::zeroed(16 << 10));
-        let (sink, events) = heard();
+        let (sink, events) = forward_events();
         let spec = MdSpec {
             threshold: None,
             puts: true,
@@ -124,29 +123,29 @@ impl Client {
         };
         let criteria = MatchCriteria { from: None, bits, ignore: 0 };
         let md = self.node.attach(Portals::OST.reply.0, criteria, spec, sink).unwrap();
-        Waiting { node: Arc::clone(&self.node), md, region, events }
+        ReplyBuffer { node: Arc::clone(&self.node), md, region, events }
     }
 
-    /// Sends bytes to the service, and does not wait for anything.
+    /// Sends bytes to the service, and waits for nothing.
     pub fn put(&self, xid: u64, bytes: &[u8]) {
         let spec = MdSpec::active(Arc::new(Region::copy_of(bytes)), 1);
-        let md = self.node.bind(&spec, heard().0).unwrap();
-        self.node.put(self.by, md, Ack::No, self.server, Portals::OST.request.0, xid, 0, 0).unwrap();
+        let md = self.node.bind(&spec, forward_events().0).unwrap();
+        self.node.put(self.from, md, Ack::No, self.server, Portals::OST.request.0, xid, 0, 0).unwrap();
     }
 
-    /// Sends a request; its answer comes by xid.
-    pub fn send(&self, xid: Xid, body: &Body, buffers: &[&[u8]]) -> Waiting {
+    /// Sends a request; the reply is matched by XID.
+    pub fn send(&self, xid: Xid, body: &Body, buffers: &[&[u8]]) -> ReplyBuffer {
         let waiting = self.wait_for(xid.0);
         self.put(xid.0, &self.message(body, buffers));
         waiting
     }
 
     /// A request and its reply.
-    pub fn ask(&self, body: &Body, buffers: &[&[u8]]) -> Got {
+    pub fn ask(&self, body: &Body, buffers: &[&[u8]]) -> ReceivedReply {
         self.send(self.xids.take(), body, buffers).reply()
     }
 
-    pub fn ping(&self) -> Got {
+    pub fn ping(&self) -> ReceivedReply {
         self.ask(&self.body(Opcode::PING), &[])
     }
 
@@ -154,16 +153,16 @@ impl Client {
         let request = ConnectRequest {
             target: self.target.parse().unwrap(),
             client: self.uuid.parse().unwrap(),
-            handle: self.own,
-            data: ConnectData { flags: self.wanted, ..ConnectData::default() },
+            handle: self.client_handle,
+            data: ConnectData { flags: self.requested, ..ConnectData::default() },
         };
         let mut bytes = vec![0; ConnectRequest::LEN];
         request.build_in(self.order, &mut bytes, body).unwrap().set_flags(self.flags);
         bytes
     }
 
-    /// Asks for a connection, whatever the answer.
-    pub fn try_connect(&mut self) -> Got {
+    /// Sends a connect request, with any reply.
+    pub fn try_connect(&mut self) -> ReceivedReply {
         self.conn_cnt += 1;
         let body = Body {
             handle: ExportCookie::NONE,
@@ -177,8 +176,8 @@ impl Client {
         waiting.reply()
     }
 
-    /// Connects; what was agreed on.
-    pub fn connect(&mut self) -> (Got, ConnectData) {
+    /// Connects; returns what was agreed on.
+    pub fn connect(&mut self) -> (ReceivedReply, ConnectData) {
         let got = self.try_connect();
         assert_eq!((got.body.kind, got.body.status), (MessageKind::Reply, 0));
         self.handle = got.body.handle;
@@ -186,38 +185,37 @@ impl Client {
         (got, data)
     }
 
-    /// Opens memory for a bulk transfer: for the server to put into, or to get from. What is too
-    /// long is cut off.
+    /// Attaches memory for a bulk transfer: for the server to put into, or to get from. What is too long is truncated.
     pub fn bulk(
         &self,
         bits: u64,
         region: &Arc<Region>,
         range: std::ops::Range<usize>,
         puts: bool,
-    ) -> Waiting {
-        let (sink, events) = heard();
+    ) -> ReplyBuffer {
+        let (sink, events) = forward_events();
         let spec =
             MdSpec { puts, gets: !puts, truncate: true, range, ..MdSpec::active(Arc::clone(region), 1) };
-        let criteria = MatchCriteria { from: Some(here()), bits, ignore: 0 };
+        let criteria = MatchCriteria { from: Some(local_process()), bits, ignore: 0 };
         let md = self.node.attach(Portal::OST_BULK.0, criteria, spec, sink).unwrap();
-        Waiting { node: Arc::clone(&self.node), md, region: Arc::clone(region), events }
+        ReplyBuffer { node: Arc::clone(&self.node), md, region: Arc::clone(region), events }
     }
 }
 
-impl Waiting {
+impl ReplyBuffer {
     /// The next event.
     pub fn event(&self) -> Event {
         self.events.recv().unwrap()
     }
 
     /// The next message, early or not.
-    pub fn any(&self) -> Got {
+    pub fn any(&self) -> ReceivedReply {
         let event = self.event();
         assert_eq!((event.kind, event.status), (EventKind::Put, Ok(())));
         let start = event.offset as usize;
         let bytes = self.region.copy_while_written(start..start + event.mlength as usize);
         let message = Message::parse(&bytes).unwrap();
-        Got {
+        ReceivedReply {
             offset: event.offset,
             body: message.body().unwrap(),
             buffers: (1..message.buffer_count())
@@ -229,8 +227,8 @@ impl Waiting {
         }
     }
 
-    /// The reply, after as many early ones as there may be.
-    pub fn reply(&self) -> Got {
+    /// The reply, after any number of early replies.
+    pub fn reply(&self) -> ReceivedReply {
         loop {
             let got = self.any();
             if !got.is_intact_early {
@@ -239,7 +237,7 @@ impl Waiting {
         }
     }
 
-    /// Whether nothing has come so far.
+    /// Whether there is no event so far.
     pub fn is_quiet(&self) -> bool {
         self.events.try_recv().is_err()
     }
@@ -249,13 +247,13 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for ReplyBuffer {
     fn drop(&mut self) {
         self.node.unlink(self.md);
     }
 }
 
-impl Got {
+impl ReceivedReply {
     pub fn status(&self) -> Result<(), Errno> {
         Errno::from_c(self.body.status).map_or(Ok(()), Err)
     }

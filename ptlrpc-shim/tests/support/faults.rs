@@ -1,4 +1,4 @@
-//! Messages that are lost or late on purpose, by the C API's own means.
+//! LNet's drop and delay rules, by the C API.
 #![allow(dead_code)]
 
 use std::ffi::{c_int, c_uint, c_void};
@@ -29,11 +29,11 @@ struct Attr {
     rest: [u64; 7],
 }
 
-/// One in so many messages of this node to itself is lost, as long as this is there.
-pub(crate) struct Losing(());
+/// Drops one in so many messages of this node to itself, as long as this exists.
+pub(crate) struct DropRule(());
 
-impl Losing {
-    /// PUTs and GETs to these portals, and ACKs and REPLYs where `answers` says so.
+impl DropRule {
+    /// PUTs and GETs to these portals, and with `answers` also ACKs and REPLYs.
     pub(crate) fn one_in(rate: u32, portals: &[u32], answers: bool) -> Self {
         let portals = portals.iter().fold(0, |all, portal| all | 1 << portal);
         assert_eq!(control(DROP_ADD, rate, 0, portals, REQUESTS), 0);
@@ -44,10 +44,10 @@ impl Losing {
     }
 }
 
-/// Every PUT and GET of this node to itself for one portal is late, as long as this is there.
-pub(crate) struct Delaying(());
+/// Delays each PUT and GET of this node to itself for one portal, as long as this exists.
+pub(crate) struct DelayRule(());
 
-impl Delaying {
+impl DelayRule {
     pub(crate) fn by_seconds(latency: u32, portal: u32) -> Self {
         assert_eq!(control(DELAY_ADD, 1, latency, 1 << portal, REQUESTS), 0);
         Self(())
@@ -74,13 +74,13 @@ fn control(what: u32, rate: u32, latency: u32, portals: u64, kinds: u32) -> c_in
     unsafe { LNetCtl(IOC_LIBCFS_LNET_FAULT, data.as_mut_ptr().cast()) }
 }
 
-impl Drop for Losing {
+impl Drop for DropRule {
     fn drop(&mut self) {
         control(DROP_DEL, 0, 0, 0, 0);
     }
 }
 
-impl Drop for Delaying {
+impl Drop for DelayRule {
     fn drop(&mut self) {
         control(DELAY_DEL, 0, 0, 0, 0);
     }

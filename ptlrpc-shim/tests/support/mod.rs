@@ -1,11 +1,12 @@
-//! A client made of the codec and of descriptors alone, and services to talk to, over the loopback.
+//! A service to test, over the loopback. Its clock only advances when a test says so.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-pub mod alone;
 pub mod client;
+pub mod exclusive;
 
-use alone::{Alone, alone};
 use client::Client;
+use exclusive::{Exclusive, exclusive};
+use ptlrpc::clock::{Clock, ManualClock};
 use ptlrpc::errno::Errno;
 use ptlrpc::lnet::Node;
 use ptlrpc::message::portal::Portals;
@@ -16,14 +17,15 @@ use ptlrpc::service::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A server with a target, and a node to reach it by.
+/// A server with a target, its clock, and the node that it is on.
 pub struct Server {
     pub service: Service,
     pub target: Arc<Target>,
     pub targets: Arc<Targets>,
     pub node: Arc<Node>,
+    pub clock: Arc<ManualClock>,
     probes: AtomicU64,
-    _alone: Alone,
+    _exclusive: Exclusive,
 }
 
 /// A handler made of a function.
@@ -45,7 +47,7 @@ pub fn handler(
     Arc::new(Function(function))
 }
 
-/// Answers with the buffers of the request.
+/// Replies with the buffers of the request.
 pub fn echo(request: &mut ServiceRequest<'_>) -> Answer {
     let buffers = (1..request.buffer_count()).filter_map(|index| request.buffer(index));
     buffers.fold(Reply::new(), |reply, buffer| reply.buffer(buffer)).into()
@@ -55,7 +57,7 @@ pub fn config() -> ServiceConfig {
     ServiceConfig::new("test", Portals::OST, Portal::OST_BULK, Protocol::OST)
 }
 
-/// What the target can do.
+/// What the target supports.
 pub fn supported() -> ConnectData {
     ConnectData {
         flags: ConnectFlags::AT | ConnectFlags::VERSION | ConnectFlags::REP_MBITS | ConnectFlags::BULK_MBITS,
@@ -70,27 +72,31 @@ impl Server {
         config: ServiceConfig,
         function: impl Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync + 'static,
     ) -> Self {
-        let alone = alone();
+        let exclusive = exclusive();
+        let clock = Arc::<ManualClock>::default();
         let node = Node::start().unwrap();
         let targets = Targets::new(42);
         let target = targets.add("OST0000".parse().unwrap(), supported()).unwrap();
-        let service = Service::start(&node, &targets, config, handler(function)).unwrap();
-        Self { service, target, targets, node, probes: AtomicU64::new(0), _alone: alone }
+        let handler = handler(function);
+        let service =
+            Service::start_with_clock(&node, &targets, config, handler, Arc::clone(&clock) as Arc<dyn Clock>)
+                .unwrap();
+        Self { service, target, targets, node, clock, probes: AtomicU64::new(0), _exclusive: exclusive }
     }
 
     pub fn client(&self) -> Client {
         Client::new(&self.node, "a client")
     }
 
-    /// A client that is connected.
+    /// A connected client.
     pub fn connected(&self) -> Client {
         let mut client = self.client();
         client.connect();
         client
     }
 
-    /// Counts, when everything that was sent before has been looked at: requests are, one after the other. The ping of
-    /// nobody that finds it out is not counted as refused.
+    /// The counters after everything that was sent before has been decided about: that is done in order. The ping without a
+    /// connection that shows it is not counted as refused.
     pub fn counts(&self) -> Counts {
         let probe = Client::new(&self.node, "a probe");
         assert_eq!(probe.ping().status(), Err(Errno::NOT_CONNECTED));

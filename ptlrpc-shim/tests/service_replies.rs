@@ -1,4 +1,4 @@
-//! Services over the loopback: how answers get to clients, and requests to be served, when something is in the way.
+//! Services over the loopback: waiting requests, early replies, duplicates, and difficult replies.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;
@@ -13,44 +13,40 @@ use std::time::Duration;
 use support::client::{Client, ECHO};
 use support::{Server, config};
 
-/// A handler's side of a talk with the test.
-struct Talk {
-    says: Mutex<Sender<u64>>,
-    hears: Mutex<Receiver<()>>,
+/// Lets a test decide when a handler returns.
+struct Gate {
+    entered: Mutex<Sender<u64>>,
+    leave: Mutex<Receiver<()>>,
 }
 
-fn talk() -> (Talk, Receiver<u64>, Sender<()>) {
-    let ((says, heard), (tell, hears)) = (channel(), channel());
-    (Talk { says: Mutex::new(says), hears: Mutex::new(hears) }, heard, tell)
+fn gate() -> (Gate, Receiver<u64>, Sender<()>) {
+    let ((entered, has_entered), (go_on, leave)) = (channel(), channel());
+    (Gate { entered: Mutex::new(entered), leave: Mutex::new(leave) }, has_entered, go_on)
 }
 
-impl Talk {
-    fn say(&self, what: u64) {
-        self.says.lock().unwrap().send(what).unwrap();
-    }
-
-    fn wait(&self) {
-        self.hears.lock().unwrap().recv().unwrap();
+impl Gate {
+    fn pass(&self, xid: u64) {
+        self.entered.lock().unwrap().send(xid).unwrap();
+        self.leave.lock().unwrap().recv().unwrap();
     }
 }
 
-/// A service that says which requests it has begun, and ends each when it is told to.
-fn patient(config: ServiceConfig) -> (Server, Receiver<u64>, Sender<()>) {
-    let (talk, begun, go_on) = talk();
+/// A service that tells which requests it has begun, and finishes each when the test lets it.
+fn gated(config: ServiceConfig) -> (Server, Receiver<u64>, Sender<()>) {
+    let (gate, begun, go_on) = gate();
     let server = Server::start(config, move |request| {
-        talk.say(request.xid().0);
-        talk.wait();
+        gate.pass(request.xid().0);
         Reply::new().into()
     });
     (server, begun, go_on)
 }
 
 #[test]
-fn requests_that_find_no_buffer_wait_and_are_served_in_their_order() {
+fn requests_without_a_buffer_wait_and_are_served_in_order() {
     // One request fills the only buffer.
     let one =
         ServiceConfig { buffer_size: 4096, max_request: 4096, buffers: 1, buffers_limit: 1, ..config() };
-    let (server, begun, go_on) = patient(one);
+    let (server, begun, go_on) = gated(one);
     let mut client = server.client();
     client.flags = MessageFlags::NONE;
     client.connect();
@@ -66,7 +62,7 @@ fn requests_that_find_no_buffer_wait_and_are_served_in_their_order() {
 }
 
 #[test]
-fn there_are_more_buffers_for_a_while_when_few_are_left() {
+fn more_buffers_are_attached_when_few_are_left() {
     let few = ServiceConfig {
         buffer_size: 4096,
         max_request: 4096,
@@ -75,7 +71,7 @@ fn there_are_more_buffers_for_a_while_when_few_are_left() {
         threads: 1,
         ..config()
     };
-    let (server, begun, go_on) = patient(few);
+    let (server, begun, go_on) = gated(few);
     let client = server.connected();
     let send = |_| client.send(client.xids.take(), &client.body(ECHO), &[]);
     let waiting: Vec<_> = (0..8).map(send).collect();
@@ -90,47 +86,51 @@ fn there_are_more_buffers_for_a_while_when_few_are_left() {
 }
 
 #[test]
-fn a_slow_request_is_put_off_by_early_replies() {
+fn early_replies_extend_the_time_out_of_a_slow_request() {
     let adaptive = Adaptive {
         at_extra: Duration::from_secs(1),
         at_early_margin: Duration::from_secs(1),
         ..Adaptive::default()
     };
-    let (server, begun, go_on) = patient(ServiceConfig { adaptive, ..config() });
+    let (server, begun, go_on) = gated(ServiceConfig { adaptive, ..config() });
     let client = server.connected();
     let xid = client.xids.take();
     let waiting = client.send(xid, &Body { timeout: 1, ..client.body(ECHO) }, &[]);
     begun.recv().unwrap();
-    let mut promised = 1;
-    for _ in 0..3 {
+    // Milliseconds until an early reply is due, and the seconds since the arrival that it tells.
+    for (due, told) in [(500, 2), (500, 3), (1000, 4)] {
+        assert!(waiting.is_quiet());
+        server.clock.advance(Duration::from_millis(due));
         let early = waiting.any();
         assert!(early.is_intact_early);
         assert_eq!((early.offset, early.bytes.len(), early.body.status), (0, 224, 0));
         assert_eq!((early.body.kind, early.body.opcode), (MessageKind::Reply, ECHO));
-        assert!(early.body.timeout > promised, "{} after {promised}", early.body.timeout);
-        promised = early.body.timeout;
+        assert_eq!(early.body.timeout, told);
     }
     go_on.send(()).unwrap();
     let got = waiting.reply();
     assert_eq!((got.offset, got.status(), got.is_intact_early), (224, Ok(()), false));
-    assert!(got.body.service_time >= 1 && got.body.timeout >= got.body.service_time);
+    assert_eq!((got.body.service_time, got.body.timeout), (2, 2));
     assert!(waiting.is_quiet());
-    assert!(server.counts().early_replies >= 3);
+    assert_eq!(server.counts().early_replies, 3);
 }
 
 #[test]
-fn a_request_that_waits_for_its_turn_is_put_off_too() {
-    let (server, begun, go_on) = patient(ServiceConfig { threads: 1, ..config() });
+fn early_replies_extend_the_time_out_of_a_waiting_request() {
+    let (server, begun, go_on) = gated(ServiceConfig { threads: 1, ..config() });
     let client = server.connected();
     let [first, second] = [0; 2].map(|_| {
         let body = Body { timeout: 5, ..client.body(ECHO) };
         client.send(client.xids.take(), &body, &[])
     });
     begun.recv().unwrap();
+    // Both requests have been admitted.
+    server.counts();
+    server.clock.advance(Duration::from_millis(2500));
     for waiting in [&first, &second] {
         let early = waiting.any();
         assert!(early.is_intact_early);
-        assert!(early.body.timeout >= 30);
+        assert_eq!(early.body.timeout, 33);
     }
     for waiting in [&first, &second] {
         go_on.send(()).unwrap();
@@ -139,10 +139,10 @@ fn a_request_that_waits_for_its_turn_is_put_off_too() {
 }
 
 #[test]
-fn a_request_that_is_sent_again_while_it_is_served_is_answered_where_it_came_from_last() {
-    let (server, begun, go_on) = patient(config());
+fn the_reply_to_a_resent_request_goes_to_where_it_came_from_last() {
+    let (server, begun, go_on) = gated(config());
     let mut client = server.client();
-    client.wanted = ConnectFlags::REP_MBITS;
+    client.requested = ConnectFlags::REP_MBITS;
     client.connect();
     let xid = client.xids.take();
     let body = |mbits, flags| Body { mbits, flags, ..client.body(ECHO) };
@@ -150,7 +150,7 @@ fn a_request_that_is_sent_again_while_it_is_served_is_answered_where_it_came_fro
     client.put(xid.0, &client.message(&body(100, BodyFlags::NONE), &[]));
     begun.recv().unwrap();
     client.put(xid.0, &client.message(&body(200, BodyFlags::RESENT), &[]));
-    // What the network has doubled says nothing new.
+    // A message that the network has duplicated changes nothing.
     client.put(xid.0, &client.message(&body(300, BodyFlags::NONE), &[]));
     assert_eq!(server.counts().dropped(Dropped::Duplicate), 2);
     go_on.send(()).unwrap();
@@ -160,7 +160,7 @@ fn a_request_that_is_sent_again_while_it_is_served_is_answered_where_it_came_fro
 }
 
 #[test]
-fn a_request_with_a_tag_is_served_once_however_often_it_is_sent() {
+fn a_request_with_a_tag_is_served_once() {
     let served = Arc::new(AtomicU64::new(0));
     let counting = Arc::clone(&served);
     let server = Server::start(config(), move |request| {
@@ -181,7 +181,7 @@ fn a_request_with_a_tag_is_served_once_however_often_it_is_sent() {
     let untagged = client.xids.take();
     assert_eq!(send(untagged, 0, old, BodyFlags::NONE).reply().body.transno, 2);
     assert_eq!(send(untagged, 0, old, BodyFlags::RESENT).reply().body.transno, 3);
-    // The client has the answer: whoever sends the request now has been on the way for long.
+    // The client has acknowledged the reply: this transmission was delayed by the network.
     assert_eq!(send(next, 4, xid, BodyFlags::NONE).reply().body.transno, 4);
     let quiet = send(xid, 3, old, BodyFlags::RESENT);
     assert_eq!(server.counts().dropped(Dropped::AlreadyReplied), 1);
@@ -189,8 +189,8 @@ fn a_request_with_a_tag_is_served_once_however_often_it_is_sent() {
     assert_eq!(served.load(Ordering::Relaxed), 4);
 }
 
-/// A service whose answers hold something; what ended that.
-fn holding(transno: u64) -> (Server, Receiver<ReplyDone>) {
+/// A service with difficult replies; why they ended.
+fn difficult(transno: u64) -> (Server, Receiver<ReplyDone>) {
     let (sender, done) = channel();
     let sender = Mutex::new(sender);
     let server = Server::start(config(), move |_| {
@@ -200,8 +200,8 @@ fn holding(transno: u64) -> (Server, Receiver<ReplyDone>) {
     (server, done)
 }
 
-/// Sends a request without waiting for its reply, so that no ACK comes, until it has been served: the `nth` of all.
-fn deaf(server: &Server, client: &Client, nth: u64) {
+/// Sends a request without a reply buffer, so that there is no ACK, and waits until it was served as the `nth` of all.
+fn send_without_ack(server: &Server, client: &Client, nth: u64) {
     client.put(client.xids.take().0, &client.message(&client.body(ECHO), &[]));
     while server.service.counts().served < nth {
         std::thread::yield_now();
@@ -209,8 +209,8 @@ fn deaf(server: &Server, client: &Client, nth: u64) {
 }
 
 #[test]
-fn what_is_held_for_an_answer_is_let_go_when_the_client_has_it() {
-    let (server, done) = holding(5);
+fn a_difficult_reply_ends_with_its_ack() {
+    let (server, done) = difficult(5);
     let client = server.connected();
     assert_eq!(client.ask(&client.body(ECHO), &[]).body.transno, 5);
     assert_eq!(done.recv().unwrap(), ReplyDone::Acked);
@@ -220,35 +220,35 @@ fn what_is_held_for_an_answer_is_let_go_when_the_client_has_it() {
 }
 
 #[test]
-fn what_is_held_for_an_answer_that_gets_lost_is_let_go_when_it_is_on_disk() {
-    let (server, done) = holding(5);
+fn a_difficult_reply_that_is_lost_ends_with_its_commit() {
+    let (server, done) = difficult(5);
     let client = server.connected();
-    deaf(&server, &client, 2);
+    send_without_ack(&server, &client, 2);
     server.target.commit(4);
     server.target.commit(0);
     assert_eq!(client.ping().body.last_committed, 4);
     assert!(done.try_recv().is_err());
     server.target.commit(6);
     assert_eq!(done.recv().unwrap(), ReplyDone::Committed);
-    // What is on disk already is held no longer than until it has left.
-    deaf(&server, &client, 4);
+    // If the transaction is committed already, the reply ends when it is sent.
+    send_without_ack(&server, &client, 4);
     assert_eq!(done.recv().unwrap(), ReplyDone::Committed);
 }
 
 #[test]
-fn what_is_held_for_a_client_is_let_go_when_it_is_gone() {
+fn a_difficult_reply_ends_with_its_client_or_the_service() {
     for (name, end) in [
         (
-            "it leaves",
+            "it disconnects",
             (|_, client| drop(client.ask(&client.body(Opcode::OST_DISCONNECT), &[]))) as fn(&Server, &Client),
         ),
         ("it is evicted", |server, _| assert_eq!(server.targets.evict(&"a client".parse().unwrap()), 1)),
         ("the service ends", |server, _| server.service.stop().unwrap()),
     ] {
-        // No transaction: it is never on disk.
-        let (server, done) = holding(0);
+        // No transaction: it is never committed.
+        let (server, done) = difficult(0);
         let client = server.connected();
-        deaf(&server, &client, 2);
+        send_without_ack(&server, &client, 2);
         server.target.commit(7);
         assert!(done.try_recv().is_err(), "{name}");
         end(&server, &client);
@@ -257,13 +257,12 @@ fn what_is_held_for_a_client_is_let_go_when_it_is_gone() {
 }
 
 #[test]
-fn what_is_held_for_a_client_that_is_gone_before_it_is_answered_is_let_go_too() {
-    let (talk, begun, go_on) = talk();
+fn a_difficult_reply_to_an_evicted_client_ends() {
+    let (gate, begun, go_on) = gate();
     let (sender, done) = channel();
     let sender = Mutex::new(sender);
     let server = Server::start(config(), move |request| {
-        talk.say(request.xid().0);
-        talk.wait();
+        gate.pass(request.xid().0);
         let sender = sender.lock().unwrap().clone();
         Reply::new().difficult(move |done| sender.send(done).unwrap()).into()
     });
@@ -271,7 +270,7 @@ fn what_is_held_for_a_client_that_is_gone_before_it_is_answered_is_let_go_too() 
     for _ in 0..20 {
         client.put(client.xids.take().0, &client.message(&client.body(ECHO), &[]));
     }
-    // All have come before its ping.
+    // All have arrived before its ping.
     assert_eq!(client.ping().status(), Ok(()));
     begun.recv().unwrap();
     server.targets.evict(&"a client".parse().unwrap());

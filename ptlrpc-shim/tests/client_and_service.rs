@@ -1,12 +1,12 @@
 //! Client and service of this library, over the loopback, with and without losses.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-#[path = "support/alone.rs"]
-mod alone;
+#[path = "support/exclusive.rs"]
+mod exclusive;
 #[path = "support/faults.rs"]
 mod faults;
 
-use faults::Losing;
+use faults::DropRule;
 use lnet as _;
 use ptlrpc::client::{Adaptive, Client, Timeouts};
 use ptlrpc::client::{Import, ImportConfig, ImportState, RequestSet};
@@ -26,7 +26,7 @@ const WRITE: Opcode = Opcode(0x7003);
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(200);
 
-/// Counts how often each number was asked for; moves bulk data.
+/// Counts how often each number was requested; transfers bulk data.
 #[derive(Default)]
 struct Counting(Mutex<HashMap<u64, u32>>);
 
@@ -56,28 +56,28 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }
 
-struct Rig {
+struct Fixture {
     node: Arc<Node>,
     handler: Arc<Counting>,
     service: Option<Service>,
     client: Arc<Client>,
-    _alone: alone::Alone,
+    _exclusive: exclusive::Exclusive,
 }
 
-impl Rig {
+impl Fixture {
     fn start() -> Self {
-        let _alone = alone::alone();
+        let _exclusive = exclusive::exclusive();
         let node = Node::start().unwrap();
         let adaptive = Adaptive { max: Duration::ZERO, ..Timeouts::default().adaptive };
-        // Slow enough for any machine, but not for what is lost.
+        // A connect request that is lost is sent again soon.
         let timeouts = Timeouts { fixed: LONG, adaptive, connect: Some(SHORT) };
         let client = Client::start(Arc::clone(&node), timeouts).unwrap();
-        let mut rig = Self { node, handler: Arc::default(), service: None, client, _alone };
-        rig.restart();
-        rig
+        let mut fixture = Self { node, handler: Arc::default(), service: None, client, _exclusive };
+        fixture.restart();
+        fixture
     }
 
-    /// Another server, which knows no client.
+    /// Starts a server that knows no client, in place of the former one.
     fn restart(&mut self) {
         self.service = None;
         let targets = Targets::new(fastrand::u64(..));
@@ -111,9 +111,9 @@ fn count(number: u64) -> Request {
     }
 }
 
-/// So many at once until all have ended; those that went wrong.
-fn all(import: &Arc<Import>, requests: impl Iterator<Item = Request>, at_once: usize) -> Vec<Errno> {
-    let (mut set, mut wrong) = (RequestSet::new(), Vec::new());
+/// Sends requests, `at_once` of them at a time, until all have completed; returns the errors.
+fn send_all(import: &Arc<Import>, requests: impl Iterator<Item = Request>, at_once: usize) -> Vec<Errno> {
+    let (mut set, mut errors) = (RequestSet::new(), Vec::new());
     let mut requests = requests.fuse();
     loop {
         while set.len() < at_once
@@ -122,19 +122,19 @@ fn all(import: &Arc<Import>, requests: impl Iterator<Item = Request>, at_once: u
             set.add(import, request);
         }
         if set.is_empty() {
-            return wrong;
+            return errors;
         }
         set.wait_any(None);
         while let Some((_, result)) = set.take_any() {
-            wrong.extend(result.and_then(|reply| reply.result()).err());
+            errors.extend(result.and_then(|reply| reply.result()).err());
         }
     }
 }
 
 #[test]
-fn a_client_connects_asks_and_leaves() {
-    let rig = Rig::start();
-    let import = rig.import("client");
+fn a_client_connects_calls_and_disconnects() {
+    let fixture = Fixture::start();
+    let import = fixture.import("client");
     assert_eq!((import.state(), import.handle().1), (ImportState::Full, 1));
     assert_ne!(import.handle().0.0, 0);
     import.ping().unwrap();
@@ -143,43 +143,43 @@ fn a_client_connects_asks_and_leaves() {
     let unknown = import.call(Request { opcode: Opcode(0x7fff), ..count(1) }).unwrap();
     assert_eq!(unknown.result(), Err(Errno::NOT_SUPPORTED));
     import.disconnect(LONG).unwrap();
-    assert_eq!(rig.service.as_ref().unwrap().targets().exports().len(), 0);
+    assert_eq!(fixture.service.as_ref().unwrap().targets().exports().len(), 0);
 }
 
 /// ptlrpc 10, test 7: whatever is lost.
 #[test]
-fn what_may_be_done_once_is_done_once_though_one_in_ten_messages_is_lost() {
-    let rig = Rig::start();
-    let import = rig.import("client");
-    let losing = Losing::one_in(10, &[Portal::OST_REQUEST.0, Portal::OSC_REPLY.0], false);
+fn at_most_once_requests_are_executed_once_though_messages_are_lost() {
+    let fixture = Fixture::start();
+    let import = fixture.import("client");
+    let drop_rule = DropRule::one_in(10, &[Portal::OST_REQUEST.0, Portal::OSC_REPLY.0], false);
     let once = |number| Request { at_most_once: true, ..count(number) };
-    assert_eq!(all(&import, (0..200).map(once), 8), []);
-    drop(losing);
-    let counts: Vec<u32> = (0..200).map(|number| rig.count_of(number)).collect();
+    assert_eq!(send_all(&import, (0..200).map(once), 8), []);
+    drop(drop_rule);
+    let counts: Vec<u32> = (0..200).map(|number| fixture.count_of(number)).collect();
     assert!(counts.iter().all(|count| *count == 1), "{counts:?}");
     assert!(import.handle().1 > 1, "nothing was lost");
 }
 
 #[test]
-fn what_may_be_done_again_is_done_at_least_once() {
-    let rig = Rig::start();
-    let import = rig.import("client");
-    let losing = Losing::one_in(7, &[Portal::OST_REQUEST.0, Portal::OSC_REPLY.0], false);
-    assert_eq!(all(&import, (0..100).map(count), 4), []);
-    drop(losing);
-    assert!((0..100).all(|number| rig.count_of(number) >= 1));
+fn other_requests_are_executed_at_least_once_though_messages_are_lost() {
+    let fixture = Fixture::start();
+    let import = fixture.import("client");
+    let drop_rule = DropRule::one_in(7, &[Portal::OST_REQUEST.0, Portal::OSC_REPLY.0], false);
+    assert_eq!(send_all(&import, (0..100).map(count), 4), []);
+    drop(drop_rule);
+    assert!((0..100).all(|number| fixture.count_of(number) >= 1));
 }
 
 /// ptlrpc 10, test 9.
 #[test]
-fn bulk_data_is_whole_whatever_is_lost() {
-    let rig = Rig::start();
-    let import = rig.import("client");
+fn bulk_data_is_complete_though_messages_are_lost() {
+    let fixture = Fixture::start();
+    let import = fixture.import("client");
     let (none, some): (&[usize], &[usize]) = (&[1, 1 << 20, (1 << 20) + 1, 64 << 20], &[1 << 20, 3 << 20]);
-    for (losing, lens) in [(None, none), (Some(()), some)] {
-        let losing = losing.map(|()| Losing::one_in(9, &[Portal::OST_BULK.0], true));
+    for (drop_rule, lens) in [(None, none), (Some(()), some)] {
+        let drop_rule = drop_rule.map(|()| DropRule::one_in(9, &[Portal::OST_BULK.0], true));
         for &len in lens {
-            let timeout = Some(if losing.is_some() { Duration::from_millis(500) } else { LONG });
+            let timeout = Some(if drop_rule.is_some() { Duration::from_millis(500) } else { LONG });
             let number = |opcode| Request { opcode, timeout, ..count(len as u64) };
             let mut memory = Arc::new(Region::zeroed(len));
             let bulk = Bulk { memory: Arc::clone(&memory), direction: Direction::FromService };
@@ -193,40 +193,40 @@ fn bulk_data_is_whole_whatever_is_lost() {
             let reply = import.call(Request { bulk: Some(bulk), ..number(WRITE) }).unwrap();
             assert_eq!(reply.result(), Ok(()), "{len}");
         }
-        drop(losing);
+        drop(drop_rule);
     }
 }
 
 /// ptlrpc 10, test 14.
 #[test]
-fn a_server_that_is_started_anew_is_connected_anew_and_asked_again() {
-    let mut rig = Rig::start();
-    let import = rig.import("client");
+fn a_restarted_server_is_reconnected_and_requests_are_resent() {
+    let mut fixture = Fixture::start();
+    let import = fixture.import("client");
     let (before, _) = import.handle();
     import.call(count(1)).unwrap();
-    rig.restart();
+    fixture.restart();
     import.call(count(2)).unwrap();
     let (after, conn_cnt) = import.handle();
     assert!(after != before && conn_cnt >= 2);
-    assert_eq!((rig.count_of(1), rig.count_of(2)), (1, 1));
+    assert_eq!((fixture.count_of(1), fixture.count_of(2)), (1, 1));
 }
 
 #[test]
-fn requests_wait_for_a_server_that_is_not_there_yet() {
-    let mut rig = Rig::start();
-    let import = rig.import("client");
-    rig.service = None;
+fn requests_wait_for_a_server_that_has_not_started() {
+    let mut fixture = Fixture::start();
+    let import = fixture.import("client");
+    fixture.service = None;
     let mut set = RequestSet::new();
     let ticket = set.add(&import, count(1));
-    rig.restart();
+    fixture.restart();
     set.wait();
     assert_eq!(set.take(ticket).unwrap().unwrap().result(), Ok(()));
 }
 
 #[test]
-fn a_hundred_clients_are_told_apart() {
-    let rig = Rig::start();
-    let imports: Vec<_> = (0..100).map(|number| rig.import(&format!("client-{number}"))).collect();
+fn a_hundred_clients_have_a_connection_each() {
+    let fixture = Fixture::start();
+    let imports: Vec<_> = (0..100).map(|number| fixture.import(&format!("client-{number}"))).collect();
     let mut set = RequestSet::new();
     for (number, import) in imports.iter().enumerate() {
         set.add(import, Request { at_most_once: true, ..count(number as u64) });
@@ -235,7 +235,7 @@ fn a_hundred_clients_are_told_apart() {
     while let Some((_, result)) = set.take_any() {
         assert_eq!(result.unwrap().result(), Ok(()));
     }
-    assert!((0..100).all(|number| rig.count_of(number) == 1));
+    assert!((0..100).all(|number| fixture.count_of(number) == 1));
     let handles: std::collections::HashSet<_> = imports.iter().map(|import| import.handle().0).collect();
     assert_eq!(handles.len(), 100);
 }

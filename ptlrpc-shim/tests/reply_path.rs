@@ -1,4 +1,4 @@
-//! A service on a node with two interfaces, one of which goes away. One test, because it sets the environment.
+//! The path of replies, of a service on a node with two NIs, one of which is removed. One test, because it sets the environment.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;
@@ -17,8 +17,8 @@ fn nid(address: &str) -> Nid {
     format!("{address}@tcp").parse().unwrap()
 }
 
-/// Takes an interface away from this process's node, as an operator may at any time.
-fn remove_interface(address: &str) {
+/// Removes an NI from this process's node, as an operator may at any time.
+fn remove_ni(address: &str) {
     const IOC_LIBCFS_DEL_LOCAL_NI: u32 = 0xc0b8_6560;
     const LEN: usize = 2728;
     let mut argument = [0_u64; LEN / 8];
@@ -32,7 +32,7 @@ fn remove_interface(address: &str) {
 /// snd-045, snd-070: fails if a reply does not leave from the NID that the request came to, or is given up
 /// when that interface is gone.
 #[test]
-fn replies_go_back_the_way_the_request_came_or_by_another_if_that_is_gone() {
+fn replies_take_the_path_of_the_request_or_another_if_its_ni_is_removed() {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
     for (name, value) in [
         ("LNET_NETWORKS", format!("tcp({FIRST},{SECOND})")),
@@ -45,12 +45,12 @@ fn replies_go_back_the_way_the_request_came_or_by_another_if_that_is_gone() {
     }
     let server = Server::start(ServiceConfig { reply_fallback: true, ..config() }, |request| {
         if request.buffer(1) == Some(b"gone") {
-            remove_interface(FIRST);
+            remove_ni(FIRST);
         }
         echo(request)
     });
     let mut client = server.client();
-    (client.server, client.by) = (ProcessId::lustre(nid(FIRST)), Some(nid(SECOND)));
+    (client.server, client.from) = (ProcessId::lustre(nid(FIRST)), Some(nid(SECOND)));
     client.connect();
     let path = |word: &[u8]| {
         let got = client.ask(&client.body(ECHO), &[word]);

@@ -1,4 +1,4 @@
-//! Services over the loopback: connections, and which requests are served.
+//! Services over the loopback: connections, which requests are served, and the end of a service.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;
@@ -15,7 +15,7 @@ use ptlrpc::service::{Answer, Counts, Dropped, Reply, Service, ServiceConfig, Ta
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-use support::client::{Client, ECHO, here};
+use support::client::{Client, ECHO, local_process};
 use support::{Server, config, echo, handler, supported};
 
 #[test]
@@ -28,18 +28,18 @@ fn a_client_connects_and_pings() {
     assert_ne!(got.body.handle, ExportCookie::NONE);
     assert_eq!((got.body.opcode, got.body.version), (Opcode::OST_CONNECT, Version(0x0001_0003)));
     assert_eq!((got.bytes.len(), got.offset, got.body.op_flags), (416, 224, ConnectOps::NONE));
-    assert_eq!((data.flags, data.maxmodrpcs), (ConnectFlags::AT, 16), "what was asked for and is there");
+    assert_eq!((data.flags, data.maxmodrpcs), (ConnectFlags::AT, 16), "what was requested and is supported");
     assert_eq!(client.message(&client.body(Opcode::PING), &[]).len(), 224);
     let got = client.ping();
     assert_eq!((got.bytes.len(), got.offset, got.status()), (224, 224, Ok(())));
     assert_eq!((got.body.kind, got.body.opcode), (MessageKind::Reply, Opcode::PING));
     let export = server.targets.export(client.handle).unwrap();
-    assert_eq!((export.client().as_bytes(), export.peer()), (&b"a client"[..], here()));
-    assert_eq!(export.client_handle(), client.own);
+    assert_eq!((export.client().as_bytes(), export.peer()), (&b"a client"[..], local_process()));
+    assert_eq!(export.client_handle(), client.client_handle);
 }
 
 #[test]
-fn the_reply_lies_behind_room_for_early_ones_only_if_the_client_has_it() {
+fn the_reply_is_behind_the_space_for_early_replies_if_there_is_some() {
     let server = Server::start(config(), echo);
     for (flags, offset) in [(MessageFlags::AT_SUPPORT, 224), (MessageFlags::NONE, 0)] {
         let mut client = server.client();
@@ -68,7 +68,7 @@ fn a_client_of_either_byte_order_is_served() {
 }
 
 #[test]
-fn a_request_knows_whom_it_came_from_and_where_to() {
+fn a_request_has_its_source_and_its_destination() {
     let (sender, seen) = channel();
     let sender = Mutex::new(sender);
     let server = Server::start(config(), move |request| {
@@ -81,16 +81,16 @@ fn a_request_knows_whom_it_came_from_and_where_to() {
     let client = server.connected();
     let xid = client.xids.take();
     let got = client.send(xid, &client.body(ECHO), &[]).reply();
-    assert_eq!(seen.recv().unwrap(), (here(), here(), Nid::LOOPBACK, xid));
-    assert_eq!(got.event.source, Some(here()));
+    assert_eq!(seen.recv().unwrap(), (local_process(), local_process(), Nid::LOOPBACK, xid));
+    assert_eq!(got.event.source, Some(local_process()));
     assert_eq!((got.body.status, got.body.transno, got.body.last_committed), (7, 9, 8));
 }
 
 #[test]
-fn replies_have_bits_of_their_own_where_that_was_agreed_on() {
+fn replies_are_matched_by_mbits_if_that_was_agreed_on() {
     let server = Server::start(config(), echo);
     let mut client = server.client();
-    client.wanted = ConnectFlags::REP_MBITS;
+    client.requested = ConnectFlags::REP_MBITS;
     client.connect();
     let xid = client.xids.take();
     let waiting = client.wait_for(0xb175);
@@ -100,19 +100,23 @@ fn replies_have_bits_of_their_own_where_that_was_agreed_on() {
 }
 
 #[test]
-fn requests_that_nobody_can_serve_are_answered_with_errors() {
+fn requests_that_cannot_be_served_get_error_replies() {
     let server = Server::start(config(), echo);
     let client = server.connected();
     let of = |opcode| client.body(opcode);
     for (name, body, errno) in [
-        ("nobody", Body { handle: ExportCookie::NONE, ..of(ECHO) }, Errno::NOT_CONNECTED),
-        ("a ping of nobody", Body { handle: ExportCookie(1), ..of(Opcode::PING) }, Errno::NOT_CONNECTED),
+        ("not connected", Body { handle: ExportCookie::NONE, ..of(ECHO) }, Errno::NOT_CONNECTED),
         (
-            "nobody leaves",
+            "a ping without a connection",
+            Body { handle: ExportCookie(1), ..of(Opcode::PING) },
+            Errno::NOT_CONNECTED,
+        ),
+        (
+            "a disconnect without a connection",
             Body { handle: ExportCookie(1), ..of(Opcode::OST_DISCONNECT) },
             Errno::NOT_CONNECTED,
         ),
-        ("nobody serves that", of(Opcode(0x6fff)), Errno::NOT_SUPPORTED),
+        ("an unsupported operation", of(Opcode(0x6fff)), Errno::NOT_SUPPORTED),
         ("no such slot", Body { tag: 17, ..of(ECHO) }, Errno::PROTOCOL),
         ("another protocol", Body { version: Version::of(Protocol::MDS), ..of(ECHO) }, Errno::PROTOCOL),
         ("a connect request without its buffers", of(Opcode::OST_CONNECT), Errno::PROTOCOL),
@@ -130,7 +134,7 @@ fn requests_that_nobody_can_serve_are_answered_with_errors() {
 }
 
 #[test]
-fn requests_that_are_not_worth_an_answer_are_dropped_and_counted() {
+fn invalid_and_stale_requests_are_dropped_and_counted() {
     let server = Server::start(config(), echo);
     let mut client = server.connected();
     client.connect();
@@ -177,13 +181,13 @@ fn requests_that_are_not_worth_an_answer_are_dropped_and_counted() {
         assert_eq!(Dropped::ALL.map(|why| counts.dropped(why)), want, "{name}");
         assert!(waiting.is_quiet(), "{name}");
     }
-    // Nor does LNet put in what is longer than requests may be.
+    // LNet drops messages that are longer than requests may be.
     client.put(64, &vec![0; 20 << 10]);
     assert_eq!(client.ping().status(), Ok(()));
 }
 
 #[test]
-fn a_client_that_connects_again_keeps_its_connection_until_it_leaves() {
+fn a_client_that_reconnects_keeps_its_connection_until_it_disconnects() {
     let server = Server::start(config(), echo);
     let mut client = server.connected();
     let handle = client.handle;
@@ -199,11 +203,17 @@ fn a_client_that_connects_again_keeps_its_connection_until_it_leaves() {
 }
 
 #[test]
-fn silent_clients_are_evicted_if_that_is_wanted() {
-    let silent = Some(Duration::from_millis(20));
-    let server = Server::start(ServiceConfig { evict_unresponsive_after: silent, ..config() }, echo);
-    server.connected();
+fn unresponsive_clients_are_evicted() {
+    let after = Duration::from_secs(20);
+    let config = ServiceConfig { evict_unresponsive_after: Some(after), ..config() };
+    let server = Server::start(config, echo);
+    let client = server.connected();
+    server.clock.advance(after / 2);
+    assert_eq!(client.ping().status(), Ok(()));
+    server.clock.advance(after / 2);
+    assert_eq!(client.ping().status(), Ok(()), "it was heard from half the time ago");
     while !server.targets.exports().is_empty() {
+        server.clock.advance(after);
         std::thread::yield_now();
     }
     while server.service.counts().evicted == 0 {
@@ -212,7 +222,7 @@ fn silent_clients_are_evicted_if_that_is_wanted() {
 }
 
 #[test]
-fn after_a_restart_of_the_server_clients_are_new_to_it() {
+fn a_restarted_server_does_not_know_its_clients() {
     let server = Server::start(config(), echo);
     let mut client = server.connected();
     let (before, cookie) = (client.conn_cnt, client.handle);
@@ -232,7 +242,7 @@ fn after_a_restart_of_the_server_clients_are_new_to_it() {
 }
 
 #[test]
-fn one_thread_is_free_for_urgent_requests() {
+fn one_thread_is_reserved_for_urgent_requests() {
     let (sender, go_on) = channel::<()>();
     let go_on = Mutex::new(go_on);
     let server = Server::start(ServiceConfig { threads: 1, ..config() }, move |_| {
@@ -250,7 +260,7 @@ fn one_thread_is_free_for_urgent_requests() {
 }
 
 #[test]
-fn what_a_handler_does_wrong_is_its_clients_trouble_alone() {
+fn a_failing_handler_affects_only_its_client() {
     let server = Server::start(config(), |request| match request.buffer(1) {
         Some(b"panic") => panic!("as the test wants it"),
         Some(b"long") => Reply::new().buffer(vec![0; 100_000]).into(),
@@ -276,7 +286,7 @@ fn what_a_handler_does_wrong_is_its_clients_trouble_alone() {
 }
 
 #[test]
-fn a_request_whose_time_is_up_before_it_is_served_is_not_served() {
+fn a_request_whose_time_out_is_over_is_not_served() {
     let (sender, go_on) = channel::<()>();
     let (begun, has_begun) = channel();
     let channels = Mutex::new((go_on, begun));
@@ -287,7 +297,7 @@ fn a_request_whose_time_is_up_before_it_is_served_is_not_served() {
         Reply::new().into()
     });
     let mut client = server.connected();
-    // Early replies would put its end off.
+    // Without early replies, which would extend its time-out.
     client.flags = MessageFlags::NONE;
     let slow = client.send(client.xids.take(), &client.body(ECHO), &[]);
     has_begun.recv().unwrap();
@@ -295,8 +305,7 @@ fn a_request_whose_time_is_up_before_it_is_served_is_not_served() {
     let xid = client.xids.take();
     let late = client.send(xid, &hasty, &[]);
     server.counts();
-    // Not to wait for anybody: time is what the request has too little of.
-    std::thread::sleep(Duration::from_secs(1));
+    server.clock.advance(Duration::from_secs(1));
     sender.send(()).unwrap();
     assert_eq!(slow.reply().status(), Ok(()));
     let again = Body { flags: BodyFlags::RESENT, timeout: 100, ..hasty };
@@ -305,13 +314,13 @@ fn a_request_whose_time_is_up_before_it_is_served_is_not_served() {
         std::thread::yield_now();
     }
     let waiting = client.send(xid, &again, &[]);
-    assert_eq!(has_begun.recv().unwrap(), xid, "it was not served, and so is now");
+    assert_eq!(has_begun.recv().unwrap(), xid, "it was not served before");
     sender.send(()).unwrap();
     assert_eq!(waiting.reply().status(), Ok(()));
 }
 
 #[test]
-fn a_service_ends_under_load_and_another_begins() {
+fn a_service_ends_under_load_and_another_starts() {
     let server = Server::start(config(), echo);
     let clients = [0, 1, 2].map(|number| {
         let mut client = Client::new(&server.node, &format!("client {number}"));
@@ -321,7 +330,7 @@ fn a_service_ends_under_load_and_another_begins() {
     std::thread::scope(|scope| {
         for client in &clients {
             scope.spawn(|| {
-                // Without reply buffers: nobody waits for what the end of the service takes away.
+                // Without reply buffers: requests that the end of the service drops get no reply.
                 for number in 0..2000 {
                     client.put(64 * number, &client.message(&client.body(ECHO), &[&[7; 100]]));
                 }
@@ -341,7 +350,7 @@ fn a_service_ends_under_load_and_another_begins() {
 }
 
 #[test]
-fn a_handler_cannot_end_its_own_service_but_may_drop_it() {
+fn a_handler_cannot_stop_its_own_service_but_may_drop_it() {
     static MINE: OnceLock<Mutex<Option<Arc<Service>>>> = OnceLock::new();
     let (sender, stopped) = channel();
     let sender = Mutex::new(sender);

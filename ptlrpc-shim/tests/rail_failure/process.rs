@@ -1,4 +1,4 @@
-//! The processes of the stage: a server that counts, and a client with a load.
+//! The processes of the testbed: a server that counts requests, and a client that generates load.
 
 use lnet_dlc::Backend;
 use lnet_dlc::request::{DelLocalNi, FaultEffect, FaultOdds, FaultRule};
@@ -18,22 +18,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What a process is for: `server`, or `client` and the NID to call.
+/// The role of a process: `server`, or `client` and the server's NIDs.
 pub(crate) const ROLE: &str = "RPC_ROLE";
-/// What comes before each line that is meant for the stage.
+/// The prefix of each line that is an answer to the test.
 pub(crate) const MARK: &str = "@ ";
 
-/// Executes a number; asks how often each has been executed; fetches and brings bulk data.
+/// Executes a number; tells how often it was executed; reads and writes bulk data.
 const COUNT: Opcode = Opcode(0x7001);
 const ASK: Opcode = Opcode(0x7002);
 const READ: Opcode = Opcode(0x7003);
 const WRITE: Opcode = Opcode(0x7004);
 const IN_FLIGHT: usize = 12;
-/// A load is at least so many requests, however soon it is told to end.
-const LEAST: u64 = 500;
+/// The load is at least so many requests.
+const MIN_REQUESTS: u64 = 500;
 const BULK: usize = 300_000;
 
-pub(crate) fn live(role: &str) {
+pub(crate) fn run(role: &str) {
     let node = Node::start().unwrap();
     match role.split_once(' ') {
         Some((_, server)) => client(node, server),
@@ -41,11 +41,11 @@ pub(crate) fn live(role: &str) {
     }
 }
 
-fn say(what: &str) {
+fn answer(what: &str) {
     println!("{MARK}{what}");
 }
 
-/// Has this process's node do something, as an operator would.
+/// Sends a control request to this process's node, as an operator would.
 fn operate(request: lnet_dlc::Request) {
     lnet_dlc::Client::new(None).call(request).unwrap();
 }
@@ -53,23 +53,23 @@ fn operate(request: lnet_dlc::Request) {
 #[derive(Default)]
 struct Counting {
     counts: Mutex<HashMap<u64, u64>>,
-    /// Requests by where they came from and to.
-    ways: Mutex<BTreeMap<(Nid, Nid), u64>>,
+    /// Requests by source and destination.
+    paths: Mutex<BTreeMap<(Nid, Nid), u64>>,
     resent: AtomicU64,
 }
 
 impl Counting {
-    /// From, to and how many, way by way.
-    fn ways(&self) -> String {
-        let ways = self.ways.lock().unwrap();
-        ways.iter().map(|((from, to), count)| format!("{from} {to} {count}")).collect::<Vec<_>>().join(" ")
+    /// Source, destination and number of requests of each path.
+    fn paths(&self) -> String {
+        let paths = self.paths.lock().unwrap();
+        paths.iter().map(|((from, to), count)| format!("{from} {to} {count}")).collect::<Vec<_>>().join(" ")
     }
 }
 
 impl Handler for Counting {
     fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
         let number = u64::from_ne_bytes(request.buffer(1).unwrap().try_into().unwrap());
-        *self.ways.lock().unwrap().entry((request.source().nid, request.self_nid())).or_default() += 1;
+        *self.paths.lock().unwrap().entry((request.source().nid, request.self_nid())).or_default() += 1;
         self.resent.fetch_add(u64::from(request.is_resent()), Ordering::Relaxed);
         let mut counts = self.counts.lock().unwrap();
         let count = counts.entry(number).or_default();
@@ -111,38 +111,38 @@ fn serve(node: &Arc<Node>) {
     let config = ServiceConfig::new("rails", Portals::OST, Portal::OST_BULK, Protocol::OST);
     let counting = Arc::new(Counting::default());
     let service = Service::start(node, &targets, config, Arc::clone(&counting) as Arc<dyn Handler>).unwrap();
-    say("ready");
-    // Until the stage has no more to say.
-    for order in std::io::stdin().lock().lines().map_while(Result::ok) {
-        match order.split_once(' ') {
+    answer("ready");
+    // Until the test closes the pipe.
+    for command in std::io::stdin().lock().lines().map_while(Result::ok) {
+        match command.split_once(' ') {
             Some(("without", interface)) => {
                 let (net, interface) = ("tcp".parse().unwrap(), Some(interface.to_owned()));
                 operate(lnet_dlc::Request::DelLocalNi(DelLocalNi { net, interface }));
-                say("done");
+                answer("done");
             }
-            _ if order == "ways" => say(&counting.ways()),
-            _ if order == "resent" => say(&counting.resent.load(Ordering::Relaxed).to_string()),
-            _ => panic!("{order}"),
+            _ if command == "paths" => answer(&counting.paths()),
+            _ if command == "resent" => answer(&counting.resent.load(Ordering::Relaxed).to_string()),
+            _ => panic!("{command}"),
         }
     }
     service.stop().unwrap();
 }
 
-/// What came of the load.
+/// The outcome of the load.
 #[derive(Default)]
-struct Books {
-    /// Executed once, as the service said.
-    counted: Vec<u64>,
-    /// Not known, or never sent.
+struct LoadCounts {
+    /// Executed at most once, by the service's reply.
+    executed: Vec<u64>,
+    /// Without a reply, or never sent.
     failed: Vec<(u64, Errno)>,
-    well: u64,
-    wrong: u64,
+    succeeded: u64,
+    corrupted: u64,
     longest: Duration,
 }
 
 fn client(node: Arc<Node>, server: &str) {
     let adaptive = Adaptive { max: Duration::ZERO, ..Timeouts::default().adaptive };
-    // Longer than LNet needs to find another rail.
+    // Longer than LNet takes to detect the failure of a rail.
     let timeouts =
         Timeouts { fixed: Duration::from_secs(8), adaptive, connect: Some(Duration::from_secs(2)) };
     let client = Client::start(node, timeouts).unwrap();
@@ -151,39 +151,40 @@ fn client(node: Arc<Node>, server: &str) {
     let config = ImportConfig::ost("target".parse().unwrap(), "client".parse().unwrap(), "server");
     let import = client.import(config).unwrap();
     import.connect(None).unwrap();
-    say("ready");
+    answer("ready");
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
     std::thread::spawn(move || {
-        for order in std::io::stdin().lock().lines().map_while(Result::ok) {
-            match order.as_str() {
-                "be refused" => {
-                    operate(lnet_dlc::Request::AddFault(refused()));
-                    say("done");
+        for command in std::io::stdin().lock().lines().map_while(Result::ok) {
+            match command.as_str() {
+                "drop requests" => {
+                    operate(lnet_dlc::Request::AddFault(dropped_requests()));
+                    answer("done");
                 }
                 _ => break,
             }
         }
         over.store(true, Ordering::SeqCst);
     });
-    let books = load(&import, &is_over);
-    let twice = books.counted.iter().filter(|number| asked(&import, **number) > 1).count();
-    let lost = books.counted.iter().filter(|number| asked(&import, **number) < 1).count();
-    let again = books.failed.iter().filter(|(number, _)| asked(&import, *number) > 1).count();
-    say(&format!(
-        "well {} failed {} wrong {} twice {} lost {lost} longest {} connections {}",
-        books.well,
-        books.failed.len(),
-        books.wrong,
-        twice + again,
-        books.longest.as_millis(),
+    let counts = load(&import, &is_over);
+    let duplicated = counts.executed.iter().filter(|number| times_executed(&import, **number) > 1).count();
+    let lost = counts.executed.iter().filter(|number| times_executed(&import, **number) < 1).count();
+    let failed_and_duplicated =
+        counts.failed.iter().filter(|(number, _)| times_executed(&import, *number) > 1).count();
+    answer(&format!(
+        "succeeded {} failed {} corrupted {} duplicated {} lost {lost} longest {} connections {}",
+        counts.succeeded,
+        counts.failed.len(),
+        counts.corrupted,
+        duplicated + failed_and_duplicated,
+        counts.longest.as_millis(),
         import.handle().1,
     ));
     import.disconnect(Duration::from_secs(8)).unwrap();
 }
 
-/// One in ten of the requests that are sent fails as if the peer had not taken it.
-fn refused() -> FaultRule {
+/// One in ten requests fails as if the peer had dropped it.
+fn dropped_requests() -> FaultRule {
     const PUT: u32 = 2;
     const REMOTE_DROPPED: u32 = 1 << 8;
     FaultRule {
@@ -201,11 +202,11 @@ fn request(opcode: Opcode, number: u64) -> Request {
     Request { buffers: vec![number.to_ne_bytes().to_vec()], reply_lengths: vec![8], ..Request::new(opcode) }
 }
 
-fn load(import: &Arc<Import>, is_over: &AtomicBool) -> Books {
-    let (mut set, mut under_way, mut books) = (RequestSet::new(), HashMap::new(), Books::default());
+fn load(import: &Arc<Import>, is_over: &AtomicBool) -> LoadCounts {
+    let (mut set, mut in_flight, mut counts) = (RequestSet::new(), HashMap::new(), LoadCounts::default());
     let mut number = 0;
     loop {
-        while set.len() < IN_FLIGHT && (number < LEAST || !is_over.load(Ordering::SeqCst)) {
+        while set.len() < IN_FLIGHT && (number < MIN_REQUESTS || !is_over.load(Ordering::SeqCst)) {
             number += 1;
             let memory = match number % 8 {
                 0 => Some((READ, Direction::FromService, Region::zeroed(BULK))),
@@ -220,20 +221,20 @@ fn load(import: &Arc<Import>, is_over: &AtomicBool) -> Books {
             };
             let at_most_once = opcode == COUNT;
             let request = Request { bulk: bulk.clone(), at_most_once, ..request(opcode, number) };
-            let ticket = set.add(import, request);
-            under_way.insert(ticket, (number, opcode, bulk, Instant::now()));
+            let id = set.add(import, request);
+            in_flight.insert(id, (number, opcode, bulk, Instant::now()));
         }
         if set.is_empty() {
-            return books;
+            return counts;
         }
         set.wait_any(None);
-        while let Some((ticket, result)) = set.take_any() {
-            let (number, opcode, bulk, since) = under_way.remove(&ticket).unwrap();
-            books.longest = books.longest.max(since.elapsed());
+        while let Some((id, result)) = set.take_any() {
+            let (number, opcode, bulk, since) = in_flight.remove(&id).unwrap();
+            counts.longest = counts.longest.max(since.elapsed());
             match result.and_then(|reply| reply.result()) {
                 Ok(()) if opcode == COUNT => {
-                    books.counted.push(number);
-                    books.well += 1;
+                    counts.executed.push(number);
+                    counts.succeeded += 1;
                 }
                 Ok(()) => {
                     let mut memory = bulk.unwrap().memory;
@@ -241,19 +242,19 @@ fn load(import: &Arc<Import>, is_over: &AtomicBool) -> Books {
                         std::thread::yield_now();
                     }
                     let is_right = Arc::get_mut(&mut memory).unwrap().bytes_mut() == &pattern(number)[..];
-                    books.well += u64::from(is_right);
-                    books.wrong += u64::from(!is_right);
+                    counts.succeeded += u64::from(is_right);
+                    counts.corrupted += u64::from(!is_right);
                 }
-                Err(errno) => books.failed.push((number, errno)),
+                Err(errno) => counts.failed.push((number, errno)),
             }
         }
-        // A pace at which all can be asked about at the end.
+        // A rate at which all can be verified at the end.
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// How often the service has executed it.
-fn asked(import: &Arc<Import>, number: u64) -> u64 {
+/// How often the service has executed a request.
+fn times_executed(import: &Arc<Import>, number: u64) -> u64 {
     let reply = import.call(request(ASK, number)).unwrap();
     u64::from_ne_bytes(reply.buffer(1).unwrap().try_into().unwrap())
 }

@@ -1,0 +1,271 @@
+//! RPCs over two rails in network namespaces, one of which fails, and with a server that is killed (ptlrpc 10, tests 5, 6, 8,
+//! 14, 15 and 17). LNet detects the failure of a rail in real time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod rail_failure {
+    pub(crate) mod process;
+}
+#[allow(dead_code, unreachable_pub)]
+mod support {
+    #[path = "../../../tests/support/machines.rs"]
+    pub mod machines;
+    #[path = "../../../tests/support/netns.rs"]
+    pub mod netns;
+}
+
+use lnet as _;
+use rail_failure::process::{MARK, ROLE};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+use support::machines::{Machines, Wiring, port, run};
+use support::netns::ip;
+use tempfile::TempDir;
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+const RAILS: usize = 2;
+const WIRING: Wiring = Wiring::SwitchPerCard;
+
+/// The program of a client or of a server, if the environment says so.
+#[test]
+fn a_process_of_the_testbed() {
+    if let Ok(role) = std::env::var(ROLE) {
+        rail_failure::process::run(&role);
+    }
+}
+
+/// A process on a machine.
+struct Process {
+    child: Child,
+    commands: Option<ChildStdin>,
+    answers: Lines<BufReader<ChildStdout>>,
+    /// The directory of its node's control socket.
+    _runtime_dir: TempDir,
+}
+
+impl Process {
+    /// `discovery`: whether its node asks others for their NIDs and tells its own.
+    fn start(machines: &Machines, machine: usize, role: &str, discovery: bool) -> Self {
+        let runtime_dir = tempfile::tempdir().unwrap();
+        let mut child = machines.on(machine, || {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "a_process_of_the_testbed", "--nocapture", "--test-threads=1"])
+                .envs([(ROLE, role), ("LNET_NETWORKS", "tcp(eth0,eth1)"), ("RUST_BACKTRACE", "1")])
+                .env("LNET_DISCOVERY", if discovery { "1" } else { "0" })
+                .env("LNET_RUNTIME_DIR", runtime_dir.path())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        });
+        let answers = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut process = Self { commands: child.stdin.take(), answers, child, _runtime_dir: runtime_dir };
+        assert_eq!(process.read_answer(), "ready");
+        process
+    }
+
+    /// Sends it a command; returns the answer.
+    fn command(&mut self, command: &str) -> String {
+        writeln!(self.commands.as_mut().unwrap(), "{command}").unwrap();
+        self.read_answer()
+    }
+
+    /// Its next answer.
+    fn read_answer(&mut self) -> String {
+        let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| {
+            // The test harness may have written the beginning of the line.
+            line.find(MARK).map(|at| line[at + MARK.len()..].to_owned())
+        });
+        answer.expect("the process has ended")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.commands = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the client counted.
+#[derive(Debug)]
+struct LoadCounts {
+    succeeded: u64,
+    failed: u64,
+    corrupted: u64,
+    duplicated: u64,
+    lost: u64,
+    #[allow(dead_code, reason = "printed")]
+    longest: Duration,
+    connections: u64,
+}
+
+impl LoadCounts {
+    fn of(text: &str) -> Self {
+        let words: Vec<&str> = text.split(' ').collect();
+        let number = |name: &str| {
+            let at = words.iter().position(|word| *word == name).expect(name);
+            words[at + 1].parse::<u64>().unwrap()
+        };
+        Self {
+            succeeded: number("succeeded"),
+            failed: number("failed"),
+            corrupted: number("corrupted"),
+            duplicated: number("duplicated"),
+            lost: number("lost"),
+            longest: Duration::from_millis(number("longest")),
+            connections: number("connections"),
+        }
+    }
+}
+
+/// A client that generates load, and its server.
+struct Testbed {
+    machines: Machines,
+    server: Process,
+    client: Process,
+}
+
+impl Testbed {
+    /// `None`: this machine has no network namespaces.
+    fn or_skip(wiring: Wiring, client_discovers: bool) -> Option<Self> {
+        let machines = Machines::or_skip(2, RAILS, wiring, |_| None)?;
+        let server = Process::start(&machines, SERVER, "server", true);
+        let nids = (0..RAILS).map(|card| wiring.nid(SERVER, card).to_string()).collect::<Vec<_>>().join(",");
+        let client = Process::start(&machines, CLIENT, &format!("client {nids}"), client_discovers);
+        Some(Self { machines, server, client })
+    }
+
+    /// Ends the load; returns what the client counted.
+    fn end(&mut self) -> LoadCounts {
+        let counts = LoadCounts::of(&self.client.command("end"));
+        println!("{counts:?}");
+        assert_eq!((counts.corrupted, counts.duplicated), (0, 0), "{counts:?}");
+        counts
+    }
+
+    /// The paths of requests to the server: from, to, and how many.
+    fn paths(&mut self) -> Vec<(String, String, u64)> {
+        let answer = self.server.command("paths");
+        let words: Vec<&str> = answer.split(' ').collect();
+        let path = |path: &[&str]| (path[0].to_owned(), path[1].to_owned(), path[2].parse().unwrap());
+        words.chunks_exact(3).map(path).collect()
+    }
+}
+
+/// Runs `happens` under load; returns what the client counted. `None`: this machine has no network namespaces.
+fn under_load(happens: impl FnOnce(&mut Testbed)) -> Option<LoadCounts> {
+    let mut testbed = Testbed::or_skip(WIRING, true)?;
+    happens(&mut testbed);
+    Some(testbed.end())
+}
+
+fn set_link(machines: &Machines, card: usize, up: bool) {
+    let name = format!("eth{card}");
+    machines.ip_on(CLIENT, &[&["link", "set", &name, if up { "up" } else { "down" }]]);
+    if up {
+        machines.ip_on(CLIENT, &[&WIRING.route(card).each_ref().map(String::as_str)]);
+    }
+}
+
+fn set_forwarding(machines: &Machines, card: usize, forwarding: bool) {
+    let port = port(SERVER, card);
+    let state = if forwarding { "3" } else { "0" };
+    machines.in_the_middle(|| run("bridge", &["link", "set", "dev", &port, "state", state]));
+}
+
+fn set_plugged(machines: &Machines, card: usize, plugged: bool) {
+    let (port, switch) = (port(CLIENT, card), WIRING.switch(card));
+    machines.in_the_middle(|| match plugged {
+        true => ip(&["link", "set", &port, "master", &switch]),
+        false => ip(&["link", "set", &port, "nomaster"]),
+    });
+}
+
+/// Longer than LNet takes to detect the failure of a rail.
+const DETECTION_TIME: Duration = Duration::from_secs(2);
+
+/// LNet uses the other rail.
+#[test]
+fn the_failure_of_a_rail_fails_no_rpc() {
+    type Break = fn(&Machines, usize, bool);
+    for (name, set) in
+        [("link", set_link as Break), ("blackhole", set_forwarding as Break), ("cable", set_plugged as Break)]
+    {
+        let counts = under_load(|testbed| {
+            set(&testbed.machines, 1, false);
+            std::thread::sleep(DETECTION_TIME);
+            set(&testbed.machines, 1, true);
+            std::thread::sleep(DETECTION_TIME);
+        });
+        let Some(counts) = counts else { return };
+        assert_eq!((counts.failed, counts.lost), (0, 0), "{name}: {counts:?}");
+        assert!(counts.succeeded >= 500, "{name}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_killed_and_restarted_server_is_reconnected_and_executes_nothing_twice() {
+    under_load(|testbed| {
+        testbed.server.child.kill().unwrap();
+        testbed.server.child.wait().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        testbed.server = Process::start(&testbed.machines, SERVER, "server", true);
+        std::thread::sleep(2 * DETECTION_TIME);
+    })
+    .inspect(|counts| assert!(counts.connections > 1, "{counts:?}"));
+}
+
+/// LNet takes the NIs of both sides in turn. Without other traffic they stay in step, so that only two of the four paths may be used.
+///
+/// snd-075: fails if a client names the interface that its requests leave by.
+#[test]
+fn requests_are_distributed_over_all_nis_of_both_sides() {
+    let Some(mut testbed) = Testbed::or_skip(Wiring::OneSwitch, true) else { return };
+    let counts = testbed.end();
+    let paths = testbed.paths();
+    for side in [|path: &(String, String, u64)| path.0.clone(), |path: &(String, String, u64)| path.1.clone()]
+    {
+        let mut by_ni = BTreeMap::<String, u64>::new();
+        paths.iter().for_each(|path| *by_ni.entry(side(path)).or_default() += path.2);
+        assert_eq!(by_ni.len(), RAILS, "{paths:?}");
+        assert!(by_ni.values().all(|count| *count > counts.succeeded / 4), "{paths:?}, of {counts:?}");
+    }
+}
+
+/// Its servers know it by one NID, which has to be the one that they see.
+#[test]
+fn all_requests_of_a_client_that_is_not_multi_rail_come_from_one_nid() {
+    let Some(mut testbed) = Testbed::or_skip(Wiring::OneSwitch, false) else { return };
+    testbed.end();
+    let paths = testbed.paths();
+    assert!(!paths.is_empty() && paths.iter().all(|(from, ..)| *from == paths[0].0), "{paths:?}");
+}
+
+/// LNet resends, before the RPC times out.
+#[test]
+fn lnet_resends_messages_that_the_peer_drops_without_rpcs_being_resent() {
+    let resent = |testbed: &mut Testbed| testbed.server.command("resent").parse::<u64>().unwrap();
+    let mut seen = None;
+    let counts = under_load(|testbed| {
+        assert_eq!(testbed.client.command("drop requests"), "done");
+        std::thread::sleep(DETECTION_TIME);
+        seen = Some(resent(testbed));
+    });
+    let Some(counts) = counts else { return };
+    assert_eq!((counts.failed, counts.lost, seen), (0, 0, Some(0)), "{counts:?}");
+}
+
+/// The primary NID of the server is removed, so that it has another one.
+#[test]
+fn replies_match_though_the_primary_nid_changes() {
+    let counts = under_load(|testbed| {
+        assert_eq!(testbed.server.command("without eth0"), "done");
+        std::thread::sleep(DETECTION_TIME);
+    });
+    let Some(counts) = counts else { return };
+    assert_eq!((counts.failed, counts.lost, counts.connections), (0, 0, 1), "{counts:?}");
+}

@@ -1,0 +1,14 @@
+//! The tests of one process share its node and its portals, so they run one after the other.
+#![allow(dead_code, unreachable_pub)]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static NODE: Mutex<()> = Mutex::new(());
+
+/// Held by a test for as long as it uses the node.
+pub type Exclusive = MutexGuard<'static, ()>;
+
+/// Waits for the test before.
+pub fn exclusive() -> Exclusive {
+    NODE.lock().unwrap_or_else(PoisonError::into_inner)
+}
