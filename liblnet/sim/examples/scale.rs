@@ -6,7 +6,7 @@
 //! measurement runs in a process of its own.
 #![allow(missing_docs)]
 
-use lnet_sim::{Ask, Completion, NetworkConfig, NodeId, NodeSpec, Purpose, World, WorldConfig, nid};
+use lnet_sim::{Completion, NetworkConfig, NodeId, NodeSpec, OpKind, Purpose, World, WorldConfig, nid};
 use lnet_wire::Nid;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -102,7 +102,7 @@ fn meet<Round: Iterator<Item = (NodeId, u32)>>(
     let (before, began, cpu_before) = (resident(), Instant::now(), cpu_time());
     for round in rounds {
         for (node, other) in round {
-            world.ask(node, rails_of(other, 1)[0], Ask::Put);
+            world.start_op(node, rails_of(other, 1)[0], OpKind::Put);
         }
         world.run_until_quiet(usize::MAX);
     }
@@ -142,7 +142,7 @@ fn change(peers: u32) -> ExitCode {
     let hub = world.add_node(NodeSpec::new(&rails_of(0, RAILS - 1)));
     for peer in 1..=peers {
         let id = world.add_node(NodeSpec::new(&rails_of(peer, 1)));
-        world.ask(id, nid(0, 1), Ask::Put);
+        world.start_op(id, nid(0, 1), OpKind::Put);
     }
     world.run_until_quiet(usize::MAX);
     world.measure_discovery(thread_time);
@@ -157,7 +157,7 @@ fn change(peers: u32) -> ExitCode {
     let (mut then, mut told) = (start, Duration::ZERO);
     while asked < 1000 || world.counts().of(Purpose::Push) < pushes + u64::from(peers) {
         let peer = 1 + asked * 7919 % peers;
-        world.ask(hub, rails_of(peer, 1)[0], Ask::Put);
+        world.start_op(hub, rails_of(peer, 1)[0], OpKind::Put);
         then = then + Duration::from_micros(100);
         world.run_until(then);
         asked += 1;

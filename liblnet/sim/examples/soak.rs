@@ -3,8 +3,8 @@
 //! in which nodes find each other, or those in which rails die; otherwise both in turn.
 #![allow(missing_docs)]
 
-use lnet_sim::chaos::{self, Book};
-use lnet_sim::{Broken, Tally, load};
+use lnet_sim::chaos::{self, ChaosStats};
+use lnet_sim::{LoadStats, Violation, load};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -31,14 +31,14 @@ fn main() -> ExitCode {
     };
     let until = Instant::now() + Duration::from_secs(options.seconds);
     let (mut seed, mut broken) = (options.seed, 0);
-    let (mut tally, mut book) = (Tally::default(), Book::default());
+    let (mut load_stats, mut chaos_stats) = (LoadStats::default(), ChaosStats::default());
     while seed.wrapping_sub(options.seed) < options.worlds
         && (options.worlds < u64::MAX || Instant::now() < until)
     {
         for kind in options.kinds {
             let done = match kind {
-                Kind::Discovery => load::run_seed(seed).map(|one| tally += one),
-                Kind::Chaos => chaos::run_seed(seed).map(|one| book += one),
+                Kind::Discovery => load::run_seed(seed).map(|one| load_stats += one),
+                Kind::Chaos => chaos::run_seed(seed).map(|one| chaos_stats += one),
             };
             match done {
                 Ok(()) => {}
@@ -54,14 +54,14 @@ fn main() -> ExitCode {
     println!("seeds {} to {}, {broken} worlds of them broken", options.seed, seed.saturating_sub(1));
     for kind in options.kinds {
         match kind {
-            Kind::Discovery => println!("worlds in which nodes find each other:\n{tally}"),
-            Kind::Chaos => println!("worlds in which rails die:\n{book}"),
+            Kind::Discovery => println!("worlds in which nodes find each other:\n{load_stats}"),
+            Kind::Chaos => println!("worlds in which rails fail:\n{chaos_stats}"),
         }
     }
     if broken > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn give_up(broken: &Broken, kind: Kind, seed: u64) -> ExitCode {
+fn give_up(broken: &Violation, kind: Kind, seed: u64) -> ExitCode {
     println!("{broken}");
     let only = kind.name();
     println!("that was seed {seed}: cargo run -p lnet-sim --example soak -- --only {only} --seed {seed}");

@@ -21,7 +21,7 @@ pub struct Counts {
     /// Connections that broke.
     pub breaks: u64,
     /// Messages that came twice and were known again.
-    pub known_again: u64,
+    pub deduplicated: u64,
     /// Connections that an end of theirs gave up.
     pub pairs_ended: u64,
     /// Messages that had to wait for a buffer.

@@ -1,7 +1,7 @@
 //! The driver of simulated interfaces: what the core sends goes into the network, with a copy of its payload.
 
 use crate::link::InterfaceId;
-use crate::network::{Network, Trouble};
+use crate::network::{ConnError, Network};
 use crate::trace::NodeId;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::{Cause, Message, Ni};
@@ -50,7 +50,7 @@ impl LndNi for SimNi {
     }
 
     fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
-        self.network.lock().abort_tx(self.place, peer, Trouble::BrokenOff(cause));
+        self.network.lock().abort_tx(self.place, peer, ConnError::Aborted(cause));
     }
 
     fn shutdown(&self) {
@@ -63,12 +63,12 @@ impl LndNi for SimNi {
 }
 
 /// A message that arrived and waits for a buffer of its node's.
-pub(crate) struct Held {
+pub(crate) struct HeldRx {
     pub(crate) network: Shared,
     pub(crate) number: u64,
 }
 
-impl DeferredRx for Held {
+impl DeferredRx for HeldRx {
     fn resume(&self, verdict: RxAction) {
         self.network.lock().resumed.push_back((self.number, verdict));
     }

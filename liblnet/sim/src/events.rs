@@ -1,4 +1,4 @@
-//! What is due when.
+//! The queue of events that are due at a time.
 
 use crate::link::{InterfaceId, LinkKey};
 use crate::trace::NodeId;
@@ -7,17 +7,17 @@ use lnet_wire::Nid;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that comes by itself when its time has come.
+/// An event of the simulated network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SimEvent {
     /// The first message of a connection arrives, if the link is still armed with this token.
     Arrival(LinkKey, u64),
     /// The sender of this message is told how it went.
     Finish(u64),
-    /// The receipt for this message comes to its sender.
-    Receipt(u64),
+    /// The ACK for this message comes to its sender.
+    Ack(u64),
     /// Somebody looks after what is under way from an interface to a peer NI.
-    Look(InterfaceId, Nid),
+    PathCheck(InterfaceId, Nid),
     /// A node wanted to be woken.
     Wake(NodeId),
 }

@@ -6,10 +6,10 @@
 //! different nodes come to the same in either order, so only one of the two orders is tried (sleep sets). Time
 //! stands still until nothing else can happen.
 
-use crate::broken::Broken;
 use crate::link::LinkKey;
 use crate::network::{Completion, Order};
 use crate::trace::NodeId;
+use crate::violation::Violation;
 use crate::world::{World, WorldConfig};
 
 /// Something that is to be tried in all orders.
@@ -98,7 +98,7 @@ const ENDLESS: usize = 20_000;
 
 /// Tries all orders, or the first `most` of them and then as many that chance picks.
 /// `LNET_SIM_PATH` in the environment has just that one order tried.
-pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Broken>> {
+pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Violation>> {
     if let Ok(path) = std::env::var("LNET_SIM_PATH") {
         again(scenario, &path)?;
         return Ok(Explored { orders: 1, ..Explored::default() });
@@ -137,8 +137,8 @@ pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Bro
     Ok(explored)
 }
 
-/// Tries just the order that [`Broken::path`] tells of; where it ends, or makes no sense, whatever comes first.
-pub fn again(scenario: &Scenario<'_>, path: &str) -> Result<(), Box<Broken>> {
+/// Tries just the order that [`Violation::path`] tells of; where it ends, or makes no sense, whatever comes first.
+pub fn again(scenario: &Scenario<'_>, path: &str) -> Result<(), Box<Violation>> {
     let mut path = path.split(',').map(|word| word.trim().parse().unwrap_or(0));
     run(scenario, &mut |_, _| path.next().or(Some(0))).map(drop)
 }
@@ -169,7 +169,7 @@ fn next(forks: &mut Vec<Fork>) -> bool {
 fn run(
     scenario: &Scenario<'_>,
     choose: &mut dyn FnMut(&[Choice], &World) -> Option<usize>,
-) -> Result<bool, Box<Broken>> {
+) -> Result<bool, Box<Violation>> {
     let mut config = scenario.config.clone();
     config.network.order = Order::Chosen;
     config.network.completion = Completion::AtOnce;

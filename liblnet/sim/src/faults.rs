@@ -13,7 +13,7 @@ pub struct Rail(pub u16);
 
 /// Something that may be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Spot {
+pub(crate) enum FaultPoint {
     /// All of a rail.
     Rail(Rail),
     /// What an interface receives.
@@ -44,7 +44,7 @@ pub(crate) struct End {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     /// What is broken (`None`), or was until then.
-    spots: BTreeMap<Spot, Option<Time>>,
+    spots: BTreeMap<FaultPoint, Option<Time>>,
     /// How many are broken.
     broken: usize,
     rails: BTreeMap<Nid, Rail>,
@@ -61,24 +61,24 @@ impl Faults {
         self.broken == 0 || self.on_the_way(from, to).all(|spot| !self.is_broken(spot))
     }
 
-    pub(crate) fn is_broken(&self, spot: Spot) -> bool {
+    pub(crate) fn is_broken(&self, spot: FaultPoint) -> bool {
         self.broken > 0 && self.spots.get(&spot) == Some(&None)
     }
 
     /// Whether it was broken at any time since then.
-    pub(crate) fn broken_since(&self, spot: Spot, since: Time) -> bool {
+    pub(crate) fn broken_since(&self, spot: FaultPoint, since: Time) -> bool {
         self.spots.get(&spot).is_some_and(|until| until.is_none_or(|until| until > since))
     }
 
     /// False if it was already.
-    pub(crate) fn break_spot(&mut self, spot: Spot) -> bool {
+    pub(crate) fn break_spot(&mut self, spot: FaultPoint) -> bool {
         let fresh = self.spots.insert(spot, None) != Some(None);
         self.broken += usize::from(fresh);
         fresh
     }
 
     /// False if nothing was wrong with it.
-    pub(crate) fn mend(&mut self, spot: Spot, now: Time) -> bool {
+    pub(crate) fn mend(&mut self, spot: FaultPoint, now: Time) -> bool {
         let mended = self.is_broken(spot);
         if mended {
             self.spots.insert(spot, Some(now));
@@ -90,11 +90,11 @@ impl Faults {
     /// Ends what keeps messages from getting anywhere, but for nodes that are down or frozen and what these know
     /// themselves; and what makes it worse.
     pub(crate) fn heal(&mut self, now: Time) {
-        let of_network = |spot: &Spot| {
-            use Spot::{Into, Nodes, OutOf, Pair, Rail};
+        let of_network = |spot: &FaultPoint| {
+            use FaultPoint::{Into, Nodes, OutOf, Pair, Rail};
             matches!(spot, Rail(_) | Into(_) | OutOf(_) | Pair(..) | Nodes(..))
         };
-        let spots: Vec<Spot> = self.spots.keys().filter(|spot| of_network(spot)).copied().collect();
+        let spots: Vec<FaultPoint> = self.spots.keys().filter(|spot| of_network(spot)).copied().collect();
         spots.into_iter().for_each(|spot| {
             self.mend(spot, now);
         });
@@ -102,40 +102,41 @@ impl Faults {
         self.doubled.clear();
     }
 
-    /// Since when messages could go both ways at any time, nodes and interfaces at the ends being well; `None` if
+    /// Since when messages could go both paths at any time, nodes and interfaces at the ends being well; `None` if
     /// they cannot.
-    pub(crate) fn well_since(&self, a: End, b: End) -> Option<Time> {
-        let ways = self.on_the_way(a, b).chain(self.on_the_way(b, a));
+    pub(crate) fn healthy_since(&self, a: End, b: End) -> Option<Time> {
+        let paths = self.on_the_way(a, b).chain(self.on_the_way(b, a));
         let ends = [a, b].into_iter().flat_map(|end| {
-            let of_node = |kind: fn(NodeId) -> Spot| end.node.map(kind);
-            [of_node(Spot::Down), of_node(Spot::Frozen), Some(Spot::Missing(end.nid))]
+            let of_node = |kind: fn(NodeId) -> FaultPoint| end.node.map(kind);
+            [of_node(FaultPoint::Down), of_node(FaultPoint::Frozen), Some(FaultPoint::Missing(end.nid))]
         });
-        ways.chain(ends.flatten()).try_fold(Time::START, |since, spot| match self.spots.get(&spot) {
+        paths.chain(ends.flatten()).try_fold(Time::START, |since, spot| match self.spots.get(&spot) {
             None => Some(since),
             Some(None) => None,
             Some(Some(until)) => Some(since.max(*until)),
         })
     }
 
-    fn on_the_way(&self, from: End, to: End) -> impl Iterator<Item = Spot> {
-        let rails = [from, to].map(|end| self.rails.get(&end.nid).map(|rail| Spot::Rail(*rail)));
-        let nodes = from.node.zip(to.node).map(|(from, to)| Spot::Nodes(from, to));
-        let pair = [Spot::OutOf(from.nid), Spot::Into(to.nid), Spot::Pair(from.nid, to.nid)];
+    fn on_the_way(&self, from: End, to: End) -> impl Iterator<Item = FaultPoint> {
+        let rails = [from, to].map(|end| self.rails.get(&end.nid).map(|rail| FaultPoint::Rail(*rail)));
+        let nodes = from.node.zip(to.node).map(|(from, to)| FaultPoint::Nodes(from, to));
+        let pair =
+            [FaultPoint::OutOf(from.nid), FaultPoint::Into(to.nid), FaultPoint::Pair(from.nid, to.nid)];
         pair.into_iter().chain(nodes).chain(rails.into_iter().flatten())
     }
 
     /// Nobody is there any more to read or write.
     pub(crate) fn silence(&mut self, node: NodeId, now: Time) {
-        self.mend(Spot::Frozen(node), now);
-        self.break_spot(Spot::Down(node));
+        self.mend(FaultPoint::Frozen(node), now);
+        self.break_spot(FaultPoint::Down(node));
     }
 
     pub(crate) fn is_silent(&self, node: NodeId) -> bool {
-        self.is_broken(Spot::Down(node))
+        self.is_broken(FaultPoint::Down(node))
     }
 
     pub(crate) fn is_frozen(&self, node: NodeId) -> bool {
-        self.is_broken(Spot::Frozen(node))
+        self.is_broken(FaultPoint::Frozen(node))
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 /// What is asked of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum OpKind {
     /// To take data, with no answer.
     Put,
     /// To take data and confirm it.
@@ -19,9 +19,9 @@ pub enum Ask {
 
 /// A request in every detail.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking {
+pub struct OpSpec {
     /// What is asked.
-    pub ask: Ask,
+    pub ask: OpKind,
     /// From which of the node's NIDs; `None`: whichever is best.
     pub source: Option<Nid>,
     /// How many bytes are to move.
@@ -30,9 +30,9 @@ pub struct Asking {
     pub portal: u32,
 }
 
-impl Default for Asking {
+impl Default for OpSpec {
     fn default() -> Self {
-        Self { ask: Ask::PutWithAck, source: None, bytes: 8, portal: PORTAL }
+        Self { ask: OpKind::PutWithAck, source: None, bytes: 8, portal: PORTAL }
     }
 }
 
@@ -44,7 +44,7 @@ pub struct Op {
     /// Whom.
     pub target: Nid,
     /// What.
-    pub ask: Ask,
+    pub ask: OpKind,
     /// When.
     pub started: Time,
     /// When its SEND event came.
@@ -59,7 +59,7 @@ pub struct Op {
     pub end: Option<Time>,
     pub(crate) md: Option<MdHandle>,
     /// The pairs of interfaces that it could go by, as far as its node knew.
-    pub(crate) ways: Vec<(Nid, Nid)>,
+    pub(crate) paths: Vec<(Nid, Nid)>,
     /// Its owner did not want to wait any more.
     pub(crate) given_up: bool,
     /// Its node died under it: nobody is told anything more.
@@ -68,7 +68,7 @@ pub struct Op {
 
 /// What a handler was told that it must not be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Complaint(pub(crate) String);
+pub(crate) struct LedgerError(pub(crate) String);
 
 /// All operations of a world.
 #[derive(Debug, Default)]
@@ -77,12 +77,12 @@ pub(crate) struct Ledger {
     open: usize,
     /// PUTs and GETs that were served.
     pub(crate) served: u64,
-    pub(crate) complaint: Option<Complaint>,
+    pub(crate) error: Option<LedgerError>,
     /// Operations that could not leave and still wait for an answer: their owners give them up.
-    pub(crate) hopeless: Vec<OpId>,
+    pub(crate) send_failed: Vec<OpId>,
     /// What has ended since that was looked at, if anybody does.
     pub(crate) just_ended: Vec<OpId>,
-    /// Whether no operation may be served twice by the same life of a node.
+    /// Whether no operation may be served twice by the same incarnation of a node.
     once: bool,
     deliveries: HashSet<(NodeId, u32, u64)>,
 }
@@ -91,9 +91,9 @@ pub(crate) struct Ledger {
 pub(crate) struct Start {
     pub(crate) node: NodeId,
     pub(crate) target: Nid,
-    pub(crate) ask: Ask,
+    pub(crate) ask: OpKind,
     pub(crate) started: Time,
-    pub(crate) ways: Vec<(Nid, Nid)>,
+    pub(crate) paths: Vec<(Nid, Nid)>,
 }
 
 /// What MDs that serve others carry instead of the number of an operation.
@@ -107,7 +107,7 @@ impl Op {
 
     /// Whether all that it asked for happened.
     pub const fn succeeded(&self) -> bool {
-        let answered = matches!((self.ask, self.answered), (Ask::Put, _) | (_, Some(Ok(()))));
+        let answered = matches!((self.ask, self.answered), (OpKind::Put, _) | (_, Some(Ok(()))));
         matches!(self.sent, Some(Ok(()))) && answered && self.ended
     }
 }
@@ -119,7 +119,7 @@ impl Ledger {
     }
 
     pub(crate) fn start(&mut self, start: Start) -> OpId {
-        let Start { node, target, ask, started, ways } = start;
+        let Start { node, target, ask, started, paths } = start;
         self.open += 1;
         self.ops.push(Op {
             node,
@@ -132,7 +132,7 @@ impl Ledger {
             ended: false,
             end: None,
             md: None,
-            ways,
+            paths,
             given_up: false,
             orphaned: false,
         });
@@ -185,22 +185,22 @@ impl Ledger {
     }
 
     /// What a handler hears.
-    pub(crate) fn hear(&mut self, node: NodeId, life: u32, event: &Event, now: Time) {
+    pub(crate) fn on_event(&mut self, node: NodeId, incarnation: u32, event: &Event, now: Time) {
         if event.md.user_ptr == SERVER {
             self.served += 1;
-            self.deliver(node, life, event);
+            self.deliver(node, incarnation, event);
             return;
         }
         let number = event.md.user_ptr;
         let Some(op) = self.ops.get_mut(number) else {
-            self.complain(format!("an event for an operation that nobody started: {event:?}"));
+            self.report(format!("an event for an operation that nobody started: {event:?}"));
             return;
         };
         if op.orphaned {
             return;
         }
         if op.ended {
-            self.complain(format!("operation {number} is told {:?} after its last event", event.kind));
+            self.report(format!("operation {number} is told {:?} after its last event", event.kind));
             return;
         }
         let twice = match event.kind {
@@ -215,7 +215,7 @@ impl Ledger {
         op.ended = event.unlinked;
         op.end = op.ended.then_some(now);
         if event.status.is_err() && event.kind == EventKind::Send && !op.ended {
-            self.hopeless.push(OpId(number));
+            self.send_failed.push(OpId(number));
         }
         let silent_end = op.ended && op.sent.is_none();
         if op.ended && self.once {
@@ -223,21 +223,21 @@ impl Ledger {
         }
         self.open -= usize::from(event.unlinked);
         if twice {
-            self.complain(format!("operation {number} is told {:?} once too often", event.kind));
+            self.report(format!("operation {number} is told {:?} once too often", event.kind));
         } else if silent_end {
-            self.complain(format!("operation {number} ends and was never told whether it left"));
+            self.report(format!("operation {number} ends and was never told whether it left"));
         }
     }
 
-    fn deliver(&mut self, node: NodeId, life: u32, event: &Event) {
+    fn deliver(&mut self, node: NodeId, incarnation: u32, event: &Event) {
         let operation = event.match_bits & OPERATION;
-        if self.once && operation != 0 && !self.deliveries.insert((node, life, operation)) {
+        if self.once && operation != 0 && !self.deliveries.insert((node, incarnation, operation)) {
             let number = operation_of(operation).map_or(0, |id| id.0);
-            self.complain(format!("{node} is given operation {number} twice: {:?}", event.kind));
+            self.report(format!("{node} is given operation {number} twice: {:?}", event.kind));
         }
     }
 
-    fn complain(&mut self, text: String) {
-        self.complaint.get_or_insert(Complaint(text));
+    fn report(&mut self, text: String) {
+        self.error.get_or_insert(LedgerError(text));
     }
 }

@@ -10,8 +10,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod asking;
-mod broken;
 pub mod chaos;
 mod clock;
 mod counts;
@@ -22,29 +20,31 @@ mod events;
 pub mod explore;
 mod faults;
 pub mod invariants;
-mod judging;
 mod ledger;
 mod link;
 pub mod load;
+mod load_stats;
 mod match_bits;
 mod network;
 mod node;
+mod operations;
+mod oracle;
 mod rails;
-mod running;
-mod tally;
+mod run;
 mod trace;
+mod violation;
 mod world;
 
-pub use broken::Broken;
 pub use clock::SimClock;
 pub use counts::{Counts, Exchange};
 pub use digest::{Block, Digest, Purpose};
 pub use faults::Rail;
-pub use ledger::{Ask, Asking, Op};
+pub use ledger::{Op, OpKind, OpSpec};
 pub use link::LinkKey;
+pub use load_stats::LoadStats;
 pub use match_bits::{MATCH_BITS, OpId, PORTAL};
 pub use network::{Completion, Delivery, NetworkConfig, Order};
 pub use node::{NodeSpec, nid};
-pub use tally::Tally;
-pub use trace::{Line, NodeId, Trace, What};
+pub use trace::{NodeId, Trace, TraceEvent, TraceLine};
+pub use violation::Violation;
 pub use world::{World, WorldConfig};

@@ -2,7 +2,7 @@
 
 use crate::trace::NodeId;
 
-/// An interface in one of its lives.
+/// An interface of a node; one that is removed and added again has another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct InterfaceId {
     pub(crate) node: NodeId,

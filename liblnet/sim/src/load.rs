@@ -1,13 +1,13 @@
 //! What nobody thought of: small worlds made by chance, in which everything happens that can, and which must come
 //! to rest in the end with all who discover knowing each other.
 
-use crate::broken::Broken;
 use crate::invariants;
-use crate::ledger::{Ask, Asking, Op};
+use crate::ledger::{Op, OpKind, OpSpec};
+use crate::load_stats::LoadStats;
 use crate::network::{Completion, NetworkConfig};
 use crate::node::{NodeSpec, nid};
-use crate::tally::Tally;
 use crate::trace::NodeId;
+use crate::violation::Violation;
 use crate::world::{World, WorldConfig};
 use lnet_core::{DiscoveryMode, Time};
 use lnet_wire::Nid;
@@ -22,19 +22,19 @@ const ENDLESS: usize = 500_000;
 const STORM: u64 = 60;
 
 /// Makes the world of this seed, lets it live, and says what happened in it.
-pub fn run_seed(seed: u64) -> Result<Tally, Box<Broken>> {
+pub fn run_seed(seed: u64) -> Result<LoadStats, Box<Violation>> {
     let mut load = Load::new(seed);
     load.live();
     load.come_to_rest();
-    load.tally.add_counts(&load.world.counts(), &load.world.ops());
-    load.tally.peers_joined = load.world.peers_joined();
-    load.world.finish().map(|()| load.tally)
+    load.stats.add_counts(&load.world.counts(), &load.world.ops());
+    load.stats.peers_joined = load.world.peers_joined();
+    load.world.finish().map(|()| load.stats)
 }
 
 struct Load {
     random: fastrand::Rng,
     world: World,
-    tally: Tally,
+    stats: LoadStats,
     /// NIDs that were given out; each is new, but those that move.
     addresses: u32,
     /// Nodes that did not always discover as they do now: what others believe of them may be old for good.
@@ -56,7 +56,7 @@ impl Load {
         let mut load = Self {
             random,
             world,
-            tally: Tally { worlds: 1, ..Tally::default() },
+            stats: LoadStats { worlds: 1, ..LoadStats::default() },
             addresses: 0,
             changed_mode: BTreeSet::new(),
             nids_move: false,
@@ -66,8 +66,8 @@ impl Load {
         load.nids_move = load.random.bool();
         for _ in 0..load.random.u32(2..=6) {
             let spec = load.spec(alike);
-            load.tally.down_rev_nodes += u64::from(spec.is_down_rev());
-            load.tally.nodes += 1;
+            load.stats.down_rev_nodes += u64::from(spec.is_down_rev());
+            load.stats.nodes += 1;
             load.world.add_node(spec);
         }
         load
@@ -147,7 +147,7 @@ impl Load {
                 let (a, b) = (self.any_node(), self.any_node());
                 self.world.double_connections(a, b);
             }
-            _ => self.ask(),
+            _ => self.start_ops(),
         }
     }
 
@@ -160,18 +160,18 @@ impl Load {
         self.random.choice(nids)
     }
 
-    fn ask(&mut self) {
+    fn start_ops(&mut self) {
         let (node, other) = (self.any_node(), self.any_node());
         let Some(nid) = self.any_nid_of(other).filter(|nid| self.is_on_net_of(node, *nid)) else { return };
         if node == other {
             return;
         }
-        let ask = [Ask::Put, Ask::PutWithAck, Ask::Get][self.random.usize(0..3)];
+        let ask = [OpKind::Put, OpKind::PutWithAck, OpKind::Get][self.random.usize(0..3)];
         for _ in 0..self.random.u32(1..=12) {
             let source =
                 self.any_nid_of(node).filter(|its| its.net() == nid.net() && self.random.u8(0..8) == 0);
-            let asking = Asking { ask, source, bytes: self.random.u32(0..64), ..Asking::default() };
-            self.world.ask_as(node, nid, asking);
+            let spec = OpSpec { ask, source, bytes: self.random.u32(0..64), ..OpSpec::default() };
+            self.world.start_op_with(node, nid, spec);
         }
     }
 
@@ -184,7 +184,7 @@ impl Load {
         if self.world.spec(node).is_some_and(|spec| spec.nids.len() < 6) {
             let nid = self.new_nid(None);
             self.world.add_ni(node, nid);
-            self.tally.nis_added += 1;
+            self.stats.nis_added += 1;
         }
     }
 
@@ -201,7 +201,7 @@ impl Load {
         let node = self.any_node();
         if let Some(nid) = self.spare_nid(node) {
             self.world.remove_ni(node, nid);
-            self.tally.nis_removed += 1;
+            self.stats.nis_removed += 1;
         }
     }
 
@@ -213,7 +213,7 @@ impl Load {
             let then = self.world.now() + Duration::from_secs(10);
             self.world.run_until(then);
             self.world.add_ni(to, nid);
-            self.tally.nids_moved += 1;
+            self.stats.nids_moved += 1;
         }
     }
 
@@ -221,7 +221,7 @@ impl Load {
         let node = self.any_node();
         if self.world.is_up(node) {
             self.world.crash(node);
-            self.tally.crashes += 1;
+            self.stats.crashes += 1;
         }
     }
 
@@ -238,7 +238,7 @@ impl Load {
         if self.random.bool() {
             self.world.cut(b, a);
         }
-        self.tally.cuts += 1;
+        self.stats.cuts += 1;
     }
 
     fn break_between(&mut self) {
@@ -261,7 +261,7 @@ impl Load {
             let modes = [DiscoveryMode::On, DiscoveryMode::Off, DiscoveryMode::Verify];
             self.world.set_discovery(node, modes[self.random.usize(0..3)]);
             self.changed_mode.insert(node);
-            self.tally.mode_changes += 1;
+            self.stats.mode_changes += 1;
         }
     }
 
@@ -274,7 +274,7 @@ impl Load {
         let nid = if part { self.random.choice(peer.nids.clone()) } else { None };
         self.world.note(node, || format!("forgets {} of {}", nid.unwrap_or(peer.primary), peer.primary));
         self.world.with_core(node, |core| core.delete_peer(peer.primary, nid, false));
-        self.tally.peers_deleted += 1;
+        self.stats.peers_deleted += 1;
     }
 
     /// As it is, or nearly.
@@ -288,12 +288,12 @@ impl Load {
         for nid in nids.into_iter().skip(1).filter(|_| multi_rail) {
             self.world.with_core(node, |core| core.add_peer_nid(primary, nid, true));
         }
-        self.tally.peers_configured += 1;
+        self.stats.peers_configured += 1;
     }
 
     fn give_up(&mut self) {
-        let patience = Duration::from_secs(60);
-        let now = self.world.now().since(Time(patience));
+        let timeout = Duration::from_secs(60);
+        let now = self.world.now().since(Time(timeout));
         self.world.give_up_ops(Time(now));
     }
 }
@@ -317,7 +317,7 @@ impl Load {
             self.quieten();
             wrong = self.all_is_well(first);
             if wrong.is_ok() {
-                self.tally.rounds = self.tally.rounds.max(round as u64 + 1);
+                self.stats.rounds = self.stats.rounds.max(round as u64 + 1);
                 break;
             }
         }
@@ -325,7 +325,7 @@ impl Load {
         let cost = self.world.counts().discovery();
         let nodes = self.world.node_ids().count() as u64;
         let most = STORM * (self.done + ROUNDS as u64 * nodes) * nodes;
-        self.world.expect(cost < most, || format!("{cost} pings and pushes for {} deeds", self.done));
+        self.world.expect(cost < most, || format!("{cost} pings and pushes for {} actions", self.done));
     }
 
     /// Until nothing happens any more, and nobody waits for what will not come.
@@ -349,7 +349,7 @@ impl Load {
             let nids = self.world.spec(other).map(|spec| spec.nids.clone()).unwrap_or_default();
             let first_net = nids.into_iter().find(|nid| self.is_on_net_of(node, *nid));
             if let Some(nid) = first_net {
-                self.world.ask(node, nid, Ask::PutWithAck);
+                self.world.start_op(node, nid, OpKind::PutWithAck);
                 self.done += 1;
             }
         }
@@ -380,7 +380,7 @@ impl Load {
         let verifies = modes.contains(&Some(DiscoveryMode::Verify));
         // Who does not discover any more tells nobody that a NID has gone elsewhere.
         let as_ever =
-            self.tally.nids_moved == 0 && !self.changed_mode.contains(&a) && !self.changed_mode.contains(&b);
+            self.stats.nids_moved == 0 && !self.changed_mode.contains(&a) && !self.changed_mode.contains(&b);
         both_on || as_ever && !verifies
     }
 }

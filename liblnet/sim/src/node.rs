@@ -1,4 +1,4 @@
-//! A virtual node: a real core, what it was made of, and its life.
+//! A virtual node: its specification, and a real core while it is up.
 
 use crate::clock::SimClock;
 use crate::driver::{Shared, SimDriver};
@@ -78,9 +78,9 @@ pub const fn nid(net: u16, address: u32) -> Nid {
 pub(crate) struct Node {
     pub(crate) spec: NodeSpec,
     /// `None` while it is down.
-    pub(crate) life: Option<Life>,
+    pub(crate) incarnation: Option<Incarnation>,
     /// How often it was started.
-    pub(crate) lives: u32,
+    pub(crate) incarnations: u32,
     /// When it wants to be woken.
     pub(crate) wake: Option<Time>,
     /// How many peers it knew when that was looked at last.
@@ -88,7 +88,7 @@ pub(crate) struct Node {
 }
 
 /// From a start to the next end.
-pub(crate) struct Life {
+pub(crate) struct Incarnation {
     pub(crate) core: Arc<Core>,
     pub(crate) queue: EqHandle,
     /// What it serves; must outlive the core's use of it.
@@ -108,38 +108,40 @@ pub(crate) fn owned_memory(len: u32) -> (MdMemory, Arc<dyn Any + Send + Sync>) {
     (room.memory(), Arc::new(room))
 }
 
-/// Names one life of a node.
-pub(crate) fn interface_cookie(id: NodeId, lives: u32) -> u64 {
-    u64::from(id.0) << 32 | u64::from(lives)
+/// Names one incarnation of a node.
+pub(crate) fn interface_cookie(id: NodeId, incarnations: u32) -> u64 {
+    u64::from(id.0) << 32 | u64::from(incarnations)
 }
 
-impl Life {
-    /// Starts the node `id` for the `lives`th time.
+impl Incarnation {
+    /// Starts the node `id` for the `incarnations`th time.
     pub(crate) fn start(
         id: NodeId,
-        lives: u32,
+        incarnations: u32,
         spec: &NodeSpec,
         network: &Shared,
         clock: &Arc<SimClock>,
         ledger: &SharedLedger,
     ) -> Result<Self, Errno> {
-        let cookie = interface_cookie(id, lives);
+        let cookie = interface_cookie(id, incarnations);
         let settings = Settings { discovery: spec.discovery, first_ping: spec.first_ping, ..spec.settings };
         let clock_of_core = Arc::clone(clock) as Arc<dyn Clock>;
         let core =
             Core::new(CoreConfig { clock: clock_of_core, settings, ..CoreConfig::new(Pid::LUSTRE, cookie) });
         let (heard, told) = (Arc::clone(ledger), Arc::clone(clock));
-        let queue =
-            core.eq_alloc(0, Some(Box::new(move |event| lock(&heard).hear(id, lives, event, told.now()))))?;
+        let queue = core.eq_alloc(
+            0,
+            Some(Box::new(move |event| lock(&heard).on_event(id, incarnations, event, told.now()))),
+        )?;
         core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         let driver = SimDriver { network: network.clone(), node: id };
         for nid in &spec.nids {
             core.add_ni(*nid, spec.tunables, &driver)?;
         }
         let (memory, served) = owned_memory(SERVED);
-        let life = Self { core, queue, _served: served };
-        life.serve(memory)?;
-        Ok(life)
+        let incarnation = Self { core, queue, _served: served };
+        incarnation.serve(memory)?;
+        Ok(incarnation)
     }
 
     /// Memory for everybody's PUTs and GETs.

@@ -1,6 +1,6 @@
 //! Rails of a world and what befalls them; and nodes that stand still.
 
-use crate::faults::{Rail, Spot};
+use crate::faults::{FaultPoint, Rail};
 use crate::network::Delivery;
 use crate::trace::NodeId;
 use crate::world::World;
@@ -22,12 +22,12 @@ impl World {
 
     /// From now on nothing crosses the rail.
     pub fn kill_rail(&mut self, rail: Rail) {
-        self.break_spot(Spot::Rail(rail), || format!("rail {} dies", rail.0));
+        self.break_spot(FaultPoint::Rail(rail), || format!("rail {} dies", rail.0));
     }
 
     /// It carries everything again.
     pub fn heal_rail(&mut self, rail: Rail) {
-        self.mend(&[Spot::Rail(rail)], || format!("rail {} is well again", rail.0));
+        self.mend(&[FaultPoint::Rail(rail)], || format!("rail {} is well again", rail.0));
     }
 
     /// What crosses a rail takes so much longer.
@@ -38,56 +38,56 @@ impl World {
 
     /// From now on nothing gets into the interface or out of it.
     pub fn kill_interface(&mut self, nid: Nid) {
-        self.deafen(nid);
-        self.mute(nid);
+        self.block_rx(nid);
+        self.block_tx(nid);
     }
 
     /// Nothing gets into the interface.
-    pub fn deafen(&mut self, nid: Nid) {
-        self.break_spot(Spot::Into(nid), || format!("{nid} hears nothing"));
+    pub fn block_rx(&mut self, nid: Nid) {
+        self.break_spot(FaultPoint::Into(nid), || format!("{nid} hears nothing"));
     }
 
     /// Nothing gets out of it.
-    pub fn mute(&mut self, nid: Nid) {
-        self.break_spot(Spot::OutOf(nid), || format!("{nid} is not heard"));
+    pub fn block_tx(&mut self, nid: Nid) {
+        self.break_spot(FaultPoint::OutOf(nid), || format!("{nid} is not heard"));
     }
 
-    /// Ends [`World::kill_interface`], [`World::deafen`] and [`World::mute`].
+    /// Ends [`World::kill_interface`], [`World::block_rx`] and [`World::block_tx`].
     pub fn heal_interface(&mut self, nid: Nid) {
-        self.mend(&[Spot::Into(nid), Spot::OutOf(nid)], || format!("{nid} is well again"));
+        self.mend(&[FaultPoint::Into(nid), FaultPoint::OutOf(nid)], || format!("{nid} is well again"));
     }
 
     /// Nothing gets from the one interface to the other; the other way it may.
     pub fn cut_pair(&mut self, from: Nid, to: Nid) {
-        self.break_spot(Spot::Pair(from, to), || format!("{from} does not reach {to}"));
+        self.break_spot(FaultPoint::Pair(from, to), || format!("{from} does not reach {to}"));
     }
 
     /// It does again.
     pub fn heal_pair(&mut self, from: Nid, to: Nid) {
-        self.mend(&[Spot::Pair(from, to)], || format!("{from} reaches {to} again"));
+        self.mend(&[FaultPoint::Pair(from, to)], || format!("{from} reaches {to} again"));
     }
 
     /// Tells a node that an interface of its own does not work, or works again, as its machine would.
-    pub fn tell(&mut self, node: NodeId, nid: Nid, works: bool) {
+    pub fn set_link_state(&mut self, node: NodeId, nid: Nid, works: bool) {
         self.note(node, || format!("is told that {nid} {}", if works { "works" } else { "does not work" }));
         {
             let mut network = self.network.lock();
             let now = network.now();
             if works {
-                network.faults.mend(Spot::Missing(nid), now);
+                network.faults.mend(FaultPoint::Missing(nid), now);
             } else {
-                network.faults.break_spot(Spot::Missing(nid));
+                network.faults.break_spot(FaultPoint::Missing(nid));
             }
         }
         self.with_core(node, |core| core.set_ni_fatal(nid, (!works).then_some("the world says so")));
     }
 
-    fn break_spot(&mut self, spot: Spot, text: impl FnOnce() -> String) {
+    fn break_spot(&mut self, spot: FaultPoint, text: impl FnOnce() -> String) {
         self.note(NodeId(0), text);
         self.network.lock().faults.break_spot(spot);
     }
 
-    fn mend(&mut self, spots: &[Spot], text: impl FnOnce() -> String) {
+    fn mend(&mut self, spots: &[FaultPoint], text: impl FnOnce() -> String) {
         self.note(NodeId(0), text);
         let mut network = self.network.lock();
         let now = network.now();
@@ -127,23 +127,23 @@ impl World {
     }
 }
 
-/// What there is of ways.
+/// What there is of paths.
 impl World {
-    /// Since when messages could go both ways between two interfaces at any time; `None` if they cannot now, or one of the
+    /// Since when messages could go both paths between two interfaces at any time; `None` if they cannot now, or one of the
     /// nodes is down, stands still, or knows its interface to be broken.
-    pub fn well_since(&self, a: Nid, b: Nid) -> Option<Time> {
+    pub fn healthy_since(&self, a: Nid, b: Nid) -> Option<Time> {
         let network = self.network.lock();
         let (a, b) = (network.end_of(a), network.end_of(b));
-        if a.node.is_none() || b.node.is_none() { None } else { network.faults.well_since(a, b) }
+        if a.node.is_none() || b.node.is_none() { None } else { network.faults.healthy_since(a, b) }
     }
 
     /// Whether a node stood still at any time since then.
     pub(crate) fn stood_still_since(&self, node: NodeId, since: Time) -> bool {
-        self.network.lock().faults.broken_since(Spot::Frozen(node), since)
+        self.network.lock().faults.broken_since(FaultPoint::Frozen(node), since)
     }
 
     /// Whether a message that comes twice is known again.
-    pub(crate) fn knows_again(&self) -> bool {
-        self.config.network.delivery == Delivery::Receipts
+    pub(crate) fn deduplicates(&self) -> bool {
+        self.config.network.delivery == Delivery::Acked
     }
 }

@@ -11,7 +11,7 @@ pub struct NodeId(pub u32);
 
 /// Something that happened.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum TraceEvent {
     /// A node gave a message to the network.
     Sent(Digest),
     /// The network gave a message to a node.
@@ -23,26 +23,26 @@ pub enum What {
     /// The sender of a message was told that it could not be sent.
     Failed(Digest, SendFailure),
     /// A message arrived that its receiver has had before.
-    KnownAgain(Digest),
+    Deduplicated(Digest),
     /// Something else was done to the node, or asked of it.
     Changed(String),
 }
 
 /// One line of a trace.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct TraceLine {
     /// When.
     pub at: Time,
     /// To which node.
     pub node: NodeId,
     /// What.
-    pub what: What,
+    pub what: TraceEvent,
 }
 
 /// The last lines, oldest first.
 #[derive(Debug)]
 pub struct Trace {
-    lines: VecDeque<Line>,
+    lines: VecDeque<TraceLine>,
     keep: usize,
 }
 
@@ -58,18 +58,18 @@ impl Trace {
     }
 
     /// Adds a line; the oldest goes when there are too many.
-    pub fn add(&mut self, at: Time, node: NodeId, what: What) {
+    pub fn add(&mut self, at: Time, node: NodeId, what: TraceEvent) {
         if self.keep == 0 {
             return;
         }
         if self.lines.len() == self.keep {
             self.lines.pop_front();
         }
-        self.lines.push_back(Line { at, node, what });
+        self.lines.push_back(TraceLine { at, node, what });
     }
 
     /// The lines, oldest first.
-    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+    pub fn lines(&self) -> impl Iterator<Item = &TraceLine> {
         self.lines.iter()
     }
 }
@@ -85,20 +85,20 @@ impl fmt::Display for NodeId {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for TraceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>12.6} {:<3} ", self.at.0.as_secs_f64(), self.node.to_string())?;
         match &self.what {
-            What::Sent(digest) => write!(f, "sends    {digest}"),
-            What::Arrived(digest) => write!(f, "gets     {digest}"),
-            What::Held(digest) => write!(f, "holds    {digest}"),
-            What::Lost(digest, why) => write!(f, "lost     {digest}: {why}"),
-            What::Failed(digest, failure) => {
+            TraceEvent::Sent(digest) => write!(f, "sends    {digest}"),
+            TraceEvent::Arrived(digest) => write!(f, "gets     {digest}"),
+            TraceEvent::Held(digest) => write!(f, "holds    {digest}"),
+            TraceEvent::Lost(digest, why) => write!(f, "lost     {digest}: {why}"),
+            TraceEvent::Failed(digest, failure) => {
                 let SendFailure { errno, cause, delivery } = failure;
                 write!(f, "failed   {digest}: {}, {} {delivery:?}", errno.text(), cause.text())
             }
-            What::KnownAgain(digest) => write!(f, "knows    {digest}"),
-            What::Changed(text) => write!(f, "-------- {text}"),
+            TraceEvent::Deduplicated(digest) => write!(f, "knows    {digest}"),
+            TraceEvent::Changed(text) => write!(f, "-------- {text}"),
         }
     }
 }

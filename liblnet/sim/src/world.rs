@@ -1,14 +1,14 @@
-//! A world: nodes, the network between them, and one clock. What is done to it is done here.
+//! A world: nodes, the network between them, and one clock; and the methods by which a test changes it.
 
-use crate::broken::Broken;
 use crate::clock::SimClock;
 use crate::counts::Counts;
 use crate::driver::{Shared, SimDriver};
-use crate::faults::Spot;
+use crate::faults::FaultPoint;
 use crate::ledger::Ledger;
 use crate::network::{Delivery, Network, NetworkConfig};
-use crate::node::{Life, Node, NodeSpec, SharedLedger, lock};
-use crate::trace::{Line, NodeId, Trace, What};
+use crate::node::{Incarnation, Node, NodeSpec, SharedLedger, lock};
+use crate::trace::{NodeId, Trace, TraceEvent, TraceLine};
+use crate::violation::Violation;
 use lnet_core::discovery::DiscoveryStatus;
 use lnet_core::{Core, DiscoveryMode};
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// How a world is made.
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
-    /// Everything that is left to chance follows from it.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The network.
     pub network: NetworkConfig,
@@ -35,7 +35,7 @@ impl Default for WorldConfig {
     }
 }
 
-/// The world. After the first thing that is [`Broken`] nothing happens in it any more.
+/// The world. It stops after the first [`Violation`].
 pub struct World {
     pub(crate) scenario: String,
     pub(crate) config: WorldConfig,
@@ -43,7 +43,7 @@ pub struct World {
     pub(crate) network: Shared,
     pub(crate) ledger: SharedLedger,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) broken: Option<Box<Broken>>,
+    pub(crate) violation: Option<Box<Violation>>,
     /// Steps since the last check.
     pub(crate) unchecked: u32,
     /// The longest that one call of `run_discovery` took, by a clock of the caller's.
@@ -52,7 +52,7 @@ pub struct World {
     pub(crate) peers_joined: u64,
 }
 
-/// Life stories: making a world, its nodes, and changing them.
+/// Incarnation stories: making a world, its nodes, and changing them.
 impl World {
     /// An empty world. `scenario` is what it is called when something breaks.
     pub fn new(scenario: &str, config: WorldConfig) -> Self {
@@ -63,9 +63,9 @@ impl World {
             scenario: scenario.to_owned(),
             clock,
             network: Shared::new(network),
-            ledger: Arc::new(Mutex::new(Ledger::new(config.network.delivery == Delivery::Receipts))),
+            ledger: Arc::new(Mutex::new(Ledger::new(config.network.delivery == Delivery::Acked))),
             nodes: Vec::new(),
-            broken: None,
+            violation: None,
             unchecked: 0,
             slowest_discovery: None,
             peers_joined: 0,
@@ -76,7 +76,7 @@ impl World {
     /// Adds a node and starts it.
     pub fn add_node(&mut self, spec: NodeSpec) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
-        self.nodes.push(Node { spec, life: None, lives: 0, wake: None, peers: 0 });
+        self.nodes.push(Node { spec, incarnation: None, incarnations: 0, wake: None, peers: 0 });
         self.start(id);
         id
     }
@@ -84,35 +84,38 @@ impl World {
     /// Starts a node that is down, with the NIDs that it had or was given since, and nothing else that it knew.
     pub fn start(&mut self, node: NodeId) {
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
-        if it.life.is_some() {
+        if it.incarnation.is_some() {
             return;
         }
-        it.lives += 1;
+        it.incarnations += 1;
         {
             let mut network = self.network.lock();
             let now = network.now();
-            network.faults.mend(Spot::Down(node), now);
+            network.faults.mend(FaultPoint::Down(node), now);
             network.faults.hide(node, it.spec.hides);
-            network.forget_earlier_life(node);
+            network.forget_earlier_incarnation(node);
             if network.trace.is_kept() {
                 let nids: Vec<String> = it.spec.nids.iter().map(ToString::to_string).collect();
-                network.note(node, What::Changed(format!("starts with {}", nids.join(", "))));
+                network.note(node, TraceEvent::Changed(format!("starts with {}", nids.join(", "))));
             }
         }
-        match Life::start(node, it.lives, &it.spec, &self.network, &self.clock, &self.ledger) {
-            Ok(life) => it.life = Some(life),
-            Err(errno) => self.broke(format!("{node} does not start: {}", errno.text())),
+        match Incarnation::start(node, it.incarnations, &it.spec, &self.network, &self.clock, &self.ledger) {
+            Ok(incarnation) => it.incarnation = Some(incarnation),
+            Err(errno) => self.fail(format!("{node} does not start: {}", errno.text())),
         }
         self.settle(node);
     }
 
     /// Ends a node without a word to anybody. What it had sent still arrives.
     pub fn crash(&mut self, node: NodeId) {
-        let Some(life) = self.nodes.get_mut(node.0 as usize).and_then(|it| it.life.take()) else { return };
+        let Some(incarnation) = self.nodes.get_mut(node.0 as usize).and_then(|it| it.incarnation.take())
+        else {
+            return;
+        };
         self.note(node, || "dies".to_owned());
         self.network.lock().silence(node);
         lock(&self.ledger).orphan(node);
-        life.core.shutdown();
+        incarnation.core.shutdown();
         if let Some(it) = self.nodes.get_mut(node.0 as usize) {
             it.wake = None;
         }
@@ -127,12 +130,12 @@ impl World {
         {
             let mut network = self.network.lock();
             let now = network.now();
-            network.faults.mend(Spot::Missing(nid), now);
+            network.faults.mend(FaultPoint::Missing(nid), now);
         }
-        let Some(life) = &it.life else { return };
+        let Some(incarnation) = &it.incarnation else { return };
         let driver = SimDriver { network: self.network.clone(), node };
-        if let Err(errno) = life.core.add_ni(nid, it.spec.tunables, &driver) {
-            self.broke(format!("{node} does not get {nid}: {}", errno.text()));
+        if let Err(errno) = incarnation.core.add_ni(nid, it.spec.tunables, &driver) {
+            self.fail(format!("{node} does not get {nid}: {}", errno.text()));
         }
         self.settle(node);
     }
@@ -142,10 +145,10 @@ impl World {
         self.note(node, || format!("loses the interface {nid}"));
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
         it.spec.nids.retain(|its| *its != nid);
-        self.network.lock().faults.break_spot(Spot::Missing(nid));
-        let Some(life) = &it.life else { return };
-        if let Err(errno) = life.core.remove_ni(nid) {
-            self.broke(format!("{node} keeps {nid}: {}", errno.text()));
+        self.network.lock().faults.break_spot(FaultPoint::Missing(nid));
+        let Some(incarnation) = &it.incarnation else { return };
+        if let Err(errno) = incarnation.core.remove_ni(nid) {
+            self.fail(format!("{node} keeps {nid}: {}", errno.text()));
         }
         self.settle(node);
     }
@@ -165,7 +168,7 @@ impl World {
 
     /// Changes what a node is to be when it is started next.
     pub fn respecify(&mut self, node: NodeId, spec: NodeSpec) {
-        if let Some(it) = self.nodes.get_mut(node.0 as usize).filter(|it| it.life.is_none()) {
+        if let Some(it) = self.nodes.get_mut(node.0 as usize).filter(|it| it.incarnation.is_none()) {
             it.spec = spec;
         }
     }
@@ -178,7 +181,7 @@ impl World {
 
     /// Does something with the core of a node, if it is up, and then what discovery has to do.
     pub fn with_core<R>(&mut self, node: NodeId, act: impl FnOnce(&Arc<Core>) -> R) -> Option<R> {
-        if self.broken.is_some() {
+        if self.violation.is_some() {
             return None;
         }
         let core = self.core(node)?;
@@ -191,7 +194,7 @@ impl World {
     pub fn note(&self, node: NodeId, text: impl FnOnce() -> String) {
         let mut network = self.network.lock();
         if network.trace.is_kept() {
-            network.note(node, What::Changed(text()));
+            network.note(node, TraceEvent::Changed(text()));
         }
     }
 }
@@ -201,7 +204,7 @@ impl World {
     /// From now on nothing gets from one node to the other; the other way it may.
     pub fn cut(&mut self, from: NodeId, to: NodeId) {
         self.note(from, || format!("is cut off from {to}"));
-        self.network.lock().faults.break_spot(Spot::Nodes(from, to));
+        self.network.lock().faults.break_spot(FaultPoint::Nodes(from, to));
     }
 
     /// Ends all cuts, and doubled connections.
@@ -254,7 +257,7 @@ impl World {
 impl World {
     /// The core of a node that is up.
     pub fn core(&self, node: NodeId) -> Option<Arc<Core>> {
-        Some(Arc::clone(&self.nodes.get(node.0 as usize)?.life.as_ref()?.core))
+        Some(Arc::clone(&self.nodes.get(node.0 as usize)?.incarnation.as_ref()?.core))
     }
 
     /// All nodes.
@@ -275,12 +278,12 @@ impl World {
 
     /// Whether a node is up.
     pub fn is_up(&self, node: NodeId) -> bool {
-        self.nodes.get(node.0 as usize).is_some_and(|it| it.life.is_some())
+        self.nodes.get(node.0 as usize).is_some_and(|it| it.incarnation.is_some())
     }
 
     /// How often a node was started.
-    pub fn lives(&self, node: NodeId) -> u32 {
-        self.nodes.get(node.0 as usize).map_or(0, |it| it.lives)
+    pub fn incarnations(&self, node: NodeId) -> u32 {
+        self.nodes.get(node.0 as usize).map_or(0, |it| it.incarnations)
     }
 
     /// How far a node's discovery of the peer with this NID is.
@@ -311,7 +314,7 @@ impl World {
     }
 
     /// The last things that happened, as many as [`WorldConfig::trace`] says, oldest first.
-    pub fn trace(&self) -> Vec<Line> {
+    pub fn trace(&self) -> Vec<TraceLine> {
         self.network.lock().trace.lines().cloned().collect()
     }
 

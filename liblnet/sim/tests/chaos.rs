@@ -1,7 +1,7 @@
 //! Worlds in which rails die. `LNET_SIM_SEED` in the environment has just that one made.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use lnet_sim::chaos::{Book, run_seed};
+use lnet_sim::chaos::{ChaosStats, run_seed};
 
 const SEEDS: u64 = 300;
 const HALVES: u64 = 2;
@@ -9,17 +9,17 @@ const HALVES: u64 = 2;
 /// Split, so that two processors are busy.
 fn worlds(half: u64) {
     let only = std::env::var("LNET_SIM_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
-    let mut book = Book::default();
+    let mut stats = ChaosStats::default();
     for seed in (half..SEEDS).step_by(HALVES as usize) {
         match run_seed(only.unwrap_or(seed)) {
-            Ok(one) => book += one,
+            Ok(one) => stats += one,
             Err(broken) => panic!("{broken}"),
         }
         if only.is_some() {
             break;
         }
     }
-    println!("{book}");
+    println!("{stats}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use lnet_core::DiscoveryMode;
 use lnet_sim::explore::{Actor, Explored, Scenario, again, explore};
-use lnet_sim::{Ask, NodeId, NodeSpec, World, WorldConfig, nid};
+use lnet_sim::{NodeId, NodeSpec, OpKind, World, WorldConfig, nid};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ fn both_orders_of_two_messages_to_one_node_are_tried_and_no_order_twice() {
                 assert_eq!(c, NodeId(0));
                 let actor = |node| {
                     Actor::on(node).then(move |world| {
-                        world.ask(node, nid(0, 3), Ask::Put);
+                        world.start_op(node, nid(0, 3), OpKind::Put);
                     })
                 };
                 askers.map(actor).into()
@@ -58,8 +58,8 @@ fn what_goes_wrong_in_some_orders_only_is_found_and_found_again() {
             // Messages take turns on the two.
             world.double_connections(a, b);
             vec![Actor::on(a).then(move |world| {
-                for ask in [Ask::Put, Ask::Get] {
-                    world.ask(a, nid(0, 2), ask);
+                for ask in [OpKind::Put, OpKind::Get] {
+                    world.start_op(a, nid(0, 2), ask);
                 }
             })]
         },
@@ -89,7 +89,7 @@ fn where_there_are_too_many_orders_chance_picks_some() {
                 let actor = |node: NodeId| {
                     (1..=4).filter(|to| *to != node.0 + 1).fold(Actor::on(node), |actor, to| {
                         actor.then(move |world| {
-                            world.ask(node, nid(0, to), Ask::PutWithAck);
+                            world.start_op(node, nid(0, to), OpKind::PutWithAck);
                         })
                     })
                 };

@@ -1,7 +1,7 @@
 //! A thousand worlds made by chance. `LNET_SIM_SEED` in the environment has just that one made.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use lnet_sim::Tally;
+use lnet_sim::LoadStats;
 use lnet_sim::load::run_seed;
 
 const SEEDS: u64 = 1000;
@@ -10,17 +10,17 @@ const HALVES: u64 = 2;
 /// Split, so that two processors are busy.
 fn worlds(half: u64) {
     let only = std::env::var("LNET_SIM_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
-    let mut tally = Tally::default();
+    let mut stats = LoadStats::default();
     for seed in (half..SEEDS).step_by(HALVES as usize) {
         match run_seed(only.unwrap_or(seed)) {
-            Ok(one) => tally += one,
+            Ok(one) => stats += one,
             Err(broken) => panic!("{broken}"),
         }
         if only.is_some() {
             break;
         }
     }
-    println!("{tally}");
+    println!("{stats}");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::{DiscoveryMode, Settings, Time};
-use lnet_sim::{Ask, Asking, Completion, NetworkConfig, NodeId, NodeSpec, Purpose, World, WorldConfig, nid};
+use lnet_sim::{
+    Completion, NetworkConfig, NodeId, NodeSpec, OpKind, OpSpec, Purpose, World, WorldConfig, nid,
+};
 use std::time::Duration;
 
 /// Without discovery, and without an end of waiting for answers.
@@ -29,9 +31,9 @@ fn puts_and_gets_reach_the_other_node_and_end_once() {
         let (mut world, a, b) = pair(NetworkConfig { completion, ..NetworkConfig::default() });
         let mut ops = Vec::new();
         for _ in 0..40 {
-            for ask in [Ask::Put, Ask::PutWithAck, Ask::Get] {
-                ops.extend(world.ask(a, nid(0, 2), ask));
-                ops.extend(world.ask(b, nid(0, 1), ask));
+            for ask in [OpKind::Put, OpKind::PutWithAck, OpKind::Get] {
+                ops.extend(world.start_op(a, nid(0, 2), ask));
+                ops.extend(world.start_op(b, nid(0, 1), ask));
             }
         }
         world.run_until_quiet(10_000);
@@ -51,7 +53,7 @@ fn the_same_seed_gives_the_same_world() {
         let a = world.add_node(plain(1));
         world.add_node(plain(2));
         for _ in 0..100 {
-            world.ask(a, nid(0, 2), Ask::PutWithAck);
+            world.start_op(a, nid(0, 2), OpKind::PutWithAck);
         }
         world.run_until_quiet(10_000);
         world.expect(false, || "to see the trace".to_owned());
@@ -65,10 +67,10 @@ fn the_same_seed_gives_the_same_world() {
 fn what_a_cut_swallows_ends_when_its_owner_gives_it_up() {
     let (mut world, a, b) = pair(NetworkConfig::default());
     world.cut(b, a);
-    for ask in [Ask::Put, Ask::PutWithAck, Ask::Get] {
+    for ask in [OpKind::Put, OpKind::PutWithAck, OpKind::Get] {
         for _ in 0..10 {
-            world.ask(a, nid(0, 2), ask);
-            world.ask(b, nid(0, 1), ask);
+            world.start_op(a, nid(0, 2), ask);
+            world.start_op(b, nid(0, 1), ask);
         }
     }
     world.run_until_quiet(10_000);
@@ -86,26 +88,26 @@ fn what_a_cut_swallows_ends_when_its_owner_gives_it_up() {
 fn a_node_that_dies_takes_its_operations_with_it_and_comes_back_as_another() {
     let (mut world, a, b) = pair(NetworkConfig::default());
     for _ in 0..20 {
-        world.ask(a, nid(0, 2), Ask::Get);
-        world.ask(b, nid(0, 1), Ask::Get);
+        world.start_op(a, nid(0, 2), OpKind::Get);
+        world.start_op(b, nid(0, 1), OpKind::Get);
     }
     world.run_until(Time(Duration::from_micros(60)));
     world.crash(b);
     world.run_until_quiet(10_000);
     assert!(!world.is_up(b));
-    assert!(world.ask(b, nid(0, 1), Ask::Put).is_none());
-    let refused = world.ask(a, nid(0, 2), Ask::PutWithAck).unwrap();
+    assert!(world.start_op(b, nid(0, 1), OpKind::Put).is_none());
+    let refused = world.start_op(a, nid(0, 2), OpKind::PutWithAck).unwrap();
     world.run_until_quiet(10_000);
     assert!(world.op(refused).unwrap().sent.unwrap().is_err());
     world.start(b);
-    let op = world.ask(a, nid(0, 2), Ask::PutWithAck).unwrap();
+    let op = world.start_op(a, nid(0, 2), OpKind::PutWithAck).unwrap();
     world.run_until_quiet(10_000);
     assert!(world.op(op).unwrap().succeeded());
     world.give_up_ops(seconds(1000));
     world.run_until_quiet(10_000);
     world.check_quiet();
     world.finish().unwrap();
-    assert_eq!((world.open_ops(), world.lives(b)), (0, 2));
+    assert_eq!((world.open_ops(), world.incarnations(b)), (0, 2));
 }
 
 #[test]
@@ -115,8 +117,8 @@ fn interfaces_come_and_go_under_traffic() {
         world.add_ni(b, nid(1, 2));
         world.add_ni(a, nid(1, 1));
         for _ in 0..20 {
-            world.ask(a, nid(1, 2), Ask::Get);
-            world.ask(b, nid(0, 1), Ask::PutWithAck);
+            world.start_op(a, nid(1, 2), OpKind::Get);
+            world.start_op(b, nid(0, 1), OpKind::PutWithAck);
             world.step();
         }
         world.remove_ni(
@@ -141,8 +143,12 @@ fn interfaces_come_and_go_under_traffic() {
 fn a_put_to_a_lazy_portal_stops_its_connection_until_there_is_a_buffer() {
     let (mut world, a, b) = pair(NetworkConfig::default());
     world.with_core(b, |core| core.set_lazy_portal(PORTAL_OF_NOBODY));
-    world.ask_as(a, nid(0, 2), Asking { ask: Ask::Put, portal: PORTAL_OF_NOBODY, ..Asking::default() });
-    let behind = world.ask(a, nid(0, 2), Ask::PutWithAck).unwrap();
+    world.start_op_with(
+        a,
+        nid(0, 2),
+        OpSpec { ask: OpKind::Put, portal: PORTAL_OF_NOBODY, ..OpSpec::default() },
+    );
+    let behind = world.start_op(a, nid(0, 2), OpKind::PutWithAck).unwrap();
     world.run_until_quiet(1000);
     assert_eq!(world.waiting(), 1);
     assert_eq!(world.op(behind).unwrap().answered, None);
@@ -164,7 +170,7 @@ fn each_peer_ni_is_in_a_peer_after_a_node_that_has_sent_to_itself_loses_an_inter
     let a = world.add_node(NodeSpec::new(&[nid(0, 1), nid(0, 2)]));
     world.with_core(a, |core| core.set_ni_health(Some(nid(0, 1)), 900));
     world.run_until(world.now() + Duration::from_secs(2));
-    world.ask(a, nid(0, 2), Ask::Get);
+    world.start_op(a, nid(0, 2), OpKind::Get);
     world.run_until(world.now() + Duration::from_secs(2));
     world.remove_ni(a, nid(0, 2));
     world.finish().unwrap();

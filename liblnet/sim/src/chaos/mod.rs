@@ -1,52 +1,50 @@
-//! Worlds in which rails die: small ones made by chance, under load, in which everything breaks that can and all of it
-//! gets well again. Every operation ends, once, in time, and well as long as there is a way; afterwards everything is as
-//! it was.
+//! Small random worlds under load in which rails, interfaces, paths and nodes fail and recover. Every operation must end
+//! exactly once and in time, with success as long as there is a usable path; afterwards every node must be as before.
 
-mod aftermath;
-mod book;
-mod deeds;
+mod actions;
+mod quiescence;
+mod stats;
 
-pub use book::Book;
+pub use stats::ChaosStats;
 
-use crate::broken::Broken;
 use crate::faults::Rail;
-use crate::ledger::{Ask, Asking};
+use crate::ledger::{OpKind, OpSpec};
 use crate::network::{Delivery, NetworkConfig};
 use crate::node::{NodeSpec, nid};
 use crate::trace::NodeId;
+use crate::violation::Violation;
 use crate::world::{World, WorldConfig};
 use lnet_core::{Settings, Time};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// More steps than anything that passes between two deeds takes.
+/// More steps than the simulation takes between two actions.
 const STORM: usize = 300_000;
 /// Seconds that a message and its answer may take, in one of these worlds.
 const TIMEOUTS: [u32; 3] = [10, 50, 50];
 
-/// Makes the world of this seed, lets it live, and says what happened in it. What breaks is told with as few deeds as it
-/// takes.
-pub fn run_seed(seed: u64) -> Result<Book, Box<Broken>> {
+/// Runs the world of this seed. A violation is reported with as few actions as it takes to reproduce it.
+pub fn run_seed(seed: u64) -> Result<ChaosStats, Box<Violation>> {
     let mut chaos = Chaos::new(seed, BTreeSet::new());
-    let deeds = chaos.deeds;
+    let actions = chaos.actions;
     let broken = match chaos.run() {
-        Ok(book) => return Ok(book),
+        Ok(stats) => return Ok(stats),
         Err(broken) => broken,
     };
-    Err(deeds::fewest(seed, deeds, broken))
+    Err(actions::fewest(seed, actions, broken))
 }
 
-/// One world, and what is done to it.
+/// One world and the actions on it.
 struct Chaos {
     seed: u64,
     world: World,
-    book: Book,
+    stats: ChaosStats,
     rails: u16,
-    /// How many deeds there are; those that are left out.
-    deeds: usize,
+    /// The number of actions, and those that are left out.
+    actions: usize,
     without: BTreeSet<usize>,
-    /// The network of a chaotic world, without the chance of breaking connections.
+    /// Whether connections do not break at random.
     calm: bool,
 }
 
@@ -57,11 +55,11 @@ impl Chaos {
         let lines = std::env::var("LNET_SIM_TRACE").ok().and_then(|lines| lines.parse().ok());
         let trace = lines.unwrap_or_else(|| WorldConfig::default().trace);
         let config = WorldConfig { seed, network, trace, check_every: 50 };
-        let world = World::new("a world in which rails die", config);
+        let world = World::new("a world in which rails fail", config);
         let (rails, timeout) = (random.u16(2..=3), TIMEOUTS[random.usize(0..TIMEOUTS.len())]);
         let calm = random.bool();
-        let deeds = random.usize(10..60);
-        let mut chaos = Self { seed, world, book: Book::default(), rails, deeds, without, calm };
+        let actions = random.usize(10..60);
+        let mut chaos = Self { seed, world, stats: ChaosStats::default(), rails, actions, without, calm };
         for node in 0..random.u32(2..=4) {
             let spec = chaos.spec(&mut random, node, timeout);
             chaos.world.add_node(spec);
@@ -84,23 +82,23 @@ impl Chaos {
         NodeSpec { settings, ..NodeSpec::new(&nids) }
     }
 
-    fn run(&mut self) -> Result<Book, Box<Broken>> {
-        self.get_acquainted();
-        for number in 0..self.deeds {
+    fn run(&mut self) -> Result<ChaosStats, Box<Violation>> {
+        self.first_contact();
+        for number in 0..self.actions {
             if !self.without.contains(&number) && self.world.is_sound() {
                 self.act(number);
             }
         }
-        self.get_well();
-        self.book.worlds = 1;
-        self.book.add(&self.world);
-        self.world.finish().map(|()| std::mem::take(&mut self.book))
+        self.recover();
+        self.stats.worlds = 1;
+        self.stats.add(&self.world);
+        self.world.finish().map(|()| std::mem::take(&mut self.stats))
     }
 
-    /// All nodes find each other before anything happens.
-    fn get_acquainted(&mut self) {
+    /// All nodes discover each other before anything fails.
+    fn first_contact(&mut self) {
         for _ in 0..3 {
-            self.all_ask(1);
+            self.all_to_all(1);
             self.pass(Duration::from_secs(5));
         }
         if !self.calm {
@@ -108,16 +106,16 @@ impl Chaos {
         }
     }
 
-    /// Each node asks each other something, so often.
-    fn all_ask(&mut self, times: usize) {
+    /// Each node starts so many operations towards each other.
+    fn all_to_all(&mut self, times: usize) {
         let nodes: Vec<NodeId> = self.world.node_ids().collect();
         for (node, other) in nodes.iter().flat_map(|node| nodes.iter().map(move |other| (*node, *other))) {
             let Some(to) = self.world.spec(other).and_then(|spec| spec.nids.first().copied()) else {
                 continue;
             };
             for time in (0..times).filter(|_| node != other) {
-                let ask = [Ask::PutWithAck, Ask::Get, Ask::Put][time % 3];
-                self.world.ask_as(node, to, Asking { ask, ..Asking::default() });
+                let ask = [OpKind::PutWithAck, OpKind::Get, OpKind::Put][time % 3];
+                self.world.start_op_with(node, to, OpSpec { ask, ..OpSpec::default() });
             }
         }
     }
@@ -134,7 +132,7 @@ fn network(random: &mut fastrand::Rng) -> NetworkConfig {
         jitter: Duration::from_micros(random.u64(1..3000)),
         slow_one_in: if random.bool() { 0 } else { random.u32(20..200) },
         connections: random.u8(1..=3),
-        delivery: Delivery::Receipts,
+        delivery: Delivery::Acked,
         ..NetworkConfig::default()
     }
 }

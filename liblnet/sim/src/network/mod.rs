@@ -3,26 +3,26 @@
 //! Messages of one connection arrive in their order; messages of different connections in any. When a node's driver is
 //! done with a message is a matter of [`Delivery`].
 
-mod arriving;
-mod breaking;
-mod freezing;
-mod receipts;
+mod ack;
+mod arrival;
+mod conn_error;
+mod connection_loss;
+mod freeze;
 mod sending;
-mod silence;
-mod trouble;
+mod unresponsive;
 
-pub(crate) use silence::Look;
-pub(crate) use trouble::Trouble;
+pub(crate) use conn_error::ConnError;
+pub(crate) use unresponsive::PathCheck;
 
 use crate::clock::SimClock;
 use crate::counts::Counts;
 use crate::digest::{Digest, Purpose};
 use crate::down_rev;
 use crate::events::{EventQueue, SimEvent};
-use crate::faults::{End, Faults, Spot};
+use crate::faults::{End, FaultPoint, Faults};
 use crate::link::{InterfaceId, LinkKey};
 use crate::match_bits::{OpId, operation_of};
-use crate::trace::{NodeId, Trace, What};
+use crate::trace::{NodeId, Trace, TraceEvent};
 use lnet_core::lnd::{RxAction, SendOutcome, Upcalls};
 use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
 use lnet_wire::{Body, Header, Nid};
@@ -62,7 +62,7 @@ pub enum Delivery {
     /// another if it came again, as a kernel does.
     Kernel,
     /// When its receiver has it. If the connection ends before, it comes back, and the receiver knows it again.
-    Receipts,
+    Acked,
 }
 
 /// What a network is like.
@@ -109,7 +109,7 @@ struct Interface {
 
 #[derive(Default)]
 struct Link {
-    queue: VecDeque<Parcel>,
+    queue: VecDeque<InFlight>,
     /// The message that its receiver does not read yet.
     stopped_by: Option<u64>,
     /// The plan for the arrival of its first message.
@@ -119,17 +119,17 @@ struct Link {
 }
 
 /// A message under way.
-pub(crate) struct Parcel {
+pub(crate) struct InFlight {
     pub(crate) header: Header,
     pub(crate) payload: Option<Box<[u8]>>,
     arrives: Time,
     number: u64,
-    name: Name,
+    name: MessageId,
 }
 
 /// By which a receiver knows a message again ([`Message::message_id`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Name {
+pub(crate) struct MessageId {
     number: u64,
     /// Whether it has been sent before.
     again: bool,
@@ -175,14 +175,14 @@ pub(crate) struct Arrival {
     pub(crate) ni: Arc<Ni>,
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) from: Nid,
-    pub(crate) parcel: Parcel,
+    pub(crate) in_flight: InFlight,
 }
 
 /// A message that waits for a buffer.
 pub(crate) struct Waiting {
     pub(crate) key: LinkKey,
     pub(crate) upcalls: Arc<dyn Upcalls>,
-    pub(crate) parcel: Parcel,
+    pub(crate) in_flight: InFlight,
     /// Its connection has ended meanwhile.
     pub(crate) broken: bool,
 }
@@ -204,19 +204,19 @@ pub(crate) struct Network {
     unfinished: BTreeMap<u64, Unfinished>,
     waiting: BTreeMap<u64, Waiting>,
     numbers: u64,
-    /// When anything was done or sent last that is no ping: nodes ping for ever what is sick.
+    /// When anything was done or sent last that is no ping: nodes ping for ever what is unhealthy.
     pub(crate) last_business: Time,
     /// Connections that are up, by [`LinkKey::connection`].
     connected: BTreeSet<LinkKey>,
     /// Connections that the receiver has ended; their senders cannot be told.
     orphaned: BTreeSet<LinkKey>,
     /// Interfaces and peers between which messages are under way, and since when nothing has been heard.
-    looks: BTreeMap<(InterfaceId, Nid), Option<Time>>,
+    path_checks: BTreeMap<(InterfaceId, Nid), Option<Time>>,
     /// What nodes that are frozen would have done.
     postponed: Vec<SimEvent>,
     /// Operations whose request was sent, if only to be lost.
     pub(crate) attempted: HashSet<OpId>,
-    /// What each node has taken in its present life, by name.
+    /// What each node has taken in its present incarnation, by name.
     taken: HashMap<NodeId, HashSet<u64>>,
 }
 
@@ -242,7 +242,7 @@ impl Network {
             last_business: Time::START,
             connected: BTreeSet::new(),
             orphaned: BTreeSet::new(),
-            looks: BTreeMap::new(),
+            path_checks: BTreeMap::new(),
             postponed: Vec::new(),
             attempted: HashSet::new(),
             taken: HashMap::new(),
@@ -253,9 +253,9 @@ impl Network {
         self.clock.now()
     }
 
-    pub(crate) fn note(&mut self, node: NodeId, what: What) {
+    pub(crate) fn note(&mut self, node: NodeId, what: TraceEvent) {
         let now = self.now();
-        if matches!(what, What::Changed(_)) {
+        if matches!(what, TraceEvent::Changed(_)) {
             self.last_business = now;
         }
         self.trace.add(now, node, what);
@@ -285,9 +285,9 @@ impl Network {
         let mine = |unfinished: &Unfinished| unfinished.from == place;
         let numbers: Vec<u64> =
             self.unfinished.iter().filter(|(_, it)| mine(it)).map(|(number, _)| *number).collect();
-        let known_again = self.knows_again();
+        let deduplicated = self.deduplicates();
         let back = numbers.iter().filter_map(|number| self.unfinished.remove(number));
-        let back = back.map(|it| (it.message, Trouble::Shutdown.failure(it.left, known_again)));
+        let back = back.map(|it| (it.message, ConnError::Shutdown.failure(it.left, deduplicated)));
         (plugged.map(|(_, upcalls)| upcalls), back.collect())
     }
 
@@ -306,10 +306,10 @@ impl Network {
         self.taken.remove(&node);
     }
 
-    /// What an earlier life of a node sent is not read by anybody who has heard of its new one.
-    pub(crate) fn forget_earlier_life(&mut self, node: NodeId) {
+    /// What an earlier incarnation of a node sent is not read by anybody who has heard of its new one.
+    pub(crate) fn forget_earlier_incarnation(&mut self, node: NodeId) {
         let keys: Vec<LinkKey> = self.links.keys().filter(|key| key.from.node == node).copied().collect();
-        keys.into_iter().for_each(|key| self.break_link(key, "it is of an earlier life"));
+        keys.into_iter().for_each(|key| self.break_link(key, "it is of an earlier incarnation"));
     }
 
     /// Puts a message into the network that no node has sent, from one interface to another.
@@ -321,8 +321,8 @@ impl Network {
         // Behind nothing that a node sent: in a connection of its own.
         let key = LinkKey { from, to, lane: u8::MAX };
         let link = self.links.entry(key).or_default();
-        let name = Name { number: self.numbers, again: false };
-        link.queue.push_back(Parcel { header, payload, arrives, number: self.numbers, name });
+        let name = MessageId { number: self.numbers, again: false };
+        link.queue.push_back(InFlight { header, payload, arrives, number: self.numbers, name });
         if link.queue.len() == 1 && link.stopped_by.is_none() {
             self.arm(key);
         }

@@ -18,9 +18,9 @@ impl Network {
             self.last_business = self.now();
         }
         self.counts.sent(from.node, to.map(|to| to.node), digest.purpose);
-        self.note_of(from.node, || What::Sent(digest));
+        self.note_of(from.node, || TraceEvent::Sent(digest));
         if self.confirms() {
-            return self.send_for_receipt(from, message, payload, digest);
+            return self.send_acked(from, message, payload, digest);
         }
         match to.map(|to| (to, self.is_open_from(from, to))) {
             None => self.fail(from, message, digest, Errno::HostUnreachable.into()),
@@ -63,8 +63,8 @@ impl Network {
         let link = self.links.entry(key).or_default();
         let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
         let taken = link.queue.len() < WINDOW;
-        let name = Name { number, again: false };
-        link.queue.push_back(Parcel { header, payload, arrives, number, name });
+        let name = MessageId { number, again: false };
+        link.queue.push_back(InFlight { header, payload, arrives, number, name });
         if link.queue.len() == 1 && link.stopped_by.is_none() {
             self.arm(key);
         }

@@ -21,17 +21,17 @@ fn last_pair(world: &World) -> (Nid, Nid) {
 fn an_answer_that_is_lost_with_its_rail_comes_by_another() {
     type Break = fn(&mut World, Nid, Nid);
     let faults: [(&str, Break); 3] = [
-        ("what the asker hears", |world, own, _| world.deafen(own)),
-        ("what the answerer says", |world, _, its| world.mute(its)),
+        ("what the asker hears", |world, own, _| world.block_rx(own)),
+        ("what the answerer says", |world, _, its| world.block_tx(its)),
         ("both interfaces", |world, own, its| {
             world.kill_interface(own);
             world.kill_interface(its);
         }),
     ];
-    for ask in [Ask::Get, Ask::PutWithAck] {
+    for ask in [OpKind::Get, OpKind::PutWithAck] {
         for (name, kill) in faults {
             let mut world = slow(name);
-            let id = world.ask(A, b(1), ask).unwrap();
+            let id = world.start_op(A, b(1), ask).unwrap();
             // It has arrived, and its answer is under way.
             pass(&mut world, 0.15);
             let (own, its) = last_pair(&world);
@@ -44,18 +44,18 @@ fn an_answer_that_is_lost_with_its_rail_comes_by_another() {
     }
 }
 
-/// The request arrives, its receipt does not: it comes again, and is known again.
+/// The request arrives, its ACK does not: it comes again, and is known again.
 #[test]
 fn a_request_whose_receipt_is_lost_is_served_once() {
     for ask in ASKS {
-        let mut world = slow("a receipt is lost");
+        let mut world = slow("an ACK is lost");
         let served = world.served();
-        let id = world.ask(A, b(1), ask).unwrap();
+        let id = world.start_op(A, b(1), ask).unwrap();
         pass(&mut world, 0.15);
         world.break_between(A, B);
         pass(&mut world, 30.0);
         assert!(op(&world, id).succeeded(), "{ask:?}: {:?}", op(&world, id));
-        assert_eq!((world.served() - served, world.counts().known_again), (1, 1));
+        assert_eq!((world.served() - served, world.counts().deduplicated), (1, 1));
         finish(world);
     }
 }
@@ -64,9 +64,9 @@ fn a_request_whose_receipt_is_lost_is_served_once() {
 #[test]
 fn a_request_that_a_kernel_may_have_is_not_sent_again() {
     let pair = Pair { latency: Duration::from_millis(100), delivery: Delivery::Kernel, ..Pair::default() };
-    let mut world = pair.meet("a receipt of a kernel's is lost");
+    let mut world = pair.meet("an ACK of a kernel's is lost");
     let served = world.served();
-    let id = world.ask(A, b(1), Ask::Put).unwrap();
+    let id = world.start_op(A, b(1), OpKind::Put).unwrap();
     pass(&mut world, 0.15);
     world.break_between(A, B);
     pass(&mut world, 30.0);
@@ -78,12 +78,12 @@ fn a_request_that_a_kernel_may_have_is_not_sent_again() {
 /// HE-40 to HE-43. Nothing matches on that portal: the request is taken, and dropped.
 #[test]
 fn a_request_that_is_never_answered_is_unlinked_between_one_and_one_and_a_half_times_the_timeout() {
-    for ask in [Ask::PutWithAck, Ask::Get] {
+    for ask in [OpKind::PutWithAck, OpKind::Get] {
         let mut world = two_rails("no answer");
-        let id = world.ask_as(A, b(1), Asking { ask, portal: 33, ..Asking::default() }).unwrap();
+        let id = world.start_op_with(A, b(1), OpSpec { ask, portal: 33, ..OpSpec::default() }).unwrap();
         pass(&mut world, 49.0);
         assert!(!op(&world, id).ended);
-        let put = sent(&world, A, if ask == Ask::Get { Purpose::Get } else { Purpose::Put }, Time::START);
+        let put = sent(&world, A, if ask == OpKind::Get { Purpose::Get } else { Purpose::Put }, Time::START);
         let asked = put.last().unwrap().1.header.dest_nid;
         assert_eq!(peer_health(&world, A, asked), 1000);
         while !op(&world, id).ended {
@@ -109,7 +109,8 @@ fn a_request_that_is_never_answered_is_unlinked_between_one_and_one_and_a_half_t
 fn a_request_whose_answer_is_not_tracked_waits_for_ever() {
     let settings = Settings { response_tracking: 0, ..Settings::default() };
     let mut world = Pair { settings, ..Pair::default() }.meet("not tracked");
-    let id = world.ask_as(A, b(1), Asking { ask: Ask::Get, portal: 33, ..Asking::default() }).unwrap();
+    let id =
+        world.start_op_with(A, b(1), OpSpec { ask: OpKind::Get, portal: 33, ..OpSpec::default() }).unwrap();
     pass(&mut world, 1000.0);
     assert!(!op(&world, id).ended);
     let now = world.now();
@@ -125,12 +126,12 @@ fn a_ping_is_answered_although_an_interface_fails_while_its_answer_waits() {
     let mut world = Pair { rails_a: 1, tunables, ..Pair::default() }.meet("a ping during a change");
     world.cut_pair(b(1), a(1));
     let since = world.now();
-    world.ask_as(B, a(1), Asking { ask: Ask::Put, source: Some(b(1)), ..Asking::default() });
+    world.start_op_with(B, a(1), OpSpec { ask: OpKind::Put, source: Some(b(1)), ..OpSpec::default() });
     world.discover(A, b(1), false);
     pass(&mut world, 0.1);
     assert_eq!(sent(&world, A, Purpose::Ping, since).len(), 1);
     assert!(sent(&world, B, Purpose::PingReply, since).is_empty());
-    world.tell(B, b(2), false);
+    world.set_link_state(B, b(2), false);
     world.heal();
     pass(&mut world, 5.0);
     let standing = world.standing(A, b(1)).unwrap();

@@ -13,7 +13,8 @@ fn with_timeout(transaction_timeout: u32) -> Settings {
 fn a_message_to_a_peer_of_one_nid_goes_again_by_the_path_that_is_well() {
     let mut world = Pair { rails_b: 1, ..Pair::default() }.meet("one NID, two paths");
     world.kill_interface(a(2));
-    let ops: Vec<OpId> = ASKS.iter().cycle().take(12).filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+    let ops: Vec<OpId> =
+        ASKS.iter().cycle().take(12).filter_map(|ask| world.start_op(A, b(1), *ask)).collect();
     world.break_between(A, B);
     pass(&mut world, 30.0);
     all_succeeded(&world, &ops);
@@ -26,7 +27,8 @@ fn a_message_to_a_peer_of_one_path_survives_a_connection_that_breaks_before_it_h
     let tunables = NiTunables { credits: 64, peer_credits: 64, ..NiTunables::default() };
     let mut world = Pair { rails_a: 1, rails_b: 1, tunables, ..Pair::default() }.meet("one path");
     world.freeze(B);
-    let ops: Vec<OpId> = ASKS.iter().cycle().take(48).filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+    let ops: Vec<OpId> =
+        ASKS.iter().cycle().take(48).filter_map(|ask| world.start_op(A, b(1), *ask)).collect();
     pass(&mut world, 0.1);
     world.break_between(A, B);
     world.thaw(B);
@@ -76,7 +78,7 @@ fn a_ping_that_tries_a_path_does_not_wait_for_messages_that_are_stuck_on_another
     world.kill_interface(a(2));
     let since = world.now();
     for _ in 0..8 {
-        ask_by(&mut world, a(2), b(1), Ask::Put);
+        ask_by(&mut world, a(2), b(1), OpKind::Put);
     }
     pass(&mut world, 10.0);
     let pings = sent(&world, A, Purpose::Ping, since);
@@ -97,7 +99,7 @@ fn an_operation_ends_in_its_time_although_it_had_to_wait_for_the_discovery_of_it
     world.crash(A);
     world.start(A);
     world.kill_rail(rail(1));
-    let id = world.ask(A, b(1), Ask::Get).unwrap();
+    let id = world.start_op(A, b(1), OpKind::Get).unwrap();
     pass(&mut world, 6.0);
     world.heal_rail(rail(1));
     while !world.standing(A, b(1)).unwrap().up_to_date && world.step() {}
@@ -116,7 +118,7 @@ fn an_operation_that_waits_for_a_discovery_outlives_its_failure() {
     let mut world = two_rails("the peer comes back during the discovery");
     world.crash(B);
     world.add_ni(A, a(3));
-    let ops: Vec<OpId> = ASKS.iter().filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+    let ops: Vec<OpId> = ASKS.iter().filter_map(|ask| world.start_op(A, b(1), *ask)).collect();
     assert_eq!(world.standing(A, b(1)).unwrap().parked, ops.len());
     let standing = |world: &World| world.standing(A, b(1)).unwrap();
     while standing(&world).failure.is_none() && world.step() {}
@@ -131,36 +133,36 @@ fn an_operation_that_waits_for_a_discovery_outlives_its_failure() {
 #[test]
 fn an_operation_to_a_stranger_that_refuses_connections_fails_with_the_discovery() {
     let mut world = two_rails("a stranger");
-    let id = world.ask(A, nid(0, 0x909), Ask::Put).unwrap();
+    let id = world.start_op(A, nid(0, 0x909), OpKind::Put).unwrap();
     pass(&mut world, 5.0);
     assert_eq!(op(&world, id).sent, Some(Err(Errno::ConnectionRefused)));
     finish(world);
 }
 
-/// Receipts do not come, and the source is fixed: the answer has come another way and says as much.
+/// Acked do not come, and the source is fixed: the answer has come another way and says as much.
 #[test]
 fn a_request_that_was_answered_counts_as_sent_whatever_its_driver_knows() {
-    for ask in [Ask::PutWithAck, Ask::Get] {
-        let mut world = two_rails("an answer without a receipt");
+    for ask in [OpKind::PutWithAck, OpKind::Get] {
+        let mut world = two_rails("an answer without an ACK");
         let since = world.now();
         let id = ask_by(&mut world, a(1), b(1), ask);
         world.cut_pair(b(1), a(1));
         pass(&mut world, 60.0);
         assert!(op(&world, id).succeeded(), "{:?}", op(&world, id));
-        let purpose = if ask == Ask::Get { Purpose::Get } else { Purpose::Put };
+        let purpose = if ask == OpKind::Get { Purpose::Get } else { Purpose::Put };
         assert!(sent(&world, A, purpose, since).len() <= 2);
         finish(world);
     }
 }
 
-/// A push that its receiver has confirmed, but whose receipt is lost, comes to the next life of that as news otherwise.
+/// A push that its receiver has confirmed, but whose ACK is lost, comes to the next incarnation of that as news otherwise.
 #[test]
 fn what_was_answered_is_not_sent_to_the_next_life_of_its_receiver() {
-    let mut world = two_rails("answered in an earlier life");
+    let mut world = two_rails("answered in an earlier incarnation");
     let since = world.now();
     world.cut_pair(b(1), a(1));
     world.cut_pair(b(2), a(1));
-    let id = ask_by(&mut world, a(1), b(1), Ask::PutWithAck);
+    let id = ask_by(&mut world, a(1), b(1), OpKind::PutWithAck);
     while op(&world, id).answered.is_none() && world.step() {}
     world.crash(B);
     world.start(B);
@@ -181,8 +183,9 @@ fn a_message_returns_to_the_path_whose_connection_broke_before_it_has_tried_all_
         Pair { rails_a: 3, rails_b: 3, settings, ..Pair::default() }.meet("one path of nine is well");
     world.kill_rail(rail(2));
     world.kill_rail(rail(3));
-    let ops: Vec<OpId> = (0..6).map(|_| ask_by(&mut world, a(1), b(1), Ask::Put)).collect();
-    let free: Vec<OpId> = ASKS.iter().cycle().take(6).filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+    let ops: Vec<OpId> = (0..6).map(|_| ask_by(&mut world, a(1), b(1), OpKind::Put)).collect();
+    let free: Vec<OpId> =
+        ASKS.iter().cycle().take(6).filter_map(|ask| world.start_op(A, b(1), *ask)).collect();
     world.break_between(A, B);
     pass(&mut world, 15.0);
     let longest = all_succeeded(&world, &[ops, free].concat());
@@ -199,7 +202,7 @@ fn a_message_returns_to_the_path_that_is_well_although_its_connection_breaks_aga
     world.kill_rail(rail(2));
     world.kill_rail(rail(3));
     let since = world.now();
-    let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+    let id = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
     let mut others = Vec::new();
     for returns in 0..4 {
         let on_it = |world: &World| {
@@ -209,7 +212,7 @@ fn a_message_returns_to_the_path_that_is_well_although_its_connection_breaks_aga
         while on_it(&world) <= others.len() + returns && !op(&world, id).ended && world.step() {}
         world.break_between(A, B);
         pass(&mut world, 0.1);
-        others.push(ask_by(&mut world, a(1), b(1), Ask::PutWithAck));
+        others.push(ask_by(&mut world, a(1), b(1), OpKind::PutWithAck));
         pass(&mut world, 0.1);
     }
     pass(&mut world, 15.0);
@@ -228,12 +231,12 @@ fn a_node_that_was_just_started_answers_by_another_path_on_which_it_has_heard_th
     world.crash(A);
     world.start(A);
     for number in 1..=2 {
-        let asking = Asking { ask: Ask::PutWithAck, source: Some(b(1)), ..Asking::default() };
-        world.ask_as(B, a(number), asking);
+        let spec = OpSpec { ask: OpKind::PutWithAck, source: Some(b(1)), ..OpSpec::default() };
+        world.start_op_with(B, a(number), spec);
     }
     pass(&mut world, 5.0);
     world.cut_pair(a(1), b(1));
-    let ops: Vec<OpId> = (0..4).filter_map(|_| world.ask(B, a(1), Ask::Get)).collect();
+    let ops: Vec<OpId> = (0..4).filter_map(|_| world.start_op(B, a(1), OpKind::Get)).collect();
     pass(&mut world, 10.0);
     all_succeeded(&world, &ops);
     finish(world);

@@ -13,8 +13,8 @@ mod values;
 
 use lnet_core::{DiscoveryMode, Errno, NiTunables, Settings, Time};
 use lnet_sim::{
-    Ask, Asking, Delivery, Digest, NetworkConfig, NodeId, NodeSpec, Op, OpId, Purpose, Rail, What, World,
-    WorldConfig, nid,
+    Delivery, Digest, NetworkConfig, NodeId, NodeSpec, Op, OpId, OpKind, OpSpec, Purpose, Rail, TraceEvent,
+    World, WorldConfig, nid,
 };
 use lnet_wire::Nid;
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Default for Pair {
             rails_b: 2,
             settings: Settings::default(),
             tunables: NiTunables::default(),
-            delivery: Delivery::Receipts,
+            delivery: Delivery::Acked,
             latency: Duration::from_micros(50),
         }
     }
@@ -81,8 +81,8 @@ impl Pair {
             });
         }
         for _ in 0..2 {
-            world.ask(A, b(1), Ask::PutWithAck);
-            world.ask(B, a(1), Ask::PutWithAck);
+            world.start_op(A, b(1), OpKind::PutWithAck);
+            world.start_op(B, a(1), OpKind::PutWithAck);
             pass(&mut world, 5.0);
         }
         assert!(world.ops().iter().all(Op::succeeded), "they do not meet: {:?}", world.finish());
@@ -101,7 +101,7 @@ fn pass(world: &mut World, seconds: f64) {
 }
 
 /// What operations between A and B do, in turn.
-const ASKS: [Ask; 3] = [Ask::Put, Ask::PutWithAck, Ask::Get];
+const ASKS: [OpKind; 3] = [OpKind::Put, OpKind::PutWithAck, OpKind::Get];
 
 /// Both ask each other, all the while; what they have asked.
 fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
@@ -109,8 +109,8 @@ fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
     let until = world.now() + Duration::from_secs_f64(seconds);
     while world.now() < until && world.is_sound() {
         for ask in ASKS {
-            ops.extend(world.ask(A, b(1), ask));
-            ops.extend(world.ask(B, a(1), ask));
+            ops.extend(world.start_op(A, b(1), ask));
+            ops.extend(world.start_op(B, a(1), ask));
         }
         pass(world, 0.02);
     }
@@ -118,8 +118,8 @@ fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
 }
 
 /// One interface of A's and one of B's: what goes from the one to the other, only.
-fn ask_by(world: &mut World, own: Nid, its: Nid, ask: Ask) -> OpId {
-    world.ask_as(A, its, Asking { ask, source: Some(own), ..Asking::default() }).unwrap()
+fn ask_by(world: &mut World, own: Nid, its: Nid, ask: OpKind) -> OpId {
+    world.start_op_with(A, its, OpSpec { ask, source: Some(own), ..OpSpec::default() }).unwrap()
 }
 
 fn op(world: &World, id: OpId) -> Op {
@@ -142,7 +142,7 @@ fn all_succeeded(world: &World, ops: &[OpId]) -> f64 {
 fn sent(world: &World, node: NodeId, purpose: Purpose, since: Time) -> Vec<(f64, Digest)> {
     let lines = world.trace().into_iter().filter(|line| line.node == node && line.at >= since);
     let sent = lines.filter_map(|line| match line.what {
-        What::Sent(digest) if digest.purpose == purpose => Some((line.at.0.as_secs_f64(), digest)),
+        TraceEvent::Sent(digest) if digest.purpose == purpose => Some((line.at.0.as_secs_f64(), digest)),
         _ => None,
     });
     sent.collect()

@@ -10,8 +10,8 @@ fn announced(name: &str, own: &[Nid], its: &[Nid], new: Nid) -> (Nid, Nid) {
     world.add_node(NodeSpec::new(its));
     let mut ops = Vec::new();
     for _ in 0..25 {
-        ops.extend(world.ask(A, its[0], Ask::PutWithAck));
-        ops.extend(world.ask(B, own[0], Ask::Get));
+        ops.extend(world.start_op(A, its[0], OpKind::PutWithAck));
+        ops.extend(world.start_op(B, own[0], OpKind::Get));
         pass(&mut world, 1.0);
     }
     all_succeeded(&world, &ops);

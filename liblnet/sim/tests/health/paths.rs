@@ -20,12 +20,12 @@ fn unresponsive(world: &World, node: NodeId, peer: Nid) -> Vec<(Nid, Nid, Time)>
 /// The peer is not discovered yet, so it is not multi-rail; but a ping may leave by any interface.
 #[test]
 fn a_first_message_takes_another_path_when_the_first_one_swallows_everything() {
-    for delivery in [Delivery::Receipts, Delivery::Kernel] {
+    for delivery in [Delivery::Acked, Delivery::Kernel] {
         for dead in [a(1), a(2)] {
             let mut world = strangers("first contact", delivery);
             world.cut_pair(dead, b(1));
             world.cut_pair(b(1), dead);
-            let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+            let id = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
             pass(&mut world, 60.0);
             all_succeeded(&world, &[id]);
             assert!(took(&world, id) < 2.0, "{delivery:?}, {dead}: {} s", took(&world, id));
@@ -38,13 +38,13 @@ fn a_first_message_takes_another_path_when_the_first_one_swallows_everything() {
 #[test]
 fn a_message_does_not_stick_to_a_path_on_which_the_peer_was_never_heard() {
     for dead in [a(1), a(2)] {
-        let mut world = strangers("first contact without discovery", Delivery::Receipts);
+        let mut world = strangers("first contact without discovery", Delivery::Acked);
         for node in [A, B] {
             world.set_discovery(node, DiscoveryMode::Off);
         }
         world.cut_pair(dead, b(1));
         world.cut_pair(b(1), dead);
-        let ids: Vec<OpId> = ASKS.iter().filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+        let ids: Vec<OpId> = ASKS.iter().filter_map(|ask| world.start_op(A, b(1), *ask)).collect();
         pass(&mut world, 60.0);
         assert!(all_succeeded(&world, &ids) < 2.0);
         finish(world);
@@ -79,7 +79,7 @@ fn the_only_path_to_a_peer_is_known_as_unresponsive_and_works_when_it_answers() 
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("the only path");
     let cut = world.now();
     world.kill_rail(rail(1));
-    let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+    let id = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
     pass(&mut world, 5.0);
     let known = unresponsive(&world, A, b(1));
     assert_eq!(known.len(), 1);
@@ -94,7 +94,7 @@ fn the_only_path_to_a_peer_is_known_as_unresponsive_and_works_when_it_answers() 
 /// Where nothing was under way when its rail died, nobody can know before something is tried.
 #[test]
 fn messages_take_a_path_that_has_answered_as_soon_as_another_one_to_the_peer_is_unresponsive() {
-    for delivery in [Delivery::Receipts, Delivery::Kernel] {
+    for delivery in [Delivery::Acked, Delivery::Kernel] {
         for works in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
             let mut world = Pair { delivery, ..Pair::default() }.meet("one of four paths works");
             for (local, peer) in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
@@ -104,11 +104,11 @@ fn messages_take_a_path_that_has_answered_as_soon_as_another_one_to_the_peer_is_
                 }
             }
             while unresponsive(&world, A, b(1)).is_empty() {
-                world.ask(A, b(1), Ask::Put).unwrap();
+                world.start_op(A, b(1), OpKind::Put).unwrap();
                 pass(&mut world, 1.0);
             }
             pass(&mut world, 0.1);
-            let ids: Vec<OpId> = (0..6).filter_map(|_| world.ask(A, b(1), Ask::PutWithAck)).collect();
+            let ids: Vec<OpId> = (0..6).filter_map(|_| world.start_op(A, b(1), OpKind::PutWithAck)).collect();
             pass(&mut world, 1.0);
             assert!(all_succeeded(&world, &ids) < 0.1, "{delivery:?}, {works:?}");
             world.heal();
@@ -150,12 +150,12 @@ fn ops_begin(world: &World, ops: &[OpId]) -> Time {
 /// HE-11: a NID that nobody has is not pinged for ever because a message was once sent to it.
 #[test]
 fn paths_to_a_peer_that_was_never_heard_are_not_pinged() {
-    let mut world = strangers("nobody is there", Delivery::Receipts);
+    let mut world = strangers("nobody is there", Delivery::Acked);
     for local in [a(1), a(2)] {
         world.cut_pair(local, b(1));
         world.cut_pair(b(1), local);
     }
-    let id = world.ask(A, b(1), Ask::Put).unwrap();
+    let id = world.start_op(A, b(1), OpKind::Put).unwrap();
     pass(&mut world, 60.0);
     assert!(!op(&world, id).succeeded());
     assert_ne!(unresponsive(&world, A, b(1)), []);

@@ -1,4 +1,4 @@
-//! A rail dies under load, in each of the ways in which rails die; and all of them do.
+//! A rail dies under load, in each of the paths in which rails die; and all of them do.
 
 use super::*;
 
@@ -9,18 +9,18 @@ const FAULTS: [Fault; 7] = [
     ("a rail", |world| world.kill_rail(rail(2)), |world| world.heal_rail(rail(2))),
     ("an interface of A", |world| world.kill_interface(a(2)), |world| world.heal_interface(a(2))),
     ("an interface of B", |world| world.kill_interface(b(1)), |world| world.heal_interface(b(1))),
-    ("what A hears", |world| world.deafen(a(1)), |world| world.heal_interface(a(1))),
-    ("what A says", |world| world.mute(a(2)), |world| world.heal_interface(a(2))),
+    ("what A hears", |world| world.block_rx(a(1)), |world| world.heal_interface(a(1))),
+    ("what A says", |world| world.block_tx(a(2)), |world| world.heal_interface(a(2))),
     ("a pair, one way", |world| world.cut_pair(a(1), b(1)), |world| world.heal_pair(a(1), b(1))),
     (
         "an interface, and its node is told",
         |world| {
             world.kill_interface(a(1));
-            world.tell(A, a(1), false);
+            world.set_link_state(A, a(1), false);
         },
         |world| {
             world.heal_interface(a(1));
-            world.tell(A, a(1), true);
+            world.set_link_state(A, a(1), true);
         },
     ),
 ];
@@ -72,10 +72,10 @@ fn what_waits_for_an_interface_that_fails_goes_by_another() {
     let tunables = NiTunables { credits: 8, peer_credits: 1, ..NiTunables::default() };
     let mut world = Pair { tunables, ..Pair::default() }.meet("messages wait for an interface that fails");
     world.freeze(B);
-    let ops: Vec<OpId> = (0..40).filter_map(|_| world.ask(A, b(1), Ask::PutWithAck)).collect();
+    let ops: Vec<OpId> = (0..40).filter_map(|_| world.start_op(A, b(1), OpKind::PutWithAck)).collect();
     pass(&mut world, 0.1);
     world.kill_interface(a(1));
-    world.tell(A, a(1), false);
+    world.set_link_state(A, a(1), false);
     world.thaw(B);
     pass(&mut world, 1.0);
     let longest = all_succeeded(&world, &ops);
@@ -144,7 +144,7 @@ fn a_peer_that_comes_back_is_reached_within_seconds() {
     let started = world.now();
     let mut ops = Vec::new();
     while !ops.iter().any(|id| op(&world, *id).succeeded()) {
-        ops.extend(world.ask(A, b(1), Ask::PutWithAck));
+        ops.extend(world.start_op(A, b(1), OpKind::PutWithAck));
         pass(&mut world, 0.05);
         assert!(world.now().since(started) < Duration::from_secs(5), "it is not reached");
     }
@@ -156,7 +156,7 @@ fn a_peer_that_comes_back_is_reached_within_seconds() {
 fn operations_to_a_peer_of_one_nid_survive_a_reset_and_leave_its_health_alone() {
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("a peer of one NID");
     let ops = load(&mut world, 0.1);
-    let last: Vec<OpId> = ASKS.iter().filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+    let last: Vec<OpId> = ASKS.iter().filter_map(|ask| world.start_op(A, b(1), *ask)).collect();
     world.break_between(A, B);
     pass(&mut world, 10.0);
     all_succeeded(&world, &ops);

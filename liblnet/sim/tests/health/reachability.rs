@@ -56,7 +56,7 @@ fn a_peer_whose_rails_all_die_is_unreachable_and_each_change_is_logged_once() {
     let cut = world.now();
     // Not so many that they hold all credits, for which the pings that try the paths would wait.
     for _ in 0..3 {
-        world.ask(A, b(1), Ask::PutWithAck);
+        world.start_op(A, b(1), OpKind::PutWithAck);
         pass(&mut world, 0.5);
     }
     pass(&mut world, 20.0);
@@ -117,7 +117,7 @@ fn a_peer_that_never_answered_is_unknown_until_every_path_to_it_has_failed() {
     world.with_core(A, |core| core.make_peer(nobody, true, false)).unwrap().unwrap();
     assert_eq!(reachability(&world, A, nobody), Reachability::Unknown);
     LOGGED.take();
-    let id = world.ask(A, nobody, Ask::PutWithAck).unwrap();
+    let id = world.start_op(A, nobody, OpKind::PutWithAck).unwrap();
     pass(&mut world, 60.0);
     assert!(!op(&world, id).succeeded());
     assert_eq!(reachability(&world, A, nobody), Reachability::Unreachable);

@@ -1,4 +1,4 @@
-//! What is sick is tried again and again, more and more seldom (core-behaviour 4.6).
+//! What is unhealthy is tried again and again, more and more seldom (core-behaviour 4.6).
 
 use super::*;
 use lnet_core::Cause;
@@ -15,7 +15,7 @@ fn pauses(world: &World, to: Nid, since: Time) -> Vec<u64> {
     times.iter().zip(before).map(|(at, before)| (at - before).round() as u64).collect()
 }
 
-/// HE-52: the operator says that it is sick, and nobody answers; every other node is well.
+/// HE-52: the operator says that it is unhealthy, and nobody answers; every other node is well.
 #[test]
 fn pings_that_are_not_answered_come_more_and_more_seldom() {
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("back-off");
@@ -51,7 +51,7 @@ fn pings_stop_when_nothing_has_been_heard_for_as_long_as_is_set() {
     assert_eq!((recovery.ping_count, recovery.next_ping), (5, None));
     // The next message from it puts it back.
     world.start(B);
-    let id = world.ask(B, a(1), Ask::PutWithAck).unwrap();
+    let id = world.start_op(B, a(1), OpKind::PutWithAck).unwrap();
     pass(&mut world, 30.0);
     assert!(op(&world, id).succeeded());
     assert_eq!((recovery_of(&world, b(1)), peer_health(&world, A, b(1))), (Recovery::default(), 1000));
@@ -105,8 +105,8 @@ fn anything_that_a_sick_one_says_has_it_tried_soon_again() {
     world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
     pass(&mut world, 60.0);
     world.heal_interface(b(2));
-    let asking = Asking { source: Some(b(2)), ..Asking::default() };
-    let id = world.ask_as(B, a(1), asking).unwrap();
+    let spec = OpSpec { source: Some(b(2)), ..OpSpec::default() };
+    let id = world.start_op_with(B, a(1), spec).unwrap();
     pass(&mut world, 12.0);
     assert!(op(&world, id).succeeded());
     assert!(peer_health(&world, A, b(2)) > 500, "{}", peer_health(&world, A, b(2)));

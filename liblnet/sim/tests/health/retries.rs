@@ -20,7 +20,7 @@ fn a_message_that_nobody_takes_tries_each_pair_and_then_as_often_as_may_be() {
         let mut world = Pair { settings, ..Pair::default() }.meet("nobody listens");
         world.crash(B);
         let (before, since) = (resends(&world), world.now());
-        let id = world.ask(A, b(1), Ask::Put).unwrap();
+        let id = world.start_op(A, b(1), OpKind::Put).unwrap();
         pass(&mut world, 40.0);
         assert_eq!(op(&world, id).sent, Some(Err(Errno::ConnectionRefused)), "{retry_count}");
         let puts = sent(&world, A, Purpose::Put, since);
@@ -45,7 +45,7 @@ fn a_message_whose_connections_break_is_sent_again_until_its_time_is_over() {
     let mut world = two_rails("each connection breaks");
     world.set_breaks(1);
     let served = world.served();
-    let id = world.ask(A, b(1), Ask::Put).unwrap();
+    let id = world.start_op(A, b(1), OpKind::Put).unwrap();
     pass(&mut world, 40.0);
     assert!(!op(&world, id).ended);
     pass(&mut world, 15.0);
@@ -63,7 +63,7 @@ fn without_sensitivity_nothing_is_sent_again_and_nobody_is_blamed() {
     }
     assert_eq!(world.core(A).unwrap().settings().retry_count, 0);
     let since = world.now();
-    let id = world.ask(A, b(1), Ask::Put).unwrap();
+    let id = world.start_op(A, b(1), OpKind::Put).unwrap();
     world.break_between(A, B);
     pass(&mut world, 30.0);
     assert_eq!(op(&world, id).sent, Some(Err(Errno::ConnectionReset)));
@@ -79,7 +79,8 @@ fn without_sensitivity_nothing_is_sent_again_and_nobody_is_blamed() {
 fn a_message_that_is_sent_again_gives_one_event() {
     let mut world = two_rails("one event");
     world.kill_interface(b(1));
-    let ids: Vec<OpId> = ASKS.iter().cycle().take(12).filter_map(|ask| world.ask(A, b(1), *ask)).collect();
+    let ids: Vec<OpId> =
+        ASKS.iter().cycle().take(12).filter_map(|ask| world.start_op(A, b(1), *ask)).collect();
     pass(&mut world, 20.0);
     assert!(resends(&world) > 0);
     // The ledger complains of every event beyond the first of its kind.
@@ -94,7 +95,7 @@ fn a_message_whose_descriptor_was_unlinked_is_not_sent_again() {
     let since = world.now();
     world.kill_rail(rail(1));
     world.kill_rail(rail(2));
-    let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+    let id = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
     pass(&mut world, 0.1);
     let now = world.now();
     world.give_up_ops(now);
@@ -111,13 +112,13 @@ fn a_message_that_fails_by_all_that_is_not_silent_tries_what_is() {
     world.kill_rail(rail(2));
     load(&mut world, 28.5);
     world.heal_rail(rail(2));
-    world.tell(A, a(1), false);
-    // As it is after worse trouble; or else the failures would soon make the other NID the worse one.
+    world.set_link_state(A, a(1), false);
+    // As it is after worse error; or else the failures would soon make the other NID the worse one.
     world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
     let fails = Filter::between(NidPattern::Any, b(1));
     let fails = DropRule::failing(fails, Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped);
     world.with_core(A, |core| core.add_drop_rule(fails));
-    let id = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+    let id = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
     pass(&mut world, 3.0);
     let op = op(&world, id);
     let left = op.left.map(|left| left.since(op.started));
@@ -140,7 +141,7 @@ fn a_request_of_a_given_source_that_the_peer_may_have_leaves_a_source_that_is_cu
             let mut world = pair.meet(name);
             let served = world.served();
             let id = ask_by(&mut world, a(1), b(1), ask);
-            // It has arrived, and its receipt is under way.
+            // It has arrived, and its ACK is under way.
             pass(&mut world, 0.15);
             kill(&mut world, a(1));
             pass(&mut world, 30.0);
@@ -166,7 +167,7 @@ fn a_discovery_that_fails_has_tried_each_path_once_and_retry_count_times_more_at
             }
             let before = resends(&world);
             world.discover(A, b(1), false);
-            // The first ping to what is sick now, which is not one of these, comes after a second.
+            // The first ping to what is unhealthy now, which is not one of these, comes after a second.
             pass(&mut world, 0.9);
             let lost =
                 world.with_core(A, |core| core.drop_rules().iter().map(|(_, stats)| stats.matched).sum());

@@ -11,7 +11,7 @@ fn a_failure_costs_the_one_to_blame_the_sensitivity_unless_it_has_no_substitute(
     for (rails_a, rails_b, sensitivity, left) in table {
         let settings = Settings { health_sensitivity: sensitivity, ..Settings::default() };
         let mut world = Pair { rails_a, rails_b, settings, ..Pair::default() }.meet("blame");
-        let id = ask_by(&mut world, a(1), b(1), Ask::Put);
+        let id = ask_by(&mut world, a(1), b(1), OpKind::Put);
         world.break_between(A, B);
         pass(&mut world, 0.000_001);
         assert_eq!(peer_health(&world, A, b(1)), left, "{rails_a} {rails_b} {sensitivity}");
@@ -30,7 +30,7 @@ fn silence_is_blamed_on_both_ends_and_counted_at_both() {
     let lowest = {
         world.kill_rail(rail(1));
         world.kill_interface(b(2));
-        let id = ask_by(&mut world, a(2), b(2), Ask::Put);
+        let id = ask_by(&mut world, a(2), b(2), OpKind::Put);
         let mut lowest = (1000, 1000);
         for _ in 0..400 {
             pass(&mut world, 0.05);
@@ -84,14 +84,14 @@ fn an_interface_of_ones_own_gets_well_by_pings_to_itself() {
     finish(world);
 }
 
-/// PS-20: who is sick is used less.
+/// PS-20: who is unhealthy is used less.
 #[test]
 fn the_healthier_interface_is_chosen() {
     let mut world = two_rails("choice");
     let since = world.now();
     world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
     for _ in 0..8 {
-        world.ask(A, b(1), Ask::Put);
+        world.start_op(A, b(1), OpKind::Put);
     }
     pass(&mut world, 0.5);
     let puts = sent(&world, A, Purpose::Put, since);

@@ -11,7 +11,7 @@ fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_trie
     add(&mut world, 1);
     add(&mut world, 1);
     world.crash(B);
-    let ops = [0; 3].map(|_| world.ask(A, b(1), Ask::PutWithAck).unwrap());
+    let ops = [0; 3].map(|_| world.start_op(A, b(1), OpKind::PutWithAck).unwrap());
     world.run_in_order();
     for op in ops {
         assert_eq!(world.op(op).unwrap().sent, Some(Err(Errno::HostUnreachable)));
@@ -34,7 +34,7 @@ fn requests_to_a_silent_peer_fail_when_the_time_for_a_transaction_is_over() {
         add(&mut world, 1);
         add(&mut world, 1);
         world.cut(from, to);
-        let op = world.ask(A, b(1), Ask::PutWithAck).unwrap();
+        let op = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
         world.run_in_order();
         let op = world.op(op).unwrap();
         assert_eq!(op.sent, Some(Err(Errno::TimedOut)));
@@ -135,7 +135,7 @@ fn who_comes_back_with_another_nid_is_asked_by_the_old_one_if_the_question_about
     let mut world = chosen("a lost question");
     world.add_node(NodeSpec::new(&[a(1), other_a]));
     world.add_node(NodeSpec::new(&[b(1), b(2)]));
-    // So that it counts less in its next life.
+    // So that it counts less in its next incarnation.
     world.add_ni(B, b(3));
     world.remove_ni(B, b(3));
     assert!(talk(&mut world, A, b(1)));

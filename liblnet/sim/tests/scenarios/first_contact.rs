@@ -11,7 +11,7 @@ fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
         let mut world = chosen("T1");
         add(&mut world, rails);
         add(&mut world, 3);
-        world.ask(A, b(2), Ask::PutWithAck);
+        world.start_op(A, b(2), OpKind::PutWithAck);
         let [ping] = world.ready()[..] else { panic!("{:?}", world.ready()) };
         world.deliver(ping);
         let known = world.core(B).unwrap().peers();

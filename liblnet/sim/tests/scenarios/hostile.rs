@@ -1,4 +1,4 @@
-//! Peers that lie, and owners that lose patience with those that are silent.
+//! Peers that lie, and owners that lose timeout with those that are silent.
 
 use super::*;
 use lnet_core::Errno;
@@ -9,7 +9,7 @@ fn a_request_that_waits_for_a_silent_peer_ends_when_its_md_is_unlinked() {
     add(&mut world, 1);
     add(&mut world, 1);
     world.cut(A, B);
-    let [given_up, kept] = [0; 2].map(|_| world.ask(A, b(1), Ask::PutWithAck).unwrap());
+    let [given_up, kept] = [0; 2].map(|_| world.start_op(A, b(1), OpKind::PutWithAck).unwrap());
     assert_eq!(world.standing(A, b(1)).unwrap().parked, 2);
     let md = world.op(given_up).unwrap().md().unwrap();
     assert_eq!(world.with_core(A, |core| core.md_unlink(md)), Some(Ok(())));

@@ -14,7 +14,7 @@ mod sizes;
 use lnet_core::DiscoveryMode;
 use lnet_core::Time;
 use lnet_sim::explore::{Actor, Explored, Scenario, explore};
-use lnet_sim::{Ask, Asking, NetworkConfig, NodeId, NodeSpec, OpId, Order, World, WorldConfig, nid};
+use lnet_sim::{NetworkConfig, NodeId, NodeSpec, OpId, OpKind, OpSpec, Order, World, WorldConfig, nid};
 use lnet_wire::Nid;
 use std::time::Duration;
 
@@ -59,13 +59,13 @@ fn add_with(world: &mut World, rails: u32, mode: DiscoveryMode) -> NodeId {
 /// Has `node` ask whoever has the NID `to`.
 fn ask(node: NodeId, to: Nid) -> impl Fn(&mut World) + Copy {
     move |world| {
-        world.ask(node, to, Ask::PutWithAck);
+        world.start_op(node, to, OpKind::PutWithAck);
     }
 }
 
 /// Asks, lets everything arrive, and says whether it was answered.
 fn talk(world: &mut World, node: NodeId, to: Nid) -> bool {
-    let op = world.ask(node, to, Ask::PutWithAck);
+    let op = world.start_op(node, to, OpKind::PutWithAck);
     world.run_in_order();
     op.is_some_and(|op| succeeded(world, op))
 }

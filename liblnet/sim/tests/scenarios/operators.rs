@@ -168,13 +168,13 @@ fn a_first_push_is_asked_about_only_if_a_peer_was_deleted_before() {
 fn a_peer_gets_the_nid_that_was_refused_to_it_when_the_operators_peer_that_had_it_is_gone() {
     let (net_a, net_b) = (nid(1, 0x101), nid(1, 0x201));
     type Forget = fn(&mut World);
-    let ways: [(&str, Forget); 2] = [
+    let paths: [(&str, Forget); 2] = [
         ("it is deleted", |world| {
             world.with_core(A, |core| core.delete_peer(nid(1, 0x201), None, false)).unwrap().unwrap();
         }),
         ("the net goes", |world| world.remove_ni(A, nid(1, 0x101))),
     ];
-    for (name, forget) in ways {
+    for (name, forget) in paths {
         let mut world = chosen(name);
         world.add_node(NodeSpec::new(&[a(1), net_a]));
         world.add_node(NodeSpec::new(&[b(1), net_b]));

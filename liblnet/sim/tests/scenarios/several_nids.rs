@@ -82,8 +82,8 @@ fn a_node_that_comes_by_each_of_its_nids_is_one_peer_once_it_has_told_so() {
             add(world, 2);
             let from = |rail| {
                 move |world: &mut World| {
-                    let asking = Asking { source: Some(a(rail)), ..Asking::default() };
-                    world.ask_as(A, b(rail), asking);
+                    let spec = OpSpec { source: Some(a(rail)), ..OpSpec::default() };
+                    world.start_op_with(A, b(rail), spec);
                 }
             };
             vec![Actor::on(A).then(from(1)), Actor::on(A).then(from(2))]
@@ -107,8 +107,8 @@ fn a_node_of_an_older_version_stays_a_peer_for_each_of_its_nids() {
             add(world, 2);
             let from = |rail| {
                 move |world: &mut World| {
-                    let asking = Asking { source: Some(a(rail)), ..Asking::default() };
-                    world.ask_as(A, b(1), asking);
+                    let spec = OpSpec { source: Some(a(rail)), ..OpSpec::default() };
+                    world.start_op_with(A, b(1), spec);
                 }
             };
             vec![

@@ -1,9 +1,9 @@
-//! A message is not sent until its receiver has it: names, receipts, and what comes twice.
+//! Delivery ACKs: a message counts as sent when its receiver has confirmed it. Message ids, ACKs, duplicates.
 
 use super::*;
 
 /// The lane of what arrives although its connection has ended for its sender.
-pub(super) const AFTERMATH: u8 = u8::MAX - 1;
+pub(super) const LATE_LANE: u8 = u8::MAX - 1;
 
 impl Network {
     /// Whether senders keep messages until they are confirmed.
@@ -12,12 +12,12 @@ impl Network {
     }
 
     /// Whether a receiver knows a message that comes again.
-    pub(super) fn knows_again(&self) -> bool {
-        self.config.delivery == Delivery::Receipts
+    pub(super) fn deduplicates(&self) -> bool {
+        self.config.delivery == Delivery::Acked
     }
 
     /// Sends a message that comes back only when its receiver has it.
-    pub(super) fn send_for_receipt(
+    pub(super) fn send_acked(
         &mut self,
         from: InterfaceId,
         mut message: Box<Message>,
@@ -28,7 +28,7 @@ impl Network {
         let both_ways = self.is_open_both_ways(from, peer);
         let to = self.by_nid.get(&peer).copied();
         if to.is_none() && both_ways {
-            return self.fail(from, message, digest, Trouble::Refused.failure(false, false));
+            return self.fail(from, message, digest, ConnError::Refused.failure(false, false));
         }
         self.numbers += 1;
         let number = self.numbers;
@@ -44,7 +44,7 @@ impl Network {
             let link = self.links.entry(key).or_default();
             let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
             left &= link.queue.len() < WINDOW;
-            link.queue.push_back(Parcel { header, payload, arrives, number, name });
+            link.queue.push_back(InFlight { header, payload, arrives, number, name });
             if link.queue.len() == 1 {
                 self.arm(key);
             }
@@ -52,7 +52,7 @@ impl Network {
         let sent = self.now();
         let (owed, result) = (false, Ok(()));
         self.unfinished.insert(number, Unfinished { from, peer, key, message, sent, left, owed, result });
-        self.look_after(from, peer);
+        self.watch_path(from, peer);
         if let Some(key) = key.filter(|_| self.one_in(self.config.breaks_one_in)) {
             self.counts.breaks += 1;
             self.reset(key);
@@ -60,16 +60,16 @@ impl Network {
         SendOutcome::Pending
     }
 
-    /// The name that a message goes by: the one that it was sent by first, where receivers care.
-    fn name(&self, message: &mut Message, number: u64) -> Name {
-        let first = message.message_id().filter(|_| self.knows_again());
+    /// The id of a message: that of its first attempt, where receivers drop duplicates.
+    fn name(&self, message: &mut Message, number: u64) -> MessageId {
+        let first = message.message_id().filter(|_| self.deduplicates());
         match (first, std::num::NonZeroU64::new(number)) {
-            (Some(first), _) => Name { number: first.get(), again: true },
-            (None, Some(fresh)) if self.knows_again() => {
+            (Some(first), _) => MessageId { number: first.get(), again: true },
+            (None, Some(fresh)) if self.deduplicates() => {
                 message.set_message_id(fresh);
-                Name { number, again: false }
+                MessageId { number, again: false }
             }
-            _ => Name { number, again: false },
+            _ => MessageId { number, again: false },
         }
     }
 
@@ -89,7 +89,7 @@ impl Network {
         let (Some(from), Some(to)) = (self.interface(key.from), self.interface(key.to)) else { return false };
         let (from, to) =
             (End { node: Some(key.from.node), nid: from.nid }, End { node: Some(key.to.node), nid: to.nid });
-        let in_the_air = key.lane >= AFTERMATH;
+        let in_the_air = key.lane >= LATE_LANE;
         let forth = self.faults.is_open(from, to);
         let back = forth && self.faults.is_open(to, from);
         let passable = forth
@@ -103,41 +103,43 @@ impl Network {
         passable
     }
 
-    /// Notes that its receiver has a message, and has it confirmed. False for one that it had already.
-    pub(super) fn take(&mut self, key: LinkKey, parcel: &Parcel) -> bool {
-        if let Some(unfinished) = self.unfinished.get_mut(&parcel.number) {
+    /// Notes that the receiver has a message, and plans its ACK. False for a duplicate.
+    pub(super) fn take(&mut self, key: LinkKey, in_flight: &InFlight) -> bool {
+        if let Some(unfinished) = self.unfinished.get_mut(&in_flight.number) {
             unfinished.left = true;
             let latency = self.latency_between(key.to, key.from);
             let at = self.now() + latency;
-            self.events.plan(at, |_| SimEvent::Receipt(parcel.number));
+            self.events.plan(at, |_| SimEvent::Ack(in_flight.number));
         }
-        if !self.knows_again() {
+        if !self.deduplicates() {
             return true;
         }
-        if parcel.name.again {
-            self.supersede(key, parcel);
+        if in_flight.name.again {
+            self.supersede(key, in_flight);
         }
-        let fresh = self.taken.entry(key.to.node).or_default().insert(parcel.name.number);
+        let fresh = self.taken.entry(key.to.node).or_default().insert(in_flight.name.number);
         if !fresh {
-            self.counts.known_again += 1;
+            self.counts.deduplicated += 1;
         }
         fresh
     }
 
     /// What is still under way of an earlier attempt never arrives: its connection is ended first.
-    fn supersede(&mut self, key: LinkKey, parcel: &Parcel) {
+    fn supersede(&mut self, key: LinkKey, in_flight: &InFlight) {
         let earlier: Vec<LinkKey> = self
             .links
             .iter()
             .filter(|(other, link)| {
-                let same = |it: &Parcel| it.name.number == parcel.name.number && it.number != parcel.number;
+                let same =
+                    |it: &InFlight| it.name.number == in_flight.name.number && it.number != in_flight.number;
                 other.to.node == key.to.node && link.queue.iter().any(same)
             })
             .map(|(key, _)| *key)
             .collect();
         for earlier in earlier {
             let Some(link) = self.links.get_mut(&earlier) else { continue };
-            let is_other = |it: &Parcel| it.name.number != parcel.name.number || it.number == parcel.number;
+            let is_other =
+                |it: &InFlight| it.name.number != in_flight.name.number || it.number == in_flight.number;
             link.queue.retain(is_other);
             if link.queue.is_empty() {
                 self.links.remove(&earlier);
@@ -145,8 +147,8 @@ impl Network {
         }
     }
 
-    /// A receipt has come to the sender, or would have.
-    pub(crate) fn take_receipt(&mut self, number: u64) -> Option<Finished> {
+    /// An ACK reaches the sender, unless the path back is cut.
+    pub(crate) fn take_ack(&mut self, number: u64) -> Option<Finished> {
         let (from, peer) = self.unfinished.get(&number).map(|it| (it.from, it.peer))?;
         let ends = self.interface(from).map(|it| End { node: Some(from.node), nid: it.nid });
         let open = ends.is_some_and(|here| self.faults.is_open(self.end_of(peer), here));
@@ -155,30 +157,30 @@ impl Network {
         if open || unfinished.result.is_err() { self.take_finished(number) } else { None }
     }
 
-    /// After something has healed: what stood still goes on, and who has not been told of an end is.
+    /// After a repair: stalled connections go on, and senders learn of connections that ended meanwhile.
     pub(crate) fn go_on(&mut self) {
         let told: Vec<LinkKey> =
             self.orphaned.iter().filter(|key| self.is_open_from(key.to, key.from)).copied().collect();
-        told.into_iter().for_each(|key| self.end_direction(key, Trouble::EndedByPeer, false));
+        told.into_iter().for_each(|key| self.end_direction(key, ConnError::EndedByPeer, false));
         let stalled: Vec<LinkKey> =
             self.links.iter().filter(|(_, link)| link.stalled).map(|(key, _)| *key).collect();
         for key in stalled {
-            // The sender's TCP tries again when its time comes.
+            // The sender's TCP retransmits when its timer expires.
             let wait = Duration::from_micros(self.random.u64(0..RETRANSMISSION));
             let at = self.now() + wait;
             let Some(link) = self.links.get_mut(&key) else { continue };
             link.stalled = false;
-            link.queue.iter_mut().for_each(|parcel| parcel.arrives = parcel.arrives.max(at));
+            link.queue.iter_mut().for_each(|in_flight| in_flight.arrives = in_flight.arrives.max(at));
             self.arm(key);
         }
         let owed: Vec<u64> =
             self.unfinished.iter().filter(|(_, it)| it.owed).map(|(number, _)| *number).collect();
         for number in owed {
             let at = self.now() + self.config.latency;
-            self.events.plan(at, |_| SimEvent::Receipt(number));
+            self.events.plan(at, |_| SimEvent::Ack(number));
         }
     }
 }
 
-/// Microseconds until TCP tries again, at most.
+/// The most microseconds until TCP retransmits.
 const RETRANSMISSION: u64 = 300_000;

@@ -20,8 +20,8 @@ impl Network {
             return None;
         }
         let link = self.links.get_mut(&key)?;
-        let parcel = link.queue.pop_front()?;
-        let room_for = link.queue.get(WINDOW - 1).map(|parcel| parcel.number);
+        let in_flight = link.queue.pop_front()?;
+        let room_for = link.queue.get(WINDOW - 1).map(|in_flight| in_flight.number);
         if link.queue.is_empty() {
             self.links.remove(&key);
         } else {
@@ -34,16 +34,16 @@ impl Network {
             Some(number) => self.plan_finish(number, Duration::ZERO),
             None => {}
         }
-        let digest = || Digest::of(&parcel.header, parcel.payload.as_deref());
-        if self.confirms() && !self.take(key, &parcel) {
-            self.note_of(key.to.node, || What::KnownAgain(digest()));
+        let digest = || Digest::of(&in_flight.header, in_flight.payload.as_deref());
+        if self.confirms() && !self.take(key, &in_flight) {
+            self.note_of(key.to.node, || TraceEvent::Deduplicated(digest()));
             return None;
         }
         if !self.confirms() && !self.is_open_from(key.from, key.to) {
             self.lose(key.to.node, digest(), "nobody hears it");
             return None;
         }
-        if !down_rev::understands(&parcel.header, self.faults.hidden_by(key.to.node)) {
+        if !down_rev::understands(&in_flight.header, self.faults.hidden_by(key.to.node)) {
             self.lose(key.to.node, digest(), "the node is of an older version");
             return None;
         }
@@ -53,9 +53,9 @@ impl Network {
         if self.trace.is_kept() {
             let digest = digest();
             self.counts.arrived(key.from.node, key.to.node, digest.purpose);
-            self.note(key.to.node, What::Arrived(digest));
+            self.note(key.to.node, TraceEvent::Arrived(digest));
         }
-        Some(Arrival { key, ni, upcalls, from, parcel })
+        Some(Arrival { key, ni, upcalls, from, in_flight })
     }
 
     pub(super) fn arm(&mut self, key: LinkKey) {
@@ -76,15 +76,15 @@ impl Network {
 
     /// Stops a connection at a message that has to wait.
     pub(crate) fn hold(&mut self, number: u64, arrival: Arrival) {
-        let Arrival { key, upcalls, parcel, .. } = arrival;
-        let digest = Digest::of(&parcel.header, parcel.payload.as_deref());
-        self.note_of(key.to.node, || What::Held(digest));
+        let Arrival { key, upcalls, in_flight, .. } = arrival;
+        let digest = Digest::of(&in_flight.header, in_flight.payload.as_deref());
+        self.note_of(key.to.node, || TraceEvent::Held(digest));
         self.counts.holds += 1;
         // One that is confirmed has been read.
         if !self.confirms() {
             self.links.entry(key).or_default().stopped_by = Some(number);
         }
-        self.waiting.insert(number, Waiting { key, upcalls, parcel, broken: false });
+        self.waiting.insert(number, Waiting { key, upcalls, in_flight, broken: false });
     }
 
     /// The message that waited, whose connection goes on now.

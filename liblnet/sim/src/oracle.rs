@@ -1,7 +1,8 @@
-//! Whether an operation may have ended as it did: none fails while a pair of interfaces is well, and none ends late.
+//! The oracle: whether an operation may have ended as it did. None may fail while a path has been usable all the time, and
+//! none may end late.
 
-use crate::faults::Spot;
-use crate::ledger::{Ask, Op};
+use crate::faults::FaultPoint;
+use crate::ledger::{Op, OpKind};
 use crate::match_bits::OpId;
 use crate::node::lock;
 use crate::trace::NodeId;
@@ -10,13 +11,13 @@ use lnet_core::{Errno, Settings, Time};
 use lnet_wire::Nid;
 use std::time::Duration;
 
-/// What a node may need to notice that the time is over.
+/// How late a node may notice that a timeout has passed.
 const NOTICE: Duration = Duration::from_secs(3);
 
 impl World {
-    /// What has ended since the last time. Nothing is said of operations of nodes that stood still.
-    pub(crate) fn judge_ended(&self) -> Result<(), String> {
-        if !self.knows_again() {
+    /// Checks the operations that ended since the last call; not those of nodes that were frozen.
+    pub(crate) fn check_ended_ops(&self) -> Result<(), String> {
+        if !self.deduplicates() {
             return Ok(());
         }
         let ended: Vec<(OpId, Op)> = {
@@ -24,7 +25,7 @@ impl World {
             let ids = std::mem::take(&mut ledger.just_ended);
             ids.into_iter().filter_map(|id| Some((id, ledger.op(id)?.clone()))).collect()
         };
-        ended.into_iter().try_for_each(|(id, op)| self.judge(id, &op))
+        ended.into_iter().try_for_each(|(id, op)| self.check_op(id, &op))
     }
 
     /// Whether nothing of an operation was ever sent: it failed with the discovery of its peer.
@@ -32,7 +33,7 @@ impl World {
         !self.network.lock().attempted.contains(&id)
     }
 
-    fn judge(&self, id: OpId, op: &Op) -> Result<(), String> {
+    fn check_op(&self, id: OpId, op: &Op) -> Result<(), String> {
         if op.given_up {
             return Ok(());
         }
@@ -49,18 +50,18 @@ impl World {
         if settings.retry_count == 0 || breaks_always {
             return Ok(());
         }
-        if took + NOTICE < transaction(&settings) && !self.was_gone(op) {
+        if took + NOTICE < transaction(&settings) && !self.was_down(op) {
             return Err(format!(
-                "operation {} of {} to {} fails ({}) after {took:?}, long before its time is over",
+                "operation {} of {} to {} fails ({}) after {took:?}, long before its timeout",
                 id.0,
                 op.node,
                 op.target,
                 op.failure()
             ));
         }
-        let Some((own, other)) = self.living_way(op) else { return Ok(()) };
+        let Some((own, other)) = self.healthy_path(op) else { return Ok(()) };
         Err(format!(
-            "operation {} of {} to {} fails ({}), and {own} -> {other} was well all the time",
+            "operation {} of {} to {} fails ({}), and {own} -> {other} was usable all the time",
             id.0,
             op.node,
             op.target,
@@ -68,30 +69,30 @@ impl World {
         ))
     }
 
-    /// A pair of interfaces that has been well since before the operation began.
-    fn living_way(&self, op: &Op) -> Option<(Nid, Nid)> {
+    /// A path that has been usable since before the operation began.
+    fn healthy_path(&self, op: &Op) -> Option<(Nid, Nid)> {
         let living = |(own, other): &&(Nid, Nid)| {
-            self.well_since(*own, *other).is_some_and(|since| since <= op.started)
+            self.healthy_since(*own, *other).is_some_and(|since| since <= op.started)
         };
-        op.ways.iter().find(living).copied()
+        op.paths.iter().find(living).copied()
     }
 
     /// Whether the peer, or the node itself, was down at any time since an operation began.
-    fn was_gone(&self, op: &Op) -> bool {
+    fn was_down(&self, op: &Op) -> bool {
         let owns = |node: &NodeId| self.nids(*node).contains(&op.target);
         let owner = self.node_ids().find(owns);
         let faults = &self.network.lock().faults;
-        let was_down = |node| faults.broken_since(Spot::Down(node), op.started);
+        let was_down = |node| faults.broken_since(FaultPoint::Down(node), op.started);
         was_down(op.node) || owner.is_none_or(was_down)
     }
 }
 
 impl Op {
-    /// How it ended, in a word; an error also for one that was not answered.
+    /// How it ended; [`Errno::TimedOut`] for one that was not answered.
     pub fn outcome(&self) -> Result<(), Errno> {
         match (self.sent, self.answered, self.ask) {
             (Some(Err(errno)), ..) | (_, Some(Err(errno)), _) => Err(errno),
-            (Some(Ok(())), Some(Ok(())), _) | (Some(Ok(())), None, Ask::Put) => Ok(()),
+            (Some(Ok(())), Some(Ok(())), _) | (Some(Ok(())), None, OpKind::Put) => Ok(()),
             _ => Err(Errno::TimedOut),
         }
     }
@@ -105,7 +106,7 @@ fn transaction(settings: &Settings) -> Duration {
     Duration::from_secs(settings.transaction_timeout.into())
 }
 
-/// The longest that an operation may take, all told (HE-41).
+/// The longest time that an operation may take, with all resends (HE-41).
 pub(crate) fn longest(settings: &Settings) -> Duration {
     let timeout = transaction(settings);
     timeout + timeout / 2 + NOTICE

@@ -1,9 +1,9 @@
 //! Time, and what it brings: messages arrive, senders are told, nodes wake.
 
-use crate::driver::Held;
+use crate::driver::HeldRx;
 use crate::events::SimEvent;
 use crate::link::{InterfaceId, LinkKey};
-use crate::network::{Arrival, Finished, Look, Waiting};
+use crate::network::{Arrival, Finished, PathCheck, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
@@ -21,10 +21,10 @@ impl World {
         self.clock.now()
     }
 
-    /// Does the next thing that is due. False when nothing is, or something is [`Broken`]. With
+    /// Does the next thing that is due. False when nothing is, or something is [`Violation`]. With
     /// [`Order::Chosen`] messages do not arrive by themselves.
     pub fn step(&mut self) -> bool {
-        if self.broken.is_some() {
+        if self.violation.is_some() {
             return false;
         }
         let next = self.network.lock().events.take_next();
@@ -47,25 +47,25 @@ impl World {
                     self.settle(node);
                 }
             }
-            SimEvent::Receipt(number) => {
-                let finished = self.network.lock().take_receipt(number);
+            SimEvent::Ack(number) => {
+                let finished = self.network.lock().take_ack(number);
                 if let Some(Finished { upcalls, node, message, result }) = finished {
                     upcalls.finalize(message, result);
                     self.settle(node);
                 }
             }
-            SimEvent::Look(from, peer) => self.look(from, peer),
+            SimEvent::PathCheck(from, peer) => self.check_path(from, peer),
             SimEvent::Wake(node) => self.wake(node, at),
         }
         true
     }
 
     /// Has what is under way from an interface to a peer NI looked after, as its driver does.
-    fn look(&mut self, from: InterfaceId, peer: Nid) {
+    fn check_path(&mut self, from: InterfaceId, peer: Nid) {
         let Some(core) = self.core(from.node) else { return };
-        let patience = Duration::from_secs(core.settings().lnd_timeout().max(1).into());
-        let look = self.network.lock().look(from, peer, patience);
-        if let Some(Look { ni, upcalls, answers }) = look {
+        let timeout = Duration::from_secs(core.settings().lnd_timeout().max(1).into());
+        let look = self.network.lock().check_path(from, peer, timeout);
+        if let Some(PathCheck { ni, upcalls, answers }) = look {
             if answers {
                 upcalls.path_is_responsive(&ni, peer);
             } else {
@@ -92,21 +92,21 @@ impl World {
         self.run_until_within(then, usize::MAX);
     }
 
-    /// The same; [`Broken`] if that takes more than `most` steps.
+    /// The same; [`Violation`] if that takes more than `most` steps.
     pub fn run_until_within(&mut self, then: Time, most: usize) {
         for _ in 0..most {
             let next = self.network.lock().events.next_at();
             if next.is_none_or(|at| at > then) || !self.step() {
-                if self.broken.is_none() {
+                if self.violation.is_none() {
                     self.clock.advance_to(then);
                 }
                 return;
             }
         }
-        self.broke(format!("more than {most} steps before {:?}", then.0));
+        self.fail(format!("more than {most} steps before {:?}", then.0));
     }
 
-    /// Lets time pass until nothing is left to happen but pings to what is sick; [`Broken`] if that takes more than
+    /// Lets time pass until nothing is left to happen but pings to what is unhealthy; [`Violation`] if that takes more than
     /// `most` steps.
     pub fn run_until_quiet(&mut self, most: usize) {
         for _ in 0..most {
@@ -115,7 +115,7 @@ impl World {
                 return;
             }
         }
-        self.broke(format!("still not quiet after {most} steps"));
+        self.fail(format!("still not quiet after {most} steps"));
     }
 
     /// Does what has to happen before anything can be chosen: senders are told. With `all` also what only time
@@ -139,7 +139,7 @@ impl World {
                 None => return,
             }
         }
-        self.broke("does not come to an end".to_owned());
+        self.fail("does not come to an end".to_owned());
     }
 
     /// The connections of which a message may arrive next.
@@ -149,7 +149,7 @@ impl World {
 
     /// Lets the next message of a connection arrive.
     pub fn deliver(&mut self, key: LinkKey) {
-        if self.broken.is_some() {
+        if self.violation.is_some() {
             return;
         }
         let node = key.receiver();
@@ -165,32 +165,32 @@ impl World {
         let hold = || {
             let number = self.network.lock().next_number();
             asked.set(Some(number));
-            Arc::new(Held { network: self.network.clone(), number }) as Arc<dyn DeferredRx>
+            Arc::new(HeldRx { network: self.network.clone(), number }) as Arc<dyn DeferredRx>
         };
-        let verdict = arrival.upcalls.receive(&arrival.ni, arrival.from, &arrival.parcel.header, &hold);
+        let verdict = arrival.upcalls.receive(&arrival.ni, arrival.from, &arrival.in_flight.header, &hold);
         match (verdict, asked.into_inner()) {
             (RxAction::Deliver(message), _) => {
-                place(&*arrival.upcalls, message, arrival.parcel.payload.as_deref(), Ok(()));
+                place(&*arrival.upcalls, message, arrival.in_flight.payload.as_deref(), Ok(()));
             }
             (RxAction::Discard, _) => {}
             (RxAction::Defer, Some(number)) => self.network.lock().hold(number, arrival),
-            (RxAction::Defer, None) => self.broke("a message is to wait, and for nothing".to_owned()),
+            (RxAction::Defer, None) => self.fail("a message is to wait, and for nothing".to_owned()),
             (RxAction::Reject(violation), _) => {
-                self.broke(format!("{} refuses a message: {violation}", arrival.key.receiver()));
+                self.fail(format!("{} refuses a message: {violation}", arrival.key.receiver()));
             }
         }
     }
 
     /// After something was done to a node: what waited for it, and what its discovery has to do.
     pub(crate) fn settle(&mut self, node: NodeId) {
-        if self.broken.is_some() {
+        if self.violation.is_some() {
             return;
         }
         for _ in 0..SPINS {
             self.drain(node);
             let Some(core) = self.core(node) else { return };
             let wake = earliest(core.run_monitor(), self.discovery(&core));
-            self.give_up_hopeless();
+            self.give_up_send_failed();
             let now = self.clock.now();
             if self.network.lock().resumed.is_empty() && wake.is_none_or(|at| at > now) {
                 self.plan_wake(node, wake);
@@ -198,7 +198,7 @@ impl World {
                 return;
             }
         }
-        self.broke(format!("{node} always wants to run its discovery again"));
+        self.fail(format!("{node} always wants to run its discovery again"));
     }
 
     fn discovery(&mut self, core: &Core) -> Option<Time> {
@@ -221,15 +221,15 @@ impl World {
     pub(crate) fn drain(&mut self, node: NodeId) {
         loop {
             let resumed = self.network.lock().take_resumed();
-            let Some((Waiting { upcalls, parcel, broken, .. }, verdict)) = resumed else { return };
+            let Some((Waiting { upcalls, in_flight, broken, .. }, verdict)) = resumed else { return };
             match verdict {
                 RxAction::Deliver(message) => {
                     let result = if broken { Err(Errno::ConnectionReset) } else { Ok(()) };
-                    place(&*upcalls, message, parcel.payload.as_deref(), result);
+                    place(&*upcalls, message, in_flight.payload.as_deref(), result);
                 }
                 RxAction::Discard => {}
                 RxAction::Defer | RxAction::Reject(_) => {
-                    self.broke(format!("{node} decides on a message that waited and does not decide"));
+                    self.fail(format!("{node} decides on a message that waited and does not decide"));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Longer than a node waits for anything but for what is sick.
+/// Longer than a node waits for anything but for what is unhealthy.
 const LONGEST_WAIT: Duration = Duration::from_secs(400);
 
 impl Network {
@@ -25,12 +25,12 @@ impl Network {
         if let Some(waiting) = link.stopped_by.and_then(|number| self.waiting.get_mut(&number)) {
             waiting.broken = true;
         }
-        for parcel in link.queue {
-            if let Some(unfinished) = self.unfinished.get_mut(&parcel.number) {
+        for in_flight in link.queue {
+            if let Some(unfinished) = self.unfinished.get_mut(&in_flight.number) {
                 unfinished.result = Err(Errno::ConnectionReset.into());
-                self.plan_finish(parcel.number, Duration::ZERO);
+                self.plan_finish(in_flight.number, Duration::ZERO);
             }
-            let digest = Digest::of(&parcel.header, parcel.payload.as_deref());
+            let digest = Digest::of(&in_flight.header, in_flight.payload.as_deref());
             self.lose(key.to.node, digest, why);
         }
     }
@@ -38,7 +38,7 @@ impl Network {
     pub(super) fn note_failure(&mut self, node: NodeId, digest: Digest, failure: SendFailure) {
         self.counts.failed += 1;
         self.counts.by_cause[failure.cause as usize - 1] += 1;
-        self.note_of(node, || What::Failed(digest, failure));
+        self.note_of(node, || TraceEvent::Failed(digest, failure));
     }
 
     pub(super) fn lose(&mut self, node: NodeId, digest: Digest, why: &'static str) {
@@ -46,16 +46,16 @@ impl Network {
         if matches!(digest.purpose, Purpose::Push) {
             self.counts.lost_pushes += 1;
         }
-        self.note_of(node, || What::Lost(digest, why));
+        self.note_of(node, || TraceEvent::Lost(digest, why));
     }
 
-    pub(super) fn note_of(&mut self, node: NodeId, what: impl FnOnce() -> What) {
+    pub(super) fn note_of(&mut self, node: NodeId, what: impl FnOnce() -> TraceEvent) {
         if self.trace.is_kept() {
             self.note(node, what());
         }
     }
 
-    /// Whether nothing is left to happen but pings to what is sick, which may never end.
+    /// Whether nothing is left to happen but pings to what is unhealthy, which may never end.
     pub(crate) fn only_recovers(&self) -> bool {
         let longest = self.last_business + LONGEST_WAIT;
         self.events.next_at().is_none_or(|next| next > longest) && self.is_idle()

@@ -1,4 +1,4 @@
-//! What must never happen, found and told.
+//! A violation of what must be true of a world, and how it is reported.
 
 use crate::invariants;
 use crate::node::lock;
@@ -6,9 +6,9 @@ use crate::trace::NodeId;
 use crate::world::World;
 use std::fmt;
 
-/// Something that must never happen, and how to see it again.
+/// Something that must never happen, and how to reproduce it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct Violation {
     /// What is wrong.
     pub what: String,
     /// In which scenario.
@@ -26,18 +26,18 @@ impl World {
     /// Notes that something must be true that is not.
     pub fn expect(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
         if !holds {
-            self.broke(otherwise());
+            self.fail(otherwise());
         }
     }
 
-    /// Whether nothing is broken yet.
+    /// Whether no violation was found yet.
     pub const fn is_sound(&self) -> bool {
-        self.broken.is_none()
+        self.violation.is_none()
     }
 
-    /// What was found broken first, if anything.
-    pub fn finish(&mut self) -> Result<(), Box<Broken>> {
-        match self.broken.take() {
+    /// The first violation, if there is one.
+    pub fn finish(&mut self) -> Result<(), Box<Violation>> {
+        match self.violation.take() {
             Some(broken) => Err(broken),
             None => Ok(()),
         }
@@ -46,25 +46,25 @@ impl World {
     /// Checks what must be true of a world in which nothing is under way: see [`invariants::quiet`].
     pub fn check_quiet(&mut self) {
         if let Err(what) = invariants::quiet(self) {
-            self.broke(what);
+            self.fail(what);
         }
     }
 
     /// Checks that those two nodes know each other as they are: see [`invariants::agreement`].
     pub fn check_agreement(&mut self, a: NodeId, b: NodeId) {
         if let Err(what) = invariants::agreement(self, a, b) {
-            self.broke(what);
+            self.fail(what);
         }
     }
 
     /// What must be true of the node after every step.
     pub(crate) fn check(&mut self, node: NodeId) {
-        let complaint = lock(&self.ledger).complaint.take();
-        if let Some(complaint) = complaint {
-            self.broke(complaint.0);
+        let error = lock(&self.ledger).error.take();
+        if let Some(error) = error {
+            self.fail(error.0);
         }
-        if let Err(what) = self.judge_ended() {
-            self.broke(what);
+        if let Err(what) = self.check_ended_ops() {
+            self.fail(what);
         }
         self.unchecked += 1;
         if self.config.check_every == 0 || self.unchecked < self.config.check_every {
@@ -79,30 +79,30 @@ impl World {
             it.peers = peers;
         }
         if let Err(what) = checked {
-            self.broke(format!("{node}: {what}"));
+            self.fail(format!("{node}: {what}"));
         }
     }
 
-    pub(crate) fn broke(&mut self, what: String) {
-        if self.broken.is_some() {
+    pub(crate) fn fail(&mut self, what: String) {
+        if self.violation.is_some() {
             return;
         }
         let trace = self.network.lock().trace.lines().map(ToString::to_string).collect();
         let (scenario, seed) = (self.scenario.clone(), self.config.seed);
-        self.broken = Some(Box::new(Broken { what, scenario, seed, path: None, trace }));
+        self.violation = Some(Box::new(Violation { what, scenario, seed, path: None, trace }));
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.scenario, self.what)?;
         writeln!(f, "what happened last:")?;
         self.trace.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         match &self.path {
-            Some(path) => write!(f, "the same again: LNET_SIM_PATH={path} cargo test -p lnet-sim THIS_TEST"),
-            None => write!(f, "the same again: LNET_SIM_SEED={} cargo test -p lnet-sim THIS_TEST", self.seed),
+            Some(path) => write!(f, "reproduce: LNET_SIM_PATH={path} cargo test -p lnet-sim THIS_TEST"),
+            None => write!(f, "reproduce: LNET_SIM_SEED={} cargo test -p lnet-sim THIS_TEST", self.seed),
         }
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for Violation {}

@@ -1,6 +1,6 @@
-//! Operations of nodes: started, looked at, given up.
+//! Starting operations, their state, and giving them up.
 
-use crate::ledger::{Ask, Asking, Op, Start};
+use crate::ledger::{Op, OpKind, OpSpec, Start};
 use crate::match_bits::{MATCH_BITS, OpId, PORTAL, operation_bits};
 use crate::node::{lock, owned_memory};
 use crate::trace::NodeId;
@@ -10,58 +10,58 @@ use lnet_wire::{Nid, Pid};
 
 /// Operations.
 impl World {
-    /// Has a node ask something of the node with this NID. `None` when it is down.
-    pub fn ask(&mut self, node: NodeId, nid: Nid, ask: Ask) -> Option<OpId> {
-        self.ask_as(node, nid, Asking { ask, ..Asking::default() })
+    /// Starts a PUT or GET from a node to a NID. `None` when the node is down or frozen.
+    pub fn start_op(&mut self, node: NodeId, nid: Nid, ask: OpKind) -> Option<OpId> {
+        self.start_op_with(node, nid, OpSpec { ask, ..OpSpec::default() })
     }
 
-    /// The same in every detail.
-    pub fn ask_as(&mut self, node: NodeId, nid: Nid, asking: Asking) -> Option<OpId> {
-        if self.broken.is_some() {
+    /// As [`World::start_op`], with every detail.
+    pub fn start_op_with(&mut self, node: NodeId, nid: Nid, spec: OpSpec) -> Option<OpId> {
+        if self.violation.is_some() {
             return None;
         }
         let core = self.core(node).filter(|_| !self.is_frozen(node))?;
-        self.note(node, || format!("asks {nid}: {:?}", asking.ask));
+        self.note(node, || format!("asks {nid}: {:?}", spec.ask));
         // Elsewhere nobody may answer.
-        let served = asking.portal == PORTAL;
-        let ways = if served { self.ways(&core, node, nid, asking.source) } else { Vec::new() };
+        let served = spec.portal == PORTAL;
+        let paths = if served { self.paths(&core, node, nid, spec.source) } else { Vec::new() };
         let now = self.clock.now();
-        let id = lock(&self.ledger).start(Start { node, target: nid, ask: asking.ask, started: now, ways });
-        if let Err(errno) = self.begin(&core, id, node, nid, asking) {
-            self.broke(format!("{node} cannot ask {nid}: {}", errno.text()));
+        let id = lock(&self.ledger).start(Start { node, target: nid, ask: spec.ask, started: now, paths });
+        if let Err(errno) = self.begin(&core, id, node, nid, spec) {
+            self.fail(format!("{node} cannot start an operation to {nid}: {}", errno.text()));
         }
         self.settle(node);
         Some(id)
     }
 
-    fn begin(&self, core: &Core, id: OpId, node: NodeId, nid: Nid, asking: Asking) -> Result<(), Errno> {
-        let Asking { ask, source, bytes, portal } = asking;
-        let Some(life) = self.nodes.get(node.0 as usize).and_then(|it| it.life.as_ref()) else {
+    fn begin(&self, core: &Core, id: OpId, node: NodeId, nid: Nid, spec: OpSpec) -> Result<(), Errno> {
+        let OpSpec { ask, source, bytes, portal } = spec;
+        let Some(incarnation) = self.nodes.get(node.0 as usize).and_then(|it| it.incarnation.as_ref()) else {
             return Err(Errno::Shutdown);
         };
-        let threshold = if ask == Ask::Put { 1 } else { 2 };
-        let spec = life.md_spec(id.0, threshold, bytes, 0);
+        let threshold = if ask == OpKind::Put { 1 } else { 2 };
+        let spec = incarnation.md_spec(id.0, threshold, bytes, 0);
         let (memory, owner) = owned_memory(bytes);
         let md = core.bind_owned(spec, memory, true, owner)?;
         lock(&self.ledger).set_md(id, md);
         let match_bits = MATCH_BITS | operation_bits(id);
         let target = Target { nid: Some(nid), pid: Pid::LUSTRE, portal, match_bits, offset: 0 };
         match ask {
-            Ask::Put => core.put(source, md, false, target, 0),
-            Ask::PutWithAck => core.put(source, md, true, target, 0),
-            Ask::Get => core.get(source, md, target),
+            OpKind::Put => core.put(source, md, false, target, 0),
+            OpKind::PutWithAck => core.put(source, md, true, target, 0),
+            OpKind::Get => core.get(source, md, target),
         }
     }
 
-    /// The pairs of interfaces by which a node can reach another, as far as it knows that.
-    fn ways(&self, core: &Core, node: NodeId, nid: Nid, source: Option<Nid>) -> Vec<(Nid, Nid)> {
-        if !self.knows_again() {
+    /// The paths from a node to another, as far as it knows them.
+    fn paths(&self, core: &Core, node: NodeId, nid: Nid, source: Option<Nid>) -> Vec<(Nid, Nid)> {
+        if !self.deduplicates() {
             return Vec::new();
         }
         let nets = core.nets();
         let own = nets.nis().map(|ni| ni.nid()).filter(|own| source.is_none_or(|source| source == *own));
         let own: Vec<Nid> = own.collect();
-        // Who answers, and has been started since, knows no other way than the one that the question came by.
+        // A node that was restarted meanwhile answers by the path of the request; it knows no other.
         if !self.owner(nid).is_some_and(|other| self.knows_all_nids(other, node)) {
             return Vec::new();
         }
@@ -125,9 +125,9 @@ impl World {
         self.settle(node);
     }
 
-    pub(crate) fn give_up_hopeless(&mut self) {
-        let hopeless = std::mem::take(&mut lock(&self.ledger).hopeless);
-        for id in hopeless {
+    pub(crate) fn give_up_send_failed(&mut self) {
+        let send_failed = std::mem::take(&mut lock(&self.ledger).send_failed);
+        for id in send_failed {
             let Some((node, Some(md))) = lock(&self.ledger).op(id).map(|op| (op.node, op.md)) else {
                 continue;
             };

@@ -7,10 +7,10 @@ impl Network {
     pub(crate) fn postpones(&mut self, due: SimEvent) -> bool {
         let node = match due {
             SimEvent::Arrival(key, _) => Some(key.receiver()),
-            SimEvent::Finish(number) | SimEvent::Receipt(number) => {
+            SimEvent::Finish(number) | SimEvent::Ack(number) => {
                 self.unfinished.get(&number).map(|it| it.from.node)
             }
-            SimEvent::Look(place, _) => Some(place.node),
+            SimEvent::PathCheck(place, _) => Some(place.node),
             SimEvent::Wake(node) => Some(node),
         };
         let postpones = node.is_some_and(|node| self.faults.is_frozen(node));
@@ -22,13 +22,13 @@ impl Network {
 
     /// A node stands still from now on; its machine confirms what arrives, and nobody reads it.
     pub(crate) fn freeze(&mut self, node: NodeId) {
-        self.faults.break_spot(Spot::Frozen(node));
+        self.faults.break_spot(FaultPoint::Frozen(node));
     }
 
     /// It goes on, and finds what has happened meanwhile.
     pub(crate) fn thaw(&mut self, node: NodeId) {
         let now = self.now();
-        self.faults.mend(Spot::Frozen(node), now);
+        self.faults.mend(FaultPoint::Frozen(node), now);
         for due in std::mem::take(&mut self.postponed) {
             self.events.plan(now, |_| due);
         }

@@ -1,4 +1,4 @@
-//! What is done to a world. Each deed follows from the seed and its number, so that it is the same without the others.
+//! The actions on a chaos world. Each action follows from the seed and its number, so that it is the same without the others.
 
 use super::*;
 use fastrand::Rng;
@@ -7,12 +7,12 @@ use fastrand::Rng;
 impl Chaos {
     pub(super) fn act(&mut self, number: usize) {
         let random = &mut Rng::with_seed(self.seed.wrapping_mul(1_000_003) ^ number as u64);
-        self.world.note(NodeId(0), || format!("deed {number}"));
+        self.world.note(NodeId(0), || format!("action {number}"));
         match random.u32(0..100) {
             0..=7 => {
                 let rail = self.any_rail(random);
                 self.world.kill_rail(rail);
-                self.book.rails_killed += 1;
+                self.stats.rails_killed += 1;
             }
             8..=17 => self.heal(random),
             18..=23 => self.kill_interface(random),
@@ -25,17 +25,17 @@ impl Chaos {
             32..=36 => {
                 let (a, b) = (self.any_node(random), self.any_node(random));
                 self.world.break_between(a, b);
-                self.book.resets += 1;
+                self.stats.resets += 1;
             }
             37..=40 => {
                 let node = self.any_node(random);
                 self.world.freeze(node);
-                self.book.freezes += 1;
+                self.stats.freezes += 1;
                 self.pass(Duration::from_millis(random.u64(100..8000)));
                 self.world.thaw(node);
             }
             41..=43 => self.restart(random),
-            _ => self.ask(random),
+            _ => self.start_ops(random),
         }
         let pause = match random.u32(0..20) {
             0 => Duration::from_secs(random.u64(5..90)),
@@ -60,14 +60,14 @@ impl Chaos {
         random.choice(nids).map(|nid| (node, nid))
     }
 
-    fn ask(&mut self, random: &mut Rng) {
+    fn start_ops(&mut self, random: &mut Rng) {
         let Some((other, to)) = self.any_nid(random) else { return };
         let node = self.any_node(random);
         for _ in 0..random.u32(1..=24) {
-            let ask = [Ask::Put, Ask::PutWithAck, Ask::Get][random.usize(0..3)];
+            let ask = [OpKind::Put, OpKind::PutWithAck, OpKind::Get][random.usize(0..3)];
             let bytes = random.u32(0..64);
             if node != other {
-                self.world.ask_as(node, to, Asking { ask, bytes, ..Asking::default() });
+                self.world.start_op_with(node, to, OpSpec { ask, bytes, ..OpSpec::default() });
             }
         }
     }
@@ -77,25 +77,25 @@ impl Chaos {
         let Some((node, nid)) = self.any_nid(random) else { return };
         self.world.kill_interface(nid);
         if random.bool() {
-            self.world.tell(node, nid, false);
+            self.world.set_link_state(node, nid, false);
         }
-        self.book.interfaces_killed += 1;
+        self.stats.interfaces_killed += 1;
     }
 
     fn half_kill(&mut self, random: &mut Rng) {
         let Some((_, nid)) = self.any_nid(random) else { return };
         if random.bool() {
-            self.world.mute(nid);
+            self.world.block_tx(nid);
         } else {
-            self.world.deafen(nid);
+            self.world.block_rx(nid);
         }
-        self.book.interfaces_killed += 1;
+        self.stats.interfaces_killed += 1;
     }
 
     fn cut_pair(&mut self, random: &mut Rng) {
         let (Some((_, a)), Some((_, b))) = (self.any_nid(random), self.any_nid(random)) else { return };
         self.world.cut_pair(a, b);
-        self.book.pairs_cut += 1;
+        self.stats.pairs_cut += 1;
     }
 
     /// One rail and its interfaces, or all.
@@ -126,7 +126,7 @@ impl Chaos {
 
     fn heal_interface(&mut self, node: NodeId, nid: Nid) {
         self.world.heal_interface(nid);
-        self.world.tell(node, nid, true);
+        self.world.set_link_state(node, nid, true);
     }
 
     fn restart(&mut self, random: &mut Rng) {
@@ -134,17 +134,17 @@ impl Chaos {
         self.world.crash(node);
         self.pass(Duration::from_millis(random.u64(1..4000)));
         self.world.start(node);
-        self.book.restarts += 1;
+        self.stats.restarts += 1;
     }
 }
 
-/// The same world with as few of its deeds as it takes to break it.
-pub(super) fn fewest(seed: u64, deeds: usize, mut broken: Box<Broken>) -> Box<Broken> {
+/// The same world with as few of its actions as it takes to break it.
+pub(super) fn fewest(seed: u64, actions: usize, mut broken: Box<Violation>) -> Box<Violation> {
     let mut without = BTreeSet::new();
-    let mut piece = deeds.div_ceil(2);
+    let mut piece = actions.div_ceil(2);
     while piece > 0 {
-        for first in (0..deeds).step_by(piece) {
-            let more: BTreeSet<usize> = (first..deeds.min(first + piece)).collect();
+        for first in (0..actions).step_by(piece) {
+            let more: BTreeSet<usize> = (first..actions.min(first + piece)).collect();
             if more.is_subset(&without) {
                 continue;
             }
@@ -155,7 +155,7 @@ pub(super) fn fewest(seed: u64, deeds: usize, mut broken: Box<Broken>) -> Box<Br
         }
         piece = if piece == 1 { 0 } else { piece.div_ceil(2) };
     }
-    let kept = deeds - without.len();
-    broken.scenario = format!("a world in which rails die, with {kept} of its {deeds} deeds");
+    let kept = actions - without.len();
+    broken.scenario = format!("a world in which rails fail, with {kept} of its {actions} actions");
     broken
 }

@@ -1,28 +1,28 @@
-//! Why a message comes back, and what its sender is told: as the TCP driver does.
+//! Why a message could not be delivered, and what its sender is told: as the TCP driver does.
 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
 /// What kept a message from its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ConnError {
     /// Nobody listens there.
     Refused,
     /// The receiver ended the connection, or is gone.
     EndedByPeer,
-    /// Nothing was heard for a second, and there is another way.
-    Silent,
-    /// Nothing was confirmed in the time that there is for it.
+    /// Nothing was received for a second, and there is another path.
+    Unresponsive,
+    /// Nothing was confirmed within the timeout.
     Stalled,
-    /// The core knows why.
-    BrokenOff(Cause),
+    /// The core aborted it, for this cause.
+    Aborted(Cause),
     /// The interface, or its node, ends.
     Shutdown,
 }
 
-impl Trouble {
+impl ConnError {
     /// What the sender of a message is told of which so much has left.
-    pub(crate) fn failure(self, left: bool, known_again: bool) -> SendFailure {
-        let delivery = match (left, known_again) {
+    pub(crate) fn failure(self, left: bool, deduplicated: bool) -> SendFailure {
+        let delivery = match (left, deduplicated) {
             (false, _) => Delivery::NotSent,
             (true, false) => Delivery::Unknown,
             (true, true) => Delivery::Deduplicated,
@@ -34,8 +34,8 @@ impl Trouble {
         match self {
             Self::Refused => Errno::ConnectionRefused,
             Self::EndedByPeer => Errno::ConnectionReset,
-            Self::Silent | Self::Stalled => Errno::TimedOut,
-            Self::BrokenOff(cause) => match cause {
+            Self::Unresponsive | Self::Stalled => Errno::TimedOut,
+            Self::Aborted(cause) => match cause {
                 Cause::LocalTimeout | Cause::RemoteTimeout | Cause::NetworkTimeout => Errno::TimedOut,
                 Cause::LocalAborted => Errno::Cancelled,
                 Cause::RemoteError | Cause::RemoteDropped => Errno::HostUnreachable,
@@ -49,10 +49,10 @@ impl Trouble {
         match (self, left) {
             (Self::Refused, _) | (Self::EndedByPeer, false) => Cause::RemoteDropped,
             (Self::EndedByPeer, true) => Cause::RemoteError,
-            (Self::Silent, _) => Cause::NetworkTimeout,
+            (Self::Unresponsive, _) => Cause::NetworkTimeout,
             (Self::Stalled, false) => Cause::LocalTimeout,
             (Self::Stalled, true) => Cause::RemoteTimeout,
-            (Self::BrokenOff(cause), _) => cause,
+            (Self::Aborted(cause), _) => cause,
             (Self::Shutdown, _) => Cause::LocalAborted,
         }
     }
@@ -62,9 +62,9 @@ impl Trouble {
         match self {
             Self::Refused => "nobody listens there",
             Self::EndedByPeer => "its connection broke",
-            Self::Silent => "its receiver is silent, and there is another way",
+            Self::Unresponsive => "the path is unresponsive, and there is another",
             Self::Stalled => "it was not confirmed in time",
-            Self::BrokenOff(_) => "the core broke its connection off",
+            Self::Aborted(_) => "the core aborted it",
             Self::Shutdown => "its interface ends",
         }
     }

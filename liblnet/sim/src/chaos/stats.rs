@@ -1,4 +1,4 @@
-//! What was begun in worlds in which rails die, and how it ended.
+//! Counts of operations, failures and faults in chaos worlds.
 
 use crate::match_bits::OpId;
 use crate::world::World;
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
 
-/// Of one world, or of many together.
+/// The counts of one world, or of many together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Book {
+pub struct ChaosStats {
     /// Worlds.
     pub worlds: u64,
     /// Operations that were begun.
@@ -22,25 +22,25 @@ pub struct Book {
     pub never_sent: u64,
     /// Those whose node died under them.
     pub orphaned: u64,
-    /// Those that never ended; a world that has any is broken.
+    /// Those that never ended; there must be none.
     pub lost: u64,
     /// PUTs and GETs that were served.
     pub served: u64,
-    /// Messages that came twice and were known again. None was delivered twice: a world that has one is broken.
-    pub known_again: u64,
-    /// Messages that came back to their senders, each attempt by itself, in the order of [`Cause::ALL`].
+    /// Duplicate messages that receivers dropped. None may be delivered twice.
+    pub deduplicated: u64,
+    /// Failed attempts to send a message, in the order of [`Cause::ALL`].
     pub came_back: [u64; Cause::ALL.len()],
-    /// Pairs of interfaces that were given up.
+    /// Paths that were given up.
     pub pairs_given_up: u64,
     /// Rails that died.
     pub rails_killed: u64,
     /// Interfaces that died, or half of them.
     pub interfaces_killed: u64,
-    /// Directions between two interfaces that were cut.
+    /// Paths that were cut.
     pub pairs_cut: u64,
     /// Connections of two nodes that were reset.
     pub resets: u64,
-    /// Nodes that stood still for some seconds.
+    /// Nodes that were frozen for some seconds.
     pub freezes: u64,
     /// Nodes that died and came back.
     pub restarts: u64,
@@ -48,7 +48,7 @@ pub struct Book {
     pub minutes_to_recover: u64,
 }
 
-impl Book {
+impl ChaosStats {
     pub(super) fn add(&mut self, world: &World) {
         let ops = world.ops();
         self.begun += ops.len() as u64;
@@ -63,13 +63,13 @@ impl Book {
         }
         let counts = world.counts();
         self.served += world.served();
-        self.known_again += counts.known_again;
+        self.deduplicated += counts.deduplicated;
         self.pairs_given_up += counts.pairs_ended;
         self.came_back = std::array::from_fn(|at| self.came_back[at] + counts.by_cause[at]);
     }
 }
 
-impl AddAssign for Book {
+impl AddAssign for ChaosStats {
     fn add_assign(&mut self, other: Self) {
         self.worlds += other.worlds;
         self.begun += other.begun;
@@ -81,7 +81,7 @@ impl AddAssign for Book {
         self.orphaned += other.orphaned;
         self.lost += other.lost;
         self.served += other.served;
-        self.known_again += other.known_again;
+        self.deduplicated += other.deduplicated;
         self.came_back = std::array::from_fn(|at| self.came_back[at] + other.came_back[at]);
         self.pairs_given_up += other.pairs_given_up;
         self.rails_killed += other.rails_killed;
@@ -94,31 +94,31 @@ impl AddAssign for Book {
     }
 }
 
-impl fmt::Display for Book {
+impl fmt::Display for ChaosStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |count: u64, what: &str| writeln!(f, "{count:>12} {what}");
         line(self.worlds, "worlds")?;
         line(self.rails_killed, "rails died")?;
         line(self.interfaces_killed, "interfaces died")?;
-        line(self.pairs_cut, "pairs of interfaces were cut")?;
+        line(self.pairs_cut, "paths were cut")?;
         line(self.resets, "times two nodes' connections were reset")?;
-        line(self.freezes, "times a node stood still")?;
+        line(self.freezes, "times a node was frozen")?;
         line(self.restarts, "nodes died and came back")?;
         line(self.begun, "operations begun")?;
-        line(self.ended_well, "ended well")?;
+        line(self.ended_well, "succeeded")?;
         for (errno, count) in &self.ended_in_error {
-            line(*count, &format!("ended with {errno}, no way being well all the time"))?;
+            line(*count, &format!("ended with {errno}, no path being usable all the time"))?;
         }
         line(self.never_sent, "ended in error with the discovery of their peer")?;
         line(self.orphaned, "died with their node")?;
         line(self.lost, "lost")?;
         line(0, "doubled")?;
         line(self.served, "PUTs and GETs served")?;
-        line(self.known_again, "messages known again")?;
+        line(self.deduplicated, "duplicate messages dropped")?;
         for (cause, count) in Cause::ALL.iter().zip(self.came_back).filter(|(_, count)| *count > 0) {
-            line(count, &format!("messages came back: {}", cause.text()))?;
+            line(count, &format!("attempts to send failed: {}", cause.text()))?;
         }
-        line(self.pairs_given_up, "times a pair of interfaces was given up")?;
+        line(self.pairs_given_up, "times a path was given up")?;
         line(self.minutes_to_recover, "minutes at most until everything was as it was")
     }
 }

@@ -1,19 +1,19 @@
-//! What happened in worlds that chance made: what was tried, and what was not.
+//! Counts of what random worlds covered.
 
 use crate::counts::Counts;
 use crate::digest::Purpose;
 use crate::ledger::Op;
 use std::fmt;
 
-macro_rules! tally {
+macro_rules! load_stats {
     ($($(#[$doc:meta])* $field:ident),* $(,)?) => {
-        /// Of one world, or of many together.
+        /// The counts of one world, or of many together.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct Tally {
+        pub struct LoadStats {
             $($(#[$doc])* pub $field: u64,)*
         }
 
-        impl std::ops::AddAssign for Tally {
+        impl std::ops::AddAssign for LoadStats {
             fn add_assign(&mut self, other: Self) {
                 // Not a sum, but the most.
                 let rounds = self.rounds.max(other.rounds);
@@ -22,7 +22,7 @@ macro_rules! tally {
             }
         }
 
-        impl fmt::Display for Tally {
+        impl fmt::Display for LoadStats {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 $(writeln!(f, "{:>12} {}", self.$field, stringify!($field).replace('_', " "))?;)*
                 Ok(())
@@ -31,7 +31,7 @@ macro_rules! tally {
     };
 }
 
-tally! {
+load_stats! {
     /// Worlds.
     worlds,
     /// Nodes.
@@ -76,7 +76,7 @@ tally! {
     rounds,
 }
 
-impl Tally {
+impl LoadStats {
     pub(crate) fn add_counts(&mut self, counts: &Counts, ops: &[Op]) {
         self.messages += counts.messages();
         self.pings += counts.of(Purpose::Ping);

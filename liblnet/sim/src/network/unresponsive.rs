@@ -1,59 +1,65 @@
-//! Messages under way of which nothing is heard, and the end of connections.
+//! Unresponsive paths, and the end of connections.
 
-use super::receipts::AFTERMATH;
+use super::ack::LATE_LANE;
 use super::*;
 use lnet_core::message::TakenCredits;
 
-/// How often connections are looked at on which something is under way.
-const LOOK: Duration = Duration::from_millis(250);
-/// Silence after which messages may go elsewhere.
-const SILENCE: Duration = Duration::from_secs(1);
+/// How often a path with messages in flight is checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// The time without an answer after which messages may take another path.
+const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(1);
 
-/// What is to be told the core of a node of a path: that it is unresponsive, or that it answers again.
-pub(crate) struct Look {
+/// What a node's core is told of a path: that it is unresponsive, or that it answers again.
+pub(crate) struct PathCheck {
     pub(crate) ni: Arc<Ni>,
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) answers: bool,
 }
 
 impl Network {
-    /// Sees to it that somebody looks after what is under way from an interface to a peer NI.
-    pub(super) fn look_after(&mut self, from: InterfaceId, peer: Nid) {
-        if let std::collections::btree_map::Entry::Vacant(entry) = self.looks.entry((from, peer)) {
+    /// Starts checking the path from an interface to a peer NI, if that has not begun.
+    pub(super) fn watch_path(&mut self, from: InterfaceId, peer: Nid) {
+        if let std::collections::btree_map::Entry::Vacant(entry) = self.path_checks.entry((from, peer)) {
             entry.insert(None);
-            self.plan_look(from, peer);
+            self.plan_path_check(from, peer);
         }
     }
 
-    fn plan_look(&mut self, from: InterfaceId, peer: Nid) {
-        let at = self.now() + LOOK;
-        self.events.plan(at, |_| SimEvent::Look(from, peer));
+    fn plan_path_check(&mut self, from: InterfaceId, peer: Nid) {
+        let at = self.now() + CHECK_INTERVAL;
+        self.events.plan(at, |_| SimEvent::PathCheck(from, peer));
     }
 
-    /// Looks after it. `patience` is how long anything may take. Something, if its core is to be told.
-    pub(crate) fn look(&mut self, from: InterfaceId, peer: Nid, patience: Duration) -> Option<Look> {
+    /// Checks a path; messages in flight for longer than `timeout` fail. Returns what the core is to be told, if anything.
+    pub(crate) fn check_path(
+        &mut self,
+        from: InterfaceId,
+        peer: Nid,
+        timeout: Duration,
+    ) -> Option<PathCheck> {
         let now = self.now();
         let waiting =
             self.unfinished.values().filter(|it| it.from == from && it.peer == peer && it.result.is_ok());
         let Some(oldest) = waiting.map(|it| it.sent).min() else {
-            self.looks.remove(&(from, peer));
+            self.path_checks.remove(&(from, peer));
             return None;
         };
-        self.plan_look(from, peer);
+        self.plan_path_check(from, peer);
         let is_silent = !self.is_open_both_ways(from, peer);
-        let since = self.looks.entry((from, peer)).or_default();
+        let since = self.path_checks.entry((from, peer)).or_default();
         let answers = since.is_some() && !is_silent;
         let silent_since = is_silent.then(|| *since.get_or_insert(now));
         *since = silent_since;
-        if now.since(oldest) >= patience {
-            self.end_pair(from, peer, Trouble::Stalled);
+        if now.since(oldest) >= timeout {
+            self.end_pair(from, peer, ConnError::Stalled);
             return None;
         }
-        if !answers && silent_since.is_none_or(|since| now.since(since) + LOOK < SILENCE) {
+        if !answers && silent_since.is_none_or(|since| now.since(since) + CHECK_INTERVAL < UNRESPONSIVE_AFTER)
+        {
             return None;
         }
         let (ni, upcalls) = self.interface(from)?.plugged.as_ref()?;
-        Some(Look { ni: Arc::clone(ni), upcalls: Arc::clone(upcalls), answers })
+        Some(PathCheck { ni: Arc::clone(ni), upcalls: Arc::clone(upcalls), answers })
     }
 
     /// A path is unresponsive, and there are others for all messages, or for some: where receivers know messages again its
@@ -66,8 +72,8 @@ impl Network {
         all_may_move: bool,
         may_move: impl Fn(&Message) -> bool,
     ) -> Vec<TakenCredits> {
-        if all_may_move && self.knows_again() {
-            self.end_pair(from, peer, Trouble::Silent);
+        if all_may_move && self.deduplicates() {
+            self.end_pair(from, peer, ConnError::Unresponsive);
             return Vec::new();
         }
         let stays = |it: &Unfinished| it.from != from || it.peer != peer || it.left || it.result.is_err();
@@ -75,58 +81,58 @@ impl Network {
         let unsent: BTreeMap<u64, Option<LinkKey>> = unsent.map(|(number, it)| (*number, it.key)).collect();
         for key in unsent.values().flatten().copied().collect::<BTreeSet<_>>() {
             let Some(link) = self.links.get_mut(&key) else { continue };
-            let first = link.queue.front().map(|parcel| parcel.number);
-            link.queue.retain(|parcel| !unsent.contains_key(&parcel.number));
+            let first = link.queue.front().map(|in_flight| in_flight.number);
+            link.queue.retain(|in_flight| !unsent.contains_key(&in_flight.number));
             if link.queue.is_empty() {
                 self.links.remove(&key);
-            } else if link.queue.front().map(|parcel| parcel.number) != first {
+            } else if link.queue.front().map(|in_flight| in_flight.number) != first {
                 self.arm(key);
             }
         }
-        self.give_back_numbers(|number, _| unsent.contains_key(&number), Trouble::Silent);
+        self.give_back_numbers(|number, _| unsent.contains_key(&number), ConnError::Unresponsive);
         let stuck =
             self.unfinished.values_mut().filter(|it| it.from == from && it.peer == peer && it.result.is_ok());
         stuck.filter_map(|it| it.message.take_credits()).collect()
     }
 
     /// Ends the connections of an interface with a peer NI; what is not known to have arrived comes back.
-    pub(crate) fn end_pair(&mut self, from: InterfaceId, peer: Nid, trouble: Trouble) {
+    pub(crate) fn end_pair(&mut self, from: InterfaceId, peer: Nid, error: ConnError) {
         self.counts.pairs_ended += 1;
-        self.looks.insert((from, peer), None).is_none().then(|| self.plan_look(from, peer));
+        self.path_checks.insert((from, peer), None).is_none().then(|| self.plan_path_check(from, peer));
         let to_peer = |key: &LinkKey| {
             key.from == from
-                && key.lane < AFTERMATH
+                && key.lane < LATE_LANE
                 && self.interface(key.to).is_some_and(|it| it.nid == peer)
         };
         let keys = self.keys(to_peer);
-        keys.into_iter().for_each(|key| self.end_connection(key, trouble));
+        keys.into_iter().for_each(|key| self.end_connection(key, error));
         let uncalled = |it: &Unfinished| it.from == from && it.peer == peer && it.key.is_none();
-        self.give_back(uncalled, trouble);
+        self.give_back(uncalled, error);
     }
 
     /// The same with all peer NIs, if none is given.
-    pub(crate) fn abort_tx(&mut self, from: InterfaceId, peer: Option<Nid>, trouble: Trouble) {
+    pub(crate) fn abort_tx(&mut self, from: InterfaceId, peer: Option<Nid>, error: ConnError) {
         let peers: BTreeSet<Nid> = match peer {
             Some(peer) => BTreeSet::from([peer]),
             None => {
-                let linked = self.keys(|key| key.from == from && key.lane < AFTERMATH);
+                let linked = self.keys(|key| key.from == from && key.lane < LATE_LANE);
                 let linked = linked.iter().filter_map(|key| self.interface(key.to)).map(|it| it.nid);
                 let waiting = self.unfinished.values().filter(|it| it.from == from).map(|it| it.peer);
                 linked.chain(waiting).collect()
             }
         };
-        peers.into_iter().for_each(|peer| self.end_pair(from, peer, trouble));
+        peers.into_iter().for_each(|peer| self.end_pair(from, peer, error));
     }
 
-    /// Directions of connections on which anything is under way or waits for a receipt.
+    /// Directions of connections on which anything is under way or waits for an ACK.
     pub(super) fn keys(&self, wanted: impl Fn(&LinkKey) -> bool) -> BTreeSet<LinkKey> {
         let unconfirmed = self.unfinished.values().filter_map(|it| it.key);
         self.links.keys().copied().chain(unconfirmed).filter(wanted).collect()
     }
 
     /// One end of a connection ends it, and the other hears of that if it can.
-    fn end_connection(&mut self, key: LinkKey, trouble: Trouble) {
-        self.end_direction(key, trouble, true);
+    fn end_connection(&mut self, key: LinkKey, error: ConnError) {
+        self.end_direction(key, error, true);
         self.end_by_peer(key.back());
         self.connected.remove(&key.connection());
     }
@@ -134,7 +140,7 @@ impl Network {
     /// The receiver has ended a connection: its sender is told, if it can be.
     fn end_by_peer(&mut self, key: LinkKey) {
         if self.is_open_from(key.to, key.from) {
-            self.end_direction(key, Trouble::EndedByPeer, false);
+            self.end_direction(key, ConnError::EndedByPeer, false);
         } else if !self.keys(|other| *other == key).is_empty() {
             self.orphaned.insert(key);
         }
@@ -161,38 +167,38 @@ impl Network {
     }
 
     /// Ends one direction of a connection for its sender. With `lingers` what has left already may arrive all the same.
-    pub(super) fn end_direction(&mut self, key: LinkKey, trouble: Trouble, lingers: bool) {
+    pub(super) fn end_direction(&mut self, key: LinkKey, error: ConnError, lingers: bool) {
         self.orphaned.remove(&key);
         let link = self.links.remove(&key).unwrap_or_default();
         let lingers = lingers && self.config.order == Order::Timed && self.is_open_from(key.from, key.to);
-        for parcel in link.queue {
-            let left = self.unfinished.get(&parcel.number).is_some_and(|it| it.left);
+        for in_flight in link.queue {
+            let left = self.unfinished.get(&in_flight.number).is_some_and(|it| it.left);
             if lingers && left && self.random.bool() {
-                let aftermath = LinkKey { lane: AFTERMATH, ..key };
-                let link = self.links.entry(aftermath).or_default();
-                link.queue.push_back(parcel);
+                let late = LinkKey { lane: LATE_LANE, ..key };
+                let link = self.links.entry(late).or_default();
+                link.queue.push_back(in_flight);
                 if link.queue.len() == 1 {
-                    self.arm(aftermath);
+                    self.arm(late);
                 }
             } else {
-                let digest = Digest::of(&parcel.header, parcel.payload.as_deref());
-                self.lose(key.to.node, digest, trouble.text());
+                let digest = Digest::of(&in_flight.header, in_flight.payload.as_deref());
+                self.lose(key.to.node, digest, error.text());
             }
         }
-        self.give_back(|it| it.key == Some(key), trouble);
+        self.give_back(|it| it.key == Some(key), error);
     }
 
-    /// Has these messages come back.
-    fn give_back(&mut self, whose: impl Fn(&Unfinished) -> bool, trouble: Trouble) {
-        self.give_back_numbers(|_, it| whose(it), trouble);
+    /// Fails these messages.
+    fn give_back(&mut self, whose: impl Fn(&Unfinished) -> bool, error: ConnError) {
+        self.give_back_numbers(|_, it| whose(it), error);
     }
 
-    fn give_back_numbers(&mut self, whose: impl Fn(u64, &Unfinished) -> bool, trouble: Trouble) {
-        let known_again = self.knows_again();
+    fn give_back_numbers(&mut self, whose: impl Fn(u64, &Unfinished) -> bool, error: ConnError) {
+        let deduplicated = self.deduplicates();
         let mut back = Vec::new();
         for (number, it) in &mut self.unfinished {
             if it.result.is_ok() && whose(*number, it) {
-                let failure = trouble.failure(it.left, known_again);
+                let failure = error.failure(it.left, deduplicated);
                 it.result = Err(failure);
                 back.push((*number, it.from.node, Digest::of(it.message.header(), None), failure));
             }

@@ -1,4 +1,5 @@
-//! Everything is well again: whatever was begun has ended, and nodes are as they were.
+//! The end of a chaos world: all faults are repaired, and then all operations must end, and credits, health and recovery
+//! queues return to their initial values.
 
 use super::*;
 use lnet_core::health::NiKind;
@@ -6,12 +7,12 @@ use lnet_core::settings::MAX_HEALTH;
 
 /// Longer than any operation may take.
 const UNTIL_ALL_HAS_ENDED: Duration = Duration::from_secs(160);
-/// Rounds of talk until everything is as it was, and what passes between them.
+/// Rounds of operations until everything is as before, and the time between them.
 const ROUNDS: usize = 40;
 const BETWEEN_ROUNDS: Duration = Duration::from_secs(60);
 
 impl Chaos {
-    pub(super) fn get_well(&mut self) {
+    pub(super) fn recover(&mut self) {
         self.world.set_breaks(0);
         self.heal_all();
         for node in self.world.node_ids() {
@@ -24,12 +25,12 @@ impl Chaos {
             if !self.world.is_sound() {
                 return;
             }
-            self.all_ask(6);
+            self.all_to_all(6);
             self.pass(BETWEEN_ROUNDS);
             self.all_must_have_ended();
             wrong = self.all_is_as_it_was();
             if wrong.is_ok() {
-                self.book.minutes_to_recover = self.book.minutes_to_recover.max(round as u64 + 1);
+                self.stats.minutes_to_recover = self.stats.minutes_to_recover.max(round as u64 + 1);
                 break;
             }
         }
@@ -44,11 +45,11 @@ impl Chaos {
             .expect(open == 0, || format!("{open} operations do not end, operation {which:?} among them"));
     }
 
-    /// Nobody is sick, nothing is under way, every credit is back.
+    /// Every interface is healthy, no message is in flight, every credit has been returned.
     fn all_is_as_it_was(&self) -> Result<(), String> {
         self.world.node_ids().try_for_each(|node| {
             let Some(core) = self.world.core(node) else { return Ok(()) };
-            let wrong = |what: String| Err(format!("{node} after everything is well again: {what}"));
+            let wrong = |what: String| Err(format!("{node} after all faults were repaired: {what}"));
             for ni in core.nets().nis().filter(|ni| !ni.nid().is_loopback()) {
                 let (health, credits) = (ni.health(), ni.credits().0);
                 let whole = ni.tunables().credits as i32;
@@ -68,27 +69,27 @@ impl Chaos {
                     return wrong(format!("its peer NI {nid} has {credits} credits"));
                 }
                 if !peer_ni.silent_towards().is_empty() {
-                    return wrong(format!("its peer NI {nid} counts as silent"));
+                    return wrong(format!("its peer NI {nid} has an unresponsive path"));
                 }
             }
             for side in [NiKind::Local, NiKind::Peer] {
-                let sick = core.recovery_queue(side);
-                if !sick.is_empty() {
-                    return wrong(format!("{sick:?} are still tried"));
+                let unhealthy = core.recovery_queue(side);
+                if !unhealthy.is_empty() {
+                    return wrong(format!("{unhealthy:?} are still in recovery"));
                 }
             }
             match core.message_counts().msgs_alloc {
                 0 => Ok(()),
-                alive => wrong(format!("{alive} messages are alive")),
+                alive => wrong(format!("{alive} messages are still allocated")),
             }
         })
     }
 
-    /// Of each node that has somebody to talk to, each interface sends; each of its peers' receives.
+    /// Each interface of each node that has a peer must send.
     fn all_rails_must_be_used(&mut self) {
         let before = self.sent();
         for _ in 0..4 {
-            self.all_ask(6);
+            self.all_to_all(6);
             self.pass(Duration::from_secs(10));
         }
         let after = self.sent();
@@ -96,7 +97,8 @@ impl Chaos {
             before.iter().zip(&after).find(|(before, after)| before.1 == after.1).map(|(idle, _)| idle.0);
         self.world.expect(idle.is_none(), || format!("{idle:?} is not used any more"));
         let failed = self.world.ops().iter().rev().take(6).position(|op| !op.succeeded());
-        self.world.expect(failed.is_none(), || "operations fail although everything is well".to_owned());
+        self.world
+            .expect(failed.is_none(), || "operations fail although nothing is broken any more".to_owned());
     }
 
     /// Messages that interfaces have sent.
