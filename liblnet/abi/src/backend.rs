@@ -7,6 +7,7 @@ use arc_swap::ArcSwapOption;
 use lnet_core::event::in_handler;
 use lnet_core::{Core, Errno};
 use lnet_dlc::client::Client;
+use lnet_log::{LogClass, write_line};
 use lnet_node::{ControlServer, Node, SharedBackend, StartConfig};
 use lnet_wire::Pid;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +46,12 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
         // A program can do without being configured from outside.
         users.control = node
             .serve()
-            .inspect_err(|error| log::warn!("lnetctl will not find this node: control socket: {error}"))
+            .inspect_err(|error| {
+                write_line!(
+                    LogClass::ControlUnavailable,
+                    "control socket: cannot be served ({error}); lnetctl does not reach this node"
+                )
+            })
             .ok();
         NODE.store(Some(node));
     }
@@ -115,6 +121,9 @@ fn watch_forks() {
     }
     // SAFETY: the handler only stores into an atomic, which any thread may do at any time.
     if unsafe { libc::pthread_atfork(None, None, Some(in_child)) } != 0 {
-        log::warn!("children of this process will not be told that they have no node");
+        write_line!(
+            LogClass::ForkUnwatched,
+            "fork(): cannot be watched; children of this process do not notice that they have no node"
+        );
     }
 }

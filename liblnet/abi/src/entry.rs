@@ -6,6 +6,7 @@
 
 use crate::types::{lnet_handle_eq, lnet_handle_md, lnet_handle_me};
 use lnet_core::Errno;
+use lnet_log::{LogClass, write_line};
 use std::ffi::{c_char, c_int};
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,8 +27,9 @@ pub(crate) fn entry<T: FromErrno + Debug>(name: &'static str, body: impl FnOnce(
         }
         Err(_) => {
             POISONED.store(true, Ordering::Relaxed);
-            log::error!(
-                "{name}: internal error (panic), see above; the network is down from now on; please report"
+            write_line!(
+                LogClass::ApiDisabled,
+                "{name}: internal error (panic), see above; please report; further calls fail with ENETDOWN"
             );
             T::from_errno(Errno::Io)
         }

@@ -7,6 +7,7 @@ use crate::types::{__u32, lnet_nid_t, lnet_process_id};
 use lnet_core::{DiscoveryMode, Errno};
 use lnet_dlc::ops::peer::MAX_NIDS;
 use lnet_dlc::peer_state;
+use lnet_log::{LogClass, write_line};
 use lnet_wire::Nid;
 use std::ffi::c_int;
 
@@ -77,13 +78,21 @@ pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
                 let state = peer_state::words(its.state.0).join(" ");
                 let failure = its.failure.map(|failure| format!("; {failure}")).unwrap_or_default();
                 let (primary, parked) = (peer.primary, its.parked);
-                log::warn!("peer {nid}: primary NID {primary}; {state}; {parked} messages wait{failure}");
+                write_line!(
+                    LogClass::PeerDump,
+                    "peer {nid}: primary NID {primary}; {state}; {parked} messages wait{failure}"
+                );
             }
-            None => log::warn!("peer {nid}: not known"),
+            None => write_line!(LogClass::PeerDump, "peer {nid}: not known"),
         }
         match backend::core(|core| core.dist(nid)) {
-            Ok(way) => log::warn!("peer {nid}: {} hops away, sent to from {}", way.hops, way.source),
-            Err(errno) => log::warn!("peer {nid}: not reachable: {errno}"),
+            Ok(way) => write_line!(
+                LogClass::PeerDump,
+                "peer {nid}: {} hops away, path from {}",
+                way.hops,
+                way.source
+            ),
+            Err(errno) => write_line!(LogClass::PeerDump, "peer {nid}: not reachable ({errno})"),
         }
         Ok(())
     });

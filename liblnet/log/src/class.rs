@@ -233,12 +233,138 @@ log_classes! {
         meaning: "A fault injection rule was added: messages are dropped or delayed on purpose.",
         action: "Nothing in a test. `lnetctl fault drop del` and `lnetctl fault delay del` end it.",
     }
-    RouteUnused {
-        name: "route_unused",
+    RoutingUnsupported {
+        name: "routing_unsupported",
         level: Warn,
         limit: Unlimited,
-        meaning: "A route was added. Messages do not take routes in this version.",
+        meaning: "A route was added, or forwarding was switched on; it is stored, but messages are not forwarded, nor take routes, in this version.",
         action: "Give the nodes a net in common.",
+    }
+    ConfigInvalid {
+        name: "config_invalid",
+        level: Error,
+        limit: Unlimited,
+        meaning: "A variable of the environment or the configuration file cannot be used; the node does not start.",
+        action: "Correct what is named; docs/environment.md and docs/configuration.md list what may stand there.",
+    }
+    ConfigIgnored {
+        name: "config_ignored",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "Something in the configuration has no effect on this node; all else of it has.",
+        action: "Correct or remove what is named, unless one configuration serves nodes that differ.",
+    }
+    NiNotStarted {
+        name: "ni_not_started",
+        level: Error,
+        limit: Unlimited,
+        meaning: "An interface could not be added to the node.",
+        action: "Compare the configuration with `ip address`. `Address already in use`: another node of this machine has the address.",
+    }
+    NoNetwork {
+        name: "no_network",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "The node has no interface but the loopback and reaches no other node.",
+        action: "Set LNET_NETWORKS, or add a net with `lnetctl net add`.",
+    }
+    LinksUnwatched {
+        name: "links_unwatched",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "The links and addresses of this machine are not watched. That an interface has failed is found by time-outs only.",
+        action: "See whether the process may open netlink sockets (sandbox, seccomp), and how many descriptors it may have.",
+    }
+    LinkListFailed {
+        name: "link_list_failed",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "The links of this machine could not be listed; the node tries again.",
+        action: "Look for a shortage of descriptors or memory.",
+    }
+    NumaUnknown {
+        name: "numa_unknown",
+        level: Info,
+        limit: Unlimited,
+        meaning: "The kernel does not say on which NUMA node memory is (a container may forbid it). Interfaces are chosen by the NUMA node of the thread.",
+        action: "Nothing, or allow the process move_pages().",
+    }
+    ThreadFailed {
+        name: "thread_failed",
+        level: Error,
+        limit: Unlimited,
+        meaning: "A thread of the node could not be started, or ended by a panic.",
+        action: "Not started: raise the limit of threads or memory. Panic: please report it, with the message of the panic above.",
+    }
+    InternalError {
+        name: "internal_error",
+        level: Error,
+        limit: PerSubject,
+        meaning: "A part of the library panicked while it worked; the others go on. This is a defect of the library.",
+        action: "Please report it, with the message of the panic above.",
+    }
+    ApiDisabled {
+        name: "api_disabled",
+        level: Error,
+        limit: Unlimited,
+        meaning: "A call of the C API panicked. All further calls of this process fail with ENETDOWN. This is a defect of the library.",
+        action: "Please report it, with the message of the panic above. Start the program anew.",
+    }
+    ControlUnavailable {
+        name: "control_unavailable",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "The control socket cannot be served: lnetctl does not reach this node. The node itself works.",
+        action: "See whether LNET_RUNTIME_DIR can be written to, and whether another process has this node's name (LNET_NODE).",
+    }
+    ControlAcceptFailed {
+        name: "control_accept_failed",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A client of the control socket could not be accepted; the node tries again.",
+        action: "Look for a shortage of descriptors or memory.",
+    }
+    ControlClientRejected {
+        name: "control_client_rejected",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A client of the control socket or the status socket was rejected: not the owner nor root, or too many clients.",
+        action: "Use lnetctl as the user whose process the node is, or as root. Too many: find out who holds connections.",
+    }
+    ControlClientRemoved {
+        name: "control_client_removed",
+        level: Info,
+        limit: PerSubject,
+        meaning: "There were too many clients of the control socket; the connection that was idle for longest was closed.",
+        action: "Nothing. lnetctl connects anew by itself.",
+    }
+    ControlRequestFailed {
+        name: "control_request_failed",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A client of the control socket sent what is no request, or did not receive its reply; its connection is closed where it cannot be continued.",
+        action: "Use the lnetctl of the same version as the library.",
+    }
+    ControlRequestStuck {
+        name: "control_request_stuck",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "The node ends while a request of a client is still carried out; its thread is left to end by itself.",
+        action: "Nothing, if it happens once. Otherwise please report it.",
+    }
+    PeerDump {
+        name: "peer_dump",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "The answer to LNetDebugPeer(): what is known of a peer.",
+        action: "Nothing.",
+    }
+    ForkUnwatched {
+        name: "fork_unwatched",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "The library could not register for fork(): calls in a child process do not notice that it has no node.",
+        action: "Do not call LNet in children of fork() before exec().",
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::clock::MonotonicClock;
 use lnet_core::{Clock, Core, Errno, Time};
+use lnet_log::{LogClass, write_line};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,7 +49,7 @@ impl CoreThread {
         let stop = Arc::clone(&ending);
         let thread = thread::Builder::new().name(spec.name.to_owned());
         let handle = thread.spawn(move || run(spec, &core, clock, &stop)).map_err(|error| {
-            log::error!("cannot start thread {}: {error}", spec.name);
+            write_line!(LogClass::ThreadFailed, "thread {}: not started ({error})", spec.name);
             Errno::from(error)
         })?;
         let (thread, process) = (handle.thread().clone(), std::process::id());
@@ -69,7 +70,11 @@ impl CoreThread {
         }
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         if handle.take().is_some_and(|handle| handle.join().is_err()) {
-            log::error!("{}: internal error (panic), see above; please report", self.name);
+            write_line!(
+                LogClass::ThreadFailed,
+                "thread {}: ended by an internal error (panic), see above; please report",
+                self.name
+            );
         }
     }
 }
@@ -80,9 +85,13 @@ fn run(spec: ThreadSpec, core: &Core, clock: MonotonicClock, ending: &AtomicBool
         let timeout = match catch_unwind(AssertUnwindSafe(|| (spec.run)(core))) {
             Ok(again) => again.map(|at| at.since(clock.now())),
             Err(_) => {
-                log::error!(
-                    "{}: internal error (panic), see above; please report; the thread goes on",
-                    spec.name
+                core.log(
+                    LogClass::InternalError,
+                    spec.name,
+                    format_args!(
+                        "thread {}: internal error (panic), see above; please report; the thread goes on",
+                        spec.name
+                    ),
                 );
                 thread::park_timeout(PANIC_PAUSE);
                 Some(PANIC_PAUSE)

@@ -4,6 +4,7 @@ use crate::start_config::StartConfig;
 use crate::sysfs;
 use lnet_core::{CptTable, Errno};
 use lnet_dlc::interfaces::{HostInterface, host_interfaces};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::Nid;
 use lnet_wire::nid::Address;
 use std::net::IpAddr;
@@ -13,7 +14,7 @@ use std::path::Path;
 pub(crate) fn table(config: &StartConfig) -> Result<CptTable, Errno> {
     let hardware = sysfs::hardware(&config.sysfs);
     let table = CptTable::new(&hardware, &config.cpts).map_err(|error| {
-        log::error!("{error}");
+        write_line!(LogClass::ConfigInvalid, "CPU partitions: {error}");
         Errno::Invalid
     })?;
     log::debug!("CPU partitions, and the distances from each to each:\n{table}");

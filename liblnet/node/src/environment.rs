@@ -3,6 +3,7 @@
 use crate::start_config::CONFIGURATION;
 use crate::tunables::TUNABLES;
 use lnet_dlc::nearest;
+use lnet_log::{LogClass, write_line};
 
 const PREFIXES: [&str; 2] = ["LNET_", "SOCKLND_"];
 /// What is read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control socket.
@@ -15,7 +16,7 @@ const FOR_TESTS: [&str; 3] = ["LNET_SIM_", "LNET_TEST_", "LNET_WRITE_"];
 pub fn warn_of_unknown_variables() {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for (name, meant) in unknown(names) {
-        log::warn!("{name} is not a variable of LNet: it has no effect{meant}");
+        write_line!(LogClass::ConfigIgnored, "{name}: not a variable of LNet{meant}; ignored");
     }
 }
 

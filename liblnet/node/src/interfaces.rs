@@ -2,6 +2,7 @@
 
 use lnet_core::Errno;
 use lnet_dlc::interfaces::{HostInterface, Unusable, addresses_of, first_usable, host_interfaces};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -52,7 +53,7 @@ pub(crate) fn address(nid: Nid) -> IpAddr {
 /// This machine's interfaces. The log says why they cannot be listed.
 pub(crate) fn interfaces() -> Result<Vec<HostInterface>, Errno> {
     host_interfaces().map_err(|error| {
-        log::error!("cannot list the interfaces: {error}");
+        write_line!(LogClass::NiNotStarted, "interfaces of this machine: cannot be listed ({error})");
         Errno::from(error)
     })
 }
@@ -60,13 +61,19 @@ pub(crate) fn interfaces() -> Result<Vec<HostInterface>, Errno> {
 fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
     // One may bind to these, but no interface has them.
     if address.is_unspecified() || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
-        log::error!("{address} is not the address of an interface");
+        write_line!(
+            LogClass::NiNotStarted,
+            "address {address}: not usable (it is no address of an interface)"
+        );
         return Err(Errno::AddressNotAvailable);
     }
     // Asking the kernel is surer than comparing lists: all of 127.0.0.0/8 is local, and so are routes of
     // type `local`.
     UdpSocket::bind((address, 0)).map(|_| address).map_err(|error| {
-        log::error!("cannot use address {address}: {error}; is it an address of this machine?");
+        write_line!(
+            LogClass::NiNotStarted,
+            "address {address}: not usable ({error}); is it an address of this machine?"
+        );
         Errno::from(error)
     })
 }
@@ -75,7 +82,7 @@ fn named_interface(name: &str) -> Result<IpAddr, Errno> {
     let host = interfaces()?;
     let first = addresses_of(&host, name).and_then(|all| all.first().copied().ok_or(Unusable::NoAddress));
     first.map(IpAddr::V4).map_err(|unusable| {
-        log::error!("interface {name}: {unusable}");
+        write_line!(LogClass::NiNotStarted, "interface {name}: not usable ({unusable})");
         match unusable {
             Unusable::Missing => Errno::NoDevice,
             Unusable::Down => Errno::NetworkDown,
@@ -87,7 +94,10 @@ fn named_interface(name: &str) -> Result<IpAddr, Errno> {
 fn first_interface() -> Result<(String, IpAddr), Errno> {
     let host = interfaces()?;
     first_usable(&host).map(|(name, address)| (name.to_owned(), IpAddr::V4(address))).ok_or_else(|| {
-        log::error!("no interface is up and has an IPv4 address; name one, as in tcp(eth0)");
+        write_line!(
+            LogClass::NiNotStarted,
+            "no interface is up and has an IPv4 address; name one, as in tcp(eth0)"
+        );
         Errno::NoDevice
     })
 }

@@ -15,6 +15,7 @@ use lnet_core::lnd::Driver;
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
+use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
 use socklnd::{Receipts, Socklnd, SocklndConfig};
@@ -83,8 +84,9 @@ impl Node {
     /// Says in the log that the node can talk to itself only, if that is so: for whoever may have meant it otherwise.
     pub fn warn_if_only_loopback(&self) {
         if self.core.nets().nis().all(|ni| ni.nid().is_loopback()) {
-            log::warn!(
-                "this node is on no network but the loopback: it reaches no other node, and none reaches it, until a \
+            write_line!(
+                LogClass::NoNetwork,
+                "this node has no network but the loopback; it reaches no other node, and none reaches it, until a \
                  net is added (LNET_NETWORKS, as in LNET_NETWORKS=tcp; or `lnetctl net add`)"
             );
         }
@@ -128,7 +130,7 @@ impl Node {
         let driver: &dyn Driver = match nid.net().kind() {
             NetType::TCP => &*self.tcp,
             _ => {
-                log::error!("there is no driver for net {}", nid.net());
+                write_line!(LogClass::NiNotStarted, "NI {nid}: not started (there is no driver for its net)");
                 return Err(Errno::ProtocolNotSupported);
             }
         };
@@ -136,7 +138,7 @@ impl Node {
         config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, nid, name);
         self.core
             .add_ni(nid, config, driver)
-            .inspect_err(|errno| log::error!("cannot start {nid}: {errno}"))?;
+            .inspect_err(|errno| write_line!(LogClass::NiNotStarted, "NI {nid}: not started ({errno})"))?;
         self.links.cover(&self.core, nid);
         Ok(nid)
     }

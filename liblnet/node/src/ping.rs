@@ -4,6 +4,7 @@ use crate::node::Node;
 use lnet_core::event::in_handler;
 use lnet_core::memory::Room;
 use lnet_core::{Errno, Event, EventKind, MdOptions, MdSpec, Target};
+use lnet_log::LogClass;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, ping_buffer_len};
 use lnet_wire::{MAX_PAYLOAD, Nid, ProcessId};
 use std::sync::Arc;
@@ -59,7 +60,12 @@ impl Node {
         let _ = core.eq_leave(eq);
         let len = answer?;
         PingInfo::decode(&room.read(len), request.max_entries).map_err(|error| {
-            log::warn!("{} sent something else than ping information: {error}", request.target.nid);
+            let nid = request.target.nid;
+            core.log(
+                LogClass::PingInfoInvalid,
+                nid,
+                format_args!("peer {nid}: invalid reply to a ping ({error}); ignored"),
+            );
             Errno::Protocol
         })
     }

@@ -1,6 +1,7 @@
 //! Where this process's memory and threads are now.
 
 use lnet_core::Placement;
+use lnet_log::{LogClass, write_line};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,8 +21,9 @@ impl Placement for SystemPlacement {
             Ok(node) => node,
             Err(error) => {
                 if !self.refuses.swap(true, Ordering::Relaxed) {
-                    log::info!(
-                        "cannot ask where memory is ({error}): its NUMA node does not count, the thread's does"
+                    write_line!(
+                        LogClass::NumaUnknown,
+                        "NUMA node of memory: unknown ({error}); using the NUMA node of the thread"
                     );
                 }
                 None

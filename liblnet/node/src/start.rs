@@ -10,6 +10,7 @@ use lnet_dlc::networks::{self, Network};
 use lnet_dlc::request::{AddLocalNi, AddRoute, LndTunables, NiTunables};
 use lnet_dlc::yaml::{Purpose, text_of};
 use lnet_dlc::{Backend, InterfaceSpec, Report, Request, ReturnCode};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::NetId;
 use std::fs;
 use std::path::Path;
@@ -56,13 +57,14 @@ fn nis_of_rules(rules: &[Rule], host: &[HostInterface], strict: bool) -> Result<
     for rule in rules {
         let matched = matched(rule, host);
         if let Some(mismatch) = fatal(&matched).filter(|_| strict) {
-            log::error!(
-                "LNET_IP2NETS: rule `{rule}`: {mismatch}; correct the rule, or let LNET_IP2NETS_STRICT=0 pass over it"
+            write_line!(
+                LogClass::ConfigInvalid,
+                "LNET_IP2NETS: rule `{rule}`: {mismatch}; correct the rule, or let LNET_IP2NETS_STRICT=0 skip it"
             );
             return Err(mismatch.errno());
         }
         for mismatch in &matched.mismatches {
-            log::warn!("LNET_IP2NETS: rule `{rule}`: {mismatch}; it is passed over");
+            write_line!(LogClass::ConfigIgnored, "LNET_IP2NETS: rule `{rule}`: {mismatch}; skipped");
         }
         for InterfaceSpec { name, cpts } in matched.interfaces {
             let ni = AddLocalNi { interface: Some(name), cpts, ..ni_on(rule.net) };
@@ -72,7 +74,10 @@ fn nis_of_rules(rules: &[Rule], host: &[HostInterface], strict: bool) -> Result<
         }
     }
     if nis.is_empty() {
-        log::error!("LNET_IP2NETS: no rule matches an address of this machine; see `ip address`");
+        write_line!(
+            LogClass::ConfigInvalid,
+            "LNET_IP2NETS: no rule matches an address of this machine; see `ip address`"
+        );
         return Err(Errno::NotFound);
     }
     Ok(nis)
@@ -93,13 +98,18 @@ fn ni_on(net: NetId) -> AddLocalNi {
 fn add_ni(node: &dyn Backend, ni: AddLocalNi) -> Result<(), Errno> {
     // Asked before the interface is looked for, which may be missing for the same reason.
     if !networks::has_driver(ni.net) {
-        log::error!("there is no driver for net {}; take it out of the configuration", ni.net);
+        write_line!(
+            LogClass::NiNotStarted,
+            "net {}: not started (there is no driver for it); remove it from the configuration",
+            ni.net
+        );
         return Err(Errno::ProtocolNotSupported);
     }
     let interface = ni.interface.clone().unwrap_or_else(|| "its first interface".to_owned());
     let net = ni.net;
-    node.tell(Request::AddLocalNi(ni))
-        .inspect_err(|errno| log::error!("cannot put the node on {net} by {interface}: {errno}"))
+    node.tell(Request::AddLocalNi(ni)).inspect_err(|errno| {
+        write_line!(LogClass::NiNotStarted, "net {net} on {interface}: not started ({errno})")
+    })
 }
 
 /// One string of routes serves many nodes: a route that this one has already, or does not need since it is on
@@ -109,14 +119,18 @@ fn add_route(node: &dyn Backend, route: AddRoute) -> Result<(), Errno> {
     match node.tell(Request::AddRoute(route)) {
         Ok(()) | Err(Errno::Exists) => Ok(()),
         Err(Errno::HostUnreachable) => {
-            log::warn!(
-                "LNET_ROUTES: the route to {net} by {gateway} is passed over: no own net is {}",
+            write_line!(
+                LogClass::ConfigIgnored,
+                "LNET_ROUTES: route to {net} via {gateway} skipped (this node is not on {})",
                 gateway.net()
             );
             Ok(())
         }
         Err(errno) => {
-            log::error!("LNET_ROUTES: cannot add the route to {net} by {gateway}: {errno}");
+            write_line!(
+                LogClass::ConfigInvalid,
+                "LNET_ROUTES: route to {net} via {gateway} cannot be added ({errno})"
+            );
             Err(errno)
         }
     }
@@ -125,7 +139,7 @@ fn add_route(node: &dyn Backend, route: AddRoute) -> Result<(), Errno> {
 fn import_file(node: &dyn Backend, file: &Path) -> Result<(), Errno> {
     let name = file.to_string_lossy();
     let text = fs::File::open(file).and_then(text_of).map_err(|error| {
-        log::error!("cannot read {name} (LNET_CONFIG): {error}");
+        write_line!(LogClass::ConfigInvalid, "LNET_CONFIG={name}: cannot be read ({error})");
         Errno::from(error)
     })?;
     let mut report = Report::new();
@@ -133,7 +147,11 @@ fn import_file(node: &dyn Backend, file: &Path) -> Result<(), Errno> {
     if rc.is_ok() {
         return Ok(());
     }
-    log::error!("{name} (LNET_CONFIG) cannot be imported: {rc}\n{}", report.errors_to_yaml());
+    write_line!(
+        LogClass::ConfigInvalid,
+        "LNET_CONFIG={name}: cannot be imported ({rc})\n{}",
+        report.errors_to_yaml()
+    );
     Err(errno_of(rc))
 }
 

@@ -9,6 +9,7 @@ use lnet_dlc::networks::{self, Network};
 use lnet_dlc::request::AddRoute;
 use lnet_dlc::routes;
 use lnet_dlc::runtime_dir::NodeName;
+use lnet_log::{LogClass, write_line};
 use socklnd::{Receipts, SocklndConfig};
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -127,7 +128,7 @@ impl StartConfig {
         let mut config = Self::default();
         if let Some(name) = look_up(NODE) {
             config.name = name.trim().parse().map_err(|error| {
-                log::error!("{NODE}=\"{name}\": {error}");
+                write_line!(LogClass::ConfigInvalid, "{NODE}=\"{name}\": {error}");
                 Errno::Invalid
             })?;
         }
@@ -135,7 +136,10 @@ impl StartConfig {
             Some(file) => {
                 config.config_file = Some(file.trim().into());
                 for name in [NETWORKS, IP2NETS, ROUTES].into_iter().filter(|name| look_up(name).is_some()) {
-                    log::warn!("{name} is not used, because {CONFIG} is set; unset one of them");
+                    write_line!(
+                        LogClass::ConfigIgnored,
+                        "{name} ignored ({CONFIG} is set); unset one of them"
+                    );
                 }
             }
             None => config.read_strings(look_up)?,
@@ -143,16 +147,21 @@ impl StartConfig {
         for tunable in TUNABLES {
             if let Some(text) = look_up(tunable.variable) {
                 (tunable.set)(&mut config, text.trim()).map_err(|wants| {
-                    log::error!("{}=\"{text}\": wanted is {wants}", tunable.variable);
+                    write_line!(
+                        LogClass::ConfigInvalid,
+                        "{}=\"{text}\": wanted is {wants}",
+                        tunable.variable
+                    );
                     Errno::Invalid
                 })?;
             }
         }
         config.settings.agree().inspect_err(|_| {
             let Settings { retry_count, transaction_timeout, .. } = config.settings;
-            log::error!(
-                "{retry_count} retries do not fit into a transaction time-out of {transaction_timeout} s: \
-                 LNET_TRANSACTION_TIMEOUT has to be more than LNET_RETRY_COUNT"
+            write_line!(
+                LogClass::ConfigInvalid,
+                "LNET_RETRY_COUNT={retry_count}: does not fit into a transaction timeout of {transaction_timeout} s; \
+                 LNET_TRANSACTION_TIMEOUT has to be greater than LNET_RETRY_COUNT"
             );
         })?;
         Ok(config)
@@ -160,7 +169,7 @@ impl StartConfig {
 
     fn read_strings(&mut self, look_up: impl Fn(&str) -> Option<String>) -> Result<(), Errno> {
         if look_up(NETWORKS).is_some() && look_up(IP2NETS).is_some() {
-            log::error!("{NETWORKS} and {IP2NETS} are both set; unset one of them");
+            write_line!(LogClass::ConfigInvalid, "{NETWORKS} and {IP2NETS} are both set; unset one of them");
             return Err(Errno::Invalid);
         }
         self.networks = read(NETWORKS, look_up(NETWORKS), networks::parse)?;
@@ -178,7 +187,7 @@ fn read<T: Default, E: Display>(
 ) -> Result<T, Errno> {
     let Some(text) = text else { return Ok(T::default()) };
     parse(&text).map_err(|error| {
-        log::error!("{name}=\"{text}\": {error}");
+        write_line!(LogClass::ConfigInvalid, "{name}=\"{text}\": {error}");
         Errno::Invalid
     })
 }

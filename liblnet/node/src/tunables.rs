@@ -6,6 +6,7 @@
 use crate::start_config::StartConfig;
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_core::{DiscoveryMode, Errno, Settings};
+use lnet_log::{LogClass, write_line};
 use socklnd::proto::Version;
 use socklnd::{AcceptFrom, Receipts};
 use std::num::NonZeroUsize;
@@ -76,7 +77,7 @@ pub const TUNABLES: &[Tunable] = &[
                for each node; goes before LNET_CPU_NPARTITIONS",
         set: |config, text| {
             let pattern = text.parse::<Pattern>().map_err(|error| {
-                log::error!("CPU partitions: {error}");
+                write_line!(LogClass::ConfigInvalid, "LNET_CPU_PATTERN=\"{text}\": {error}");
                 "partitions numbered from 0, such as 0[0-3] 1[4-7]"
             })?;
             config.cpts = Layout::Pattern(pattern);

@@ -155,7 +155,7 @@ impl Core {
         // Once, for the first of them.
         if is_first {
             write_line!(
-                LogClass::RouteUnused,
+                LogClass::RoutingUnsupported,
                 "route to {} via {}: stored, but messages do not take routes in this version",
                 route.net,
                 route.gateway

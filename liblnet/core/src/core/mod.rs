@@ -26,10 +26,11 @@ use crate::sending::Sending;
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
 use crate::topology::{Distance, Nets, Ni, NiConfig, PeerNi, Preferred, Topology};
-use lnet_log::RateLimitedLog;
+use lnet_log::{LogClass, RateLimitedLog};
 use lnet_wire::Errno;
 use lnet_wire::{Nid, Pid, ProcessId};
 use ping_target::PingTarget;
+use std::fmt::{Arguments, Display};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// An LNet node: a value, of which a process may hold several. All methods may be called from any thread.
@@ -78,6 +79,11 @@ impl Core {
     /// The process id of this node.
     pub const fn pid(&self) -> Pid {
         self.env.pid()
+    }
+
+    /// Writes a line to the log, as often as its class and subject may be heard of.
+    pub fn log(&self, class: LogClass, subject: impl Display, line: Arguments<'_>) {
+        self.env.log(class, subject, line);
     }
 
     /// How many CPU partitions the node has.

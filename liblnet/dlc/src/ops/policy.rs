@@ -4,6 +4,7 @@ use super::error_text::{OpError, error_text};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddUdsp, Backend, Request, Udsp, UdspAction};
 use crate::{ReturnCode, Value};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, Selector, TextError};
 
 /// What a rule shall do, if its author says.
@@ -122,7 +123,10 @@ fn request(
         RuleAction::PreferredList => UdspAction::PreferredList,
         RuleAction::Priority(priority) => {
             if !one_sided {
-                log::warn!("a selection rule with two criteria has a priority: it is kept, without effect");
+                write_line!(
+                    LogClass::ConfigIgnored,
+                    "selection rule: priority without effect (the rule has two criteria); the rule is kept"
+                );
             }
             UdspAction::Priority(priority)
         }

@@ -4,6 +4,7 @@ use lnet_core::router::BUFFER_SIZES;
 use lnet_core::topology::Route;
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, AddRoute, BufferCounts, BufferPool, CptBuffers};
+use lnet_log::{LogClass, write_line};
 use std::num::NonZeroUsize;
 
 pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
@@ -33,7 +34,10 @@ pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
 
 pub(super) fn switch(core: &Core, on: bool) -> Result<(), Errno> {
     if on {
-        log::warn!("forwarding is switched on and stored, but messages are not forwarded yet");
+        write_line!(
+            LogClass::RoutingUnsupported,
+            "forwarding: switched on and stored, but messages are not forwarded in this version"
+        );
     }
     core.change_router(|router| router.switched(on))
 }

@@ -1,11 +1,14 @@
 //! The clients of one listening socket, and the limit on their number.
 
 use super::connection;
-use super::listener::Access;
+use super::listener::{self, Access};
+use super::log::ServerLog;
 use super::{STACK, SharedBackend, lock};
 use lnet_dlc::frame;
+use lnet_log::{LogClass, write_line};
 use lnet_wire::Errno;
 use std::collections::BTreeMap;
+use std::fmt::Arguments;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -16,6 +19,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Clients {
     most: usize,
+    pub(super) log: Arc<ServerLog>,
     table: Mutex<Table>,
     gone: Condvar,
 }
@@ -82,8 +86,8 @@ fn admission(states: impl Iterator<Item = (u64, State)>, most: usize) -> Admissi
 }
 
 impl Clients {
-    pub(super) fn new(most: usize) -> Self {
-        Self { most, table: Mutex::default(), gone: Condvar::new() }
+    pub(super) fn new(most: usize, log: Arc<ServerLog>) -> Self {
+        Self { most, log, table: Mutex::default(), gone: Condvar::new() }
     }
 
     /// Gives a new client its thread.
@@ -94,8 +98,13 @@ impl Clients {
         backend: &SharedBackend,
         request_timeout: Duration,
     ) {
+        let user = listener::user(&stream);
         if !access.admits(&stream) {
-            log::warn!("control socket: a client that is neither the owner nor root is rejected");
+            self.log.log(
+                LogClass::ControlClientRejected,
+                &user,
+                format_args!("control socket: client of {user} rejected (neither the owner nor root)"),
+            );
             return reject(&stream, Errno::Access);
         }
         let mut table = lock(&self.table);
@@ -103,14 +112,28 @@ impl Clients {
         match admission(table.clients.iter().map(|(id, client)| (*id, client.state)), self.most) {
             Admission::Accept => {}
             Admission::Replace(id) => {
-                log::info!("control socket: more than {} clients; the longest idle one goes", self.most);
+                self.log.log(
+                    LogClass::ControlClientRemoved,
+                    &user,
+                    format_args!(
+                        "control socket: more than {} clients; closing the longest idle one",
+                        self.most
+                    ),
+                );
                 if let Some(client) = table.clients.get_mut(&id) {
                     client.leave();
                 }
             }
             Admission::Reject => {
                 drop(table);
-                log::warn!("control socket: {} clients at work or going; one more is rejected", self.most);
+                self.log.log(
+                    LogClass::ControlClientRejected,
+                    &user,
+                    format_args!(
+                        "control socket: client of {user} rejected ({} clients are busy)",
+                        self.most
+                    ),
+                );
                 return reject(&stream, Errno::TooManyUsers);
             }
         }
@@ -119,7 +142,13 @@ impl Clients {
         let stream = Arc::new(stream);
         let (clients, own_stream, backend) = (Arc::clone(self), Arc::clone(&stream), Arc::clone(backend));
         let thread = thread::Builder::new().name("lnet_ctl".to_owned()).stack_size(STACK).spawn(move || {
-            connection::serve(&own_stream, access, &*backend, request_timeout, &ClientSlot { clients, id })
+            connection::serve(
+                &own_stream,
+                access,
+                &*backend,
+                request_timeout,
+                &ClientSlot { clients, id, user },
+            )
         });
         match thread {
             // The thread does nothing to the table before this lets go of it.
@@ -127,7 +156,11 @@ impl Clients {
                 let state = State::Idle(id);
                 table.clients.insert(id, Client { stream, thread: Some(thread), state });
             }
-            Err(error) => log::warn!("control socket: no thread for a client: {error}"),
+            Err(error) => self.log.log(
+                LogClass::ControlAcceptFailed,
+                "control socket",
+                format_args!("control socket: no thread for a client ({error}); its connection is closed"),
+            ),
         }
         drop(table);
         join(ended);
@@ -145,7 +178,10 @@ impl Clients {
                 let _ = client.stream.shutdown(Shutdown::Both);
             }
             if !self.wait_for_none(last) {
-                log::warn!("control socket: a request does not end; it is left alone with its thread");
+                write_line!(
+                    LogClass::ControlRequestStuck,
+                    "control socket: a request does not end; its thread is left to end by itself"
+                );
                 lock(&self.table).clients.clear();
             }
         }
@@ -191,9 +227,15 @@ fn reject(stream: &UnixStream, errno: Errno) {
 pub(super) struct ClientSlot {
     clients: Arc<Clients>,
     id: u64,
+    /// Who the client is.
+    pub(super) user: String,
 }
 
 impl ClientSlot {
+    pub(super) fn log(&self, class: LogClass, line: Arguments<'_>) {
+        self.clients.log.log(class, &self.user, line);
+    }
+
     /// The client is not disconnected for a new one until the next [`ClientSlot::idle`].
     pub(super) fn busy(&self) {
         self.change(|_| State::Busy);

@@ -4,6 +4,7 @@ use super::clients::ClientSlot;
 use super::listener::Access;
 use lnet_dlc::frame::{self, FrameError};
 use lnet_dlc::{Backend, Reply, Request};
+use lnet_log::LogClass;
 use lnet_wire::Errno;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -26,7 +27,10 @@ pub(super) fn serve(
             Ok(Some(body)) => body,
             Ok(None) => return,
             Err(error) => {
-                log::warn!("control socket: a client's request was not read: {error}");
+                slot.log(
+                    LogClass::ControlRequestFailed,
+                    format_args!("control socket: request of {} not read ({error}); closing", slot.user),
+                );
                 if !matches!(error, FrameError::Io(_)) {
                     let _ = answer(Err(error.errno()));
                 }
@@ -36,14 +40,20 @@ pub(super) fn serve(
         slot.busy();
         let request = frame::decode_request(&body);
         let result = match &request {
-            Ok(request) => access.allows(request).and_then(|()| carry_out(backend, request)),
+            Ok(request) => access.allows(request).and_then(|()| carry_out(backend, request, slot)),
             Err(error) => {
-                log::warn!("control socket: a client's request: {error}");
+                slot.log(
+                    LogClass::ControlRequestFailed,
+                    format_args!("control socket: request of {} rejected ({error})", slot.user),
+                );
                 Err(error.errno())
             }
         };
         if let Err(error) = answer(result) {
-            log::warn!("control socket: a client did not take its answer: {error}");
+            slot.log(
+                LogClass::ControlRequestFailed,
+                format_args!("control socket: reply to {} not sent ({error}); closing", slot.user),
+            );
             return;
         }
         // After bytes that are no request, nobody knows where the next one begins.
@@ -54,11 +64,12 @@ pub(super) fn serve(
 }
 
 /// A panic while a request is carried out does not end the node.
-fn carry_out(backend: &dyn Backend, request: &Request) -> Result<Reply, Errno> {
+fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Result<Reply, Errno> {
     log::debug!("control socket: {request:?}");
     catch_unwind(AssertUnwindSafe(|| backend.call(request.clone()))).unwrap_or_else(|_| {
-        log::error!(
-            "control socket: internal error (panic) while carrying out a request, see above; please report"
+        slot.log(
+            LogClass::InternalError,
+            format_args!("control socket: internal error (panic) while carrying out a request, see above; please report"),
         );
         Err(Errno::Io)
     })

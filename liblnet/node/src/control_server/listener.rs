@@ -42,6 +42,11 @@ impl Access {
     }
 }
 
+/// Who a client is, as the log names it.
+pub(super) fn user(client: &UnixStream) -> String {
+    PeerCred::of(client).map_or_else(|_| "unknown user".to_owned(), |it| format!("uid {}", it.user))
+}
+
 const fn may_configure(client: u32, owner: u32) -> bool {
     client == owner || client == 0
 }

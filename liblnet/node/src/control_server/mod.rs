@@ -8,11 +8,14 @@
 mod clients;
 mod connection;
 mod listener;
+mod log;
 
 use clients::Clients;
 use listener::{Access, ControlListener};
 use lnet_dlc::Backend;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
+use lnet_log::{LogClass, write_line};
+use log::ServerLog;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -98,17 +101,18 @@ impl ControlServer {
             (None, Some(mode)) => Some(ControlListener::bind(&directory, &status, mode, Access::Read)?),
             (None, None) => None,
         };
+        let log = Arc::new(ServerLog::new());
         let listeners: Vec<(ControlListener, Arc<Clients>)> = [Some(control), status]
             .into_iter()
             .flatten()
-            .map(|listener| (listener, Arc::new(Clients::new(config.max_clients))))
+            .map(|listener| (listener, Arc::new(Clients::new(config.max_clients, Arc::clone(&log)))))
             .collect();
         let clients = listeners.iter().map(|(_, clients)| Arc::clone(clients)).collect();
         let (wake, wake_fd) = UnixStream::pair()?;
         let thread = thread::Builder::new()
             .name("lnet_control".to_owned())
             .stack_size(STACK)
-            .spawn(move || accept(&listeners, &wake_fd, &backend, config.request_timeout))?;
+            .spawn(move || accept(&listeners, &wake_fd, &backend, config.request_timeout, &log))?;
         let acceptor = Mutex::new(Some(Acceptor { wake, thread }));
         Ok(Self { process: std::process::id(), clients, acceptor })
     }
@@ -160,12 +164,15 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 const STACK: usize = 512 * 1024;
 /// The pause before the next `accept` after one that failed for want of descriptors or memory.
 const ACCEPT_RETRY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How long what was suppressed in the log may wait until it is said.
+const LOG_PERIOD: Timespec = Timespec { tv_sec: lnet_log::PERIOD.as_secs().cast_signed(), tv_nsec: 0 };
 
 fn accept(
     listeners: &[(ControlListener, Arc<Clients>)],
     wake_fd: &UnixStream,
     backend: &SharedBackend,
     request_timeout: Duration,
+    log: &ServerLog,
 ) {
     let mut pausing = false;
     loop {
@@ -174,10 +181,14 @@ fn accept(
             waited_for
                 .extend(listeners.iter().map(|(listener, _)| PollFd::new(&listener.socket, PollFlags::IN)));
         }
-        match poll(&mut waited_for, pausing.then_some(&ACCEPT_RETRY)) {
+        log.poll();
+        match poll(&mut waited_for, Some(if pausing { &ACCEPT_RETRY } else { &LOG_PERIOD })) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => {
-                log::error!("control socket: {errno}; nobody can configure this node any more");
+                write_line!(
+                    LogClass::ControlUnavailable,
+                    "control socket: cannot be waited for ({errno}); lnetctl no longer reaches this node"
+                );
                 return;
             }
         }
@@ -190,7 +201,11 @@ fn accept(
                 Ok((stream, _)) => clients.admit(stream, listener.access, backend, request_timeout),
                 Err(error) if is_harmless(&error) => {}
                 Err(error) => {
-                    log::warn!("control socket: cannot accept: {error}");
+                    log.log(
+                        LogClass::ControlAcceptFailed,
+                        "control socket",
+                        format_args!("control socket: cannot accept a client ({error}); trying again"),
+                    );
                     pausing = true;
                 }
             }

@@ -10,6 +10,7 @@ mod netlink;
 
 use crate::interfaces;
 use lnet_core::Core;
+use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetType, Nid};
 use netlink::{NetlinkSocket, Wakeup};
 use rustix::event::{EventfdFlags, eventfd};
@@ -64,8 +65,9 @@ impl Links {
         if matches!(state, State::Idle) {
             *state = Watch::start(core).map_or_else(
                 |error| {
-                    log::warn!(
-                        "the machine's links and addresses cannot be watched: {error}; interfaces are taken to work"
+                    write_line!(
+                        LogClass::LinksUnwatched,
+                        "links and addresses of this machine: cannot be watched ({error}); interfaces count as up"
                     );
                     State::Unavailable
                 },
@@ -86,7 +88,10 @@ impl Links {
             // It cannot fail: the counter is at 0.
             let _ = rustix::io::write(&end, &1_u64.to_ne_bytes());
             if handle.join().is_err() {
-                log::error!("lnet_links: internal error (panic), see above; please report");
+                write_line!(
+                    LogClass::ThreadFailed,
+                    "thread lnet_links: ended by an internal error (panic), see above; please report"
+                );
             }
         }
     }
@@ -115,7 +120,10 @@ fn run(core: &Core, netlink: &NetlinkSocket, end: &OwnedFd) {
             Ok(Wakeup::Changed) => listed = check(core, None),
             Ok(Wakeup::Shutdown) => return,
             Err(error) => {
-                log::error!("the machine's links and addresses are not watched any more: {error}");
+                write_line!(
+                    LogClass::LinksUnwatched,
+                    "links and addresses of this machine: no longer watched ({error}); interfaces keep their state"
+                );
                 return;
             }
         }
@@ -133,8 +141,13 @@ fn check(core: &Core, only: Option<Nid>) -> bool {
     if nis.peek().is_none() {
         return true;
     }
-    let Ok(machine) = host_links::entries().inspect_err(|error| log::warn!("cannot list links: {error}"))
-    else {
+    let Ok(machine) = host_links::entries().inspect_err(|error| {
+        core.log(
+            LogClass::LinkListFailed,
+            "links",
+            format_args!("links of this machine: cannot be listed ({error}); trying again"),
+        );
+    }) else {
         return false;
     };
     for ni in nis {

@@ -7,6 +7,7 @@ use crate::ops::error_text::{OpError, error_text, is_down, parse_net};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddLocalNi, Backend, LocalNi, Request};
 use crate::{InterfaceSpec, ReturnCode};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, NetId, NetType};
 
 /// Adds interfaces in their order; the first that is refused ends it, those before stay (cfg-020 to cfg-040,
@@ -163,7 +164,7 @@ fn add_matched(
     let matched = ip2nets::matched(rule, host);
     let mut rc = matched.failure().map_or(ReturnCode::OK, |mismatch| mismatch.errno().into());
     for mismatch in &matched.mismatches {
-        log::warn!("ip2nets: {}: {mismatch}", rule.net);
+        write_line!(LogClass::ConfigIgnored, "ip2nets: net {}: {mismatch}; skipped", rule.net);
         let text = format!("{}: {mismatch}", rule.net);
         let _ = report.end(Operation::Add, "ip2nets", seq_no, mismatch.errno().into(), text);
     }
