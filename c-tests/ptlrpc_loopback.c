@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A client and a service in one process, over 0@lo: everything that <ptlrpc/ptlrpc.h> promises of them. */
+/* A client and a service in one process, over 0@lo: what <ptlrpc/ptlrpc.h> promises of them. */
 #include "ptlrpc_rig.h"
 
 static void connections(struct obd_import *imp)
@@ -58,7 +58,7 @@ static void statuses(struct obd_import *imp)
 	CHECK_EQ(answer(ask(imp, UNKNOWN, 5)), -EOPNOTSUPP);
 }
 
-/* Without room for it a reply is asked for again, or does not fit. */
+/* A request with a reply longer than expected is resent, or fails. */
 static void reply_too_long(struct obd_import *imp)
 {
 	const __u32 len = 4000;
@@ -96,7 +96,7 @@ static void bulk(struct obd_import *imp)
 	}
 }
 
-/* A reply is the end of a request whose memory the service did not want. */
+/* A reply ends a request whose memory the service did not use. */
 static void bulk_unused(struct obd_import *imp)
 {
 	static const __u32 ways[] = { PTLRPC_FROM_SERVICE, PTLRPC_TO_SERVICE };
@@ -111,7 +111,7 @@ static void bulk_unused(struct obd_import *imp)
 	}
 }
 
-/* A request that offers less memory than the service wants gets no answer. */
+/* A request with less memory than the service transfers gets no reply. */
 static void bulk_with_too_little(struct obd_import *imp)
 {
 	struct ptlrpc_request *req = ask(imp, READ, 3 * MIB / 2);
@@ -137,7 +137,7 @@ static void once(struct obd_import *imp)
 	CHECK_EQ(ptlrpc_req_transno(req), 77);
 	ptlrpc_req_finished(req);
 
-	/* Its reply does not fit the first time: it is asked for again, and not done again. */
+	/* Its reply does not fit the first time: it is resent, and not executed again. */
 	req = ptlrpc_request_alloc(imp, COUNT, 0, NULL);
 	CHECK_EQ(ptlrpc_req_set_flags(req, PTLRPC_AT_MOST_ONCE), 0);
 	CHECK_EQ(ptlrpc_queue_wait(req), 0);
@@ -147,7 +147,7 @@ static void once(struct obd_import *imp)
 	ptlrpc_req_finished(req);
 }
 
-/* What gets no answer is asked again, unless that is not allowed. */
+/* A request without a reply is resent, unless that is forbidden. */
 static void unanswered(struct obd_import *imp)
 {
 	struct ptlrpc_request *req = ask(imp, AGAIN, 0);
@@ -181,7 +181,7 @@ static int interpret(struct ptlrpc_request *req, void *arg, int rc)
 	CHECK_EQ(ptlrpc_req_status(req), rc);
 	told->calls++;
 	told->sum += rc;
-	/* Another one, while the set is waited for. */
+	/* Adds another one while the set is waited for. */
 	if (told->more-- > 0) {
 		struct ptlrpc_request *next = ask(told->imp, STATUS, 100);
 
@@ -226,7 +226,7 @@ static void sets(struct obd_import *imp)
 	ptlrpc_set_destroy(set);
 }
 
-/* One of a set is waited for, is looked at, is taken out, is given up. */
+/* Requests of a set: waiting for one, reading its status, removing it, aborting it. */
 static void held(struct obd_import *imp)
 {
 	struct ptlrpc_request_set *set = ptlrpc_prep_set();
@@ -246,7 +246,7 @@ static void held(struct obd_import *imp)
 	CHECK(ptlrpc_set_next(set) == first);
 	ptlrpc_req_finished(first);
 
-	/* What is under way when the set goes ends with it. */
+	/* Destroying a set aborts its requests. */
 	arrived = allowed = 0;
 	CHECK_EQ(ptlrpc_set_add_req(set, ask(imp, HELD, 0)), 0);
 	CHECK_EQ(ptlrpc_set_add_req(set, ask(imp, STATUS, 0)), 0);
@@ -308,7 +308,7 @@ static void eviction(struct obd_import *imp)
 	CHECK_EQ(after, before + 1);
 }
 
-/* ---- what is wrong ---- */
+/* ---- invalid arguments ---- */
 
 static void wrong_imports(void)
 {
@@ -344,7 +344,7 @@ static void wrong_imports(void)
 	CHECK_EQ(ptlrpc_import_new(&conf, NULL), -EINVAL);
 	CHECK_EQ(ptlrpc_import_new(NULL, &imp), -EINVAL);
 
-	/* A target that nobody has, a server that nobody knows. */
+	/* An unknown target, an unknown server. */
 	conf.target = targets[1];
 	CHECK_EQ(ptlrpc_import_new(&conf, &imp), 0);
 	CHECK_EQ(ptlrpc_connect_import(imp, 300), -ENODEV);
@@ -380,7 +380,7 @@ static void wrong_requests(struct obd_import *imp)
 	CHECK_EQ(ptlrpc_req_set_bulk(req, ours, 0, PTLRPC_TO_SERVICE), -EINVAL);
 	CHECK_EQ(ptlrpc_req_set_bulk(req, ours, PTLRPC_MAX_BULK + 1, PTLRPC_TO_SERVICE), -EINVAL);
 	CHECK_EQ(ptlrpc_req_set_bulk(req, ours, 1, 2), -EINVAL);
-	/* What has been offered and not been sent is the caller's again. */
+	/* Memory of a request that was not sent is the caller's again. */
 	CHECK_EQ(ptlrpc_req_set_bulk(req, ours, 1, PTLRPC_TO_SERVICE), 0);
 	CHECK_EQ(ptlrpc_req_set_bulk(req, theirs, 1, PTLRPC_TO_SERVICE), 0);
 	CHECK(ptlrpc_rep_buf(req, 1, NULL) == NULL);
@@ -429,7 +429,7 @@ static void wrong_services(void)
 	CHECK_EQ(ptlrpc_register_service(&conf, handle, NULL, NULL), -EINVAL);
 }
 
-/* NULL is never believed. */
+/* NULL is an invalid argument. */
 static void nulls(void)
 {
 	CHECK_EQ(class_add_uuid(NULL, libcfs_str2nid("0@lo")), -EINVAL);
@@ -484,7 +484,7 @@ static void nulls(void)
 	CHECK_EQ(ptlrpc_svc_set_transno(NULL, 1), -EINVAL);
 }
 
-/* ---- up and down ---- */
+/* ---- start and end ---- */
 
 static void down(void)
 {

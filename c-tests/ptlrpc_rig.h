@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A service that does what a test asks of it, and what its client needs; for ptlrpc_loopback.c. */
+/* A service for tests, and helpers for its client; for ptlrpc_loopback.c. */
 #ifndef PTLRPC_RIG_H
 #define PTLRPC_RIG_H
 
@@ -11,20 +11,20 @@
 
 enum opcode {
 	ECHO = PTLRPC_OWN_OPCODES,
-	/* Answers with what the request says. */
+	/* Replies with the buffer of the request. */
 	STATUS,
-	/* The service writes, or reads, as many bytes as the request says. */
+	/* The service transfers as many bytes as the request says. */
 	READ,
 	WRITE,
 	/* Counts; the reply has the count. */
 	COUNT,
-	/* Is not answered the first time. */
+	/* No reply the first time. */
 	AGAIN,
-	/* Is answered when the test lets it. */
+	/* Replies when the test permits it. */
 	HELD,
-	/* Is answered with something held. */
+	/* A difficult reply. */
 	DIFFICULT,
-	/* Comes to nobody. */
+	/* Not supported. */
 	UNKNOWN,
 };
 
@@ -92,7 +92,7 @@ static __u32 number(const struct ptlrpc_svc_req *req, __u32 index)
 	return value;
 }
 
-/* What a handler can know of a request. */
+/* What a handler can read of a request. */
 static void look(struct ptlrpc_svc_req *req)
 {
 	struct lnet_process_id peer, source;
@@ -195,7 +195,7 @@ static void serve(__u32 stop_timeout)
 	conf.opcode_count = LENGTH(opcodes);
 	conf.buffers = 4;
 	conf.stop_timeout = stop_timeout;
-	/* What is not answered is to be asked again soon. */
+	/* A short time-out: requests without a reply are resent soon. */
 	conf.flags = PTLRPC_NO_EARLY_REPLIES;
 	CHECK_EQ(ptlrpc_register_service(&conf, handle, (void *)targets, &service), 0);
 }

@@ -6,8 +6,8 @@
  *   kv_client NID[,NID...] get KEY
  *   kv_client NID[,NID...] load [-n IN_FLIGHT] [-s SECONDS]
  *
- * The NIDs are the server's, which it says when it starts. load keeps PUTs and GETs under way and checks all that comes
- * back: every value, and that no PUT was done twice. kv_server.c says how to try it on one machine. */
+ * The NIDs are the server's, which prints them when it starts. load keeps PUTs and GETs in flight and verifies every value,
+ * and that no PUT was executed twice. kv_server.c describes how to try it on one machine. */
 #include "kv.h"
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ static struct ptlrpc_request *new_put(struct obd_import *imp, const char *key, v
 	return req;
 }
 
-/* What is longer than KV_SMALL comes to memory, of which there are room bytes. */
+/* A value longer than KV_SMALL is transferred to memory, which has room bytes. */
 static struct ptlrpc_request *new_get(struct obd_import *imp, const char *key, void *memory, __u32 room)
 {
 	__u32 lens[2] = { (__u32)strlen(key), sizeof(struct kv_get) };
@@ -51,7 +51,7 @@ static struct ptlrpc_request *new_get(struct obd_import *imp, const char *key, v
 	return req;
 }
 
-/* What the reply says of the value; -EPROTO if it says nothing. */
+/* The description of the value in the reply; -EPROTO: there is none. */
 static int told(const struct ptlrpc_request *req, __u32 *length, __u32 *version)
 {
 	__u32 bytes;
@@ -132,17 +132,17 @@ static int get(struct obd_import *imp, const char *key)
 
 /* ---- load ---- */
 
-/* After so long an RPC has failed; if one has not ended the last line says so. */
+/* The time-out of an RPC; the last line tells whether one has not ended. */
 enum { LIMIT_MS = 120000, LONGEST_VALUE = 1 << 20, MOST_IN_FLIGHT = 256 };
 
 static const __u32 LENGTHS[] = { 64, KV_SMALL, 64 * 1024, LONGEST_VALUE, 1, KV_SMALL + 1 };
 
-/* One key, which is put, got, put ... one after the other. */
+/* One key, which is put and got in turn. */
 struct slot {
 	char key[80];
 	unsigned char *memory;
 	double begun;
-	/* How often it has been put; what is there is the value of that number. */
+	/* The number of PUTs, from which the value is derived. */
 	__u32 version;
 	bool is_put, is_busy, is_known;
 };
@@ -192,7 +192,7 @@ static bool is_right(const struct slot *slot, const void *value, __u32 length)
 	return memcmp(value, wanted, length) == 0;
 }
 
-/* An RPC of the load has ended. */
+/* An RPC of the load has completed. */
 static int judge(struct ptlrpc_request *req, void *arg, int rc)
 {
 	struct slot *slot = arg;
@@ -207,7 +207,7 @@ static int judge(struct ptlrpc_request *req, void *arg, int rc)
 	if (rc != 0) {
 		fprintf(stderr, "kv_client: %s %s: %s\n", slot->is_put ? "PUT" : "GET", slot->key, strerror(-rc));
 		tally.failed++;
-		/* It may have been done, so what is there has to be found out. */
+		/* It may have been executed: the next GET shows it. */
 		slot->is_known = slot->is_known && !slot->is_put;
 		return rc;
 	}
@@ -271,7 +271,7 @@ static int load(struct obd_import *imp, const char *name, unsigned int in_flight
 		snprintf(slots[i].key, sizeof(slots[i].key), "%s/%u", name, i);
 		slots[i].memory = malloc(LONGEST_VALUE);
 		must(slots[i].memory == NULL ? -ENOMEM : 0, "load");
-		/* Nobody has put it yet. */
+		/* It has not been put yet. */
 		slots[i].is_known = true;
 	}
 	do {
@@ -301,7 +301,7 @@ static int load(struct obd_import *imp, const char *name, unsigned int in_flight
 	return tally.done > 0 && tally.failed + tally.wrong == 0 ? 0 : 1;
 }
 
-/* ---- what is asked for ---- */
+/* ---- command line ---- */
 
 static int usage(void)
 {
@@ -310,7 +310,7 @@ static int usage(void)
 	return 2;
 }
 
-/* All NIDs are one server's. */
+/* All NIDs are of one server. */
 static struct obd_import *connect_to(char *nids, const char *name)
 {
 	static const char *const servers[] = { "kv-server" };
@@ -360,7 +360,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(command, "get") != 0 || argc != 4) {
 		return usage();
 	}
-	/* Another name each time, so that the server takes it for a client of its own. */
+	/* A different UUID each time, so that the server treats it as a new client. */
 	snprintf(name, sizeof(name), "kv-client-%lx-%x", (unsigned long)time(NULL), (unsigned int)getpid());
 
 	must(ptlrpc_init(NULL), "starting (ptlrpc_init)");

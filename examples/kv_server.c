@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A service on PtlRPC: keeps keys and values in memory.
  *
- *   kv_server          says where it listens, and ends with SIGTERM or SIGINT
+ *   kv_server          prints its NIDs, and ends with SIGTERM or SIGINT
  *
  * As for every program of LNet the environment says which networks there are. Between two terminals of one machine:
  *
@@ -13,10 +13,10 @@
 
 enum { BUCKETS = 1 << 16, THREADS = 8 };
 
-/* So many bytes of values are kept, no more. */
+/* The most bytes of all values. */
 #define MOST_BYTES (1ULL << 30)
 
-/* A value stays as long as a key or a handler has it: it may be on its way to a client while the key gets another. */
+/* Reference-counted by keys and handlers: a value may be in transfer to a client while its key gets another one. */
 struct value {
 	unsigned int users;
 	__u32 length;
@@ -30,7 +30,7 @@ struct entry {
 	unsigned char key[];
 };
 
-/* The lock guards all of it, and the users of values. */
+/* The lock guards the table and the reference counts. */
 static struct {
 	pthread_mutex_t lock;
 	struct entry *buckets[BUCKETS];
@@ -48,7 +48,7 @@ static struct value *new_value(__u32 length)
 	return value;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static void put_value(struct value *value)
 {
 	if (value != NULL && --value->users == 0)
@@ -62,7 +62,7 @@ static void drop_value(struct value *value)
 	pthread_mutex_unlock(&store.lock);
 }
 
-/* Where the entry of a key is, or would be. With the lock held. */
+/* The entry of a key, or the free one for it. Called with the lock held. */
 static struct entry **place_of(const unsigned char *key, __u32 length)
 {
 	unsigned int hash = 2166136261U, i;
@@ -76,7 +76,7 @@ static struct entry **place_of(const unsigned char *key, __u32 length)
 	return place;
 }
 
-/* The key has this value from now on; which of its values that is, or a negative errno. */
+/* Sets the value of a key; returns its version, or a negative errno. */
 static int enter(const unsigned char *key, __u32 key_length, struct value *value)
 {
 	struct entry **place, *entry;
@@ -127,7 +127,7 @@ static struct value *find(const unsigned char *key, __u32 key_length, __u32 *ver
 	return value;
 }
 
-/* The reply: what is told of a value, and the value where it is given. */
+/* The reply: the description of a value, and the value if there is one. */
 static int answer(struct ptlrpc_svc_req *req, __u32 length, __u32 version, const void *data, int status)
 {
 	struct kv_value told = { htole32(length), htole32(version) };
@@ -142,7 +142,7 @@ static int answer(struct ptlrpc_svc_req *req, __u32 length, __u32 version, const
 	return status;
 }
 
-/* The client sends it at most once, so here it comes once, whatever is lost on the way. */
+/* The client sends it with PTLRPC_AT_MOST_ONCE: it is executed once, whatever messages are lost. */
 static int put(struct ptlrpc_svc_req *req, const unsigned char *key, __u32 key_length)
 {
 	__u32 asked_length, length, data_length;
@@ -190,7 +190,7 @@ static int get(struct ptlrpc_svc_req *req, const unsigned char *key, __u32 key_l
 	return rc;
 }
 
-/* Runs on several threads at once. */
+/* Called on several threads at once. */
 static int serve(struct ptlrpc_svc_req *req, void *arg)
 {
 	__u32 length;
@@ -224,7 +224,7 @@ int main(void)
 	sigset_t ends;
 	int signal;
 
-	/* Before there are other threads, so that the signals come to none of them. */
+	/* Before other threads are started, so that they inherit the mask. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);

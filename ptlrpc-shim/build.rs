@@ -1,7 +1,7 @@
 //! Lets tests and benchmarks use the LNet that is in this workspace, linked into them.
 //!
-//! `libptlrpc.so` finds the functions of LNet in `liblnet.so`. There they have their names from the linker alone (see the
-//! build script of `lnet`), so a program in Rust that has both libraries inside has to say the same again.
+//! `libptlrpc.so` finds the functions of LNet in `liblnet.so`. There the linker defines their names (see the build script
+//! of `lnet`), so a Rust program that contains both libraries needs the same linker arguments.
 
 #[path = "../liblnet/abi/exported.rs"]
 #[allow(dead_code, unreachable_pub)]

@@ -1,7 +1,7 @@
 //! RPCs beside bare LNet PUTs and raw TCP, over loopback, between two processes: round trips, bulk data, and many clients.
 //!
-//! All are measured once in each round, in turns, so that a slow spell of the machine hits all alike. `RPC_ROUNDS`,
-//! `RPC_SECONDS` and `RPC_CLIENTS` change how long it takes.
+//! All are measured once in each round, one after the other, so that a slow period of the machine affects all of them.
+//! `RPC_ROUNDS`, `RPC_SECONDS` and `RPC_CLIENTS` change how long it takes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[path = "rpc/serve.rs"]
@@ -10,8 +10,7 @@ mod serve;
 mod table;
 
 use lnet as _;
-use ptlrpc::client::{Client, Timeouts};
-use ptlrpc::client::{Import, ImportConfig, RequestSet};
+use ptlrpc::client::{Client, Import, ImportConfig, RequestSet, Timeouts};
 use ptlrpc::lnet::{Ack, Event, EventHandler, Md, MdSpec, Node, ProcessId, Region};
 use ptlrpc::request::{Bulk, Direction, Request};
 use serve::{ECHO, MIB, PUT_PORTAL, READ, WRITE};
@@ -26,10 +25,11 @@ use table::{Row, Unit};
 const SERVER: &str = "127.0.4.2";
 const CLIENT: &str = "127.0.4.1";
 
-/// What there is on the client's side.
-struct Rig {
+/// The client, and what it measures with.
+struct Fixture {
     import: Arc<Import>,
-    crowd: Vec<Arc<Import>>,
+    /// Of clients that each have one request in flight.
+    imports: Vec<Arc<Import>>,
     node: Arc<Node>,
     server: ProcessId,
     tcp: TcpStream,
@@ -54,18 +54,18 @@ fn main() {
         return start_client();
     }
     let rounds = number("RPC_ROUNDS").unwrap_or(7.0) as usize;
-    let mut rig = Rig::start();
+    let mut fixture = Fixture::start();
     let mut rows = rows();
     for _ in 0..rounds {
         for (row, measure) in &mut rows {
-            row.samples.push(measure(&mut rig));
+            row.samples.push(measure(&mut fixture));
         }
     }
     let rows: Vec<&Row> = rows.iter().map(|(row, _)| row).collect();
-    println!("{}", table::markdown(&rows, rounds, rig.crowd.len()));
+    println!("{}", table::markdown(&rows, rounds, fixture.imports.len()));
 }
 
-/// The environment of a node has to be there before it starts: so this program starts itself.
+/// Runs this program again with the environment of its node.
 fn start_client() {
     let port = std::net::TcpListener::bind((CLIENT, 0)).unwrap().local_addr().unwrap().port().to_string();
     let mut client = Command::new(std::env::current_exe().unwrap());
@@ -78,32 +78,42 @@ fn number(name: &str) -> Option<f64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-type Measure = fn(&mut Rig) -> f64;
+type Measure = fn(&mut Fixture) -> f64;
 
 fn rows() -> Vec<(Row, Measure)> {
     use Unit::{MibPerSecond, Microseconds, PerSecond};
     let row = |what, who, unit, measure: Measure| (Row::new(what, who, unit), measure);
     vec![
-        row("round trip, empty", "RPC", Microseconds, |rig| rig.round_trips(0)),
-        row("round trip, empty", "LNet PUT and ACK, 8 B", Microseconds, |rig| 1e6 / rig.puts(8, 1)),
-        row("round trip, empty", "raw TCP, 8 B", Microseconds, |rig| rig.tcp_round_trips(8)),
-        row("round trip, 4 KiB there and back", "RPC", Microseconds, |rig| rig.round_trips(4096)),
-        row("round trip, 4 KiB there and back", "raw TCP", Microseconds, |rig| rig.tcp_round_trips(4096)),
-        row("read 1 MiB, 1 in flight", "RPC", MibPerSecond, |rig| rig.bulk(Direction::FromService, 1)),
-        row("read 1 MiB, 8 in flight", "RPC", MibPerSecond, |rig| rig.bulk(Direction::FromService, 8)),
-        row("read 1 MiB, 32 in flight", "RPC", MibPerSecond, |rig| rig.bulk(Direction::FromService, 32)),
-        row("write 1 MiB, 1 in flight", "RPC", MibPerSecond, |rig| rig.bulk(Direction::ToService, 1)),
-        row("write 1 MiB, 1 in flight", "LNet PUT and ACK", MibPerSecond, |rig| rig.puts(MIB, 1)),
-        row("write 1 MiB, 8 in flight", "RPC", MibPerSecond, |rig| rig.bulk(Direction::ToService, 8)),
-        row("write 1 MiB, 8 in flight", "LNet PUT and ACK", MibPerSecond, |rig| rig.puts(MIB, 8)),
-        row("write 1 MiB, 32 in flight", "RPC", MibPerSecond, |rig| rig.bulk(Direction::ToService, 32)),
-        row("write 1 MiB, 32 in flight", "LNet PUT and ACK", MibPerSecond, |rig| rig.puts(MIB, 32)),
-        row("write 1 MiB, 32 in flight", "raw TCP, one stream", MibPerSecond, |rig| rig.tcp_stream()),
-        row("empty RPCs of many clients, one in flight each", "RPC", PerSecond, |rig| rig.many()),
+        row("round trip, empty", "RPC", Microseconds, |fixture| fixture.round_trips(0)),
+        row("round trip, empty", "LNet PUT and ACK, 8 B", Microseconds, |fixture| 1e6 / fixture.puts(8, 1)),
+        row("round trip, empty", "raw TCP, 8 B", Microseconds, |fixture| fixture.tcp_round_trips(8)),
+        row("round trip, 4 KiB there and back", "RPC", Microseconds, |fixture| fixture.round_trips(4096)),
+        row("round trip, 4 KiB there and back", "raw TCP", Microseconds, |fixture| {
+            fixture.tcp_round_trips(4096)
+        }),
+        row("read 1 MiB, 1 in flight", "RPC", MibPerSecond, |fixture| {
+            fixture.bulk(Direction::FromService, 1)
+        }),
+        row("read 1 MiB, 8 in flight", "RPC", MibPerSecond, |fixture| {
+            fixture.bulk(Direction::FromService, 8)
+        }),
+        row("read 1 MiB, 32 in flight", "RPC", MibPerSecond, |fixture| {
+            fixture.bulk(Direction::FromService, 32)
+        }),
+        row("write 1 MiB, 1 in flight", "RPC", MibPerSecond, |fixture| fixture.bulk(Direction::ToService, 1)),
+        row("write 1 MiB, 1 in flight", "LNet PUT and ACK", MibPerSecond, |fixture| fixture.puts(MIB, 1)),
+        row("write 1 MiB, 8 in flight", "RPC", MibPerSecond, |fixture| fixture.bulk(Direction::ToService, 8)),
+        row("write 1 MiB, 8 in flight", "LNet PUT and ACK", MibPerSecond, |fixture| fixture.puts(MIB, 8)),
+        row("write 1 MiB, 32 in flight", "RPC", MibPerSecond, |fixture| {
+            fixture.bulk(Direction::ToService, 32)
+        }),
+        row("write 1 MiB, 32 in flight", "LNet PUT and ACK", MibPerSecond, |fixture| fixture.puts(MIB, 32)),
+        row("write 1 MiB, 32 in flight", "raw TCP, one stream", MibPerSecond, |fixture| fixture.tcp_stream()),
+        row("empty RPCs of many clients, one in flight each", "RPC", PerSecond, |fixture| fixture.many()),
     ]
 }
 
-impl Rig {
+impl Fixture {
     fn start() -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.env("RPC_SERVER", "1").env("LNET_NETWORKS", format!("tcp({SERVER})")).stdout(Stdio::piped());
@@ -121,28 +131,28 @@ impl Rig {
             import.connect(None).unwrap();
             import
         };
-        let crowd = number("RPC_CLIENTS").unwrap_or(1000.0) as usize;
-        let crowd = (0..crowd).map(|number| import(&format!("client-{number}"))).collect();
+        let imports = number("RPC_CLIENTS").unwrap_or(1000.0) as usize;
+        let imports = (0..imports).map(|number| import(&format!("client-{number}"))).collect();
         let import = import("client");
         let time = Duration::from_secs_f64(number("RPC_SECONDS").unwrap_or(0.5));
         let server = ProcessId::lustre(nid.parse().unwrap());
-        Self { import, crowd, node, server, tcp, time, _child: child }
+        Self { import, imports, node, server, tcp, time, _child: child }
     }
 
-    /// Microseconds.
+    /// In microseconds.
     fn round_trips(&self, size: u32) -> f64 {
         let buffers = if size == 0 { Vec::new() } else { vec![vec![7; size as usize]] };
         let reply_lengths = if size == 0 { Vec::new() } else { vec![size] };
         let request = Request { buffers, reply_lengths, ..Request::new(ECHO) };
-        let (begun, mut done) = (Instant::now(), 0);
-        while begun.elapsed() < self.time {
+        let (start, mut done) = (Instant::now(), 0);
+        while start.elapsed() < self.time {
             assert_eq!(self.import.call(request.clone()).unwrap().result(), Ok(()));
             done += 1;
         }
-        begun.elapsed().as_secs_f64() * 1e6 / f64::from(done)
+        start.elapsed().as_secs_f64() * 1e6 / f64::from(done)
     }
 
-    /// MiB in a second.
+    /// In MiB per second.
     fn bulk(&self, direction: Direction, at_once: usize) -> f64 {
         let opcode = if direction == Direction::FromService { READ } else { WRITE };
         let memory: Vec<_> = (0..at_once).map(|_| Arc::new(Region::zeroed(MIB))).collect();
@@ -150,27 +160,27 @@ impl Rig {
             bulk: Some(Bulk { memory: Arc::clone(&memory[at]), direction }),
             ..Request::new(opcode)
         };
-        let (mut set, mut done, begun) = (RequestSet::new(), 0, Instant::now());
-        let mut places: std::collections::HashMap<_, _> =
+        let (mut set, mut done, start) = (RequestSet::new(), 0, Instant::now());
+        let mut buffers: std::collections::HashMap<_, _> =
             (0..at_once).map(|at| (set.add(&self.import, request(at)), at)).collect();
-        while begun.elapsed() < self.time {
+        while start.elapsed() < self.time {
             set.wait_any(None);
-            while let Some((ticket, result)) = set.take_any() {
+            while let Some((id, result)) = set.take_any() {
                 assert_eq!(result.unwrap().result(), Ok(()));
                 done += 1;
-                let at = places.remove(&ticket).unwrap();
-                places.insert(set.add(&self.import, request(at)), at);
+                let at = buffers.remove(&id).unwrap();
+                buffers.insert(set.add(&self.import, request(at)), at);
             }
         }
-        let rate = f64::from(done) / begun.elapsed().as_secs_f64();
+        let rate = f64::from(done) / start.elapsed().as_secs_f64();
         set.wait();
         rate
     }
 
-    /// PUTs with ACK in a second.
+    /// PUTs with ACK per second.
     fn puts(&self, size: usize, at_once: usize) -> f64 {
-        struct Over(Arc<AtomicUsize>);
-        impl EventHandler for Over {
+        struct InFlight(Arc<AtomicUsize>);
+        impl EventHandler for InFlight {
             fn on_event(&self, event: &Event) {
                 event.status.unwrap();
                 if event.unlinked {
@@ -179,67 +189,67 @@ impl Rig {
             }
         }
         let region = Arc::new(Region::zeroed(size));
-        let under_way = Arc::new(AtomicUsize::new(0));
-        let (begun, mut done) = (Instant::now(), 0);
-        while begun.elapsed() < self.time {
-            while under_way.load(Ordering::SeqCst) >= at_once {
-                self.node.progress(|| under_way.load(Ordering::SeqCst) < at_once);
+        let in_flight = Arc::new(AtomicUsize::new(0));
+        let (start, mut done) = (Instant::now(), 0);
+        while start.elapsed() < self.time {
+            while in_flight.load(Ordering::SeqCst) >= at_once {
+                self.node.progress(|| in_flight.load(Ordering::SeqCst) < at_once);
             }
-            under_way.fetch_add(1, Ordering::SeqCst);
-            let over = Arc::new(Over(Arc::clone(&under_way)));
-            let md: Md = self.node.bind(&MdSpec::active(Arc::clone(&region), 2), over).unwrap();
+            in_flight.fetch_add(1, Ordering::SeqCst);
+            let handler = Arc::new(InFlight(Arc::clone(&in_flight)));
+            let md: Md = self.node.bind(&MdSpec::active(Arc::clone(&region), 2), handler).unwrap();
             self.node.put(None, md, Ack::Wanted, self.server, PUT_PORTAL, 0, 0, 0).unwrap();
             done += 1;
         }
-        while under_way.load(Ordering::SeqCst) > 0 {
-            self.node.progress(|| under_way.load(Ordering::SeqCst) == 0);
+        while in_flight.load(Ordering::SeqCst) > 0 {
+            self.node.progress(|| in_flight.load(Ordering::SeqCst) == 0);
         }
-        f64::from(done) / begun.elapsed().as_secs_f64()
+        f64::from(done) / start.elapsed().as_secs_f64()
     }
 
-    /// Microseconds.
+    /// In microseconds.
     fn tcp_round_trips(&mut self, size: u32) -> f64 {
         let mut bytes = vec![0; size as usize];
-        let (begun, mut done) = (Instant::now(), 0);
-        while begun.elapsed() < self.time {
+        let (start, mut done) = (Instant::now(), 0);
+        while start.elapsed() < self.time {
             self.tcp.write_all(&[&size.to_ne_bytes()[..], &[1]].concat()).unwrap();
             self.tcp.write_all(&bytes).unwrap();
             self.tcp.read_exact(&mut bytes).unwrap();
             done += 1;
         }
-        begun.elapsed().as_secs_f64() * 1e6 / f64::from(done)
+        start.elapsed().as_secs_f64() * 1e6 / f64::from(done)
     }
 
-    /// MiB in a second.
+    /// In MiB per second.
     fn tcp_stream(&mut self) -> f64 {
         let bytes = vec![0; MIB];
-        let (begun, mut done) = (Instant::now(), 0_u32);
-        while begun.elapsed() < self.time {
+        let (start, mut done) = (Instant::now(), 0_u32);
+        while start.elapsed() < self.time {
             self.tcp.write_all(&[&(MIB as u32).to_ne_bytes()[..], &[0]].concat()).unwrap();
             self.tcp.write_all(&bytes).unwrap();
             done += 1;
         }
-        // The last is answered.
+        // The reply to the last one says that all have arrived.
         self.tcp.write_all(&[&1_u32.to_ne_bytes()[..], &[1, 0]].concat()).unwrap();
         self.tcp.read_exact(&mut [0]).unwrap();
-        f64::from(done) / begun.elapsed().as_secs_f64()
+        f64::from(done) / start.elapsed().as_secs_f64()
     }
 
-    /// RPCs in a second.
+    /// RPCs per second.
     fn many(&self) -> f64 {
-        let (mut set, mut done, begun) = (RequestSet::new(), 0, Instant::now());
-        let mut who: std::collections::HashMap<_, _> =
-            self.crowd.iter().map(|import| (set.add(import, Request::new(ECHO)), import)).collect();
-        while begun.elapsed() < self.time {
+        let (mut set, mut done, start) = (RequestSet::new(), 0, Instant::now());
+        let mut import_of: std::collections::HashMap<_, _> =
+            self.imports.iter().map(|import| (set.add(import, Request::new(ECHO)), import)).collect();
+        while start.elapsed() < self.time {
             set.wait_any(None);
-            while let Some((ticket, result)) = set.take_any() {
+            while let Some((id, result)) = set.take_any() {
                 assert_eq!(result.unwrap().result(), Ok(()));
                 done += 1;
-                let import = who.remove(&ticket).unwrap();
-                who.insert(set.add(import, Request::new(ECHO)), import);
+                let import = import_of.remove(&id).unwrap();
+                import_of.insert(set.add(import, Request::new(ECHO)), import);
             }
         }
-        let rate = f64::from(done) / begun.elapsed().as_secs_f64();
+        let rate = f64::from(done) / start.elapsed().as_secs_f64();
         set.wait();
         rate
     }

@@ -1,4 +1,4 @@
-//! The time: whoever starts a client or a service hands in the clock that all of its time-outs go by.
+//! The clock that all time-outs of a client or a service go by. It is handed in when they start.
 
 use crate::sync::lock;
 use std::fmt;

@@ -39,6 +39,14 @@ impl ReadyQueue {
     }
 }
 
+#[cfg(test)]
+impl ReadyQueue {
+    /// The ready requests, without waiting.
+    pub(crate) fn take_ready(&self) -> Vec<usize> {
+        std::mem::take(&mut lock(&self.ready))
+    }
+}
+
 impl Waker {
     pub(crate) fn wake(&self) {
         let mut ready = lock(&self.queue.ready);

@@ -225,10 +225,10 @@ fn an_early_reply_extends_the_time_out() {
     fixture.clock.advance(Duration::from_millis(1500));
     assert!(!set.wait_any(Some(fixture.clock.now())), "its own time-out is over");
     assert_eq!(set.early_replies(id), 2);
-    fixture.server.reply(&received, 0, &[b"well"]);
+    fixture.server.reply(&received, 0, &[b"late"]);
     set.wait();
     let reply = set.take(id).unwrap().unwrap();
-    assert_eq!(reply.buffer(1), Some(&b"well"[..]));
+    assert_eq!(reply.buffer(1), Some(&b"late"[..]));
     assert!(set.is_empty());
 }
 

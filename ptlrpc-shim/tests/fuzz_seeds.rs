@@ -1,6 +1,6 @@
 //! The seeds of the fuzz target for messages are one message of each kind.
 //!
-//! `LNET_WRITE_FUZZ_SEEDS=1 cargo test -p ptlrpc --test fuzz_seeds` writes them anew.
+//! `LNET_WRITE_FUZZ_SEEDS=1 cargo test -p ptlrpc --test fuzz_seeds` writes them.
 #![allow(clippy::unwrap_used)]
 
 // What the linker is told of LNet's names is told for all tests.

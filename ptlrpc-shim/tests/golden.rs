@@ -1,7 +1,7 @@
 //! Whole messages, byte for byte, as the specification lays them out.
 #![allow(clippy::unwrap_used)]
 
-// What the linker is told of LNet's names is told for all tests.
+// The linker arguments for LNet's symbols apply to all tests.
 use lnet as _;
 use ptlrpc::message::checksum::{early_reply_is_intact, seal_early_reply};
 use ptlrpc::message::{
@@ -243,7 +243,7 @@ fn a_connect_request_has_the_bytes_of_the_table() {
 }
 
 #[test]
-fn what_is_sent_is_in_this_machines_order() {
+fn messages_are_in_this_machines_byte_order() {
     let order = ByteOrder::NATIVE;
     let (mut native, mut chosen) = ([0; 520], [0; 520]);
     connect_request().build(&mut native, &connect_body()).unwrap();

@@ -15,6 +15,7 @@ pub(crate) const WRITE: Opcode = Opcode(0x7003);
 pub(crate) const MIB: usize = 1 << 20;
 pub(crate) const PUT_PORTAL: u32 = 50;
 
+/// Serves reads and writes of this memory.
 struct Bench(Arc<Region>);
 
 impl Handler for Bench {
@@ -34,9 +35,10 @@ impl Handler for Bench {
     }
 }
 
-struct Deaf;
+/// Ignores events.
+struct Ignore;
 
-impl EventHandler for Deaf {
+impl EventHandler for Ignore {
     fn on_event(&self, _: &Event) {}
 }
 
@@ -56,7 +58,7 @@ pub(crate) fn run() {
         manage_remote: true,
         ..MdSpec::active(Arc::new(Region::zeroed(MIB)), 1)
     };
-    node.attach(PUT_PORTAL, MatchCriteria { from: None, bits: 0, ignore: u64::MAX }, spec, Arc::new(Deaf))
+    node.attach(PUT_PORTAL, MatchCriteria { from: None, bits: 0, ignore: u64::MAX }, spec, Arc::new(Ignore))
         .unwrap();
     let listener = TcpListener::bind((super::SERVER, 0)).unwrap();
     println!("{}", listener.local_addr().unwrap().port());
@@ -65,7 +67,7 @@ pub(crate) fn run() {
     }
 }
 
-/// Reads a length, whether it is to be sent back, and so many bytes.
+/// Reads a length, a flag, and so many bytes, and sends these back if the flag is set.
 fn echo(mut stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let mut bytes = Vec::new();

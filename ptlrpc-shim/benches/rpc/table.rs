@@ -1,4 +1,4 @@
-//! What was measured, as a table.
+//! The measurements as a table.
 
 use std::fmt::Write;
 
@@ -33,8 +33,8 @@ impl Unit {
     }
 }
 
-/// The last column is what RPCs need or move as a part of what this row does: in each round, and of that the median,
-/// because a busy machine slows all of a round.
+/// The last column is the ratio of RPC to the row: the median of the ratios of each round, because a busy machine slows down a
+/// whole round.
 pub(crate) fn markdown(rows: &[&Row], rounds: usize, clients: usize) -> String {
     let mut out = format!(
         "{rounds} rounds, {clients} clients\n\n\

@@ -1,4 +1,4 @@
-//! What an import is made of: the target, its servers, and the protocol that is spoken to them.
+//! What an import is made of: the target, its servers, and the protocol.
 
 use crate::message::portal::Portals;
 use crate::message::{ConnectData, ConnectFlags, Name, Opcode, Portal, Service};

@@ -1,8 +1,8 @@
 //! The state that all users of an import share: its connection, its slots, its unreplied requests, and the time that
 //! its service takes.
 //!
-//! A session sends nothing and knows no clock: requests ask it whether they may be sent, [`Session::poll`] says what is to
-//! be sent to connect and to ping, and outcomes are reported to it by `on_*`.
+//! A session sends nothing and has no clock: requests query it for permission to send, [`Session::poll`] returns what is to be
+//! sent to connect and to ping, and outcomes are reported by `on_*`.
 
 use super::config::{DEFAULT_SLOTS, ImportConfig};
 use super::connect_state::{ConnectAccepted, ConnectAttempt, ConnectState, ImportState, SendPermission};
@@ -335,3 +335,7 @@ impl Session {
         self.wake_waiters();
     }
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

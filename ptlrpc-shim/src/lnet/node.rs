@@ -98,7 +98,7 @@ impl Node {
         let mut event = MaybeUninit::uninit();
         let mut idle_polls = 0;
         while idle_polls < MAX_IDLE_POLLS && !done() {
-            // SAFETY: one queue, of this node's; an event is written to where there is room for one, and not read.
+            // SAFETY: one queue, of this node's; the event is written to memory for one, and not read.
             let got = unsafe { sys::LNetEQPoll(&raw mut eq, 1, POLL_MS, event.as_mut_ptr(), &raw mut which) };
             let has_event = got == 1 || Errno::check(got) == Err(Errno::OVERFLOW);
             idle_polls += u32::from(!has_event);
@@ -162,7 +162,7 @@ impl Node {
         match made {
             Ok(_) => Ok(Md(handle)),
             Err(errno) => {
-                // SAFETY: the box of above, which nobody has: there is no descriptor.
+                // SAFETY: the box of above; there is no descriptor that uses it.
                 drop(unsafe { Box::from_raw(context) });
                 Err(errno)
             }
@@ -245,7 +245,7 @@ impl Node {
         let mut nids = [sys::lnet_process_id { nid: 0, pid: 0 }; 16];
         let ping_id = peer.to_c().ok_or(Errno::INVALID)?;
         let mut ping = sys::lnet_ioctl_ping_data::whose(ping_id, VERSION, &mut nids);
-        // SAFETY: the argument of this command, with room for as many NIDs as it says.
+        // SAFETY: the argument of this command, with memory for as many NIDs as it says.
         Errno::check(unsafe { sys::LNetCtl(sys::IOC_LIBCFS_DISCOVER, (&raw mut ping).cast()) })?;
         Nid::from_u64(ping.ping_id.nid).ok_or(Errno::INVALID)
     }

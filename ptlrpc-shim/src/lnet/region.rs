@@ -24,7 +24,7 @@ enum Owner {
     Lender(#[allow(dead_code, reason = "dropping it ends the loan")] Sender<Infallible>),
 }
 
-/// Tells the owner of bytes that he has lent ([`Region::lent`]) when the loan has ended.
+/// Tells the owner of bytes ([`Region::lent`]) when they are no longer used.
 #[derive(Debug)]
 pub struct Loan(Receiver<Infallible>);
 
@@ -37,7 +37,7 @@ impl Loan {
 }
 
 // SAFETY: the bytes belong to the region, or their owner has promised as much; they are only touched through `&mut`,
-// through `RegionSlice`, and by LNet, and each of these says why the others are not there at the same time.
+// through `RegionSlice`, and by LNet; each of these states why it excludes the others.
 unsafe impl Send for Region {}
 // SAFETY: the same.
 unsafe impl Sync for Region {}
@@ -64,7 +64,7 @@ impl Region {
         Self { start, len, owner: Owner::Other }
     }
 
-    /// Bytes of another owner, and what tells him when they are no longer used.
+    /// Bytes of another owner, and the loan by which it learns when they are no longer used.
     ///
     /// # Safety
     /// As for [`Region::borrowed`].
@@ -106,7 +106,7 @@ impl Drop for Region {
     fn drop(&mut self) {
         if matches!(self.owner, Owner::Region) {
             let bytes = std::ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.len);
-            // SAFETY: made from such a box in `zeroed`, and nobody has it any more.
+            // SAFETY: made from such a box in `zeroed`, and not used any more.
             drop(unsafe { Box::from_raw(bytes) });
         }
     }

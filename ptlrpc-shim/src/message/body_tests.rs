@@ -31,7 +31,7 @@ fn sample() -> Body {
 }
 
 #[test]
-fn every_field_is_where_the_table_says() {
+fn every_field_has_the_offset_of_the_table() {
     let big = sample().encode_in(ByteOrder::Big);
     for (offset, want) in [
         (0, &[1, 2, 3, 4, 5, 6, 7, 8][..]),
@@ -65,7 +65,7 @@ fn every_field_is_where_the_table_says() {
 }
 
 #[test]
-fn a_body_of_version_2_has_no_job() {
+fn a_body_of_version_2_has_no_job_id() {
     let bytes = sample().encode();
     for (len, want) in [
         (0, Err(BadMessage::BodyLength(0))),
@@ -98,7 +98,7 @@ fn a_message_is_a_request_a_reply_or_an_error() {
 }
 
 #[test]
-fn a_reply_repeats_what_it_answers_and_nothing_else() {
+fn a_reply_repeats_version_and_opcode_of_the_request() {
     let request = Body { conn_cnt: 3, mbits: 7, ..Body::request(Service::OST, Opcode::OST_READ) };
     let want = Body { kind: MessageKind::Reply, ..Body::request(Service::OST, Opcode::OST_READ) };
     assert_eq!(Body::reply_to(&request), want);
@@ -106,7 +106,7 @@ fn a_reply_repeats_what_it_answers_and_nothing_else() {
 
 proptest! {
     #[test]
-    fn a_body_goes_there_and_back_in_either_order(mut bytes in prop::collection::vec(any::<u8>(), 184), kind in 4711_u32..4714) {
+    fn a_body_is_encoded_and_decoded_in_either_byte_order(mut bytes in prop::collection::vec(any::<u8>(), 184), kind in 4711_u32..4714) {
         ByteOrder::Big.put_u32(&mut bytes, 8, kind);
         let body = Body::decode(&bytes, ByteOrder::Big).unwrap();
         let (little, big) = (body.encode_in(ByteOrder::Little), body.encode_in(ByteOrder::Big));

@@ -32,7 +32,7 @@ pub enum LayoutError {
     TooLong,
     /// The caller's memory is too short.
     #[error("{needed} bytes do not fit into {got}")]
-    NoRoom {
+    TooSmall {
         /// Bytes of the message.
         needed: usize,
         /// Bytes of the memory.
@@ -46,7 +46,7 @@ impl LayoutError {
         match self {
             Self::BufferCount(_) | Self::BodyLength(_) => Errno::Invalid,
             Self::TooLong => Errno::MessageSize,
-            Self::NoRoom { .. } => Errno::Overflow,
+            Self::TooSmall { .. } => Errno::Overflow,
         }
     }
 }
@@ -73,7 +73,7 @@ impl<'a> MessageMut<'a> {
         let needed =
             total_len(count, lengths.iter().copied()).map_err(|TooLong { .. }| LayoutError::TooLong)?;
         let got = bytes.len();
-        let bytes = bytes.get_mut(..needed).ok_or(LayoutError::NoRoom { needed, got })?;
+        let bytes = bytes.get_mut(..needed).ok_or(LayoutError::TooSmall { needed, got })?;
         bytes.fill(0);
         order.put_u32(bytes, AT_COUNT, count as u32);
         order.put_u32(bytes, AT_MAGIC, MAGIC);

@@ -3,17 +3,17 @@ use super::*;
 use crate::message::{Opcode, Service};
 
 #[test]
-fn what_cannot_be_written() {
+fn messages_that_cannot_be_written_are_found() {
     use LayoutError as E;
-    for (name, lengths, room, want, errno) in [
+    for (name, lengths, len, want, errno) in [
         ("no buffer", &[][..], 500, E::BufferCount(0), Errno::Invalid),
         ("33 buffers", &[184; 33], 10_000, E::BufferCount(33), Errno::Invalid),
         ("a short body", &[151], 500, E::BodyLength(151), Errno::Invalid),
         ("more than LNet carries", &[184, 1 << 20], 2 << 20, E::TooLong, Errno::MessageSize),
-        ("no room", &[184], 223, E::NoRoom { needed: 224, got: 223 }, Errno::Overflow),
-        ("no memory", &[184], 0, E::NoRoom { needed: 224, got: 0 }, Errno::Overflow),
+        ("the memory is too small", &[184], 223, E::TooSmall { needed: 224, got: 223 }, Errno::Overflow),
+        ("no memory", &[184], 0, E::TooSmall { needed: 224, got: 0 }, Errno::Overflow),
     ] {
-        let mut bytes = vec![0xee; room];
+        let mut bytes = vec![0xee; len];
         assert_eq!(MessageMut::new(&mut bytes, lengths).err(), Some(want), "{name}");
         assert_eq!(want.errno(), errno, "{name}");
         assert!(bytes.iter().all(|byte| *byte == 0xee), "{name}: something was written");
@@ -21,7 +21,7 @@ fn what_cannot_be_written() {
 }
 
 #[test]
-fn nothing_that_was_in_the_memory_before_goes_to_the_peer() {
+fn a_new_message_is_zeroed() {
     let mut bytes = [0xee; 80 + 184];
     let message = MessageMut::new(&mut bytes, &[184, 1, 3]).unwrap();
     let header = &message.as_message().as_bytes()[..48];
@@ -31,7 +31,7 @@ fn nothing_that_was_in_the_memory_before_goes_to_the_peer() {
 }
 
 #[test]
-fn a_body_goes_into_buffers_of_any_version() {
+fn a_body_is_written_to_buffers_of_any_version() {
     let body = Body { job_id: [b'j'; 32], mbits: 77, ..Body::request(Service::OBD, Opcode::PING) };
     for (length, job_id) in [(152, [0; 32]), (184, [b'j'; 32]), (200, [b'j'; 32])] {
         let mut bytes = [0; 300];
@@ -44,7 +44,7 @@ fn a_body_goes_into_buffers_of_any_version() {
 }
 
 #[test]
-fn native_is_the_order_of_what_we_send() {
+fn messages_are_written_in_native_byte_order() {
     let mut bytes = [0; 224];
     assert_eq!(MessageMut::new(&mut bytes, &[184]).unwrap().order(), ByteOrder::NATIVE);
     assert_eq!(Message::parse(&bytes).unwrap().order(), ByteOrder::NATIVE);

@@ -24,7 +24,7 @@ fn sample() -> ConnectData {
 }
 
 #[test]
-fn every_field_is_where_the_table_says() {
+fn every_field_has_the_offset_of_the_table() {
     let big = sample().encode_in(ByteOrder::Big);
     for (offset, want) in [
         (0, &[1, 2, 3, 4, 5, 6, 7, 8][..]),
@@ -54,11 +54,11 @@ fn every_field_is_where_the_table_says() {
 }
 
 #[test]
-fn of_a_peer_of_another_version_what_is_there_is_read() {
+fn connect_data_of_another_version_is_read_as_far_as_it_is_known() {
     let bytes = sample().encode();
     let none = ConnectData::default();
     let with_flags = ConnectData { flags: ConnectFlags(0x0102_0304_0506_0708), ..none };
-    // 72 bytes are what there was before `maxmodrpcs` and the second word of flags.
+    // 72 bytes: without `maxmodrpcs` and the second word of flags.
     let old = ConnectData { flags: with_flags.flags, maxmodrpcs: 0, ..sample() };
     for (len, want) in [
         (0, none),
@@ -80,24 +80,24 @@ fn of_a_peer_of_another_version_what_is_there_is_read() {
 }
 
 #[test]
-fn a_server_may_give_no_more_than_was_asked_for() {
+fn a_server_may_grant_only_requested_flags() {
     use ConnectFlags as F;
-    let asked = F::VERSION | F::AT | F::REP_MBITS;
+    let requested = F::VERSION | F::AT | F::REP_MBITS;
     for (name, given, may) in [
         ("nothing", F::NONE, true),
         ("some", F::VERSION, true),
-        ("all", asked, true),
+        ("all", requested, true),
         ("the second word's own flag, and nothing in it", F::FLAGS2, true),
         ("another", F::VERSION | F::PINGLESS, false),
-        ("another of the second word", asked | F(1 << 64), false),
+        ("another of the second word", requested | F(1 << 64), false),
         ("one without a name", F(1 << 40 | 1), false),
     ] {
-        assert_eq!(given.is_subset_of(asked), may, "{name}");
+        assert_eq!(given.is_subset_of(requested), may, "{name}");
     }
 }
 
 #[test]
-fn a_flag_of_the_second_word_counts_only_if_the_first_says_so() {
+fn a_flag_of_the_second_word_is_valid_only_with_flags2() {
     let second = ConnectFlags(0x10_0000 << 64);
     assert!(!second.contains(ConnectFlags::REP_MBITS));
     assert!((second | ConnectFlags::FLAGS2).contains(ConnectFlags::REP_MBITS));
@@ -108,7 +108,7 @@ fn a_flag_of_the_second_word_counts_only_if_the_first_says_so() {
 
 proptest! {
     #[test]
-    fn it_goes_there_and_back_in_either_order(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn connect_data_is_encoded_and_decoded_in_either_byte_order(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             let data = ConnectData::decode(&bytes, order);
             for order in [ByteOrder::Little, ByteOrder::Big] {

@@ -20,7 +20,7 @@ fn body() -> Body {
 }
 
 #[test]
-fn the_sizes_are_those_of_the_buffers() {
+fn sizes_are_those_of_the_buffers() {
     assert_eq!(size_of_message(&ConnectRequest::LENGTHS), Some(ConnectRequest::LEN));
     assert_eq!(size_of_message(&ConnectReply::LENGTHS), Some(ConnectReply::LEN));
     assert_eq!(size_of_message(&[184, 192 + 128]), Some(ConnectReply::MAX_LEN));
@@ -49,7 +49,7 @@ fn names_are_at_most_38_bytes_without_nul() {
 type Case<'a> = (&'a str, &'a [u32], &'a [&'a [u8]], Result<(), BadMessage>);
 
 #[test]
-fn what_no_connect_request_may_lack() {
+fn incomplete_connect_requests_are_refused() {
     let handle = &[7, 0, 0, 0, 0, 0, 0, 0][..];
     let full = [b'x'; 39];
     let cases: [Case<'_>; 12] = [
@@ -87,7 +87,7 @@ fn what_no_connect_request_may_lack() {
 }
 
 #[test]
-fn a_name_of_39_bytes_is_refused_even_if_it_ends() {
+fn a_name_of_39_bytes_is_refused_even_if_it_is_terminated() {
     let mut bytes = vec![0; 1000];
     let mut message = MessageMut::new(&mut bytes, &[184, 40, 39, 8, 192]).unwrap();
     message.fill(1, &[b'x'; 39]);
@@ -106,9 +106,9 @@ fn a_reply_without_data_is_refused_and_one_with_more_is_read() {
 }
 
 #[test]
-fn there_must_be_room() {
+fn the_memory_must_be_large_enough() {
     let error = |len: usize| sample().build(&mut vec![0; len], &body()).err();
-    assert_eq!(error(519), Some(LayoutError::NoRoom { needed: 520, got: 519 }));
+    assert_eq!(error(519), Some(LayoutError::TooSmall { needed: 520, got: 519 }));
     assert_eq!(error(520), None);
 }
 
@@ -118,7 +118,7 @@ fn names() -> impl Strategy<Value = Name> {
 
 proptest! {
     #[test]
-    fn a_swapped_connect_says_the_same_as_a_native_one(
+    fn a_connect_request_is_read_in_either_byte_order(
         target in names(), client in names(), handle: u64, data in prop::collection::vec(any::<u8>(), 192),
     ) {
         let data = ConnectData::decode(&data, ByteOrder::Little);
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn no_buffers_make_it_panic(
+    fn no_buffers_make_the_reader_panic(
         lengths in prop::collection::vec(0_u32..250, 0..8), order in prop::sample::select(&ORDERS[..]), byte: u8,
         rest in prop::collection::vec(any::<u8>(), 0..500),
     ) {

@@ -4,7 +4,7 @@ use crate::message::{LayoutError, MessageMut};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Bytes that begin with a header of these lengths, whether it makes sense or not.
+/// Bytes that begin with a header of these lengths, valid or not.
 fn raw(order: ByteOrder, lengths: &[u32], len: usize) -> Vec<u8> {
     let mut bytes = vec![0; (FIXED_LEN + 4 * lengths.len()).max(len)];
     order.put_u32(&mut bytes, AT_COUNT, lengths.len() as u32);
@@ -23,7 +23,7 @@ fn sizes_are_those_of_the_specification() {
         ("body of version 2", &[152], Some(192)),
         ("connect request", &[184, 39, 39, 8, 192, 0], Some(520)),
         ("connect reply", &[184, 192], Some(416)),
-        ("room for a connect reply", &[184, 320], Some(544)),
+        ("the longest connect reply", &[184, 320], Some(544)),
         ("empty buffers", &[0, 0, 0], Some(48)),
         ("one byte", &[1], Some(48)),
         ("no buffer", &[], None),
@@ -63,7 +63,7 @@ fn the_magic_tells_the_byte_order_of_header_and_lengths() {
 }
 
 #[test]
-fn what_no_message_may_say() {
+fn invalid_headers_are_refused() {
     use BadMessage as E;
     let order = ByteOrder::NATIVE;
     let edit = |offset, value| {
@@ -86,7 +86,7 @@ fn what_no_message_may_say() {
         ("long buffer", edit(FIXED_LEN, 1 << 20), E::BufferLength { index: 0, length: 1 << 20 }),
         ("length all ones", edit(FIXED_LEN, u32::MAX), E::BufferLength { index: 0, length: u32::MAX }),
         (
-            "lengths that overflow 32 bits together",
+            "lengths whose sum overflows 32 bits",
             raw(order, &[8, 0xffff_fff8, 8], 100),
             E::BufferLength { index: 1, length: 0xffff_fff8 },
         ),
@@ -97,7 +97,7 @@ fn what_no_message_may_say() {
 }
 
 #[test]
-fn what_is_behind_a_message_is_not_part_of_it() {
+fn bytes_behind_a_message_are_ignored() {
     let bytes = raw(ByteOrder::NATIVE, &[184], 224 + 77);
     assert_eq!(Message::parse(&bytes).unwrap().as_bytes(), &bytes[..224]);
 }
@@ -146,7 +146,7 @@ fn any_lengths() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(length, 0..36)
 }
 
-/// What begins as a message does, with anything behind that.
+/// The beginning of a message, with any bytes behind it.
 fn nearly_messages() -> impl Strategy<Value = Vec<u8>> {
     let few = prop::collection::vec(0_u32..50, 1..8);
     (orders(), prop_oneof![2 => few, 1 => any_lengths()], prop::collection::vec(any::<u8>(), 0..500))
@@ -157,7 +157,7 @@ fn nearly_messages() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn what_is_read_is_what_the_rules_say(mut bytes in nearly_messages(), changed: (u16, u8), cut in 0_usize..600) {
+    fn messages_are_read_by_the_rules_of_the_specification(mut bytes in nearly_messages(), changed: (u16, u8), cut in 0_usize..600) {
         if changed.0 < 40 {
             bytes[usize::from(changed.0) % 32] = changed.1;
         }
@@ -169,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), nearly in nearly_messages()) {
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), nearly in nearly_messages()) {
         for bytes in [bytes, nearly] {
             let Ok(message) = Message::parse(&bytes) else { continue };
             for index in 0..40 {
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back(
+    fn a_written_message_is_read_back(
         order in orders(), mut lengths in prop::collection::vec(0_u32..200, 1..33),
         words: (u32, u32, u32), before: u8,
     ) {
@@ -215,11 +215,11 @@ proptest! {
     }
 
     #[test]
-    fn a_message_can_be_written_exactly_if_it_has_a_size_and_a_body(lengths in any_lengths(), room in 0_usize..(1 << 21)) {
-        let mut bytes = vec![0; room];
+    fn a_message_can_be_written_exactly_if_it_has_a_size_and_a_body(lengths in any_lengths(), len in 0_usize..(1 << 21)) {
+        let mut bytes = vec![0; len];
         let got = MessageMut::new(&mut bytes, &lengths).map(|message| message.as_message().as_bytes().len());
         match size_of_message(&lengths).filter(|_| lengths[0] >= 152) {
-            Some(needed) if needed > room => prop_assert_eq!(got, Err(LayoutError::NoRoom { needed, got: room })),
+            Some(needed) if needed > len => prop_assert_eq!(got, Err(LayoutError::TooSmall { needed, got: len })),
             Some(size) => prop_assert_eq!(got, Ok(size)),
             None => prop_assert!(got.is_err()),
         }

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_opcode_does() {
+    fn opcodes_that_connect_and_disconnect() {
         // Number, is_connect, is_disconnect, is_own.
         for (opcode, want) in [
             (Opcode(3), (false, false, false)),

@@ -102,7 +102,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn the_first_xid_is_the_time_unless_the_clock_has_not_been_set() {
+    fn the_first_xid_is_the_time_if_the_clock_is_set() {
         for (name, seconds, random, want) in [
             ("the end of 2003", 1_072_915_199, 0, 1 << 61),
             ("the beginning of 2004", 1_072_915_200, u64::MAX, 1_072_915_200 << 20),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn no_xid_comes_twice_whichever_threads_take_them() {
+    fn xids_are_unique_across_threads() {
         let source = XidSource::new(Xid(0));
         let take = || (0..1000).map(|_| source.take()).collect::<Vec<_>>();
         let taken: HashSet<Xid> = thread::scope(|scope| {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bits_of_a_bulk_transfer() {
+    fn match_bits_of_a_bulk_transfer() {
         // Xid, MDs, then first and last bits.
         for (xid, count, want) in [
             (6400, 1, Some((6400, 6400))),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_for_another_number_of_mds_are_refused() {
+    fn match_bits_for_another_number_of_mds_are_refused() {
         // Announced bits, expected MDs, whether they agree.
         for (mbits, count, agree) in [
             (6400, 1, true),
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_server_finds_the_bits_that_the_client_took(seconds: u64, random: u64, count in 1_u32..=64) {
+        fn the_server_derives_the_match_bits_of_the_client(seconds: u64, random: u64, count in 1_u32..=64) {
             let xid = first_xid(seconds, random);
             let bits = BulkBits::starting_at(xid, count).unwrap();
             prop_assert_eq!(bits.count(), count);

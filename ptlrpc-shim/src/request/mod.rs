@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `spec` | what a caller asks for |
-//! | `reply` | what the service answers |
+//! | `reply` | the reply of the service |
 //! | `decisions` | what to do with a request: pure |
 //! | `request_message`, `connect` | the messages: pure |
 //! | `transmission` | one transmission, and its events (PR-30, PR-50 to PR-52) |

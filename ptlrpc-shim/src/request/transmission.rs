@@ -1,4 +1,4 @@
-//! One transmission of a request: its descriptors, and what their events say.
+//! One transmission of a request: its descriptors and their events.
 //!
 //! Each transmission has its own descriptors, so that late events of an earlier one are not taken for events of this one.
 

@@ -250,11 +250,11 @@ impl Progress {
 
 impl EventHandler for MdEvents {
     fn on_event(&self, event: &Event) {
-        let is_answer = matches!(event.kind, EventKind::Ack | EventKind::Reply);
+        let is_final = matches!(event.kind, EventKind::Ack | EventKind::Reply);
         let outcome = match event.status {
             Err(errno) => Err(errno),
             // Truncated.
-            Ok(()) if is_answer && event.mlength != self.len => Err(Errno::IO),
+            Ok(()) if is_final && event.mlength != self.len => Err(Errno::IO),
             // Unlinked before it was transferred.
             Ok(()) if event.kind == EventKind::Unlink => Err(Errno::TIMED_OUT),
             Ok(()) => Ok(()),

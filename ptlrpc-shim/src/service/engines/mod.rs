@@ -1,6 +1,6 @@
 //! The parts of a service that hold state or call LNet. None of them knows the service: each takes the
-//! [`Environment`](environment::Environment) as an argument, and what event handlers may not do goes through a trait of its
-//! own to whoever made it.
+//! [`Environment`](environment::Environment) as an argument, and what event handlers may not do is passed
+//! on through a trait that the composition implements.
 
 pub(crate) mod bulk;
 pub(crate) mod descriptors;

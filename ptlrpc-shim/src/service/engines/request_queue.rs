@@ -172,3 +172,55 @@ impl<A, R> State<A, R> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the next thread would do, without waiting.
+    fn next(queue: &RequestQueue<u32, u32>) -> Option<(&'static str, u32)> {
+        match lock(&queue.state).next()? {
+            Work::Decide(request) => Some(("decide", request)),
+            Work::Serve(request, Priority::Urgent) => Some(("urgent", request)),
+            Work::Serve(request, Priority::Normal) => Some(("normal", request)),
+            Work::End => Some(("end", 0)),
+        }
+    }
+
+    #[test]
+    fn one_thread_at_a_time_decides_and_one_is_reserved_for_urgent_requests() {
+        let queue = RequestQueue::new(2);
+        assert!((1..=4).all(|request| queue.push(request)));
+        assert_eq!((next(&queue), next(&queue)), (Some(("decide", 1)), None));
+        assert_eq!(queue.decided(Some((1, Priority::Normal))), None);
+        assert_eq!(next(&queue), Some(("decide", 2)), "before any is served");
+        assert_eq!(queue.decided(Some((2, Priority::Normal))), None);
+        assert_eq!(next(&queue), Some(("decide", 3)));
+        assert_eq!(queue.decided(Some((3, Priority::Urgent))), None);
+        assert_eq!(next(&queue), Some(("decide", 4)));
+        assert_eq!(queue.decided(None), None);
+        assert_eq!((next(&queue), next(&queue)), (Some(("urgent", 3)), Some(("normal", 1))));
+        assert_eq!(next(&queue), None, "the other thread is reserved");
+        queue.served(Priority::Urgent);
+        assert_eq!(next(&queue), None);
+        queue.served(Priority::Normal);
+        assert_eq!(next(&queue), Some(("normal", 2)));
+    }
+
+    #[test]
+    fn a_closed_queue_returns_what_waits_and_accepts_nothing() {
+        let queue = RequestQueue::new(2);
+        assert!((1..=3).all(|request| queue.push(request)));
+        for request in [1, 2] {
+            assert_eq!(next(&queue), Some(("decide", request)));
+            if request == 1 {
+                assert_eq!(queue.decided(Some((1, Priority::Normal))), None);
+            }
+        }
+        let (arrived, admitted) = queue.close();
+        assert_eq!((Vec::from(arrived), Vec::from(admitted)), (vec![3], vec![1]));
+        assert_eq!(queue.decided(Some((2, Priority::Normal))), Some(2));
+        assert!(!queue.push(4));
+        assert_eq!(next(&queue), Some(("end", 0)));
+    }
+}

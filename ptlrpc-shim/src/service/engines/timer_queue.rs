@@ -97,7 +97,7 @@ impl<R, W> TimerQueue<R, W> {
         due.into_values().collect()
     }
 
-    /// Has [`TimerQueue::wait`] return `None` when the work is done. Work that is added later is the adder's own.
+    /// Has [`TimerQueue::wait`] return `None` when the work is done. Whoever adds work later has to do it.
     pub(crate) fn close(&self) {
         lock(&self.state).is_closed = true;
         self.changed.notify_one();
@@ -107,7 +107,8 @@ impl<R, W> TimerQueue<R, W> {
         lock(&self.state).is_closed
     }
 
-    /// Waits until something is to be done, until `next_check` at most. Buffers are not asked for before `buffers_not_before`.
+    /// Waits until something is to be done, until `next_check` at most. Request buffers are not reported before
+    /// `buffers_not_before`.
     /// `None`: the queue is closed, and no work is left.
     pub(crate) fn wait(
         &self,

@@ -1,0 +1,98 @@
+#![allow(clippy::unwrap_used, clippy::panic)]
+use super::*;
+use crate::lnet::{Nid, ProcessId};
+use crate::message::{Opcode, Service};
+use crate::wakeup::ReadyQueue;
+
+static XIDS: XidSource = XidSource::new(Xid(64));
+
+fn waker() -> Waker {
+    Arc::<ReadyQueue>::default().waker(0)
+}
+
+/// A session with a ping interval of 25 s, and its time.
+fn session() -> (Session, Instant) {
+    let config = ImportConfig::ost("target".parse().unwrap(), "client".parse().unwrap(), "server");
+    let now = Instant::now();
+    (Session::new(config, Timeouts::default(), &XIDS, ExportCookie(1), waker(), now), now)
+}
+
+fn connect(session: &Session, handle: u64, slots: u16, now: Instant) {
+    let (Some(SessionAction::Connect(attempt)), _) = session.poll(now) else { panic!("no attempt") };
+    let peer = ProcessId::lustre(Nid::LOOPBACK);
+    session.set_connection(attempt.server, Arc::new(Connection { peer, local_nid: Nid::LOOPBACK }));
+    let accepted = ConnectAccepted { handle: ExportCookie(handle), reconnect: false };
+    let data = ConnectData { maxmodrpcs: slots, ..ConnectData::default() };
+    session.on_connect_done(attempt.conn_cnt, Ok((accepted, data)), now);
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[test]
+fn nothing_is_sent_before_a_connection_is_wanted() {
+    let (session, now) = session();
+    assert_eq!(session.poll(now), (None, None));
+    assert_eq!(session.send_permission(&waker()), SendPermission::Wait);
+    session.request_connect();
+    connect(&session, 7, 2, now);
+    assert_eq!((session.state(), session.handle()), (ImportState::Full, (ExportCookie(7), 1)));
+    assert!(matches!(session.send_permission(&waker()), SendPermission::Send(_)));
+}
+
+#[test]
+fn an_idle_import_is_pinged_and_a_reply_postpones_the_ping() {
+    let (session, now) = session();
+    session.request_connect();
+    connect(&session, 7, 2, now);
+    assert_eq!(session.poll(now), (None, Some(now + seconds(25))));
+    let reply = Body::request(Service::OST, Opcode::OST_READ);
+    session.on_reply(now, &reply, now + seconds(10));
+    assert_eq!(session.poll(now + seconds(25)), (None, Some(now + seconds(35))));
+    let later = now + seconds(35);
+    assert_eq!(session.poll(later), (Some(SessionAction::Ping), Some(later + seconds(25))));
+    assert_eq!(session.poll(later), (None, Some(later + seconds(25))));
+}
+
+#[test]
+fn a_request_without_a_reply_ends_its_connection_but_not_a_later_one() {
+    let (session, now) = session();
+    session.request_connect();
+    connect(&session, 7, 2, now);
+    assert!(!session.is_superseded(1));
+    session.on_no_reply(1);
+    assert_eq!(session.state(), ImportState::Disconnected);
+    connect(&session, 8, 2, now);
+    assert!(session.is_superseded(1) && !session.is_superseded(2));
+    session.on_no_reply(1);
+    assert_eq!((session.state(), session.handle()), (ImportState::Full, (ExportCookie(8), 2)));
+}
+
+#[test]
+fn waiters_are_woken_when_a_slot_is_released() {
+    let (session, now) = session();
+    session.request_connect();
+    connect(&session, 7, 1, now);
+    let queue = Arc::<ReadyQueue>::default();
+    let tag = session.acquire_slot(&queue.waker(3)).unwrap();
+    assert!(session.acquire_slot(&queue.waker(3)).is_none());
+    session.release_slot(tag);
+    assert_eq!(queue.take_ready(), [3]);
+    assert!(session.acquire_slot(&queue.waker(3)).is_some());
+}
+
+#[test]
+fn the_error_of_a_failed_attempt_is_returned_to_waiting_threads() {
+    let (session, now) = session();
+    let clock = crate::clock::ManualClock::default();
+    session.request_connect();
+    let (Some(SessionAction::Connect(attempt)), None) = session.poll(now) else { panic!("no attempt") };
+    assert_eq!(session.wait_connected(&clock, Some(clock.now())), Err(Errno::TIMED_OUT));
+    session.on_connect_done(attempt.conn_cnt, Err(Errno::NO_DEVICE), now);
+    assert_eq!(session.wait_connected(&clock, Some(clock.now())), Err(Errno::NO_DEVICE));
+    let (None, Some(retry)) = session.poll(now) else { panic!("no pause") };
+    assert!(retry > now);
+    session.close();
+    assert_eq!(session.wait_connected(&clock, None), Err(Errno::SHUTDOWN));
+}

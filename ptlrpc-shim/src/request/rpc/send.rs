@@ -1,0 +1,96 @@
+//! One transmission of a request: its XID, its match bits, its message.
+
+use super::super::request_message::{MessageFields, build};
+use super::super::transmission::{BulkSpec, Transmission, TransmissionSpec};
+use super::{Purpose, Rpc, Sent};
+use crate::errno::Errno;
+use crate::import::connect_state::ActiveConnection;
+use crate::message::{BulkBits, ConnectFlags, Xid};
+use crate::wakeup::Waker;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Rpc {
+    /// Sends the request over this connection.
+    pub(super) fn send(
+        &mut self,
+        connection: ActiveConnection,
+        waker: &Waker,
+        now: Instant,
+    ) -> Result<Sent, Errno> {
+        self.prepare_ids(waker)?;
+        let session = Arc::clone(&self.session);
+        let (timeout, initial, is_connect) = match self.purpose {
+            Purpose::Connect { timeout, initial, .. } => (timeout, initial, true),
+            Purpose::Use => {
+                (self.request.timeout.unwrap_or_else(|| session.estimated_timeout(now)), false, false)
+            }
+        };
+        let config = session.config();
+        let fields = MessageFields {
+            connection: &connection,
+            service: config.service_of(self.request.opcode),
+            last_xid: session.last_replied(self.xid),
+            tag: self.tag.as_ref().map_or(0, |tag| tag.0),
+            mbits: self.mbits(),
+            is_resent: self.is_resent && self.sent_to.is_some(),
+            is_connect,
+            initial,
+            timeout,
+            adaptive: session.is_adaptive(),
+            reply_len: self.reply_len,
+        };
+        let message = build(&self.request, &fields)?;
+        let bulk = self.request.bulk.as_ref().zip(self.bits).map(|(bulk, bits)| BulkSpec {
+            memory: &bulk.memory,
+            direction: bulk.direction,
+            portal: config.bulk_portal.0,
+            bits,
+        });
+        let reply_by_mbits = session.agreed_flags().contains(ConnectFlags::REP_MBITS) && !is_connect;
+        let spec = TransmissionSpec {
+            message,
+            peer: session.connection(connection.server)?.peer,
+            request_portal: self.request.portal.unwrap_or(config.portals.request).0,
+            reply_portal: config.portals.reply.0,
+            xid: self.xid.0,
+            reply_bits: if reply_by_mbits { self.mbits() } else { self.xid.0 },
+            reply_len: self.reply_len as usize,
+            early_replies: fields.adaptive,
+            bulk,
+        };
+        // Once LNet has it, it may be executed, whatever happens to it.
+        let transmission = Transmission::start(&self.node, spec, waker.clone())?;
+        self.sent_to = self.sent_to.or(Some(connection.incarnation));
+        self.is_resent = true;
+        Ok(Sent { transmission, connection, at: now, deadline: now + timeout + session.net_latency(now) })
+    }
+
+    /// Gives the request its XID, and bulk data its match bits: new ones for each transmission.
+    fn prepare_ids(&mut self, waker: &Waker) -> Result<(), Errno> {
+        let count = self.request.bulk_md_count()?;
+        if self.xid == Xid(0) {
+            self.xid = self.session.begin_xid(waker);
+            self.bits = BulkBits::starting_at(self.xid, count);
+        } else if self.bits.is_some() && self.is_resent {
+            let first = self.session.new_bulk_bits();
+            self.bits = BulkBits::starting_at(first, count);
+            if !self.session.agreed_flags().contains(ConnectFlags::BULK_MBITS) {
+                // PR-22: without separate bits it becomes another request, which the server could not recognize.
+                if self.request.at_most_once {
+                    return Err(Errno::UNKNOWN_OUTCOME);
+                }
+                let last = self.bits.map_or(first, |bits| Xid(bits.last()));
+                self.session.replace_xid(self.xid, last, waker);
+                self.xid = last;
+                self.is_resent = false;
+                self.transferred = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn mbits(&self) -> u64 {
+        self.bits.map_or(self.xid.0, BulkBits::last)
+    }
+}
