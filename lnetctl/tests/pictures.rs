@@ -80,7 +80,7 @@ fn peer(second: u64, number: u64) -> Peer {
         health: PeerHealth {
             value: if number == 4 { 700 } else { 1000 },
             state: Some(if number == 4 { PeerNiState::Failed } else { PeerNiState::Connected }),
-            silent_towards: if number == 2 { vec!["10.0.1.1@tcp".parse().unwrap()] } else { Vec::new() },
+            unresponsive_from: if number == 2 { vec!["10.0.1.1@tcp".parse().unwrap()] } else { Vec::new() },
             ..PeerHealth::default()
         },
     };

@@ -187,7 +187,7 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
             .map(|state| (labels.clone().with("state", state.text()), u32::from(state == its)))
     });
     page.family("lnet_peer_ni_state", GAUGE, "How a peer NI is: 1 for its state, 0 for the others.", values);
-    let silent = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.silent_towards.len()));
+    let silent = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.unresponsive_from.len()));
     let help = "Interfaces of this node from which nothing has reached a peer NI of late.";
     page.family("lnet_peer_ni_silent_pairs", GAUGE, help, silent);
     let pings = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.ping_count));

@@ -192,7 +192,7 @@ impl Watch {
                 (Some(its), _) if its.state == Reachability::Unreachable => State::Unreachable,
                 (Some(its), State::Active) if its.state == Reachability::Degraded => State::Degraded,
                 (Some(its), State::Active) if its.state == Reachability::Unknown => State::Unknown,
-                (_, State::Active) if peer.nis.iter().any(|ni| !ni.health.silent_towards.is_empty()) => {
+                (_, State::Active) if peer.nis.iter().any(|ni| !ni.health.unresponsive_from.is_empty()) => {
                     State::Degraded
                 }
                 (_, state) => state,
@@ -240,7 +240,7 @@ fn health(sample: &Sample) -> String {
     });
     let peers = sample.peers.iter().filter(|peer| !unreachable(peer));
     let peers = peers.flat_map(|peer| &peer.nis).filter_map(|ni| {
-        let silent = ni.health.silent_towards.first();
+        let silent = ni.health.unresponsive_from.first();
         match (usable_health(ni), silent) {
             _ if ni.reported_down => Some(format!("{} down", ni.nid)),
             (WELL.., None) => None,

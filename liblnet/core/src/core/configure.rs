@@ -1,7 +1,7 @@
 //! What operators change while the node runs: settings, peers, routes, forwarding, selection rules, health
 //! values.
 //!
-//! One change at a time, under the lock of the configuration; what is read on the way of a message is a
+//! One change at a time, under the lock of the configuration; what is read for a message is a
 //! value that is replaced as a whole. From an event handler every change is [`Errno::Busy`].
 
 use super::ping_target::PingTarget;

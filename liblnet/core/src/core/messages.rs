@@ -37,7 +37,7 @@ impl Core {
 
     /// Whether the one who asks takes so few of its answers that it gets no more of them: it has as many pending as a peer
     /// may have, or more than a few, and all peers together have as many as the node keeps.
-    pub(crate) fn has_asked_too_much(&self, message: &Message) -> bool {
+    pub(crate) fn exceeds_answer_limit(&self, message: &Message) -> bool {
         let wants_answer = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
         wants_answer
             && message.peer_ni.as_ref().is_some_and(|asker| {

@@ -249,7 +249,7 @@ impl Core {
             peer_ni.set_preferred(Preferred::Sticky(ni.nid()));
         }
         if self.topology.is_own(nid) {
-            peer_ni.note_tried(true, true);
+            peer_ni.note_use(true, true);
         }
         Some(peer_ni)
     }

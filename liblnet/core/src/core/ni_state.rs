@@ -50,7 +50,7 @@ impl Core {
         let nets = self.nets();
         let peer_nis = self.peers_on_net_of(ni);
         for peer_ni in &peer_nis {
-            // When it works again pings say which of the pairs do that never have, before messages have to find out.
+            // When it works again pings say which of the paths do that never have, before messages have to find out.
             let may_be_tried = peer_nis.len() <= MOST_TRIED && !peer_ni.was_heard_by(ni);
             if may_be_tried && self.may_abandon(ni, peer_ni) {
                 self.health.note_unresponsive(&self.env, &self.topology, ni, peer_ni);

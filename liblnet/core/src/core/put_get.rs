@@ -7,7 +7,7 @@ use crate::health::response;
 use crate::memory::{Answer, Md, MdHandle, MdSpec, Near, ResponseTracker};
 use crate::model::message::Message;
 use crate::model::{Outgoing, SendRequest, Target, answer_to};
-use crate::select::{self, Chosen, Explanation, Journey, Numa, Origin};
+use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
 use crate::topology::{PeerNi, PeerTable};
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
@@ -43,7 +43,7 @@ impl Core {
         self.get_as(source, md, target, false)
     }
 
-    /// The same to find out whether the interface of that NID is well again.
+    /// The same to find out whether the interface of that NID has recovered.
     pub(crate) fn get_for_recovery(&self, source: Nid, md: MdHandle, target: Target) -> Result<(), Errno> {
         self.get_as(Some(source), md, target, true)
     }
@@ -130,7 +130,7 @@ impl Core {
                 let is_new = request.recovery && self.topology.peer_ni(nid).is_none();
                 let peer_ni = self.peer_ni(nid);
                 // This node itself is no peer until then (HE-53), so it came only now.
-                if peer_ni.note_tried(is_new, request.recovery) && self.topology.is_own(nid) {
+                if peer_ni.note_use(is_new, request.recovery) && self.topology.is_own(nid) {
                     self.topology.peers().list_last(&peer_ni.peer());
                 }
                 Ok(Some(peer_ni))
@@ -139,9 +139,9 @@ impl Core {
     }
 
     /// The message that a request becomes.
-    fn address(&self, request: SendRequest, chosen: Chosen) -> Box<Message> {
+    fn address(&self, request: SendRequest, chosen: ChosenPath) -> Box<Message> {
         let SendRequest { target, outgoing, .. } = request;
-        chosen.used();
+        chosen.commit();
         let destination = chosen.destination();
         let header = Header {
             dest_nid: destination,
@@ -184,7 +184,7 @@ impl Core {
 impl Core {
     /// Which way a message to `destination` goes now. Nothing is noted of it: ask again, and the answer is the
     /// same until something changes.
-    pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<Chosen, Errno> {
+    pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<ChosenPath, Errno> {
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
         self.choose_for(source, peer_ni.as_ref(), false, None)
     }
@@ -193,7 +193,7 @@ impl Core {
     /// remembered.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let numa = self.numa(None);
-        let journey = self.journey(source, destination, numa.as_ref());
+        let path_request = self.path_request(source, destination, numa.as_ref());
         let stranger = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
             let known = self.topology.peer_ni(destination);
@@ -201,7 +201,7 @@ impl Core {
                 stranger.get_or_add(destination, self.topology.first_peer_credits(destination))
             })
         });
-        self.topology.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), journey))
+        self.topology.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), path_request))
     }
 
     /// Which way a message with this memory goes.
@@ -211,11 +211,11 @@ impl Core {
         peer_ni: Option<&Arc<PeerNi>>,
         reserved: bool,
         md: Option<&Md>,
-    ) -> Result<Chosen, Errno> {
+    ) -> Result<ChosenPath, Errno> {
         let numa = self.numa(md);
         let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
-        let journey = Journey { reserved, ..self.journey(source, destination, numa.as_ref()) };
-        self.topology.with_nets(|nets| select::choose(nets, peer_ni, journey))
+        let path_request = PathRequest { reserved, ..self.path_request(source, destination, numa.as_ref()) };
+        self.topology.with_nets(|nets| select::choose(nets, peer_ni, path_request))
     }
 
     pub(super) fn choose_again_from(
@@ -223,27 +223,33 @@ impl Core {
         source: Option<Nid>,
         message: &Message,
         peer_ni: &Arc<PeerNi>,
-    ) -> Result<Chosen, Errno> {
+    ) -> Result<ChosenPath, Errno> {
         let reserved = message.leaves_by_any();
         let numa = self.numa(message.md.as_deref());
-        let journey = self.journey(source, peer_ni.nid(), numa.as_ref());
+        let path_request = self.path_request(source, peer_ni.nid(), numa.as_ref());
         let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);
-        let journey = Journey { reserved, failed, tries_silent: message.tries_silent, ..journey };
-        self.topology.with_nets(|nets| select::choose(nets, Some(peer_ni), journey))
+        let path_request =
+            PathRequest { reserved, failed, tries_unresponsive: message.tries_unresponsive, ..path_request };
+        self.topology.with_nets(|nets| select::choose(nets, Some(peer_ni), path_request))
     }
 
-    fn journey<'a>(&self, source: Option<Nid>, destination: Nid, numa: Option<&'a Numa<'a>>) -> Journey<'a> {
+    fn path_request<'a>(
+        &self,
+        source: Option<Nid>,
+        destination: Nid,
+        numa: Option<&'a Numa<'a>>,
+    ) -> PathRequest<'a> {
         let compare_queued_bytes = self.env.config().compare_queued_bytes;
-        let silences = self.health.any_unresponsive();
-        Journey {
+        let any_unresponsive = self.health.any_unresponsive();
+        PathRequest {
             source,
             destination,
             compare_queued_bytes,
             reserved: false,
             numa,
-            silences,
+            any_unresponsive,
             failed: None,
-            tries_silent: false,
+            tries_unresponsive: false,
         }
     }
 

@@ -69,7 +69,7 @@ impl Upcalls for Core {
         if self.fail_rules.hits(header.src_nid) {
             return self.discard(message, "its source is set to fail");
         }
-        if self.has_asked_too_much(&message) {
+        if self.exceeds_answer_limit(&message) {
             self.env.log(
                 LogClass::RepliesUnread,
                 from,
@@ -127,7 +127,7 @@ impl Upcalls for Core {
     }
 
     fn release_credits(&self, credits: Vec<TakenCredits>) {
-        self.give_back_taken(credits);
+        self.release_taken(credits);
     }
 }
 

@@ -5,13 +5,13 @@ use crate::environment::time::Time;
 use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
 use crate::model::PeerNi;
 use crate::model::message::Message;
-use crate::select::Chosen;
+use crate::select::ChosenPath;
 use lnet_wire::{Body, Errno, Nid};
 use std::sync::Arc;
 
 impl ResendContext for Core {
-    fn choose_again(&self, message: &Message) -> Result<Chosen, Errno> {
-        self.way_again(message)
+    fn choose_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
+        self.path_again(message)
     }
 
     fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
@@ -66,9 +66,9 @@ impl Core {
         }
     }
 
-    /// Which way a message goes that has gone one already: a request as it was asked for, an answer back if it can, by
+    /// which path a message takes that has gone one already: a request as it was asked for, an answer back if it can, by
     /// any other way if not (snd-070).
-    pub(crate) fn way_again(&self, message: &Message) -> Result<Chosen, Errno> {
+    pub(crate) fn path_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == destination => Arc::clone(peer_ni),
@@ -85,8 +85,8 @@ impl Core {
         }
     }
 
-    pub(crate) fn readdress(&self, message: &mut Message, chosen: Chosen) {
-        chosen.used();
+    pub(crate) fn readdress(&self, message: &mut Message, chosen: ChosenPath) {
+        chosen.commit();
         let destination = chosen.destination();
         message.header.dest_nid = destination;
         message.header.src_nid = chosen.ni.nid();
@@ -98,19 +98,19 @@ impl Core {
         message.peer_ni = chosen.peer_ni;
     }
 
-    /// Which way a message goes that had one already.
+    /// which path a message takes that had one already.
     ///
     /// The caller's source is kept (PS-3) as long as it has a working path. Without one, a message that the peer may have
     /// in part, and would recognise, leaves the source rather than fail: a message sent in its stead would find that
     /// part's memory taken. Only a multi-rail peer takes it for the same node's, whichever interface it comes from.
-    pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<Chosen, Errno> {
+    pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<ChosenPath, Errno> {
         let chosen = self.choose_again_from(message.source, message, peer_ni);
         let may_leave_source =
             message.source.is_some() && message.message_id().is_some() && peer_ni.peer_now().is_multi_rail();
         if may_leave_source
-            && chosen.as_ref().map_or(true, Chosen::is_bad)
+            && chosen.as_ref().map_or(true, ChosenPath::is_last_resort)
             && let Ok(other) = self.choose_again_from(None, message, peer_ni)
-            && !other.is_bad()
+            && !other.is_last_resort()
         {
             return Ok(other);
         }

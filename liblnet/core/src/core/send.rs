@@ -28,7 +28,7 @@ enum Step {
     Post(Box<Message>),
     /// The same, after it waited in a queue.
     Resume(Box<Message>),
-    /// It has no credits, and its way is not to be used any more: it gets another.
+    /// It has no credits, and its path is not to be used any more: it gets another.
     Reroute(Box<Message>),
     /// It is done with.
     End(Box<Message>, Result<(), SendFailure>),
@@ -51,9 +51,9 @@ impl Core {
         self.resume_all(self.sending.grant(peer_ni, credits));
     }
 
-    /// Sends an answer, by another way if its own is known to be bad.
+    /// Sends an answer, by another path if its own is known to be unresponsive.
     pub(crate) fn launch_answer(&self, message: Box<Message>) {
-        if self.topology.is_cut_off(&message) {
+        if self.topology.needs_other_path(&message) {
             self.run(Step::Reroute(message))
         } else {
             self.launch(message)
@@ -70,14 +70,14 @@ impl Core {
         self.run(Step::End(message, result));
     }
 
-    /// Gives those that wait for a credit of this interface's, or of a peer NI's to leave by it, another way (snd-085).
+    /// Gives those that wait for a credit of this interface, or of a peer NI to leave by it, another path (snd-085).
     pub(crate) fn move_waiting(&self, ni: &Arc<Ni>) {
         let may_move = |message: &Message| message.source.is_none() && leaves_by(message, ni);
         self.resume_all(self.sending.withdraw_from_ni(ni, may_move));
         self.move_waiting_for_peers(may_move);
     }
 
-    /// Gives those that wait for a credit of a peer NI's, and that may move, another way if theirs is bad.
+    /// Gives those that wait for a credit of a peer NI's, and that may move, another path if theirs is to be avoided.
     pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&Message) -> bool) {
         self.resume_all(self.sending.withdraw_from_peers(&self.topology, may_move));
     }
@@ -138,7 +138,7 @@ impl Core {
                 Step::Resume(message) if message.deadline <= self.env.now() => {
                     steps.push(Step::End(message, Err(Errno::TimedOut.into())));
                 }
-                Step::Resume(message) if self.topology.is_cut_off(&message) => {
+                Step::Resume(message) if self.topology.needs_other_path(&message) => {
                     self.reroute(message, &mut steps)
                 }
                 Step::Resume(message) => self.post(message, &mut steps),
@@ -182,17 +182,17 @@ impl Core {
         }
     }
 
-    /// Chooses the way anew, and posts the message; if there is no other way, by the one that it has.
+    /// Chooses the path anew, and posts the message; without another one, by the one that it has.
     fn reroute(&self, mut message: Box<Message>, steps: &mut Steps) {
         if self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted()) {
             let errno = if self.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
             return steps.push(Step::End(message, Err(errno.into())));
         }
-        match self.way_again(&message) {
+        match self.path_again(&message) {
             // It must not make room for those behind it, who would do the same, for ever.
-            Ok(chosen) if message.held.peer && chosen.is_bad() => steps.push(Step::Post(message)),
+            Ok(chosen) if message.held.peer && chosen.is_last_resort() => steps.push(Step::Post(message)),
             Ok(chosen) => {
-                self.give_credits_back(&mut message, steps);
+                self.release_credits_of(&mut message, steps);
                 self.readdress(&mut message, chosen);
                 steps.push(Step::Post(message));
             }
@@ -206,7 +206,7 @@ impl Core {
         if let Err(failure) = result {
             self.health.message_failed(&self.env, &self.topology, &message, failure);
             if !answered && let Some(plan) = self.plan_resend(&mut message, failure) {
-                self.give_credits_back(&mut message, steps);
+                self.release_credits_of(&mut message, steps);
                 let now = self.resend(message, plan, failure);
                 return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
             }
@@ -225,7 +225,7 @@ impl Core {
             let result = result.map_err(|failure| failure.errno);
             self.complete_request(&md, event, &message.header.body, result);
         }
-        self.give_credits_back(&mut message, steps);
+        self.release_credits_of(&mut message, steps);
         let peer_ni = message.peer_ni.take();
         self.recycle(message, peer_ni.as_ref());
     }
@@ -246,12 +246,12 @@ impl Core {
         );
     }
 
-    fn give_credits_back(&self, message: &mut Message, steps: &mut Steps) {
+    fn release_credits_of(&self, message: &mut Message, steps: &mut Steps) {
         steps.extend(self.sending.release(message));
     }
 
     /// What was stuck does not keep others waiting: they may go by other paths.
-    pub(crate) fn give_back_taken(&self, credits: Vec<TakenCredits>) {
+    pub(crate) fn release_taken(&self, credits: Vec<TakenCredits>) {
         for taken in credits {
             self.resume_all(self.sending.release_taken(taken));
         }

@@ -102,7 +102,7 @@ impl Core {
             return Err(Errno::Invalid);
         }
         let peer_ni = self.peer_ni(nid);
-        peer_ni.note_tried(false, false);
+        peer_ni.note_use(false, false);
         let record = Arc::clone(&peer_ni.peer().record);
         record.with(|inner| inner.failure = None);
         self.tell(&record, Input::Examine { force });

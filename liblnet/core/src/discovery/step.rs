@@ -368,7 +368,7 @@ fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), war
     }
     let held = peer.data.as_ref().map(|data| data.sequence);
     peer.told_since_ping = true;
-    // It is no answer to what was asked because of a doubt.
+    // It is no answer to what was asked because of a path_state.
     peer.doubted = None;
     peer.spoke = None;
     peer.peer_sequence = sequence;

@@ -2,7 +2,7 @@
 
 use lnet_wire::Errno;
 
-/// Health values, and the sensitivity to failures, lie in 0..=this; this is well.
+/// Health values, and the sensitivity to failures, lie in 0..=this; this is healthy.
 pub const MAX_HEALTH: u32 = 1000;
 /// Fewer interfaces than this become [`DEFAULT_MAX_INTERFACES`].
 const MIN_INTERFACES: i64 = 16;
@@ -24,7 +24,7 @@ pub struct Settings {
     /// Whether [`crate::Core::primary_nid`] answers at once with what is known, as the kernel does (OM-25); if
     /// not it waits for the peer's discovery.
     pub lock_primary: bool,
-    /// Whether a message is dropped that came by another way than the answer would go.
+    /// Whether a message is dropped that came by another path than the answer would take.
     pub drop_asym_route: bool,
     /// How often a message is sent again.
     pub retry_count: u32,
@@ -36,9 +36,9 @@ pub struct Settings {
     pub router_sensitivity: u32,
     /// For which messages answers are tracked: 0 LNet's own, 1 GETs, 2 PUTs, 3 both.
     pub response_tracking: u32,
-    /// Seconds for which a sick interface is tried; 0: for ever.
+    /// Seconds for which an unhealthy interface is pinged; 0: for ever.
     pub recovery_limit: u32,
-    /// The most seconds from one try of a sick interface to the next (HE-51); never 0.
+    /// The most seconds from one ping of an unhealthy interface to the next (HE-51); never 0.
     pub max_recovery_ping_interval: u32,
     /// Whether what may have arrived at a peer that would not know it again is sent again all the same: at least once
     /// instead of at most once. Towards nodes of this library it is exactly once either way.

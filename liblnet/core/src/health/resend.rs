@@ -1,10 +1,10 @@
 //! Messages that failed and go out again (core-behaviour 4.3).
 //!
 //! The kernel sends again what certainly has not arrived, `retry_count` times. Here also what may have arrived goes again
-//! if the peer would know it again. And moving on to a pair by which the message has not failed yet is no retry: each may
-//! be tried once (snd-055), those first by which the peer has been heard, and those that are silent last; only who comes
+//! if the peer would know it again. And moving on to a path by which the message has not failed yet is no retry: each may
+//! be tried once (snd-055), those first by which the peer has been heard, and those that are unresponsive last; only who comes
 //! back to one spends a retry. Nor is it one when a connection breaks and the peer would know the message again; then
-//! only the deadline is an end, and what is silent is not tried.
+//! only the deadline is an end, and unresponsive paths are not tried.
 
 use super::value::is_single_nid;
 use super::{Cause, Delivery, Health, SendFailure};
@@ -12,25 +12,25 @@ use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::model::PeerNi;
 use crate::model::message::Message;
-use crate::select::{self, Chosen};
+use crate::select::{self, ChosenPath};
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The wait before the first retry by a way that has failed; each further one is five times as long.
+/// The wait before the first retry by a path that has failed; each further one is five times as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The same once all retries are spent, as long as no way is heard to be well again: as seldom as silent pairs are tried.
+/// The same once all retries are spent, as long as no path is heard to work again: as seldom as unresponsive paths are pinged.
 const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
 
 /// How a message that failed is sent again.
 #[derive(Debug)]
 pub(crate) struct ResendPlan {
-    path: Chosen,
+    path: ChosenPath,
     /// Not before; `None`: at once.
     at: Option<Time>,
     spends_a_retry: bool,
@@ -39,7 +39,7 @@ pub(crate) struct ResendPlan {
 /// What becomes of a message that is sent again.
 pub(crate) enum Resend {
     /// It goes now, by this path.
-    Now(Box<Message>, Chosen),
+    Now(Box<Message>, ChosenPath),
     /// It is in the queue.
     Later,
 }
@@ -47,7 +47,7 @@ pub(crate) enum Resend {
 /// What the decision to send again needs of others.
 pub(crate) trait ResendContext {
     /// The path that a message which had one takes now.
-    fn choose_again(&self, message: &Message) -> Result<Chosen, Errno>;
+    fn choose_again(&self, message: &Message) -> Result<ChosenPath, Errno>;
 
     /// Whether the message may go once more by a path that has failed, `retry_count` times in all. Notes that it does.
     fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool;
@@ -106,12 +106,12 @@ impl Health {
             forget_responsive_paths(topology, message);
         }
         message.failed.push((ni.nid(), peer_ni.nid()));
-        message.tries_silent = !broke && message.attempts == 0;
+        message.tries_unresponsive = !broke && message.attempts == 0;
         let path = context.choose_again(message).ok()?;
         let next_peer_ni = path.peer_ni.as_ref()?;
-        let pair = (path.ni.nid(), next_peer_ni.nid());
-        let may_be_tried = message.tries_silent || !next_peer_ni.unresponsive().has(pair.0);
-        let is_new = may_be_tried && !message.failed.contains(&pair);
+        let path_nids = (path.ni.nid(), next_peer_ni.nid());
+        let may_be_tried = message.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
+        let is_new = may_be_tried && !message.failed.contains(&path_nids);
         // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
         let alone = (!failure.cause.blames_ni() || topology.is_single_rail())
             && (!failure.cause.blames_peer_ni() || is_single_nid(&peer_ni));
@@ -119,7 +119,7 @@ impl Health {
         if alone && !is_new && failure.delivery != Delivery::Deduplicated && !lives_on {
             return None;
         }
-        // Each pair is free once: when one has had its second turn, so have all.
+        // Each path is free once: when one has had its second turn, so have all.
         let spends_a_retry = (!is_new || message.attempts > 0) && !broke;
         let is_spent = spends_a_retry && !context.spend_retry(message, &peer_ni, settings.retry_count);
         if is_spent && !lives_on {
@@ -171,7 +171,7 @@ fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
     topology.with_nets(|nets| {
         let is_responsive = |(local, peer): &(Nid, Nid)| {
             let ends = nets.ni(*local).zip(topology.peer_ni(*peer));
-            ends.is_some_and(|(ni, peer_ni)| peer_ni.was_heard_by(ni) && !select::is_bad(ni, &peer_ni))
+            ends.is_some_and(|(ni, peer_ni)| peer_ni.was_heard_by(ni) && !select::is_avoided(ni, &peer_ni))
         };
         message.failed.retain(|path| !is_responsive(path));
     });
@@ -179,14 +179,14 @@ fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
 }
 
 /// Whether a message that has spent its retries goes on until its time is over: an application's, to a peer that was
-/// there and does not refuse it. Nothing speaks against its getting there but that there is no way at the moment.
+/// there and does not refuse it. Nothing speaks against its getting there but that there is no path at the moment.
 fn may_live_on(topology: &Topology, message: &Message, peer_ni: &PeerNi, failure: SendFailure) -> bool {
     !message.is_reserved()
         && failure.errno != Errno::ConnectionRefused
         && topology.was_heard(&peer_ni.peer_now())
 }
 
-fn log_resend(env: &Environment, message: &Message, path: &Chosen, failure: SendFailure) {
+fn log_resend(env: &Environment, message: &Message, path: &ChosenPath, failure: SendFailure) {
     let Some(ni) = &message.ni else { return };
     let (kind, from, to) = (message.header.body.kind(), ni.nid(), message.next_hop.nid);
     let (cause, errno) = (failure.cause.text(), failure.errno.name());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn retries_by_the_same_way_wait_longer_each_time() {
+    fn retries_by_the_same_path_wait_longer_each_time() {
         let pauses = (0..5).map(|attempts| pause(attempts).as_millis()).collect::<Vec<_>>();
         assert_eq!(pauses, [50, 250, 1000, 1000, 1000]);
     }

@@ -26,7 +26,7 @@ impl Health {
             select::for_each_path(nets, &peer, |ni, peer_ni| {
                 let other = (ni.nid(), peer_ni.nid());
                 any |= other != path
-                    && !select::is_bad(ni, peer_ni)
+                    && !select::is_avoided(ni, peer_ni)
                     && self.suspects.add(other, now, || peer_ni.suspect_from(ni));
             });
         });
@@ -71,5 +71,5 @@ impl Health {
 /// Whether a path has not turned out to be unresponsive, and both ends are there.
 fn may_work(topology: &Topology, (local, peer): (Nid, Nid)) -> bool {
     let ends = topology.ni(local).zip(topology.peer_ni(peer));
-    ends.is_some_and(|(ni, peer_ni)| !select::is_bad(&ni, &peer_ni))
+    ends.is_some_and(|(ni, peer_ni)| !select::is_avoided(&ni, &peer_ni))
 }

@@ -105,7 +105,7 @@ impl Health {
         }
     }
 
-    /// Lowers it by one failure's worth, and has the interface tried until it is well.
+    /// Lowers it by one failure's worth, and has the interface pinged until it is healthy.
     pub(super) fn lower_ni(&self, env: &Environment, ni: &Ni) {
         self.change_ni_health(env, ni, lowered(ni.health(), env.settings().health_sensitivity));
     }
@@ -119,7 +119,7 @@ impl Health {
         );
     }
 
-    /// Sets it; who is not quite well is tried until it is (HE-5, HE-11).
+    /// Sets it; what is not quite healthy is pinged until it is (HE-5, HE-11).
     pub(crate) fn change_ni_health(&self, env: &Environment, ni: &Ni, value: u32) {
         self.set_ni_value(env, ni, value);
         if value < MAX_HEALTH {

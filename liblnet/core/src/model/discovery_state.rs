@@ -66,7 +66,7 @@ impl DiscoveryState {
         PeerState(self.flags.load(Ordering::Acquire))
     }
 
-    /// Whether messages go to the peer without waiting: read on the way of every message.
+    /// Whether messages go to the peer without waiting: read for every message.
     pub(crate) fn is_up_to_date(&self, local: &LocalState) -> bool {
         is_up_to_date(self.flags(), self.node_sequence.load(Ordering::Acquire), local)
     }

@@ -13,7 +13,7 @@ pub enum Cause {
     LocalDropped = 2,
     /// It was taken back before it left.
     LocalAborted = 3,
-    /// This node has no way there.
+    /// This node has no route there.
     LocalNoRoute = 4,
     /// This node's device, or its driver, failed.
     LocalError = 5,
@@ -83,7 +83,7 @@ pub enum Delivery {
     NotSent,
     /// Perhaps; and it would take it for another if it came again.
     Unknown,
-    /// Perhaps; and it would know it again if it came by another way under the same name
+    /// Perhaps; and it would know it again if it came by another path under the same id
     /// ([`crate::Message::message_id`]).
     Deduplicated,
 }

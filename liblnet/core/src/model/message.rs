@@ -36,23 +36,23 @@ pub struct Message {
     pub(crate) answers: Option<Arc<PeerNi>>,
     /// Where it is counted as long as the node has it.
     pub(crate) counted: ShardId,
-    /// Under which name a driver sent it first.
+    /// The id under which a driver sent it first.
     pub(crate) message_id: Option<NonZeroU64>,
     /// The source that its sender asked for, if any: then it goes by no other.
     pub(crate) source: Option<Nid>,
     /// After this it is not sent again.
     pub(crate) deadline: Time,
-    /// How often it was sent again by a way that had failed.
+    /// How often it was sent again by a path that had failed.
     pub(crate) attempts: u32,
     /// How often it was sent again at all.
     pub(crate) resends: u32,
-    /// The pairs by which it has failed since all had been tried, this node's NID first.
+    /// the paths by which it has failed since all had been tried, this node's NID first.
     pub(crate) failed: Vec<(Nid, Nid)>,
     /// Whether paths by which it has failed, and on which something was heard since, have counted as untried once.
     pub(crate) has_returned: bool,
-    /// Whether it goes by a silent pair sooner than by one of those.
-    pub(crate) tries_silent: bool,
-    /// It is to find out whether a sick interface is well again: nobody's health suffers from it (HE-10).
+    /// Whether it goes by an unresponsive path sooner than by one of those.
+    pub(crate) tries_unresponsive: bool,
+    /// It is to find out whether an unhealthy interface has recovered: nobody's health suffers from it (HE-10).
     pub(crate) recovery: bool,
 }
 
@@ -102,15 +102,15 @@ impl Message {
         self.length as usize
     }
 
-    /// The name that a driver gave it when it was sent first, by which the peer knows it again if it comes by another
-    /// way; `None` for a message that was never sent, or without a name.
+    /// The id that a driver gave it when it was sent first, by which the peer recognises it if it comes by another
+    /// path; `None` for a message that was never sent, or without an id.
     pub const fn message_id(&self) -> Option<NonZeroU64> {
         self.message_id
     }
 
-    /// Gives it that name. Once: the first one stays.
-    pub fn set_message_id(&mut self, name: NonZeroU64) {
-        self.message_id.get_or_insert(name);
+    /// Gives it that id. Once: the first one stays.
+    pub fn set_message_id(&mut self, id: NonZeroU64) {
+        self.message_id.get_or_insert(id);
     }
 
     /// Whether what it asked for has come: it has arrived, whatever its driver knows of that.
@@ -178,7 +178,7 @@ impl Message {
             resends: 0,
             failed: Vec::new(),
             has_returned: false,
-            tries_silent: false,
+            tries_unresponsive: false,
             recovery: false,
         }
     }

@@ -98,7 +98,7 @@ impl Nets {
         of_net.unwrap_or_else(|| cpt_of_nid(nid, cpts) as u32)
     }
 
-    /// How far `nid` is. All own NIDs are looked at first. [`Errno::HostUnreachable`] without a way.
+    /// How far `nid` is. All own NIDs are looked at first. [`Errno::HostUnreachable`] without a path.
     pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
         if self.ni(nid).is_some() {
             return Ok(Distance { hops: 0, source: nid, order: u32::from(!nid.is_loopback()) });

@@ -130,7 +130,7 @@ impl Ni {
         &self.config
     }
 
-    /// How well it is: 0 to [`MAX_HEALTH`].
+    /// Its health value: 0 to [`MAX_HEALTH`].
     pub fn health(&self) -> u32 {
         self.health.load(Ordering::Relaxed)
     }
@@ -164,7 +164,7 @@ impl Ni {
         &self.failures
     }
 
-    /// When it is tried again, if it is sick.
+    /// When it is pinged again, if it is unhealthy.
     pub fn recovery(&self) -> Recovery {
         self.recovery_state.get()
     }

@@ -5,7 +5,7 @@ use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// From which of this node's NIDs a peer NI is unresponsive, and since when; asked on the way of every message while the
+/// From which of this node's NIDs a peer NI is unresponsive, and since when; asked for every message while the
 /// node has an unresponsive path anywhere.
 #[derive(Debug, Default)]
 pub(crate) struct UnresponsiveFrom {

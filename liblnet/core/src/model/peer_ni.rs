@@ -55,7 +55,7 @@ pub struct PeerNi {
     exchange: ExchangeCell,
     unresponsive: UnresponsiveFrom,
     /// Nothing but pings that try an interface has gone to it.
-    only_tried: AtomicBool,
+    only_probed: AtomicBool,
     /// The marks of this node's interfaces by which something has arrived from it since nothing got through there.
     heard_by: AtomicU64,
     /// The marks of those by which anything ever has.
@@ -83,7 +83,7 @@ impl PeerNi {
             recovery_state: RecoveryState::default(),
             exchange: ExchangeCell::default(),
             unresponsive: UnresponsiveFrom::default(),
-            only_tried: AtomicBool::new(false),
+            only_probed: AtomicBool::new(false),
             heard_by: AtomicU64::new(0),
             ever_heard_by: AtomicU64::new(0),
             suspect_from: AtomicU64::new(0),
@@ -155,7 +155,7 @@ impl PeerNi {
         self.tx.bytes()
     }
 
-    /// How well it is: 0 to [`MAX_HEALTH`].
+    /// Its health value: 0 to [`MAX_HEALTH`].
     pub fn health(&self) -> u32 {
         self.health.load(Ordering::Relaxed)
     }
@@ -188,13 +188,13 @@ impl PeerNi {
         &self.failures
     }
 
-    /// When it is tried again, if it is sick.
+    /// When it is pinged again, if it is unhealthy.
     pub fn recovery(&self) -> Recovery {
         self.recovery_state.get()
     }
 
     /// This node's NIDs from which it is unresponsive: paths that are not used while there are others.
-    pub fn silent_towards(&self) -> Vec<Nid> {
+    pub fn unresponsive_from(&self) -> Vec<Nid> {
         self.unresponsive.all().into_iter().map(|(local, _)| local).collect()
     }
 
@@ -267,17 +267,17 @@ impl PeerNi {
     }
 
     /// Whether nothing has gone to it but pings that try an interface.
-    pub(crate) fn is_only_tried(&self) -> bool {
-        self.only_tried.load(Ordering::Relaxed)
+    pub(crate) fn is_only_probed(&self) -> bool {
+        self.only_probed.load(Ordering::Relaxed)
     }
 
     /// Something is sent to it: such a ping, or not. Perhaps it was made for that. Whether it is the first that is no such
     /// ping after some that were.
-    pub(crate) fn note_tried(&self, is_new: bool, is_try: bool) -> bool {
+    pub(crate) fn note_use(&self, is_new: bool, is_try: bool) -> bool {
         if is_new {
-            self.only_tried.store(true, Ordering::Relaxed);
+            self.only_probed.store(true, Ordering::Relaxed);
         }
-        !is_try && self.is_only_tried() && self.only_tried.swap(false, Ordering::Relaxed)
+        !is_try && self.is_only_probed() && self.only_probed.swap(false, Ordering::Relaxed)
     }
 
     /// Its priority by selection rules; `u32::MAX` is none.

@@ -6,14 +6,14 @@ use crate::sync::{Mutex, lock};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// When a sick interface is tried again (HE-51).
+/// When an unhealthy interface is pinged again (HE-51).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Pings since something was last received.
     pub ping_count: u32,
     /// When the next one is due; `None` for who is not in the queue.
     pub next_ping: Option<Time>,
-    /// When something was last received, or when it fell sick.
+    /// When something was last received, or when it became unhealthy.
     pub last_heard: Time,
 }
 
@@ -35,7 +35,7 @@ impl RecoveryState {
         self.change(|recovery| *recovery = Recovery::beginning(now));
     }
 
-    /// It leaves the queue, because it is well or gone; or it has not been heard for too long: then how often it was
+    /// It leaves the queue, because it is healthy or gone; or it has not been heard for too long: then how often it was
     /// pinged stays to be seen.
     pub(crate) fn end(&self, is_well: bool) {
         self.change(|recovery| {
@@ -96,7 +96,7 @@ impl Recovery {
 /// What is to be done with an entry of a queue (HE-51).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// It is well, or gone.
+    /// It is healthy, or gone.
     Leave,
     Wait(Time),
     /// Ping it; the next time is then.

@@ -12,7 +12,7 @@ use std::fmt;
 /// How an interface of this node, or a net of it, is (dbg-030).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NiState {
-    /// All is well.
+    /// Healthy.
     Active,
     /// It works, but messages have failed lately.
     Degraded,
@@ -63,7 +63,7 @@ impl PeerNiState {
         Self::from_parts(peer_ni.exchange(), peer_ni.usable_health())
     }
 
-    /// One that fails before anything has arrived, or afterwards, is where it was when it is well again.
+    /// One that fails before anything has arrived, or afterwards, is where it was when it has recovered.
     const fn from_parts(exchange: Exchange, usable_health: u32) -> Self {
         match exchange {
             _ if usable_health < MAX_HEALTH => Self::Failed,

@@ -2,27 +2,27 @@
 
 use super::compare::{Candidate, Criterion, first_difference};
 
-/// How much speaks against a pair of interfaces.
+/// How much speaks against a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Doubt {
+pub enum PathState {
     /// Nothing is known against it.
     #[default]
-    None,
-    /// The message has failed elsewhere, and nothing has been heard over this pair since it last failed, if ever; or nothing
+    Usable,
+    /// The message has failed elsewhere, and nothing has been heard over this path since it last failed, if ever; or nothing
     /// has since another path to the peer turned out to be unresponsive.
     Unproven,
     /// Nothing gets through, or this message did not.
-    Silent,
-    /// This message did not, and what is silent may be well again.
+    Unresponsive,
+    /// This message did not, and what is unresponsive may work again.
     Failed,
 }
 
-impl Doubt {
+impl PathState {
     /// Why somebody with less of it is better.
     const fn criterion(self) -> Criterion {
         match self {
             Self::Unproven => Criterion::Unproven,
-            Self::None | Self::Silent | Self::Failed => Criterion::Silent,
+            Self::Usable | Self::Unresponsive | Self::Failed => Criterion::Unresponsive,
         }
     }
 }
@@ -34,7 +34,7 @@ pub struct LocalNiCandidate {
     /// The driver says that it is broken.
     pub fatal: bool,
     /// Whether anything gets through from it to the peer's.
-    pub doubt: Doubt,
+    pub path_state: PathState,
     /// Health value.
     pub health: u32,
     /// Priority by selection rules; `u32::MAX` is none.
@@ -51,7 +51,7 @@ impl Candidate for LocalNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
             (best.fatal.cmp(&self.fatal), Criterion::Fatal),
-            (best.doubt.cmp(&self.doubt), self.doubt.criterion()),
+            (best.path_state.cmp(&self.path_state), self.path_state.criterion()),
             (self.health.cmp(&best.health), Criterion::Health),
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (best.distance.cmp(&self.distance), Criterion::Distance),
@@ -65,7 +65,7 @@ impl Candidate for LocalNiCandidate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerNiCandidate {
     /// Whether anything gets through to it from the local NI that was chosen.
-    pub doubt: Doubt,
+    pub path_state: PathState,
     /// Health value.
     pub health: u32,
     /// Priority by selection rules; `u32::MAX` is none.
@@ -83,7 +83,7 @@ pub struct PeerNiCandidate {
 impl Candidate for PeerNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
-            (best.doubt.cmp(&self.doubt), self.doubt.criterion()),
+            (best.path_state.cmp(&self.path_state), self.path_state.criterion()),
             (self.health.cmp(&best.health), Criterion::Health),
             (best.priority.cmp(&self.priority), Criterion::Priority),
             (self.preferred.cmp(&best.preferred), Criterion::Preferred),
@@ -101,7 +101,7 @@ pub struct NetCandidate {
     /// All of this node's NIs on it are broken.
     pub fatal: bool,
     /// Whether anything gets through on it.
-    pub doubt: Doubt,
+    pub path_state: PathState,
     /// The best health of the peer's NIs on it.
     pub peer_health: u32,
     /// Priority of the peer's net by selection rules.
@@ -120,7 +120,7 @@ impl Candidate for NetCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference([
             (best.fatal.cmp(&self.fatal), Criterion::Fatal),
-            (best.doubt.cmp(&self.doubt), self.doubt.criterion()),
+            (best.path_state.cmp(&self.path_state), self.path_state.criterion()),
             (self.peer_health.cmp(&best.peer_health), Criterion::Health),
             (best.peer_priority.cmp(&self.peer_priority), Criterion::Priority),
             (self.local_health.cmp(&best.local_health), Criterion::LocalNetHealth),
@@ -155,7 +155,7 @@ mod tests {
     fn local_nis_are_compared_by_fatal_silent_health_priority_distance_credits_and_use() {
         let base = LocalNiCandidate {
             fatal: false,
-            doubt: Doubt::None,
+            path_state: PathState::Usable,
             health: 900,
             priority: 5,
             distance: 20,
@@ -180,7 +180,7 @@ mod tests {
                 ),
                 (
                     LocalNiCandidate {
-                        doubt: Doubt::Silent,
+                        path_state: PathState::Unresponsive,
                         health: 1000,
                         priority: 0,
                         distance: 10,
@@ -188,7 +188,7 @@ mod tests {
                         last_use: 0,
                         ..base
                     },
-                    Criterion::Silent,
+                    Criterion::Unresponsive,
                 ),
                 (
                     LocalNiCandidate {
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn peer_nis_are_compared_by_silence_health_priority_preference_bytes_credits_and_use() {
         let base = PeerNiCandidate {
-            doubt: Doubt::None,
+            path_state: PathState::Usable,
             health: 900,
             priority: 5,
             preferred: true,
@@ -231,14 +231,14 @@ mod tests {
             &[
                 (
                     PeerNiCandidate {
-                        doubt: Doubt::Silent,
+                        path_state: PathState::Unresponsive,
                         health: 1000,
                         priority: 0,
                         credits: 8,
                         last_use: 0,
                         ..base
                     },
-                    Criterion::Silent,
+                    Criterion::Unresponsive,
                 ),
                 (
                     PeerNiCandidate {
@@ -273,7 +273,7 @@ mod tests {
     fn nets_are_compared_by_silence_both_sides_health_priority_and_use() {
         let base = NetCandidate {
             fatal: false,
-            doubt: Doubt::None,
+            path_state: PathState::Usable,
             peer_health: 900,
             peer_priority: 5,
             local_health: 800,
@@ -294,8 +294,11 @@ mod tests {
             base,
             &[
                 (NetCandidate { fatal: true, ..better_later }, Criterion::Fatal),
-                (NetCandidate { doubt: Doubt::Unproven, ..better_later }, Criterion::Unproven),
-                (NetCandidate { doubt: Doubt::Silent, ..better_later }, Criterion::Silent),
+                (NetCandidate { path_state: PathState::Unproven, ..better_later }, Criterion::Unproven),
+                (
+                    NetCandidate { path_state: PathState::Unresponsive, ..better_later },
+                    Criterion::Unresponsive,
+                ),
                 (NetCandidate { peer_health: 899, ..better_later }, Criterion::Health),
                 (NetCandidate { peer_health: 900, peer_priority: 6, ..better_later }, Criterion::Priority),
                 (

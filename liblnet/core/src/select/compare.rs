@@ -8,7 +8,7 @@ pub enum Criterion {
     /// The driver says that the interface is broken: used only if all are.
     Fatal,
     /// Nothing gets through over it: used only if there is nothing else.
-    Silent,
+    Unresponsive,
     /// It has not shown yet that it works, and there is reason to ask: used only if no other has.
     Unproven,
     /// Health value: higher is better.
@@ -19,7 +19,7 @@ pub enum Criterion {
     Priority,
     /// NUMA distance from the memory to the device: lower is better.
     Distance,
-    /// A selection rule prefers the pair.
+    /// A selection rule prefers the path.
     Preferred,
     /// Bytes that wait or are under way: fewer is better.
     QueuedBytes,
@@ -42,7 +42,7 @@ impl Criterion {
     pub const fn text(self) -> &'static str {
         match self {
             Self::Fatal => "the driver reports it as broken",
-            Self::Silent => "nothing gets through over it",
+            Self::Unresponsive => "nothing gets through over it",
             Self::Unproven => "nothing heard on it since other paths failed",
             Self::Health => "lower health",
             Self::ReportedDown => "its node says that it is down",

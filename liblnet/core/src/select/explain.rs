@@ -1,7 +1,7 @@
 //! A choice with the reasons why everything else lost.
 
 use super::compare::{Criterion, Explained, explained};
-use super::{Chosen, Journey, choose, local_nis, peer_nis, shared_nets};
+use super::{ChosenPath, PathRequest, choose, local_nis, peer_nis, shared_nets};
 use super::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use crate::topology::{Nets, PeerNi};
 use lnet_wire::{Errno, NetId, Nid};
@@ -14,11 +14,11 @@ pub type LocalLoser = (Nid, LocalNiCandidate, Criterion);
 /// An interface of the peer's that was not chosen.
 pub type PeerLoser = (Nid, PeerNiCandidate, Criterion);
 
-/// Which way a message would go now, and why no other.
+/// Which path a message would take now, and why no other.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The way; nothing has been noted of it.
-    pub chosen: Chosen,
+    /// The path; nothing has been noted of it.
+    pub chosen: ChosenPath,
     /// The chosen net's state, where there was a choice.
     pub net: NetCandidate,
     /// The chosen interface's state, where there was a choice.
@@ -37,9 +37,9 @@ pub struct Explanation {
 pub fn explain(
     nets: &Nets,
     destination: Option<&Arc<PeerNi>>,
-    journey: Journey<'_>,
+    path_request: PathRequest<'_>,
 ) -> Result<Explanation, Errno> {
-    let chosen = choose(nets, destination, journey)?;
+    let chosen = choose(nets, destination, path_request)?;
     let mut explanation = Explanation {
         chosen,
         net: NetCandidate::default(),
@@ -49,7 +49,7 @@ pub fn explain(
         local_nis: Vec::new(),
         peer_nis: Vec::new(),
     };
-    let (Some(peer_ni), None) = (explanation.chosen.peer_ni.clone(), journey.source) else {
+    let (Some(peer_ni), None) = (explanation.chosen.peer_ni.clone(), path_request.source) else {
         return Ok(explanation);
     };
     let peer = peer_ni.peer();
@@ -59,7 +59,7 @@ pub fn explain(
     let peer_net = peer.nets.iter().find(|net| peer.is_multi_rail() && net.id == peer_ni.nid().net());
     let its = peer_net.map_or(&[][..], |net| &net.nis);
     if let Some(Explained { others, chosen }) =
-        net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net, its, journey).collect()))
+        net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net, its, path_request).collect()))
     {
         explanation.local_ni = chosen.0;
         explanation.local_nis =
@@ -68,7 +68,7 @@ pub fn explain(
     if !peer.is_multi_rail() {
         return Ok(explanation);
     }
-    if let Some(Explained { others, chosen }) = explained(shared_nets(nets, &peer, journey).collect()) {
+    if let Some(Explained { others, chosen }) = explained(shared_nets(nets, &peer, path_request).collect()) {
         explanation.net = chosen.0;
         explanation.nets = others
             .into_iter()
@@ -80,7 +80,7 @@ pub fn explain(
     }
     let own = Arc::clone(&explanation.chosen.ni);
     if let Some(Explained { others, chosen }) =
-        peer_net.and_then(|net| explained(peer_nis(net, &own, journey).collect()))
+        peer_net.and_then(|net| explained(peer_nis(net, &own, path_request).collect()))
     {
         explanation.peer_ni = chosen.0;
         explanation.peer_nis = others

@@ -1,6 +1,6 @@
-//! Which way a message goes (core-behaviour 2): by which of this node's interfaces, to which of the peer's.
+//! which path a message takes (core-behaviour 2): by which of this node's interfaces, to which of the peer's.
 //!
-//! [`choose`] reads nets and peer as they are and changes nothing; [`Chosen::used`] notes the choice, so that
+//! [`choose`] reads nets and peer as they are and changes nothing; [`ChosenPath::commit`] notes the choice, so that
 //! the next one among equals is another. What is compared, and in which order, is in `candidates`.
 
 mod candidates;
@@ -8,7 +8,7 @@ mod compare;
 mod explain;
 mod numa;
 
-pub use candidates::{Doubt, LocalNiCandidate, NetCandidate, PeerNiCandidate};
+pub use candidates::{LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
 pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
@@ -17,9 +17,9 @@ use crate::topology::{LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
 use lnet_wire::{Errno, Nid};
 use std::sync::{Arc, Weak};
 
-/// What is to be sent, as far as its way depends on it.
+/// What is to be sent, as far as its path depends on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Journey<'a> {
+pub struct PathRequest<'a> {
     /// The caller's choice of a source; `None` leaves it to LNet.
     pub source: Option<Nid>,
     /// The NID that the caller names.
@@ -30,18 +30,18 @@ pub struct Journey<'a> {
     /// does not stick to that (PS-30).
     pub reserved: bool,
     /// Whether there are unresponsive paths.
-    pub silences: bool,
-    /// The pairs by which it has failed already, this node's NID first; `None` for what is sent for the first time.
+    pub any_unresponsive: bool,
+    /// the paths by which it has failed already, this node's NID first; `None` for what is sent for the first time.
     pub failed: Option<&'a [(Nid, Nid)]>,
-    /// Whether a pair that is silent is better than one by which it has failed.
-    pub tries_silent: bool,
+    /// Whether an unresponsive path is better than one by which it has failed.
+    pub tries_unresponsive: bool,
     /// What tells how far interfaces are from the memory; `None` where all are equally far.
     pub numa: Option<&'a Numa<'a>>,
 }
 
 /// Where a message goes.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct ChosenPath {
     /// By which of this node's interfaces.
     pub ni: Arc<Ni>,
     /// To which of the peer's; `None` over the loopback.
@@ -75,7 +75,7 @@ impl RoundRobin {
     }
 }
 
-impl Chosen {
+impl ChosenPath {
     fn loopback(ni: &Arc<Ni>) -> Self {
         Self { ni: Arc::clone(ni), peer_ni: None, round_robin: RoundRobin::default(), sticks: false }
     }
@@ -86,13 +86,13 @@ impl Chosen {
     }
 
     /// Whether it is only chosen because there is nothing better.
-    pub(crate) fn is_bad(&self) -> bool {
-        self.peer_ni.as_ref().is_some_and(|peer_ni| is_bad(&self.ni, peer_ni))
+    pub(crate) fn is_last_resort(&self) -> bool {
+        self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
     }
 
     /// Notes that this choice is followed: who was chosen comes last among its equals next time (PS-31), and
     /// a peer of one rail stays with its interface (PS-30).
-    pub(crate) fn used(&self) {
+    pub(crate) fn commit(&self) {
         let Some(peer_ni) = &self.peer_ni else { return };
         self.round_robin.note(&self.ni, peer_ni);
         if self.sticks {
@@ -101,34 +101,37 @@ impl Chosen {
     }
 }
 
-/// Chooses the way of a request from this node (core-behaviour 2.2). `destination` is the peer NI of the NID that
+/// Chooses the path of a request from this node (core-behaviour 2.2). `destination` is the peer NI of the NID that
 /// the caller
 /// names.
 ///
 /// `0@lo` always goes by the loopback, whatever `source` says (PS-1). A given `source` must be one of this
 /// node's ([`Errno::Invalid`]) and on the destination's net, and then nothing is chosen (PS-10). Otherwise a
-/// peer of one rail is sent to as named, by the interface that it sticks to; of a multi-rail peer the best of
-/// all pairs is taken, whichever of its NIDs was named. [`Errno::HostUnreachable`] where there is no way: there
+/// peer of one rail is sent to as named, by the interface that it sticks to; of a multi-rail peer the best of/// all paths is taken, whichever of its NIDs was named. [`Errno::HostUnreachable`] where there is no path: there
 /// are no routes yet.
-pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'_>) -> Result<Chosen, Errno> {
-    let Some(named) = destination.filter(|_| !journey.destination.is_loopback()) else {
+pub fn choose(
+    nets: &Nets,
+    destination: Option<&Arc<PeerNi>>,
+    path_request: PathRequest<'_>,
+) -> Result<ChosenPath, Errno> {
+    let Some(named) = destination.filter(|_| !path_request.destination.is_loopback()) else {
         let ni = nets.ni(Nid::LOOPBACK).ok_or(Errno::HostUnreachable)?;
-        return Ok(Chosen::loopback(ni));
+        return Ok(ChosenPath::loopback(ni));
     };
     let peer = &**named.peer_now();
-    let chosen = |ni: &Arc<Ni>, peer_ni: &Arc<PeerNi>, sticks| Chosen {
+    let chosen = |ni: &Arc<Ni>, peer_ni: &Arc<PeerNi>, sticks| ChosenPath {
         round_robin: RoundRobin::of(nets, peer, ni, peer_ni),
         ni: Arc::clone(ni),
         peer_ni: Some(Arc::clone(peer_ni)),
         sticks,
     };
-    if let Some(source) = journey.source {
+    if let Some(source) = path_request.source {
         let ni = nets.ni(source).ok_or(Errno::Invalid)?;
         return match source.net() == named.nid().net() {
             // The first interface that a peer of one rail is sent to by is its own from then on, whoever chose
             // it (PS-30).
             true => {
-                let sticks = !journey.reserved && named.sticky().is_none() && !peer.is_multi_rail();
+                let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
                 Ok(chosen(ni, named, sticks))
             }
             false => Err(Errno::HostUnreachable),
@@ -138,18 +141,18 @@ pub fn choose(nets: &Nets, destination: Option<&Arc<PeerNi>>, journey: Journey<'
         let net = nets.net(named.nid().net()).ok_or(Errno::HostUnreachable)?;
         // Who has never answered an interface does not know this node by it.
         let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
-        let sticky = named.sticky().filter(|_| !journey.reserved).and_then(|nid| nets.ni(nid));
+        let sticky = named.sticky().filter(|_| !path_request.reserved).and_then(|nid| nets.ni(nid));
         let sticky = sticky.filter(may_stick);
         if let Some(ni) = sticky.filter(|ni| ni.nid().net() == net.id()) {
             return Ok(chosen(ni, named, false));
         }
         let its = [Arc::downgrade(named)];
-        let ni = best_local_ni(net, &its, journey).ok_or(Errno::HostUnreachable)?;
-        return Ok(chosen(ni, named, !journey.reserved));
+        let ni = best_local_ni(net, &its, path_request).ok_or(Errno::HostUnreachable)?;
+        return Ok(chosen(ni, named, !path_request.reserved));
     }
-    let (net, peer_net) = best_net(nets, peer, journey).ok_or(Errno::HostUnreachable)?;
-    let ni = best_local_ni(net, &peer_net.nis, journey).ok_or(Errno::HostUnreachable)?;
-    let (_, peer_ni) = best(peer_nis(peer_net, ni, journey)).ok_or(Errno::HostUnreachable)?;
+    let (net, peer_net) = best_net(nets, peer, path_request).ok_or(Errno::HostUnreachable)?;
+    let ni = best_local_ni(net, &peer_net.nis, path_request).ok_or(Errno::HostUnreachable)?;
+    let (_, peer_ni) = best(peer_nis(peer_net, ni, path_request)).ok_or(Errno::HostUnreachable)?;
     Ok(chosen(ni, &peer_ni, false))
 }
 
@@ -160,12 +163,16 @@ pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
 }
 
 /// The best net that this node and a peer are both on. Where there is only one, nothing is compared.
-fn best_net<'a>(nets: &'a Nets, peer: &'a Peer, journey: Journey<'a>) -> Option<(&'a Net, &'a PeerNet)> {
+fn best_net<'a>(
+    nets: &'a Nets,
+    peer: &'a Peer,
+    path_request: PathRequest<'a>,
+) -> Option<(&'a Net, &'a PeerNet)> {
     let mut shared = peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net)));
     let first = shared.next()?;
     match shared.next() {
         None => Some(first),
-        Some(_) => best(shared_nets(nets, peer, journey)).map(|(_, nets)| nets),
+        Some(_) => best(shared_nets(nets, peer, path_request)).map(|(_, nets)| nets),
     }
 }
 
@@ -173,7 +180,7 @@ fn best_net<'a>(nets: &'a Nets, peer: &'a Peer, journey: Journey<'a>) -> Option<
 fn shared_nets<'a>(
     nets: &'a Nets,
     peer: &'a Peer,
-    journey: Journey<'a>,
+    path_request: PathRequest<'a>,
 ) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
     peer.nets.iter().filter_map(move |peer_net| {
         let net = nets.net(peer_net.id)?;
@@ -181,7 +188,10 @@ fn shared_nets<'a>(
         let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
         let candidate = NetCandidate {
             fatal: working().next().is_none(),
-            doubt: working().map(|ni| doubt_of(ni, &peer_net.nis, journey)).min().unwrap_or_default(),
+            path_state: working()
+                .map(|ni| path_state_of(ni, &peer_net.nis, path_request))
+                .min()
+                .unwrap_or_default(),
             peer_health,
             peer_priority: peer_net.usage.priority(),
             local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
@@ -197,15 +207,15 @@ fn shared_nets<'a>(
 fn best_local_ni<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
-    journey: Journey<'_>,
+    path_request: PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
-    match (net.nis(), journey.numa) {
+    match (net.nis(), path_request.numa) {
         ([only], _) => Some(only),
         (nis, None) => {
-            let doubt = |ni: &Ni| doubt_of(ni, peer_nis, journey);
-            best(nis.iter().map(|ni| (local_ni(ni, 0, doubt(ni)), ni))).map(|(_, ni)| ni)
+            let path_state = |ni: &Ni| path_state_of(ni, peer_nis, path_request);
+            best(nis.iter().map(|ni| (local_ni(ni, 0, path_state(ni)), ni))).map(|(_, ni)| ni)
         }
-        _ => best(local_nis(net, peer_nis, journey)).map(|(_, ni)| ni),
+        _ => best(local_nis(net, peer_nis, path_request)).map(|(_, ni)| ni),
     }
 }
 
@@ -213,44 +223,44 @@ fn best_local_ni<'a>(
 fn local_nis<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
-    journey: Journey<'_>,
+    path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {
-    let distances = journey.numa.and_then(|numa| numa.distances(net.nis()));
+    let distances = path_request.numa.and_then(|numa| numa.distances(net.nis()));
     net.nis().iter().map(move |ni| {
-        let doubt = doubt_of(ni, peer_nis, journey);
-        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), doubt), ni)
+        let path_state = path_state_of(ni, peer_nis, path_request);
+        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), path_state), ni)
     })
 }
 
-/// What speaks against the best pair of this interface with these.
-fn doubt_of(ni: &Ni, peer_nis: &[Weak<PeerNi>], journey: Journey<'_>) -> Doubt {
-    if !journey.looks_at_pairs() {
-        return Doubt::None;
+/// What speaks against the best path from this interface to these.
+fn path_state_of(ni: &Ni, peer_nis: &[Weak<PeerNi>], path_request: PathRequest<'_>) -> PathState {
+    if !path_request.looks_at_pairs() {
+        return PathState::Usable;
     }
     let its = peer_nis.iter().filter_map(Weak::upgrade);
-    its.map(|peer_ni| doubt(ni, &peer_ni, journey)).min().unwrap_or_default()
+    its.map(|peer_ni| path_state(ni, &peer_ni, path_request)).min().unwrap_or_default()
 }
 
-/// What speaks against a pair.
-fn doubt(ni: &Ni, peer_ni: &PeerNi, journey: Journey<'_>) -> Doubt {
-    if !journey.looks_at_pairs() {
-        return Doubt::None;
+/// What speaks against a path.
+fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_>) -> PathState {
+    if !path_request.looks_at_pairs() {
+        return PathState::Usable;
     }
-    let pair = (ni.nid(), peer_ni.nid());
-    match journey.failed {
-        Some(failed) if journey.tries_silent && failed.contains(&pair) => Doubt::Failed,
-        _ if peer_ni.unresponsive().has(pair.0) => Doubt::Silent,
-        Some(failed) if failed.contains(&pair) => Doubt::Silent,
-        Some(_) if !peer_ni.was_heard_by(ni) => Doubt::Unproven,
-        _ if peer_ni.is_suspect_from(ni) => Doubt::Unproven,
-        _ => Doubt::None,
+    let path_nids = (ni.nid(), peer_ni.nid());
+    match path_request.failed {
+        Some(failed) if path_request.tries_unresponsive && failed.contains(&path_nids) => PathState::Failed,
+        _ if peer_ni.unresponsive().has(path_nids.0) => PathState::Unresponsive,
+        Some(failed) if failed.contains(&path_nids) => PathState::Unresponsive,
+        Some(_) if !peer_ni.was_heard_by(ni) => PathState::Unproven,
+        _ if peer_ni.is_suspect_from(ni) => PathState::Unproven,
+        _ => PathState::Usable,
     }
 }
 
-impl Journey<'_> {
-    /// Whether anything can speak against a pair of interfaces by itself.
+impl PathRequest<'_> {
+    /// Whether anything can speak against a path by itself.
     const fn looks_at_pairs(&self) -> bool {
-        self.silences || self.failed.is_some()
+        self.any_unresponsive || self.failed.is_some()
     }
 }
 
@@ -295,7 +305,7 @@ fn any_path(nets: &Nets, peer: &Peer, mut is_it: impl FnMut(&Ni, &PeerNi) -> boo
 }
 
 /// Whether a message to this peer NI's node could be tried on another path than this one, unresponsive or not: any of
-/// them may be well again.
+/// them may work again.
 pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
     let peer = peer_ni.peer_now();
     let is_other = |ni: &Ni, its: &PeerNi| (ni.nid(), its.nid()) != (local, peer_ni.nid()) && !ni.is_fatal();
@@ -303,31 +313,31 @@ pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> b
 }
 
 /// Whether these two are not to be used while there are others.
-pub(crate) fn is_bad(ni: &Ni, peer_ni: &PeerNi) -> bool {
+pub(crate) fn is_avoided(ni: &Ni, peer_ni: &PeerNi) -> bool {
     ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.unresponsive().has(ni.nid())
 }
 
 /// The best interface to reach exactly this one of a peer's by.
-pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, silences: bool) -> Option<Nid> {
+pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: bool) -> Option<Nid> {
     let destination = peer_ni.nid();
-    let journey = Journey {
+    let path_request = PathRequest {
         source: None,
         destination,
         compare_queued_bytes: false,
         reserved: true,
         numa: None,
-        silences,
+        any_unresponsive,
         failed: None,
-        tries_silent: false,
+        tries_unresponsive: false,
     };
     let net = nets.net(destination.net())?;
-    best_local_ni(net, &[Arc::downgrade(peer_ni)], journey).map(|ni| ni.nid())
+    best_local_ni(net, &[Arc::downgrade(peer_ni)], path_request).map(|ni| ni.nid())
 }
 
-fn local_ni(ni: &Ni, distance: u32, doubt: Doubt) -> LocalNiCandidate {
+fn local_ni(ni: &Ni, distance: u32, path_state: PathState) -> LocalNiCandidate {
     LocalNiCandidate {
         fatal: ni.is_fatal(),
-        doubt,
+        path_state,
         health: ni.health(),
         priority: ni.priority(),
         distance,
@@ -340,15 +350,15 @@ fn local_ni(ni: &Ni, distance: u32, doubt: Doubt) -> LocalNiCandidate {
 fn peer_nis(
     peer_net: &PeerNet,
     ni: &Ni,
-    journey: Journey<'_>,
+    path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
     peer_net.nis().map(move |peer_ni| {
         let candidate = PeerNiCandidate {
-            doubt: doubt(ni, &peer_ni, journey),
+            path_state: path_state(ni, &peer_ni, path_request),
             health: peer_ni.usable_health(),
             priority: peer_ni.priority(),
             preferred: peer_ni.prefers(ni.nid()),
-            queued_bytes: if journey.compare_queued_bytes { peer_ni.queued_bytes() } else { 0 },
+            queued_bytes: if path_request.compare_queued_bytes { peer_ni.queued_bytes() } else { 0 },
             credits: peer_ni.credits().0,
             last_use: peer_ni.last_use().get(),
         };

@@ -61,20 +61,20 @@ fn peer() -> (PeerTable, Arc<PeerNi>) {
 fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>, BTreeMap<String, usize>) {
     let (_table, peer_ni) = peer();
     let destination = peer_ni.nid();
-    let journey = Journey {
+    let path_request = PathRequest {
         source: None,
         destination,
         compare_queued_bytes: false,
         reserved: false,
-        silences: false,
+        any_unresponsive: false,
         failed: None,
-        tries_silent: false,
+        tries_unresponsive: false,
         numa: Some(&numa),
     };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..times {
-        let chosen = choose(nets, Some(&peer_ni), journey).unwrap();
-        chosen.used();
+        let chosen = choose(nets, Some(&peer_ni), path_request).unwrap();
+        chosen.commit();
         *own.entry(chosen.ni.nid().to_string()).or_default() += 1;
         *its.entry(chosen.destination().to_string()).or_default() += 1;
     }
@@ -188,17 +188,17 @@ fn an_explanation_tells_the_distances() {
     let (_table, peer_ni) = peer();
     let numa = Numa { cpts: &cpts, range: 12, placement: Some(&placement), origin: on_node(1) };
     let destination = peer_ni.nid();
-    let journey = Journey {
+    let path_request = PathRequest {
         source: None,
         destination,
         compare_queued_bytes: false,
         reserved: false,
-        silences: false,
+        any_unresponsive: false,
         failed: None,
-        tries_silent: false,
+        tries_unresponsive: false,
         numa: Some(&numa),
     };
-    let explanation = explain(&nets(&EVERYWHERE), Some(&peer_ni), journey).unwrap();
+    let explanation = explain(&nets(&EVERYWHERE), Some(&peer_ni), path_request).unwrap();
     assert_eq!(explanation.chosen.ni.nid(), nid("10.0.0.2@tcp"));
     let losers = explanation.local_nis.iter().map(|(_, candidate, why)| (candidate.distance, *why));
     let far = |distance| (distance, Criterion::Distance);

@@ -27,28 +27,28 @@ fn peer(nids: &[&str], state: PeerState) -> (PeerTable, Vec<Arc<PeerNi>>) {
     (table, peer_nis)
 }
 
-fn journey(source: Option<&str>, destination: &str) -> Journey<'static> {
-    Journey {
+fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static> {
+    PathRequest {
         source: source.map(nid),
         destination: nid(destination),
         compare_queued_bytes: false,
         reserved: false,
-        silences: false,
+        any_unresponsive: false,
         failed: None,
-        tries_silent: false,
+        tries_unresponsive: false,
         numa: None,
     }
 }
 
-fn ways(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> BTreeMap<(String, String), usize> {
-    let mut ways = BTreeMap::new();
+fn paths(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> BTreeMap<(String, String), usize> {
+    let mut paths = BTreeMap::new();
     for _ in 0..times {
-        let chosen = choose(nets, Some(to), journey(None, &to.nid().to_string())).unwrap();
-        chosen.used();
-        let way = (chosen.ni.nid().to_string(), chosen.destination().to_string());
-        *ways.entry(way).or_default() += 1;
+        let chosen = choose(nets, Some(to), path_request(None, &to.nid().to_string())).unwrap();
+        chosen.commit();
+        let path = (chosen.ni.nid().to_string(), chosen.destination().to_string());
+        *paths.entry(path).or_default() += 1;
     }
-    ways
+    paths
 }
 
 /// snd-075, PS-1, PS-10, PS-43: fails if a request without a source is refused, or one with a source leaves
@@ -72,7 +72,7 @@ fn the_table_of_sources_and_destinations() {
     ];
     for (source, destination, want) in table {
         let (_table, peer_nis) = peer(&[destination], PeerState::default());
-        let got = choose(&nets, Some(&peer_nis[0]), journey(source, destination));
+        let got = choose(&nets, Some(&peer_nis[0]), path_request(source, destination));
         assert_eq!(got.map(|chosen| chosen.ni.nid()), want.map(nid), "{source:?} to {destination}");
     }
 }
@@ -81,9 +81,9 @@ fn the_table_of_sources_and_destinations() {
 fn equal_pairs_take_turns() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp"], PeerState::MULTI_RAIL);
-    let ways = ways(&nets, &peer_nis[1], 100);
-    let by = |own: &str| ways.iter().filter(|((ni, _), _)| ni == own).map(|(_, n)| n).sum::<usize>();
-    let to = |its: &str| ways.iter().filter(|((_, peer), _)| peer == its).map(|(_, n)| n).sum::<usize>();
+    let paths = paths(&nets, &peer_nis[1], 100);
+    let by = |own: &str| paths.iter().filter(|((ni, _), _)| ni == own).map(|(_, n)| n).sum::<usize>();
+    let to = |its: &str| paths.iter().filter(|((_, peer), _)| peer == its).map(|(_, n)| n).sum::<usize>();
     assert_eq!((by("10.0.0.1@tcp"), by("10.0.0.2@tcp")), (50, 50));
     assert_eq!((to("10.0.0.8@tcp"), to("10.0.0.9@tcp")), (50, 50));
 }
@@ -94,20 +94,20 @@ fn equal_pairs_take_turns() {
 fn a_peer_on_two_nets_is_reached_over_both() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
     let (_table, peer_nis) = peer(&["10.0.0.9@tcp", "10.0.1.9@tcp1"], PeerState::MULTI_RAIL);
-    let ways = ways(&nets, &peer_nis[0], 10);
-    let way = |own: &str, its: &str| ways.get(&(own.to_owned(), its.to_owned())).copied();
-    assert_eq!(way("10.0.0.1@tcp", "10.0.0.9@tcp"), Some(5));
-    assert_eq!(way("10.0.1.1@tcp1", "10.0.1.9@tcp1"), Some(5));
+    let paths = paths(&nets, &peer_nis[0], 10);
+    let path = |own: &str, its: &str| paths.get(&(own.to_owned(), its.to_owned())).copied();
+    assert_eq!(path("10.0.0.1@tcp", "10.0.0.9@tcp"), Some(5));
+    assert_eq!(path("10.0.1.1@tcp1", "10.0.1.9@tcp1"), Some(5));
 }
 
 /// By which of this node's interfaces and to which of the peer's so many messages go, in order.
 fn order(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> Vec<(Nid, Nid)> {
-    let way = || {
-        let chosen = choose(nets, Some(to), journey(None, &to.nid().to_string())).unwrap();
-        chosen.used();
+    let path = || {
+        let chosen = choose(nets, Some(to), path_request(None, &to.nid().to_string())).unwrap();
+        chosen.commit();
         (chosen.ni.nid(), chosen.destination())
     };
-    std::iter::repeat_with(way).take(times).collect()
+    std::iter::repeat_with(path).take(times).collect()
 }
 
 /// Each of `all` has one turn in every round.
@@ -127,10 +127,10 @@ fn nets_take_turns_at_once_when_another_has_come_back_or_is_added_or_preferred_n
     let its = ["10.0.0.9@tcp", "10.0.1.9@tcp1"];
     type Change = fn(&Nets, &[Arc<PeerNi>], bool);
     let table: [(&str, Change); 5] = [
-        ("the peer's interface fell sick", |_, peer_nis, away| {
+        ("the peer's interface became unhealthy", |_, peer_nis, away| {
             peer_nis[1].set_health(if away { 0 } else { 1000 });
         }),
-        ("this node's interface fell sick", |nets, _, away| {
+        ("this node's interface became unhealthy", |nets, _, away| {
             nets.ni(nid("10.0.1.1@tcp1")).unwrap().set_health(if away { 0 } else { 1000 });
         }),
         ("a link was down", |nets, _, away| nets.ni(nid("10.0.1.1@tcp1")).unwrap().set_fatal(away)),
@@ -148,21 +148,21 @@ fn nets_take_turns_at_once_when_another_has_come_back_or_is_added_or_preferred_n
         let nets = nets(&own);
         let (_table, peer_nis) = peer(&its, PeerState::MULTI_RAIL);
         change(&nets, &peer_nis, true);
-        assert!(order(&nets, &peer_nis[0], 2000).iter().all(|way| way.1 == nid(its[0])), "{name}");
+        assert!(order(&nets, &peer_nis[0], 2000).iter().all(|path| path.1 == nid(its[0])), "{name}");
         change(&nets, &peer_nis, false);
-        let ways = order(&nets, &peer_nis[0], 2000);
-        assert_eq!(ways[0], (nid(own[1]), nid(its[1])), "{name}");
-        assert_turns(name, ways.iter().map(|way| way.1), &its);
+        let paths = order(&nets, &peer_nis[0], 2000);
+        assert_eq!(paths[0], (nid(own[1]), nid(its[1])), "{name}");
+        assert_turns(name, paths.iter().map(|path| path.1), &its);
     }
 
     let one = nets(&own[..1]);
     let (_table, peer_nis) = peer(&its, PeerState::MULTI_RAIL);
-    assert!(order(&one, &peer_nis[0], 2000).iter().all(|way| way.1 == nid(its[0])));
+    assert!(order(&one, &peer_nis[0], 2000).iter().all(|path| path.1 == nid(its[0])));
     let ni = Ni::new(nid(own[1]), NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
     let both = one.with(Arc::new(ni)).unwrap();
-    let ways = order(&both, &peer_nis[0], 2000);
-    assert_eq!(ways[0], (nid(own[1]), nid(its[1])));
-    assert_turns("a net was added", ways.iter().map(|way| way.1), &its);
+    let paths = order(&both, &peer_nis[0], 2000);
+    assert_eq!(paths[0], (nid(own[1]), nid(its[1])));
+    assert_turns("a net was added", paths.iter().map(|path| path.1), &its);
 }
 
 #[test]
@@ -173,16 +173,16 @@ fn interfaces_and_peer_nis_take_turns_at_once_when_another_is_added_or_has_come_
         let nets = nets(&own[..alone]);
         let (table, peer_nis) = peer(&its[..alone], PeerState::MULTI_RAIL);
         let before = order(&nets, &peer_nis[0], 2000);
-        assert_turns("before", before.iter().map(|way| way.0), &own[..alone]);
+        assert_turns("before", before.iter().map(|path| path.0), &own[..alone]);
         let ni = Ni::new(nid(own[2]), NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
         let nets = nets.with(Arc::new(ni)).unwrap();
         table.attach(&peer_nis[0].peer(), nid(its[2]), 8);
         let with_both = |all: &[&'static str; 3]| [&all[..alone], &all[2..]].concat();
         for _ in 0..2 {
-            let ways = order(&nets, &peer_nis[0], 600);
-            assert_eq!(ways[0], (nid(own[2]), nid(its[2])), "{alone}");
-            assert_turns("own", ways.iter().map(|way| way.0), &with_both(&own));
-            assert_turns("its", ways.iter().map(|way| way.1), &with_both(&its));
+            let paths = order(&nets, &peer_nis[0], 600);
+            assert_eq!(paths[0], (nid(own[2]), nid(its[2])), "{alone}");
+            assert_turns("own", paths.iter().map(|path| path.0), &with_both(&own));
+            assert_turns("its", paths.iter().map(|path| path.1), &with_both(&its));
             let last = (nets.ni(nid(own[2])).unwrap(), table.get(nid(its[2])).unwrap());
             last.0.set_health(500);
             last.1.set_health(500);
@@ -204,8 +204,8 @@ fn peer_nis_of_two_peers_that_become_one_take_turns_at_once() {
     let other = table.get(nid(its[2])).unwrap();
     order(&nets, &other, 3);
     table.reshape(&other.peer(), nid(its[2]), its.iter().rev().map(|text| nid(text)).collect(), |_| 8);
-    let ways = order(&nets, &other, 300);
-    assert_turns("its", ways.iter().map(|way| way.1), &its);
+    let paths = order(&nets, &other, 300);
+    assert_turns("its", paths.iter().map(|path| path.1), &its);
 }
 
 /// The first message to each of many peers of two nets.
@@ -241,7 +241,11 @@ fn every_message_takes_the_turn_of_its_interface() {
     let first = nid("10.0.0.1@tcp");
     let uses: [&dyn Fn(); 3] = [
         &|| answered(&nets, nets.ni(first).unwrap(), &peer_nis[0]),
-        &|| choose(&nets, Some(&peer_nis[0]), journey(Some("10.0.0.1@tcp"), "10.0.0.8@tcp")).unwrap().used(),
+        &|| {
+            choose(&nets, Some(&peer_nis[0]), path_request(Some("10.0.0.1@tcp"), "10.0.0.8@tcp"))
+                .unwrap()
+                .commit()
+        },
         &|| assert_eq!(order(&nets, &old[0], 1)[0].0, first),
     ];
     old[0].set_preferred(Preferred::Sticky(first));
@@ -258,14 +262,14 @@ fn every_message_takes_the_turn_of_its_interface() {
 fn a_peer_of_one_rail_stays_with_the_interface_that_was_first_used() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.9@tcp"], PeerState::default());
-    assert_eq!(ways(&nets, &peer_nis[0], 20).len(), 1);
+    assert_eq!(paths(&nets, &peer_nis[0], 20).len(), 1);
     // Another such peer gets the other interface, whose turn it is.
     let (_other, others) = peer(&["10.0.0.10@tcp"], PeerState::default());
     let first = peer_nis[0].sticky().unwrap();
-    assert!(ways(&nets, &others[0], 1).keys().all(|(own, _)| nid(own) != first));
+    assert!(paths(&nets, &others[0], 1).keys().all(|(own, _)| nid(own) != first));
     // An interface that has gone is given up.
     let left = nets.without(first);
-    assert!(ways(&left, &peer_nis[0], 2).keys().all(|(own, _)| nid(own) != first));
+    assert!(paths(&left, &peer_nis[0], 2).keys().all(|(own, _)| nid(own) != first));
 }
 
 /// PS-30: so that a ping tells whether the other interface works.
@@ -274,9 +278,9 @@ fn what_goes_to_the_reserved_portal_sticks_to_nothing() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.9@tcp"], PeerState::default());
     let send = |reserved| {
-        let journey = Journey { reserved, ..journey(None, "10.0.0.9@tcp") };
-        let chosen = choose(&nets, Some(&peer_nis[0]), journey).unwrap();
-        chosen.used();
+        let path_request = PathRequest { reserved, ..path_request(None, "10.0.0.9@tcp") };
+        let chosen = choose(&nets, Some(&peer_nis[0]), path_request).unwrap();
+        chosen.commit();
         chosen.ni.nid().to_string()
     };
     assert_eq!([true, true, true].map(send), ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.1@tcp"]);
@@ -292,11 +296,11 @@ fn an_answer_takes_the_turn_of_its_interfaces() {
     answered(&nets, nets.ni(nid("10.0.0.1@tcp")).unwrap(), &peer_nis[0]);
     // It turns out to have another, which nothing has gone to yet.
     table.attach(&peer_nis[0].peer(), nid("10.0.0.9@tcp"), 8);
-    let chosen = choose(&nets, Some(&peer_nis[0]), journey(None, "10.0.0.8@tcp")).unwrap();
+    let chosen = choose(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.2@tcp", "10.0.0.9@tcp"].map(nid));
-    chosen.used();
+    chosen.commit();
     answered(&nets, &chosen.ni, chosen.peer_ni.as_ref().unwrap());
-    let chosen = choose(&nets, Some(&peer_nis[0]), journey(None, "10.0.0.8@tcp")).unwrap();
+    let chosen = choose(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.1@tcp", "10.0.0.8@tcp"].map(nid));
 }
 
@@ -306,11 +310,11 @@ fn a_given_source_is_what_a_peer_of_one_rail_sticks_to_from_then_on() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::default());
     let given = Some("10.0.0.2@tcp");
-    choose(&nets, Some(&peer_nis[0]), journey(given, "10.0.0.8@tcp")).unwrap().used();
+    choose(&nets, Some(&peer_nis[0]), path_request(given, "10.0.0.8@tcp")).unwrap().commit();
     for source in [None, Some("10.0.0.1@tcp"), None] {
-        let chosen = choose(&nets, Some(&peer_nis[0]), journey(source, "10.0.0.8@tcp")).unwrap();
+        let chosen = choose(&nets, Some(&peer_nis[0]), path_request(source, "10.0.0.8@tcp")).unwrap();
         assert_eq!(chosen.ni.nid(), nid(source.unwrap_or("10.0.0.2@tcp")));
-        chosen.used();
+        chosen.commit();
     }
 }
 
@@ -320,7 +324,10 @@ fn what_a_node_says_is_down_is_used_only_if_all_is() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.1.8@tcp1"], PeerState::MULTI_RAIL);
     let chosen = || {
-        choose(&nets, Some(&peer_nis[0]), journey(None, "10.0.0.8@tcp")).unwrap().destination().to_string()
+        choose(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp"))
+            .unwrap()
+            .destination()
+            .to_string()
     };
     for (down, goes_to) in [(0, "10.0.0.9@tcp"), (1, "10.0.1.8@tcp1"), (2, "10.0.0.8@tcp")] {
         peer_nis[down].set_reported_down(true);
@@ -328,15 +335,15 @@ fn what_a_node_says_is_down_is_used_only_if_all_is() {
     }
 }
 
-/// snd-060: fails if either end of the pair is not the healthiest of its side.
+/// snd-060: fails if either end of the path is not the healthiest of its side.
 #[test]
 fn health_decides_before_turns() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp"], PeerState::MULTI_RAIL);
     nets.ni(nid("10.0.0.1@tcp")).unwrap().set_health(900);
     peer_nis[1].set_health(10);
-    let ways = ways(&nets, &peer_nis[0], 10);
-    assert_eq!(ways.into_iter().collect::<Vec<_>>(), [(("10.0.0.2@tcp".into(), "10.0.0.8@tcp".into()), 10)]);
+    let paths = paths(&nets, &peer_nis[0], 10);
+    assert_eq!(paths.into_iter().collect::<Vec<_>>(), [(("10.0.0.2@tcp".into(), "10.0.0.8@tcp".into()), 10)]);
 }
 
 #[test]
@@ -346,7 +353,7 @@ fn an_explanation_names_the_criterion_by_which_each_other_lost() {
     nets.ni(nid("10.0.0.1@tcp")).unwrap().set_health(900);
     nets.ni(nid("10.0.0.3@tcp")).unwrap().set_fatal(true);
     peer_nis[2].set_health(999);
-    let explanation = explain(&nets, Some(&peer_nis[0]), journey(None, "10.0.0.8@tcp")).unwrap();
+    let explanation = explain(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!(explanation.chosen.ni.nid(), nid("10.0.0.2@tcp"));
     let losers: Vec<_> = explanation.local_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect();
     assert_eq!(
@@ -372,7 +379,7 @@ fn an_explanation_tells_what_a_node_says_is_down_from_what_has_low_health() {
     peer_nis[1].set_reported_down(true);
     peer_nis[2].set_health(0);
     peer_nis[3].set_reported_down(true);
-    let explanation = explain(&nets, Some(&peer_nis[0]), journey(None, nids[0])).unwrap();
+    let explanation = explain(&nets, Some(&peer_nis[0]), path_request(None, nids[0])).unwrap();
     let losers: Vec<_> = explanation.peer_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect();
     assert_eq!(
         losers,
@@ -412,7 +419,7 @@ proptest! {
         let works = |net: u16| own.iter().any(|(its, fatal, _)| *its == net && !fatal);
         let reachable = its.iter().any(|(net, ..)| shared(*net));
         let usable = its.iter().any(|(net, ..)| works(*net));
-        match choose(&nets, Some(&peer_nis[0]), journey(None, &texts[0])) {
+        match choose(&nets, Some(&peer_nis[0]), path_request(None, &texts[0])) {
             Err(errno) => prop_assert!(!reachable && errno == Errno::HostUnreachable),
             Ok(chosen) => {
                 prop_assert_eq!(chosen.ni.nid().net(), chosen.destination().net());

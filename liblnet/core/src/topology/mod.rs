@@ -21,7 +21,7 @@ use arc_swap::ArcSwap;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
-/// The nets, peers, routes and rules of one node. What is read on the way of a message is a value that is replaced as a
+/// The nets, peers, routes and rules of one node. What is read for a message is a value that is replaced as a
 /// whole; any thread may read.
 pub(crate) struct Topology {
     nets: ArcSwap<Nets>,
@@ -109,9 +109,9 @@ impl Topology {
     /// for having pinged an interface of its own (HE-53).
     pub(crate) fn listed_peers(&self) -> Vec<Arc<Peer>> {
         let mut peers = self.peers.peers();
-        let only_tried = |nid: &Nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.is_only_tried());
+        let only_probed = |nid: &Nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.is_only_probed());
         // Of all its NIDs: one that was used, or that is not this node's any more, must be found in a peer.
-        peers.retain(|peer| !peer.nids.iter().all(|nid| self.is_own(*nid) && only_tried(nid)));
+        peers.retain(|peer| !peer.nids.iter().all(|nid| self.is_own(*nid) && only_probed(nid)));
         peers
     }
 
@@ -136,9 +136,9 @@ impl Topology {
     }
 
     /// Whether a message has a path that is not to be used while there is another, and there is one.
-    pub(crate) fn is_cut_off(&self, message: &Message) -> bool {
+    pub(crate) fn needs_other_path(&self, message: &Message) -> bool {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
-        select::is_bad(ni, peer_ni) && self.may_change_path(message)
+        select::is_avoided(ni, peer_ni) && self.may_change_path(message)
     }
 
     /// Whether there is no other path to the peer than the one between these two, working or not.

@@ -153,7 +153,7 @@ impl PeerTable {
             self.note_removed(&previous);
         } else {
             self.store(&previous, others.collect());
-            doubt(&previous);
+            path_state(&previous);
         }
     }
 
@@ -173,7 +173,7 @@ impl PeerTable {
         let peer = self.get(nid).map(|peer_ni| peer_ni.peer());
         if let Some(peer) = peer.filter(|peer| !peer.is_configured()) {
             self.detach(&peer, |its| its == nid);
-            doubt(&peer);
+            path_state(&peer);
         }
     }
 
@@ -182,7 +182,7 @@ impl PeerTable {
         for peer in self.peers() {
             if peer.nids.iter().any(|nid| nid.net() == net) {
                 self.detach(&peer, |nid| nid.net() == net);
-                doubt(&peer);
+                path_state(&peer);
             }
         }
     }
@@ -291,7 +291,7 @@ fn is_by_the_way(peer: &Arc<Peer>) -> bool {
 
 /// A peer has lost a NID and has not said so: it is asked, and told, before it is used again. What it was told may
 /// have been heard by who has the NID now.
-fn doubt(peer: &Peer) {
+fn path_state(peer: &Peer) {
     if !peer.is_configured() {
         peer.record.with(|inner| {
             inner.progress.clear(PeerState::NIDS_UPTODATE);

@@ -4,7 +4,7 @@
 use super::Nets;
 use lnet_wire::{Errno, NetId, Nid};
 
-/// A way to a net that this node is not on.
+/// A path to a net that this node is not on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// To which net.

@@ -133,7 +133,7 @@ pub struct PeerHealth {
     /// The node's own NIDs from which nothing has reached it of late: the pair is not used while there is
     /// another.
     #[serde(default)]
-    pub silent_towards: Vec<Nid>,
+    pub unresponsive_from: Vec<Nid>,
 }
 
 /// How a peer NI is, as far as the node has used it.

@@ -3,7 +3,7 @@
 use super::peer;
 use crate::node::Node;
 use lnet_core::Errno;
-use lnet_core::select::{Chosen, Criterion, LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use lnet_core::select::{ChosenPath, Criterion, LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use lnet_dlc::request::{Explain, Explanation, Passed, PassedOver};
 use std::fmt::Display;
 
@@ -38,7 +38,7 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
 }
 
 /// What is wrong with a path that was chosen, because no better one is left.
-fn remark(node: &Node, chosen: &Chosen) -> Option<String> {
+fn remark(node: &Node, chosen: &ChosenPath) -> Option<String> {
     let (local, its) = (chosen.ni.nid(), chosen.peer_ni.as_ref()?);
     let unresponsive = node.core().unresponsive_paths(its.nid()).into_iter();
     let since = unresponsive

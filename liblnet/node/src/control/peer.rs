@@ -95,6 +95,6 @@ fn health(node: &Node, ni: &PeerNi) -> PeerHealth {
             PeerNiState::Connected => request::PeerNiState::Connected,
             PeerNiState::Failed => request::PeerNiState::Failed,
         }),
-        silent_towards: ni.silent_towards(),
+        unresponsive_from: ni.unresponsive_from(),
     }
 }

@@ -68,7 +68,7 @@ impl Chaos {
                 if credits != peer_ni.max_credits() as i32 || peer_ni.queued_bytes() > 0 {
                     return wrong(format!("its peer NI {nid} has {credits} credits"));
                 }
-                if !peer_ni.silent_towards().is_empty() {
+                if !peer_ni.unresponsive_from().is_empty() {
                     return wrong(format!("its peer NI {nid} has an unresponsive path"));
                 }
             }

@@ -133,7 +133,7 @@ fn after_an_outage_everything_is_as_it_was() {
             let core = world.core(node).unwrap();
             assert_eq!(core.message_counts().msgs_alloc, 0);
             assert!(
-                core.peer_nis().iter().all(|its| its.health() == 1000 && its.silent_towards().is_empty())
+                core.peer_nis().iter().all(|its| its.health() == 1000 && its.unresponsive_from().is_empty())
             );
             assert!(core.nets().nis().all(|ni| ni.health() == 1000));
             assert!([NiKind::Local, NiKind::Peer].iter().all(|side| core.recovery_queue(*side).is_empty()));

@@ -186,8 +186,8 @@ fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value,
     if detail >= EXTRA_DETAIL {
         counters::push_activity(&mut shown, ni.bytes, ni.heat);
         counters::push_state(&mut shown, ni.health.state.map(PeerNiState::text), ni.health.next_ping_in);
-        if !ni.health.silent_towards.is_empty() {
-            let own = ni.health.silent_towards.iter().map(|nid| Value::Text(nid.to_string()));
+        if !ni.health.unresponsive_from.is_empty() {
+            let own = ni.health.unresponsive_from.iter().map(|nid| Value::Text(nid.to_string()));
             shown.push("silent towards", own.collect::<Vec<_>>());
         }
     }

@@ -279,7 +279,7 @@ fn every_cause_has_its_name_and_a_sick_peer_ni_its_state_and_its_silent_pairs() 
         next_ping: 60,
         next_ping_in: Some(7),
         state: Some(PeerNiState::Failed),
-        silent_towards: vec![nid("10.99.0.11@tcp"), nid("10.99.1.11@tcp")],
+        unresponsive_from: vec![nid("10.99.0.11@tcp"), nid("10.99.1.11@tcp")],
     };
     let peer = Peer { nis: vec![PeerNi { health, ..peer_ni(PRIMARY) }], primary: nid(PRIMARY), ..peer() };
     let shown = |detail| {
