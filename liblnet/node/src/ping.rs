@@ -2,7 +2,7 @@
 
 use crate::node::Node;
 use lnet_core::event::in_handler;
-use lnet_core::memory::Room;
+use lnet_core::memory::RecvBuffer;
 use lnet_core::{Errno, Event, EventKind, MdOptions, MdSpec, Target};
 use lnet_log::LogClass;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, ping_buffer_len};
@@ -35,7 +35,7 @@ impl Node {
         }
         let len = u32::try_from(ping_buffer_len(request.max_entries)).ok();
         let len = len.filter(|len| request.max_entries > 0 && *len <= MAX_PAYLOAD).ok_or(Errno::Invalid)?;
-        let room = Room::new(len);
+        let room = RecvBuffer::new(len);
         let (results, received) = sync_channel(4);
         let core = self.core();
         let eq = core.eq_alloc(0, Some(Box::new(move |event| report(event, &results))))?;

@@ -5,7 +5,7 @@ use crate::driver::{Shared, SimDriver};
 use crate::ledger::{Ledger, SERVER};
 use crate::match_bits::{MATCH_BITS, OPERATION, PORTAL};
 use crate::trace::NodeId;
-use lnet_core::memory::Room;
+use lnet_core::memory::RecvBuffer;
 use lnet_core::{
     Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, MatchId, MdMemory, MdOptions,
     MdSpec, NiTunables, Settings, Time,
@@ -104,7 +104,7 @@ pub(crate) fn lock(ledger: &SharedLedger) -> MutexGuard<'_, Ledger> {
 
 /// Memory that an MD owns.
 pub(crate) fn owned_memory(len: u32) -> (MdMemory, Arc<dyn Any + Send + Sync>) {
-    let room = Room::new(len);
+    let room = RecvBuffer::new(len);
     (room.memory(), Arc::new(room))
 }
 

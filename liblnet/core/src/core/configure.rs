@@ -4,8 +4,8 @@
 //! One change at a time, under the lock of the configuration; what is read for a message is a
 //! value that is replaced as a whole. From an event handler every change is [`Errno::Busy`].
 
-use super::ping_target::PingTarget;
-use crate::core::Core;
+use super::Core;
+use crate::discovery::PingTarget;
 use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::event::in_handler;
 use crate::policy::{Applied, Rule, Rules};
@@ -46,7 +46,7 @@ impl Core {
         if off(&before) != off(&settings) {
             self.rebuild_ping_target(ping_target);
         }
-        self.discovery_set(&before, &settings);
+        self.discovery.handle_settings(&self.topology, &before, &settings);
         Ok(())
     }
 }
@@ -79,7 +79,7 @@ impl Core {
                     .with(PeerState::LOCK_PRIMARY, lock_primary);
                 self.topology.peers().make(primary, state, self.topology.first_peer_credits(primary));
                 self.topology.reapply_rules();
-                self.discovery.wakeup.notify();
+                self.discovery.wake();
             }
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Core {
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
             self.topology.peers().attach(&peer, nid, self.topology.first_peer_credits(nid));
             self.topology.reapply_rules();
-            self.discovery.wakeup.notify();
+            self.discovery.wake();
         }
         Ok(())
     }
@@ -114,8 +114,8 @@ impl Core {
             Deleting::Secondaries => self.topology.peers().detach(&peer, |nid| nid != primary),
             Deleting::Nid(gone) => self.topology.peers().detach(&peer, |nid| nid == gone),
         }
-        self.question_refused();
-        self.discovery.wakeup.notify();
+        self.discovery.reverify_rejected(&self.topology);
+        self.discovery.wake();
         Ok(())
     }
 
@@ -190,10 +190,10 @@ impl Core {
     pub(crate) fn forget_net(&self, net: NetId) {
         // None may lead there.
         let _ = self.topology.delete_routes(None, |gateway| gateway.net() == net);
-        self.note_forgetting();
+        self.discovery.note_forgetting(&self.env);
         self.topology.peers().forget_net(net);
-        self.question_refused();
-        self.discovery.wakeup.notify();
+        self.discovery.reverify_rejected(&self.topology);
+        self.discovery.wake();
     }
 }
 

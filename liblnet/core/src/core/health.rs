@@ -4,7 +4,7 @@ use super::Core;
 use crate::environment::settings::MAX_HEALTH;
 use crate::event::{Event, EventKind};
 use crate::health::{HealthTotals, NiKind, PeerReachability, UnresponsivePath};
-use crate::memory::{EqHandle, MdHandle, MdOptions, MdSpec, Room};
+use crate::memory::{EqHandle, MdHandle, MdOptions, MdSpec, RecvBuffer};
 use crate::model::{PeerNi, Target};
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
@@ -67,7 +67,7 @@ impl Core {
 
     /// Pings the process at `peer` from `local`; nothing comes of it but that something is heard.
     pub(super) fn send_recovery_ping(&self, local: Nid, peer: Nid) -> Result<MdHandle, Errno> {
-        let room = Room::new(REPLY_LEN);
+        let room = RecvBuffer::new(REPLY_LEN);
         let memory = room.memory();
         let spec = MdSpec {
             start: memory.first().unwrap_or_default(),

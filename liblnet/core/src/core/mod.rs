@@ -1,9 +1,13 @@
 //! One LNet node without its threads: what it consists of, its start and its end.
 
 mod configure;
+mod consumers;
+mod discovery;
+mod discovery_requests;
 mod fault;
 mod health;
 mod me_md_eq;
+mod merge;
 mod messages;
 mod monitor;
 mod ni_state;
@@ -14,10 +18,10 @@ mod resend;
 mod send;
 
 use crate::cpt::CptTable;
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, PingTarget};
 use crate::environment::{CoreConfig, Environment};
 use crate::fault::{FailRules, FaultRules};
-use crate::health::Health;
+use crate::health::{Health, pause};
 use crate::memory::EqHandle;
 use crate::model::lnd::{Driver, Upcalls};
 use crate::model::message::MessagePool;
@@ -29,7 +33,6 @@ use crate::topology::{Distance, Nets, Ni, NiConfig, PeerNi, Preferred, Topology}
 use lnet_log::{LogClass, RateLimitedLog};
 use lnet_wire::Errno;
 use lnet_wire::{Nid, Pid, ProcessId};
-use ping_target::PingTarget;
 use std::fmt::{Arguments, Display};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -67,7 +70,7 @@ impl Core {
             message_counters: MessageCounters::default(),
             spare: MessagePool::default(),
             fail_rules: FailRules::default(),
-            discovery: Discovery::default(),
+            discovery: Discovery::new(pause),
             health: Health::default(),
             recovery_eq: OnceLock::new(),
             retired: Mutex::new(NodeCounters::default()),
@@ -129,11 +132,11 @@ impl Core {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
                 if self.topology.peer_ni(nid).is_some() {
-                    self.note_forgetting();
+                    self.discovery.note_forgetting(&self.env);
                     self.topology.peers().forget_nid(nid);
                 }
                 self.rebuild_ping_target(ping_target);
-                self.tell_peers(false);
+                self.discovery.schedule_push(&self.topology, false);
                 self.topology.reapply_rules();
                 if is_new_net {
                     let on_it = |peer_ni: &Arc<PeerNi>| peer_ni.nid().net() == nid.net();
@@ -163,7 +166,7 @@ impl Core {
         let ni = self.topology.ni(nid).ok_or(Errno::NotFound)?;
         self.topology.replace_nets(Arc::new(self.nets().without(nid)));
         self.rebuild_ping_target(ping_target);
-        self.tell_peers(false);
+        self.discovery.schedule_push(&self.topology, false);
         self.stop_ni(&ni);
         self.retired_add(&ni);
         if self.topology.with_nets(|nets| nets.net(nid.net()).is_none()) {

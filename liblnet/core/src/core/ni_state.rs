@@ -5,7 +5,6 @@ use crate::health::{Cause, NiState};
 use crate::model::message::Message;
 use crate::model::{Ni, PeerNi};
 use crate::select;
-use crate::sync::lock;
 use lnet_log::LogClass;
 use lnet_wire::Nid;
 use std::sync::Arc;
@@ -33,8 +32,7 @@ impl Core {
         let cause = why.unwrap_or("recovered");
         self.env.log(LogClass::NiState, nid, format_args!("NI {nid}: {before} -> {now} ({cause})"));
         self.health.reachability_may_change_for_all(&self.topology);
-        lock(&self.discovery.queue).republish = true;
-        self.discovery.wakeup.notify();
+        self.discovery.schedule_republish();
         if fatal {
             self.leave(&ni);
         } else {

@@ -89,10 +89,12 @@ impl Core {
                 Ok(destination) => destination,
                 Err(errno) => return self.refuse(request, errno),
             };
-            let waits = destination.as_ref().filter(|peer_ni| self.must_wait(peer_ni, target.portal));
+            let waits = destination
+                .as_ref()
+                .filter(|peer_ni| self.discovery.must_wait(&self.topology, peer_ni, target.portal));
             request = match waits {
                 None => break destination,
-                Some(peer_ni) => match self.park(&peer_ni.peer().record, request) {
+                Some(peer_ni) => match self.discovery.park(&self.env, &peer_ni.peer().record, request) {
                     None => return,
                     Some(request) if request.md.is_aborted() => {
                         return self.refuse(request, Errno::Cancelled);

@@ -35,18 +35,18 @@ fn a_peer_becomes_what_it_says_as_far_as_it_may() {
         ("a locked peer takes it in and stays locked to its own", &[1], true, &[1, 70], &[1, 70], &[], false),
         ("without any NID that it may have it stays", &[1, 2], false, &[50, 80], &[1, 2], &[50, 80], false),
     ];
-    for (name, is, locked, says, becomes, refused, inherits) in table {
-        let plan = plan(&nids(is), locked, &nids(says), owner);
+    for (name, is, locked, says, becomes, rejected, inherits) in table {
+        let plan = plan_nids(&nids(is), locked, &nids(says), owner);
         assert_eq!(plan.nids, nids(becomes), "{name}");
         assert_eq!(plan.primary, nid(becomes[0]), "{name}");
-        assert_eq!(plan.refused.iter().map(|(nid, _)| *nid).collect::<Vec<_>>(), nids(refused), "{name}");
+        assert_eq!(plan.rejected.iter().map(|(nid, _)| *nid).collect::<Vec<_>>(), nids(rejected), "{name}");
         assert_eq!(plan.inherits_lock, inherits, "{name}");
     }
 }
 
 #[test]
 fn a_nid_said_twice_is_there_once() {
-    assert_eq!(plan(&nids(&[1]), false, &nids(&[1, 2, 2, 1]), owner).nids, nids(&[1, 2]));
+    assert_eq!(plan_nids(&nids(&[1]), false, &nids(&[1, 2, 2, 1]), owner).nids, nids(&[1, 2]));
 }
 
 #[test]

@@ -1,35 +1,44 @@
 //! Who a peer is: finding out which NIDs a node has, and telling it which this one has (core-behaviour 5).
+//!
+//! [`Discovery`] decides and remembers, and sends nothing. What happens goes in by [`Discovery::handle_input`] and the
+//! `handle_*` methods for the events of its requests; what is to be done comes out of [`Run::poll`], one [`Action`] at a time.
 
-mod consumers;
-mod gate;
+mod input;
 mod merge;
-mod push_target;
+mod merge_plan;
+mod parked;
+mod ping_buffer;
+mod poll;
+mod push_buffers;
 mod queue;
 mod requests;
-mod run;
 mod step;
-mod trigger;
 
-use crate::core::Core;
-use crate::environment::Notify;
+pub use crate::model::{Difference, Failure, Step};
+pub(crate) use input::Input;
+pub(crate) use ping_buffer::{PingBuffer, PingTarget};
+pub(crate) use poll::Action;
+pub(crate) use push_buffers::{PushEvent, push_spec};
+pub(crate) use requests::request_spec;
+
 use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::environment::time::Time;
+use crate::environment::{Environment, Notify};
 use crate::event::in_handler;
-use crate::memory::{EqHandle, MdMemory};
-pub use crate::model::{Difference, Failure, Step};
-use crate::model::{DiscoveryState, LocalState};
+use crate::memory::EqHandle;
+use crate::model::{DiscoveryState, LocalState, PeerNi, PeerState, SendRequest};
 use crate::sync::{Condvar, Mutex, lock};
-use crate::topology::{Peer, PeerState};
+use crate::topology::Topology;
 use arc_swap::ArcSwap;
-use gate::ParkedRequests;
+use input::StepAction;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
-use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
-use push_target::PushTarget;
+use lnet_wire::{Errno, MAX_PAYLOAD, Nid, RESERVED_PORTAL};
+use parked::ParkedRequests;
+use push_buffers::PushBuffers;
 use queue::Queue;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
-use step::Input;
+use std::time::Duration;
 
 /// How far the discovery of a peer is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,127 +60,199 @@ pub struct DiscoveryStatus {
     pub differences: Vec<Difference>,
 }
 
-/// The discovery of a node's peers.
-#[derive(Debug, Default)]
+/// The discovery of a node's peers. Any thread may call.
+#[derive(Debug)]
 pub(crate) struct Discovery {
-    /// [`LocalState`] in one word, read on the way of every message.
-    here: AtomicU64,
+    /// [`LocalState`] in one word, read for every message.
+    local: AtomicU64,
     /// Bytes of the largest answer that is believed.
-    most_room: AtomicU32,
+    max_reply_len: AtomicU32,
     retries: AtomicU8,
     /// What pings are answered with, and what is pushed.
-    block: ArcSwap<Block>,
-    pub(crate) queue: Mutex<Queue>,
-    pub(crate) wakeup: Notify,
-    pub(crate) push_target: Mutex<PushTarget>,
-    /// Where requests wait. Taken before the lock of a record, and not on the way of a message to a known peer.
+    ping_buffer: ArcSwap<PingBuffer>,
+    queue: Mutex<Queue>,
+    /// Wakes the thread that carries the actions out.
+    wakeup: Notify,
+    push_buffers: Mutex<PushBuffers>,
+    /// Where requests wait. Taken before the lock of a discovery state, and not for a message to a known peer.
     parked: Mutex<ParkedRequests>,
     /// Until when what peers push may be older than what has been forgotten of them.
-    wary_until: Mutex<Time>,
-    /// Held by the thread that is in [`Core::run_discovery`].
-    pub(crate) running: Mutex<()>,
-    /// Held by who looks whether a discovery has ended, until it waits for that.
+    may_be_stale_until: Mutex<Time>,
+    /// Held by the one [`Run`] that there may be.
+    running: Mutex<()>,
+    /// Held by a thread that looks whether a discovery has ended, until it waits for that.
     finished: Mutex<()>,
     one_finished: Condvar,
-    pub(crate) eq: OnceLock<EqHandle>,
+    /// Where the events of its requests and push buffers go.
+    eq: OnceLock<EqHandle>,
+    /// How long to wait, after so many failed discoveries in a row, before the next for what waits.
+    retry_pause: fn(u32) -> Duration,
 }
 
-/// What this node says of itself.
-#[derive(Debug, Default)]
-pub(crate) struct Block {
-    pub(crate) sequence: u32,
-    pub(crate) bytes: Box<[u8]>,
-}
-
-impl Block {
-    pub(crate) fn memory(&self) -> MdMemory {
-        let len = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
-        MdMemory::contiguous(self.bytes.as_ptr() as usize, len)
-    }
-}
-
-impl Core {
-    /// Has the peer with this NID examined, whatever is known of it: pinged, and pushed to if it is
-    /// multi-rail (DI-35). With `force` it is pushed to even if it has everything. Returns at once.
-    /// [`Errno::Shutdown`] when the node is ending, [`Errno::Invalid`] for the loopback.
-    pub fn discover(&self, nid: Nid, force: bool) -> Result<(), Errno> {
-        if self.is_ending() {
-            return Err(Errno::Shutdown);
+/// This node, as peers are told of it.
+impl Discovery {
+    pub(crate) fn new(retry_pause: fn(u32) -> Duration) -> Self {
+        Self {
+            local: AtomicU64::default(),
+            max_reply_len: AtomicU32::default(),
+            retries: AtomicU8::default(),
+            ping_buffer: ArcSwap::default(),
+            queue: Mutex::default(),
+            wakeup: Notify::default(),
+            push_buffers: Mutex::default(),
+            parked: Mutex::default(),
+            may_be_stale_until: Mutex::default(),
+            running: Mutex::default(),
+            finished: Mutex::default(),
+            one_finished: Condvar::default(),
+            eq: OnceLock::new(),
+            retry_pause,
         }
-        if nid.is_loopback() {
-            return Err(Errno::Invalid);
+    }
+
+    /// This node as it is now.
+    pub(crate) fn local_state(&self) -> LocalState {
+        let word = self.local.load(Ordering::Acquire);
+        LocalState {
+            mode: match (word >> 32) & 3 {
+                1 => DiscoveryMode::On,
+                2 => DiscoveryMode::Verify,
+                _ => DiscoveryMode::Off,
+            },
+            first_ping: word >> 34 & 1 == 1,
+            sequence: word as u32,
+            max_reply_len: self.max_reply_len.load(Ordering::Relaxed),
+            retries: self.retries.load(Ordering::Relaxed),
         }
-        let peer_ni = self.peer_ni(nid);
-        peer_ni.note_use(false, false);
-        let record = Arc::clone(&peer_ni.peer().record);
-        record.with(|inner| inner.failure = None);
-        self.tell(&record, Input::Examine { force });
-        Ok(())
     }
 
-    /// How long a discovery may take: a ping and a push, each as long as a message and its answer.
-    pub fn longest_discovery(&self) -> Duration {
-        self.env.transaction_timeout().saturating_mul(2)
+    /// Notes what has changed of it; under the lock of the configuration.
+    fn set_local_state(&self, settings: &Settings, sequence: u32) {
+        let mode = match settings.discovery {
+            DiscoveryMode::Off => 0,
+            DiscoveryMode::On => 1,
+            DiscoveryMode::Verify => 2,
+        };
+        let word = u64::from(settings.first_ping) << 34 | mode << 32 | u64::from(sequence);
+        let entries = (settings.max_interfaces as usize).saturating_mul(PING_ENTRY_LEN + PING_LONG_ENTRY_LEN);
+        let max_reply_len = u32::try_from(PING_HEADER_LEN + entries).unwrap_or(u32::MAX).min(MAX_PAYLOAD);
+        self.max_reply_len.store(max_reply_len, Ordering::Relaxed);
+        let retries = u8::try_from(settings.retry_count).unwrap_or(u8::MAX);
+        self.retries.store(retries, Ordering::Relaxed);
+        self.local.store(word, Ordering::Release);
     }
 
-    /// Forgets a peer and its NIDs; called under the lock of the configuration.
-    pub(crate) fn forget_peer(&self, peer: &Arc<Peer>) {
-        self.note_forgetting();
-        self.topology.peers().detach(peer, |_| true);
+    /// From now on peers that ask are told this. Called under the lock of the configuration.
+    pub(crate) fn publish(&self, env: &Environment, buffer: Arc<PingBuffer>) {
+        self.set_local_state(&env.settings(), buffer.sequence());
+        self.ping_buffer.store(buffer);
     }
 
-    /// Has those asked who said that they have NIDs that they did not get, but would get now.
-    pub(crate) fn question_refused(&self) {
-        for peer in self.peers() {
-            let refused = peer.record.with(|inner| inner.refused.clone());
-            if refused.iter().any(|nid| self.is_free_for(*nid, &peer)) {
-                self.tell(&peer.record, Input::Questioned);
+    /// The settings have changed; called under the lock of the configuration, after what pings are answered with
+    /// has been replaced if that changes.
+    pub(crate) fn handle_settings(&self, topology: &Topology, before: &Settings, now: &Settings) {
+        self.set_local_state(now, self.local_state().sequence);
+        match (before.discovery, now.discovery) {
+            (DiscoveryMode::Off, DiscoveryMode::On | DiscoveryMode::Verify)
+            | (DiscoveryMode::Verify, DiscoveryMode::On) => {
+                // Nothing is sent now: each peer is asked when it is used next.
+                for peer in topology.listed_peers() {
+                    self.handle_input(&peer.record, Input::SwitchedOn);
+                }
             }
+            (DiscoveryMode::On | DiscoveryMode::Verify, DiscoveryMode::Off) => {
+                self.schedule_push(topology, true);
+            }
+            _ => {}
         }
+    }
+
+    /// Has this node's configuration pushed to multi-rail peers; with `force` also to those that do not discover.
+    pub(crate) fn schedule_push(&self, topology: &Topology, force: bool) {
+        for peer in topology.listed_peers().iter().filter(|peer| peer.is_multi_rail()) {
+            self.handle_input(&peer.record, Input::Changed { force });
+        }
+    }
+
+    /// Has what pings are answered with replaced: the state of an interface has changed.
+    pub(crate) fn schedule_republish(&self) {
+        lock(&self.queue).republish = true;
+        self.wakeup.notify();
+    }
+
+    /// Whether that is to be done now.
+    pub(crate) fn take_republish(&self) -> bool {
+        std::mem::take(&mut lock(&self.queue).republish)
+    }
+}
+
+/// What happens to peers.
+impl Discovery {
+    /// Notes what happened to a peer, and puts it in the queue if something is to be done.
+    pub(crate) fn handle_input(&self, state: &Arc<DiscoveryState>, input: Input) {
+        let local = self.local_state();
+        let (queue, urgent) = state.with(|inner| {
+            let wanted = matches!(input, Input::Wanted | Input::Examine { .. });
+            let acted = step::step(&mut inner.progress, input, &local);
+            let queue = acted == StepAction::Queue && !inner.removed;
+            // A peer that waited in the queue of the others moves to the urgent one.
+            let urgent = wanted || inner.parked > 0;
+            let enter = queue && (!inner.queued || urgent && !inner.urgent);
+            inner.queued |= enter;
+            inner.urgent |= enter && urgent;
+            (enter, urgent)
+        });
+        if queue {
+            lock(&self.queue).push(Arc::clone(state), urgent);
+            self.wakeup.notify();
+        }
+    }
+
+    /// Whether a request to this peer NI has to wait (DI-30). One that would not find a way does not: that it
+    /// cannot be sent is told at once.
+    pub(crate) fn must_wait(&self, topology: &Topology, peer_ni: &PeerNi, portal: u32) -> bool {
+        let peer = peer_ni.peer_now();
+        let local = self.local_state();
+        let undiscovered = portal != RESERVED_PORTAL
+            && !peer.record.is_up_to_date(&local)
+            && (local.discovers() || local.first_ping);
+        undiscovered
+            && (peer.is_multi_rail() || topology.with_nets(|nets| nets.net(peer_ni.nid().net()).is_some()))
+    }
+
+    /// Makes a request wait for the discovery of its peer, which begins if it has not (DI-31). `Some`: it need
+    /// not wait any more, its MD has been unlinked, or the peer is gone, and it is to be looked at once more.
+    pub(crate) fn park(
+        &self,
+        env: &Environment,
+        state: &Arc<DiscoveryState>,
+        request: SendRequest,
+    ) -> Option<SendRequest> {
+        let returned = self.keep(env, state, request);
+        if returned.is_none() {
+            self.handle_input(state, Input::Wanted);
+        }
+        returned
     }
 
     /// Peers are about to be forgotten, and with them which of their configurations is the latest. Pushes of earlier ones
-    /// may still be under way: for as long as a discovery may take, what is pushed first is asked about.
-    pub(crate) fn note_forgetting(&self) {
-        *lock(&self.discovery.wary_until) = self.env.now() + self.longest_discovery();
+    /// may still be under way: for as long as a discovery may take, the first push of a peer is verified by a ping.
+    pub(crate) fn note_forgetting(&self, env: &Environment) {
+        *lock(&self.may_be_stale_until) = env.now() + longest_discovery(env);
     }
 
     /// Whether what a peer of which nothing is known pushes may have been overtaken by what has been forgotten.
-    pub(crate) fn is_wary(&self) -> bool {
-        self.env.now() < *lock(&self.discovery.wary_until)
+    fn may_be_stale(&self, env: &Environment) -> bool {
+        env.now() < *lock(&self.may_be_stale_until)
     }
+}
 
-    /// Waits until the discovery of the peer with this NID has ended, at most so long: [`Errno::TimedOut`]. Not
-    /// from an event handler ([`Errno::Busy`]).
-    pub fn wait_discovered(&self, nid: Nid, timeout: Duration) -> Result<(), Failure> {
-        let failure = |errno| Failure { step: Step::Ping, nid, errno };
-        if in_handler() {
-            return Err(failure(Errno::Busy));
-        }
-        let give_up = Instant::now() + timeout;
-        let mut finished = lock(&self.discovery.finished);
-        loop {
-            if self.is_ending() {
-                return Err(failure(Errno::Shutdown));
-            }
-            // Looked up again each time: the NID may have become another peer's meanwhile (DI-34).
-            let Some(peer) = self.topology.peer(nid) else { return Ok(()) };
-            if !peer.state().contains(PeerState::DISCOVERING) {
-                return peer.record.with(|inner| inner.failure).map_or(Ok(()), Err);
-            }
-            let left = give_up.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(failure(Errno::TimedOut));
-            }
-            let waited = self.discovery.one_finished.wait_timeout(finished, left);
-            (finished, _) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
-        }
-    }
-
+/// Who waits for discovery, and how far it is.
+impl Discovery {
     /// How far the discovery of the peer with this NID is; `None` for a NID that is not known.
-    pub fn discovery_of(&self, nid: Nid) -> Option<DiscoveryStatus> {
-        let peer = self.topology.peer_ni(nid)?.peer();
-        let local = self.discovery.local_state();
+    pub(crate) fn status(&self, topology: &Topology, nid: Nid) -> Option<DiscoveryStatus> {
+        let peer = topology.peer(nid)?;
+        let local = self.local_state();
         Some(peer.record.with(|inner| DiscoveryStatus {
             state: inner.progress.flags,
             up_to_date: inner.progress.is_up_to_date(&local),
@@ -183,73 +264,62 @@ impl Core {
         }))
     }
 
-    /// Counts this node's configurations: what peers confirm in [`DiscoveryStatus::node_sequence`].
-    pub fn node_sequence(&self) -> u32 {
-        self.discovery.local_state().sequence
-    }
-
-    /// Waits until there is something for [`Core::run_discovery`] to do, or the node ends, at most so long.
-    pub fn wait_for_discovery(&self, timeout: Option<Duration>) {
-        self.discovery.wakeup.wait(timeout, || self.is_ending());
-    }
-}
-
-impl Discovery {
-    /// This node as it is now.
-    pub(crate) fn local_state(&self) -> LocalState {
-        let word = self.here.load(Ordering::Acquire);
-        LocalState {
-            mode: match (word >> 32) & 3 {
-                1 => DiscoveryMode::On,
-                2 => DiscoveryMode::Verify,
-                _ => DiscoveryMode::Off,
-            },
-            first_ping: word >> 34 & 1 == 1,
-            sequence: word as u32,
-            most_room: self.most_room.load(Ordering::Relaxed),
-            retries: self.retries.load(Ordering::Relaxed),
+    /// Waits until the discovery of the peer with this NID has ended, at most so long: [`Errno::TimedOut`]. Not
+    /// from an event handler ([`Errno::Busy`]).
+    pub(crate) fn wait_discovered(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        nid: Nid,
+        timeout: Duration,
+    ) -> Result<(), Failure> {
+        let failure = |errno| Failure { step: Step::Ping, nid, errno };
+        if in_handler() {
+            return Err(failure(Errno::Busy));
+        }
+        let deadline = env.now() + timeout;
+        let mut finished = lock(&self.finished);
+        let mut slept_to_the_end = false;
+        loop {
+            if env.is_ending() {
+                return Err(failure(Errno::Shutdown));
+            }
+            // Looked up again each time: the NID may have become another peer's meanwhile (DI-34).
+            let Some(peer) = topology.peer(nid) else { return Ok(()) };
+            if !peer.state().contains(PeerState::DISCOVERING) {
+                return peer.record.with(|inner| inner.failure).map_or(Ok(()), Err);
+            }
+            let left = deadline.since(env.now());
+            if left.is_zero() || slept_to_the_end {
+                return Err(failure(Errno::TimedOut));
+            }
+            // The system's clock measures the sleep, as a thread cannot sleep by another; the deadline is the node's.
+            let (guard, result) = self
+                .one_finished
+                .wait_timeout(finished, left)
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            (finished, slept_to_the_end) = (guard, result.timed_out());
         }
     }
 
-    /// Notes what has changed of it; under the lock of the configuration.
-    pub(crate) fn set_local_state(&self, settings: &Settings, sequence: u32) {
-        let mode = match settings.discovery {
-            DiscoveryMode::Off => 0,
-            DiscoveryMode::On => 1,
-            DiscoveryMode::Verify => 2,
-        };
-        let word = u64::from(settings.first_ping) << 34 | mode << 32 | u64::from(sequence);
-        let most = (settings.max_interfaces as usize).saturating_mul(PING_ENTRY_LEN + PING_LONG_ENTRY_LEN);
-        let most_room = u32::try_from(PING_HEADER_LEN + most).unwrap_or(u32::MAX).min(MAX_PAYLOAD);
-        self.most_room.store(most_room, Ordering::Relaxed);
-        let retries = u8::try_from(settings.retry_count).unwrap_or(u8::MAX);
-        self.retries.store(retries, Ordering::Relaxed);
-        self.here.store(word, Ordering::Release);
-    }
-
-    pub(crate) fn block(&self) -> Arc<Block> {
-        self.block.load_full()
-    }
-
-    pub(crate) fn set_block(&self, block: Arc<Block>) {
-        self.block.store(block);
-    }
-
-    pub(crate) fn push(&self, record: Arc<DiscoveryState>, urgent: bool) {
-        lock(&self.queue).push(record, urgent);
-        self.wakeup.notify();
-    }
-
-    /// Takes out a request that has come to its end.
-    pub(crate) fn ended(&self, id: usize) -> Option<queue::Sent> {
-        let sent = lock(&self.queue).ended(id);
-        self.wakeup.notify();
-        sent
-    }
-
-    /// Tells who waits in [`Core::wait_discovered`].
-    pub(crate) fn tell_finished(&self) {
+    /// Wakes threads that wait in [`Discovery::wait_discovered`].
+    fn notify_finished(&self) {
         drop(lock(&self.finished));
         self.one_finished.notify_all();
     }
+
+    /// Waits until there may be an [`Action`], or the node ends, at most so long.
+    pub(crate) fn wait(&self, env: &Environment, timeout: Option<Duration>) {
+        self.wakeup.wait(timeout, || env.is_ending());
+    }
+
+    /// Has the thread look again: peers have been changed.
+    pub(crate) fn wake(&self) {
+        self.wakeup.notify();
+    }
+}
+
+/// How long a discovery may take: a ping and a push, each as long as a message and its answer.
+pub(crate) fn longest_discovery(env: &Environment) -> Duration {
+    env.transaction_timeout().saturating_mul(2)
 }

@@ -1,209 +1,124 @@
-//! Pings and pushes: ordinary GETs and PUTs of the node's own, and what is heard of them.
+//! Discovery's pings and pushes: by which path each goes, and what its events tell.
 
-use super::Step;
-use super::queue::Sent;
-use super::step::{Action, Input, step};
-use crate::core::Core;
-use crate::event::{Event, EventKind};
-use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, Room};
-use crate::model::DiscoveryState;
-use crate::model::Target;
-use crate::model::message::Message;
+use super::queue::PendingRequest;
+use super::{Discovery, Input, Step};
+use crate::environment::Environment;
+use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, RecvBuffer};
+use crate::model::Peer;
 use crate::sync::lock;
-use crate::topology::{Peer, PeerNi};
+use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
-use lnet_wire::{Errno, Nid, Pid, ProcessId};
-use std::any::Any;
+use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-impl Core {
-    /// Asks a peer for its NIDs; about what it told, where it told it.
-    pub(crate) fn send_ping(&self, peer: &Peer) {
-        let (len, spoke) =
-            peer.record.with(|inner| (inner.progress.room_to_ask_for(), inner.progress.spoke.take()));
-        let room = Room::new(len);
-        // It may have spoken from a NID that is not known to be its own.
-        let (source, nid) = self.way(peer, spoke);
-        let request = Sent { room: Some(room.clone()), ..self.request_to(peer, Step::Ping, nid) };
-        self.send_own(request, room.memory(), Arc::new(room), |md, target| self.get(source, md, target));
+/// Requests that are sent.
+impl Discovery {
+    /// The path of a ping: where the peer pushed if it is asked about that; and the bytes that its answer gets.
+    pub(super) fn ping_path(&self, topology: &Topology, peer: &Peer) -> (Option<(Nid, Nid)>, u32) {
+        let (len, push_path) =
+            peer.record.with(|inner| (inner.progress.reply_buffer_len(), inner.progress.push_path.take()));
+        // It may have pushed from a NID that is not known to be its own.
+        (path(topology, peer, push_path), len)
     }
 
-    /// Tells a peer this node's NIDs; back to where the answer to the ping came from, if there was one.
-    pub(crate) fn send_push(&self, peer: &Peer) {
-        let block = self.discovery.block();
-        let between = peer.record.with(|inner| inner.progress.between.take());
-        let between = between.filter(|(_, its)| peer.nids.contains(its));
-        let (source, nid) = self.way(peer, between);
-        let request = Sent { sequence: block.sequence, ..self.request_to(peer, Step::Push, nid) };
-        let memory = block.memory();
-        self.send_own(request, memory, block, |md, target| self.put(source, md, true, target, 0));
+    /// The path of a push: back to where the answer to the ping came from, if there was one.
+    pub(super) fn push_path(&self, topology: &Topology, peer: &Peer) -> Option<(Nid, Nid)> {
+        let last = peer.record.with(|inner| inner.progress.path.take());
+        path(topology, peer, last.filter(|(_, remote)| peer.nids.contains(remote)))
     }
 
-    /// By which interface to send, if not by whichever, and to which NID: between those two, if the interface is still
-    /// there; after a failure over one pair of a multi-rail peer's after the other, since nobody else may notice that
-    /// one of them is dead.
-    fn way(&self, peer: &Peer, between: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
-        let failures = usize::from(peer.record.with(|inner| inner.progress.failures));
-        self.topology
-            .with_nets(|nets| {
-                let between = between.filter(|(own, _)| nets.ni(*own).is_some());
-                let next = || {
-                    let reachable =
-                        peer.nids.iter().filter_map(|its| Some((nets.net(its.net())?.nis(), *its)));
-                    let (nis, its) = pair_of_try(failures, &reachable.collect::<Vec<_>>())?;
-                    Some((nis.nid(), its))
-                };
-                let after_failures = || (failures > 0 && peer.is_multi_rail()).then(next).flatten();
-                between.or_else(after_failures)
-            })
-            .map_or_else(|| (None, self.chosen_of(peer)), |(own, its)| (Some(own), its))
+    /// Notes a ping to `nid`, whose answer goes to `reply`: its number, which its MD is to have as `user_ptr`.
+    pub(crate) fn begin_ping(&self, env: &Environment, peer: &Peer, nid: Nid, reply: RecvBuffer) -> usize {
+        self.begin_request(PendingRequest { reply: Some(reply), ..self.request(env, peer, Step::Ping, nid) })
     }
 
-    /// To which NID a request to this peer goes now if nothing is said of its way: to be named if it fails.
-    fn chosen_of(&self, peer: &Peer) -> Nid {
-        self.choose(None, peer.primary).map_or(peer.primary, |chosen| chosen.destination())
+    /// Notes a push of the configuration `sequence` to `nid`: its number, which its MD is to have as `user_ptr`.
+    pub(crate) fn begin_push(&self, env: &Environment, peer: &Peer, nid: Nid, sequence: u32) -> usize {
+        self.begin_request(PendingRequest { sequence, ..self.request(env, peer, Step::Push, nid) })
     }
 
-    fn request_to(&self, peer: &Peer, step: Step, nid: Nid) -> Sent {
-        let record = Arc::clone(&peer.record);
-        let all = self.env.transaction_timeout();
+    fn begin_request(&self, request: PendingRequest) -> usize {
+        let id = lock(&self.queue).sent(request);
+        self.wakeup.notify();
+        id
+    }
+
+    fn request(&self, env: &Environment, peer: &Peer, step: Step, nid: Nid) -> PendingRequest {
+        let state = Arc::clone(&peer.record);
+        let timeout = env.transaction_timeout();
         let brief = peer.is_multi_rail() && peer.nids.len() > 1;
-        record.with(|inner| inner.progress.brief = brief);
-        let at = self.env.now();
-        let expires = at + if brief { all / u32::from(self.discovery.local_state().tries()) } else { all };
-        Sent { record, step, nid, at, expires, room: None, sequence: 0, md: None }
+        state.with(|inner| inner.progress.brief = brief);
+        let at = env.now();
+        let tries = u32::from(self.local_state().tries());
+        let expires = at + if brief { timeout / tries } else { timeout };
+        PendingRequest { state, step, nid, at, expires, reply: None, sequence: 0, md: None }
     }
 
-    fn send_own(
-        &self,
-        request: Sent,
-        memory: MdMemory,
-        owner: Arc<dyn Any + Send + Sync>,
-        send: impl FnOnce(MdHandle, Target) -> Result<(), Errno>,
-    ) {
-        let target = Target::of_pings(ProcessId { nid: request.nid, pid: Pid::LUSTRE });
-        let id = lock(&self.discovery.queue).sent(request);
-        self.discovery.wakeup.notify();
-        let sent = self.bind_own(id, memory, owner).and_then(|md| {
-            lock(&self.discovery.queue).has_md(id, md);
-            send(md, target)
-        });
-        if let Err(errno) = sent {
-            self.own_failed(id, errno);
-        }
+    /// A request has its MD now.
+    pub(crate) fn set_request_md(&self, id: usize, md: MdHandle) {
+        lock(&self.queue).set_md(id, md);
     }
 
-    /// Whether a message that failed may go once more by a path that has failed, `retry_count` times. Those of one discovery
-    /// count together: what its messages spend, it does not try again itself.
-    pub(crate) fn may_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
-        let eq = message.event.as_ref().and_then(|event| event.md.eq);
-        match eq.is_some() && eq == self.discovery.eq.get().copied() {
-            true => {
-                let local = self.discovery.local_state();
-                peer_ni.peer_now().record.with(|inner| inner.progress.spend_retry(&local))
+    /// The event queue of its requests and push buffers, once there is one.
+    pub(crate) fn eq(&self) -> Option<EqHandle> {
+        self.eq.get().copied()
+    }
+
+    /// Gives it its event queue, unless it has got one meanwhile: the one that it has.
+    pub(crate) fn set_eq(&self, eq: EqHandle) -> EqHandle {
+        *self.eq.get_or_init(|| eq)
+    }
+
+    /// Whether a message of the discovery of this peer may go once more by a path that has failed. All those of one
+    /// discovery count together: what its messages spend, it does not try again itself.
+    pub(crate) fn spend_retry(&self, peer: &Peer) -> bool {
+        let local = self.local_state();
+        peer.record.with(|inner| inner.progress.spend_retry(&local))
+    }
+}
+
+/// Events of requests.
+impl Discovery {
+    /// The answer to a ping is there, `len` bytes of it.
+    pub(crate) fn handle_reply(&self, env: &Environment, id: usize, path: Option<(Nid, Nid)>, len: u32) {
+        let Some(request) = self.end_request(id) else { return };
+        let (Some(reply), Some(path)) = (&request.reply, path) else { return };
+        let input = match decode(env, reply, len, request.nid) {
+            Some(received) => {
+                // The peer's pushes will be as long.
+                self.grow_push_buffers(received.claimed_len);
+                Input::Reply { received: Box::new(received), path }
             }
-            false => message.attempts < retry_count,
-        }
-    }
-
-    fn bind_own(
-        &self,
-        id: usize,
-        memory: MdMemory,
-        owner: Arc<dyn Any + Send + Sync>,
-    ) -> Result<MdHandle, Errno> {
-        let spec = MdSpec {
-            start: memory.first().unwrap_or_default(),
-            length: memory.len(),
-            threshold: 2,
-            max_size: 0,
-            options: MdOptions::TRUNCATE,
-            user_ptr: id,
-            eq: Some(self.discovery_eq()?),
+            None => Input::BadReply,
         };
-        self.bind_owned(spec, memory, true, owner)
+        self.handle_input(&request.state, input);
     }
 
-    /// Where the events of discovery's own MDs go.
-    pub(crate) fn discovery_eq(&self) -> Result<EqHandle, Errno> {
-        if let Some(eq) = self.discovery.eq.get() {
-            return Ok(*eq);
-        }
-        let this = self.this().ok_or(Errno::Shutdown)?;
-        let this = Arc::downgrade(&this);
-        let eq = self.eq_alloc(
-            0,
-            Some(Box::new(move |event| {
-                if let Some(core) = this.upgrade() {
-                    core.heard_of_own(event);
-                }
-            })),
-        )?;
-        Ok(*self.discovery.eq.get_or_init(|| eq))
+    /// A push is confirmed by `source`.
+    pub(crate) fn handle_ack(&self, topology: &Topology, id: usize, source: Option<Nid>) {
+        let Some(request) = self.end_request(id) else { return };
+        // The NID that it went to may have become another peer's, which knows it now instead.
+        let by = source.and_then(|nid| topology.peer_ni(nid));
+        let by = by.filter(|by| by.peer_now().record.id() == request.state.id());
+        let acked = by.map_or(Input::AckedByAnother, |by| Input::PushAcked(request.sequence, by.nid()));
+        self.handle_input(&request.state, acked);
     }
 
-    fn heard_of_own(&self, event: &Event) {
-        let id = event.md.user_ptr;
-        match (event.kind, event.status) {
-            (EventKind::Put, status) => self.push_arrived(id, event, status),
-            (EventKind::Send, Ok(())) | (EventKind::Get, _) => {}
-            // Who waits for answers has waited long enough.
-            (EventKind::Unlink, _) => self.own_failed(id, Errno::TimedOut),
-            (_, Err(errno)) => self.own_failed(id, errno),
-            (EventKind::Ack, Ok(())) => {
-                let Some(sent) = self.discovery.ended(id) else { return };
-                // The NID that it went to may have become another's, which knows it now instead.
-                let who = event.source.nid.and_then(|nid| self.topology.peer_ni(nid));
-                let by = who.filter(|who| Arc::ptr_eq(&who.peer_now().record, &sent.record));
-                let acked = by.map_or(Input::AckedByAnother, |by| Input::PushAcked(sent.sequence, by.nid()));
-                self.tell(&sent.record, acked);
-            }
-            (EventKind::Reply, Ok(())) => {
-                let Some(sent) = self.discovery.ended(id) else { return };
-                let between = event.target.nid.zip(event.source.nid);
-                if let (Some(room), Some(between)) = (&sent.room, between) {
-                    let input = match self.decode(room, event.mlength, sent.nid) {
-                        Some(heard) => {
-                            // Its pushes will be as long.
-                            self.grow_push_target(heard.claimed_len);
-                            Input::Reply { heard: Box::new(heard), between }
-                        }
-                        None => Input::BadReply,
-                    };
-                    self.tell(&sent.record, input);
-                }
-            }
+    /// A request could not be sent, or will not be answered.
+    pub(crate) fn handle_request_failure(&self, id: usize, errno: Errno) {
+        if let Some(request) = self.end_request(id) {
+            self.fail_request(request, errno);
         }
     }
 
-    /// What a peer has written into `room`; none if it makes no sense.
-    pub(crate) fn decode(&self, room: &Room, len: u32, from: Nid) -> Option<ReceivedPingInfo> {
-        PingInfo::decode(&room.read(len), self.settings().max_interfaces)
-            .inspect_err(|error| {
-                self.env.log(
-                    LogClass::PingInfoInvalid,
-                    from,
-                    format_args!("peer {from}: invalid interface list ({error}); ignored"),
-                );
-            })
-            .ok()
-    }
-
-    fn own_failed(&self, id: usize, errno: Errno) {
-        let sent = self.discovery.ended(id);
-        if let Some(sent) = sent {
-            self.fail_sent(sent, errno);
-        }
-    }
-
-    /// Tells a peer's record that a request will not be answered.
-    pub(crate) fn fail_sent(&self, sent: Sent, errno: Errno) {
-        let Sent { record, step, nid, md, .. } = sent;
-        lock(&self.discovery.queue).stale.extend(md);
-        record.with(|inner| inner.failing = Some(nid));
-        self.tell(
-            &record,
+    /// Notes that a request, which is not pending any more, has failed.
+    pub(super) fn fail_request(&self, request: PendingRequest, errno: Errno) {
+        let PendingRequest { state, step, nid, md, .. } = request;
+        lock(&self.queue).stale.extend(md);
+        state.with(|inner| inner.failing = Some(nid));
+        self.handle_input(
+            &state,
             match step {
                 Step::Ping => Input::PingFailed(errno),
                 Step::Push => Input::PushFailed(errno),
@@ -211,33 +126,65 @@ impl Core {
         );
     }
 
-    /// Tells a peer's record what happened, and puts the peer in the queue if something is to be done.
-    pub(crate) fn tell(&self, record: &Arc<DiscoveryState>, input: Input) {
-        let local = self.discovery.local_state();
-        let (queue, urgent) = record.with(|inner| {
-            let wanted = matches!(input, Input::Wanted | Input::Examine { .. });
-            let acted = step(&mut inner.progress, input, &local);
-            let queue = acted == Action::Queue && !inner.removed;
-            // What waited in the long queue moves to the short one.
-            let urgent = wanted || inner.parked > 0;
-            let enter = queue && (!inner.queued || urgent && !inner.urgent);
-            inner.queued |= enter;
-            inner.urgent |= enter && urgent;
-            (enter, urgent)
-        });
-        if queue {
-            self.discovery.push(Arc::clone(record), urgent);
-        }
+    /// Takes out a request that is over.
+    fn end_request(&self, id: usize) -> Option<PendingRequest> {
+        let ended = lock(&self.queue).ended(id);
+        self.wakeup.notify();
+        ended
     }
 }
 
-/// Which pair is tried after so many failures: each of the peer's NIDs first, since it may have lost any; each time by
-/// another own interface, which comes to the same rail where both number them alike; then each with the next one.
-fn pair_of_try<'a, T, N: Copy>(tries: usize, reachable: &[(&'a [T], N)]) -> Option<(&'a T, N)> {
+/// The MD of a ping or push.
+pub(crate) fn request_spec(id: usize, memory: &MdMemory, eq: EqHandle) -> MdSpec {
+    MdSpec {
+        start: memory.first().unwrap_or_default(),
+        length: memory.len(),
+        threshold: 2,
+        max_size: 0,
+        options: MdOptions::TRUNCATE,
+        user_ptr: id,
+        eq: Some(eq),
+    }
+}
+
+/// What a peer has written into `buffer`; none if it makes no sense.
+pub(super) fn decode(
+    env: &Environment,
+    buffer: &RecvBuffer,
+    len: u32,
+    from: Nid,
+) -> Option<ReceivedPingInfo> {
+    PingInfo::decode(&buffer.read(len), env.settings().max_interfaces)
+        .inspect_err(|error| {
+            let line = format_args!("peer {from}: invalid interface list ({error}); ignored");
+            env.log(LogClass::PingInfoInvalid, from, line);
+        })
+        .ok()
+}
+
+/// The path of a request, if it is not to be chosen as any message's: `wanted`, if the interface is still there; after a
+/// failure one of a multi-rail peer's paths after the other, since nobody else may notice that one of them is dead.
+fn path(topology: &Topology, peer: &Peer, wanted: Option<(Nid, Nid)>) -> Option<(Nid, Nid)> {
+    let failures = usize::from(peer.record.with(|inner| inner.progress.failures));
+    topology.with_nets(|nets| {
+        let next = || {
+            let reachable =
+                peer.nids.iter().filter_map(|remote| Some((nets.net(remote.net())?.nis(), *remote)));
+            let (ni, remote) = path_of_try(failures, &reachable.collect::<Vec<_>>())?;
+            Some((ni.nid(), remote))
+        };
+        let after_failures = || (failures > 0 && peer.is_multi_rail()).then(next).flatten();
+        wanted.filter(|(local, _)| nets.ni(*local).is_some()).or_else(after_failures)
+    })
+}
+
+/// Which path is tried after so many failures: each of the peer's NIDs first, since it may have lost any; each time by
+/// another local interface, which comes to the same rail where both number them alike; then each with the next one.
+fn path_of_try<'a, T, N: Copy>(tries: usize, reachable: &[(&'a [T], N)]) -> Option<(&'a T, N)> {
     let turn = tries.checked_rem(reachable.len())?;
     let round = tries.checked_div(reachable.len())?;
-    let (own, its) = reachable.get(turn)?;
-    Some((own.get(turn.wrapping_add(round).checked_rem(own.len())?)?, *its))
+    let (local, remote) = reachable.get(turn)?;
+    Some((local.get(turn.wrapping_add(round).checked_rem(local.len())?)?, *remote))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -246,15 +193,15 @@ mod tests {
 
     #[test]
     fn tries_go_to_each_nid_of_the_peer_before_one_comes_again_and_in_the_end_by_each_interface() {
-        let own = ['a', 'b'];
-        let reachable = [(&own[..], 1), (&own[..], 2), (&own[..1], 3)];
-        let pairs = |tries: std::ops::Range<usize>| -> Vec<(char, i32)> {
-            tries.filter_map(|tries| pair_of_try(tries, &reachable)).map(|(own, its)| (*own, its)).collect()
+        let local = ['a', 'b'];
+        let reachable = [(&local[..], 1), (&local[..], 2), (&local[..1], 3)];
+        let paths = |tries: std::ops::Range<usize>| -> Vec<(char, i32)> {
+            tries.filter_map(|tries| path_of_try(tries, &reachable)).map(|(ni, nid)| (*ni, nid)).collect()
         };
-        assert_eq!(pairs(0..3), [('a', 1), ('b', 2), ('a', 3)]);
-        assert_eq!(pairs(3..6), [('b', 1), ('a', 2), ('a', 3)]);
-        assert_eq!(pairs(6..7), [('a', 1)]);
-        assert_eq!(pair_of_try::<char, i32>(1, &[]), None);
-        assert_eq!(pair_of_try::<char, i32>(1, &[(&[], 1)]), None);
+        assert_eq!(paths(0..3), [('a', 1), ('b', 2), ('a', 3)]);
+        assert_eq!(paths(3..6), [('b', 1), ('a', 2), ('a', 3)]);
+        assert_eq!(paths(6..7), [('a', 1)]);
+        assert_eq!(path_of_try::<char, i32>(1, &[]), None);
+        assert_eq!(path_of_try::<char, i32>(1, &[(&[], 1)]), None);
     }
 }

@@ -4,6 +4,7 @@
 //! turn comes ([`Input::Look`]): by the first row of [`TABLE`] that applies.
 
 use super::Step;
+use super::input::{Input, StepAction};
 use crate::environment::settings::DiscoveryMode;
 use crate::model::{LocalState, Progress};
 use crate::topology::PeerState as Flag;
@@ -11,71 +12,7 @@ use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 
 /// Answers in a row that may be of no use before the peer is taken for one that cannot be discovered (DISC-18).
-pub(crate) const MOST_STRIKES: u8 = 3;
-
-/// What happens to a peer.
-#[derive(Clone, Debug)]
-pub(crate) enum Input {
-    /// Its turn has come.
-    Look,
-    /// A message for it waits, or somebody wants to know it.
-    Wanted,
-    /// It is to be asked anew; with `force` also told anew (DI-35).
-    Examine { force: bool },
-    /// It answered a ping.
-    Reply { heard: Box<ReceivedPingInfo>, between: (Nid, Nid) },
-    /// It answered a ping with something else.
-    BadReply,
-    /// A ping did not get there, or its answer did not come.
-    PingFailed(Errno),
-    /// It told its NIDs by itself. `wary`: if nothing is known of it, that may be because it was forgotten.
-    Pushed { heard: Box<ReceivedPingInfo>, between: (Nid, Nid), wary: bool },
-    /// It told something else.
-    BadPush { between: (Nid, Nid) },
-    /// It confirmed a push of this configuration of this node, by this NID.
-    PushAcked(u32, Nid),
-    /// Another confirmed a push to it.
-    AckedByAnother,
-    /// A push did not get there, or was not confirmed.
-    PushFailed(Errno),
-    /// What it said has been followed, as far as it could be.
-    Merged,
-    /// What it seemed to have said was another's.
-    AnsweredByAnother,
-    /// What it said, with this number, is older than what it said by another NID.
-    Doubted(u32),
-    /// Another says that it has a NID of this one's; or one that this one has said it has is free now.
-    Questioned,
-    /// This node has something new to tell; with `force` to those, too, that are not discovered.
-    Changed { force: bool },
-    /// This node begins to discover.
-    SwitchedOn,
-}
-
-/// What is to be done for a peer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// Nothing.
-    Nothing,
-    /// Put it in the queue.
-    Queue,
-    /// Forget it, and what it was; whoever waits begins anew.
-    Forget,
-    /// Follow what it said.
-    Merge(Box<PingInfo>),
-    /// Ping it.
-    Ping,
-    /// Push to it.
-    Push,
-    /// Look once more.
-    Again,
-    /// Leave it until something happens.
-    Wait,
-    /// It is discovered: whoever waits goes on.
-    Finish,
-    /// It cannot be: whoever waits is told so.
-    GiveUp(Step, Errno),
-}
+pub(crate) const MAX_BAD_REPLIES: u8 = 3;
 
 /// One row of [`TABLE`].
 pub(crate) struct Row {
@@ -84,7 +21,7 @@ pub(crate) struct Row {
     /// The action in words.
     pub(crate) then: &'static str,
     applies: fn(&Progress, &LocalState) -> bool,
-    act: fn(&mut Progress) -> Action,
+    act: fn(&mut Progress) -> StepAction,
 }
 
 /// What is done for a peer whose turn has come: the first row that applies (core-behaviour 5.3).
@@ -93,7 +30,7 @@ pub(crate) const TABLE: [Row; 10] = [
         when: "MARK_DELETION",
         then: "forget the peer; what waits for it begins anew",
         applies: |peer, _| peer.has(Flag::MARK_DELETION),
-        act: |_| Action::Forget,
+        act: |_| StepAction::Forget,
     },
     Row {
         when: "DATA_PRESENT",
@@ -101,7 +38,7 @@ pub(crate) const TABLE: [Row; 10] = [
         applies: |peer, _| peer.has(Flag::DATA_PRESENT),
         act: |peer| {
             peer.clear(Flag::DATA_PRESENT);
-            peer.data.take().map_or(Action::Again, Action::Merge)
+            peer.data.take().map_or(StepAction::Again, StepAction::Merge)
         },
     },
     Row {
@@ -114,18 +51,18 @@ pub(crate) const TABLE: [Row; 10] = [
             peer.clear(Flag::PING_FAILED.and(Flag::PUSH_FAILED).and(Flag::DISCOVERING));
             peer.clear(Flag::FORCE_PING.and(Flag::FORCE_PUSH));
             peer.set(Flag::REDISCOVER);
-            peer.failed.take().map_or(Action::Again, |(step, errno)| Action::GiveUp(step, errno))
+            peer.failed.take().map_or(StepAction::Again, |(step, errno)| StepAction::GiveUp(step, errno))
         },
     },
     Row {
         when: "PING_FAILED three times by useless answers",
         then: "take it for a peer that is not multi-rail and does not discover; look again",
-        applies: |peer, _| peer.has(Flag::PING_FAILED) && peer.strikes >= MOST_STRIKES,
+        applies: |peer, _| peer.has(Flag::PING_FAILED) && peer.bad_replies >= MAX_BAD_REPLIES,
         act: |peer| {
             peer.clear(Flag::PING_FAILED.and(Flag::FORCE_PING));
             peer.set(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE));
-            peer.strikes = 0;
-            Action::Again
+            peer.bad_replies = 0;
+            StepAction::Again
         },
     },
     Row {
@@ -135,7 +72,7 @@ pub(crate) const TABLE: [Row; 10] = [
         act: |peer| {
             peer.clear(Flag::PING_FAILED);
             peer.set(Flag::FORCE_PING);
-            Action::Again
+            StepAction::Again
         },
     },
     Row {
@@ -145,8 +82,8 @@ pub(crate) const TABLE: [Row; 10] = [
         act: |peer| {
             peer.clear(Flag::FORCE_PING);
             peer.set(Flag::PING_SENT);
-            peer.told_since_ping = false;
-            Action::Ping
+            peer.pushed_since_ping = false;
+            StepAction::Ping
         },
     },
     Row {
@@ -156,7 +93,7 @@ pub(crate) const TABLE: [Row; 10] = [
         act: |peer| {
             peer.clear(Flag::FORCE_PUSH);
             peer.set(Flag::PUSH_SENT);
-            Action::Push
+            StepAction::Push
         },
     },
     Row {
@@ -165,14 +102,14 @@ pub(crate) const TABLE: [Row; 10] = [
         applies: |peer, _| peer.has(Flag::FORCE_PUSH) && !peer.has(Flag::MULTI_RAIL),
         act: |peer| {
             peer.clear(Flag::FORCE_PUSH);
-            Action::Again
+            StepAction::Again
         },
     },
     Row {
         when: "PING_SENT or PUSH_SENT",
         then: "wait",
         applies: |peer, _| peer.flags.has_any(Flag::PING_SENT.and(Flag::PUSH_SENT)),
-        act: |_| Action::Wait,
+        act: |_| StepAction::Wait,
     },
     Row {
         when: "anything else",
@@ -181,13 +118,13 @@ pub(crate) const TABLE: [Row; 10] = [
         act: |peer| {
             peer.set(Flag::DISCOVERED);
             peer.clear(Flag::DISCOVERING.and(Flag::REDISCOVER));
-            Action::Finish
+            StepAction::Finish
         },
     },
 ];
 
 /// What `input` makes of a peer, and what is to be done for it now.
-pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Action {
+pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> StepAction {
     match input {
         Input::Look => look(peer, local),
         Input::Wanted => queue(peer),
@@ -196,31 +133,31 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Act
             peer.set(if force { Flag::FORCE_PING.and(Flag::FORCE_PUSH) } else { Flag::default() });
             queue(peer)
         }
-        Input::Reply { heard, between } => {
-            peer.between = Some(between);
+        Input::Reply { received, path } => {
+            peer.path = Some(path);
             (peer.failures, peer.tries) = (0, 0);
             peer.clear(Flag::PING_SENT);
-            reply(peer, *heard, local);
+            reply(peer, *received, local);
             queue_unless_up_to_date(peer, local)
         }
         Input::BadReply => {
             peer.clear(Flag::PING_SENT);
-            no_use(peer);
+            bad_reply(peer);
             queue(peer)
         }
         Input::PingFailed(errno) => {
             peer.clear(Flag::PING_SENT);
             peer.set(Flag::PING_FAILED);
-            peer.failed = (!may_try_another(peer, errno, local)).then_some((Step::Ping, errno));
+            peer.failed = (!may_try_next_path(peer, errno, local)).then_some((Step::Ping, errno));
             queue(peer)
         }
-        Input::Pushed { heard, between, wary } => {
-            pushed(peer, *heard, between, wary, local);
+        Input::Pushed { received, path, may_be_stale } => {
+            pushed(peer, *received, path, may_be_stale, local);
             queue_unless_up_to_date(peer, local)
         }
-        Input::BadPush { between } => {
-            peer.spoke = Some(between);
-            ask_again(peer);
+        Input::BadPush { path } => {
+            peer.push_path = Some(path);
+            ping_again(peer);
             queue(peer)
         }
         Input::PushAcked(sequence, by) => {
@@ -236,46 +173,46 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Act
         }
         Input::PushFailed(errno) => push_failed(peer, errno, local),
         Input::Merged => {
-            peer.strikes = 0;
-            peer.doubted = None;
+            peer.bad_replies = 0;
+            peer.stale_seq = None;
             peer.set(Flag::NIDS_UPTODATE);
-            Action::Again
+            StepAction::Again
         }
-        Input::Doubted(sequence) => {
+        Input::StaleReply(sequence) => {
             // One that says something else each time is not asked for ever.
-            peer.doubted = Some(sequence);
+            peer.stale_seq = Some(sequence);
             // Who said it can be asked where it answered: that may be another's NID by now.
-            peer.spoke = peer.between;
+            peer.push_path = peer.path;
             // What it pushes, as often as it is not confirmed, is no answer.
-            if peer.told_since_ping {
-                ask_again(peer);
+            if peer.pushed_since_ping {
+                ping_again(peer);
             } else {
                 peer.clear(Flag::NIDS_UPTODATE);
-                no_use(peer);
+                bad_reply(peer);
             }
-            Action::Again
+            StepAction::Again
         }
-        Input::Questioned if !peer.has(Flag::NIDS_UPTODATE) => Action::Nothing,
-        Input::Questioned => {
+        Input::Reverify if !peer.has(Flag::NIDS_UPTODATE) => StepAction::Nothing,
+        Input::Reverify => {
             peer.clear(Flag::NIDS_UPTODATE);
             queue(peer)
         }
         Input::AnsweredByAnother => {
             peer.peer_sequence = 0;
             peer.clear(Flag::NIDS_UPTODATE);
-            no_use(peer);
-            Action::Again
+            bad_reply(peer);
+            StepAction::Again
         }
         Input::Changed { force } => {
             peer.set(if force && peer.has(Flag::MULTI_RAIL) { Flag::FORCE_PUSH } else { Flag::default() });
-            if peer.needs_push(local) { queue(peer) } else { Action::Nothing }
+            if peer.needs_push(local) { queue(peer) } else { StepAction::Nothing }
         }
         Input::SwitchedOn => {
             peer.clear(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE));
             peer.set(Flag::REDISCOVER);
             // The answer to that may be older than what it has told by another NID, which was not followed.
             peer.set(if peer.has(Flag::PING_SENT) { Flag::FORCE_PING } else { Flag::default() });
-            Action::Nothing
+            StepAction::Nothing
         }
     }
 }
@@ -287,22 +224,22 @@ impl Progress {
     }
 }
 
-fn look(peer: &mut Progress, local: &LocalState) -> Action {
+fn look(peer: &mut Progress, local: &LocalState) -> StepAction {
     let row = TABLE.iter().find(|row| (row.applies)(peer, local));
-    row.map_or(Action::Wait, |row| {
+    row.map_or(StepAction::Wait, |row| {
         log::trace!("{}: {}", row.when, row.then);
         (row.act)(peer)
     })
 }
 
-fn queue(peer: &mut Progress) -> Action {
+fn queue(peer: &mut Progress) -> StepAction {
     peer.set(Flag::DISCOVERING);
-    Action::Queue
+    StepAction::Queue
 }
 
-fn push_failed(peer: &mut Progress, errno: Errno, local: &LocalState) -> Action {
+fn push_failed(peer: &mut Progress, errno: Errno, local: &LocalState) -> StepAction {
     peer.clear(Flag::PUSH_SENT);
-    if may_try_another(peer, errno, local) {
+    if may_try_next_path(peer, errno, local) {
         // Also one that was sent though the peer has everything.
         peer.set(Flag::FORCE_PUSH);
     } else {
@@ -312,69 +249,75 @@ fn push_failed(peer: &mut Progress, errno: Errno, local: &LocalState) -> Action 
     queue(peer)
 }
 
-fn queue_unless_up_to_date(peer: &mut Progress, local: &LocalState) -> Action {
-    if peer.is_up_to_date(local) { Action::Nothing } else { queue(peer) }
+fn queue_unless_up_to_date(peer: &mut Progress, local: &LocalState) -> StepAction {
+    if peer.is_up_to_date(local) { StepAction::Nothing } else { queue(peer) }
 }
 
 /// An answer to a ping (core-behaviour 5.5).
-fn reply(peer: &mut Progress, heard: ReceivedPingInfo, local: &LocalState) {
-    let it_discovers = heard.info.features.contains(Features::DISCOVERY);
+fn reply(peer: &mut Progress, received: ReceivedPingInfo, local: &LocalState) {
+    let it_discovers = received.info.features.contains(Features::DISCOVERY);
     learn_mode(peer, it_discovers, peer.flags.has_any(Flag::DISCOVERED.and(Flag::MULTI_RAIL)), local);
-    learn_multi_rail(peer, heard.info.features.contains(Features::MULTI_RAIL), local);
-    let asked_for = peer.room_to_ask_for();
-    note_room(peer, &heard, local);
-    if heard.truncated {
-        no_use(peer);
+    learn_multi_rail(peer, received.info.features.contains(Features::MULTI_RAIL), local);
+    let asked_for = peer.reply_buffer_len();
+    note_reply_len(peer, &received, local);
+    if received.truncated {
+        bad_reply(peer);
         // Where there was room for what it announces, it lies. One that grows and grows is asked for all that may be.
-        if peer.room > asked_for {
-            peer.room = if peer.strikes >= 2 { local.most_room } else { peer.room };
-            peer.strikes = peer.strikes.min(MOST_STRIKES - 1);
+        if peer.reply_len > asked_for {
+            peer.reply_len = if peer.bad_replies >= 2 { local.max_reply_len } else { peer.reply_len };
+            peer.bad_replies = peer.bad_replies.min(MAX_BAD_REPLIES - 1);
         }
         return;
     }
     // A push has overtaken it: what it says is no more, unless the peer has begun a new life (DISC-9).
-    if peer.told_since_ping && is_older(heard.info.sequence, peer.peer_sequence) {
-        ask_again(peer);
+    if peer.pushed_since_ping && is_older(received.info.sequence, peer.peer_sequence) {
+        ping_again(peer);
         return;
     }
-    peer.peer_sequence = heard.info.sequence;
-    keep(peer, heard.info);
+    peer.peer_sequence = received.info.sequence;
+    keep(peer, received.info);
 }
 
 /// What a peer told by itself (core-behaviour 5.5).
-fn pushed(peer: &mut Progress, heard: ReceivedPingInfo, between: (Nid, Nid), wary: bool, local: &LocalState) {
-    note_room(peer, &heard, local);
-    if !heard.info.features.contains(Features::MULTI_RAIL) {
+fn pushed(
+    peer: &mut Progress,
+    received: ReceivedPingInfo,
+    path: (Nid, Nid),
+    may_be_stale: bool,
+    local: &LocalState,
+) {
+    note_reply_len(peer, &received, local);
+    if !received.info.features.contains(Features::MULTI_RAIL) {
         return;
     }
-    let it_discovers = heard.info.features.contains(Features::DISCOVERY);
+    let it_discovers = received.info.features.contains(Features::DISCOVERY);
     let was_settled = peer.has(Flag::DISCOVERED) && !peer.has(Flag::DISCOVERING);
     if local.discovers() || !it_discovers {
         learn_mode(peer, it_discovers, was_settled, local);
     }
     learn_multi_rail(peer, true, local);
-    let sequence = heard.info.sequence;
-    let may_be_late = wary && peer.peer_sequence == 0;
+    let sequence = received.info.sequence;
+    let may_be_late = may_be_stale && peer.peer_sequence == 0;
     if may_be_late {
         // What is under way from it, or of it, may be even older.
         peer.peer_sequence = sequence;
-        peer.told_since_ping = true;
+        peer.pushed_since_ping = true;
     }
     // Late, or of a new life, in which it may have nothing but this NID any more: a ping to that will tell (DISC-9).
-    if heard.truncated || may_be_late || is_older(sequence, peer.peer_sequence) {
-        peer.spoke = Some(between);
-        ask_again(peer);
+    if received.truncated || may_be_late || is_older(sequence, peer.peer_sequence) {
+        peer.push_path = Some(path);
+        ping_again(peer);
         return;
     }
     let held = peer.data.as_ref().map(|data| data.sequence);
-    peer.told_since_ping = true;
-    // It is no answer to what was asked because of a path_state.
-    peer.doubted = None;
-    peer.spoke = None;
+    peer.pushed_since_ping = true;
+    // It is no answer to what was asked because of a stale reply.
+    peer.stale_seq = None;
+    peer.push_path = None;
     peer.peer_sequence = sequence;
     peer.clear(Flag::NIDS_UPTODATE);
     if held.is_none_or(|held| is_older(held, sequence)) {
-        keep(peer, heard.info);
+        keep(peer, received.info);
     }
 }
 
@@ -408,7 +351,7 @@ fn learn_multi_rail(peer: &mut Progress, says: bool, local: &LocalState) {
 
 /// Whether a request that failed is sent once more at once, to another of the peer's NIDs, as long as
 /// the discovery has retries left. One that had all the time and was not answered has taken long enough.
-fn may_try_another(peer: &mut Progress, errno: Errno, local: &LocalState) -> bool {
+fn may_try_next_path(peer: &mut Progress, errno: Errno, local: &LocalState) -> bool {
     peer.failures = peer.failures.wrapping_add(1);
     peer.tries = peer.tries.saturating_add(1);
     let may =
@@ -420,18 +363,18 @@ fn may_try_another(peer: &mut Progress, errno: Errno, local: &LocalState) -> boo
     may
 }
 
-fn note_room(peer: &mut Progress, heard: &ReceivedPingInfo, local: &LocalState) {
-    let room = u32::try_from(heard.claimed_len).unwrap_or(u32::MAX);
-    peer.room = peer.room.max(room).min(local.most_room);
+fn note_reply_len(peer: &mut Progress, received: &ReceivedPingInfo, local: &LocalState) {
+    let len = u32::try_from(received.claimed_len).unwrap_or(u32::MAX);
+    peer.reply_len = peer.reply_len.max(len).min(local.max_reply_len);
 }
 
-fn no_use(peer: &mut Progress) {
-    peer.strikes = peer.strikes.saturating_add(1);
+fn bad_reply(peer: &mut Progress) {
+    peer.bad_replies = peer.bad_replies.saturating_add(1);
     peer.set(Flag::PING_FAILED);
     peer.failed = None;
 }
 
-fn ask_again(peer: &mut Progress) {
+fn ping_again(peer: &mut Progress) {
     peer.clear(Flag::NIDS_UPTODATE);
     peer.set(Flag::FORCE_PING);
 }

@@ -1,4 +1,4 @@
-//! Draws the step function: the table and the ways between a peer's phases, as docs/discovery.md shows them.
+//! Draws the step function: the table and the ways path a peer's phases, as docs/discovery.md shows them.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -39,7 +39,7 @@ fn drawing() -> String {
 fn phase(peer: &Progress, local: &LocalState) -> &'static str {
     match peer.flags {
         flags if flags.contains(Flag::MARK_DELETION) => "leaving",
-        flags if flags.contains(Flag::DATA_PRESENT) => "heard",
+        flags if flags.contains(Flag::DATA_PRESENT) => "received",
         flags if flags.contains(Flag::PING_SENT) => "pinged",
         flags if flags.contains(Flag::PUSH_SENT) => "pushed",
         flags if flags.has_any(Flag::PING_FAILED.and(Flag::PUSH_FAILED)) => "failed",
@@ -50,10 +50,10 @@ fn phase(peer: &Progress, local: &LocalState) -> &'static str {
     }
 }
 
-const HERE: LocalState =
-    LocalState { mode: DiscoveryMode::On, first_ping: true, sequence: 2, most_room: 8016, retries: 2 };
+const LOCAL: LocalState =
+    LocalState { mode: DiscoveryMode::On, first_ping: true, sequence: 2, max_reply_len: 8016, retries: 2 };
 
-/// Every way between two phases, and what leads along it.
+/// Every way path two phases, and what leads along it.
 fn ways() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
     let mut ways: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     let mut seen = HashSet::new();
@@ -64,16 +64,18 @@ fn ways() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         }
         for (name, input) in inputs(&peer) {
             let mut next = peer.clone();
-            let action = step(&mut next, input, &HERE);
-            if let Action::Merge(_) = action {
-                step(&mut next, Input::Merged, &HERE);
+            let action = step(&mut next, input, &LOCAL);
+            if let StepAction::Merge(_) = action {
+                step(&mut next, Input::Merged, &LOCAL);
             }
-            let (from, to) =
-                (phase(&peer, &HERE), if action == Action::Forget { "[*]" } else { phase(&next, &HERE) });
+            let (from, to) = (
+                phase(&peer, &LOCAL),
+                if action == StepAction::Forget { "[*]" } else { phase(&next, &LOCAL) },
+            );
             if from != to {
                 ways.entry((from, to)).or_default().insert(name);
             }
-            if action != Action::Forget {
+            if action != StepAction::Forget {
                 to_see.push_back(next);
             }
         }
@@ -83,7 +85,7 @@ fn ways() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
 
 /// What may happen to a peer; while it is being discovered only what discovery itself brings about.
 fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
-    let heard = |features, sequence| {
+    let received = |features, sequence| {
         let info = PingInfo {
             features: Features(features),
             pid: lnet_wire::Pid::LUSTRE,
@@ -92,21 +94,22 @@ fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
         };
         Box::new(ReceivedPingInfo { claimed_count: 1, claimed_len: 32, truncated: false, info })
     };
-    let between = (Nid::LOOPBACK, Nid::LOOPBACK);
+    let path = (Nid::LOOPBACK, Nid::LOOPBACK);
     let mut inputs = Vec::new();
     if peer.has(Flag::DISCOVERING) {
         inputs.push(("turn", Input::Look));
     } else {
         inputs.push(("wanted", Input::Wanted));
-        inputs.push(("push arrives", Input::Pushed { heard: heard(0x1e, 2), between, wary: false }));
-        let tells_no_more = Input::Pushed { heard: heard(0x0e, 2), between, wary: false };
+        inputs
+            .push(("push arrives", Input::Pushed { received: received(0x1e, 2), path, may_be_stale: false }));
+        let tells_no_more = Input::Pushed { received: received(0x0e, 2), path, may_be_stale: false };
         inputs.push(("push without discovery arrives", tells_no_more));
         inputs.push(("own interfaces change", Input::Changed { force: true }));
     }
     if peer.has(Flag::PING_SENT) {
         inputs.extend([
-            ("reply", Input::Reply { heard: heard(0x1e, 2), between }),
-            ("reply without discovery", Input::Reply { heard: heard(0x0e, 2), between }),
+            ("reply", Input::Reply { received: received(0x1e, 2), path }),
+            ("reply without discovery", Input::Reply { received: received(0x0e, 2), path }),
             ("useless reply", Input::BadReply),
             ("ping fails", Input::PingFailed(Errno::TimedOut)),
         ]);

@@ -2,10 +2,10 @@ use super::*;
 use lnet_wire::ping_info::{NiStatus, PingEntry};
 use lnet_wire::{NetId, NetType, Pid};
 
-const HERE: LocalState =
-    LocalState { mode: DiscoveryMode::On, first_ping: true, sequence: 7, most_room: 8016, retries: 2 };
-const OFF: LocalState = LocalState { mode: DiscoveryMode::Off, ..HERE };
-const VERIFY: LocalState = LocalState { mode: DiscoveryMode::Verify, ..HERE };
+const LOCAL: LocalState =
+    LocalState { mode: DiscoveryMode::On, first_ping: true, sequence: 7, max_reply_len: 8016, retries: 2 };
+const OFF: LocalState = LocalState { mode: DiscoveryMode::Off, ..LOCAL };
+const VERIFY: LocalState = LocalState { mode: DiscoveryMode::Verify, ..LOCAL };
 /// What a multi-rail node that discovers says it can do; the same without discovery; an old one.
 const FULL: Features = Features(0x1e);
 const NO_DISCOVERY: Features = Features(0x0e);
@@ -18,39 +18,39 @@ fn nid(address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, 0), address)
 }
 
-fn heard(features: Features, sequence: u32) -> Box<ReceivedPingInfo> {
+fn received(features: Features, sequence: u32) -> Box<ReceivedPingInfo> {
     let entries = vec![PingEntry { nid: nid(1), status: NiStatus::Up }];
     let info = PingInfo { features, pid: Pid::LUSTRE, sequence, entries };
     Box::new(ReceivedPingInfo { claimed_count: 2, claimed_len: info.encoded_len(), truncated: false, info })
 }
 
 fn cut(claimed_len: usize) -> Box<ReceivedPingInfo> {
-    Box::new(ReceivedPingInfo { claimed_len, truncated: true, ..*heard(FULL, 3) })
+    Box::new(ReceivedPingInfo { claimed_len, truncated: true, ..*received(FULL, 3) })
 }
 
 fn reply(features: Features) -> Input {
-    Input::Reply { heard: heard(features, 3), between: (nid(9), nid(1)) }
+    Input::Reply { received: received(features, 3), path: (nid(9), nid(1)) }
 }
 
 fn peer(flags: Flag) -> Progress {
     // It has everything from this node, and the last that it said was its third configuration.
-    Progress { flags, node_sequence: HERE.sequence, peer_sequence: 3, ..Progress::default() }
+    Progress { flags, node_sequence: LOCAL.sequence, peer_sequence: 3, ..Progress::default() }
 }
 
 /// What happens to a peer with these flags: the flags then, and the action.
-fn after(flags: Flag, input: Input, local: &LocalState) -> (Flag, Action) {
+fn after(flags: Flag, input: Input, local: &LocalState) -> (Flag, StepAction) {
     let mut peer = peer(flags);
     let action = step(&mut peer, input, local);
     (peer.flags, action)
 }
 
 /// The actions for a peer as long as it is looked at again, what is sent being answered at once.
-fn looks(mut peer: Progress, local: &LocalState) -> Vec<Action> {
+fn looks(mut peer: Progress, local: &LocalState) -> Vec<StepAction> {
     let mut actions = Vec::new();
     for _ in 0..10 {
         let action = step(&mut peer, Input::Look, local);
-        let over = !matches!(action, Action::Again | Action::Merge(_));
-        if matches!(action, Action::Merge(_)) {
+        let over = !matches!(action, StepAction::Again | StepAction::Merge(_));
+        if matches!(action, StepAction::Merge(_)) {
             step(&mut peer, Input::Merged, local);
         }
         actions.push(action);
@@ -65,58 +65,58 @@ fn looks(mut peer: Progress, local: &LocalState) -> Vec<Action> {
 fn a_peer_whose_turn_has_come_gets_what_the_first_row_says() {
     let failed = |step, errno| Progress { failed: Some((step, errno)), ..Progress::default() };
     let with = |progress: Progress, flags: Flag| Progress { flags, ..progress };
-    let data = Progress { data: Some(Box::new(heard(FULL, 4).info)), ..peer(KNOWN) };
+    let data = Progress { data: Some(Box::new(received(FULL, 4).info)), ..peer(KNOWN) };
     let old = Progress { node_sequence: 6, ..peer(KNOWN) };
-    let table: Vec<(&str, Progress, Action)> = vec![
-        ("unknown", Progress::default(), Action::Ping),
-        ("known", peer(KNOWN), Action::Finish),
-        ("forced ping", peer(KNOWN.and(Flag::FORCE_PING)), Action::Ping),
-        ("ping under way", peer(Flag::PING_SENT), Action::Wait),
-        ("ping under way, forced", peer(Flag::PING_SENT.and(Flag::FORCE_PING)), Action::Wait),
-        ("forced push", peer(KNOWN.and(Flag::FORCE_PUSH)), Action::Push),
-        ("push under way", with(old.clone(), KNOWN.and(Flag::PUSH_SENT)), Action::Wait),
-        ("forced push, one rail", peer(SETTLED.and(Flag::FORCE_PUSH)), Action::Again),
-        ("has an old configuration", old.clone(), Action::Push),
+    let table: Vec<(&str, Progress, StepAction)> = vec![
+        ("unknown", Progress::default(), StepAction::Ping),
+        ("known", peer(KNOWN), StepAction::Finish),
+        ("forced ping", peer(KNOWN.and(Flag::FORCE_PING)), StepAction::Ping),
+        ("ping under way", peer(Flag::PING_SENT), StepAction::Wait),
+        ("ping under way, forced", peer(Flag::PING_SENT.and(Flag::FORCE_PING)), StepAction::Wait),
+        ("forced push", peer(KNOWN.and(Flag::FORCE_PUSH)), StepAction::Push),
+        ("push under way", with(old.clone(), KNOWN.and(Flag::PUSH_SENT)), StepAction::Wait),
+        ("forced push, one rail", peer(SETTLED.and(Flag::FORCE_PUSH)), StepAction::Again),
+        ("has an old configuration", old.clone(), StepAction::Push),
         (
             "has an old one, does not discover",
             with(old.clone(), KNOWN.and(Flag::NO_DISCOVERY)),
-            Action::Finish,
+            StepAction::Finish,
         ),
-        ("has an old one, one rail", with(old, SETTLED), Action::Finish),
-        ("to be deleted", peer(KNOWN.and(Flag::MARK_DELETION).and(Flag::DATA_PRESENT)), Action::Forget),
+        ("has an old one, one rail", with(old, SETTLED), StepAction::Finish),
+        ("to be deleted", peer(KNOWN.and(Flag::MARK_DELETION).and(Flag::DATA_PRESENT)), StepAction::Forget),
         (
             "with data",
             with(data, KNOWN.and(Flag::DATA_PRESENT).and(Flag::PING_FAILED)),
-            Action::Merge(Box::new(heard(FULL, 4).info)),
+            StepAction::Merge(Box::new(received(FULL, 4).info)),
         ),
         (
             "ping failed",
             with(failed(Step::Ping, Errno::TimedOut), Flag::PING_FAILED),
-            Action::GiveUp(Step::Ping, Errno::TimedOut),
+            StepAction::GiveUp(Step::Ping, Errno::TimedOut),
         ),
         (
             "push failed",
             with(failed(Step::Push, Errno::Io), KNOWN.and(Flag::PUSH_FAILED)),
-            Action::GiveUp(Step::Push, Errno::Io),
+            StepAction::GiveUp(Step::Push, Errno::Io),
         ),
-        ("useless answer", peer(Flag::PING_FAILED), Action::Again),
+        ("useless answer", peer(Flag::PING_FAILED), StepAction::Again),
     ];
     for (name, mut peer, expected) in table {
-        assert_eq!(step(&mut peer, Input::Look, &HERE), expected, "{name}");
+        assert_eq!(step(&mut peer, Input::Look, &LOCAL), expected, "{name}");
     }
 }
 
 #[test]
 fn a_peer_that_is_given_up_is_tried_again_when_it_is_wanted_again() {
     let mut peer = Progress::default();
-    assert_eq!(step(&mut peer, Input::Wanted, &HERE), Action::Queue);
-    assert_eq!(step(&mut peer, Input::Look, &HERE), Action::Ping);
-    assert_eq!(step(&mut peer, Input::PingFailed(Errno::TimedOut), &HERE), Action::Queue);
-    assert_eq!(step(&mut peer, Input::Look, &HERE), Action::GiveUp(Step::Ping, Errno::TimedOut));
+    assert_eq!(step(&mut peer, Input::Wanted, &LOCAL), StepAction::Queue);
+    assert_eq!(step(&mut peer, Input::Look, &LOCAL), StepAction::Ping);
+    assert_eq!(step(&mut peer, Input::PingFailed(Errno::TimedOut), &LOCAL), StepAction::Queue);
+    assert_eq!(step(&mut peer, Input::Look, &LOCAL), StepAction::GiveUp(Step::Ping, Errno::TimedOut));
     assert_eq!(peer.flags, Flag::REDISCOVER);
-    assert!(!peer.is_up_to_date(&HERE));
-    assert_eq!(step(&mut peer, Input::Wanted, &HERE), Action::Queue);
-    assert_eq!(step(&mut peer, Input::Look, &HERE), Action::Ping);
+    assert!(!peer.is_up_to_date(&LOCAL));
+    assert_eq!(step(&mut peer, Input::Wanted, &LOCAL), StepAction::Queue);
+    assert_eq!(step(&mut peer, Input::Look, &LOCAL), StepAction::Ping);
 }
 
 #[test]
@@ -129,15 +129,15 @@ fn of_a_peer_of_several_nids_others_are_tried_before_it_is_given_up() {
     ];
     for (flags, brief, errno, most) in table {
         let mut peer = Progress { brief, ..peer(flags) };
-        step(&mut peer, Input::Wanted, &HERE);
+        step(&mut peer, Input::Wanted, &LOCAL);
         let mut pings = 0;
-        while looks(peer.clone(), &HERE).last() == Some(&Action::Ping) {
+        while looks(peer.clone(), &LOCAL).last() == Some(&StepAction::Ping) {
             pings += 1;
             peer.set(Flag::PING_SENT);
-            step(&mut peer, Input::PingFailed(errno), &HERE);
+            step(&mut peer, Input::PingFailed(errno), &LOCAL);
         }
         assert_eq!(pings, most, "{flags:?} {errno:?}");
-        assert_eq!(looks(peer, &HERE), [Action::GiveUp(Step::Ping, errno)]);
+        assert_eq!(looks(peer, &LOCAL), [StepAction::GiveUp(Step::Ping, errno)]);
     }
 }
 
@@ -148,66 +148,66 @@ fn an_answer_to_a_ping_says_what_the_peer_is() {
     let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING);
     let made = Flag::CONFIGURED;
     let table = [
-        ("multi-rail", sent, FULL, HERE, data.and(Flag::MULTI_RAIL)),
-        ("does not discover", sent, NO_DISCOVERY, HERE, data.and(Flag::NO_DISCOVERY)),
-        ("old", sent, OLD, HERE, data.and(Flag::NO_DISCOVERY)),
+        ("multi-rail", sent, FULL, LOCAL, data.and(Flag::MULTI_RAIL)),
+        ("does not discover", sent, NO_DISCOVERY, LOCAL, data.and(Flag::NO_DISCOVERY)),
+        ("old", sent, OLD, LOCAL, data.and(Flag::NO_DISCOVERY)),
         ("this node does not discover", sent, FULL, OFF, data.and(Flag::NO_DISCOVERY)),
-        ("discovers again", sent.and(Flag::NO_DISCOVERY), FULL, HERE, data.and(Flag::MULTI_RAIL)),
+        ("discovers again", sent.and(Flag::NO_DISCOVERY), FULL, LOCAL, data.and(Flag::MULTI_RAIL)),
         (
             "does not any more",
             sent.and(KNOWN),
             NO_DISCOVERY,
-            HERE,
+            LOCAL,
             data.and(KNOWN).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
         ),
         (
             "an operator's does not any more",
             sent.and(KNOWN).and(made),
             NO_DISCOVERY,
-            HERE,
+            LOCAL,
             data.and(KNOWN).and(made).and(Flag::NO_DISCOVERY),
         ),
-        ("an operator's of one rail stays so", sent.and(made), FULL, HERE, data.and(made)),
-        ("was multi-rail", sent.and(Flag::MULTI_RAIL), Features(0x16), HERE, data),
+        ("an operator's of one rail stays so", sent.and(made), FULL, LOCAL, data.and(made)),
+        ("was multi-rail", sent.and(Flag::MULTI_RAIL), Features(0x16), LOCAL, data),
         ("compared only", sent, FULL, VERIFY, data),
         ("compared only, does not discover", sent.and(KNOWN), NO_DISCOVERY, VERIFY, data.and(KNOWN)),
     ];
     for (name, flags, features, local, expected) in table {
         let (flags, action) = after(flags, reply(features), &local);
-        assert_eq!((flags, action), (expected, Action::Queue), "{name}");
+        assert_eq!((flags, action), (expected, StepAction::Queue), "{name}");
     }
 }
 
-fn push(heard: Box<ReceivedPingInfo>) -> Input {
-    Input::Pushed { heard, between: (nid(9), nid(1)), wary: false }
+fn push(received: Box<ReceivedPingInfo>) -> Input {
+    Input::Pushed { received, path: (nid(9), nid(1)), may_be_stale: false }
 }
 
 /// The rows of 5.5 for pushes.
 #[test]
 fn a_push_is_followed_unless_it_is_late_or_cut() {
-    let fresh = |sequence| push(heard(FULL, sequence));
+    let fresh = |sequence| push(received(FULL, sequence));
     let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING).and(Flag::MULTI_RAIL);
     let ask = Flag::FORCE_PING.and(Flag::DISCOVERING);
     let known = Flag::MULTI_RAIL.and(Flag::DISCOVERED);
     let table = [
-        ("of a stranger", Flag::default(), fresh(4), HERE, data),
-        ("new", KNOWN, fresh(4), HERE, data.and(known)),
-        ("the same once more", KNOWN, fresh(3), HERE, data.and(known)),
-        ("late (T9)", KNOWN, fresh(2), HERE, ask.and(known)),
-        ("cut off", KNOWN, push(cut(400)), HERE, ask.and(known)),
-        ("makes no sense", KNOWN, Input::BadPush { between: (nid(9), nid(1)) }, HERE, ask.and(known)),
+        ("of a stranger", Flag::default(), fresh(4), LOCAL, data),
+        ("new", KNOWN, fresh(4), LOCAL, data.and(known)),
+        ("the same once more", KNOWN, fresh(3), LOCAL, data.and(known)),
+        ("late (T9)", KNOWN, fresh(2), LOCAL, ask.and(known)),
+        ("cut off", KNOWN, push(cut(400)), LOCAL, ask.and(known)),
+        ("makes no sense", KNOWN, Input::BadPush { path: (nid(9), nid(1)) }, LOCAL, ask.and(known)),
         (
             "turned off (T8b)",
             KNOWN,
-            push(heard(NO_DISCOVERY, 4)),
-            HERE,
+            push(received(NO_DISCOVERY, 4)),
+            LOCAL,
             data.and(known).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
         ),
         (
             "turned off, of an operator's peer",
             KNOWN.and(Flag::CONFIGURED),
-            push(heard(NO_DISCOVERY, 4)),
-            HERE,
+            push(received(NO_DISCOVERY, 4)),
+            LOCAL,
             data.and(known).and(Flag::CONFIGURED).and(Flag::NO_DISCOVERY),
         ),
         (
@@ -220,25 +220,25 @@ fn a_push_is_followed_unless_it_is_late_or_cut() {
     ];
     for (name, flags, input, local, expected) in table {
         let (flags, action) = after(flags, input, &local);
-        assert_eq!((flags, action), (expected, Action::Queue), "{name}");
+        assert_eq!((flags, action), (expected, StepAction::Queue), "{name}");
     }
-    let of_one_rail = after(KNOWN, push(heard(OLD, 4)), &HERE);
-    assert_eq!(of_one_rail, (KNOWN, Action::Nothing), "a push that does not say multi-rail");
+    let of_one_rail = after(KNOWN, push(received(OLD, 4)), &LOCAL);
+    assert_eq!(of_one_rail, (KNOWN, StepAction::Nothing), "a push that does not say multi-rail");
 }
 
 /// DISC-14: it may be reached nowhere else any more.
 #[test]
 fn a_push_that_is_not_followed_is_asked_about_where_it_came_from() {
     let table = [
-        ("late, or of a new life", push(heard(FULL, 2)), Some((nid(9), nid(1)))),
+        ("late, or of a new life", push(received(FULL, 2)), Some((nid(9), nid(1)))),
         ("cut off", push(cut(400)), Some((nid(9), nid(1)))),
-        ("makes no sense", Input::BadPush { between: (nid(9), nid(1)) }, Some((nid(9), nid(1)))),
-        ("new", push(heard(FULL, 4)), None),
+        ("makes no sense", Input::BadPush { path: (nid(9), nid(1)) }, Some((nid(9), nid(1)))),
+        ("new", push(received(FULL, 4)), None),
     ];
     for (name, input, expected) in table {
         let mut peer = peer(KNOWN);
-        step(&mut peer, input, &HERE);
-        assert_eq!(peer.spoke, expected, "{name}");
+        step(&mut peer, input, &LOCAL);
+        assert_eq!(peer.push_path, expected, "{name}");
     }
 }
 
@@ -246,25 +246,27 @@ fn a_push_that_is_not_followed_is_asked_about_where_it_came_from() {
 #[test]
 fn after_a_peer_was_forgotten_the_first_push_of_a_stranger_is_asked_about_and_that_of_a_known_peer_is_followed()
  {
-    let merge = Action::Merge(heard(FULL, 4).info.into());
-    let table =
-        [("of a stranger", 0, vec![Action::Ping]), ("of a known peer", 3, vec![merge, Action::Finish])];
+    let merge = StepAction::Merge(received(FULL, 4).info.into());
+    let table = [
+        ("of a stranger", 0, vec![StepAction::Ping]),
+        ("of a known peer", 3, vec![merge, StepAction::Finish]),
+    ];
     for (name, known, expected) in table {
         let mut peer = Progress { peer_sequence: known, ..peer(KNOWN) };
-        let input = Input::Pushed { heard: heard(FULL, 4), between: (nid(9), nid(1)), wary: true };
-        assert_eq!(step(&mut peer, input, &HERE), Action::Queue);
-        assert_eq!((looks(peer.clone(), &HERE), peer.peer_sequence), (expected, 4), "{name}");
+        let input = Input::Pushed { received: received(FULL, 4), path: (nid(9), nid(1)), may_be_stale: true };
+        assert_eq!(step(&mut peer, input, &LOCAL), StepAction::Queue);
+        assert_eq!((looks(peer.clone(), &LOCAL), peer.peer_sequence), (expected, 4), "{name}");
     }
 }
 
 #[test]
 fn one_whose_nid_another_claims_is_asked() {
-    let mut peer = Progress { node_sequence: HERE.sequence, ..peer(SETTLED) };
-    assert!(peer.is_up_to_date(&HERE));
-    assert_eq!(step(&mut peer, Input::Questioned, &HERE), Action::Queue);
-    assert_eq!(looks(peer, &HERE), [Action::Ping]);
+    let mut peer = Progress { node_sequence: LOCAL.sequence, ..peer(SETTLED) };
+    assert!(peer.is_up_to_date(&LOCAL));
+    assert_eq!(step(&mut peer, Input::Reverify, &LOCAL), StepAction::Queue);
+    assert_eq!(looks(peer, &LOCAL), [StepAction::Ping]);
     // Who is a stranger anyway is asked when it is needed.
-    assert_eq!(step(&mut Progress::default(), Input::Questioned, &HERE), Action::Nothing);
+    assert_eq!(step(&mut Progress::default(), Input::Reverify, &LOCAL), StepAction::Nothing);
 }
 
 /// Three NIDs and three tries: the fourth request must not go where the first one went.
@@ -272,11 +274,12 @@ fn one_whose_nid_another_claims_is_asked() {
 fn a_discovery_goes_on_with_the_path_after_the_one_with_which_the_last_one_gave_up() {
     let mut peer = peer(KNOWN);
     for failures in 1..=7 {
-        step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &HERE);
+        step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &LOCAL);
         assert_eq!(peer.failures, failures);
-        let gives_up = looks(peer.clone(), &HERE) == [Action::GiveUp(Step::Push, Errno::HostUnreachable)];
-        assert_eq!(gives_up, failures % HERE.tries() == 0, "{failures}");
-        step(&mut peer, Input::Look, &HERE);
+        let gives_up =
+            looks(peer.clone(), &LOCAL) == [StepAction::GiveUp(Step::Push, Errno::HostUnreachable)];
+        assert_eq!(gives_up, failures % LOCAL.tries() == 0, "{failures}");
+        step(&mut peer, Input::Look, &LOCAL);
     }
 }
 
@@ -284,21 +287,21 @@ fn a_discovery_goes_on_with_the_path_after_the_one_with_which_the_last_one_gave_
 #[test]
 fn who_is_being_asked_when_discovery_is_switched_on_is_asked_once_more() {
     let mut peer = peer(KNOWN.and(Flag::DISCOVERING).and(Flag::PING_SENT));
-    assert_eq!(step(&mut peer, Input::SwitchedOn, &HERE), Action::Nothing);
-    assert_eq!(step(&mut peer, reply(FULL), &HERE), Action::Queue);
-    assert_eq!(looks(peer, &HERE), [Action::Merge(heard(FULL, 3).info.into()), Action::Ping]);
+    assert_eq!(step(&mut peer, Input::SwitchedOn, &LOCAL), StepAction::Nothing);
+    assert_eq!(step(&mut peer, reply(FULL), &LOCAL), StepAction::Queue);
+    assert_eq!(looks(peer, &LOCAL), [StepAction::Merge(received(FULL, 3).info.into()), StepAction::Ping]);
 }
 
 /// A late push is what raised the doubt; the same once more has not been asked for.
 #[test]
 fn what_was_doubted_is_confirmed_by_an_answer_and_not_by_another_push() {
-    for (name, input, doubted) in
-        [("an answer", reply(FULL), Some(3)), ("a push", push(heard(FULL, 3)), None)]
+    for (name, input, stale_seq) in
+        [("an answer", reply(FULL), Some(3)), ("a push", push(received(FULL, 3)), None)]
     {
         let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
-        step(&mut peer, Input::Doubted(3), &HERE);
-        step(&mut peer, input, &HERE);
-        assert_eq!(peer.doubted, doubted, "{name}");
+        step(&mut peer, Input::StaleReply(3), &LOCAL);
+        step(&mut peer, input, &LOCAL);
+        assert_eq!(peer.stale_seq, stale_seq, "{name}");
     }
 }
 
@@ -306,8 +309,8 @@ fn what_was_doubted_is_confirmed_by_an_answer_and_not_by_another_push() {
 fn of_two_pushes_that_wait_the_later_stays() {
     for (first, second) in [(4, 5), (5, 4)] {
         let mut peer = peer(KNOWN);
-        step(&mut peer, push(heard(FULL, first)), &HERE);
-        step(&mut peer, push(heard(FULL, second)), &HERE);
+        step(&mut peer, push(received(FULL, first)), &LOCAL);
+        step(&mut peer, push(received(FULL, second)), &LOCAL);
         assert_eq!(peer.data.map(|data| data.sequence), Some(5));
     }
 }
@@ -315,43 +318,43 @@ fn of_two_pushes_that_wait_the_later_stays() {
 #[test]
 fn a_confirmed_push_settles_what_it_told_and_no_more() {
     let mut peer = Progress { node_sequence: 0, ..peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING)) };
-    assert_eq!(step(&mut peer, Input::PushAcked(6, nid(1)), &HERE), Action::Queue);
-    assert_eq!(looks(peer.clone(), &HERE), [Action::Push]);
-    assert_eq!(step(&mut peer, Input::PushAcked(7, nid(1)), &HERE), Action::Queue);
-    assert_eq!(looks(peer, &HERE), [Action::Finish]);
+    assert_eq!(step(&mut peer, Input::PushAcked(6, nid(1)), &LOCAL), StepAction::Queue);
+    assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::Push]);
+    assert_eq!(step(&mut peer, Input::PushAcked(7, nid(1)), &LOCAL), StepAction::Queue);
+    assert_eq!(looks(peer, &LOCAL), [StepAction::Finish]);
 }
 
 /// DISC-18.
 #[test]
 fn a_push_that_others_confirm_is_not_repeated_for_ever() {
     let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
-    for _ in 1..HERE.tries() {
-        step(&mut peer, Input::AckedByAnother, &HERE);
-        assert_eq!(looks(peer.clone(), &HERE), [Action::Push]);
-        step(&mut peer, Input::Look, &HERE);
+    for _ in 1..LOCAL.tries() {
+        step(&mut peer, Input::AckedByAnother, &LOCAL);
+        assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::Push]);
+        step(&mut peer, Input::Look, &LOCAL);
     }
-    step(&mut peer, Input::AckedByAnother, &HERE);
-    assert_eq!(looks(peer.clone(), &HERE), [Action::GiveUp(Step::Push, Errno::HostUnreachable)]);
-    assert!(!peer.is_up_to_date(&HERE));
+    step(&mut peer, Input::AckedByAnother, &LOCAL);
+    assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::GiveUp(Step::Push, Errno::HostUnreachable)]);
+    assert!(!peer.is_up_to_date(&LOCAL));
 }
 
 #[test]
 fn a_forced_push_that_fails_at_one_of_several_nids_is_sent_to_another() {
     let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
-    step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &HERE);
-    assert_eq!(looks(peer, &HERE), [Action::Push]);
+    step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &LOCAL);
+    assert_eq!(looks(peer, &LOCAL), [StepAction::Push]);
 }
 
 #[test]
 fn one_whose_answers_contradict_what_is_known_is_asked_again_but_not_for_ever() {
     let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
-    for sequence in 1..u32::from(MOST_STRIKES) {
-        step(&mut peer, Input::Doubted(sequence), &HERE);
-        assert_eq!(looks(peer.clone(), &HERE), [Action::Again, Action::Ping]);
+    for sequence in 1..u32::from(MAX_BAD_REPLIES) {
+        step(&mut peer, Input::StaleReply(sequence), &LOCAL);
+        assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::Again, StepAction::Ping]);
         peer.clear(Flag::PING_FAILED);
     }
-    step(&mut peer, Input::Doubted(9), &HERE);
-    step(&mut peer, Input::Look, &HERE);
+    step(&mut peer, Input::StaleReply(9), &LOCAL);
+    step(&mut peer, Input::Look, &LOCAL);
     assert!(peer.has(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE)) && !peer.needs_ping());
 }
 
@@ -359,39 +362,39 @@ fn one_whose_answers_contradict_what_is_known_is_asked_again_but_not_for_ever() 
 #[test]
 fn pushes_that_are_doubted_are_no_useless_answers() {
     let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
-    for _ in 0..=MOST_STRIKES {
-        step(&mut peer, push(heard(FULL, 4)), &HERE);
-        step(&mut peer, Input::Look, &HERE);
-        step(&mut peer, Input::Doubted(4), &HERE);
-        assert_eq!((looks(peer.clone(), &HERE), peer.strikes), (vec![Action::Ping], 0));
+    for _ in 0..=MAX_BAD_REPLIES {
+        step(&mut peer, push(received(FULL, 4)), &LOCAL);
+        step(&mut peer, Input::Look, &LOCAL);
+        step(&mut peer, Input::StaleReply(4), &LOCAL);
+        assert_eq!((looks(peer.clone(), &LOCAL), peer.bad_replies), (vec![StepAction::Ping], 0));
     }
 }
 
 #[test]
 fn three_useless_answers_make_a_peer_of_one_rail() {
     let mut peer = Progress::default();
-    step(&mut peer, Input::Wanted, &HERE);
+    step(&mut peer, Input::Wanted, &LOCAL);
     for _ in 0..3 {
-        assert_eq!(looks(peer.clone(), &HERE).last(), Some(&Action::Ping));
-        step(&mut peer, Input::BadReply, &HERE);
+        assert_eq!(looks(peer.clone(), &LOCAL).last(), Some(&StepAction::Ping));
+        step(&mut peer, Input::BadReply, &LOCAL);
     }
-    assert_eq!(looks(peer.clone(), &HERE), [Action::Again, Action::Finish]);
+    assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::Again, StepAction::Finish]);
 }
 
 /// DISC-16.
 #[test]
 fn an_answer_that_does_not_fit_is_asked_for_with_more_room_and_a_liar_not_for_ever() {
     let mut peer = Progress::default();
-    let long = |len| Input::Reply { heard: cut(len), between: (nid(9), nid(1)) };
-    for (claimed, room) in [(400, 400), (500, HERE.most_room), (600, HERE.most_room)] {
-        step(&mut peer, long(claimed), &HERE);
-        assert_eq!(peer.room_to_ask_for(), room, "{claimed}");
+    let long = |len| Input::Reply { received: cut(len), path: (nid(9), nid(1)) };
+    for (claimed, room) in [(400, 400), (500, LOCAL.max_reply_len), (600, LOCAL.max_reply_len)] {
+        step(&mut peer, long(claimed), &LOCAL);
+        assert_eq!(peer.reply_buffer_len(), room, "{claimed}");
     }
     let mut pings = 0;
-    while looks(peer.clone(), &HERE).last() == Some(&Action::Ping) {
+    while looks(peer.clone(), &LOCAL).last() == Some(&StepAction::Ping) {
         pings += 1;
         assert!(pings < 5);
-        step(&mut peer, long(600), &HERE);
+        step(&mut peer, long(600), &LOCAL);
     }
 }
 
@@ -399,25 +402,25 @@ fn an_answer_that_does_not_fit_is_asked_for_with_more_room_and_a_liar_not_for_ev
 fn switching_on_asks_nobody_at_once_and_everybody_at_the_next_use() {
     for flags in [KNOWN, SETTLED.and(Flag::NO_DISCOVERY)] {
         let mut peer = peer(flags);
-        assert_eq!(step(&mut peer, Input::SwitchedOn, &HERE), Action::Nothing);
-        assert!(!peer.is_up_to_date(&HERE));
-        step(&mut peer, Input::Wanted, &HERE);
-        assert_eq!(looks(peer, &HERE), [Action::Ping]);
+        assert_eq!(step(&mut peer, Input::SwitchedOn, &LOCAL), StepAction::Nothing);
+        assert!(!peer.is_up_to_date(&LOCAL));
+        step(&mut peer, Input::Wanted, &LOCAL);
+        assert_eq!(looks(peer, &LOCAL), [StepAction::Ping]);
     }
 }
 
 #[test]
 fn a_change_is_told_to_those_who_discover_and_with_force_to_all_of_several_rails() {
     let table = [
-        (KNOWN, 6, false, Action::Queue),
-        (KNOWN, 7, false, Action::Nothing),
-        (KNOWN, 7, true, Action::Queue),
-        (KNOWN.and(Flag::NO_DISCOVERY), 6, false, Action::Nothing),
-        (KNOWN.and(Flag::NO_DISCOVERY), 6, true, Action::Queue),
-        (SETTLED, 6, true, Action::Nothing),
+        (KNOWN, 6, false, StepAction::Queue),
+        (KNOWN, 7, false, StepAction::Nothing),
+        (KNOWN, 7, true, StepAction::Queue),
+        (KNOWN.and(Flag::NO_DISCOVERY), 6, false, StepAction::Nothing),
+        (KNOWN.and(Flag::NO_DISCOVERY), 6, true, StepAction::Queue),
+        (SETTLED, 6, true, StepAction::Nothing),
     ];
     for (flags, node_sequence, force, expected) in table {
         let mut peer = Progress { node_sequence, ..peer(flags) };
-        assert_eq!(step(&mut peer, Input::Changed { force }, &HERE), expected, "{flags:?} {force}");
+        assert_eq!(step(&mut peer, Input::Changed { force }, &LOCAL), expected, "{flags:?} {force}");
     }
 }

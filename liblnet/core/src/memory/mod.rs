@@ -3,16 +3,16 @@
 mod handle;
 mod md;
 mod range;
+mod recv_buffer;
 mod response_state;
-mod room;
 mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleTable, Place, Slot, Slots};
 pub(crate) use md::{Access, Answer, Commit, Completion, Md, NewMd};
 pub use range::{MdMemory, MemRange, MemSlice, Near};
+pub use recv_buffer::RecvBuffer;
 pub(crate) use response_state::{ResponseState, ResponseTracker};
-pub use room::Room;
 pub use spec::{MdOptions, MdSpec};
 
 #[cfg(all(test, loom))]

@@ -15,7 +15,7 @@ pub(crate) struct LocalState {
     /// Counts this node's configurations.
     pub(crate) sequence: u32,
     /// Bytes of the largest answer that is believed.
-    pub(crate) most_room: u32,
+    pub(crate) max_reply_len: u32,
     /// How often a message may be sent again by a path that has failed (`retry_count`).
     pub(crate) retries: u8,
 }
@@ -44,17 +44,17 @@ pub(crate) struct Progress {
     /// What it said and has not been followed yet ([`PeerState::DATA_PRESENT`]).
     pub(crate) data: Option<Box<PingInfo>>,
     /// Bytes that its answers need, as far as is known; 0: what is usual.
-    pub(crate) room: u32,
+    pub(crate) reply_len: u32,
     /// This node's NID and the peer's between which the last ping went.
-    pub(crate) between: Option<(Nid, Nid)>,
+    pub(crate) path: Option<(Nid, Nid)>,
     /// The same of a push that it is to be asked about, until it is.
-    pub(crate) spoke: Option<(Nid, Nid)>,
+    pub(crate) push_path: Option<(Nid, Nid)>,
     /// What failed last and has not been dealt with.
     pub(crate) failed: Option<(Step, Errno)>,
     /// The number of what it said that was older than what is known: if it answers so again it has begun a new life.
-    pub(crate) doubted: Option<u32>,
+    pub(crate) stale_seq: Option<u32>,
     /// Whether it has told something since the last ping left: the answer may be older than that.
-    pub(crate) told_since_ping: bool,
+    pub(crate) pushed_since_ping: bool,
     /// Requests in a row that failed: of several paths the next one is tried, also by the next discovery.
     pub(crate) failures: u8,
     /// Requests of this discovery that failed, and retries of their messages: no more than [`LocalState::tries`].
@@ -62,7 +62,7 @@ pub(crate) struct Progress {
     /// The last request was given a part of the time only, so that another can follow.
     pub(crate) brief: bool,
     /// Answers in a row that were of no use.
-    pub(crate) strikes: u8,
+    pub(crate) bad_replies: u8,
 }
 
 impl Progress {
@@ -78,7 +78,7 @@ impl Progress {
         self.flags = self.flags.without(flags);
     }
 
-    /// Spends one of the retries of this discovery, if tlocal is one left.
+    /// Spends one of the retries of this discovery, if there is one left.
     pub(crate) fn spend_retry(&mut self, local: &LocalState) -> bool {
         let is_left = self.tries < local.retries;
         self.tries += u8::from(is_left);
@@ -91,8 +91,8 @@ impl Progress {
     }
 
     /// Bytes that its answer is given.
-    pub(crate) const fn room_to_ask_for(&self) -> u32 {
-        if self.room > USUAL_ROOM { self.room } else { USUAL_ROOM }
+    pub(crate) const fn reply_buffer_len(&self) -> u32 {
+        if self.reply_len > MIN_REPLY_LEN { self.reply_len } else { MIN_REPLY_LEN }
     }
 
     /// Whether it has to be asked.
@@ -113,7 +113,7 @@ impl Progress {
 }
 
 /// For sixteen interfaces (`LNET_INTERFACES_MIN`).
-pub(crate) const USUAL_ROOM: u32 = ping_buffer_len(16) as u32;
+pub(crate) const MIN_REPLY_LEN: u32 = ping_buffer_len(16) as u32;
 
 const UNSETTLED: PeerState = PeerState::DISCOVERING
     .and(PeerState::FORCE_PING)

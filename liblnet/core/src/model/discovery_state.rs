@@ -32,7 +32,7 @@ pub(crate) struct Inner {
     pub(crate) rounds: u32,
     pub(crate) differences: Vec<Difference>,
     /// NIDs that it says it has and did not get.
-    pub(crate) refused: Vec<Nid>,
+    pub(crate) rejected_nids: Vec<Nid>,
     /// How many requests wait until the peer is discovered; discovery keeps them.
     pub(crate) parked: usize,
     /// It is in the queue.

@@ -23,7 +23,7 @@ mod recovery_state;
 mod request;
 mod state;
 
-pub(crate) use discovery_progress::{LocalState, Progress, USUAL_ROOM};
+pub(crate) use discovery_progress::{LocalState, MIN_REPLY_LEN, Progress};
 pub use discovery_result::{Difference, Failure, Step};
 pub(crate) use discovery_state::{DiscoveryState, Inner};
 pub use failure::{Cause, Delivery, SendFailure};

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// So many bytes, 0 at first. A clone is the same memory, which goes with the last. A driver may write while it is
 /// read: who reads does so when an event has said that all is there.
 #[derive(Clone, Debug)]
-pub struct Room(Arc<[AtomicU8]>);
+pub struct RecvBuffer(Arc<[AtomicU8]>);
 
-impl Room {
+impl RecvBuffer {
     /// `len` bytes.
     pub fn new(len: u32) -> Self {
         Self((0..len).map(|_| AtomicU8::new(0)).collect())

@@ -1,7 +1,7 @@
 //! What programs ask of discovery: who a NID belongs to, and peers that they know of by other means (OM-25, OM-26).
 
-use super::step::Input;
-use crate::core::Core;
+use super::Core;
+use crate::discovery::Input;
 use crate::event::in_handler;
 use crate::sync::lock;
 use crate::topology::{Peer, PeerState};
@@ -22,7 +22,7 @@ impl Core {
         // Before it is asked: who asked first was told this.
         let locked = self.settings().lock_primary.then(|| self.locked_primary(nid));
         if !is_known() {
-            self.tell(&self.peer_ni(nid).peer().record, Input::Wanted);
+            self.discovery.handle_input(&self.peer_ni(nid).peer().record, Input::Wanted);
         }
         if let Some(primary) = locked {
             return primary;
@@ -70,7 +70,7 @@ impl Core {
             peer = self.consumers_nid(peer, nid)?;
         }
         self.topology.reapply_rules();
-        self.discovery.wakeup.notify();
+        self.discovery.wake();
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl Core {
         if peer.record.with(|inner| inner.failure.take()).is_some() {
             return Err(Errno::HostUnreachable);
         }
-        self.tell(&peer.record, Input::Wanted);
+        self.discovery.handle_input(&peer.record, Input::Wanted);
         Err(Errno::Again)
     }
 

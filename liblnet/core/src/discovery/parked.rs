@@ -1,50 +1,14 @@
 //! Requests that wait until it is known who the peer is (core-behaviour 5.4).
 
 use super::Discovery;
-use super::step::Input;
-use crate::core::Core;
+use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::memory::Md;
-use crate::model::DiscoveryState;
-use crate::model::SendRequest;
+use crate::model::{DiscoveryState, SendRequest};
 use crate::sync::lock;
-use crate::topology::PeerNi;
 use foldhash::HashMap;
-use lnet_wire::{Errno, RESERVED_PORTAL};
+use lnet_wire::Errno;
 use std::sync::Arc;
-
-impl Core {
-    /// Whether a request to this peer NI has to wait (DI-30). One that would not find a way does not: that it
-    /// cannot be sent is told at once.
-    pub(crate) fn must_wait(&self, peer_ni: &PeerNi, portal: u32) -> bool {
-        let peer = peer_ni.peer_now();
-        let local = self.discovery.local_state();
-        let undiscovered = portal != RESERVED_PORTAL
-            && !peer.record.is_up_to_date(&local)
-            && (local.discovers() || local.first_ping);
-        undiscovered
-            && (peer.is_multi_rail()
-                || self.topology.with_nets(|nets| nets.net(peer_ni.nid().net()).is_some()))
-    }
-
-    /// Makes a request wait for the discovery of its peer, which begins if it has not (DI-31). `Some`: it need
-    /// not wait any more, its MD has been unlinked, or the peer is gone, and it is to be looked at once more.
-    pub(crate) fn park(&self, record: &Arc<DiscoveryState>, request: SendRequest) -> Option<SendRequest> {
-        let refused = self.discovery.park(record, request, || self.is_ending());
-        if refused.is_none() {
-            self.tell(record, Input::Wanted);
-        }
-        refused
-    }
-
-    /// Ends the requests with this MD that wait for a discovery: it has been unlinked, and its owner shall not have to
-    /// wait for a peer that may be dead.
-    pub(crate) fn cancel_parked(&self, md: &Md) {
-        for request in self.discovery.unpark_md(md) {
-            self.refuse(request, Errno::Cancelled);
-        }
-    }
-}
 
 /// What waits for discoveries.
 #[derive(Debug, Default)]
@@ -100,18 +64,20 @@ impl ParkedRequests {
 type Late = (SendRequest, Errno);
 
 impl Discovery {
-    pub(super) fn park(
+    /// Keeps a request until the discovery of its peer ends. `Some`: it need not wait any more, its MD has been unlinked, or
+    /// the peer is gone or the node ending.
+    pub(super) fn keep(
         &self,
+        env: &Environment,
         state: &Arc<DiscoveryState>,
         request: SendRequest,
-        is_ending: impl FnOnce() -> bool,
     ) -> Option<SendRequest> {
         let local = self.local_state();
         // Held over the look at the MD: who unlinks it looks here afterwards.
         let parked = &mut *lock(&self.parked);
         let waits = state.with(|inner| {
             let need_not = inner.removed || inner.progress.is_up_to_date(&local);
-            let waits = !(need_not || request.md.is_aborted() || is_ending());
+            let waits = !(need_not || request.md.is_aborted() || env.is_ending());
             inner.parked += usize::from(waits);
             waits
         });
@@ -143,16 +109,23 @@ impl Discovery {
     }
 
     /// Takes what waits for a peer.
-    pub(crate) fn unpark(&self, state: &DiscoveryState) -> Vec<SendRequest> {
+    pub(super) fn unpark(&self, state: &DiscoveryState) -> Vec<SendRequest> {
         let parked = &mut *lock(&self.parked);
         let taken = parked.peers.remove(&state.id()).map_or_else(Vec::new, |parked| parked.requests);
         state.with(|inner| inner.parked = 0);
         taken
     }
 
-    /// The peers for which something waits, whether they are still known or not.
-    pub(crate) fn waited_for(&self) -> Vec<Arc<DiscoveryState>> {
-        lock(&self.parked).peers.values().map(|parked| Arc::clone(&parked.state)).collect()
+    /// Takes all that waits, for whichever peer, and wakes who waits for a discovery: the node is ending (DI-23).
+    pub(crate) fn end(&self) -> Vec<SendRequest> {
+        let taken = {
+            let parked = &mut *lock(&self.parked);
+            parked.peers.values().for_each(|parked| parked.state.with(|inner| inner.parked = 0));
+            parked.peers.drain().flat_map(|(_, parked)| parked.requests).collect()
+        };
+        self.notify_finished();
+        self.wakeup.notify();
+        taken
     }
 
     /// Takes what waits with this MD, for whichever peer.

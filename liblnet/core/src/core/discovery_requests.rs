@@ -1,0 +1,143 @@
+//! Discovery's own GETs and PUTs, the buffers that it posts for pushes, and the events of all these.
+
+use super::Core;
+use crate::discovery::{PingBuffer, PushEvent, push_spec, request_spec};
+use crate::event::{Event, EventKind};
+use crate::memory::{EqHandle, MdHandle, MdMemory, RecvBuffer};
+use crate::model::Target;
+use crate::model::message::Message;
+use crate::topology::{Peer, PeerNi};
+use lnet_log::LogClass;
+use lnet_wire::{Errno, Nid, Pid, ProcessId};
+use std::any::Any;
+use std::sync::Arc;
+
+/// Requests.
+impl Core {
+    /// Asks a peer for its NIDs.
+    pub(super) fn send_discovery_ping(&self, peer: &Peer, path: Option<(Nid, Nid)>, reply_len: u32) {
+        let reply = RecvBuffer::new(reply_len);
+        let (source, nid) = self.source_and_nid(peer, path);
+        let id = self.discovery.begin_ping(&self.env, peer, nid, reply.clone());
+        self.send_discovery_request(id, nid, reply.memory(), Arc::new(reply), |md, target| {
+            self.get(source, md, target)
+        });
+    }
+
+    /// Tells a peer this node's NIDs.
+    pub(super) fn send_discovery_push(&self, peer: &Peer, path: Option<(Nid, Nid)>, buffer: Arc<PingBuffer>) {
+        let (source, nid) = self.source_and_nid(peer, path);
+        let id = self.discovery.begin_push(&self.env, peer, nid, buffer.sequence());
+        self.send_discovery_request(id, nid, buffer.memory(), buffer, |md, target| {
+            self.put(source, md, true, target, 0)
+        });
+    }
+
+    /// By which interface to send, if not by whichever, and to which NID: without a path the one that a request goes to
+    /// now, which is to be named if it fails.
+    fn source_and_nid(&self, peer: &Peer, path: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
+        let chosen = || self.choose(None, peer.primary).map_or(peer.primary, |chosen| chosen.destination());
+        path.map_or_else(|| (None, chosen()), |(local, remote)| (Some(local), remote))
+    }
+
+    fn send_discovery_request(
+        &self,
+        id: usize,
+        nid: Nid,
+        memory: MdMemory,
+        owner: Arc<dyn Any + Send + Sync>,
+        send: impl FnOnce(MdHandle, Target) -> Result<(), Errno>,
+    ) {
+        let target = Target::of_pings(ProcessId { nid, pid: Pid::LUSTRE });
+        let md = self
+            .discovery_eq()
+            .and_then(|eq| self.bind_owned(request_spec(id, &memory, eq), memory, true, owner));
+        let sent = md.and_then(|md| {
+            self.discovery.set_request_md(id, md);
+            send(md, target)
+        });
+        if let Err(errno) = sent {
+            self.discovery.handle_request_failure(id, errno);
+        }
+    }
+
+    /// Whether a message that failed may go once more by a path that has failed, `retry_count` times. Those of one discovery
+    /// count together.
+    pub(crate) fn may_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
+        let eq = message.event.as_ref().and_then(|event| event.md.eq);
+        match eq.is_some() && eq == self.discovery.eq() {
+            true => self.discovery.spend_retry(&peer_ni.peer_now()),
+            false => message.attempts < retry_count,
+        }
+    }
+}
+
+/// Buffers for pushes.
+impl Core {
+    /// Posts the buffers that are free. A failure is logged, and tried again next time. Pushes that wait may take them
+    /// at once; each of those wakes the thread, so that a flood of them does not keep anybody here.
+    pub(super) fn post_push_buffers(&self) {
+        for _ in 0..self.discovery.push_buffers() {
+            let Some((number, buffer)) = self.discovery.next_push_buffer() else { return };
+            if let Err(errno) = self.post_push_buffer(number, &buffer) {
+                self.discovery.push_buffer_failed(number);
+                let line =
+                    format_args!("push buffer: cannot be posted ({errno}); pushes of peers are missed");
+                return self.env.log(LogClass::PingTargetFailed, "push buffer", line);
+            }
+        }
+    }
+
+    fn post_push_buffer(&self, number: usize, buffer: &RecvBuffer) -> Result<(), Errno> {
+        let spec = push_spec(number, buffer, self.discovery_eq()?);
+        // The latest comes first: it is the largest.
+        self.post_reserved(spec, buffer.memory(), true, Arc::new(buffer.clone())).map(drop)
+    }
+}
+
+/// Events.
+impl Core {
+    /// Where the events of discovery's own MDs go.
+    fn discovery_eq(&self) -> Result<EqHandle, Errno> {
+        if let Some(eq) = self.discovery.eq() {
+            return Ok(eq);
+        }
+        let this = self.this().ok_or(Errno::Shutdown)?;
+        let this = Arc::downgrade(&this);
+        let eq = self.eq_alloc(
+            0,
+            Some(Box::new(move |event| {
+                if let Some(core) = this.upgrade() {
+                    core.handle_discovery_event(event);
+                }
+            })),
+        )?;
+        Ok(self.discovery.set_eq(eq))
+    }
+
+    fn handle_discovery_event(&self, event: &Event) {
+        let id = event.md.user_ptr;
+        match (event.kind, event.status) {
+            (EventKind::Put, status) => {
+                let push = PushEvent {
+                    buffer: id,
+                    source: event.source.nid,
+                    sender: event.sender,
+                    target: event.target.nid,
+                    len: event.mlength,
+                    status,
+                };
+                self.discovery.handle_push(&self.env, &self.topology, push);
+            }
+            (EventKind::Send, Ok(())) | (EventKind::Get, _) => {}
+            // Who waits for answers has waited long enough.
+            (EventKind::Unlink, _) => self.discovery.handle_request_failure(id, Errno::TimedOut),
+            (_, Err(errno)) => self.discovery.handle_request_failure(id, errno),
+            (EventKind::Ack, Ok(())) => self.discovery.handle_ack(&self.topology, id, event.source.nid),
+            (EventKind::Reply, Ok(())) => {
+                let path = event.target.nid.zip(event.source.nid);
+                self.discovery.handle_reply(&self.env, id, path, event.mlength);
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A peer's NIDs follow what it says of itself (core-behaviour 5.6): what that means to health.
+
+use super::Core;
+use crate::sync::lock;
+use crate::topology::Peer;
+use lnet_wire::ping_info::{NiStatus, PingInfo};
+use std::sync::Arc;
+
+impl Core {
+    /// Follows what `peer` said.
+    pub(super) fn merge(&self, peer: &Arc<Peer>, info: &PingInfo) {
+        let _configuration = lock(&self.configuration);
+        let Some(peer) = self.topology.peer_of(&peer.record) else { return };
+        if self.is_ending() {
+            return;
+        }
+        self.note_statuses(&peer, info);
+        let effects = self.discovery.merge(&self.env, &self.topology, &peer, info);
+        if let Some(grown) = &effects.grown {
+            // Those too that it has just got.
+            self.note_statuses(grown, info);
+            self.health.reachability_may_change(grown.primary);
+        }
+        self.discovery.finish_merge(&self.topology, &peer, info, &effects);
+    }
+
+    /// Notes which of a peer's interfaces it says do not work.
+    fn note_statuses(&self, peer: &Peer, info: &PingInfo) {
+        for entry in info.entries.iter().filter(|entry| peer.nids.contains(&entry.nid)) {
+            if let Some(peer_ni) = self.topology.peer_ni(entry.nid) {
+                self.set_reported_down(&peer_ni, entry.status == NiStatus::Down);
+            }
+        }
+    }
+}

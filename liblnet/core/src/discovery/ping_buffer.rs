@@ -1,0 +1,81 @@
+//! What this node says of itself: the answer to pings, which is also what it pushes.
+
+use crate::environment::Environment;
+use crate::environment::settings::DiscoveryMode;
+use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
+use crate::topology::Topology;
+use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
+use std::sync::Arc;
+
+/// One configuration of this node, encoded.
+#[derive(Debug, Default)]
+pub(crate) struct PingBuffer {
+    sequence: u32,
+    bytes: Box<[u8]>,
+}
+
+/// The match entry that answers pings. It is replaced whenever an interface comes or goes; the new one is in place
+/// before the old one is taken away.
+#[derive(Debug, Default)]
+pub(crate) struct PingTarget {
+    /// Counts the configurations; peers read it in the answer.
+    sequence: u32,
+    posted: Option<MdHandle>,
+}
+
+impl PingBuffer {
+    /// Of this node as it is now.
+    fn new(env: &Environment, topology: &Topology, sequence: u32) -> Self {
+        let entries = topology.with_nets(|nets| {
+            let others = nets.nis().filter(|ni| !ni.nid().is_loopback());
+            others
+                .map(|ni| {
+                    let status = if ni.is_fatal() { NiStatus::Down } else { NiStatus::Up };
+                    PingEntry { nid: ni.nid(), status }
+                })
+                .collect()
+        });
+        let features = (Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL)
+            .with(Features::DISCOVERY, env.settings().discovery != DiscoveryMode::Off);
+        let info = PingInfo { features, pid: env.pid(), sequence, entries };
+        Self { sequence, bytes: info.encode().into() }
+    }
+
+    pub(crate) const fn sequence(&self) -> u32 {
+        self.sequence
+    }
+
+    /// The bytes, for an MD that owns this.
+    pub(crate) fn memory(&self) -> MdMemory {
+        let len = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        MdMemory::contiguous(self.bytes.as_ptr() as usize, len)
+    }
+
+    /// The MD that answers pings with this.
+    pub(crate) fn ping_spec(&self) -> MdSpec {
+        let memory = self.memory();
+        let options = MdOptions::OP_GET.0 | MdOptions::TRUNCATE.0 | MdOptions::MANAGE_REMOTE.0;
+        MdSpec {
+            start: memory.first().unwrap_or_default(),
+            length: memory.len(),
+            threshold: -1,
+            max_size: 0,
+            options: MdOptions(options),
+            user_ptr: 0,
+            eq: None,
+        }
+    }
+}
+
+impl PingTarget {
+    /// What pings are to be answered with from now on.
+    pub(crate) fn next_buffer(&mut self, env: &Environment, topology: &Topology) -> Arc<PingBuffer> {
+        self.sequence = self.sequence.wrapping_add(1);
+        Arc::new(PingBuffer::new(env, topology, self.sequence))
+    }
+
+    /// Notes the MD that answers pings now; the one that did before.
+    pub(crate) const fn replace(&mut self, posted: MdHandle) -> Option<MdHandle> {
+        self.posted.replace(posted)
+    }
+}

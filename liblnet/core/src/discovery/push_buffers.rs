@@ -1,0 +1,207 @@
+//! Buffers for the pushes of other nodes. Each takes one push; the thread posts another in its place. While none is
+//! posted pushes wait, since the reserved portal is lazy (core-behaviour 5.1).
+
+use super::Discovery;
+use super::input::Input;
+use super::requests::decode;
+use crate::environment::Environment;
+use crate::memory::{EqHandle, MdOptions, MdSpec, RecvBuffer};
+use crate::model::{MIN_REPLY_LEN, Peer, PeerNi};
+use crate::sync::lock;
+use crate::topology::Topology;
+use lnet_log::LogClass;
+use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
+use lnet_wire::{Errno, Nid};
+use std::sync::Arc;
+
+/// Pushes that may arrive before the thread has to look.
+const BUFFERS: usize = 4;
+
+/// The buffers, by their numbers; none where one is to be posted.
+#[derive(Debug)]
+pub(super) struct PushBuffers {
+    posted: Vec<Option<RecvBuffer>>,
+    /// Bytes of each that is posted from now on: as many as any push had, rounded up.
+    len: u32,
+}
+
+impl Default for PushBuffers {
+    fn default() -> Self {
+        Self { posted: vec![None; BUFFERS], len: MIN_REPLY_LEN }
+    }
+}
+
+/// A push has arrived in a buffer, or never will.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PushEvent {
+    /// The number of the buffer.
+    pub(crate) buffer: usize,
+    /// Which node it came from.
+    pub(crate) source: Option<Nid>,
+    /// Who handed it over.
+    pub(crate) sender: Option<Nid>,
+    /// By which of this node's NIDs it came.
+    pub(crate) target: Option<Nid>,
+    pub(crate) len: u32,
+    pub(crate) status: Result<(), Errno>,
+}
+
+impl PushBuffers {
+    /// Posts one more, unless all are: its number.
+    fn post_next(&mut self) -> Option<(usize, RecvBuffer)> {
+        let number = self.posted.iter().position(Option::is_none)?;
+        let buffer = RecvBuffer::new(self.len);
+        *self.posted.get_mut(number)? = Some(buffer.clone());
+        Some((number, buffer))
+    }
+
+    fn take(&mut self, number: usize) -> Option<RecvBuffer> {
+        self.posted.get_mut(number)?.take()
+    }
+
+    /// Buffers posted from now on hold so much, as far as that is believed; smaller ones stay behind them. Rounded up,
+    /// so that even a peer that grows and grows does not make many.
+    fn grow(&mut self, len: usize, max: u32) {
+        if len > self.len as usize && self.len < max {
+            self.len = u32::try_from(len.next_power_of_two()).unwrap_or(u32::MAX).min(max);
+            self.posted.extend([const { None }; BUFFERS]);
+        }
+    }
+}
+
+impl Discovery {
+    /// How many buffers there are, posted or to be posted.
+    pub(crate) fn push_buffers(&self) -> usize {
+        lock(&self.push_buffers).posted.len()
+    }
+
+    /// The next buffer that is to be posted: its number, which its MD is to have as `user_ptr`.
+    pub(crate) fn next_push_buffer(&self) -> Option<(usize, RecvBuffer)> {
+        lock(&self.push_buffers).post_next()
+    }
+
+    /// That buffer could not be posted.
+    pub(crate) fn push_buffer_failed(&self, number: usize) {
+        lock(&self.push_buffers).take(number);
+    }
+
+    pub(super) fn grow_push_buffers(&self, len: usize) {
+        lock(&self.push_buffers).grow(len, self.local_state().max_reply_len);
+    }
+
+    /// A push is in its buffer, or will never be.
+    pub(crate) fn handle_push(&self, env: &Environment, topology: &Topology, event: PushEvent) {
+        let buffer = lock(&self.push_buffers).take(event.buffer);
+        let source = event.source.filter(|nid| may_speak_for(env, topology, event.sender, *nid));
+        let peer_ni = source.and_then(|nid| topology.peer_ni(nid));
+        if let (Some(buffer), Some(peer_ni), Some(local)) = (buffer, peer_ni, event.target) {
+            let path = (local, peer_ni.nid());
+            let received = event.status.ok().and_then(|()| decode(env, &buffer, event.len, peer_ni.nid()));
+            match received {
+                Some(received) => self.handle_pushed(env, topology, received, &peer_ni, path),
+                None => self.handle_input(&peer_ni.peer().record, Input::BadPush { path }),
+            }
+        }
+        // The buffer is to be posted again.
+        self.wakeup.notify();
+    }
+
+    fn handle_pushed(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        received: ReceivedPingInfo,
+        peer_ni: &PeerNi,
+        path: (Nid, Nid),
+    ) {
+        self.grow_push_buffers(received.claimed_len);
+        let peer = pushing_peer(topology, &received.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
+        let nids: Vec<Nid> = received.info.entries.iter().map(|entry| entry.nid).collect();
+        let may_be_stale = self.may_be_stale(env);
+        self.handle_input(&peer.record, Input::Pushed { received: Box::new(received), path, may_be_stale });
+        if self.local_state().discovers() {
+            self.reverify_others(topology, &peer, &nids);
+        }
+    }
+
+    /// Has the others asked that are known by NIDs that `peer` says are its own. It may not be believed at once, and what
+    /// it is asked then may get lost; but it will not tell again what has been confirmed.
+    fn reverify_others(&self, topology: &Topology, peer: &Peer, nids: &[Nid]) {
+        for other in nids.iter().filter_map(|nid| topology.peer(*nid)) {
+            if other.record.id() != peer.record.id() && !other.is_configured() {
+                self.handle_input(&other.record, Input::Reverify);
+            }
+        }
+    }
+}
+
+/// The MD of a push buffer.
+pub(crate) fn push_spec(number: usize, buffer: &RecvBuffer, eq: EqHandle) -> MdSpec {
+    MdSpec {
+        start: buffer.address(),
+        length: buffer.len(),
+        threshold: 1,
+        max_size: 0,
+        options: MdOptions(MdOptions::OP_PUT.0 | MdOptions::TRUNCATE.0),
+        user_ptr: number,
+        eq: Some(eq),
+    }
+}
+
+/// A peer that pushes is the one that it says it is, if it says that it has the NID that it pushes from: that may still be
+/// known as another's, whose configurations are counted otherwise (DISC-14). Nobody else is this node.
+fn pushing_peer(topology: &Topology, info: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
+    let first = info.entries.first().filter(|_| info.entries.iter().any(|entry| entry.nid == source))?.nid;
+    topology
+        .peer(first)
+        .filter(|peer| peer.primary == first && topology.is_own(first) == topology.is_own(source))
+}
+
+/// Whether what `sender` hands over may be from `source`: only routers hand over what others say.
+fn may_speak_for(env: &Environment, topology: &Topology, sender: Option<Nid>, source: Nid) -> bool {
+    sender.is_some_and(|sender| {
+        let gateway = || topology.peer(sender).is_some_and(|peer| topology.is_gateway(&peer));
+        let may = sender == source || gateway();
+        if !may {
+            let line = format_args!(
+                "push from {sender} in the name of {source} rejected (the sender is no router); ignored"
+            );
+            env.log(LogClass::PushRejected, sender, line);
+        }
+        may
+    })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_posted_again_once_its_push_has_been_taken() {
+        let mut buffers = PushBuffers::default();
+        let numbers: Vec<usize> =
+            std::iter::from_fn(|| buffers.post_next()).map(|(number, _)| number).collect();
+        assert_eq!(numbers, [0, 1, 2, 3]);
+        assert!(buffers.take(2).is_some());
+        assert!(buffers.take(2).is_none());
+        assert!(buffers.take(99).is_none());
+        assert_eq!(buffers.post_next().map(|(number, _)| number), Some(2));
+    }
+
+    #[test]
+    fn buffers_grow_in_powers_of_two_up_to_what_is_believed() {
+        let mut buffers = PushBuffers::default();
+        let max = 4 * MIN_REPLY_LEN;
+        let mut len_after = |claimed: usize| {
+            buffers.grow(claimed, max);
+            let number = buffers.posted.len();
+            buffers.posted.iter_mut().for_each(|posted| *posted = None);
+            (buffers.post_next().map(|(_, buffer)| buffer.len()), number)
+        };
+        assert_eq!(len_after(1), (Some(MIN_REPLY_LEN), BUFFERS));
+        let next = (MIN_REPLY_LEN + 1).next_power_of_two();
+        assert_eq!(len_after(MIN_REPLY_LEN as usize + 1), (Some(next), 2 * BUFFERS));
+        assert_eq!(len_after(usize::MAX / 4), (Some(max), 3 * BUFFERS));
+        assert_eq!(len_after(usize::MAX / 4), (Some(max), 3 * BUFFERS));
+    }
+}
