@@ -178,7 +178,7 @@ impl Core {
 
     /// Ends the node: every interface is stopped, every message back. What MDs, MEs and EQs are left is
     /// forgotten without an event (c-abi 1.1). Nothing of the node may be used afterwards but its
-    /// counters. ResponseState for event handlers, so not from one.
+    /// counters. Waits for event handlers, so not from one.
     pub fn shutdown(&self) {
         self.env.begin_ending();
         let _configuration = lock(&self.configuration);

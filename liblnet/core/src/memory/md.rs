@@ -382,7 +382,7 @@ impl Md {
         Ok(Completion::Ended)
     }
 
-    /// ResponseState until no event of this MD is being delivered; not inside a handler, which would wait for
+    /// Waits until no event of this MD is being delivered; not inside a handler, which would wait for
     /// itself.
     pub(crate) fn wait_until_delivered(&self) {
         if self.queue.is_none() || in_handler() {
