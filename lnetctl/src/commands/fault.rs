@@ -3,7 +3,7 @@
 use super::{Context, Outcome};
 use crate::cli::{Delay, DelayAdd, Drop, DropAdd, Fault, FaultDel, FaultFilter};
 use lnet_dlc::ReturnCode;
-use lnet_dlc::ops::fault::{self, Fate, Which, Wording};
+use lnet_dlc::ops::fault::{self, RuleAction, Which, Wording};
 use lnet_dlc::request::FaultKind;
 use std::time::Duration;
 
@@ -24,13 +24,13 @@ pub(super) fn run(command: &Fault, cx: &mut Context<'_>) -> Outcome {
 
 fn add_drop(command: &DropAdd, cx: &mut Context<'_>) -> ReturnCode {
     let DropAdd { filter, interval, errors, random, all } = command;
-    let fate = Fate::Dropped { errors, random: *random, all: *all };
-    fault::add(cx.node, &wording(filter, *interval), fate, &mut cx.report)
+    let action = RuleAction::Dropped { errors, random: *random, all: *all };
+    fault::add(cx.node, &wording(filter, *interval), action, &mut cx.report)
 }
 
 fn add_delay(command: &DelayAdd, cx: &mut Context<'_>) -> ReturnCode {
     let DelayAdd { filter, interval, latency } = command;
-    fault::add(cx.node, &wording(filter, *interval), Fate::Delayed(*latency), &mut cx.report)
+    fault::add(cx.node, &wording(filter, *interval), RuleAction::Delayed(*latency), &mut cx.report)
 }
 
 fn wording(filter: &FaultFilter, interval: Option<Duration>) -> Wording<'_> {

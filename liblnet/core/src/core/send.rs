@@ -219,8 +219,8 @@ impl Core {
         }
         // Nothing was heard of its arrival but the answer.
         let result = if answered { Ok(()) } else { result };
-        let fate = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
-        self.count(&message, fate);
+        let outcome = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
+        self.count(&message, outcome);
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
             let result = result.map_err(|failure| failure.errno);
             self.complete_request(&md, event, &message.header.body, result);
@@ -258,14 +258,14 @@ impl Core {
     }
 
     /// Counts a message on its NI and its peer NI.
-    pub(crate) fn count(&self, message: &Message, fate: Outcome) {
+    pub(crate) fn count(&self, message: &Message, outcome: Outcome) {
         let kind = message.header.body.kind();
         let bytes = message.header.payload_length;
         if let Some(ni) = &message.ni {
-            ni.counters().count(fate, kind, bytes);
+            ni.counters().count(outcome, kind, bytes);
         }
         if let Some(peer_ni) = &message.peer_ni {
-            peer_ni.counters().count(fate, kind, bytes);
+            peer_ni.counters().count(outcome, kind, bytes);
         }
     }
 }

@@ -17,14 +17,14 @@ pub enum Outcome {
     Dropped,
 }
 
-/// Messages by kind and fate, and their payload bytes by fate.
+/// Messages by kind and outcome, and their payload bytes by outcome.
 #[derive(Debug, Default)]
 pub struct Counters {
     messages: [[AtomicU64; 4]; 3],
     bytes: [AtomicU64; 3],
 }
 
-/// Messages of one fate.
+/// Messages with one outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TypeCounts {
     /// ACKs.
@@ -57,18 +57,18 @@ impl std::ops::AddAssign for TypeCounts {
 }
 
 impl Counters {
-    pub(crate) fn count(&self, fate: Outcome, kind: MessageType, bytes: u32) {
-        if let Some(counter) = self.messages[fate as usize].get(kind as usize) {
+    pub(crate) fn count(&self, outcome: Outcome, kind: MessageType, bytes: u32) {
+        if let Some(counter) = self.messages[outcome as usize].get(kind as usize) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
-        self.bytes[fate as usize].fetch_add(bytes.into(), Ordering::Relaxed);
+        self.bytes[outcome as usize].fetch_add(bytes.into(), Ordering::Relaxed);
     }
 
-    /// The numbers of one fate, as they are at this moment.
-    pub fn read(&self, fate: Outcome) -> TypeCounts {
+    /// The numbers with one outcome, as they are at this moment.
+    pub fn read(&self, outcome: Outcome) -> TypeCounts {
         let [ack, put, get, reply] =
-            std::array::from_fn(|kind| self.messages[fate as usize][kind].load(Ordering::Relaxed));
-        TypeCounts { ack, put, get, reply, bytes: self.bytes[fate as usize].load(Ordering::Relaxed) }
+            std::array::from_fn(|kind| self.messages[outcome as usize][kind].load(Ordering::Relaxed));
+        TypeCounts { ack, put, get, reply, bytes: self.bytes[outcome as usize].load(Ordering::Relaxed) }
     }
 
     /// The numbers of all fates, as they are at this moment.

@@ -29,7 +29,7 @@ pub struct Wording<'a> {
 
 /// What becomes of the messages.
 #[derive(Clone, Copy, Debug)]
-pub enum Fate<'a> {
+pub enum RuleAction<'a> {
     /// They are lost.
     Dropped {
         /// Names of the causes by which they fail to be sent; none: they are lost on arrival.
@@ -53,8 +53,13 @@ pub enum Which<'a> {
 }
 
 /// Adds a rule. There may be others like it.
-pub fn add(backend: &dyn Backend, wording: &Wording<'_>, fate: Fate<'_>, report: &mut Report) -> ReturnCode {
-    let rule = match rule(wording, fate) {
+pub fn add(
+    backend: &dyn Backend,
+    wording: &Wording<'_>,
+    action: RuleAction<'_>,
+    report: &mut Report,
+) -> ReturnCode {
+    let rule = match rule(wording, action) {
         Ok(rule) => rule,
         Err((rc, text)) => return report.end(Operation::Add, FAULT, SeqNo::NONE, rc, text),
     };
@@ -136,13 +141,13 @@ const ERRORS: [&str; 10] = [
 ];
 const RANDOM_ERROR: &str = "random";
 
-fn rule(wording: &Wording<'_>, fate: Fate<'_>) -> Result<FaultRule, OpError> {
-    let (effect, random, all) = match fate {
-        Fate::Dropped { errors, random, all } => {
+fn rule(wording: &Wording<'_>, action: RuleAction<'_>) -> Result<FaultRule, OpError> {
+    let (effect, random, all) = match action {
+        RuleAction::Dropped { errors, random, all } => {
             (FaultEffect::Drop { errors: errors_of(errors)?, all }, random, all)
         }
-        Fate::Delayed(Some(latency)) => (FaultEffect::Delay { latency_ms: ms(latency) }, false, false),
-        Fate::Delayed(None) => {
+        RuleAction::Delayed(Some(latency)) => (FaultEffect::Delay { latency_ms: ms(latency) }, false, false),
+        RuleAction::Delayed(None) => {
             return Err((ReturnCode::MISSING_PARAM, "say how late they are with --latency".to_owned()));
         }
     };
@@ -314,7 +319,7 @@ mod tests {
     use crate::request::{FaultCounts, Reply};
     use lnet_wire::Errno;
 
-    const LOST: Fate<'_> = Fate::Dropped { errors: &[], random: false, all: false };
+    const LOST: RuleAction<'_> = RuleAction::Dropped { errors: &[], random: false, all: false };
     const SECOND: Duration = Duration::from_secs(1);
 
     fn words(words: &[&str]) -> Vec<String> {
@@ -343,12 +348,12 @@ mod tests {
         let one = Wording { rate: Some(1), ..base };
         let [messages, errors, random] =
             [words(&["put", "ACK"]), words(&["local_timeout", "NETWORK_TIMEOUT"]), words(&["random"])];
-        let failing = |errors| Fate::Dropped { errors, random: false, all: false };
+        let failing = |errors| RuleAction::Dropped { errors, random: false, all: false };
         let effect = |errors, all| FaultEffect::Drop { errors, all };
         let local = Wording { local: Some("10.0.0.1@tcp"), ..one };
         let five = Wording { rate: None, interval: Some(5 * SECOND), ..base };
-        let everything = Fate::Dropped { errors: &[], random: false, all: true };
-        let half = Fate::Dropped { errors: &[], random: true, all: false };
+        let everything = RuleAction::Dropped { errors: &[], random: false, all: true };
+        let half = RuleAction::Dropped { errors: &[], random: true, all: false };
         let late = FaultEffect::Delay { latency_ms: 250 };
         let table = [
             (one, LOST, some_rule()),
@@ -360,10 +365,10 @@ mod tests {
             (one, failing(&errors), FaultRule { effect: effect(1 << 6 | 1 << 10, false), ..some_rule() }),
             (one, failing(&random), FaultRule { effect: effect(u32::MAX, false), ..some_rule() }),
             (base, everything, FaultRule { effect: effect(0, true), ..some_rule() }),
-            (one, Fate::Delayed(Some(SECOND / 4)), FaultRule { effect: late, ..some_rule() }),
+            (one, RuleAction::Delayed(Some(SECOND / 4)), FaultRule { effect: late, ..some_rule() }),
         ];
-        for (wording, fate, expected) in table {
-            assert_eq!(rule(&wording, fate), Ok(expected), "{wording:?} {fate:?}");
+        for (wording, action, expected) in table {
+            assert_eq!(rule(&wording, action), Ok(expected), "{wording:?} {action:?}");
         }
     }
 
@@ -371,7 +376,7 @@ mod tests {
     fn what_is_missing_or_cannot_be_read_is_not_asked_for() {
         let one = Wording { rate: Some(1), ..between("*", "*") };
         let [acks, bogus] = [words(&["ACK"]), words(&["bogus"])];
-        let half = Fate::Dropped { errors: &[], random: true, all: false };
+        let half = RuleAction::Dropped { errors: &[], random: true, all: false };
         let table = [
             (Wording { source: None, ..one }, LOST, -2),
             (Wording { dest: None, ..one }, LOST, -2),
@@ -384,12 +389,12 @@ mod tests {
             (Wording { messages: &bogus, ..one }, LOST, -1),
             (Wording { portals: &[64], ..one }, LOST, -3),
             (Wording { portals: &[1], messages: &acks, ..one }, LOST, -1),
-            (one, Fate::Dropped { errors: &bogus, random: false, all: false }, -1),
-            (one, Fate::Delayed(None), -2),
+            (one, RuleAction::Dropped { errors: &bogus, random: false, all: false }, -1),
+            (one, RuleAction::Delayed(None), -2),
         ];
-        for (wording, fate, expected) in table {
-            let rc = add(&Fake::unasked(), &wording, fate, &mut Report::new());
-            assert_eq!(rc, ReturnCode(expected), "{wording:?} {fate:?}");
+        for (wording, action, expected) in table {
+            let rc = add(&Fake::unasked(), &wording, action, &mut Report::new());
+            assert_eq!(rc, ReturnCode(expected), "{wording:?} {action:?}");
         }
     }
 
