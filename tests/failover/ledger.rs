@@ -1,6 +1,6 @@
-//! The book of all operations: what each process began, how it ended, and what arrived where.
+//! The ledger of all operations: which process began each, how it ended, and where it arrived.
 
-use super::report::{Kind, Life, Op, Report, What};
+use super::report::{Incarnation, Kind, Op, Report, What};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ struct Entry {
     wrong: String,
     given_up: bool,
     /// In which lives of the target it has arrived, or its data was fetched.
-    arrived: Vec<Life>,
+    arrived: Vec<Incarnation>,
 }
 
 /// What is known of a process.
@@ -57,14 +57,14 @@ pub struct Failure {
     pub text: String,
 }
 
-/// The book.
+/// The ledger.
 #[derive(Debug, Default)]
 pub struct Ledger {
     entries: HashMap<Op, Entry>,
-    processes: HashMap<Life, Process>,
+    processes: HashMap<Incarnation, Process>,
     /// What is in no entry any more.
     settled: Totals,
-    complaints: Vec<String>,
+    errors: Vec<String>,
     failures: Vec<Failure>,
 }
 
@@ -80,7 +80,7 @@ pub struct Totals {
     pub lost: u64,
     /// That ended more than once.
     pub ended_twice: u64,
-    /// That arrived more than once in the life of one process.
+    /// That arrived more than once in the incarnation of one process.
     pub doubled: u64,
     /// That arrived or were answered with other bytes.
     pub spoilt: u64,
@@ -118,12 +118,12 @@ impl Totals {
 const SHORTEST_GAP: Duration = Duration::from_millis(20);
 
 impl Ledger {
-    /// Takes note of what the process of this life said.
-    pub fn note(&mut self, life: Life, report: &Report) {
+    /// Takes note of what the process of this incarnation said.
+    pub fn note(&mut self, incarnation: Incarnation, report: &Report) {
         let at = report.at;
         match &report.what {
             What::Started { op, kind, len } => {
-                let process = self.processes.entry(life).or_default();
+                let process = self.processes.entry(incarnation).or_default();
                 process.begun = op.count() + 1;
                 process.under_way += 1;
                 self.entries.entry(*op).or_default().began = Some((at, *kind, *len));
@@ -133,7 +133,7 @@ impl Ledger {
                 entry.ends += 1;
                 entry.ended = Some(at);
                 entry.wrong.clone_from(wrong);
-                let process = self.processes.entry(life).or_default();
+                let process = self.processes.entry(incarnation).or_default();
                 process.under_way = process.under_way.saturating_sub(u64::from(entry.ends == 1));
                 if wrong.is_empty() {
                     let from = process.last_success.replace(at).unwrap_or(at);
@@ -146,60 +146,63 @@ impl Ledger {
             What::Spoilt { op } => self.spoilt(*op, "was answered with other bytes"),
             What::Stray { op, text } => {
                 self.settled.ended_twice += 1;
-                self.complain(format!("{op} had another event after its last one: {text}"));
+                self.error(format!("{op} had another event after its last one: {text}"));
             }
             What::Arrived { op, intact } => {
                 if !intact {
                     self.spoilt(*op, "arrived with other bytes");
                 }
-                self.arrived(*op, life);
+                self.arrived(*op, incarnation);
             }
-            What::Fetched { op } => self.arrived(*op, life),
+            What::Fetched { op } => self.arrived(*op, incarnation),
             What::Counted { card, received, .. } => {
-                let process = self.processes.entry(life).or_default();
+                let process = self.processes.entry(incarnation).or_default();
                 process.received.entry(*card).or_default().push((at, *received));
             }
             What::Ready | What::Stopped | What::Did { .. } | What::Note(_) => {}
         }
     }
 
-    /// The process of this life has ended.
-    pub fn ended(&mut self, life: Life, at: Duration, how: End) {
-        self.processes.entry(life).or_default().ended = Some((at, how));
+    /// The process of this incarnation has ended.
+    pub fn ended(&mut self, incarnation: Incarnation, at: Duration, how: End) {
+        self.processes.entry(incarnation).or_default().ended = Some((at, how));
     }
 
     /// Begins a time without success, unless there is one, for what is to be told of `longest_stall` when nothing succeeds
     /// any more: the gap lasts until `at`, at least.
-    pub fn close_gaps(&mut self, life: Life, at: Duration) {
-        let process = self.processes.entry(life).or_default();
+    pub fn close_gaps(&mut self, incarnation: Incarnation, at: Duration) {
+        let process = self.processes.entry(incarnation).or_default();
         if let Some(from) = process.last_success.filter(|from| *from + SHORTEST_GAP < at) {
             process.gaps.push((from, at));
         }
     }
 
     /// The longest time that overlaps with that from `from` to `to` and in which no operation of this process succeeded.
-    pub fn longest_stall(&self, life: Life, from: Duration, to: Duration) -> Duration {
-        let Some(process) = self.processes.get(&life) else { return Duration::ZERO };
+    pub fn longest_stall(&self, incarnation: Incarnation, from: Duration, to: Duration) -> Duration {
+        let Some(process) = self.processes.get(&incarnation) else { return Duration::ZERO };
         let gaps = process.gaps.iter().filter(|(begin, end)| *end > from && *begin < to);
         gaps.map(|(begin, end)| *end - *begin).max().unwrap_or_default()
     }
 
     /// When an operation of this process succeeded for the first time after `since`.
-    pub fn first_success(&self, life: Life, since: Duration) -> Option<Duration> {
-        let mine = self.entries.iter().filter(|(op, entry)| op.life() == life && entry.wrong.is_empty());
+    pub fn first_success(&self, incarnation: Incarnation, since: Duration) -> Option<Duration> {
+        let mine = self
+            .entries
+            .iter()
+            .filter(|(op, entry)| op.incarnation() == incarnation && entry.wrong.is_empty());
         mine.filter_map(|(_, entry)| entry.ended.filter(|ended| *ended > since)).min()
     }
 
     /// When a PUT came in by this card of the process for the first time after `since`.
-    pub fn first_use(&self, life: Life, card: usize, since: Duration) -> Option<Duration> {
-        let counts = self.processes.get(&life)?.received.get(&card)?;
+    pub fn first_use(&self, incarnation: Incarnation, card: usize, since: Duration) -> Option<Duration> {
+        let counts = self.processes.get(&incarnation)?.received.get(&card)?;
         let before = counts.iter().rfind(|(at, _)| *at <= since).map_or(0, |(_, count)| *count);
         counts.iter().find(|(at, count)| *at > since && *count > before).map(|(at, _)| *at)
     }
 
     /// Whether nothing is under way that this process began.
-    pub fn is_quiet(&self, life: Life) -> bool {
-        self.processes.get(&life).is_none_or(|process| process.under_way == 0)
+    pub fn is_quiet(&self, incarnation: Incarnation) -> bool {
+        self.processes.get(&incarnation).is_none_or(|process| process.under_way == 0)
     }
 
     /// Closes all entries: nothing more is to come.
@@ -210,8 +213,8 @@ impl Ledger {
     }
 
     /// What is wrong, one by one, as far as it goes; not operations that failed.
-    pub fn complaints(&self) -> &[String] {
-        &self.complaints
+    pub fn errors(&self) -> &[String] {
+        &self.errors
     }
 
     /// Closes the entries of operations that ended before `before`, which takes them out of memory. What comes of one of
@@ -241,34 +244,35 @@ impl Ledger {
         &self.settled
     }
 
-    fn arrived(&mut self, op: Op, life: Life) {
-        let is_settled = self.processes.get(&op.life()).is_some_and(|process| op.count() < process.begun)
-            && !self.entries.contains_key(&op);
+    fn arrived(&mut self, op: Op, incarnation: Incarnation) {
+        let is_settled =
+            self.processes.get(&op.incarnation()).is_some_and(|process| op.count() < process.begun)
+                && !self.entries.contains_key(&op);
         let entry = self.entries.entry(op).or_default();
-        if is_settled || entry.arrived.contains(&life) {
+        if is_settled || entry.arrived.contains(&incarnation) {
             self.settled.doubled += 1;
-            self.complain(format!("{op} arrived twice in process {life}"));
+            self.error(format!("{op} arrived twice in process {incarnation}"));
         } else {
-            entry.arrived.push(life);
+            entry.arrived.push(incarnation);
         }
     }
 
     fn spoilt(&mut self, op: Op, how: &str) {
         self.settled.spoilt += 1;
-        self.complain(format!("{op} {how}"));
+        self.error(format!("{op} {how}"));
     }
 
     fn settle(&mut self, op: Op, entry: &Entry) {
         let Some((began, kind, len)) = entry.began else { return };
         let text = format!("{op} {kind:?} of {len} bytes, begun at {began:?},");
         let Some(ended) = entry.ended.filter(|_| !entry.given_up) else {
-            let end = self.processes.get(&op.life()).and_then(|process| process.ended);
+            let end = self.processes.get(&op.incarnation()).and_then(|process| process.ended);
             if end.is_some_and(|(_, how)| how != End::AtRest) {
                 self.settled.orphaned += 1;
             } else {
                 self.settled.ops += 1;
                 self.settled.endless += 1;
-                self.complain(format!("{text} did not end by itself"));
+                self.error(format!("{text} did not end by itself"));
             }
             return;
         };
@@ -276,7 +280,7 @@ impl Ledger {
         self.settled.longest = self.settled.longest.max(ended - began);
         if entry.ends > 1 {
             self.settled.ended_twice += 1;
-            self.complain(format!("{text} ended {} times", entry.ends));
+            self.error(format!("{text} ended {} times", entry.ends));
         }
         if !entry.wrong.is_empty() {
             *self.settled.failed.entry(entry.wrong.clone()).or_default() += 1;
@@ -286,24 +290,24 @@ impl Ledger {
             }
         } else if kind == Kind::Get || !entry.arrived.is_empty() {
             self.settled.well += 1;
-        } else if self.died_about(op.life(), ended) {
+        } else if self.died_about(op.incarnation(), ended) {
             self.settled.orphaned += 1;
         } else {
             self.settled.lost += 1;
-            self.complain(format!("{text} went well at {ended:?}, and did not arrive"));
+            self.error(format!("{text} went well at {ended:?}, and did not arrive"));
         }
     }
 
     /// Whether another process was killed about then: what it got last it may not have told.
-    fn died_about(&self, by: Life, at: Duration) -> bool {
-        let others = self.processes.iter().filter(|(life, _)| **life != by);
+    fn died_about(&self, by: Incarnation, at: Duration) -> bool {
+        let others = self.processes.iter().filter(|(incarnation, _)| **incarnation != by);
         let mut ends = others.filter_map(|(_, process)| process.ended);
         ends.any(|(ended, how)| how == End::Killed && ended.abs_diff(at) < LAST_MOMENTS)
     }
 
-    fn complain(&mut self, text: String) {
-        if self.complaints.len() < MOST_TOLD {
-            self.complaints.push(text);
+    fn error(&mut self, text: String) {
+        if self.errors.len() < MOST_TOLD {
+            self.errors.push(text);
         }
     }
 }
@@ -313,7 +317,7 @@ mod tests {
     use super::*;
 
     /// What is told, by whom, and when (in milliseconds).
-    type Told = (Life, u64, What);
+    type Told = (Incarnation, u64, What);
 
     const fn op(count: u64) -> Op {
         Op::new(0, count)
@@ -327,14 +331,14 @@ mod tests {
         (0, 10 * count + 5, What::Ended { op: op(count), wrong: wrong.into() })
     }
 
-    const fn arrived(count: u64, life: Life) -> Told {
-        (life, 10 * count + 3, What::Arrived { op: op(count), intact: true })
+    const fn arrived(count: u64, incarnation: Incarnation) -> Told {
+        (incarnation, 10 * count + 3, What::Arrived { op: op(count), intact: true })
     }
 
-    fn book(told: &[Told]) -> Ledger {
+    fn ledger_of(told: &[Told]) -> Ledger {
         let mut ledger = Ledger::default();
-        for (life, at, what) in told {
-            ledger.note(*life, &Report { at: Duration::from_millis(*at), what: what.clone() });
+        for (incarnation, at, what) in told {
+            ledger.note(*incarnation, &Report { at: Duration::from_millis(*at), what: what.clone() });
         }
         ledger
     }
@@ -370,8 +374,8 @@ mod tests {
             ),
         ];
         for (told, totals) in table {
-            assert_eq!(closed(book(told)), totals, "{told:?}");
-            let mut in_parts = book(told);
+            assert_eq!(closed(ledger_of(told)), totals, "{told:?}");
+            let mut in_parts = ledger_of(told);
             in_parts.settle_before(Duration::from_millis(16));
             assert_eq!(closed(in_parts), totals, "in parts: {told:?}");
         }
@@ -379,7 +383,7 @@ mod tests {
 
     #[test]
     fn what_arrives_again_after_its_entry_is_closed_is_doubled() {
-        let mut ledger = book(&[began(1, Kind::Put), arrived(1, 1), ended(1, "")]);
+        let mut ledger = ledger_of(&[began(1, Kind::Put), arrived(1, 1), ended(1, "")]);
         ledger.settle_before(Duration::from_secs(1));
         ledger
             .note(1, &Report { at: Duration::from_secs(2), what: What::Arrived { op: op(1), intact: true } });
@@ -388,9 +392,9 @@ mod tests {
 
     #[test]
     fn of_what_was_under_way_in_a_process_that_was_killed_or_stopped_nothing_is_said() {
-        let after = |life, at, how, told: &[Told]| {
-            let mut ledger = book(told);
-            ledger.ended(life, Duration::from_millis(at), how);
+        let after = |incarnation, at, how, told: &[Told]| {
+            let mut ledger = ledger_of(told);
+            ledger.ended(incarnation, Duration::from_millis(at), how);
             closed(ledger)
         };
         let begun = [began(1, Kind::Put)];
@@ -412,7 +416,7 @@ mod tests {
         let ms = Duration::from_millis;
         let ended = |at, wrong: &str| (0, at, What::Ended { op: op(at), wrong: wrong.into() });
         let mut ledger =
-            book(&[ended(100, ""), ended(400, ""), ended(410, ""), ended(600, "x"), ended(700, "")]);
+            ledger_of(&[ended(100, ""), ended(400, ""), ended(410, ""), ended(600, "x"), ended(700, "")]);
         assert_eq!(ledger.longest_stall(0, ms(0), ms(1000)), ms(300));
         assert_eq!(ledger.longest_stall(0, ms(400), ms(1000)), ms(290));
         assert_eq!(ledger.longest_stall(0, ms(401), ms(409)), ms(0));
@@ -424,7 +428,7 @@ mod tests {
     #[test]
     fn a_card_is_used_again_when_it_has_received_more_than_before() {
         let counted = |at, received| (1, at, What::Counted { card: 1, sent: 0, received });
-        let ledger = book(&[counted(10, 5), counted(20, 9), counted(30, 9), counted(40, 10)]);
+        let ledger = ledger_of(&[counted(10, 5), counted(20, 9), counted(30, 9), counted(40, 10)]);
         let ms = Duration::from_millis;
         assert_eq!(ledger.first_use(1, 1, ms(20)), Some(ms(40)));
         assert_eq!(ledger.first_use(1, 1, ms(40)), None);

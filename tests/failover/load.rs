@@ -1,7 +1,7 @@
 //! The load of one process: operations that it keeps under way towards its peer, and memory for those of the peer.
 
 use super::memory::{Bytes, WORD};
-use super::report::{Kind, Life, Op, Report, What};
+use super::report::{Incarnation, Kind, Op, Report, What};
 use lnet_core::event::EventQueue;
 use lnet_core::{
     Core, EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
@@ -35,7 +35,7 @@ pub struct Weight {
     /// Of 64 messages, so many are of the longest kind.
     pub long_of_64: u32,
     /// How long an operation may take before it is given up.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// A process' share in the traffic.
@@ -44,7 +44,7 @@ pub struct Load {
     eq: EqHandle,
     /// What `eq` names, which outlives the node.
     queue: Arc<EventQueue>,
-    life: Life,
+    incarnation: Incarnation,
     to: Nid,
     weight: Weight,
     random: fastrand::Rng,
@@ -80,7 +80,7 @@ struct Busy {
 
 impl Load {
     /// Memory for what the peer sends is there from now on.
-    pub fn new(node: &Arc<Node>, life: Life, to: Nid, weight: Weight) -> Self {
+    pub fn new(node: &Arc<Node>, incarnation: Incarnation, to: Nid, weight: Weight) -> Self {
         let core = node.core();
         let eq = core.eq_alloc(1 << 17, None).unwrap();
         let queue = core.eq(eq).unwrap();
@@ -91,12 +91,12 @@ impl Load {
         let slots = (0..weight.in_flight)
             .map(|_| Slot { bytes: Bytes::new(LONGEST), state: State::Resting { until: Instant::now() } })
             .collect();
-        let random = fastrand::Rng::with_seed(life.into());
+        let random = fastrand::Rng::with_seed(incarnation.into());
         let load = Self {
             node: Arc::clone(node),
             eq,
             queue,
-            life,
+            incarnation,
             to,
             weight,
             random,
@@ -154,7 +154,7 @@ impl Load {
     }
 
     fn begin_one(&mut self, at: usize, reports: &mut Vec<Report>) {
-        let op = Op::new(self.life, self.begun);
+        let op = Op::new(self.incarnation, self.begun);
         self.begun += 1;
         let kind = Kind::ALL[self.random.usize(0..Kind::ALL.len())];
         let len = self.length();
@@ -197,7 +197,7 @@ impl Load {
         for slot in &mut self.slots {
             if let State::Busy(busy) = &mut slot.state
                 && !busy.given_up
-                && busy.since.elapsed() > self.weight.patience
+                && busy.since.elapsed() > self.weight.timeout
             {
                 busy.given_up = true;
                 reports.push(Report::now(What::GivenUp { op: busy.op }));

@@ -1,6 +1,6 @@
-//! Rails that die and come back, and peers that stop and die, under two nodes with load, each a process of its own on a
+//! Rails that fail and recover, and peers that stop and crash, under two nodes with load, each a process of its own on a
 //! machine of its own (a network namespace): every operation ends once, what was said to be sent has arrived, nothing
-//! arrives twice, and nothing fails while one rail lives.
+//! arrives twice, and nothing fails while one rail works.
 //!
 //! `make failover` runs all scenarios and prints what they came to beside what the kernel does. Of each process' log and
 //! reports the last run's are kept in the target directory, under `tmp/failover`.
@@ -20,8 +20,8 @@ mod report;
 mod rpc;
 mod scenario;
 mod soak;
-mod stage;
 mod table;
+mod testbed;
 
 use std::thread;
 use std::time::Duration;
@@ -118,8 +118,7 @@ fn run(keys: &[&str]) {
         };
         let (scenario, outcome) = outcome;
         table::print_row(&scenario, &outcome);
-        let wrong =
-            outcome.faults.iter().chain(outcome.complaints.iter().filter(|_| !outcome.faults.is_empty()));
+        let wrong = outcome.faults.iter().chain(outcome.errors.iter().filter(|_| !outcome.faults.is_empty()));
         faults.extend(wrong.map(|fault| format!("{}: {fault}", scenario.name)));
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));

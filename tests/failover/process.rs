@@ -1,7 +1,7 @@
 //! A node with its load, as a process of its own: what it is told, line by line, and what it tells.
 
 use super::load::{Load, Weight};
-use super::report::{Life, Report, What};
+use super::report::{Incarnation, Report, What};
 use lnet_core::stats::Outcome;
 use lnet_dlc::request::{AddLocalNi, DelLocalNi, DelPeerNi, LndTunables, NiTunables};
 use lnet_dlc::{Backend, Request};
@@ -34,7 +34,7 @@ const COUNTED_EVERY: Duration = Duration::from_millis(50);
 pub struct Role {
     /// The socket by which it speaks.
     pub socket: String,
-    pub life: Life,
+    pub incarnation: Incarnation,
     /// Its interfaces.
     pub cards: usize,
     /// Whom it sends to.
@@ -66,15 +66,15 @@ pub enum Order {
 impl Role {
     /// As [`PROCESS`] has it.
     pub fn to_text(&self) -> String {
-        let Weight { in_flight, pause, long_of_64, patience } = self.weight;
+        let Weight { in_flight, pause, long_of_64, timeout } = self.weight;
         format!(
             "{} {} {} {} {in_flight} {} {long_of_64} {} {}",
             self.socket,
-            self.life,
+            self.incarnation,
             self.cards,
             self.to,
             pause.as_micros(),
-            patience.as_millis(),
+            timeout.as_millis(),
             self.transaction_timeout,
         )
     }
@@ -83,13 +83,14 @@ impl Role {
         let mut words = text.split(' ');
         let mut word = || words.next().unwrap().to_owned();
         let socket = word();
-        let (life, cards, to) = (word().parse().unwrap(), word().parse().unwrap(), word().parse().unwrap());
+        let (incarnation, cards, to) =
+            (word().parse().unwrap(), word().parse().unwrap(), word().parse().unwrap());
         let in_flight = word().parse().unwrap();
         let pause = Duration::from_micros(word().parse().unwrap());
         let long_of_64 = word().parse().unwrap();
-        let patience = Duration::from_millis(word().parse().unwrap());
-        let weight = Weight { in_flight, pause, long_of_64, patience };
-        Self { socket, life, cards, to, weight, transaction_timeout: word().parse().unwrap() }
+        let timeout = Duration::from_millis(word().parse().unwrap());
+        let weight = Weight { in_flight, pause, long_of_64, timeout };
+        Self { socket, incarnation, cards, to, weight, transaction_timeout: word().parse().unwrap() }
     }
 }
 
@@ -126,7 +127,7 @@ impl FromStr for Order {
     }
 }
 
-/// The process' life, if that is what this process is for.
+/// The process' incarnation, if that is what this process is for.
 pub fn live_if_asked() {
     if let Ok(role) = std::env::var(PROCESS) {
         lnet_log::install("LNet", log::LevelFilter::Info);
@@ -144,7 +145,7 @@ fn live(role: &Role) {
     let teller = Teller(Arc::new(Mutex::new(stream.try_clone().unwrap())));
     let node = start(role);
     // Memory first: whoever may send here already finds it.
-    let mut load = Load::new(&node, role.life, role.to, role.weight);
+    let mut load = Load::new(&node, role.incarnation, role.to, role.weight);
     for card in 0..role.cards {
         node.add_ni("tcp".parse().unwrap(), Some(&format!("eth{card}"))).unwrap();
     }
@@ -312,9 +313,9 @@ fn an_order_and_a_role_are_read_as_they_were_written() {
     ] {
         assert_eq!(order.to_string().parse(), Ok(order));
     }
-    let patience = Duration::from_secs(20);
-    let weight = Weight { in_flight: 3, pause: Duration::from_millis(4), long_of_64: 5, patience };
+    let timeout = Duration::from_secs(20);
+    let weight = Weight { in_flight: 3, pause: Duration::from_millis(4), long_of_64: 5, timeout };
     let to = "10.0.0.1@tcp".parse().unwrap();
-    let role = Role { socket: "/s".into(), life: 1, cards: 2, to, weight, transaction_timeout: 9 };
+    let role = Role { socket: "/s".into(), incarnation: 1, cards: 2, to, weight, transaction_timeout: 9 };
     assert_eq!(Role::from_text(&role.to_text()).to_text(), role.to_text());
 }

@@ -4,23 +4,23 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// An operation, by a number that no other has: the life of the process that began it, and a count in there.
+/// An operation, by a number that no other has: the incarnation of the process that began it, and a count in there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Op(pub u64);
 
 /// A process among those of one run, from 0.
-pub type Life = u16;
+pub type Incarnation = u16;
 
 impl Op {
     const COUNT_BITS: u32 = 40;
 
-    pub const fn new(life: Life, count: u64) -> Self {
-        Self((life as u64) << Self::COUNT_BITS | count)
+    pub const fn new(incarnation: Incarnation, count: u64) -> Self {
+        Self((incarnation as u64) << Self::COUNT_BITS | count)
     }
 
     /// Of the process that began it.
-    pub const fn life(self) -> Life {
-        (self.0 >> Self::COUNT_BITS) as Life
+    pub const fn incarnation(self) -> Incarnation {
+        (self.0 >> Self::COUNT_BITS) as Incarnation
     }
 
     /// How many that process had begun before.
@@ -31,7 +31,7 @@ impl Op {
 
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.life(), self.count())
+        write!(f, "{}.{}", self.incarnation(), self.count())
     }
 }
 
@@ -39,8 +39,8 @@ impl FromStr for Op {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (life, count) = text.split_once('.').ok_or(())?;
-        Ok(Self::new(life.parse().map_err(drop)?, count.parse().map_err(drop)?))
+        let (incarnation, count) = text.split_once('.').ok_or(())?;
+        Ok(Self::new(incarnation.parse().map_err(drop)?, count.parse().map_err(drop)?))
     }
 }
 

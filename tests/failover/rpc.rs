@@ -1,7 +1,7 @@
 //! The examples' key-value service and a client of it (`kv_server`, `kv_client`), each a node of its own beside the ones
 //! under load, by the same rails: whatever happens to these, no RPC fails, no value is wrong, and no PUT is done twice.
 
-use super::stage::{FAR, NEAR, RPC_PORT, Stage};
+use super::testbed::{FAR, NEAR, RPC_PORT, Testbed};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
 use std::path::PathBuf;
@@ -37,13 +37,13 @@ struct Program {
 
 impl Rpcs {
     /// Starts both, if there are any.
-    pub fn start(stage: &Stage) -> Option<Self> {
+    pub fn start(testbed: &Testbed) -> Option<Self> {
         let programs = std::env::var(PROGRAMS).ok()?;
         let (server, client) = programs.split_once(' ').expect("two programs");
-        let server = Program::start(stage, FAR, server, &[]);
-        let nids = stage.nids(FAR).join(",");
+        let server = Program::start(testbed, FAR, server, &[]);
+        let nids = testbed.nids(FAR).join(",");
         // Until it is told to end.
-        let client = Program::start(stage, NEAR, client, &[&nids, "load", "-s", "1e9"]);
+        let client = Program::start(testbed, NEAR, client, &[&nids, "load", "-s", "1e9"]);
         Some(Self { server, client })
     }
 
@@ -61,11 +61,11 @@ impl Rpcs {
 }
 
 impl Program {
-    fn start(stage: &Stage, machine: usize, program: &str, arguments: &[&str]) -> Self {
+    fn start(testbed: &Testbed, machine: usize, program: &str, arguments: &[&str]) -> Self {
         let program = PathBuf::from(program);
         let name = program.file_name().unwrap().to_str().unwrap().to_owned();
-        let log = stage.new_log(&format!("{name}.log"));
-        let mut child = stage.on(machine, || {
+        let log = testbed.new_log(&format!("{name}.log"));
+        let mut child = testbed.on(machine, || {
             Command::new(&program)
                 .args(arguments)
                 .env("LNET_NETWORKS", "tcp(eth0,eth1)")

@@ -3,7 +3,7 @@
 use super::ledger::Totals;
 use super::load::Weight;
 use super::report::now;
-use super::stage::{Conditions, FAR, NEAR, RAIL, RAILS, Stage};
+use super::testbed::{Conditions, FAR, NEAR, RAIL, RAILS, Testbed};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ pub struct Scenario {
     pub bound: Duration,
     conditions: Conditions,
     lasts: Duration,
-    break_it: fn(&mut Stage),
-    mend_it: fn(&mut Stage),
+    break_it: fn(&mut Testbed),
+    mend_it: fn(&mut Testbed),
     loss: Loss,
 }
 
@@ -44,7 +44,7 @@ enum Loss {
 /// What came of it.
 pub struct Outcome {
     pub totals: Totals,
-    pub complaints: Vec<String>,
+    pub errors: Vec<String>,
     /// The longest time without any operation succeeding.
     pub stall: Duration,
     /// The same before anything was broken.
@@ -62,7 +62,7 @@ const USUAL: Conditions = Conditions {
         in_flight: 24,
         pause: Duration::from_millis(30),
         long_of_64: 1,
-        patience: Duration::from_secs(20),
+        timeout: Duration::from_secs(20),
     },
     megabits: None,
     transaction_timeout: 0,
@@ -84,9 +84,9 @@ const LONG_MESSAGES: Conditions = Conditions {
     ..USUAL
 };
 
-/// The same with the patience to wait for what ends only when no answer has come.
+/// The same with the timeout to wait for what ends only when no answer has come.
 const KERNEL_PEER_FOR_LONG: Conditions =
-    Conditions { weight: Weight { patience: Duration::from_secs(80), ..KERNEL_PEER.weight }, ..KERNEL_PEER };
+    Conditions { weight: Weight { timeout: Duration::from_secs(80), ..KERNEL_PEER.weight }, ..KERNEL_PEER };
 
 /// Of what failed so many are told one by one.
 const MOST_TOLD: usize = 8;
@@ -102,7 +102,7 @@ const TRANSACTION: u32 = 10;
 
 /// All of them.
 pub fn all() -> Vec<Scenario> {
-    const fn nothing(_: &mut Stage) {}
+    const fn nothing(_: &mut Testbed) {}
     let rail = |name, key, kernel, aim, break_it, mend_it| Scenario {
         name,
         key,
@@ -116,8 +116,8 @@ pub fn all() -> Vec<Scenario> {
         loss: Loss::Rail,
     };
     let kernel_peer = |name, key| {
-        let cut = |stage: &mut Stage| stage.set_forwarding(FAR, RAIL, false);
-        let mend = |stage: &mut Stage| stage.set_forwarding(FAR, RAIL, true);
+        let cut = |testbed: &mut Testbed| testbed.set_forwarding(FAR, RAIL, false);
+        let mend = |testbed: &mut Testbed| testbed.set_forwarding(FAR, RAIL, true);
         rail(name, key, "", "1 s", cut, mend).with(KERNEL_PEER)
     };
     vec![
@@ -126,16 +126,16 @@ pub fn all() -> Vec<Scenario> {
             "link-down",
             "21.8 s",
             "0.2 s",
-            |stage| stage.set_link(NEAR, RAIL, false),
-            |stage| stage.set_link(NEAR, RAIL, true),
+            |testbed| testbed.set_link(NEAR, RAIL, false),
+            |testbed| testbed.set_link(NEAR, RAIL, true),
         ),
         rail(
             "address removed",
             "address",
             "",
             "0.2 s",
-            |stage| stage.set_address(NEAR, RAIL, false),
-            |stage| stage.set_address(NEAR, RAIL, true),
+            |testbed| testbed.set_address(NEAR, RAIL, false),
+            |testbed| testbed.set_address(NEAR, RAIL, true),
         ),
         Scenario {
             conditions: LONG_MESSAGES,
@@ -144,8 +144,8 @@ pub fn all() -> Vec<Scenario> {
                 "cable",
                 "34.7 s",
                 "2 s",
-                |stage| stage.set_plugged(NEAR, RAIL, false),
-                |stage| stage.set_plugged(NEAR, RAIL, true),
+                |testbed| testbed.set_plugged(NEAR, RAIL, false),
+                |testbed| testbed.set_plugged(NEAR, RAIL, true),
             )
         },
         rail(
@@ -153,16 +153,16 @@ pub fn all() -> Vec<Scenario> {
             "carrier",
             "some RPCs 64 s",
             "0.2 s",
-            |stage| stage.set_carrier(NEAR, RAIL, false),
-            |stage| stage.set_carrier(NEAR, RAIL, true),
+            |testbed| testbed.set_carrier(NEAR, RAIL, false),
+            |testbed| testbed.set_carrier(NEAR, RAIL, true),
         ),
         rail(
             "silent blackhole at the peer",
             "blackhole",
             "32.3 s",
             "2 s",
-            |stage| stage.set_forwarding(FAR, RAIL, false),
-            |stage| stage.set_forwarding(FAR, RAIL, true),
+            |testbed| testbed.set_forwarding(FAR, RAIL, false),
+            |testbed| testbed.set_forwarding(FAR, RAIL, true),
         ),
         Scenario {
             lasts: Duration::from_millis(500),
@@ -185,8 +185,8 @@ pub fn all() -> Vec<Scenario> {
                 "kernel-cable",
                 "34.7 s",
                 "1 s",
-                |stage| stage.set_plugged(NEAR, RAIL, false),
-                |stage| stage.set_plugged(NEAR, RAIL, true),
+                |testbed| testbed.set_plugged(NEAR, RAIL, false),
+                |testbed| testbed.set_plugged(NEAR, RAIL, true),
             )
             .with(KERNEL_PEER_FOR_LONG)
         },
@@ -199,10 +199,10 @@ pub fn all() -> Vec<Scenario> {
                 "reset",
                 "",
                 "0.2 s",
-                |stage| {
+                |testbed| {
                     for _ in 0..3 {
-                        stage.reset_connections(NEAR);
-                        stage.pass(Duration::from_secs(1));
+                        testbed.reset_connections(NEAR);
+                        testbed.pass(Duration::from_secs(1));
                     }
                 },
                 nothing,
@@ -217,8 +217,8 @@ pub fn all() -> Vec<Scenario> {
                 "stopped",
                 "",
                 "5 s + 0.2 s",
-                |stage| stage.signal(FAR, Signal::STOP),
-                |stage| stage.signal(FAR, Signal::CONT),
+                |testbed| testbed.signal(FAR, Signal::STOP),
+                |testbed| testbed.signal(FAR, Signal::CONT),
             )
         },
         Scenario {
@@ -230,10 +230,10 @@ pub fn all() -> Vec<Scenario> {
                 "restart",
                 "lost its load",
                 "1 s after it listens",
-                |stage| stage.kill(FAR),
-                |stage| {
-                    stage.start(FAR);
-                    stage.go();
+                |testbed| testbed.kill(FAR),
+                |testbed| {
+                    testbed.start(FAR);
+                    testbed.go();
                 },
             )
         },
@@ -247,8 +247,8 @@ pub fn all() -> Vec<Scenario> {
                 "all-rails",
                 "",
                 "each ends within 10 s",
-                |stage| (0..RAILS).for_each(|rail| stage.set_forwarding(FAR, rail, false)),
-                |stage| (0..RAILS).for_each(|rail| stage.set_forwarding(FAR, rail, true)),
+                |testbed| (0..RAILS).for_each(|rail| testbed.set_forwarding(FAR, rail, false)),
+                |testbed| (0..RAILS).for_each(|rail| testbed.set_forwarding(FAR, rail, true)),
             )
         },
     ]
@@ -261,52 +261,58 @@ impl Scenario {
 
     /// Lets it happen. `None`: it cannot be done here, or has been done elsewhere.
     pub fn run(&self) -> Option<Outcome> {
-        let mut stage = Stage::or_skip(self.key, self.conditions)?;
+        let mut testbed = Testbed::or_skip(self.key, self.conditions)?;
         let mut faults = Vec::new();
         let began = now();
-        stage.go();
-        stage.pass(WARM_UP);
-        let lives = [NEAR, FAR].map(|machine| stage.life(machine));
-        let are_used = stage.pass_until(BACK_WITHIN, |ledger| {
-            lives.iter().all(|life| (0..RAILS).all(|card| ledger.first_use(*life, card, began).is_some()))
+        testbed.go();
+        testbed.pass(WARM_UP);
+        let incarnations = [NEAR, FAR].map(|machine| testbed.incarnation(machine));
+        let are_used = testbed.pass_until(BACK_WITHIN, |ledger| {
+            incarnations.iter().all(|incarnation| {
+                (0..RAILS).all(|card| ledger.first_use(*incarnation, card, began).is_some())
+            })
         });
         if !are_used {
             faults.push("not all rails were used to begin with".to_owned());
         }
 
         let broken = now();
-        let stall_before = self.stall_of(&stage, &lives, began + WARM_UP / 2, broken);
-        (self.break_it)(&mut stage);
-        stage.pass(self.lasts);
-        (self.mend_it)(&mut stage);
+        let stall_before = self.stall_of(&testbed, &incarnations, began + WARM_UP / 2, broken);
+        (self.break_it)(&mut testbed);
+        testbed.pass(self.lasts);
+        (self.mend_it)(&mut testbed);
         let mended = now();
-        let now_alive = [NEAR, FAR].map(|machine| stage.life(machine));
-        let is_back = stage.pass_until(BACK_WITHIN + A_MOMENT, |ledger| {
-            now_alive.iter().all(|life| {
-                let is_used = ledger.first_use(*life, RAIL, mended).is_some();
-                is_used && ledger.first_success(*life, mended).is_some()
+        let now_alive = [NEAR, FAR].map(|machine| testbed.incarnation(machine));
+        let is_back = testbed.pass_until(BACK_WITHIN + A_MOMENT, |ledger| {
+            now_alive.iter().all(|incarnation| {
+                let is_used = ledger.first_use(*incarnation, RAIL, mended).is_some();
+                is_used && ledger.first_success(*incarnation, mended).is_some()
             })
         });
-        let back = now_alive.iter().filter_map(|life| stage.ledger.first_use(*life, RAIL, mended)).max();
+        let back = now_alive
+            .iter()
+            .filter_map(|incarnation| testbed.ledger.first_use(*incarnation, RAIL, mended))
+            .max();
         let back = back.filter(|_| is_back).map(|at| at - mended);
-        stage.pass(WARM_UP);
+        testbed.pass(WARM_UP);
         let end = now();
-        now_alive.iter().for_each(|life| stage.ledger.close_gaps(*life, end));
+        now_alive.iter().for_each(|incarnation| testbed.ledger.close_gaps(*incarnation, end));
         let stall = match self.loss {
             Loss::Process => {
-                let success = now_alive.iter().map(|life| stage.ledger.first_success(*life, mended));
+                let success =
+                    now_alive.iter().map(|incarnation| testbed.ledger.first_success(*incarnation, mended));
                 success.map(|at| at.unwrap_or(end) - mended).max().unwrap_or_default()
             }
-            _ => self.stall_of(&stage, &lives, broken, end),
+            _ => self.stall_of(&testbed, &incarnations, broken, end),
         };
-        stage.calm();
-        stage.end();
-        let totals = stage.ledger.settled().clone();
-        let failures = stage.ledger.take_failures();
+        testbed.calm();
+        testbed.end();
+        let totals = testbed.ledger.settled().clone();
+        let failures = testbed.ledger.take_failures();
         let unexcused = failures.iter().filter(|failure| failure.began > broken + KNOWN).count();
-        let mut complaints = stage.ledger.complaints().to_vec();
-        complaints.extend(failures.into_iter().take(MOST_TOLD).map(|failure| failure.text));
-        complaints.push(stage.logs());
+        let mut errors = testbed.ledger.errors().to_vec();
+        errors.extend(failures.into_iter().take(MOST_TOLD).map(|failure| failure.text));
+        errors.push(testbed.logs());
 
         let longest = if self.loss == Loss::Process { stall } else { totals.longest };
         let measured = match self.loss {
@@ -329,7 +335,7 @@ impl Scenario {
         if self.loss == Loss::AllRails && totals.errors() == 0 {
             faults.push("nothing failed although all rails were dead".to_owned());
         }
-        let told = if self.loss == Loss::AllRails { stage.changes_of_peers() } else { Vec::new() };
+        let told = if self.loss == Loss::AllRails { testbed.changes_of_peers() } else { Vec::new() };
         for machine in [NEAR, FAR].into_iter().filter(|_| self.loss == Loss::AllRails) {
             let start = format!("on {machine}: ");
             let of_it: Vec<_> = told.iter().filter(|line| line.starts_with(&start)).collect();
@@ -339,10 +345,14 @@ impl Scenario {
             }
         }
         faults.extend(totals.sins_in_words());
-        Some(Outcome { totals, complaints, stall, stall_before, back, told, faults })
+        Some(Outcome { totals, errors, stall, stall_before, back, told, faults })
     }
 
-    fn stall_of(&self, stage: &Stage, lives: &[u16], from: Duration, to: Duration) -> Duration {
-        lives.iter().map(|life| stage.ledger.longest_stall(*life, from, to)).max().unwrap_or_default()
+    fn stall_of(&self, testbed: &Testbed, incarnations: &[u16], from: Duration, to: Duration) -> Duration {
+        incarnations
+            .iter()
+            .map(|incarnation| testbed.ledger.longest_stall(*incarnation, from, to))
+            .max()
+            .unwrap_or_default()
     }
 }

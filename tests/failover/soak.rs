@@ -5,7 +5,7 @@ use super::load::Weight;
 use super::process::Order;
 use super::report::now;
 use super::rpc::{self, Rpcs};
-use super::stage::{Conditions, FAR, NEAR, RAILS, Stage};
+use super::testbed::{Conditions, FAR, NEAR, RAILS, Testbed};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const CONDITIONS: Conditions = Conditions {
         in_flight: 16,
         pause: Duration::from_millis(30),
         long_of_64: 2,
-        patience: Duration::from_secs(40),
+        timeout: Duration::from_secs(40),
     },
     megabits: None,
     transaction_timeout: 10,
@@ -64,19 +64,19 @@ impl Wound {
         (Self::Blackhole, "blackhole"),
     ];
 
-    fn set(self, stage: &Stage, machine: usize, rail: usize, whole: bool) {
+    fn set(self, testbed: &Testbed, machine: usize, rail: usize, whole: bool) {
         match self {
-            Self::Link => stage.set_link(machine, rail, whole),
-            Self::Address => stage.set_address(machine, rail, whole),
-            Self::Cable => stage.set_plugged(machine, rail, whole),
-            Self::Carrier => stage.set_carrier(machine, rail, whole),
-            Self::Blackhole => stage.set_forwarding(machine, rail, whole),
+            Self::Link => testbed.set_link(machine, rail, whole),
+            Self::Address => testbed.set_address(machine, rail, whole),
+            Self::Cable => testbed.set_plugged(machine, rail, whole),
+            Self::Carrier => testbed.set_carrier(machine, rail, whole),
+            Self::Blackhole => testbed.set_forwarding(machine, rail, whole),
         }
     }
 }
 
 struct Soak {
-    stage: Stage,
+    testbed: Testbed,
     rpcs: Option<Rpcs>,
     random: fastrand::Rng,
     /// Times in which operations may fail.
@@ -88,20 +88,20 @@ struct Soak {
 
 /// Goes on for `time`. `None`: it cannot be done here, or has been done elsewhere.
 pub fn run(seed: u64, time: Duration) -> Option<Outcome> {
-    let stage = Stage::or_skip("soak", CONDITIONS)?;
+    let testbed = Testbed::or_skip("soak", CONDITIONS)?;
     let random = fastrand::Rng::with_seed(seed);
     let (excuses, faults, done) = (Vec::new(), Vec::new(), BTreeMap::new());
-    let rpcs = Rpcs::start(&stage);
-    let mut soak = Soak { stage, rpcs, random, excuses, unexcused: 0, faults, done };
-    soak.stage.go();
-    soak.stage.pass(Duration::from_secs(1));
+    let rpcs = Rpcs::start(&testbed);
+    let mut soak = Soak { testbed, rpcs, random, excuses, unexcused: 0, faults, done };
+    soak.testbed.go();
+    soak.testbed.pass(Duration::from_secs(1));
     let (end, mut said) = (Instant::now() + time, Instant::now());
     while Instant::now() < end {
         soak.episode();
         soak.settle(SETTLED_AFTER);
         if said.elapsed() > SAID_EVERY {
             said = Instant::now();
-            let totals = soak.stage.ledger.settled();
+            let totals = soak.testbed.ledger.settled();
             let left = end.saturating_duration_since(said).as_secs() / 60;
             println!(
                 "{left} minutes to go: {} operations ended well, {} with an error, {} {:?}",
@@ -124,14 +124,14 @@ impl Soak {
             12 | 13 => {
                 let machine = self.machine();
                 self.count("connections reset");
-                self.stage.reset_connections(machine);
+                self.testbed.reset_connections(machine);
             }
             14 => {
                 let machine = self.machine();
                 self.count("process stopped for a while");
-                self.stage.signal(machine, Signal::STOP);
+                self.testbed.signal(machine, Signal::STOP);
                 self.pass(50, 3000);
-                self.stage.signal(machine, Signal::CONT);
+                self.testbed.signal(machine, Signal::CONT);
             }
             15 | 16 => self.restart(),
             17 | 18 => self.configure(),
@@ -144,14 +144,14 @@ impl Soak {
         self.pass(0, 2000);
     }
 
-    /// The other rail lives, though it may have been dead a moment ago.
+    /// The other rail works, though it may have been dead a moment ago.
     fn wound_a_rail(&mut self) {
         let (rail, blows) = (self.random.usize(0..RAILS), self.random.usize(1..4));
         let (machine, wound) = self.blow();
         for _ in 0..blows {
-            wound.set(&self.stage, machine, rail, false);
+            wound.set(&self.testbed, machine, rail, false);
             self.pass(20, 5000);
-            wound.set(&self.stage, machine, rail, true);
+            wound.set(&self.testbed, machine, rail, true);
             self.pass(0, 300);
         }
     }
@@ -160,11 +160,11 @@ impl Soak {
         self.excused("all rails", |soak| {
             let wounds = [0; RAILS].map(|_| soak.blow());
             for (rail, (machine, wound)) in wounds.iter().enumerate() {
-                wound.set(&soak.stage, *machine, rail, false);
+                wound.set(&soak.testbed, *machine, rail, false);
             }
             soak.pass(20, 15_000);
             for (rail, (machine, wound)) in wounds.iter().enumerate() {
-                wound.set(&soak.stage, *machine, rail, true);
+                wound.set(&soak.testbed, *machine, rail, true);
             }
         });
     }
@@ -174,14 +174,14 @@ impl Soak {
         self.excused(if is_killed { "node killed" } else { "node shut down" }, |soak| {
             let machine = soak.machine();
             match is_killed {
-                true => soak.stage.kill(machine),
-                false => soak.stage.stop(machine, End::UnderLoad),
+                true => soak.testbed.kill(machine),
+                false => soak.testbed.stop(machine, End::UnderLoad),
             }
             soak.pass(0, 2000);
-            soak.stage.start(machine);
+            soak.testbed.start(machine);
             // Until it knows the other's second rail it has but one.
             soak.order(machine, &Order::Discover);
-            soak.stage.tell(machine, &Order::Go);
+            soak.testbed.tell(machine, &Order::Go);
         });
     }
 
@@ -205,8 +205,8 @@ impl Soak {
     }
 
     fn order(&mut self, machine: usize, order: &Order) {
-        self.stage.tell(machine, order);
-        if let Err(wrong) = self.stage.wait_did(machine) {
+        self.testbed.tell(machine, order);
+        if let Err(wrong) = self.testbed.wait_did(machine) {
             self.faults.push(format!("{order}: {wrong}"));
         }
     }
@@ -227,20 +227,20 @@ impl Soak {
     /// Lets some time pass, in milliseconds, more often short than long.
     fn pass(&mut self, least: u64, most: u64) {
         let part = self.random.f64().powi(2);
-        self.stage.pass(Duration::from_millis(least + ((most - least) as f64 * part) as u64));
+        self.testbed.pass(Duration::from_millis(least + ((most - least) as f64 * part) as u64));
     }
 
     /// Judges what ended so long ago.
     fn settle(&mut self, ago: Duration) {
         let before = now().saturating_sub(ago);
-        self.stage.ledger.settle_before(before);
+        self.testbed.ledger.settle_before(before);
         self.judge_failures();
-        let oldest = before.saturating_sub(2 * CONDITIONS.weight.patience);
+        let oldest = before.saturating_sub(2 * CONDITIONS.weight.timeout);
         self.excuses.retain(|(_, to)| *to > oldest);
     }
 
     fn judge_failures(&mut self) {
-        for failure in self.stage.ledger.take_failures() {
+        for failure in self.testbed.ledger.take_failures() {
             let overlaps = |(from, to): &(Duration, Duration)| failure.began < *to && failure.ended > *from;
             if !self.excuses.iter().any(overlaps) {
                 self.unexcused += 1;
@@ -253,27 +253,29 @@ impl Soak {
 
     fn finish(mut self) -> Outcome {
         let whole = now();
-        let lives = [NEAR, FAR].map(|machine| self.stage.life(machine));
-        let are_used = self.stage.pass_until(BACK_WITHIN, |ledger| {
-            lives.iter().all(|life| (0..RAILS).all(|card| ledger.first_use(*life, card, whole).is_some()))
+        let incarnations = [NEAR, FAR].map(|machine| self.testbed.incarnation(machine));
+        let are_used = self.testbed.pass_until(BACK_WITHIN, |ledger| {
+            incarnations.iter().all(|incarnation| {
+                (0..RAILS).all(|card| ledger.first_use(*incarnation, card, whole).is_some())
+            })
         });
         if !are_used {
             self.faults.push(format!("not all rails are used again within {BACK_WITHIN:?}"));
         }
-        self.stage.calm();
-        self.stage.end();
+        self.testbed.calm();
+        self.testbed.end();
         let rpc::Outcome { said, fault } = self.rpcs.take().map(Rpcs::end).unwrap_or_default();
         self.faults.extend(fault);
         self.judge_failures();
-        let Self { stage, mut faults, unexcused, done, .. } = self;
-        let totals = stage.ledger.settled().clone();
+        let Self { testbed, mut faults, unexcused, done, .. } = self;
+        let totals = testbed.ledger.settled().clone();
         if unexcused > 0 {
-            faults.push(format!("{unexcused} failed while one rail lived"));
+            faults.push(format!("{unexcused} failed while one rail worked"));
         }
         faults.extend(totals.sins_in_words());
         if !faults.is_empty() {
-            faults.extend_from_slice(stage.ledger.complaints());
-            faults.push(stage.logs());
+            faults.extend_from_slice(testbed.ledger.errors());
+            faults.push(testbed.logs());
         }
         Outcome { totals, unexcused, done, rpcs: said, faults }
     }

@@ -50,7 +50,7 @@ pub fn print_soak(outcome: &soak::Outcome) {
     println!("operations");
     row("ended well", totals.well);
     totals.failed.iter().for_each(|(why, count)| row(why, *count));
-    row("failed while one rail lived", outcome.unexcused);
+    row("failed while one rail worked", outcome.unexcused);
     row("of nodes that were stopped or killed", totals.orphaned);
     totals.sins().iter().for_each(|(sin, count)| row(sin, *count));
     println!("  {:<44} {:>9}", "the longest", seconds(totals.longest));

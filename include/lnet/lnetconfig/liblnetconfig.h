@@ -389,7 +389,7 @@ int lustre_lnet_config_response_tracking(int value, int seq_no, struct cYAML **e
 /** Shows that under global, as response_tracking. */
 int lustre_lnet_show_response_tracking(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
-/** Sets the seconds for which a sick interface is tried; 0 for ever. */
+/** Sets the seconds for which recovery pings go to an unhealthy interface; 0 for ever. */
 int lustre_lnet_config_recovery_limit(int value, int seq_no, struct cYAML **err_rc);
 
 /** Shows that under global, as recovery_limit. */

@@ -145,12 +145,12 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "LNET_RECOVERY_LIMIT",
-        help: "seconds for which a peer's sick interface is tried again after it was last heard; 0: for ever (0)",
+        help: "seconds for which recovery pings go to an unhealthy peer NI after it was last heard; 0: for ever (0)",
         set: |config, text| settings(config, text, Settings::set_recovery_limit),
     },
     Tunable {
         variable: "LNET_MAX_RECOVERY_PING_INTERVAL",
-        help: "the most seconds from one try of a sick interface to the next (900)",
+        help: "the most seconds between two recovery pings to an unhealthy interface (900)",
         set: |config, text| settings(config, text, Settings::set_max_recovery_ping_interval),
     },
     Tunable {

@@ -91,7 +91,7 @@ pub struct NetSet {
     /// All interfaces
     #[arg(short, long)]
     pub all: bool,
-    /// Health: 0 to 1000, which is well; what is above is 1000, what is negative changes nothing
+    /// Health: 0 to 1000, which is healthy; what is above is 1000, what is negative changes nothing
     #[arg(short = 't', long, value_name = "VALUE", allow_negative_numbers = true, value_parser = number::int)]
     pub health: Option<i32>,
     /// Connections to one peer, for connections to come: 0 to 127; -1 changes nothing

@@ -90,7 +90,7 @@ pub struct PeerSet {
     /// All peers
     #[arg(short, long)]
     pub all: bool,
-    /// Health: 0 to 1000, which is well [default: 1000]
+    /// Health: 0 to 1000, which is healthy [default: 1000]
     #[arg(short = 't', long, value_name = "VALUE", allow_negative_numbers = true, value_parser = number::int)]
     pub health: Option<i32>,
     /// Overwrite the peer's state word, for debugging; needs --nid

@@ -54,9 +54,9 @@ pub enum Set {
     RouterSensitivity(Value),
     /// For which messages answers are awaited: 0 LNet's own, 1 GETs, 2 PUTs, 3 both [default: 3]
     ResponseTracking(Value),
-    /// Seconds for which a sick interface is tried again, from 0, which is no limit [default: 0]
+    /// Seconds for which recovery pings go to an unhealthy interface, from 0, which is no limit [default: 0]
     RecoveryLimit(Value),
-    /// The longest time between two tries of a sick interface, in seconds from 1 [default: 900]
+    /// The longest time between two recovery pings to an unhealthy interface, in seconds from 1 [default: 900]
     MaxRecoveryPingInterval(Value),
 }
 

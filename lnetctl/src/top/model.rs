@@ -221,10 +221,10 @@ impl Watch {
     }
 }
 
-/// A health value that leaves nothing to be wished.
-const WELL: u32 = 1000;
+/// The health value of an interface that never failed, or has recovered.
+const MAX_HEALTH: u32 = 1000;
 
-/// What was sent again since the node began, and the peers that cannot be reached, and every interface that is sick, the node's own
+/// What was sent again since the node began, and the peers that cannot be reached, and every unhealthy interface, the node's own
 /// first: with its health, or what else is wrong.
 fn health(sample: &Sample) -> String {
     let LnetStats { resend_count, response_timeout_count, .. } = sample.stats;
@@ -240,19 +240,19 @@ fn health(sample: &Sample) -> String {
     });
     let peers = sample.peers.iter().filter(|peer| !unreachable(peer));
     let peers = peers.flat_map(|peer| &peer.nis).filter_map(|ni| {
-        let silent = ni.health.unresponsive_from.first();
-        match (usable_health(ni), silent) {
+        let unresponsive = ni.health.unresponsive_from.first();
+        match (usable_health(ni), unresponsive) {
             _ if ni.reported_down => Some(format!("{} down", ni.nid)),
-            (WELL.., None) => None,
-            (WELL.., Some(own)) => Some(format!("{} silent towards {own}", ni.nid)),
+            (MAX_HEALTH.., None) => None,
+            (MAX_HEALTH.., Some(own)) => Some(format!("{} unresponsive from {own}", ni.nid)),
             (health, _) => Some(format!("{} {health}", ni.nid)),
         }
     });
-    let sick: Vec<String> = gone.chain(own).chain(peers).collect();
+    let unhealthy: Vec<String> = gone.chain(own).chain(peers).collect();
     let resent = format!("resent {resend_count} msgs   unanswered {response_timeout_count}");
-    match sick.len() {
-        0 => format!("{resent}   all well"),
-        number => format!("{resent}   {number} sick: {}", sick.join(", ")),
+    match unhealthy.len() {
+        0 => format!("{resent}   all healthy"),
+        number => format!("{resent}   {number} unhealthy: {}", unhealthy.join(", ")),
     }
 }
 
@@ -288,7 +288,7 @@ pub struct View {
     pub totals: String,
     /// How fast it goes.
     pub rates: String,
-    /// What was sent again, and who is sick.
+    /// What was sent again, and what is unhealthy.
     pub health: String,
     /// Its interfaces, net by net.
     pub rails: Vec<Row>,
@@ -367,7 +367,7 @@ impl State {
                 let no_health = ni.nid.is_loopback();
                 let broken = ni.status == NiStatus::Down || ni.health.fatal_error;
                 match no_health {
-                    true => Self::new(broken, WELL),
+                    true => Self::new(broken, MAX_HEALTH),
                     false => Self::new(broken || ni.health.value == 0, ni.health.value),
                 }
             }
@@ -377,7 +377,7 @@ impl State {
     const fn new(broken: bool, health: u32) -> Self {
         match (broken, health) {
             (true, _) => Self::Failed,
-            (false, 0..WELL) => Self::Degraded,
+            (false, 0..MAX_HEALTH) => Self::Degraded,
             (false, _) => Self::Active,
         }
     }

@@ -341,7 +341,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_response_tracking(
     }
 }
 
-/// Sets the seconds for which a sick interface is tried; 0 for ever.
+/// Sets the seconds for which recovery pings go to an unhealthy interface; 0 for ever.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_config_recovery_limit(
     value: c_int,

@@ -39,8 +39,8 @@ pub(super) fn push_activity(shown: &mut Value, bytes: ElementStats, heat: Heat) 
     shown.push("heat", messages_and_bytes);
 }
 
-/// Two more: the state in a word, where the node tells, and in how many seconds it is tried again, if it is
-/// sick.
+/// Two more: the state in a word, where the node tells, and the seconds until the next recovery ping, if it is
+/// unhealthy.
 pub(super) fn push_state(shown: &mut Value, state: Option<&'static str>, next_ping_in: Option<u64>) {
     if let Some(state) = state {
         shown.push("ni state", state);

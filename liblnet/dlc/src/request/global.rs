@@ -55,8 +55,8 @@ tunables! {
     RouterSensitivity router_sensitivity,
     /// For which messages answers are tracked: 0 LNet's own, 1 GETs, 2 PUTs, 3 both.
     ResponseTracking response_tracking,
-    /// Seconds for which a sick interface is tried; 0: for ever.
+    /// Seconds for which recovery pings go to an unhealthy interface; 0: for ever.
     RecoveryLimit recovery_limit,
-    /// The most seconds from one try of a sick interface to the next.
+    /// The most seconds between two recovery pings to an unhealthy interface.
     MaxRecoveryPingInterval max_recovery_ping_interval,
 }

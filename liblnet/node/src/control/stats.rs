@@ -38,11 +38,11 @@ pub(super) fn node(core: &Core) -> LnetStats {
     }
 }
 
-/// When something sick is tried again.
+/// When the next recovery ping is due.
 pub(super) struct Due {
     /// Pings since it was last heard.
     pub(super) ping_count: u64,
-    /// Seconds on the node's clock; 0 for what is not sick.
+    /// Seconds on the node's clock; 0 for what is healthy.
     pub(super) at: u64,
     /// In how many seconds.
     pub(super) seconds: Option<u64>,

@@ -448,7 +448,7 @@ fn nothing_is_shown_without_a_node_or_of_what_is_no_net() {
 /// dbg-030: fails if an interface is shown without its state. It is a word from the level on that the kernel
 /// does not have.
 #[test]
-fn every_cause_has_its_name_and_a_sick_interface_its_state() {
+fn every_cause_has_its_name_and_an_unhealthy_interface_its_state() {
     let health = LocalHealth {
         fatal_error: true,
         value: 900,

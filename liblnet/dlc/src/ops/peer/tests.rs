@@ -268,7 +268,7 @@ fn a_backup_leaves_out_peers_that_nobody_has_configured() {
 }
 
 #[test]
-fn every_cause_has_its_name_and_a_sick_peer_ni_its_state_and_its_silent_pairs() {
+fn every_cause_has_its_name_and_an_unhealthy_peer_ni_its_state_and_its_unresponsive_paths() {
     let health = PeerHealth {
         value: 700,
         dropped: 1,

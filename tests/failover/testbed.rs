@@ -5,7 +5,7 @@ use super::load::Weight;
 use super::machines::{Machines, Wiring, port, run};
 use super::netns::ip;
 use super::process::{Order, PROCESS, Role};
-use super::report::{Life, Report, What, now};
+use super::report::{Incarnation, Report, What, now};
 use rustix::process::{Pid as ProcessId, Signal, kill_process};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -46,7 +46,7 @@ pub struct Conditions {
 }
 
 /// The machines with their processes.
-pub struct Stage {
+pub struct Testbed {
     machines: Machines,
     conditions: Conditions,
     /// Where logs are kept: of each process its own lines, and what it reported; and what was done to them.
@@ -54,22 +54,22 @@ pub struct Stage {
     done: File,
     place: TempDir,
     listener: UnixListener,
-    told: Receiver<(Life, Option<Report>)>,
-    tell: Sender<(Life, Option<Report>)>,
+    told: Receiver<(Incarnation, Option<Report>)>,
+    tell: Sender<(Incarnation, Option<Report>)>,
     processes: Vec<Option<Process>>,
-    next_life: Life,
+    next_incarnation: Incarnation,
     /// Those who have said all that they had to say.
-    over: HashSet<Life>,
+    over: HashSet<Incarnation>,
     pub ledger: Ledger,
 }
 
 struct Process {
-    life: Life,
+    incarnation: Incarnation,
     child: Child,
     orders: UnixStream,
 }
 
-impl Stage {
+impl Testbed {
     /// Makes the machines and starts a node on each. `name` is that of the directory for logs. `None`: it cannot be done
     /// here, or has been done elsewhere.
     pub fn or_skip(name: &str, conditions: Conditions) -> Option<Self> {
@@ -81,9 +81,9 @@ impl Stage {
         let place = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(place.path().join("s")).unwrap();
         let (tell, told) = channel();
-        let (processes, next_life) = (vec![None, None], 0);
+        let (processes, next_incarnation) = (vec![None, None], 0);
         let (over, ledger) = (HashSet::new(), Ledger::default());
-        let mut stage = Self {
+        let mut testbed = Self {
             machines,
             conditions,
             logs,
@@ -93,31 +93,31 @@ impl Stage {
             told,
             tell,
             processes,
-            next_life,
+            next_incarnation,
             over,
             ledger,
         };
-        stage.start(NEAR);
-        stage.start(FAR);
+        testbed.start(NEAR);
+        testbed.start(FAR);
         for machine in [NEAR, FAR] {
-            stage.tell(machine, &Order::Discover);
-            stage.wait_did(machine).unwrap();
+            testbed.tell(machine, &Order::Discover);
+            testbed.wait_did(machine).unwrap();
         }
-        Some(stage)
+        Some(testbed)
     }
 
     /// Starts a process on the machine, which must have none. Returns when it says that it listens.
     pub fn start(&mut self, machine: usize) -> Duration {
         self.log(&format!("start {machine}"));
         assert!(self.processes[machine].is_none());
-        let life = self.next_life;
-        self.next_life += 1;
+        let incarnation = self.next_incarnation;
+        self.next_incarnation += 1;
         let Conditions { weight, transaction_timeout, kernel_peer, .. } = self.conditions;
         let says_implementation = if kernel_peer && machine == FAR { "0" } else { "1" };
         let to = WIRING.nid(1 - machine, 0);
         let socket = self.place.path().join("s").to_str().unwrap().to_owned();
-        let role = Role { socket, life, cards: RAILS, to, weight, transaction_timeout };
-        let log = File::create(self.logs.join(format!("{life}-on-{machine}.log"))).unwrap();
+        let role = Role { socket, incarnation, cards: RAILS, to, weight, transaction_timeout };
+        let log = File::create(self.logs.join(format!("{incarnation}-on-{machine}.log"))).unwrap();
         let child = self.machines.on(machine, || {
             Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", super::PROCESS_TEST, "--nocapture", "--test-threads=1"])
@@ -131,28 +131,28 @@ impl Stage {
                 .unwrap()
         });
         let (orders, _) = self.listener.accept().unwrap();
-        let mut record = Record::new(self.logs.join(format!("{life}-on-{machine}.reports")));
+        let mut record = Record::new(self.logs.join(format!("{incarnation}-on-{machine}.reports")));
         let (stream, tell) = (orders.try_clone().unwrap(), self.tell.clone());
         thread::spawn(move || {
             for line in BufReader::new(stream).lines() {
                 let Ok(line) = line else { break };
                 record.write(&line);
                 let Ok(report) = line.parse() else { continue };
-                if tell.send((life, Some(report))).is_err() {
+                if tell.send((incarnation, Some(report))).is_err() {
                     return;
                 }
             }
-            let _ = tell.send((life, None));
+            let _ = tell.send((incarnation, None));
         });
-        self.processes[machine] = Some(Process { life, child, orders });
-        self.wait(FOR_EVER, |of, report| of == life && report.what == What::Ready)
+        self.processes[machine] = Some(Process { incarnation, child, orders });
+        self.wait(FOR_EVER, |of, report| of == incarnation && report.what == What::Ready)
             .expect("a ready process")
             .at
     }
 
-    /// The life of the process that runs on a machine.
-    pub fn life(&self, machine: usize) -> Life {
-        self.process(machine).life
+    /// The incarnation of the process that runs on a machine.
+    pub fn incarnation(&self, machine: usize) -> Incarnation {
+        self.process(machine).incarnation
     }
 
     /// Gives an order.
@@ -164,8 +164,9 @@ impl Stage {
 
     /// Waits until the machine's process has done what it was told and answers.
     pub fn wait_did(&mut self, machine: usize) -> Result<(), String> {
-        let life = self.life(machine);
-        let did = self.wait(2 * FOR_EVER, |of, report| of == life && matches!(report.what, What::Did { .. }));
+        let incarnation = self.incarnation(machine);
+        let did = self
+            .wait(2 * FOR_EVER, |of, report| of == incarnation && matches!(report.what, What::Did { .. }));
         match did.expect("an answer").what {
             What::Did { wrong } if !wrong.is_empty() => Err(wrong),
             _ => Ok(()),
@@ -196,15 +197,17 @@ impl Stage {
 
     /// Ends the load, and waits until nothing is under way any more that a living process began.
     pub fn calm(&mut self) {
-        let lives = [NEAR, FAR].map(|machine| self.life(machine));
+        let incarnations = [NEAR, FAR].map(|machine| self.incarnation(machine));
         [NEAR, FAR].iter().for_each(|machine| self.tell(*machine, &Order::Stop));
         // What has been begun is known when both have said that they begin no more.
-        for _ in lives {
+        for _ in incarnations {
             self.wait(FOR_EVER, |_, report| report.what == What::Stopped)
                 .expect("a process that begins no more");
         }
-        let patience = self.conditions.weight.patience + FOR_EVER;
-        self.pass_until(patience, |ledger| lives.iter().all(|life| ledger.is_quiet(*life)));
+        let timeout = self.conditions.weight.timeout + FOR_EVER;
+        self.pass_until(timeout, |ledger| {
+            incarnations.iter().all(|incarnation| ledger.is_quiet(*incarnation))
+        });
     }
 
     /// Ends both nodes in good order, and closes the books.
@@ -226,8 +229,8 @@ impl Stage {
     pub fn changes_of_peers(&self) -> Vec<String> {
         let mut told = Vec::new();
         for machine in [NEAR, FAR] {
-            for life in 0..self.next_life {
-                let log = fs::read_to_string(self.logs.join(format!("{life}-on-{machine}.log")))
+            for incarnation in 0..self.next_incarnation {
+                let log = fs::read_to_string(self.logs.join(format!("{incarnation}-on-{machine}.log")))
                     .unwrap_or_default();
                 let lines = log.lines().filter(|line| line.contains(": peer ") && line.contains(" -> "));
                 told.extend(lines.map(|line| format!("on {machine}: {line}")));
@@ -351,38 +354,38 @@ impl Stage {
         }
         let status = process.child.wait().unwrap();
         assert!(how == End::Killed || status.success(), "{status}; logs are in {}", self.logs.display());
-        let life = process.life;
+        let incarnation = process.incarnation;
         let give_up = Instant::now() + FOR_EVER;
-        while !self.over.contains(&life) {
-            assert!(Instant::now() < give_up, "the last words of process {life} do not come");
+        while !self.over.contains(&incarnation) {
+            assert!(Instant::now() < give_up, "the last words of process {incarnation} do not come");
             self.pass(Duration::from_millis(5));
         }
-        self.ledger.ended(life, ended, how);
+        self.ledger.ended(incarnation, ended, how);
     }
 
     /// Takes note of what is told, until it is the right thing or the time is over.
-    fn wait(&mut self, most: Duration, is_it: impl Fn(Life, &Report) -> bool) -> Option<Report> {
+    fn wait(&mut self, most: Duration, is_it: impl Fn(Incarnation, &Report) -> bool) -> Option<Report> {
         let end = Instant::now() + most;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match self.told.recv_timeout(left) {
-                Ok((life, Some(report))) => {
-                    self.ledger.note(life, &report);
-                    if is_it(life, &report) {
+                Ok((incarnation, Some(report))) => {
+                    self.ledger.note(incarnation, &report);
+                    if is_it(incarnation, &report) {
                         return Some(report);
                     }
                 }
-                Ok((life, None)) => self.was_left(life),
+                Ok((incarnation, None)) => self.was_left(incarnation),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
             }
         }
     }
 
     /// A process says no more; it was asked to end, or it died.
-    fn was_left(&mut self, life: Life) {
-        self.over.insert(life);
-        let is_meant = self.processes.iter().flatten().all(|process| process.life != life);
-        assert!(is_meant, "process {life} ended by itself; logs are in {}", self.logs.display());
+    fn was_left(&mut self, incarnation: Incarnation) {
+        self.over.insert(incarnation);
+        let is_meant = self.processes.iter().flatten().all(|process| process.incarnation != incarnation);
+        assert!(is_meant, "process {incarnation} ended by itself; logs are in {}", self.logs.display());
     }
 }
 
@@ -411,7 +414,7 @@ impl Record {
     }
 }
 
-impl Drop for Stage {
+impl Drop for Testbed {
     fn drop(&mut self) {
         for process in self.processes.iter_mut().flatten() {
             let _ = process.child.kill();
