@@ -195,7 +195,7 @@ static void serve(__u32 stop_timeout)
 	conf.opcode_count = LENGTH(opcodes);
 	conf.buffers = 4;
 	conf.stop_timeout = stop_timeout;
-	/* A short time-out: requests without a reply are resent soon. */
+	/* A short timeout: requests without a reply are resent soon. */
 	conf.flags = PTLRPC_NO_EARLY_REPLIES;
 	CHECK_EQ(ptlrpc_register_service(&conf, handle, (void *)targets, &service), 0);
 }

@@ -132,7 +132,7 @@ static int get(struct obd_import *imp, const char *key)
 
 /* ---- load ---- */
 
-/* The time-out of an RPC; the last line tells whether one has not ended. */
+/* The timeout of an RPC; the last line tells whether one has not ended. */
 enum { LIMIT_MS = 120000, LONGEST_VALUE = 1 << 20, MOST_IN_FLIGHT = 256 };
 
 static const __u32 LENGTHS[] = { 64, KV_SMALL, 64 * 1024, LONGEST_VALUE, 1, KV_SMALL + 1 };

@@ -77,7 +77,7 @@ struct ptlrpc_timeouts {
 	__u32 flags;
 };
 
-/** Time-outs do not adapt themselves, services cannot ask for patience: every request may take obd_timeout. */
+/** Timeouts are not adaptive, and there are no early replies: every request may take obd_timeout. */
 #define PTLRPC_FIXED_TIMEOUTS 1
 
 /**

@@ -1,4 +1,4 @@
-//! The clock that all time-outs of a client or a service go by. It is handed in when they start.
+//! The clock that all timeouts of a client or a service go by. It is handed in when they start.
 
 use crate::sync::lock;
 use std::fmt;

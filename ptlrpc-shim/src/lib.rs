@@ -9,7 +9,7 @@
 //! | [`errno`], [`clock`], `sync`, `wakeup` | error numbers, time, locks, waking threads | |
 //! | [`lnet`] | the calls into LNet, and memory that is shared with it | those |
 //! | [`message`] | the wire format: pure | those |
-//! | `timeouts`, `recent_max` | adaptive time-outs: pure | those |
+//! | `timeouts`, `recent_max` | adaptive timeouts: pure | those |
 //! | `import` | targets as state and decisions: connecting, failing, reconnecting | `message`, `timeouts` |
 //! | [`request`] | requests of a client, from the first transmission to the reply | `import` |
 //! | [`client`] | the client side put together: imports, sets of requests, the thread `ptlrpcd` | `request`, `import` |

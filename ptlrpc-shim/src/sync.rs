@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The shortest time-out that is handed to the system: 0 would not release the lock.
+/// The shortest timeout that is handed to the system: 0 would not release the lock.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(1);
 
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,13 +1,13 @@
-//! How long to wait for a reply: time-outs, fixed or by what a service has needed lately (PR-74).
+//! How long to wait for a reply: timeouts, fixed or by what a service has needed lately (PR-74).
 
 use std::time::Duration;
 
-/// Bounds of adaptive time-outs.
+/// Bounds of adaptive timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptive {
     /// The shortest estimate of a service's time.
     pub min: Duration,
-    /// The longest; 0: time-outs are not adaptive, and [`Timeouts::fixed`] applies.
+    /// The longest; 0: timeouts are not adaptive, and [`Timeouts::fixed`] applies.
     pub max: Duration,
     /// For how long a measured time counts.
     pub history: Duration,
@@ -16,12 +16,12 @@ pub struct Adaptive {
 /// How long RPCs may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Lustre's `obd_timeout`: the time-out of requests where it is not adaptive. The ping interval is a quarter of it, the
-    /// time-out of a connect request a twentieth, but not less than 5 s (PR-12, PR-62).
+    /// Lustre's `obd_timeout`: the timeout of requests where it is not adaptive. The ping interval is a quarter of it, the
+    /// timeout of a connect request a twentieth, but not less than 5 s (PR-12, PR-62).
     pub fixed: Duration,
-    /// Bounds of adaptive time-outs.
+    /// Bounds of adaptive timeouts.
     pub adaptive: Adaptive,
-    /// The time-out of a connect request in place of the default, before the network latency is added.
+    /// The timeout of a connect request in place of the default, before the network latency is added.
     pub connect: Option<Duration>,
 }
 
@@ -38,13 +38,13 @@ impl Default for Timeouts {
 
 /// The estimate of a service's time before anything was measured.
 const INITIAL_ESTIMATE: Duration = Duration::from_secs(10);
-/// The shortest estimate of a service's time, which replies carry in whole seconds. With a time-out of no more than [`SLACK`]
+/// The shortest estimate of a service's time, which replies carry in whole seconds. With a timeout of no more than [`SLACK`]
 /// every request would get an early reply at once.
 const MIN_ESTIMATE: Duration = Duration::from_secs(1);
-/// What a time-out has beyond the estimate and a quarter of it.
+/// What a timeout has beyond the estimate and a quarter of it.
 const SLACK: Duration = Duration::from_secs(5);
 impl Timeouts {
-    /// The time-out of a request to a service whose time is estimated as `estimate`.
+    /// The timeout of a request to a service whose time is estimated as `estimate`.
     pub fn of_request(&self, estimate: Option<Duration>) -> Duration {
         if self.adaptive.max.is_zero() {
             return self.fixed;
@@ -56,7 +56,7 @@ impl Timeouts {
         estimate + estimate / 4 + SLACK
     }
 
-    /// The time-out of a connect request, with this estimate of the network latency (PR-62).
+    /// The timeout of a connect request, with this estimate of the network latency (PR-62).
     pub fn of_connect(&self, net_latency: Duration) -> Duration {
         self.connect.unwrap_or_else(|| (self.fixed / 20).max(Duration::from_secs(5))) + net_latency
     }

@@ -211,7 +211,7 @@ fn a_request_without_a_reply_is_resent_with_its_xid_after_a_reconnect() {
 
 /// PR-72: a deadline that an early reply puts off.
 #[test]
-fn an_early_reply_extends_the_time_out() {
+fn an_early_reply_extends_the_timeout() {
     let mut fixture = connected();
     let mut set = RequestSet::new();
     let id = set.add(&fixture.import, Request { timeout: Some(Duration::from_secs(1)), ..echo() });
@@ -223,7 +223,7 @@ fn an_early_reply_extends_the_time_out() {
     wrong[8..12].copy_from_slice(&0x0bd0_0bd3_u32.to_ne_bytes());
     fixture.server.send(&received, &wrong, 0);
     fixture.clock.advance(Duration::from_millis(1500));
-    assert!(!set.wait_any(Some(fixture.clock.now())), "its own time-out is over");
+    assert!(!set.wait_any(Some(fixture.clock.now())), "its own timeout is over");
     assert_eq!(set.early_replies(id), 2);
     fixture.server.reply(&received, 0, &[b"late"]);
     set.wait();

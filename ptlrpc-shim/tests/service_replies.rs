@@ -86,7 +86,7 @@ fn more_buffers_are_attached_when_few_are_left() {
 }
 
 #[test]
-fn early_replies_extend_the_time_out_of_a_slow_request() {
+fn early_replies_extend_the_timeout_of_a_slow_request() {
     let adaptive = Adaptive {
         at_extra: Duration::from_secs(1),
         at_early_margin: Duration::from_secs(1),
@@ -116,7 +116,7 @@ fn early_replies_extend_the_time_out_of_a_slow_request() {
 }
 
 #[test]
-fn early_replies_extend_the_time_out_of_a_waiting_request() {
+fn early_replies_extend_the_timeout_of_a_waiting_request() {
     let (server, begun, go_on) = gated(ServiceConfig { threads: 1, ..config() });
     let client = server.connected();
     let [first, second] = [0; 2].map(|_| {

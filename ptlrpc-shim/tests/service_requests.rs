@@ -161,7 +161,7 @@ fn invalid_and_stale_requests_are_dropped_and_counted() {
         ("an unknown kind", with(48, 0), Dropped::Malformed),
         ("a reply", kind(MessageKind::Reply), Dropped::NotARequest),
         ("an error", kind(MessageKind::Error), Dropped::NotARequest),
-        ("no time-out", body(Body { timeout: 0, ..of() }), Dropped::NoTimeout),
+        ("no timeout", body(Body { timeout: 0, ..of() }), Dropped::NoTimeout),
         ("an old connection", body(Body { conn_cnt: 1, ..of() }), Dropped::StaleConnection),
         (
             "the same connect request",
@@ -286,7 +286,7 @@ fn a_failing_handler_affects_only_its_client() {
 }
 
 #[test]
-fn a_request_whose_time_out_is_over_is_not_served() {
+fn a_request_whose_timeout_is_over_is_not_served() {
     let (sender, go_on) = channel::<()>();
     let (begun, has_begun) = channel();
     let channels = Mutex::new((go_on, begun));
@@ -297,7 +297,7 @@ fn a_request_whose_time_out_is_over_is_not_served() {
         Reply::new().into()
     });
     let mut client = server.connected();
-    // Without early replies, which would extend its time-out.
+    // Without early replies, which would extend its timeout.
     client.flags = MessageFlags::NONE;
     let slow = client.send(client.xids.take(), &client.body(ECHO), &[]);
     has_begun.recv().unwrap();

@@ -42,7 +42,7 @@ impl Client {
         Self::start_with_clock(node, timeouts, Arc::new(SystemClock))
     }
 
-    /// Starts a client all of whose time-outs go by `clock`.
+    /// Starts a client all of whose timeouts go by `clock`.
     pub fn start_with_clock(
         node: Arc<Node>,
         timeouts: Timeouts,
@@ -90,7 +90,7 @@ impl Client {
         &self.node
     }
 
-    /// The time-outs.
+    /// The timeouts.
     pub const fn timeouts(&self) -> &Timeouts {
         &self.timeouts
     }

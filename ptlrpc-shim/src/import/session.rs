@@ -228,12 +228,12 @@ impl Session {
         !self.timeouts.adaptive.max.is_zero()
     }
 
-    /// The time-out of a request, by the estimate of the service's time.
+    /// The timeout of a request, by the estimate of the service's time.
     pub(crate) fn estimated_timeout(&self, now: Instant) -> Duration {
         self.timeouts.of_request(self.lock().service_time.get(now))
     }
 
-    /// The time-out of a connect request.
+    /// The timeout of a connect request.
     pub(crate) fn connect_timeout(&self, net_latency: Duration) -> Duration {
         self.timeouts.of_connect(net_latency)
     }

@@ -213,7 +213,7 @@ impl Node {
         Errno::check(unsafe { sys::LNetGet(from, md.0, to, portal, match_bits, offset) }).map(drop)
     }
 
-    /// The primary NID of a peer. May discover the peer, which takes twice a transaction time-out at most.
+    /// The primary NID of a peer. May discover the peer, which takes twice a transaction timeout at most.
     pub fn primary_nid(&self, nid: Nid) -> Nid {
         let Some(raw) = nid.to_u64() else { return nid };
         // SAFETY: a number.

@@ -34,7 +34,7 @@ pub struct Body {
     pub op_flags: ConnectOps,
     /// In a request: the connection count; servers drop requests with an earlier one.
     pub conn_cnt: u32,
-    /// Seconds: in a request its time-out, in a reply the estimate of the service's time.
+    /// Seconds: in a request its timeout, in a reply the estimate of the service's time.
     pub timeout: u32,
     /// In a reply: the seconds that this request took.
     pub service_time: u32,

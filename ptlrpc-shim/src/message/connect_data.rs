@@ -47,7 +47,7 @@ flags! {
     pub struct ConnectFlags(u128) {
         /// The version is valid.
         VERSION = 0x20;
-        /// Adaptive time-outs.
+        /// Adaptive timeouts.
         AT = 0x100_0000;
         /// All of the protocol of 2.0.
         FULL20 = 0x10_0000_0000;

@@ -44,7 +44,7 @@ pub struct Message<'a> {
 flags! {
     /// Flags of a message (`lm_flags`).
     pub struct MessageFlags(u32) {
-        /// The sender's time-outs are adaptive: it supports early replies.
+        /// The sender's timeouts are adaptive: it supports early replies.
         AT_SUPPORT = 0x1;
         /// For compatibility with old checksums.
         LEGACY_CHECKSUM = 0x2;

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_leaves_the_outcome_unknown_only_where_that_matters() {
+    fn a_timeout_leaves_the_outcome_unknown_only_where_that_matters() {
         assert_eq!(timeout_errno(true, true), Errno::UNKNOWN_OUTCOME);
         assert_eq!(timeout_errno(true, false), Errno::TIMED_OUT);
         assert_eq!(timeout_errno(false, true), Errno::TIMED_OUT);

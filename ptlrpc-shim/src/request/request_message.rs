@@ -61,7 +61,7 @@ pub(super) fn build(request: &Request, fields: &MessageFields<'_>) -> Result<Reg
     Ok(region)
 }
 
-/// In whole seconds, at least one: a service drops a request with a time-out of 0.
+/// In whole seconds, at least one: a service drops a request with a timeout of 0.
 fn whole_seconds(time: Duration) -> u32 {
     time.as_millis().div_ceil(1000).clamp(1, u32::MAX.into()) as u32
 }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_outs_are_whole_seconds_and_never_zero() {
+    fn timeouts_are_whole_seconds_and_never_zero() {
         for (millis, want) in [(0, 1), (1, 1), (1000, 1), (1001, 2)] {
             assert_eq!(whole_seconds(Duration::from_millis(millis)), want, "{millis} ms");
         }

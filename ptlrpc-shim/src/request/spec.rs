@@ -31,9 +31,9 @@ pub struct Request {
     pub no_resend: bool,
     /// Fails with [`Errno::AGAIN`] rather than waiting for a connection.
     pub no_delay: bool,
-    /// The time-out of each transmission; `None`: by the estimate of the service's time.
+    /// The timeout of each transmission; `None`: by the estimate of the service's time.
     pub timeout: Option<Duration>,
-    /// The time-out of the request as a whole; `None`: none.
+    /// The timeout of the request as a whole; `None`: none.
     pub limit: Option<Duration>,
 }
 

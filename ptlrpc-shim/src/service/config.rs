@@ -35,7 +35,7 @@ pub struct ServiceConfig {
     pub is_urgent: fn(Opcode) -> bool,
     /// When early replies are sent.
     pub adaptive: Adaptive,
-    /// The limit of a client's time-out.
+    /// The limit of a client's timeout.
     pub longest_timeout: Duration,
     /// A reply that could not be sent is sent once more, from any NI to the peer's primary NID (PR-41).
     pub reply_fallback: bool,
@@ -45,12 +45,12 @@ pub struct ServiceConfig {
     pub stop_timeout: Duration,
 }
 
-/// Adaptive time-outs (PR-72, PR-74).
+/// Adaptive timeouts (PR-72, PR-74).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptive {
     /// The shortest estimate.
     pub at_min: Duration,
-    /// The longest time-out; 0: there are no early replies.
+    /// The longest timeout; 0: there are no early replies.
     pub at_max: Duration,
     /// By how much an early reply extends the deadline.
     pub at_extra: Duration,

@@ -10,9 +10,9 @@ pub enum Dropped {
     Malformed,
     /// It is a reply or an error.
     NotARequest,
-    /// It has no time-out.
+    /// It has no timeout.
     NoTimeout,
-    /// Its time-out is over.
+    /// Its timeout is over.
     Expired,
     /// It is of an earlier connection of the client (PR-61).
     StaleConnection,
@@ -97,8 +97,8 @@ impl std::fmt::Display for Dropped {
         f.write_str(match self {
             Self::Malformed => "malformed message",
             Self::NotARequest => "not a request",
-            Self::NoTimeout => "no time-out",
-            Self::Expired => "its time-out is over",
+            Self::NoTimeout => "no timeout",
+            Self::Expired => "its timeout is over",
             Self::StaleConnection => "stale connection",
             Self::Duplicate => "duplicate",
             Self::AlreadyReplied => "the client has the reply",

@@ -223,7 +223,7 @@ impl Rpc {
         let facts = RpcFacts {
             replied: status.reply.is_some() || status.truncated_from.is_some(),
             failed: status.failed.is_some(),
-            // Not each request has to find out by its own time-out that the connection is lost.
+            // Not each request has to find out by its own timeout that the connection is lost.
             superseded: self.purpose == Purpose::Use && self.session.is_superseded(sent.connection.conn_cnt),
             limit: self.limit(),
             deadline: sent.deadline,

@@ -47,7 +47,7 @@ impl Service {
         Self::start_with_clock(node, targets, config, handler, Arc::new(SystemClock))
     }
 
-    /// Starts a service all of whose time-outs go by `clock`. As [`Service::start`].
+    /// Starts a service all of whose timeouts go by `clock`. As [`Service::start`].
     pub fn start_with_clock(
         node: &Arc<Node>,
         targets: &Arc<Targets>,

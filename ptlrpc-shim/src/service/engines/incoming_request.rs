@@ -106,7 +106,7 @@ impl IncomingRequest {
         lock(&self.state).timeout.deadline()
     }
 
-    /// The client has sent it again, with a time-out that starts again.
+    /// The client has sent it again, with a timeout that starts again.
     pub(crate) fn on_resent(&self, route: ReplyRoute, timeout: ClientTimeout) {
         let mut state = lock(&self.state);
         state.route = route;

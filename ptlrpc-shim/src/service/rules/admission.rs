@@ -159,7 +159,7 @@ mod tests {
                 AdmissionContext { now: at(10), ..context },
                 Admission::Drop(Dropped::Expired),
             ),
-            ("no time-out", Body { timeout: 0, ..read }, context, Admission::Drop(Dropped::NoTimeout)),
+            ("no timeout", Body { timeout: 0, ..read }, context, Admission::Drop(Dropped::NoTimeout)),
             ("not connected", read, unconnected, Admission::Refuse(Errno::NOT_CONNECTED)),
             (
                 "a ping without a connection",

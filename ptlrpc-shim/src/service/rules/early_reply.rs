@@ -3,7 +3,7 @@
 use crate::service::config::Adaptive;
 use std::time::{Duration, Instant};
 
-/// The time-out of a request at its client: what the request said, or the last early reply.
+/// The timeout of a request at its client: what the request said, or the last early reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientTimeout {
     /// When the request arrived.
@@ -29,7 +29,7 @@ impl ClientTimeout {
     }
 }
 
-/// When an early reply is due, if there is no reply before. `None`: the time-out has reached [`Adaptive::at_max`].
+/// When an early reply is due, if there is no reply before. `None`: the timeout has reached [`Adaptive::at_max`].
 ///
 /// Not earlier than [`Adaptive::at_extra`] before the deadline, where it would not extend it; and not in the first half of
 /// the time, in which most requests are served.
@@ -43,8 +43,8 @@ pub(crate) fn due(adaptive: &Adaptive, timeout: ClientTimeout) -> Option<Instant
     Some(due.max(timeout.arrived))
 }
 
-/// The time-out that the next early reply tells: the time since the arrival and [`Adaptive::at_extra`], at least a second more
-/// than before. `None`: the client has given up, or the time-out has reached [`Adaptive::at_max`].
+/// The timeout that the next early reply tells: the time since the arrival and [`Adaptive::at_extra`], at least a second more
+/// than before. `None`: the client has given up, or the timeout has reached [`Adaptive::at_max`].
 pub(crate) fn extended(adaptive: &Adaptive, timeout: ClientTimeout, now: Instant) -> Option<ClientTimeout> {
     if now >= timeout.deadline() {
         return None;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_early_reply_extends_the_time_out_to() {
+    fn what_an_early_reply_extends_the_timeout_to() {
         let start = Instant::now();
         // At_min, at_max, at_extra; seconds that the client waits, seconds gone by; what it is told.
         for (at_min, at_max, extra, waits, gone, want) in [
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_out_of_a_client_is_limited() {
+    fn the_timeout_of_a_client_is_limited() {
         let start = Instant::now();
         for (says, longest, want) in [(10, 600, 10), (u32::MAX, 600, 600), (0, 600, 0)] {
             let timeout = ClientTimeout::new(start, says, secs(longest));

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn without_adaptive_time_outs_the_estimate_is_zero() {
+    fn without_adaptive_timeouts_the_estimate_is_zero() {
         let start = Instant::now();
         let adaptive = Adaptive { at_max: Duration::ZERO, at_history: Duration::ZERO, ..Adaptive::default() };
         assert_eq!(ServiceEstimate::new(start).add(&adaptive, start, Duration::from_secs(9)), 0);
