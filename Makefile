@@ -41,7 +41,7 @@ help:
 	@echo "make bench-quick  the side-by-side only, short, printed and not written anywhere"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
-	@echo "make generated-files  makes lnetctl's manual pages (docs/man) and completions/ anew"
+	@echo "make generated-files  makes docs/logs.md, lnetctl's manual pages (docs/man) and completions/ anew"
 	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 
@@ -158,6 +158,7 @@ headers:
 .PHONY: generated-files
 generated-files:
 	@scripts/setup build
+	cargo run --quiet --package log-lines -- docs/logs.md
 	cargo build --package lnetctl
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate man docs/man
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions bash > completions/lnetctl.bash

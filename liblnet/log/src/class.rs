@@ -111,7 +111,7 @@ log_classes! {
         name: "path_unresponsive",
         level: Error,
         limit: PerSubject,
-        meaning: "Nothing that was sent on a path is acknowledged, although the interfaces at both ends are up. It is used only when there is no other, until something arrives over it.",
+        meaning: "What is sent on a path is not acknowledged, or an interface at one end of it has failed. It is used only when there is no other, until something arrives over it.",
         action: "Look for a fault between the two addresses: a switch, a firewall, a wrong VLAN or MTU.",
     }
     PathResponsive {
@@ -139,7 +139,7 @@ log_classes! {
         name: "message_dropped",
         level: Warn,
         limit: PerSubject,
-        meaning: "A message that arrived was dropped; the cause says why. Its sender finds out by its own time-out.",
+        meaning: "A message that arrived was dropped; the cause says why. Its sender finds out by its own timeout.",
         action: "`no match` is usual while a service starts or stops. Otherwise compare the configuration of the two nodes.",
     }
     PeerLimit {
@@ -174,7 +174,7 @@ log_classes! {
         name: "discovery_failed",
         level: Warn,
         limit: PerSubject,
-        meaning: "A ping or push of discovery failed. The peer is used by the NIDs known already.",
+        meaning: "A ping or push of discovery failed. The line says whether it is retried, or messages fail that waited for it; otherwise the peer is used as it is known.",
         action: "See whether the peer is reachable by the NID in the line.",
     }
     DiscoveryLoop {
@@ -272,7 +272,7 @@ log_classes! {
         name: "links_unwatched",
         level: Warn,
         limit: Unlimited,
-        meaning: "The links and addresses of this machine are not watched. That an interface has failed is found by time-outs only.",
+        meaning: "The links and addresses of this machine are not watched. That an interface has failed is found by timeouts only.",
         action: "See whether the process may open netlink sockets (sandbox, seccomp), and how many descriptors it may have.",
     }
     LinkListFailed {

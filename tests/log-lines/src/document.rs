@@ -1,0 +1,88 @@
+//! The document.
+
+use crate::lines::Found;
+use lnet_log::{LINES_PER_PERIOD, Limit, LogClass, PERIOD};
+use std::fmt::Write as _;
+
+/// All of it.
+pub(crate) fn write(found: &Found) -> String {
+    let mut out = String::from(BEGINNING);
+    let (lines, seconds) = (LINES_PER_PERIOD, PERIOD.as_secs());
+    // A String takes everything.
+    let _ = writeln!(
+        out,
+        "A class that is limited writes at most {lines} lines in {seconds} s for each subject (the NID, path or name that the\n\
+         line is about); a flood of one class or subject hides nothing of another. What was suppressed is said when the\n\
+         period ends, at the level of the class: `SUBJECT: COUNT lines suppressed (CLASS)`.\n"
+    );
+    out.push_str("| class | level | what has happened |\n|---|---|---|\n");
+    for class in LogClass::ALL {
+        let (name, level) = (class.name(), level(class));
+        let _ = writeln!(out, "| [`{name}`](#{name}) | {level} | {} |", class.meaning());
+    }
+    for class in LogClass::ALL {
+        write_class(&mut out, class, found);
+    }
+    if !found.unclassified.is_empty() {
+        out.push_str(UNCLASSIFIED);
+    }
+    for (level, library, text) in &found.unclassified {
+        let _ = writeln!(out, "| {level} | {library} | {} |", code(text));
+    }
+    out.push_str(DEBUG);
+    for (level, library, text) in &found.debug {
+        let _ = writeln!(out, "| {level} | {library} | {} |", code(text));
+    }
+    out
+}
+
+fn write_class(out: &mut String, class: LogClass, found: &Found) {
+    let limit = match class.limit() {
+        Limit::Unlimited => "never suppressed",
+        Limit::PerSubject => "limited",
+    };
+    let _ = writeln!(out, "\n## {}\n", class.name());
+    let _ = writeln!(out, "Level {}, {limit}. {}\n", level(class), class.meaning());
+    let _ = writeln!(out, "What to do: {}\n", class.action());
+    for (_, library, text) in found.lines.iter().filter(|(name, ..)| *name == format!("{class:?}")) {
+        let _ = writeln!(out, "- {} ({library})", code(text));
+    }
+}
+
+fn level(class: LogClass) -> String {
+    class.level().as_str().to_lowercase()
+}
+
+/// As code, on one line, in a table or not.
+fn code(text: &str) -> String {
+    let text = text.replace('\n', " ").replace('|', "\\|");
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+}
+
+const BEGINNING: &str = "\
+# What the libraries log
+
+<!-- Made by `make generated-files` from the sources and liblnet/log/src/class.rs. -->
+
+Every line that the libraries (`liblnet.so`, `libptlrpc.so` and what they consist of) can write, by class. In braces stands
+what is filled in. A line is written `subject: event (cause); what the node does about it`, and a pair of NIDs `A -> B`: from
+the local one to the other. [environment.md](environment.md) says how lines begin, and how `LNET_DEBUG` chooses among the
+levels. A program in Rust that installs a logger of its own gets each class with the target `lnet::` and its name.
+
+";
+
+const UNCLASSIFIED: &str = "
+## Lines without a class
+
+| level | by | line |
+|---|---|---|
+";
+
+const DEBUG: &str = "
+## Debug and trace
+
+For who works on the library (`LNET_DEBUG=debug`): they have no class and are never suppressed.
+
+| level | by | line |
+|---|---|---|
+";
