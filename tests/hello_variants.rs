@@ -17,7 +17,7 @@ use std::time::Duration;
 use support::live_node::LiveNode;
 use support::netns::namespace_or_skip;
 use support::pcap;
-use support::player::PATIENCE;
+use support::player::TIMEOUT;
 use support::streams::{self, Connection};
 
 const CAPTURE: &str = "k2158-host-hello-variants.pcap";
@@ -37,7 +37,7 @@ const DIFFERENT: [(&str, Instead, &str); 3] = [
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Instead {
-    /// No answer, and an end when the patience of the acceptor does.
+    /// No answer, and an end when the acceptor times out.
     WaitForMore,
     /// The kernel's HELLO, but to the NID that the caller stated.
     NameTheCaller,
@@ -114,7 +114,7 @@ fn call(captured: &Connection) -> TcpStream {
     socket.set_reuse_address(true).unwrap();
     socket.bind(&SockAddr::from(captured.opener)).unwrap();
     socket.connect(&SockAddr::from(captured.acceptor)).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
     socket.into()
 }
 

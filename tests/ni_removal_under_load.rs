@@ -26,7 +26,7 @@ const PHASE: u64 = 60;
 const IN_FLIGHT: u64 = 24;
 const LARGEST: u32 = 1 << 16;
 /// Far longer than anything takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(100);
+const TIMEOUT: Duration = Duration::from_secs(100);
 
 /// What an operation's events came to.
 #[derive(Clone, Debug, Default)]
@@ -180,7 +180,7 @@ fn spec(
 }
 
 fn await_until(what: &str, come: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !come() {
         assert!(Instant::now() < end, "waited in vain for {what}");
         thread::yield_now();

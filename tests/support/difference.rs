@@ -29,19 +29,19 @@ pub const EXCEPTIONS: [Exception; 6] = [
     Exception {
         name: "interface cookie",
         why: "the time at which the node was started",
-        place: |line| made_up_handle(line).map(|at| at..at + 8),
+        place: |line| node_chosen_handle(line).map(|at| at..at + 8),
         bits: 0xff,
     },
     Exception {
         name: "object cookie",
         why: "how a node numbers its descriptors is its own affair",
-        place: |line| made_up_handle(line).map(|at| at + 8..at + 16),
+        place: |line| node_chosen_handle(line).map(|at| at + 8..at + 16),
         bits: 0xff,
     },
     Exception {
         name: "receipt cookie",
         why: "how a node numbers the messages that it wants receipts for is its own affair",
-        place: made_up_cookie,
+        place: node_chosen_cookie,
         bits: 0xff,
     },
     Exception {
@@ -99,7 +99,7 @@ impl Difference {
                 return Err(format!("incarnation {now:02x?} after {known:02x?}"));
             }
         }
-        if let (Some(at), Some(header)) = (made_up_handle(line), line.header()) {
+        if let (Some(at), Some(header)) = (node_chosen_handle(line), line.header()) {
             let interface = heard[at..at + 8].to_vec();
             let known = self.interface_cookies.entry(header.src_nid).or_insert_with(|| interface.clone());
             if *known != interface {
@@ -122,7 +122,7 @@ fn incarnation(line: &Line) -> Option<Range<usize>> {
 }
 
 /// Where the cookie of a message is that asks for a receipt.
-pub fn made_up_cookie(line: &Line) -> Option<Range<usize>> {
+pub fn node_chosen_cookie(line: &Line) -> Option<Range<usize>> {
     match &line.item.content {
         Content::Message { cookies, .. } if cookies.request != 0 => Some(8..16),
         _ => None,
@@ -130,7 +130,7 @@ pub fn made_up_cookie(line: &Line) -> Option<Range<usize>> {
 }
 
 /// Where the handle is that the sender of a PUT or GET made up: it begins the header's last forty bytes.
-pub fn made_up_handle(line: &Line) -> Option<usize> {
+pub fn node_chosen_handle(line: &Line) -> Option<usize> {
     match line.header()?.body {
         Body::Put { ack: Some(_), .. } | Body::Get { .. } => handle(line),
         _ => None,

@@ -1,7 +1,7 @@
 //! A live node of ours in the place of a captured kernel node, with an application that does what the
 //! programs on the captured node did.
 
-use super::player::{Application, PATIENCE};
+use super::player::{Application, TIMEOUT};
 use super::script::Line;
 use lnet_core::{
     EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
@@ -61,7 +61,7 @@ impl LiveNode {
             }
         }
         for nid in self.discovered {
-            self.node.core().wait_discovered(nid, PATIENCE).unwrap();
+            self.node.core().wait_discovered(nid, TIMEOUT).unwrap();
         }
         self.node.shutdown();
     }
@@ -69,7 +69,7 @@ impl LiveNode {
     /// Waits until the node knows the peer with these NIDs, the primary one first, and the peer knows it.
     pub fn wait_until_it_knows(&self, nids: &[Nid]) {
         let core = self.node.core();
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + TIMEOUT;
         loop {
             let peer = core.peer(nids[0]);
             let found = peer.is_some_and(|(peer, _)| {
@@ -147,7 +147,7 @@ impl LiveNode {
                 assert_eq!(event.status, Ok(()), "{event:?}");
                 return *event;
             }
-            let polled = self.node.eq_poll(&[self.eq], Some(PATIENCE)).unwrap();
+            let polled = self.node.eq_poll(&[self.eq], Some(TIMEOUT)).unwrap();
             let Some((_, polled)) = polled else { panic!("the application waits in vain for {kind:?}") };
             assert!(!polled.lost);
             self.operations[polled.event.md.user_ptr].events.push(polled.event);
@@ -177,7 +177,7 @@ impl Application for LiveNode {
         // From an unprivileged port: turned away by the thread that handles HELLOs, in the order in which
         // they come.
         let mut stranger = TcpStream::connect((our_end, 988)).unwrap();
-        stranger.set_read_timeout(Some(PATIENCE)).unwrap();
+        stranger.set_read_timeout(Some(TIMEOUT)).unwrap();
         let turned_away = stranger.read(&mut [0]).map_err(|error| error.kind());
         assert!(matches!(turned_away, Ok(0) | Err(ErrorKind::ConnectionReset)), "{turned_away:?}");
     }

@@ -15,7 +15,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// How long the node may take for anything. Only a failing test waits that long.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The programs that use the node, driven by the capture: each makes its requests in the order of the capture.
 pub trait Application {
@@ -122,7 +122,7 @@ impl<'a> Player<'a> {
         socket.set_reuse_address(true).unwrap();
         socket.bind(&SockAddr::from(dialogue.opener)).expect("the captured node's address and port");
         socket
-            .connect_timeout(&SockAddr::from(dialogue.acceptor), PATIENCE)
+            .connect_timeout(&SockAddr::from(dialogue.acceptor), TIMEOUT)
             .unwrap_or_else(|error| panic!("{}: the node does not listen: {error}", dialogue.name()));
         self.keep(number, socket.into());
     }
@@ -139,8 +139,8 @@ impl<'a> Player<'a> {
     }
 
     fn keep(&mut self, number: usize, socket: TcpStream) {
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        socket.set_write_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TIMEOUT)).unwrap();
+        socket.set_write_timeout(Some(TIMEOUT)).unwrap();
         socket.set_nodelay(true).unwrap();
         self.sockets.insert(number, socket);
     }
@@ -191,7 +191,7 @@ impl<'a> Player<'a> {
         };
         application.prepare(line, answer);
         let mut bytes = with_handle(line, &self.handles);
-        self.give_receipts(line, &mut bytes);
+        self.translate_ack_cookies(line, &mut bytes);
         let name = self.script.dialogues[number].name();
         self.socket(number)
             .write_all(&bytes)
@@ -233,13 +233,13 @@ impl<'a> Player<'a> {
         if let (Some(theirs), Some(ours)) = (own_handle(line, &line.bytes), own_handle(line, heard)) {
             self.handles.insert(theirs, ours);
         }
-        if let Some(place) = difference::made_up_cookie(line) {
+        if let Some(place) = difference::node_chosen_cookie(line) {
             self.cookies.insert(cookie(&line.bytes, place.start), cookie(heard, place.start));
         }
     }
 
     /// Receipts to the node are for what it, not the captured node, sent.
-    fn give_receipts(&self, line: &Line, bytes: &mut [u8]) {
+    fn translate_ack_cookies(&self, line: &Line, bytes: &mut [u8]) {
         let places: &[usize] = match &line.item.content {
             Content::Noop { .. } => &[8, 16],
             Content::Message { version, .. } if *version >= Version::V2 => &[16],
@@ -315,7 +315,7 @@ impl<'a> Player<'a> {
     fn wait_for_any(&self, numbers: &[usize]) -> Option<usize> {
         let mut all: Vec<PollFd<'_>> =
             numbers.iter().map(|number| PollFd::new(self.socket(*number), PollFlags::IN)).collect();
-        let timeout = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        let timeout = Timespec { tv_sec: TIMEOUT.as_secs().cast_signed(), tv_nsec: 0 };
         poll(&mut all, Some(&timeout)).unwrap();
         let ready = all.iter().position(|one| !one.revents().is_empty());
         ready.map(|at| numbers[at])
@@ -403,7 +403,7 @@ impl Dialogue {
 
 fn accept(listener: &TcpListener, name: &str) -> (TcpStream, SocketAddr) {
     let socket = Socket::from(listener.try_clone().unwrap());
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
     let (stream, caller) =
         socket.accept().unwrap_or_else(|error| panic!("{name}: no call from the node: {error}"));
     (stream.into(), caller.as_socket().unwrap())
@@ -415,7 +415,7 @@ fn cookie(bytes: &[u8], at: usize) -> u64 {
 
 /// The handle that the sender of a PUT or GET made up.
 fn own_handle(line: &Line, bytes: &[u8]) -> Option<WireHandle> {
-    let at = difference::made_up_handle(line)?;
+    let at = difference::node_chosen_handle(line)?;
     Some(WireHandle {
         interface_cookie: u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()),
         object_cookie: u64::from_le_bytes(bytes[at + 8..at + 16].try_into().unwrap()),

@@ -330,7 +330,7 @@ impl Link {
     fn exchange(&self, request: &[u8], timeout: Option<Duration>) -> Result<Result<Reply, Errno>, Lost> {
         self.stream.set_read_timeout(timeout).map_err(Lost::NotSent)?;
         let sent = frame::write(&self.stream, request, None);
-        // Whoever is turned away finds the reason in what the node wrote before it closed.
+        // A client that is rejected finds the reason in what the node wrote before it closed.
         let body = match (frame::read(&mut &self.stream, frame::MAX_REPLY), sent) {
             (Ok(Some(body)), _) => body,
             (_, Err(error)) => return Err(Lost::NotSent(error)),

@@ -43,9 +43,9 @@ impl std::error::Error for StartError {}
 const OLD_LOG: &str = "log.old";
 const CANNOT_START: &str = "cannot start lnetd: ";
 /// So long may a daemon take until it is ready.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a daemon that says nothing is looked at.
-const TURN: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Starts the daemon as node `name` and waits until it is ready, 30 seconds at most. It outlives this
 /// process and its terminal, and logs to a file of the runtime directory, `NAME.log`; what the last one of
@@ -97,7 +97,7 @@ pub fn start(
             let _ = fs::rename(log.with_extension(OLD_LOG), &log);
         }
     }
-    // A program that starts a daemon and lives longer than it shall not keep a zombie.
+    // A program that starts a daemon and outlives it must not keep a zombie.
     let reaper = thread::Builder::new().name("lnet_reaper".to_owned()).stack_size(64 * 1024);
     let _ = reaper.spawn(move || child.wait());
     outcome
@@ -145,7 +145,7 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// The socket by which a daemon tells how it fares (the protocol of `sd_notify`).
+/// The socket on which a daemon reports its state (the protocol of `sd_notify`).
 struct NotifySocket {
     socket: UnixDatagram,
     path: PathBuf,
@@ -160,12 +160,12 @@ impl NotifySocket {
         let _ = fs::remove_file(&path);
         let notify = Self { socket: UnixDatagram::bind(&path)?, path };
         fs::set_permissions(&notify.path, fs::Permissions::from_mode(0o600))?;
-        notify.socket.set_read_timeout(Some(TURN))?;
+        notify.socket.set_read_timeout(Some(POLL_INTERVAL))?;
         Ok(notify)
     }
 
     fn await_ready(&self, child: &mut Child) -> Result<(), StartError> {
-        let (mut heard, deadline) = (Heard::default(), Instant::now() + PATIENCE);
+        let (mut heard, deadline) = (Heard::default(), Instant::now() + START_TIMEOUT);
         let mut buffer = [0; 4096];
         while Instant::now() < deadline {
             // Looked at first: what it said before its end is still in the socket.
@@ -187,7 +187,7 @@ impl NotifySocket {
         }
         Err(StartError {
             errno: Errno::TimedOut,
-            ..heard.failure(format!("it was not ready after {} seconds", PATIENCE.as_secs()))
+            ..heard.failure(format!("it was not ready after {} seconds", START_TIMEOUT.as_secs()))
         })
     }
 }

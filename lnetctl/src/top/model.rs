@@ -352,7 +352,7 @@ pub enum State {
     Failed,
     /// A peer to which no path can be used.
     Unreachable,
-    /// A peer that was never heard of.
+    /// A peer from which nothing has ever arrived.
     Unknown,
 }
 
