@@ -5,12 +5,11 @@
 //! value that is replaced as a whole. From an event handler every change is [`Errno::Busy`].
 
 use super::Core;
-use crate::discovery::PingTarget;
+use crate::environment::ConfigGuard;
 use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::event::in_handler;
 use crate::policy::{Applied, Rule, Rules};
 use crate::router::Router;
-use crate::sync::{MutexGuard, lock};
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
 use crate::topology::{Peer, PeerNi, PeerState, Route, Routes};
 use lnet_log::{LogClass, write_line};
@@ -20,8 +19,8 @@ use std::sync::Arc;
 impl Core {
     /// The lock of the configuration. Taking an interface away waits under it for event handlers, so one that
     /// waited for it would never end: [`Errno::Busy`] there.
-    pub(crate) fn configuring(&self) -> Result<MutexGuard<'_, PingTarget>, Errno> {
-        if in_handler() { Err(Errno::Busy) } else { Ok(lock(&self.configuration)) }
+    pub(crate) fn configuring(&self) -> Result<ConfigGuard<'_>, Errno> {
+        if in_handler() { Err(Errno::Busy) } else { Ok(self.configuration.lock()) }
     }
 }
 
@@ -37,14 +36,14 @@ impl Core {
         &self,
         change: impl FnOnce(&mut Settings) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let ping_target = &mut *self.configuring()?;
+        let config = self.configuring()?;
         let before = self.settings();
         let mut settings = before;
         change(&mut settings)?;
         self.env.set_settings(settings);
         let off = |settings: &Settings| settings.discovery == DiscoveryMode::Off;
         if off(&before) != off(&settings) {
-            self.rebuild_ping_target(ping_target);
+            self.rebuild_ping_target(&config);
         }
         self.discovery.handle_settings(&self.topology, &before, &settings);
         Ok(())
@@ -68,7 +67,7 @@ impl Core {
 
     /// Makes a peer as an operator wants it; one that is there so is left alone (OM-27).
     pub fn make_peer(&self, primary: Nid, multi_rail: bool, lock_primary: bool) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
+        let config = self.configuring()?;
         let known = self.topology.peer(primary);
         let is_gateway = known.as_ref().is_some_and(|peer| self.topology.is_gateway(peer));
         match peer_config::make(known.as_deref(), primary, multi_rail, is_gateway)? {
@@ -77,8 +76,13 @@ impl Core {
                 let state = PeerState::CONFIGURED
                     .with(PeerState::MULTI_RAIL, multi_rail)
                     .with(PeerState::LOCK_PRIMARY, lock_primary);
-                self.topology.peers().make(primary, state, self.topology.first_peer_credits(primary));
-                self.topology.reapply_rules();
+                self.topology.peers().make(
+                    &config,
+                    primary,
+                    state,
+                    self.topology.first_peer_credits(primary),
+                );
+                self.topology.reapply_rules(&config);
                 self.discovery.wake();
             }
         }
@@ -87,15 +91,15 @@ impl Core {
 
     /// Gives the configured peer `primary` another NID (OM-28, OM-29).
     pub fn add_peer_nid(&self, primary: Nid, nid: Nid, multi_rail: bool) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
+        let config = self.configuring()?;
         let peer = self.topology.peer(primary);
         let owner = self.topology.peer(nid);
         let owner_is_gateway = owner.as_ref().is_some_and(|owner| self.topology.is_gateway(owner));
         let adding =
             peer_config::add(peer.as_deref(), primary, nid, multi_rail, owner.as_deref(), owner_is_gateway)?;
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
-            self.topology.peers().attach(&peer, nid, self.topology.first_peer_credits(nid));
-            self.topology.reapply_rules();
+            self.topology.peers().attach(&config, &peer, nid, self.topology.first_peer_credits(nid));
+            self.topology.reapply_rules(&config);
             self.discovery.wake();
         }
         Ok(())
@@ -103,16 +107,16 @@ impl Core {
 
     /// Takes a NID from a peer; without one, or with the primary NID, forgets the peer (OM-30).
     pub fn delete_peer(&self, primary: Nid, nid: Option<Nid>, force: bool) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
+        let config = self.configuring()?;
         let Some(peer) = self.topology.peer(primary) else {
             return Err(Errno::NotFound);
         };
         let known = nid.is_some_and(|nid| self.topology.peer_ni(nid).is_some());
         let is_gateway = self.topology.is_gateway(&peer);
         match peer_config::delete(Some(&peer), primary, nid, known, force, is_gateway)? {
-            Deleting::Peer => self.forget_peer(&peer),
-            Deleting::Secondaries => self.topology.peers().detach(&peer, |nid| nid != primary),
-            Deleting::Nid(gone) => self.topology.peers().detach(&peer, |nid| nid == gone),
+            Deleting::Peer => self.forget_peer(&config, &peer),
+            Deleting::Secondaries => self.topology.peers().detach(&config, &peer, |nid| nid != primary),
+            Deleting::Nid(gone) => self.topology.peers().detach(&config, &peer, |nid| nid == gone),
         }
         self.discovery.reverify_rejected(&self.topology);
         self.discovery.wake();
@@ -121,7 +125,7 @@ impl Core {
 
     /// Overwrites what is known of a peer: for debugging.
     pub fn set_peer_state(&self, nid: Nid, state: PeerState) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
+        let _config = self.configuring()?;
         let peer = self.topology.peer_ni(nid).ok_or(Errno::NotFound)?.peer();
         // What is under way is not changed by being called something else.
         let under_way = PeerState::DISCOVERING
@@ -150,8 +154,8 @@ impl Core {
 
     /// Adds a route, and the gateway as a peer if it is not known (RT-1).
     pub fn add_route(&self, route: Route) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
-        let is_first = self.topology.add_route(route)?;
+        let config = self.configuring()?;
+        let is_first = self.topology.add_route(&config, route)?;
         // Once, for the first of them.
         if is_first {
             write_line!(
@@ -167,11 +171,11 @@ impl Core {
 
     /// Deletes routes; the gateway may be given by any of its NIDs (RT-3).
     pub fn delete_routes(&self, net: Option<NetId>, gateway: Option<Nid>) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
+        let config = self.configuring()?;
         let same_peer = |its: Nid| {
             gateway.is_none_or(|nid| self.topology.peers().primary(nid) == self.topology.peers().primary(its))
         };
-        self.topology.delete_routes(net, same_peer)
+        self.topology.delete_routes(&config, net, same_peer)
     }
 
     /// Whether and how the node forwards.
@@ -181,17 +185,17 @@ impl Core {
 
     /// Changes that.
     pub fn change_router(&self, change: impl FnOnce(Router) -> Router) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
-        self.topology.change_router(change);
+        let config = self.configuring()?;
+        self.topology.change_router(&config, change);
         Ok(())
     }
 
-    /// Forgets what goes with a net that the node has left; called under the lock of the configuration.
-    pub(crate) fn forget_net(&self, net: NetId) {
+    /// Forgets what goes with a net that the node has left.
+    pub(crate) fn forget_net(&self, config: &ConfigGuard<'_>, net: NetId) {
         // None may lead there.
-        let _ = self.topology.delete_routes(None, |gateway| gateway.net() == net);
+        let _ = self.topology.delete_routes(config, None, |gateway| gateway.net() == net);
         self.discovery.note_forgetting(&self.env);
-        self.topology.peers().forget_net(net);
+        self.topology.peers().forget_net(config, net);
         self.discovery.reverify_rejected(&self.topology);
         self.discovery.wake();
     }
@@ -206,19 +210,19 @@ impl Core {
 
     /// Adds a rule: see [`Rules::add`].
     pub fn add_rule(&self, rule: Rule, index: Option<usize>) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
+        let config = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());
         rules.add(rule, index)?;
-        self.topology.set_rules(rules);
+        self.topology.set_rules(&config, rules);
         Ok(())
     }
 
     /// Deletes one rule or all: see [`Rules::delete`].
     pub fn delete_rule(&self, index: Option<usize>) -> Result<(), Errno> {
-        let _one_at_a_time = self.configuring()?;
+        let config = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());
         rules.delete(index);
-        self.topology.set_rules(rules);
+        self.topology.set_rules(&config, rules);
         Ok(())
     }
 

@@ -2,8 +2,8 @@
 
 use super::Core;
 use crate::discovery::Input;
+use crate::environment::ConfigGuard;
 use crate::event::in_handler;
-use crate::sync::lock;
 use crate::topology::{Peer, PeerState};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Core {
             return peer.primary;
         }
         // Discovery changes peers under this lock. A handler may not wait for it, and may be a moment too late.
-        let _configuration = (!in_handler()).then(|| lock(&self.configuration));
+        let _configuration = (!in_handler()).then(|| self.configuration.lock());
         let peer = self.peer_ni(nid).peer();
         if !stays(&peer) {
             let mark = PeerState::default().with(PeerState::LOCK_PRIMARY, true);
@@ -58,18 +58,18 @@ impl Core {
     pub fn add_peer(&self, nids: &[Nid]) -> Result<(), Errno> {
         let mut nids = nids.iter().copied().filter(|nid| !nid.is_loopback());
         let first = nids.next().ok_or(Errno::Invalid)?;
-        let _one_at_a_time = self.configuring()?;
+        let config = self.configuring()?;
         let discovers = self.discovery.local_state().discovers();
         let lock_it = PeerState::default().with(PeerState::LOCK_PRIMARY, self.settings().lock_primary);
-        let mut peer = self.consumers_peer(first, discovers, lock_it);
+        let mut peer = self.consumers_peer(&config, first, discovers, lock_it);
         for nid in nids {
             if !discovers {
-                self.consumers_peer(nid, false, lock_it);
+                self.consumers_peer(&config, nid, false, lock_it);
                 continue;
             }
-            peer = self.consumers_nid(peer, nid)?;
+            peer = self.consumers_nid(&config, peer, nid)?;
         }
-        self.topology.reapply_rules();
+        self.topology.reapply_rules(&config);
         self.discovery.wake();
         Ok(())
     }
@@ -97,7 +97,13 @@ impl Core {
 
     /// The peer with this NID as a program has it: a new one, unless it is somebody's already whom it may not be
     /// taken from.
-    fn consumers_peer(&self, nid: Nid, multi_rail: bool, lock_it: PeerState) -> Arc<Peer> {
+    fn consumers_peer(
+        &self,
+        config: &ConfigGuard<'_>,
+        nid: Nid,
+        multi_rail: bool,
+        lock_it: PeerState,
+    ) -> Arc<Peer> {
         let known = self.topology.peer(nid);
         let stays = |peer: &Peer| {
             peer.state().has_any(PeerState::CONFIGURED.and(PeerState::LOCK_PRIMARY)) || peer.primary == nid
@@ -112,14 +118,14 @@ impl Core {
             }
             None => {
                 let state = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).and(lock_it);
-                self.topology.peers().make(nid, state, self.topology.first_peer_credits(nid));
+                self.topology.peers().make(config, nid, state, self.topology.first_peer_credits(nid));
                 self.peer_ni(nid).peer()
             }
         }
     }
 
     /// Gives a program's peer another NID (OM-28).
-    fn consumers_nid(&self, peer: Arc<Peer>, nid: Nid) -> Result<Arc<Peer>, Errno> {
+    fn consumers_nid(&self, config: &ConfigGuard<'_>, peer: Arc<Peer>, nid: Nid) -> Result<Arc<Peer>, Errno> {
         if peer.nids.contains(&nid) {
             return Ok(peer);
         }
@@ -132,7 +138,7 @@ impl Core {
         }) {
             return Err(Errno::Exists);
         }
-        self.topology.peers().attach(&peer, nid, self.topology.first_peer_credits(nid));
+        self.topology.peers().attach(config, &peer, nid, self.topology.first_peer_credits(nid));
         Ok(self.topology.peer_ni(peer.primary).map_or(peer, |peer_ni| peer_ni.peer()))
     }
 }

@@ -2,10 +2,10 @@
 
 use super::Core;
 use crate::discovery::{Action, DiscoveryStatus, Failure, Input, longest_discovery};
+use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::event::in_handler;
 use crate::memory::Md;
-use crate::sync::lock;
 use crate::topology::Peer;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid};
@@ -54,9 +54,9 @@ impl Core {
     }
 
     /// Forgets a peer and its NIDs; called under the lock of the configuration.
-    pub(crate) fn forget_peer(&self, peer: &Arc<Peer>) {
+    pub(crate) fn forget_peer(&self, config: &ConfigGuard<'_>, peer: &Arc<Peer>) {
         self.discovery.note_forgetting(&self.env);
-        self.topology.peers().detach(peer, |_| true);
+        self.topology.peers().detach(config, peer, |_| true);
     }
 
     /// Ends the requests with this MD that wait for a discovery: it has been unlinked, and its owner shall not have to
@@ -120,8 +120,8 @@ impl Core {
     /// Replaces what pings are answered with, if the state of an interface has changed.
     fn republish(&self) {
         if self.discovery.take_republish() {
-            let target = &mut *lock(&self.configuration);
-            self.rebuild_ping_target(target);
+            let config = self.configuration.lock();
+            self.rebuild_ping_target(&config);
             self.discovery.schedule_push(&self.topology, false);
         }
     }
@@ -132,10 +132,10 @@ impl Core {
             "peer {primary}: no longer takes part in discovery; removed until it is needed again"
         );
         self.env.log(LogClass::PeerRemoved, primary, line);
-        let _configuration = lock(&self.configuration);
+        let config = self.configuration.lock();
         // It may have changed before the lock was there.
         if let Some(peer) = self.topology.peer_of(&peer.record) {
-            self.forget_peer(&peer);
+            self.forget_peer(&config, &peer);
         }
     }
 }

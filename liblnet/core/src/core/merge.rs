@@ -1,7 +1,6 @@
 //! A peer's NIDs follow what it says of itself (core-behaviour 5.6): what that means to health.
 
 use super::Core;
-use crate::sync::lock;
 use crate::topology::Peer;
 use lnet_wire::ping_info::{NiStatus, PingInfo};
 use std::sync::Arc;
@@ -9,13 +8,13 @@ use std::sync::Arc;
 impl Core {
     /// Follows what `peer` said.
     pub(super) fn merge(&self, peer: &Arc<Peer>, info: &PingInfo) {
-        let _configuration = lock(&self.configuration);
+        let config = self.configuration.lock();
         let Some(peer) = self.topology.peer_of(&peer.record) else { return };
         if self.is_ending() {
             return;
         }
         self.note_statuses(&peer, info);
-        let effects = self.discovery.merge(&self.env, &self.topology, &peer, info);
+        let effects = self.discovery.merge(&config, &self.env, &self.topology, &peer, info);
         if let Some(grown) = &effects.grown {
             // Those too that it has just got.
             self.note_statuses(grown, info);

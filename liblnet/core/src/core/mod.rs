@@ -19,7 +19,7 @@ mod send;
 
 use crate::cpt::CptTable;
 use crate::discovery::{Discovery, PingTarget};
-use crate::environment::{CoreConfig, Environment};
+use crate::environment::{ConfigLock, CoreConfig, Environment};
 use crate::fault::{FailRules, FaultRules};
 use crate::health::{Health, pause};
 use crate::memory::EqHandle;
@@ -53,8 +53,9 @@ pub struct Core {
     recovery_eq: OnceLock<EqHandle>,
     /// What went through interfaces that are gone.
     retired: Mutex<NodeCounters>,
-    /// One change of the configuration at a time; guards what pings are answered with.
-    pub(crate) configuration: Mutex<PingTarget>,
+    configuration: ConfigLock,
+    /// What pings are answered with; used under the lock of the configuration.
+    ping_target: Mutex<PingTarget>,
     this: Weak<Self>,
 }
 
@@ -74,7 +75,8 @@ impl Core {
             health: Health::default(),
             recovery_eq: OnceLock::new(),
             retired: Mutex::new(NodeCounters::default()),
-            configuration: Mutex::new(PingTarget::default()),
+            configuration: ConfigLock::default(),
+            ping_target: Mutex::default(),
             this: Weak::clone(this),
         })
     }
@@ -115,7 +117,7 @@ impl Core {
         config: impl Into<NiConfig>,
         driver: &dyn Driver,
     ) -> Result<Arc<Ni>, Errno> {
-        let ping_target = &mut *self.configuring()?;
+        let guard = self.configuring()?;
         if self.is_ending() {
             return Err(Errno::Shutdown);
         }
@@ -126,18 +128,18 @@ impl Core {
         ni.set_number(self.health.next_number());
         let nets = self.nets().with(Arc::clone(&ni))?;
         // The driver may call up as soon as it is started, so the interface must be known before.
-        let before = self.topology.replace_nets(Arc::new(nets));
+        let before = self.topology.replace_nets(&guard, Arc::new(nets));
         let is_new_net = before.net(nid.net()).is_none();
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
                 if self.topology.peer_ni(nid).is_some() {
                     self.discovery.note_forgetting(&self.env);
-                    self.topology.peers().forget_nid(nid);
+                    self.topology.peers().forget_nid(&guard, nid);
                 }
-                self.rebuild_ping_target(ping_target);
+                self.rebuild_ping_target(&guard);
                 self.discovery.schedule_push(&self.topology, false);
-                self.topology.reapply_rules();
+                self.topology.reapply_rules(&guard);
                 if is_new_net {
                     let on_it = |peer_ni: &Arc<PeerNi>| peer_ni.nid().net() == nid.net();
                     let waiting = self.topology.peers().all().into_iter().filter(on_it);
@@ -148,7 +150,7 @@ impl Core {
                 Ok(ni)
             }
             Err(errno) => {
-                self.topology.replace_nets(before);
+                self.topology.replace_nets(&guard, before);
                 Err(errno)
             }
         }
@@ -162,15 +164,15 @@ impl Core {
         if nid.is_loopback() {
             return Err(Errno::Invalid);
         }
-        let ping_target = &mut *self.configuring()?;
+        let config = self.configuring()?;
         let ni = self.topology.ni(nid).ok_or(Errno::NotFound)?;
-        self.topology.replace_nets(Arc::new(self.nets().without(nid)));
-        self.rebuild_ping_target(ping_target);
+        self.topology.replace_nets(&config, Arc::new(self.nets().without(nid)));
+        self.rebuild_ping_target(&config);
         self.discovery.schedule_push(&self.topology, false);
         self.stop_ni(&ni);
         self.retired_add(&ni);
         if self.topology.with_nets(|nets| nets.net(nid.net()).is_none()) {
-            self.forget_net(nid.net());
+            self.forget_net(&config, nid.net());
         }
         self.health.reachability_may_change_for_all(&self.topology);
         Ok(())
@@ -181,13 +183,13 @@ impl Core {
     /// counters. Waits for event handlers, so not from one.
     pub fn shutdown(&self) {
         self.env.begin_ending();
-        let _configuration = lock(&self.configuration);
+        let config = self.configuration.lock();
         let nets = self.nets();
         // The loopback last: it never fails, and others may still be finishing onto it.
         for ni in nets.nis().collect::<Vec<_>>().into_iter().rev() {
             self.stop_ni(ni);
         }
-        self.topology.replace_nets(Arc::new(Nets::default()));
+        self.topology.replace_nets(&config, Arc::new(Nets::default()));
         self.end_resends();
         self.health.wake();
         self.end_discovery();

@@ -1,9 +1,10 @@
 //! The match entry that answers pings: posted anew whenever what it says changes.
 
 use super::Core;
-use crate::discovery::PingTarget;
+use crate::environment::ConfigGuard;
 use crate::memory::{MdHandle, MdMemory, MdSpec};
 use crate::objects::{InsertPosition, MatchId};
+use crate::sync::lock;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, PING_MATCH_BITS, RESERVED_PORTAL};
 use std::any::Any;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 
 impl Core {
     /// Posts what pings are to be answered with now, for peers to be told. A failure leaves the old answer in place.
-    pub(crate) fn rebuild_ping_target(&self, target: &mut PingTarget) {
+    pub(crate) fn rebuild_ping_target(&self, config: &ConfigGuard<'_>) {
+        let target = &mut *lock(&self.ping_target);
         let buffer = target.next_buffer(&self.env, &self.topology);
         let owner = Arc::clone(&buffer) as Arc<dyn Any + Send + Sync>;
         match self.post_reserved(buffer.ping_spec(), buffer.memory(), false, owner) {
@@ -20,7 +22,7 @@ impl Core {
                     // It has no queue and never exhausts: it is there. Who was answered with it is told of what is new.
                     let _ = self.objects.retire_md(old);
                 }
-                self.discovery.publish(&self.env, buffer);
+                self.discovery.publish(config, &self.env, buffer);
                 self.post_push_buffers();
             }
             Err(errno) => self.env.log(

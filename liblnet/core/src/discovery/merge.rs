@@ -2,7 +2,7 @@
 
 use super::merge_plan::{Follow, MergeLimits, MergePlan, Owner, owner, plan_merge};
 use super::{Difference, Discovery, Input};
-use crate::environment::Environment;
+use crate::environment::{ConfigGuard, Environment};
 use crate::model::{Inner, Peer, PeerState as Flag, Preferred, Progress};
 use crate::topology::Topology;
 use lnet_log::LogClass;
@@ -22,9 +22,10 @@ pub(crate) struct MergeEffects {
 }
 
 impl Discovery {
-    /// Follows what `peer` said. Called under the lock of the configuration.
+    /// Follows what `peer` said.
     pub(crate) fn merge(
         &self,
+        config: &ConfigGuard<'_>,
         env: &Environment,
         topology: &Topology,
         peer: &Arc<Peer>,
@@ -45,7 +46,7 @@ impl Discovery {
                 note_differences(env, peer, &found);
                 MergeEffects::default()
             }
-            MergePlan::Follow(plan) => follow(env, topology, peer, plan, info),
+            MergePlan::Follow(plan) => follow(config, env, topology, peer, plan, info),
         }
     }
 
@@ -89,6 +90,7 @@ impl Discovery {
 /// Gives a peer the NIDs that it says it has. If it is known twice, the one that is known by the right primary
 /// NID takes over.
 fn follow(
+    config: &ConfigGuard<'_>,
     env: &Environment,
     topology: &Topology,
     peer: &Arc<Peer>,
@@ -127,7 +129,7 @@ fn follow(
     } else {
         log::debug!("peer {}: {} NIDs after discovery", plan.primary, plan.nids.len());
         let credits = |nid| topology.first_peer_credits(nid);
-        topology.peers().reshape(grows, plan.primary, plan.nids, credits)
+        topology.peers().reshape(config, grows, plan.primary, plan.nids, credits)
     };
     freshen(topology, &grown);
     MergeEffects { grown: Some(grown), into_another: merge_target.is_some(), stale: false }

@@ -23,7 +23,7 @@ pub(crate) use requests::request_spec;
 
 use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::environment::time::Time;
-use crate::environment::{Environment, Notify};
+use crate::environment::{ConfigGuard, Environment, Notify};
 use crate::event::in_handler;
 use crate::memory::EqHandle;
 use crate::model::{DiscoveryState, LocalState, PeerNi, PeerState, SendRequest};
@@ -142,8 +142,8 @@ impl Discovery {
         self.local.store(word, Ordering::Release);
     }
 
-    /// From now on peers that ask are told this. Called under the lock of the configuration.
-    pub(crate) fn publish(&self, env: &Environment, buffer: Arc<PingBuffer>) {
+    /// From now on peers that ask are told this.
+    pub(crate) fn publish(&self, _: &ConfigGuard<'_>, env: &Environment, buffer: Arc<PingBuffer>) {
         self.set_local_state(&env.settings(), buffer.sequence());
         self.ping_buffer.store(buffer);
     }

@@ -4,11 +4,13 @@
 //! One [`Environment`] belongs to each node and is passed by reference.
 
 mod config;
+mod config_lock;
 mod notify;
 pub mod settings;
 pub mod time;
 
 pub use config::CoreConfig;
+pub(crate) use config_lock::{ConfigGuard, ConfigLock};
 pub(crate) use notify::Notify;
 
 use arc_swap::ArcSwap;

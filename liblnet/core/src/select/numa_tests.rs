@@ -3,6 +3,7 @@
 use super::*;
 use crate::cpt::tests::four_nodes;
 use crate::cpt::{CptTable, Layout, Placement};
+use crate::environment::ConfigLock;
 use crate::topology::{NiConfig, NiTunables, PeerState, PeerTable};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,8 +52,8 @@ const EVERYWHERE: [Option<u32>; 4] = [Some(0), Some(1), Some(2), Some(3)];
 fn peer() -> (PeerTable, Arc<PeerNi>) {
     let table = PeerTable::new();
     let primary = nid("10.0.1.1@tcp");
-    table.make(primary, PeerState::MULTI_RAIL, 8);
-    table.attach(&table.get(primary).unwrap().peer(), nid("10.0.1.2@tcp"), 8);
+    table.make(&ConfigLock::default().lock(), primary, PeerState::MULTI_RAIL, 8);
+    table.attach(&ConfigLock::default().lock(), &table.get(primary).unwrap().peer(), nid("10.0.1.2@tcp"), 8);
     let peer_ni = table.get(primary).unwrap();
     (table, peer_ni)
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::environment::ConfigLock;
 use crate::topology::{NiTunables, PeerState, PeerTable};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -18,10 +19,10 @@ fn nets(own: &[&str]) -> Nets {
 /// A table with one peer, and its peer NIs.
 fn peer(nids: &[&str], state: PeerState) -> (PeerTable, Vec<Arc<PeerNi>>) {
     let table = PeerTable::new();
-    table.make(nid(nids[0]), state, 8);
+    table.make(&ConfigLock::default().lock(), nid(nids[0]), state, 8);
     for other in &nids[1..] {
         let peer = table.get(nid(nids[0])).unwrap().peer();
-        table.attach(&peer, nid(other), 8);
+        table.attach(&ConfigLock::default().lock(), &peer, nid(other), 8);
     }
     let peer_nis = nids.iter().map(|text| table.get(nid(text)).unwrap()).collect();
     (table, peer_nis)
@@ -176,7 +177,7 @@ fn interfaces_and_peer_nis_take_turns_at_once_when_another_is_added_or_has_come_
         assert_turns("before", before.iter().map(|path| path.0), &own[..alone]);
         let ni = Ni::new(nid(own[2]), NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
         let nets = nets.with(Arc::new(ni)).unwrap();
-        table.attach(&peer_nis[0].peer(), nid(its[2]), 8);
+        table.attach(&ConfigLock::default().lock(), &peer_nis[0].peer(), nid(its[2]), 8);
         let with_both = |all: &[&'static str; 3]| [&all[..alone], &all[2..]].concat();
         for _ in 0..2 {
             let paths = order(&nets, &peer_nis[0], 600);
@@ -200,10 +201,16 @@ fn peer_nis_of_two_peers_that_become_one_take_turns_at_once() {
     let its = ["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.0.10@tcp"];
     let (table, peer_nis) = peer(&its[..2], PeerState::MULTI_RAIL);
     order(&nets, &peer_nis[0], 2000);
-    table.make(nid(its[2]), PeerState::MULTI_RAIL, 8);
+    table.make(&ConfigLock::default().lock(), nid(its[2]), PeerState::MULTI_RAIL, 8);
     let other = table.get(nid(its[2])).unwrap();
     order(&nets, &other, 3);
-    table.reshape(&other.peer(), nid(its[2]), its.iter().rev().map(|text| nid(text)).collect(), |_| 8);
+    table.reshape(
+        &ConfigLock::default().lock(),
+        &other.peer(),
+        nid(its[2]),
+        its.iter().rev().map(|text| nid(text)).collect(),
+        |_| 8,
+    );
     let paths = order(&nets, &other, 300);
     assert_turns("its", paths.iter().map(|path| path.1), &its);
 }
@@ -295,7 +302,7 @@ fn an_answer_takes_the_turn_of_its_interfaces() {
     let (table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::MULTI_RAIL);
     answered(&nets, nets.ni(nid("10.0.0.1@tcp")).unwrap(), &peer_nis[0]);
     // It turns out to have another, which nothing has gone to yet.
-    table.attach(&peer_nis[0].peer(), nid("10.0.0.9@tcp"), 8);
+    table.attach(&ConfigLock::default().lock(), &peer_nis[0].peer(), nid("10.0.0.9@tcp"), 8);
     let chosen = choose(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.2@tcp", "10.0.0.9@tcp"].map(nid));
     chosen.commit();

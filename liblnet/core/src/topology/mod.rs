@@ -12,6 +12,7 @@ pub(crate) use crate::model::{LastUse, PeerNet};
 pub(crate) use peer_table::PeerTable;
 pub use route::{Route, Routes};
 
+use crate::environment::ConfigGuard;
 use crate::model::DiscoveryState;
 use crate::model::message::Message;
 use crate::policy::Rules;
@@ -55,7 +56,7 @@ impl Topology {
     }
 
     /// Puts the node on other nets; those that it was on.
-    pub(crate) fn replace_nets(&self, nets: Arc<Nets>) -> Arc<Nets> {
+    pub(crate) fn replace_nets(&self, _: &ConfigGuard<'_>, nets: Arc<Nets>) -> Arc<Nets> {
         self.nets.swap(nets)
     }
 
@@ -171,7 +172,7 @@ impl Topology {
     }
 
     /// Adds a route (RT-1): see [`Routes::with`]. Whether it is the first.
-    pub(crate) fn add_route(&self, route: Route) -> Result<bool, Errno> {
+    pub(crate) fn add_route(&self, _: &ConfigGuard<'_>, route: Route) -> Result<bool, Errno> {
         let before = self.routes.load();
         let routes = self.with_nets(|nets| before.with(route, nets))?;
         let is_first = before.iter().next().is_none();
@@ -182,6 +183,7 @@ impl Topology {
     /// Deletes routes: see [`Routes::without`].
     pub(crate) fn delete_routes(
         &self,
+        _: &ConfigGuard<'_>,
         net: Option<NetId>,
         is_gateway: impl Fn(Nid) -> bool,
     ) -> Result<(), Errno> {
@@ -196,7 +198,7 @@ impl Topology {
     }
 
     /// Changes that.
-    pub(crate) fn change_router(&self, change: impl FnOnce(Router) -> Router) {
+    pub(crate) fn change_router(&self, _: &ConfigGuard<'_>, change: impl FnOnce(Router) -> Router) {
         self.router.store(Arc::new(change(self.router())));
     }
 }

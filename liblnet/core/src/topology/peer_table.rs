@@ -1,5 +1,6 @@
 //! Every peer NI by its NID, and the peers that they make up (OM-1).
 
+use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::model::DiscoveryState;
 use crate::model::LastUse;
@@ -18,8 +19,8 @@ type Shard = HashMap<Nid, Arc<PeerNi>>;
 /// Strangers that nobody needs are looked for so often.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The peers. Look-ups and first contacts come from any thread; what else changes a peer is done by one
-/// thread at a time, which holds the lock of the configuration.
+/// The peers. Look-ups and first contacts come from any thread; what else changes a peer takes
+/// a [`ConfigGuard`].
 pub(crate) struct PeerTable {
     shards: [RwLock<Shard>; SHARDS],
     born: AtomicU64,
@@ -93,7 +94,7 @@ impl PeerTable {
 
     /// Puts a new peer with just this NID in the place of the one that was known by it, which is forgotten.
     /// Credits in use stay in use.
-    pub(crate) fn make(&self, nid: Nid, state: PeerState, credits: u32) {
+    pub(crate) fn make(&self, _: &ConfigGuard<'_>, nid: Nid, state: PeerState, credits: u32) {
         let previous = self.get_or_add(nid, credits).peer();
         self.forget(previous.nids.iter().copied().filter(|its| *its != nid));
         self.store(&self.peer(nid, state), vec![nid]);
@@ -101,20 +102,20 @@ impl PeerTable {
     }
 
     /// Gives `peer` the NID `nid`, taking it from whoever has it; who had it as the primary NID is forgotten.
-    pub(crate) fn attach(&self, peer: &Arc<Peer>, nid: Nid, credits: u32) {
+    pub(crate) fn attach(&self, config: &ConfigGuard<'_>, peer: &Arc<Peer>, nid: Nid, credits: u32) {
         let nids = peer.nids.iter().copied().chain([nid]).collect();
-        self.reshape(peer, peer.primary, nids, |_| credits);
+        self.reshape(config, peer, peer.primary, nids, |_| credits);
     }
 
     /// Takes from `peer` the NIDs that `go` picks, and forgets them. Without its primary NID nothing of it
     /// stays.
-    pub(crate) fn detach(&self, peer: &Arc<Peer>, go: impl Fn(Nid) -> bool) {
+    pub(crate) fn detach(&self, config: &ConfigGuard<'_>, peer: &Arc<Peer>, go: impl Fn(Nid) -> bool) {
         if go(peer.primary) {
             self.forget(peer.nids.iter().copied());
             self.note_removed(peer);
         } else {
             let stay = peer.nids.iter().copied().filter(|nid| !go(*nid)).collect();
-            self.reshape(peer, peer.primary, stay, |_| 0);
+            self.reshape(config, peer, peer.primary, stay, |_| 0);
         }
     }
 
@@ -123,6 +124,7 @@ impl PeerTable {
     /// has gets what `credits` says.
     pub(crate) fn reshape(
         &self,
+        _: &ConfigGuard<'_>,
         peer: &Arc<Peer>,
         primary: Nid,
         nids: Vec<Nid>,
@@ -169,19 +171,19 @@ impl PeerTable {
 
     /// Forgets that another node had `nid`, which is this node's own now, unless an operator said so. What it is
     /// told there would be told to this node itself.
-    pub(crate) fn forget_nid(&self, nid: Nid) {
+    pub(crate) fn forget_nid(&self, config: &ConfigGuard<'_>, nid: Nid) {
         let peer = self.get(nid).map(|peer_ni| peer_ni.peer());
         if let Some(peer) = peer.filter(|peer| !peer.is_configured()) {
-            self.detach(&peer, |its| its == nid);
+            self.detach(config, &peer, |its| its == nid);
             path_state(&peer);
         }
     }
 
     /// Forgets every NID on `net`, and the peers whose primary NID is there (OM-33).
-    pub(crate) fn forget_net(&self, net: NetId) {
+    pub(crate) fn forget_net(&self, config: &ConfigGuard<'_>, net: NetId) {
         for peer in self.peers() {
             if peer.nids.iter().any(|nid| nid.net() == net) {
-                self.detach(&peer, |nid| nid.net() == net);
+                self.detach(config, &peer, |nid| nid.net() == net);
                 path_state(&peer);
             }
         }
@@ -319,6 +321,7 @@ fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, last_us
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::environment::ConfigLock;
 
     fn nid(text: &str) -> Nid {
         text.parse().unwrap()
@@ -327,13 +330,14 @@ mod tests {
     /// As `peer show` and `discover` list them.
     #[test]
     fn a_peers_nids_are_listed_net_by_net_in_the_order_in_which_they_were_learned() {
-        let table = PeerTable::new();
+        let (table, lock) = (PeerTable::new(), ConfigLock::default());
+        let config = lock.lock();
         let texts = ["1@tcp", "1@tcp1", "2@tcp", "2@tcp1", "3@tcp", "1@tcp2"].map(|text| {
             let (address, net) = text.split_once('@').unwrap();
             format!("10.0.0.{address}@{net}")
         });
         let [a1, b1, a2, b2, a3, c1] = texts.each_ref().map(|text| nid(text));
-        table.make(a1, PeerState::MULTI_RAIL, 8);
+        table.make(&config, a1, PeerState::MULTI_RAIL, 8);
         let nids = || table.get(a1).unwrap().peer().nids.clone();
         // (what becomes of it, the primary NID, its NIDs as they are told, as they are listed)
         let table_of_cases = [
@@ -350,7 +354,7 @@ mod tests {
             ("again", a1, vec![a1, b2, a2, b1], vec![a1, a2, b2, b1]),
         ];
         for (name, primary, told, listed) in table_of_cases {
-            let peer = table.reshape(&table.get(a1).unwrap().peer(), primary, told, |_| 8);
+            let peer = table.reshape(&config, &table.get(a1).unwrap().peer(), primary, told, |_| 8);
             assert_eq!((nids(), peer.nids.clone()), (listed.clone(), listed.clone()), "{name}");
             let by_nets: Vec<Nid> = peer.nets.iter().flat_map(PeerNet::nis).map(|its| its.nid()).collect();
             assert_eq!(by_nets, listed, "{name}");
@@ -359,13 +363,14 @@ mod tests {
 
     #[test]
     fn peers_are_listed_in_the_order_in_which_they_came_or_were_listed_last() {
-        let table = PeerTable::new();
+        let (table, lock) = (PeerTable::new(), ConfigLock::default());
+        let config = lock.lock();
         let nids = ["1@tcp", "2@tcp", "3@tcp"].map(|text| nid(&format!("10.0.0.{text}")));
         let peers = nids.map(|nid| table.get_or_add(nid, 8).peer());
         let listed = || table.peers().iter().map(|peer| peer.primary).collect::<Vec<_>>();
         assert_eq!(listed(), nids);
         table.list_last(&peers[0]);
-        table.attach(&peers[0], nid("10.0.1.1@tcp"), 8);
+        table.attach(&config, &peers[0], nid("10.0.1.1@tcp"), 8);
         assert_eq!(listed(), [nids[1], nids[2], nids[0]]);
     }
 }

@@ -1,6 +1,7 @@
 //! What the selection rules come to for the NIs and peer NIs that there are (cfg-095 to cfg-165).
 
 use super::{PeerNi, Preferred, Topology};
+use crate::environment::ConfigGuard;
 use crate::policy::{Applied, Rules};
 use lnet_wire::Nid;
 use std::sync::Arc;
@@ -12,14 +13,14 @@ impl Topology {
     }
 
     /// Replaces them.
-    pub(crate) fn set_rules(&self, rules: Rules) {
+    pub(crate) fn set_rules(&self, _: &ConfigGuard<'_>, rules: Rules) {
         self.rules.store(Arc::new(rules));
         self.apply_rules();
     }
 
     /// Puts what the rules come to into what path selection reads (UD-10): all of it, or what concerns peer
     /// NIs that are new.
-    pub(crate) fn apply_rules(&self) {
+    fn apply_rules(&self) {
         let rules = self.rules();
         self.with_nets(|nets| {
             for net in nets.iter() {
@@ -57,7 +58,7 @@ impl Topology {
     }
 
     /// After interfaces or NIDs of peers came or went (UD-12).
-    pub(crate) fn reapply_rules(&self) {
+    pub(crate) fn reapply_rules(&self, _: &ConfigGuard<'_>) {
         if self.has_rules() {
             self.apply_rules();
         }
