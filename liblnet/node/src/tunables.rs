@@ -40,19 +40,19 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "LNET_ACCEPT_PORT",
-        help: "the TCP port to listen on and to call (988)",
+        help: "the TCP port to listen on and to connect to (988)",
         set: |config, text| {
             put(&mut config.socklnd.accept_port, text, |port: u16| (port > 0).then_some(port))
         },
     },
     Tunable {
         variable: "LNET_ACCEPT_BACKLOG",
-        help: "callers that the system keeps waiting (127)",
+        help: "inbound connections that the system keeps waiting (127)",
         set: |config, text| put(&mut config.socklnd.accept_backlog, text, |n: i32| (n > 0).then_some(n)),
     },
     Tunable {
         variable: "LNET_ACCEPT_TIMEOUT",
-        help: "seconds that a caller may take for each piece of its handshake (5)",
+        help: "seconds that an inbound connection may take for each piece of its handshake (5)",
         set: |config, text| put(&mut config.socklnd.accept_timeout, text, seconds),
     },
     Tunable {
@@ -210,7 +210,7 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_MIN_RECONNECTMS",
-        help: "milliseconds from a failed call to a peer to the next, at most, as long as something is to be sent to it and \
+        help: "milliseconds from a failed connection attempt to a peer to the next, at most, as long as something is to be sent to it and \
                it has no connection; for further connections they double each time (500; in the kernel 1000)",
         set: |config, text| {
             put(&mut config.socklnd.min_reconnect, text, |n: u32| {
@@ -220,7 +220,7 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_MAX_RECONNECTMS",
-        help: "milliseconds from a failed call for a further connection to the next, at most (60000)",
+        help: "milliseconds from a failed attempt for a further connection to the next, at most (60000)",
         set: |config, text| {
             put(&mut config.socklnd.max_reconnect, text, |n: u32| {
                 milliseconds(n).filter(|wait| !wait.is_zero())
@@ -234,7 +234,7 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_CONNS_PER_ADDRESS",
-        help: "connections that callers from one address may have, but never more than half of those that there may be in \
+        help: "inbound connections that one address may have, but never more than half of those that there may be in \
                all, which is three in four of the process's descriptors; 0: as many as there may be in all (1024)",
         set: |config, text| put(&mut config.socklnd.conns_per_address, text, Some),
     },
@@ -245,8 +245,8 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_IMPLEMENTATION_ID",
-        help: "1: nodes of this implementation recognise each other, and messages that come twice (default); 0: this node \
-               does not say that it is one: it and its peers take each other for kernel nodes, for tests",
+        help: "1: nodes of this implementation recognise each other, and messages that are resent (default); 0: this node \
+               hides that: it and its peers take each other for kernel nodes, for tests",
         set: |config, text| put(&mut config.says_implementation, text, switch),
     },
     Tunable {
@@ -256,7 +256,7 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_KEEPALIVE",
-        help: "seconds of a peer's silence after which it is sent a keep-alive; 0: never (30)",
+        help: "seconds without anything from a peer after which it is sent a keep-alive; 0: never (30)",
         set: |config, text| {
             put(&mut config.socklnd.keepalive, text, |n: u32| Some(Duration::from_secs(n.into())))
         },
@@ -268,7 +268,7 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_ZC_MIN_PAYLOAD",
-        help: "bytes of payload from which on a receipt is asked for, at least 2048; 0: never (0)",
+        help: "bytes of payload from which on a delivery ACK is asked for, at least 2048; 0: never (0)",
         set: |config, text| {
             put(&mut config.socklnd.zc_min_payload, text, |n: u32| match n {
                 0 => Some(None),
