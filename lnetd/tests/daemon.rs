@@ -208,7 +208,7 @@ fn what_has_no_effect_is_warned_of_once() {
         (
             &[("LNET_NETWORKS", "tcp(127.0.91.2)"), ("LNET_ROUTES", "tcp5 127.0.91.[3-4]@tcp")],
             &[],
-            "no message goes by a route",
+            "messages do not take routes",
         ),
         (&[("LNET_NODE", "alone"), ("LNET_STATUS_MODE", "0600")], &["--loopback-only"], ""),
     ];

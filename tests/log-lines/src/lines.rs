@@ -2,7 +2,8 @@
 //!
 //! - `write_line!(LogClass::X, "text", ...)`;
 //! - a method with a class and a text: `.log(LogClass::X, subject, format_args!("text", ...))`. In place of the class there
-//!   may be a call of a function of the same file that chooses one;
+//!   may be a call of a function of the same file that chooses one; in place of the text a `line` of the same block,
+//!   `let line = format_args!("text", ...)`;
 //! - `log::debug!` and `log::trace!`, which have no class;
 //! - `log::error!`, `log::warn!`, `log::info!` and `log::log!`: a mistake.
 
@@ -44,7 +45,7 @@ pub(crate) fn of_file(
     let all = tokens::of(text.parse::<TokenStream>()?);
     tokens::each_level(&all, &mut |level| {
         for index in 0..level.len() {
-            if let Some(mistake) = at(&level[index..], library, &all, file, found) {
+            if let Some(mistake) = at(level, index, library, &all, file, found) {
                 let line = level[index].span().start().line;
                 found.mistakes.push(format!("{file}:{line}: {mistake}"));
             }
@@ -53,15 +54,16 @@ pub(crate) fn of_file(
     Ok(())
 }
 
-/// Adds the line that the first of these tokens begin, if they do; what is wrong with it.
+/// Adds the line that the tokens from `index` on begin, if they do; what is wrong with it.
 fn at(
-    tokens: &[TokenTree],
+    level: &[TokenTree],
+    index: usize,
     library: &'static str,
     all: &[TokenTree],
     file: &str,
     found: &mut Found,
 ) -> Option<&'static str> {
-    match tokens {
+    match &level[index..] {
         [crate_name, colon, _, TokenTree::Ident(name), bang, TokenTree::Group(group), ..]
             if is_ident(crate_name, "log") && is_punct(colon, ':') && is_punct(bang, '!') =>
         {
@@ -96,9 +98,8 @@ fn at(
             let arguments = tokens::arguments(group);
             let classes: Vec<String> =
                 arguments.iter().flat_map(|argument| classes_of(argument, all)).collect();
-            let texts: Vec<_> =
-                arguments.iter().filter_map(|argument| tokens::macro_call(argument, "format_args")).collect();
-            match (classes.as_slice(), texts.last().and_then(|arguments| text(arguments))) {
+            let found_text = arguments.last().and_then(|argument| format_of(argument, &level[..index]));
+            match (classes.as_slice(), found_text.and_then(|arguments| text(&arguments))) {
                 ([], _) => None,
                 (_, Some(text)) => add(&classes, library, &text, found),
                 _ => Some("the last argument is not format_args!(\"text\", ...)"),
@@ -106,6 +107,18 @@ fn at(
         }
         _ => None,
     }
+}
+
+/// What an argument is formatted from: `format_args!(...)`, or the name that was given to one before.
+fn format_of(argument: &[TokenTree], before: &[TokenTree]) -> Option<Vec<Tokens>> {
+    if let [TokenTree::Ident(name)] = argument {
+        let is_its = |tokens: &&[TokenTree]| {
+            is_ident(&tokens[0], "let") && *name == tokens[1].to_string() && is_punct(&tokens[2], '=')
+        };
+        let given = before.windows(6).rev().find(is_its)?;
+        return tokens::macro_call(&given[3..], "format_args");
+    }
+    tokens::macro_call(argument, "format_args")
 }
 
 fn add(classes: &[String], library: &'static str, text: &str, found: &mut Found) -> Option<&'static str> {
@@ -185,6 +198,8 @@ mod tests {
                     self.env.log(LogClass::NiState, ni.nid(), format_args!("NI {}: {error}", ni.nid()))
                 })];
                 write_line!(LogClass::FaultRule, "rule {} added", self.rule);
+                let line = format_args!("rule {name} gone");
+                self.log(LogClass::FaultRule, name, line);
                 log::debug!(target: "lnet::api", "{}: called", name);
             }
             #[cfg(test)]
@@ -195,7 +210,14 @@ mod tests {
         let found = found(source);
         let lines: Vec<_> =
             found.lines.iter().map(|(class, _, text)| (class.as_str(), text.as_str())).collect();
-        assert_eq!(lines, [("FaultRule", "rule {rule} added"), ("NiState", "NI {ni}: {error}")]);
+        assert_eq!(
+            lines,
+            [
+                ("FaultRule", "rule {name} gone"),
+                ("FaultRule", "rule {rule} added"),
+                ("NiState", "NI {ni}: {error}")
+            ]
+        );
         assert_eq!(
             found.debug.iter().map(|(_, _, text)| text.as_str()).collect::<Vec<_>>(),
             ["{name}: called"]
