@@ -3,9 +3,9 @@
 //! No sockets, no threads, no clock: a driver ([`lnd`]) brings messages and takes them away, the caller
 //! brings everything else. No lock is held while a driver or an event handler runs.
 //!
-//! Where to look: an application's call begins in `objects` (MEs, MDs, EQs) or `data` (PUT, GET); a message
-//! goes out through `select` and `send`, and comes in through `receive` and `portal`; operators' wishes come
-//! through `configure`.
+//! Where to look: `core/` has what a caller or a driver calls, a file for each thing that happens (`me_md_eq`, `put_get`,
+//! `send`, `receive`, `configure`, ...). It composes the engines (`objects`, `topology`, `sending`, `health`, `discovery`,
+//! `fault`), which stand on `model` and `environment`. ARCHITECTURE.md has the picture.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
