@@ -27,12 +27,13 @@ LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 BUILT := $(RELEASE)/.built
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: help demo test bench bench-quick lint headers install build clean
+.PHONY: help demo test test-fast bench bench-quick lint headers install build clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       two LNet nodes with two rails each on this machine, what they say, and how they go on when rails break"
 	@echo "make test       all tests"
+	@echo "make test-fast  unit and table tests: under a minute once they are built"
 	@echo "make soak       for SOAK_MINUTES=$(SOAK_MINUTES) each: simulated worlds made by chance, from the seed SOAK_SEED on, and real nodes whose rails come and go"
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
@@ -97,6 +98,10 @@ test:
 	@scripts/setup test
 	scripts/test
 
+test-fast:
+	@scripts/setup build
+	scripts/test-fast
+
 lint:
 	@scripts/setup lint
 	scripts/lint
@@ -141,7 +146,8 @@ RUNNER = CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)_
 valgrind:
 	@scripts/setup test
 	cargo test --package lnet --test c_programs --quiet -- valgrind_finds_nothing_in
-	env $(RUNNER)="$(MEMCHECK)" cargo test --package lnet-core --package socklnd --test endings --quiet
+	env $(RUNNER)="$(MEMCHECK)" cargo test --package lnet-core --test shutdown_and_unlink --quiet
+	env $(RUNNER)="$(MEMCHECK)" cargo test --package socklnd --test endings --quiet
 
 bench-quick: compare-programs
 	$(COMPARE) --quick

@@ -2,113 +2,51 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use lnet_core::credit::{Credits, RECLAIM_AFTER};
-use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
 use lnet_core::stats::MessageCounts;
 use lnet_core::topology::PeerNi;
-use lnet_core::{
-    Clock, Core, CoreConfig, EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables,
-    Target, Time,
-};
-use lnet_wire::{NetType, Nid, Pid};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use lnet_core::{CoreConfig, MdHandle, MdMemory, MdOptions, MdSpec, Ni};
+use lnet_wire::Nid;
+use std::sync::Arc;
+use support::{FakeDriver, FakeNi, ManualClock, OnSend, nid};
 
-/// Keeps messages to slow NIDs until [`Rig::finish_one`]; has sent all others at once.
-#[derive(Clone, Default)]
-struct Driven {
-    slow: Arc<Vec<Nid>>,
-    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
-    kept: Arc<Mutex<Vec<Box<Message>>>>,
-}
-
-impl Driver for Driven {
-    fn net_type(&self) -> NetType {
-        NetType::TCP
-    }
-
-    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        Ok(Arc::new(self.clone()))
-    }
-}
-
-impl LndNi for Driven {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
-        if !self.slow.contains(&message.next_hop().nid) {
-            return SendOutcome::Done(message, Ok(()));
-        }
-        self.kept.lock().unwrap().push(message);
-        SendOutcome::Pending
-    }
-
-    fn shutdown(&self) {}
-}
-
-/// A clock that the test sets.
-#[derive(Debug, Default)]
-struct SetClock(Mutex<Duration>);
-
-impl SetClock {
-    fn forward(&self, by: Duration) {
-        *self.0.lock().unwrap() += by;
-    }
-}
-
-impl Clock for SetClock {
-    fn now(&self) -> Time {
-        Time(*self.0.lock().unwrap())
-    }
-}
-
-/// A node on `10.0.0.1@tcp`.
+/// A node on `10.0.0.1@tcp`, whose driver keeps messages to slow NIDs and sends all others at once.
 struct Rig {
-    core: Arc<Core>,
+    node: support::Rig,
+    core: Arc<lnet_core::Core>,
     ni: Arc<Ni>,
-    driver: Driven,
-    eq: EqHandle,
+    fake_ni: Arc<FakeNi>,
+    clock: ManualClock,
 }
 
-/// Large enough for what these tests leave unread.
-const EVENTS: u32 = 16_384;
-
-fn nid(text: &str) -> Nid {
-    text.parse().unwrap()
+fn rig(change: impl FnOnce(&mut CoreConfig), (credits, peer_credits): (u32, u32), slow: &[&str]) -> Rig {
+    let slow: std::collections::HashSet<Nid> = slow.iter().map(|text| nid(text)).collect();
+    let driver = FakeDriver::scripted(move |message| match slow.contains(&message.next_hop().nid) {
+        true => OnSend::Keep,
+        false => OnSend::Complete,
+    });
+    let own = [nid("10.0.0.1@tcp")];
+    let builder = support::Rig::builder(driver).config(change).nids(own);
+    let node = builder.credits(credits, peer_credits).build();
+    let (core, ni) = (Arc::clone(&node.core), Arc::clone(node.ni()));
+    let (fake_ni, clock) = (node.driver.ni(0), node.clock.clone());
+    Rig { node, core, ni, fake_ni, clock }
 }
 
-const fn tunables(credits: u32, peer_credits: u32) -> NiTunables {
-    NiTunables { credits, peer_credits, peer_buffer_credits: 0, peer_timeout: 180, conns_per_peer: None }
-}
-
-fn rig(config: CoreConfig, tunables: NiTunables, slow: &[&str]) -> Rig {
-    let core = Core::new(config);
-    let driver = Driven { slow: Arc::new(slow.iter().map(|text| nid(text)).collect()), ..Driven::default() };
-    let ni = core.add_ni(nid("10.0.0.1@tcp"), tunables, &driver).unwrap();
-    let eq = core.eq_alloc(EVENTS, None).unwrap();
-    Rig { core, ni, driver, eq }
-}
-
-fn config() -> CoreConfig {
-    CoreConfig::new(Pid::LUSTRE, 1).without_discovery()
-}
+const fn as_it_is(_: &mut CoreConfig) {}
 
 impl Rig {
     /// Memory that the driver never looks at.
     fn bind(&self, length: u32) -> MdHandle {
-        let spec = MdSpec {
-            start: 0,
-            length,
-            threshold: -1,
-            max_size: 0,
-            options: MdOptions(0),
-            user_ptr: 0,
-            eq: Some(self.eq),
-        };
+        let (options, eq) = (MdOptions(0), Some(self.node.eq));
+        let spec = MdSpec { start: 0, length, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
         self.core.md_bind(spec, MdMemory::contiguous(0, length), false).unwrap()
     }
 
     fn put(&self, md: MdHandle, to: &str) {
-        let target = Target { nid: Some(nid(to)), pid: Pid::LUSTRE, portal: 1, match_bits: 1, offset: 0 };
-        self.core.put(None, md, false, target, 0).unwrap();
+        self.node.put(md, nid(to));
     }
 
     fn peer_ni(&self, text: &str) -> Arc<PeerNi> {
@@ -117,23 +55,15 @@ impl Rig {
 
     /// The driver has sent what it kept longest.
     fn finish_one(&self) -> bool {
-        let message = {
-            let mut kept = self.driver.kept.lock().unwrap();
-            if kept.is_empty() {
-                return false;
-            }
-            kept.remove(0)
-        };
-        lnet_core::lnd::Upcalls::finalize(&*self.core, message, Ok(()));
-        true
+        self.fake_ni.finish_one()
     }
 
     /// How many of the SEND events that have come since the last look are of messages to each of `peers`.
     fn ended(&self, peers: &[&str]) -> Vec<usize> {
         let mut ended = vec![0; peers.len()];
-        while let Some(polled) = self.core.eq_get(self.eq).unwrap() {
-            assert_eq!(polled.event.status, Ok(()));
-            let to = polled.event.target.nid;
+        for event in std::mem::take(&mut *self.node.events.lock().unwrap()) {
+            assert_eq!(event.status, Ok(()));
+            let to = event.target.nid;
             let at = peers.iter().position(|peer| to == Some(nid(peer))).unwrap();
             ended[at] += 1;
         }
@@ -141,7 +71,7 @@ impl Rig {
     }
 
     fn kept_for(&self) -> Vec<Nid> {
-        self.driver.kept.lock().unwrap().iter().map(|message| message.next_hop().nid).collect()
+        self.fake_ni.map_kept(|message| message.next_hop().nid)
     }
 }
 
@@ -153,8 +83,8 @@ fn queued_bytes_go_before_credits_only_where_they_are_to_be_compared() {
     let table =
         [(false, [first, second, first, second, first]), (true, [first, second, second, second, second])];
     for (compare_queued_bytes, expected) in table {
-        let config = CoreConfig { compare_queued_bytes, ..config() };
-        let rig = rig(config, tunables(256, 8), &[first, second]);
+        let compare = |config: &mut CoreConfig| config.compare_queued_bytes = compare_queued_bytes;
+        let rig = rig(compare, (256, 8), &[first, second]);
         rig.core.make_peer(nid(first), true, false).unwrap();
         rig.core.add_peer_nid(nid(first), nid(second), true).unwrap();
         rig.put(rig.bind(1 << 16), first);
@@ -172,7 +102,7 @@ fn queued_bytes_go_before_credits_only_where_they_are_to_be_compared() {
 #[test]
 fn a_peer_that_takes_nothing_holds_no_more_than_its_credits_and_delays_nobody() {
     let (slow, quick) = ("10.0.0.2@tcp", "10.0.0.3@tcp");
-    let rig = rig(config(), tunables(16, 4), &[slow]);
+    let rig = rig(as_it_is, (16, 4), &[slow]);
     let md = rig.bind(8);
     (0..300).for_each(|_| rig.put(md, slow));
     assert_eq!(rig.peer_ni(slow).credits(), Credits(4 - 300));
@@ -195,7 +125,7 @@ fn a_peer_that_takes_nothing_holds_no_more_than_its_credits_and_delays_nobody() 
 fn slow_peers_delay_others_only_when_together_they_hold_all_of_an_interfaces_credits() {
     let slow = ["10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.0.4@tcp", "10.0.0.5@tcp"];
     let quick = "10.0.0.9@tcp";
-    let rig = rig(config(), tunables(16, 4), &slow);
+    let rig = rig(as_it_is, (16, 4), &slow);
     let md = rig.bind(8);
     for peer in &slow[..3] {
         (0..10).for_each(|_| rig.put(md, peer));
@@ -227,9 +157,7 @@ fn peers_that_take_nothing_delay_nobody_for_long_however_many_they_are() {
     for count in [30, 34, 100, 1000] {
         let slow: Vec<String> = (0..count).map(|n| format!("10.1.{}.{}@tcp", n / 250, n % 250)).collect();
         let slow: Vec<&str> = slow.iter().map(String::as_str).collect();
-        let clock = Arc::new(SetClock::default());
-        let config = CoreConfig { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..config() };
-        let rig = rig(config, tunables(256, 8), &slow);
+        let rig = rig(as_it_is, (256, 8), &slow);
         let md = rig.bind(8);
         for peer in &slow {
             (0..10).for_each(|_| rig.put(md, peer));
@@ -240,7 +168,7 @@ fn peers_that_take_nothing_delay_nobody_for_long_however_many_they_are() {
         while rig.ended(&[QUICK]) == [0] {
             waited += 1;
             assert!(waited <= 2, "{count} peers");
-            clock.forward(RECLAIM_AFTER);
+            rig.clock.advance(RECLAIM_AFTER);
             rig.core.run_monitor();
         }
         assert_eq!(waited > 0, count > 32, "{count} peers");
@@ -262,7 +190,7 @@ fn peers_that_take_nothing_delay_nobody_for_long_however_many_they_are() {
 #[test]
 fn messages_in_the_node_are_counted_whether_they_wait_or_are_under_way() {
     let peers = ["10.0.0.2@tcp", "10.0.0.3@tcp"];
-    let rig = rig(config(), tunables(4, 2), &peers);
+    let rig = rig(as_it_is, (4, 2), &peers);
     let md = rig.bind(8);
     for peer in peers {
         (0..5).for_each(|_| rig.put(md, peer));

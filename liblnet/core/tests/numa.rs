@@ -2,37 +2,18 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use lnet_core::cpt::{Hardware, Layout, NumaNode};
-use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
-use lnet_core::{
-    Core, CoreConfig, CptTable, Errno, MdMemory, MdOptions, MdSpec, Message, Near, Ni, NiConfig, Placement,
-    Target,
-};
-use lnet_wire::{NetType, Nid, Pid};
+use lnet_core::{Core, CoreConfig, CptTable, MdMemory, MdOptions, MdSpec, Near, NiConfig, Placement, Target};
+use lnet_wire::{Nid, Pid};
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use support::{FakeDriver, OnSend, nid};
 
-/// Notes the source of what it is given, and is done with it.
-#[derive(Clone, Default)]
-struct Notes(Arc<Mutex<Vec<Nid>>>);
-
-impl Driver for Notes {
-    fn net_type(&self) -> NetType {
-        NetType::TCP
-    }
-
-    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        Ok(Arc::new(self.clone()))
-    }
-}
-
-impl LndNi for Notes {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
-        self.0.lock().unwrap().push(message.header().src_nid);
-        SendOutcome::Done(message, Ok(()))
-    }
-
-    fn shutdown(&self) {}
+/// From which NIDs messages left since the last call.
+fn sources(driver: &FakeDriver) -> Vec<Nid> {
+    driver.recorded().iter().map(|header| header.src_nid).collect()
 }
 
 /// Memory at `n << 32` is on node n; threads run on node 1.
@@ -49,11 +30,7 @@ impl Placement for MadeUp {
     }
 }
 
-fn nid(text: &str) -> Nid {
-    text.parse().unwrap()
-}
-
-fn node(driver: &Notes) -> Arc<Core> {
+fn node(driver: &FakeDriver) -> Arc<Core> {
     let numa_node = |id: u32, distances: [u32; 2]| NumaNode {
         id,
         cpus: (id * 4..id * 4 + 4).collect(),
@@ -78,7 +55,7 @@ fn node(driver: &Notes) -> Arc<Core> {
 /// snd-025: fails if interfaces within the range do not take turns.
 #[test]
 fn messages_leave_by_the_interface_near_their_memory() {
-    let driver = Notes::default();
+    let driver = FakeDriver::new(OnSend::Complete).recording();
     let core = node(&driver);
     let spec = |options| MdSpec {
         start: 0,
@@ -113,7 +90,7 @@ fn messages_leave_by_the_interface_near_their_memory() {
             core.put(None, md, false, target, 0).unwrap();
             core.get(None, md, target).unwrap();
         }
-        assert_eq!(std::mem::take(&mut *driver.0.lock().unwrap()), [nid(want); 8], "{what}");
+        assert_eq!(sources(&driver), [nid(want); 8], "{what}");
     }
 
     // All distances are in the range: turns.
@@ -123,7 +100,7 @@ fn messages_leave_by_the_interface_near_their_memory() {
     })
     .unwrap();
     (0..4).for_each(|_| core.put(None, bulk, false, target, 0).unwrap());
-    let took_turns = std::mem::take(&mut *driver.0.lock().unwrap());
+    let took_turns = sources(&driver);
     assert_eq!(took_turns.iter().filter(|its| **its == nid(near)).count(), 2, "{took_turns:?}");
     core.shutdown();
 }

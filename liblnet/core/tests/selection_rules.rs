@@ -2,62 +2,32 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
-use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+mod support;
+
+use lnet_core::Core;
 use lnet_core::policy::{Action, Rule};
-use lnet_core::{Core, CoreConfig, Errno, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, Target};
-use lnet_wire::{NetType, Nid, Pid};
+use lnet_wire::Nid;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use support::{FakeDriver, OnSend, nid};
 
 /// The last number of a NID's address: 1 to 3 are this node's, from 11 on the peer's.
 type Pair = (u8, u8);
 
-/// Notes between which NIDs messages go, and is done with them.
-#[derive(Clone, Default)]
-struct Notes(Arc<Mutex<BTreeSet<Pair>>>);
-
-impl Driver for Notes {
-    fn net_type(&self) -> NetType {
-        NetType::TCP
-    }
-
-    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        Ok(Arc::new(self.clone()))
-    }
-}
-
-impl LndNi for Notes {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
-        let last = |nid: Nid| (nid.to_u64().unwrap() & 0xff) as u8;
-        let header = message.header();
-        self.0.lock().unwrap().insert((last(header.src_nid), last(header.dest_nid)));
-        SendOutcome::Done(message, Ok(()))
-    }
-
-    fn shutdown(&self) {}
-}
-
 struct Rig {
+    node: support::Rig,
     core: Arc<Core>,
-    driver: Notes,
     peer: Nid,
-}
-
-fn nid(text: &str) -> Nid {
-    text.parse().unwrap()
 }
 
 /// A node with these NIDs, and a peer with those.
 fn rig(own: &[&str], its: &[&str]) -> Rig {
-    let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
-    let driver = Notes::default();
-    for own in own {
-        core.add_ni(nid(own), NiTunables::default(), &driver).unwrap();
-    }
-    let peer = nid(its[0]);
+    let driver = FakeDriver::new(OnSend::Complete).recording();
+    let node = support::Rig::builder(driver).nids(own.iter().map(|own| nid(own))).build();
+    let (core, peer) = (Arc::clone(&node.core), nid(its[0]));
     core.make_peer(peer, true, false).unwrap();
     its[1..].iter().for_each(|its| core.add_peer_nid(peer, nid(its), true).unwrap());
-    Rig { core, driver, peer }
+    Rig { node, core, peer }
 }
 
 impl Rig {
@@ -71,14 +41,13 @@ impl Rig {
 
     /// The pairs that a number of PUTs go by.
     fn pairs(&self) -> BTreeSet<Pair> {
-        let options = MdOptions(0);
-        let spec = MdSpec { start: 0, length: 0, threshold: -1, max_size: 0, options, user_ptr: 0, eq: None };
-        let md = self.core.md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
-        let target = Target { nid: Some(self.peer), pid: Pid::LUSTRE, portal: 9, match_bits: 0, offset: 0 };
-        self.driver.0.lock().unwrap().clear();
-        (0..24).for_each(|_| self.core.put(None, md, false, target, 0).unwrap());
+        let last = |nid: Nid| (nid.to_u64().unwrap() & 0xff) as u8;
+        let md = self.node.bind(-1);
+        self.node.driver.recorded();
+        (0..24).for_each(|_| self.node.put(md, self.peer));
         self.core.md_unlink(md).unwrap();
-        std::mem::take(&mut *self.driver.0.lock().unwrap())
+        let headers = self.node.driver.recorded();
+        headers.iter().map(|header| (last(header.src_nid), last(header.dest_nid))).collect()
     }
 }
 

@@ -6,25 +6,25 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod support;
+
 use lnet_core::fault::{DelayRule, Filter, Odds};
 use lnet_core::health::NiKind;
-use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::stats::MessageCounts;
 use lnet_core::topology::PeerNi;
 use lnet_core::{
-    Cause, Clock, Core, CoreConfig, Delivery, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId,
-    MdHandle, MdMemory, MdOptions, MdSpec, Message, Ni, NiTunables, SendFailure, Target, Time,
+    Cause, Delivery, EqHandle, Errno, Event, EventKind, MdHandle, MdOptions, MdSpec, SendFailure,
 };
-use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid, WireHandle};
+use lnet_wire::{Body, WireHandle};
 use std::num::NonZeroU32;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+use support::{BITS, COOKIE, FakeDriver, FakeNi, Heard, OnSend, PORTAL, header_from, put_body, tcp};
 
-const PORTAL: u32 = 9;
-const COOKIE: u64 = 42;
 const ASKER: WireHandle = WireHandle { interface_cookie: 7, object_cookie: 7 };
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -89,9 +89,6 @@ enum End {
 }
 
 use End::*;
-
-/// A kind of event, how it went, and whether it is the last of its MD.
-type Heard = (EventKind, Result<(), Errno>, bool);
 
 /// The events of the user's MD in each case; those that come before the call returns, then those after it.
 fn expected(state: State, end: End) -> (Vec<Heard>, Vec<Heard>) {
@@ -163,7 +160,7 @@ fn check(state: State, end: End) {
                 rig.core.md_unlink(md).unwrap();
             }
         }
-        NiRemoved | OnlyNiRemoved => rig.core.remove_ni(nid(HERE)).unwrap(),
+        NiRemoved | OnlyNiRemoved => rig.core.remove_ni(tcp(HERE)).unwrap(),
         Shutdown => rig.core.shutdown(),
     }
     let (at_once, afterwards) = expected(state, end);
@@ -189,13 +186,13 @@ fn check(state: State, end: End) {
 fn what_fails_while_the_node_ends_is_not_put_off_for_ever() {
     let _watchdog = Watchdog::new("the node ends while a message fails");
     let rig = Rig::new(SentAgainLater, Shutdown);
-    let (_, md) = rig.bind(0);
-    rig.here().fail_next();
+    let md = rig.bind(-1);
+    rig.fail_next();
     let core = Arc::clone(&rig.core);
     // The log looks at the time when the message is to be sent again and has not been put there.
-    rig.clock.at_look(6, move || thread::spawn(move || core.shutdown()).join().unwrap());
-    rig.put(md, PEER, false);
-    assert!(!rig.clock.is_set(), "nothing was decided");
+    rig.clock.at_read(6, move || thread::spawn(move || core.shutdown()).join().unwrap());
+    rig.put(md, tcp(PEER));
+    assert!(!rig.clock.has_hook(), "nothing was decided");
     assert_eq!(rig.heard(), [(EventKind::Send, Err(Errno::Shutdown), false)]);
     rig.leaves_nothing(&[], "the node ends while a message fails");
 }
@@ -209,8 +206,8 @@ fn an_ack_is_owed_from_before_its_put_is_told_until_it_has_arrived() {
     let look = move |_: &Event| tell.store(core.upgrade().unwrap().owes_answers(), Ordering::SeqCst);
     rig.attach_for(rig.core.eq_alloc(0, Some(Box::new(look))).unwrap());
     assert!(!rig.core.owes_answers());
-    rig.arrives(arriving_put(Some(ASKER)), 8);
-    rig.here().take_arriving(Ok(()));
+    rig.arrives(put_body(Some(ASKER)), 8);
+    rig.here().finish_arriving(Ok(()));
     assert!(was_owed.load(Ordering::SeqCst));
     assert!(rig.core.owes_answers());
     rig.work();
@@ -225,7 +222,7 @@ fn what_is_made_to_wait_while_the_node_ends_does_not_wait_for_ever() {
     let rig = Rig::new(HeldAtLazyPortal, Shutdown);
     rig.core.set_lazy_portal(PORTAL).unwrap();
     // It is for the look at the time alone.
-    rig.core.add_delay_rule(DelayRule { filter: Filter::between(nid(77), nid(78)), ..late() });
+    rig.core.add_delay_rule(DelayRule { filter: Filter::between(tcp(77), tcp(78)), ..late() });
     let (asked, is_asked) = channel();
     let (go_on, may_go_on) = channel();
     let (waits, does_wait) = channel();
@@ -236,19 +233,19 @@ fn what_is_made_to_wait_while_the_node_ends_does_not_wait_for_ever() {
         does_wait.lock().unwrap().recv().unwrap();
     };
     let eq = rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
-    let (spec, memory) = rig.spec(0, Some(eq));
-    let md = rig.core.md_bind(spec, memory, false).unwrap();
-    rig.here().fail_next();
-    rig.put(md, PEER, false);
-    rig.clock.at_look(1, move || {
+    let (spec, memory) = rig.spec(-1, 0);
+    let md = rig.core.md_bind(MdSpec { eq: Some(eq), ..spec }, memory, false).unwrap();
+    rig.fail_next();
+    rig.put(md, tcp(PEER));
+    rig.clock.at_read(1, move || {
         asked.send(()).unwrap();
         may_go_on.recv().unwrap();
     });
     thread::scope(|scope| {
         let rig = &rig;
         scope.spawn(move || {
-            rig.arrives(arriving_put(None), 8);
-            assert_eq!(rig.here().held.load(Ordering::SeqCst), 1);
+            rig.arrives(put_body(None), 8);
+            assert_eq!(rig.here().deferred(), 1);
             waits.send(()).unwrap();
         });
         is_asked.recv().unwrap();
@@ -269,9 +266,8 @@ fn every_accepted_operation_of_many_threads_ends_once_when_the_node_ends_among_t
             for _ in 0..2 {
                 scope.spawn(|| {
                     while sent.fetch_add(1, Ordering::SeqCst) < 400 {
-                        let Ok((_, md)) = rig.try_bind(0) else { continue };
-                        accepted
-                            .fetch_add(usize::from(rig.try_put(md, PEER, false).is_ok()), Ordering::SeqCst);
+                        let Ok(md) = rig.try_bind(-1) else { continue };
+                        accepted.fetch_add(usize::from(rig.try_put(md, tcp(PEER)).is_ok()), Ordering::SeqCst);
                         let _ = rig.core.md_unlink(md);
                     }
                 });
@@ -286,7 +282,7 @@ fn every_accepted_operation_of_many_threads_ends_once_when_the_node_ends_among_t
                 while sent.load(Ordering::SeqCst) < 100 + round * 5 {
                     thread::yield_now();
                 }
-                rig.core.remove_ni(nid(HERE)).unwrap();
+                rig.core.remove_ni(tcp(HERE)).unwrap();
                 while sent.load(Ordering::SeqCst) < 200 + round * 5 {
                     thread::yield_now();
                 }
@@ -303,69 +299,71 @@ fn every_accepted_operation_of_many_threads_ends_once_when_the_node_ends_among_t
 // ---- the node ----
 
 struct Rig {
-    core: Arc<Core>,
-    rails: Vec<Arc<Rail>>,
-    nis: Vec<Arc<Ni>>,
-    clock: TestClock,
-    heard: Arc<Mutex<Vec<Event>>>,
-    eq: EqHandle,
-    memory: Box<[u8; 64]>,
+    node: support::Rig,
+    here: Arc<FakeNi>,
+}
+
+impl Deref for Rig {
+    type Target = support::Rig;
+
+    fn deref(&self) -> &support::Rig {
+        &self.node
+    }
 }
 
 impl Rig {
     fn new(state: State, end: End) -> Self {
-        let clock = TestClock::default();
-        let config = CoreConfig { clock: Arc::new(clock.clone()), ..CoreConfig::new(Pid::LUSTRE, COOKIE) };
-        let config = if state == Parked { config } else { config.without_discovery() };
-        let core = Core::new(config);
-        let rails = Rails::default();
+        let driver = FakeDriver::new(OnSend::Keep);
+        if let WithDriver(delivery) = state {
+            driver.set_delivery_at_shutdown(delivery);
+        }
+        let builder = support::Rig::builder(driver);
+        let builder = if state == Parked { builder.with_discovery() } else { builder };
         let (credits, peer_credits) = match state {
             WaitsForPeerCredit => (8, 1),
             WaitsForNiCredit => (1, 8),
             _ => (8, 8),
         };
-        let tunables = NiTunables { credits, peer_credits, ..NiTunables::default() };
         let own = if end == NiRemoved { &[HERE, OTHER][..] } else { &[HERE] };
-        let nis = own.iter().map(|own| core.add_ni(nid(*own), tunables, &rails).unwrap()).collect();
-        core.make_peer(nid(PEER), true, false).unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let tell = Arc::clone(&heard);
-        let eq = core.eq_alloc(0, Some(Box::new(move |event| tell.lock().unwrap().push(*event)))).unwrap();
-        let rails = std::mem::take(&mut *rails.0.lock().unwrap());
-        if let WithDriver(delivery) = state {
-            *rails[0].delivery.lock().unwrap() = delivery;
-        }
-        Self { core, rails, nis, clock, heard, eq, memory: Box::new([0; 64]) }
+        let node = builder.credits(credits, peer_credits).nids(own.iter().map(|own| tcp(*own))).build();
+        node.core.make_peer(tcp(PEER), true, false).unwrap();
+        let here = node.driver.ni(0);
+        Self { node, here }
     }
 
-    fn here(&self) -> &Rail {
-        &self.rails[0]
+    fn here(&self) -> &Arc<FakeNi> {
+        &self.here
+    }
+
+    fn fail_next(&self) {
+        let (errno, cause, delivery) = (Errno::ConnectionReset, Cause::RemoteDropped, Delivery::Deduplicated);
+        self.driver.fail_next(SendFailure { errno, cause, delivery });
     }
 
     /// Brings a message into that state by [`HERE`]; the MD of it that is the user's.
     fn enter(&self, state: State) -> Option<MdHandle> {
         // Until then nothing goes by the other interface.
-        self.core.set_ni_health(Some(nid(OTHER)), 0);
+        self.core.set_ni_health(Some(tcp(OTHER)), 0);
         let md = self.enter_by_the_only_way(state);
-        self.core.set_ni_health(Some(nid(OTHER)), 1000);
+        self.core.set_ni_health(Some(tcp(OTHER)), 1000);
         md
     }
 
     fn enter_by_the_only_way(&self, state: State) -> Option<MdHandle> {
         let put = |to| {
-            let (_, md) = self.bind(0);
-            self.put(md, to, false);
+            let md = self.bind(-1);
+            self.put(md, tcp(to));
             md
         };
         match state {
             Parked => {
                 let md = put(PEER);
-                assert!(self.core.discovery_of(nid(PEER)).is_some_and(|standing| standing.parked == 1));
+                assert!(self.core.discovery_of(tcp(PEER)).is_some_and(|standing| standing.parked == 1));
                 Some(md)
             }
             WaitsForPeerCredit | WaitsForNiCredit => {
-                let filler = self.bind_silently();
-                self.put(filler, if state == WaitsForPeerCredit { PEER } else { PEER + 1 }, false);
+                let filler = self.bind_without_eq(-1);
+                self.put(filler, tcp(if state == WaitsForPeerCredit { PEER } else { PEER + 1 }));
                 let md = put(PEER);
                 assert_eq!(self.here().kept(), 1);
                 Some(md)
@@ -376,7 +374,7 @@ impl Rig {
                 Some(md)
             }
             SentAgainLater => {
-                self.here().fail_next();
+                self.fail_next();
                 let md = put(PEER);
                 assert_eq!((self.here().kept(), self.core.message_counts().msgs_alloc), (0, 1));
                 Some(md)
@@ -388,11 +386,11 @@ impl Rig {
                 Some(md)
             }
             AwaitsAck | AwaitsReply | ReplyHalfArrived => {
-                let (_, md) = self.bind(0);
+                let md = self.bind(-1);
                 if state == AwaitsAck {
-                    self.put(md, PEER, true)
+                    self.put_with_ack(md, tcp(PEER))
                 } else {
-                    self.get(md, PEER)
+                    self.get(md, tcp(PEER))
                 }
                 self.work();
                 assert_eq!(self.heard(), [(EventKind::Send, Ok(()), false)]);
@@ -406,26 +404,26 @@ impl Rig {
             ArrivesLate => {
                 self.core.add_delay_rule(late());
                 let md = self.attach();
-                self.arrives(arriving_put(None), 8);
+                self.arrives(put_body(None), 8);
                 assert_eq!((self.here().arriving(), self.core.message_counts().msgs_alloc), (0, 1));
                 Some(md)
             }
             HeldAtLazyPortal => {
                 self.core.set_lazy_portal(PORTAL).unwrap();
-                self.arrives(arriving_put(None), 8);
+                self.arrives(put_body(None), 8);
                 assert_eq!((self.here().arriving(), self.core.message_counts().msgs_alloc), (0, 1));
                 None
             }
             HalfArrived => {
                 let md = self.attach();
-                self.arrives(arriving_put(None), 8);
+                self.arrives(put_body(None), 8);
                 assert_eq!(self.here().arriving(), 1);
                 Some(md)
             }
             AckUnderWay => {
                 let md = self.attach();
-                self.arrives(arriving_put(Some(ASKER)), 8);
-                self.here().take_arriving(Ok(()));
+                self.arrives(put_body(Some(ASKER)), 8);
+                self.here().finish_arriving(Ok(()));
                 assert_eq!(self.heard(), [(EventKind::Put, Ok(()), false)]);
                 assert_eq!(self.here().kept(), 1);
                 Some(md)
@@ -433,83 +431,41 @@ impl Rig {
             ReplyUnderWay => {
                 let md = self.attach();
                 let reply = WireHandle { interface_cookie: 7, object_cookie: 7 };
-                let get = Body::Get { reply, match_bits: 0, portal: PORTAL, offset: 0, sink_length: 8 };
+                let get = Body::Get { reply, match_bits: BITS, portal: PORTAL, offset: 0, sink_length: 8 };
                 self.arrives(get, 0);
-                self.here().take_arriving(Ok(()));
+                self.here().finish_arriving(Ok(()));
                 assert_eq!(self.here().kept(), 1);
                 Some(md)
             }
             RecoveryPing => {
-                self.core.set_ni_health(Some(nid(HERE)), 500);
-                self.clock.pass(2 * SECOND);
+                self.core.set_ni_health(Some(tcp(HERE)), 500);
+                self.clock.advance(2 * SECOND);
                 self.core.run_monitor();
                 assert_eq!(self.here().kept(), 1);
-                assert!(self.core.recovery_queue(NiKind::Local).contains(&nid(HERE)));
+                assert!(self.core.recovery_queue(NiKind::Local).contains(&tcp(HERE)));
                 None
             }
         }
     }
 
-    fn spec(&self, options: u32, eq: Option<EqHandle>) -> (MdSpec, MdMemory) {
-        let (start, length) = (self.memory.as_ptr() as usize, 8);
-        let options = MdOptions(options);
-        let spec = MdSpec { start, length, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
-        (spec, MdMemory::contiguous(start, length))
-    }
-
-    fn try_bind(&self, options: u32) -> Result<(MdSpec, MdHandle), Errno> {
-        let (spec, memory) = self.spec(options, Some(self.eq));
-        Ok((spec, self.core.md_bind(spec, memory, false)?))
-    }
-
-    fn bind(&self, options: u32) -> (MdSpec, MdHandle) {
-        self.try_bind(options).unwrap()
-    }
-
-    /// For what is there only to be in the way.
-    fn bind_silently(&self) -> MdHandle {
-        let (spec, memory) = self.spec(0, None);
-        self.core.md_bind(spec, memory, false).unwrap()
-    }
-
+    /// An MD at the portal, for PUTs and GETs.
     fn attach(&self) -> MdHandle {
         self.attach_for(self.eq)
     }
 
     fn attach_for(&self, eq: EqHandle) -> MdHandle {
-        let me = self.core.me_attach(PORTAL, MatchId::ANY, 0, 0, true, InsertPosition::After).unwrap();
         let options = MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0;
-        let (spec, memory) = self.spec(options, Some(eq));
-        let mut md = None;
-        self.core.md_attach(me, spec, memory, true, &mut |handle| md = Some(handle)).unwrap();
-        md.unwrap()
-    }
-
-    fn try_put(&self, md: MdHandle, to: u32, ack: bool) -> Result<(), Errno> {
-        self.core.put(None, md, ack, target(to), 0)
-    }
-
-    fn put(&self, md: MdHandle, to: u32, ack: bool) {
-        self.try_put(md, to, ack).unwrap();
-    }
-
-    fn get(&self, md: MdHandle, from: u32) {
-        self.core.get(None, md, target(from)).unwrap();
+        self.node.attach_for(eq, -1, options)
     }
 
     /// A message arrives from the peer on the first interface.
     fn arrives(&self, body: Body, payload_length: u32) {
-        let (dest_nid, src_nid, pid) = (nid(HERE), nid(PEER), Pid::LUSTRE);
-        let header = Header { dest_nid, src_nid, dest_pid: pid, src_pid: pid, payload_length, body };
-        let rail = &self.rails[0];
-        let hold = || Arc::new(Held(Arc::clone(rail))) as Arc<dyn DeferredRx>;
-        let verdict = self.core.receive(&self.nis[0], src_nid, &header, &hold);
-        rail.carry_out(verdict);
+        self.here().arrives(&header_from(tcp(PEER), body, payload_length));
     }
 
     /// Drivers finish what they have; how much that was.
     fn work(&self) -> usize {
-        self.rails.iter().map(|rail| rail.finish() + rail.take_arriving(Ok(()))).sum()
+        self.driver.finish()
     }
 
     /// All goes on until nothing happens any more, for less than a transaction time-out, or the discovery that is
@@ -519,20 +475,14 @@ impl Rig {
             self.core.run_discovery();
             self.core.run_monitor();
             while self.work() > 0 {}
-            self.clock.pass(SECOND);
+            self.clock.advance(SECOND);
         }
         // Who is asked who it is says nothing.
-        while self.core.discovery_of(nid(PEER)).is_some_and(|standing| standing.parked > 0) {
-            self.clock.pass(20 * SECOND);
+        while self.core.discovery_of(tcp(PEER)).is_some_and(|standing| standing.parked > 0) {
+            self.clock.advance(20 * SECOND);
             self.core.run_discovery();
             while self.work() > 0 {}
         }
-    }
-
-    /// Events since the last call.
-    fn heard(&self) -> Vec<Heard> {
-        let heard = std::mem::take(&mut *self.heard.lock().unwrap());
-        heard.into_iter().map(|e| (e.kind, e.status, e.unlinked)).collect()
     }
 
     /// After the node's end.
@@ -547,9 +497,9 @@ impl Rig {
             assert_eq!(peer_ni.queued_bytes(), 0, "{case}");
         }
         assert_eq!(self.core.run_monitor(), None, "{case}: the monitor waits for something");
-        for rail in &self.rails {
-            assert_eq!((rail.kept(), rail.arriving()), (0, 0), "{case}: with the driver");
-            assert_eq!(rail.held.load(Ordering::SeqCst), 0, "{case}: held");
+        for ni in self.driver.nis() {
+            assert_eq!((ni.kept(), ni.arriving()), (0, 0), "{case}: with the driver");
+            assert_eq!(ni.deferred(), 0, "{case}: deferred");
         }
         assert_eq!(self.heard(), [], "{case}: nothing comes after the end");
         let (core, nis) =
@@ -560,182 +510,8 @@ impl Rig {
     }
 }
 
-fn nid(address: u32) -> Nid {
-    Nid::new(NetId::new(NetType::TCP, 0), address)
-}
-
-fn target(to: u32) -> Target {
-    Target { nid: Some(nid(to)), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 0, offset: 0 }
-}
-
-const fn arriving_put(ack: Option<WireHandle>) -> Body {
-    Body::Put { ack, match_bits: 0, hdr_data: 0, portal: PORTAL, offset: 0 }
-}
-
 fn late() -> DelayRule {
     DelayRule { filter: Filter::default(), odds: Odds::OneIn(NonZeroU32::MIN), latency: SECOND }
-}
-
-// ---- its driver ----
-
-/// One interface: keeps what it is given until [`Rail::finish`], and what arrives until [`Rail::take_arriving`].
-struct Rail {
-    upcalls: Arc<dyn Upcalls>,
-    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
-    kept: Mutex<Vec<Box<Message>>>,
-    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
-    arriving: Mutex<Vec<Box<Message>>>,
-    /// Messages whose verdict has not come.
-    held: AtomicUsize,
-    /// Of what is given back at the end.
-    delivery: Mutex<Delivery>,
-    fails: AtomicBool,
-    /// Held where it is looked at and something is kept.
-    down: Mutex<bool>,
-}
-
-#[derive(Default)]
-struct Rails(Mutex<Vec<Arc<Rail>>>);
-
-impl Driver for Rails {
-    fn net_type(&self) -> NetType {
-        NetType::TCP
-    }
-
-    fn start_ni(&self, _: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        let rail = Arc::new(Rail {
-            upcalls,
-            kept: Mutex::default(),
-            arriving: Mutex::default(),
-            held: AtomicUsize::new(0),
-            delivery: Mutex::new(Delivery::Deduplicated),
-            fails: AtomicBool::new(false),
-            down: Mutex::new(false),
-        });
-        self.0.lock().unwrap().push(Arc::clone(&rail));
-        Ok(Arc::new(Face(rail)))
-    }
-}
-
-struct Face(Arc<Rail>);
-
-impl LndNi for Face {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
-        if self.0.fails.swap(false, Ordering::SeqCst) {
-            let (errno, cause, delivery) =
-                (Errno::ConnectionReset, Cause::RemoteDropped, Delivery::Deduplicated);
-            return SendOutcome::Done(message, Err(SendFailure { errno, cause, delivery }));
-        }
-        let down = self.0.down.lock().unwrap();
-        if *down {
-            return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
-        }
-        self.0.kept.lock().unwrap().push(message);
-        SendOutcome::Pending
-    }
-
-    fn shutdown(&self) {
-        *self.0.down.lock().unwrap() = true;
-        let kept = std::mem::take(&mut *self.0.kept.lock().unwrap());
-        let delivery = *self.0.delivery.lock().unwrap();
-        let failure = SendFailure { errno: Errno::Shutdown, cause: Cause::LocalAborted, delivery };
-        for message in kept {
-            self.0.upcalls.finalize(message, Err(failure));
-        }
-        self.0.take_arriving(Err(Errno::Shutdown));
-    }
-}
-
-impl Rail {
-    fn fail_next(&self) {
-        self.fails.store(true, Ordering::SeqCst);
-    }
-
-    fn kept(&self) -> usize {
-        self.kept.lock().unwrap().len()
-    }
-
-    fn arriving(&self) -> usize {
-        self.arriving.lock().unwrap().len()
-    }
-
-    fn finish(&self) -> usize {
-        let kept = std::mem::take(&mut *self.kept.lock().unwrap());
-        let count = kept.len();
-        kept.into_iter().for_each(|message| self.upcalls.finalize(message, Ok(())));
-        count
-    }
-
-    fn take_arriving(&self, result: Result<(), Errno>) -> usize {
-        let arriving = std::mem::take(&mut *self.arriving.lock().unwrap());
-        let count = arriving.len();
-        arriving.into_iter().for_each(|message| self.upcalls.received(message, result));
-        count
-    }
-
-    fn carry_out(&self, verdict: RxAction) {
-        match verdict {
-            RxAction::Deliver(message) => self.arriving.lock().unwrap().push(message),
-            RxAction::Defer => drop(self.held.fetch_add(1, Ordering::SeqCst)),
-            RxAction::Discard | RxAction::Reject(_) => {}
-        }
-    }
-}
-
-struct Held(Arc<Rail>);
-
-impl DeferredRx for Held {
-    fn resume(&self, verdict: RxAction) {
-        self.0.held.fetch_sub(1, Ordering::SeqCst);
-        self.0.carry_out(verdict);
-    }
-}
-
-// ---- time ----
-
-type Hook = Box<dyn FnOnce() + Send>;
-/// After so many looks.
-type Planned = Option<(u32, Hook)>;
-
-/// A clock that the test sets, and that does something when it has been looked at so often.
-#[derive(Clone, Default)]
-struct TestClock(Arc<Mutex<(Time, Planned)>>);
-
-impl std::fmt::Debug for TestClock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("TestClock")
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Time {
-        let (now, due) = {
-            let (now, hook) = &mut *self.0.lock().unwrap();
-            if let Some((looks, _)) = hook {
-                *looks -= 1;
-            }
-            (*now, hook.take_if(|(looks, _)| *looks == 0))
-        };
-        if let Some((_, due)) = due {
-            due();
-        }
-        now
-    }
-}
-
-impl TestClock {
-    fn pass(&self, time: Duration) {
-        let (now, _) = &mut *self.0.lock().unwrap();
-        *now = *now + time;
-    }
-
-    fn at_look(&self, look: u32, hook: impl FnOnce() + Send + 'static) {
-        self.0.lock().unwrap().1 = Some((look, Box::new(hook)));
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.lock().unwrap().1.is_some()
-    }
 }
 
 /// A test that hangs is a test that fails, and says where.

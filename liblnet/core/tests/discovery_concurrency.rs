@@ -1,95 +1,38 @@
 //! Requests that wait for discoveries, with everything going on at once: each ends exactly once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
-use lnet_core::topology::Ni;
+mod support;
+
 use lnet_core::{
-    Core, CoreConfig, DiscoveryMode, Errno, Event, MdMemory, MdOptions, MdSpec, Message, NiTunables, Target,
+    Core, CoreConfig, DiscoveryMode, Errno, Event, MdMemory, MdOptions, MdSpec, NiTunables, Target,
 };
-use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};
+use lnet_wire::{Body, Pid};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
+use support::{FakeDriver, OnSend, on_net, tcp};
 
 const SENDERS: usize = 3;
 const EACH: usize = 400;
 const PEERS: u32 = 12;
 
-fn nid(net: u16, address: u32) -> Nid {
-    Nid::new(NetId::new(NetType::TCP, net), address)
-}
-
-#[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
-type Kept = Mutex<Option<Vec<Box<Message>>>>;
-
-/// Sends everything at once, but pings: one fails, one is answered with nothing, one is kept.
-#[derive(Clone, Default)]
-struct Fickle {
-    pings: Arc<AtomicUsize>,
-}
-
-struct FickleNi {
-    pings: Arc<AtomicUsize>,
-    ni: Arc<Ni>,
-    upcalls: Arc<dyn Upcalls>,
-    kept: Kept,
-}
-
-struct NeverHeld;
-
-impl DeferredRx for NeverHeld {
-    fn resume(&self, _: RxAction) {}
-}
-
-impl Driver for Fickle {
-    fn net_type(&self) -> NetType {
-        NetType::TCP
-    }
-
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        let (ni, pings, kept) = (Arc::clone(ni), Arc::clone(&self.pings), Mutex::new(Some(Vec::new())));
-        Ok(Arc::new(FickleNi { pings, ni, upcalls, kept }))
-    }
-}
-
-impl LndNi for FickleNi {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
-        let asked = *message.header();
-        let Body::Get { reply, .. } = asked.body else { return SendOutcome::Done(message, Ok(())) };
-        match self.pings.fetch_add(1, Ordering::Relaxed) % 4 {
-            0 => SendOutcome::Done(message, Err(Errno::HostUnreachable.into())),
-            1 => match &mut *self.kept.lock().unwrap() {
-                Some(kept) => {
-                    kept.push(message);
-                    SendOutcome::Pending
-                }
-                None => SendOutcome::Done(message, Err(Errno::Shutdown.into())),
-            },
-            _ => {
-                let body = Body::Reply { handle: reply };
-                let (dest_nid, src_nid) = (asked.src_nid, asked.dest_nid);
-                let answer = Header { dest_nid, src_nid, body, payload_length: 0, ..asked };
-                let hold = || Arc::new(NeverHeld) as Arc<dyn DeferredRx>;
-                if let RxAction::Deliver(got) = self.upcalls.receive(&self.ni, src_nid, &answer, &hold) {
-                    self.upcalls.received(got, Ok(()));
-                }
-                SendOutcome::Done(message, Ok(()))
-            }
+/// Sends everything at once, but of pings: one fails, one is kept, two have an empty REPLY.
+fn unsteady_driver() -> FakeDriver {
+    let pings = AtomicUsize::new(0);
+    FakeDriver::scripted(move |message| {
+        let Body::Get { .. } = message.header().body else { return OnSend::Complete };
+        match pings.fetch_add(1, Ordering::Relaxed) % 4 {
+            0 => OnSend::Fail(Errno::HostUnreachable.into()),
+            1 => OnSend::Keep,
+            _ => OnSend::Reply,
         }
-    }
-
-    fn shutdown(&self) {
-        let kept = self.kept.lock().unwrap().take();
-        for message in kept.into_iter().flatten() {
-            self.upcalls.finalize(message, Err(Errno::Shutdown.into()));
-        }
-    }
+    })
 }
 
 /// A node, and how many last events each operation had.
 fn node() -> (Arc<Core>, lnet_core::EqHandle, Arc<[AtomicU32]>) {
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
-    core.add_ni(nid(0, 1000), NiTunables::default(), &Fickle::default()).unwrap();
+    core.add_ni(tcp(1000), NiTunables::default(), &unsteady_driver()).unwrap();
     let ends: Arc<[AtomicU32]> = (0..SENDERS * EACH).map(|_| AtomicU32::new(0)).collect();
     let (told, this) = (Arc::clone(&ends), Arc::downgrade(&core));
     let handler = move |event: &Event| {
@@ -98,8 +41,8 @@ fn node() -> (Arc<Core>, lnet_core::EqHandle, Arc<[AtomicU32]>) {
         }
         // What a handler may ask must not wait for what it is inside of.
         if let Some(core) = this.upgrade() {
-            core.primary_nid(nid(0, event.md.user_ptr as u32 % PEERS));
-            assert_eq!(core.add_peer(&[nid(0, 1)]), Err(Errno::Busy));
+            core.primary_nid(tcp(event.md.user_ptr as u32 % PEERS));
+            assert_eq!(core.add_peer(&[tcp(1)]), Err(Errno::Busy));
         }
     };
     let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
@@ -118,7 +61,7 @@ fn every_request_ends_once_whatever_comes_and_goes_while_it_waits() {
             let (options, eq) = (MdOptions(0), Some(eq));
             let spec = MdSpec { start, length, threshold: 1, max_size: 0, options, user_ptr: number, eq };
             let Ok(md) = core.md_bind(spec, MdMemory::contiguous(start, length), true) else { return };
-            let to = Some(nid(0, number as u32 % PEERS));
+            let to = Some(tcp(number as u32 % PEERS));
             let target = Target { nid: to, pid: Pid::LUSTRE, portal: 9, match_bits: 1, offset: 0 };
             accepted[number].store(core.put(None, md, false, target, 0).is_ok(), Ordering::Relaxed);
             if number.is_multiple_of(3) {
@@ -127,19 +70,19 @@ fn every_request_ends_once_whatever_comes_and_goes_while_it_waits() {
             sent.fetch_add(1, Ordering::Relaxed);
         };
         let churn = |turn: u32| {
-            let peer = nid(0, turn % PEERS);
+            let peer = tcp(turn % PEERS);
             let mode = [DiscoveryMode::On, DiscoveryMode::Off, DiscoveryMode::On, DiscoveryMode::Verify];
             let _ = match turn % 7 {
                 0 => core.delete_peer(peer, None, false),
                 1 => core.make_peer(peer, true, turn.is_multiple_of(2)),
-                2 => core.add_peer_nid(nid(0, (turn - 1) % PEERS), peer, true),
+                2 => core.add_peer_nid(tcp((turn - 1) % PEERS), peer, true),
                 3 => core.change_settings(|settings| {
                     settings.discovery = mode[turn as usize / 7 % 4];
                     Ok(())
                 }),
-                4 => core.add_ni(nid(1, 1000), NiTunables::default(), &Fickle::default()).map(drop),
-                5 => core.remove_ni(nid(1, 1000)),
-                _ => core.add_peer(&[peer, nid(0, (turn + 5) % PEERS)]),
+                4 => core.add_ni(on_net(1, 1000), NiTunables::default(), &unsteady_driver()).map(drop),
+                5 => core.remove_ni(on_net(1, 1000)),
+                _ => core.add_peer(&[peer, tcp((turn + 5) % PEERS)]),
             };
         };
         thread::scope(|scope| {

@@ -2,37 +2,19 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
-use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+mod support;
+
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::{PeerState, Preferred, Route};
-use lnet_core::{Core, CoreConfig, CptTable, Errno, Message, Ni, NiConfig, NiTunables};
-use lnet_wire::{NetType, Nid, Pid};
+use lnet_core::{Cause, Core, CoreConfig, CptTable, Errno, NiConfig, NiTunables};
+use lnet_wire::{Nid, Pid};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use support::{FakeDriver, OnSend, nid, not_sent};
 
-/// A driver that sends nothing.
-struct Idle;
-
-impl Driver for Idle {
-    fn net_type(&self) -> NetType {
-        NetType::TCP
-    }
-
-    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        Ok(Arc::new(Self))
-    }
-}
-
-impl LndNi for Idle {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
-        SendOutcome::Done(message, Err(Errno::HostUnreachable.into()))
-    }
-
-    fn shutdown(&self) {}
-}
-
-fn nid(text: &str) -> Nid {
-    text.parse().unwrap()
+/// Sends nothing.
+fn idle() -> FakeDriver {
+    FakeDriver::new(OnSend::Fail(not_sent(Errno::HostUnreachable, Cause::RemoteDropped)))
 }
 
 fn node(nids: &[&str]) -> Arc<Core> {
@@ -42,7 +24,7 @@ fn node(nids: &[&str]) -> Arc<Core> {
     };
     let core = Core::new(config);
     for own in nids {
-        core.add_ni(nid(own), NiTunables::default(), &Idle).unwrap();
+        core.add_ni(nid(own), NiTunables::default(), &idle()).unwrap();
     }
     core
 }
@@ -150,7 +132,7 @@ fn a_net_that_comes_gives_the_peer_nis_that_wait_for_it_its_credits() {
     };
     let join = |own: &str, peer_credits| {
         let tunables = NiTunables { peer_credits, ..NiTunables::default() };
-        core.add_ni(nid(own), tunables, &Idle).unwrap();
+        core.add_ni(nid(own), tunables, &idle()).unwrap();
     };
     join("10.0.1.1@tcp1", 32);
     let expected = [("10.0.0.2@tcp", 8), ("10.0.1.2@tcp1", 32), ("10.0.1.3@tcp1", 32)];
@@ -165,7 +147,7 @@ fn a_net_that_comes_gives_the_peer_nis_that_wait_for_it_its_credits() {
 fn a_net_that_routes_lead_to_cannot_be_joined() {
     let core = node(&["10.0.0.1@tcp"]);
     core.add_route(route("tcp1", "10.0.0.2@tcp")).unwrap();
-    let joined = core.add_ni(nid("10.0.1.1@tcp1"), NiTunables::default(), &Idle);
+    let joined = core.add_ni(nid("10.0.1.1@tcp1"), NiTunables::default(), &idle());
     assert_eq!(joined.err(), Some(Errno::TooManyUsers));
 }
 
@@ -187,7 +169,7 @@ fn an_interface_is_on_a_net_once_and_bound_to_partitions_that_there_are() {
         ("10.0.0.2@tcp", on("eth1", &[0, 1]), None),
     ];
     for (own, config, expected) in table {
-        assert_eq!(core.add_ni(nid(own), config, &Idle).err(), expected, "{own}");
+        assert_eq!(core.add_ni(nid(own), config, &idle()).err(), expected, "{own}");
     }
 }
 
@@ -235,7 +217,7 @@ fn selection_rules_bear_on_interfaces_and_peers_that_come_before_and_after_them(
     assert_eq!((by(early), by(late)), ("10.0.0.2@tcp".into(), "10.0.0.2@tcp".into()));
     core.add_rule(rule("10.0.0.3@tcp", None, Action::Priority(0)), Some(0)).unwrap();
     core.set_ni_health(Some(nid("10.0.0.2@tcp")), 10);
-    core.add_ni(nid("10.0.0.3@tcp"), NiTunables::default(), &Idle).unwrap();
+    core.add_ni(nid("10.0.0.3@tcp"), NiTunables::default(), &idle()).unwrap();
     assert_eq!(by(late), "10.0.0.3@tcp");
     core.delete_rule(None).unwrap();
     assert_eq!(by(late), "10.0.0.1@tcp");

@@ -1,0 +1,64 @@
+//! Recovery pings and the state of peer NIs, with a driver whose REPLY arrives before the ping has been given back.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use lnet_core::Time;
+use lnet_core::health::PeerNiState;
+use std::time::Duration;
+use support::{FakeDriver, OnSend, Rig, tcp};
+
+fn rig(on_send: OnSend) -> Rig {
+    Rig::builder(FakeDriver::new(on_send)).with_discovery().build()
+}
+
+/// HE-52: fails if the ping is noted as not answered after its answer has come.
+#[test]
+fn a_recovery_ping_that_is_answered_before_it_has_left_does_not_make_the_next_one_wait_longer() {
+    let Rig { core, driver, clock, .. } = &rig(OnSend::Reply);
+    core.set_ni_health(Some(tcp(1)), 100);
+    let recovery = || core.nets().ni(tcp(1)).unwrap().recovery();
+    for second in 1..=3 {
+        clock.set(Duration::from_secs(second));
+        let next = core.run_monitor();
+        let due = Some(Time(Duration::from_secs(second + 1)));
+        assert_eq!((recovery().ping_count, recovery().next_ping), (0, due), "after ping {second}");
+        assert!(next <= due, "{next:?}");
+    }
+    driver.set_on_send(OnSend::Complete);
+    clock.set(Duration::from_secs(4));
+    core.run_monitor();
+    assert_eq!((recovery().ping_count, recovery().next_ping), (1, Some(Time(Duration::from_secs(6)))));
+}
+
+/// dbg-030, dbg-120: fails if the state is found from counters, which are 0 then.
+#[test]
+fn the_state_of_a_peer_ni_is_what_it_was_after_statistics_are_reset() {
+    let Rig { core, driver, clock, .. } = &rig(OnSend::Complete);
+    let its = tcp(9);
+    let state = || {
+        let (_, peer_nis) = core.peer(its).unwrap();
+        let before = PeerNiState::of(&peer_nis[0]);
+        core.reset_counters();
+        assert_eq!(PeerNiState::of(&peer_nis[0]), before);
+        before
+    };
+    core.make_peer(its, false, false).unwrap();
+    assert_eq!(state(), PeerNiState::Created);
+    let ask = || {
+        core.discover(its, false).unwrap();
+        core.run_discovery();
+    };
+    ask();
+    assert_eq!(state(), PeerNiState::Activating);
+    driver.set_on_send(OnSend::Reply);
+    clock.set(Duration::from_secs(100));
+    core.run_discovery();
+    ask();
+    assert_eq!(state(), PeerNiState::Connected);
+    core.set_peer_ni_health(Some(its), 500);
+    assert_eq!(state(), PeerNiState::Failed);
+    core.set_peer_ni_health(Some(its), 1000);
+    assert_eq!(state(), PeerNiState::Connected);
+}

@@ -1,0 +1,305 @@
+//! A network driver that does with each message what the test says.
+
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
+use lnet_core::{Cause, Delivery, Errno, Message, Ni, SendFailure};
+use lnet_wire::{Body, Header, NetType};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+/// What the driver does with a message that it is given to send.
+#[derive(Clone, Copy, Debug)]
+pub enum OnSend {
+    /// Has sent it at once.
+    Complete,
+    /// Gives it back at once with this failure.
+    Fail(SendFailure),
+    /// Keeps it until [`FakeDriver::finish`] or the interface's shutdown.
+    Keep,
+    /// Has the empty REPLY to a GET arrive before it gives the GET back. Has sent everything else at once.
+    Reply,
+}
+
+type Script = Arc<dyn Fn(&Message) -> OnSend + Send + Sync>;
+type Boxes = Mutex<Vec<Box<Message>>>;
+
+/// Clones are one driver.
+#[derive(Clone)]
+pub struct FakeDriver(Arc<Shared>);
+
+struct Shared {
+    script: Mutex<Script>,
+    /// Instead of what the script says, for one message.
+    next_failure: Mutex<Option<SendFailure>>,
+    records: AtomicBool,
+    recorded: Mutex<Vec<Header>>,
+    /// The verdicts on deferred messages whose arrival the test itself carries out.
+    resumed: Mutex<Vec<RxAction>>,
+    /// Of what the interfaces keep when they are shut down.
+    delivery_at_shutdown: Mutex<Delivery>,
+    arrives_at_shutdown: Mutex<Option<Header>>,
+    forbids_sends_after_shutdown: AtomicBool,
+    nis: Mutex<Vec<Arc<FakeNi>>>,
+}
+
+impl FakeDriver {
+    /// One that does this with every message.
+    pub fn new(on_send: OnSend) -> Self {
+        Self::scripted(move |_| on_send)
+    }
+
+    /// One that asks this about each message.
+    pub fn scripted(script: impl Fn(&Message) -> OnSend + Send + Sync + 'static) -> Self {
+        Self(Arc::new(Shared {
+            script: Mutex::new(Arc::new(script)),
+            next_failure: Mutex::default(),
+            records: AtomicBool::new(false),
+            recorded: Mutex::default(),
+            resumed: Mutex::default(),
+            delivery_at_shutdown: Mutex::new(Delivery::Deduplicated),
+            arrives_at_shutdown: Mutex::default(),
+            forbids_sends_after_shutdown: AtomicBool::new(false),
+            nis: Mutex::default(),
+        }))
+    }
+
+    /// Headers of all messages are kept for [`FakeDriver::recorded`].
+    pub fn recording(self) -> Self {
+        self.0.records.store(true, Ordering::SeqCst);
+        self
+    }
+
+    /// A send on an interface that is shut down fails the test. For tests without threads: with threads a send may
+    /// have begun before.
+    pub fn forbidding_sends_after_shutdown(self) -> Self {
+        self.0.forbids_sends_after_shutdown.store(true, Ordering::SeqCst);
+        self
+    }
+
+    pub fn set_on_send(&self, on_send: OnSend) {
+        *self.0.script.lock().unwrap() = Arc::new(move |_| on_send);
+    }
+
+    pub fn fail_next(&self, failure: SendFailure) {
+        *self.0.next_failure.lock().unwrap() = Some(failure);
+    }
+
+    pub fn set_delivery_at_shutdown(&self, delivery: Delivery) {
+        *self.0.delivery_at_shutdown.lock().unwrap() = delivery;
+    }
+
+    /// This message arrives, and is deferred, while the next interface is shut down.
+    pub fn arrives_at_shutdown(&self, header: Header) {
+        *self.0.arrives_at_shutdown.lock().unwrap() = Some(header);
+    }
+
+    /// The headers given since the last call.
+    pub fn recorded(&self) -> Vec<Header> {
+        assert!(self.0.records.load(Ordering::SeqCst), "the driver is not recording()");
+        std::mem::take(&mut *self.0.recorded.lock().unwrap())
+    }
+
+    /// The verdicts that came late since the last call.
+    pub fn resumed(&self) -> Vec<RxAction> {
+        std::mem::take(&mut *self.0.resumed.lock().unwrap())
+    }
+
+    /// In the order in which they were started.
+    pub fn ni(&self, index: usize) -> Arc<FakeNi> {
+        Arc::clone(&self.0.nis.lock().unwrap()[index])
+    }
+
+    pub fn nis(&self) -> Vec<Arc<FakeNi>> {
+        self.0.nis.lock().unwrap().clone()
+    }
+
+    /// All interfaces have sent what they kept, and received what is arriving; how much that was.
+    pub fn finish(&self) -> usize {
+        self.nis().iter().map(|ni| ni.finish(Ok(())) + ni.finish_arriving(Ok(()))).sum()
+    }
+}
+
+impl Driver for FakeDriver {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        let fake = Arc::new(FakeNi {
+            ni: Arc::downgrade(ni),
+            upcalls,
+            kept: Mutex::default(),
+            arriving: Mutex::default(),
+            deferred: AtomicUsize::new(0),
+            down: Mutex::new(false),
+        });
+        self.0.nis.lock().unwrap().push(Arc::clone(&fake));
+        Ok(Arc::new(Handle(fake, Arc::clone(&self.0))))
+    }
+}
+
+/// An interface that the driver was started on.
+pub struct FakeNi {
+    /// It holds the driver's side of itself for as long as it lives.
+    ni: Weak<Ni>,
+    upcalls: Arc<dyn Upcalls>,
+    kept: Boxes,
+    arriving: Boxes,
+    deferred: AtomicUsize,
+    /// Held from where it is read until something is kept.
+    down: Mutex<bool>,
+}
+
+impl FakeNi {
+    /// How many messages it keeps that it was given to send.
+    pub fn kept(&self) -> usize {
+        self.kept.lock().unwrap().len()
+    }
+
+    /// How many messages are being received.
+    pub fn arriving(&self) -> usize {
+        self.arriving.lock().unwrap().len()
+    }
+
+    /// How many messages wait for the core's verdict.
+    pub fn deferred(&self) -> usize {
+        self.deferred.load(Ordering::SeqCst)
+    }
+
+    /// Calls `look` for each message that is kept.
+    pub fn map_kept<T>(&self, look: impl Fn(&Message) -> T) -> Vec<T> {
+        self.kept.lock().unwrap().iter().map(|message| look(message)).collect()
+    }
+
+    /// What it keeps comes to the caller, who gives it back to the core.
+    #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
+    pub fn take_kept(&self) -> Vec<Box<Message>> {
+        std::mem::take(&mut *self.kept.lock().unwrap())
+    }
+
+    /// What it keeps longest is sent.
+    pub fn finish_one(&self) -> bool {
+        let message = {
+            let mut kept = self.kept.lock().unwrap();
+            if kept.is_empty() {
+                return false;
+            }
+            kept.remove(0)
+        };
+        self.upcalls.finalize(message, Ok(()));
+        true
+    }
+
+    /// What it keeps is sent, or fails; how much that was.
+    pub fn finish(&self, result: Result<(), SendFailure>) -> usize {
+        let kept = self.take_kept();
+        let count = kept.len();
+        kept.into_iter().for_each(|message| self.upcalls.finalize(message, result));
+        count
+    }
+
+    /// What arrives has arrived, or its connection broke; how much that was.
+    pub fn finish_arriving(&self, result: Result<(), Errno>) -> usize {
+        let arriving = std::mem::take(&mut *self.arriving.lock().unwrap());
+        let count = arriving.len();
+        arriving.into_iter().for_each(|message| self.upcalls.received(message, result));
+        count
+    }
+
+    /// A message comes in: the core decides, and the interface does what it says.
+    pub fn arrives(self: &Arc<Self>, header: &Header) {
+        let hold = || Arc::new(CarriedOut(Arc::clone(self))) as Arc<dyn DeferredRx>;
+        let action = self.receive(header, &hold);
+        self.carry_out(action);
+    }
+
+    fn receive(&self, header: &Header, hold: &dyn Fn() -> Arc<dyn DeferredRx>) -> RxAction {
+        self.upcalls.receive(&self.ni.upgrade().unwrap(), header.src_nid, header, hold)
+    }
+
+    fn carry_out(&self, action: RxAction) {
+        match action {
+            RxAction::Deliver(message) => self.arriving.lock().unwrap().push(message),
+            RxAction::Defer => drop(self.deferred.fetch_add(1, Ordering::SeqCst)),
+            RxAction::Discard | RxAction::Reject(_) => {}
+        }
+    }
+
+    fn reply(&self, get: &Header) {
+        let Body::Get { reply, .. } = get.body else { return };
+        let (body, dest_nid, src_nid) = (Body::Reply { handle: reply }, get.src_nid, get.dest_nid);
+        let answer = Header { dest_nid, src_nid, body, payload_length: 0, ..*get };
+        let hold = || -> Arc<dyn DeferredRx> { panic!("a REPLY is never deferred here") };
+        if let RxAction::Deliver(got) = self.receive(&answer, &hold) {
+            self.upcalls.received(got, Ok(()));
+        }
+    }
+}
+
+/// What the core holds of an interface.
+struct Handle(Arc<FakeNi>, Arc<Shared>);
+
+impl LndNi for Handle {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        let Self(ni, driver) = self;
+        if driver.forbids_sends_after_shutdown.load(Ordering::SeqCst) {
+            assert!(!*ni.down.lock().unwrap(), "a send after the shutdown");
+        }
+        if driver.records.load(Ordering::SeqCst) {
+            driver.recorded.lock().unwrap().push(*message.header());
+        }
+        let on_send = match driver.next_failure.lock().unwrap().take() {
+            Some(failure) => OnSend::Fail(failure),
+            None => {
+                let script = Arc::clone(&driver.script.lock().unwrap());
+                script(&message)
+            }
+        };
+        match on_send {
+            OnSend::Complete => SendOutcome::Done(message, Ok(())),
+            OnSend::Fail(failure) => SendOutcome::Done(message, Err(failure)),
+            OnSend::Reply => {
+                ni.reply(message.header());
+                SendOutcome::Done(message, Ok(()))
+            }
+            OnSend::Keep => {
+                let down = ni.down.lock().unwrap();
+                if *down {
+                    return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
+                }
+                ni.kept.lock().unwrap().push(message);
+                SendOutcome::Pending
+            }
+        }
+    }
+
+    fn shutdown(&self) {
+        let Self(ni, driver) = self;
+        *ni.down.lock().unwrap() = true;
+        let arrives = driver.arrives_at_shutdown.lock().unwrap().take();
+        if let Some(header) = arrives {
+            let hold = || Arc::new(FakeDriver(Arc::clone(driver))) as Arc<dyn DeferredRx>;
+            let action = ni.receive(&header, &hold);
+            assert!(matches!(action, RxAction::Defer));
+        }
+        let delivery = *driver.delivery_at_shutdown.lock().unwrap();
+        ni.finish(Err(SendFailure { errno: Errno::Shutdown, cause: Cause::LocalAborted, delivery }));
+        ni.finish_arriving(Err(Errno::Shutdown));
+    }
+}
+
+/// A deferred message whose verdict the test looks at: [`FakeDriver::resumed`].
+impl DeferredRx for FakeDriver {
+    fn resume(&self, action: RxAction) {
+        self.0.resumed.lock().unwrap().push(action);
+    }
+}
+
+/// A deferred message whose verdict the interface carries out.
+struct CarriedOut(Arc<FakeNi>);
+
+impl DeferredRx for CarriedOut {
+    fn resume(&self, action: RxAction) {
+        self.0.deferred.fetch_sub(1, Ordering::SeqCst);
+        self.0.carry_out(action);
+    }
+}

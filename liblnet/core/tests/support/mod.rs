@@ -1,0 +1,35 @@
+//! What the tests of the core share: a driver that does what a test says, a clock that the test sets, and a
+//! node that runs on both.
+#![allow(dead_code, unused_imports, unreachable_pub, reason = "each test program uses a part")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod fake_driver;
+mod manual_clock;
+mod rig;
+
+pub use fake_driver::{FakeDriver, FakeNi, OnSend};
+pub use manual_clock::ManualClock;
+pub use rig::{BITS, COOKIE, Heard, PORTAL, Rig, RigBuilder, header_from, put_body, target};
+
+use lnet_core::{Cause, Delivery, Errno, SendFailure};
+use lnet_wire::{NetId, NetType, Nid};
+
+/// The NID that this text is.
+pub fn nid(text: &str) -> Nid {
+    text.parse().unwrap()
+}
+
+/// `0.0.0.ADDRESS@tcp`.
+pub fn tcp(address: u32) -> Nid {
+    on_net(0, address)
+}
+
+/// `0.0.0.ADDRESS@tcpNET`.
+pub fn on_net(net: u16, address: u32) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, net), address)
+}
+
+/// A failure before anything has left.
+pub const fn not_sent(errno: Errno, cause: Cause) -> SendFailure {
+    SendFailure { errno, cause, delivery: Delivery::NotSent }
+}

@@ -1,0 +1,183 @@
+//! A node with a fake driver, a clock that the test sets, and an event queue whose events the test reads.
+
+use super::{FakeDriver, ManualClock, tcp};
+use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
+use lnet_core::{
+    Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
+    MdOptions, MdSpec, Ni, NiTunables, Target,
+};
+use lnet_wire::{Body, Header, Nid, Pid, WireHandle};
+use std::sync::{Arc, Mutex};
+
+/// The node's incarnation.
+pub const COOKIE: u64 = 42;
+pub const PORTAL: u32 = 9;
+pub const BITS: u64 = 0x77;
+
+/// A kind of event, how it went, and whether it is the last of its MD.
+pub type Heard = (EventKind, Result<(), Errno>, bool);
+
+pub struct RigBuilder {
+    driver: FakeDriver,
+    config: CoreConfig,
+    nids: Vec<Nid>,
+    tunables: NiTunables,
+    clock: ManualClock,
+}
+
+impl RigBuilder {
+    pub fn config(mut self, change: impl FnOnce(&mut CoreConfig)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Without this the node discovers nobody.
+    pub fn with_discovery(mut self) -> Self {
+        let clock = Arc::clone(&self.config.clock);
+        self.config = CoreConfig { clock, ..CoreConfig::new(Pid::LUSTRE, COOKIE) };
+        self
+    }
+
+    /// Instead of `tcp(1)`.
+    pub fn nids(mut self, nids: impl IntoIterator<Item = Nid>) -> Self {
+        self.nids = nids.into_iter().collect();
+        self
+    }
+
+    pub const fn credits(mut self, credits: u32, peer_credits: u32) -> Self {
+        self.tunables.credits = credits;
+        self.tunables.peer_credits = peer_credits;
+        self
+    }
+
+    pub fn build(self) -> Rig {
+        let Self { driver, config, nids, tunables, clock } = self;
+        let core = Core::new(config);
+        let nis = nids.into_iter().map(|nid| core.add_ni(nid, tunables, &driver).unwrap()).collect();
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&events);
+        let eq = core.eq_alloc(0, Some(Box::new(move |event| sink.lock().unwrap().push(*event)))).unwrap();
+        Rig { core, nis, driver, clock, eq, events, memory: Box::new([0; 8]) }
+    }
+}
+
+pub struct Rig {
+    pub core: Arc<Core>,
+    pub nis: Vec<Arc<Ni>>,
+    pub driver: FakeDriver,
+    pub clock: ManualClock,
+    pub eq: EqHandle,
+    /// What the queue's handler was called with.
+    pub events: Arc<Mutex<Vec<Event>>>,
+    memory: Box<[u8; 8]>,
+}
+
+impl Rig {
+    pub fn builder(driver: FakeDriver) -> RigBuilder {
+        let clock = ManualClock::default();
+        let config = CoreConfig { clock: Arc::new(clock.clone()), ..CoreConfig::new(Pid::LUSTRE, COOKIE) };
+        let (config, nids) = (config.without_discovery(), vec![tcp(1)]);
+        RigBuilder { driver, config, nids, tunables: NiTunables::default(), clock }
+    }
+
+    pub fn new(driver: FakeDriver) -> Self {
+        Self::builder(driver).build()
+    }
+
+    /// The first interface.
+    pub fn ni(&self) -> &Arc<Ni> {
+        &self.nis[0]
+    }
+
+    /// An MD of eight bytes.
+    pub fn spec(&self, threshold: i32, options: u32) -> (MdSpec, MdMemory) {
+        let (start, length) = (self.memory.as_ptr() as usize, 8);
+        let (options, eq) = (MdOptions(options), Some(self.eq));
+        let spec = MdSpec { start, length, threshold, max_size: 0, options, user_ptr: 0, eq };
+        (spec, MdMemory::contiguous(start, length))
+    }
+
+    pub fn try_bind(&self, threshold: i32) -> Result<MdHandle, Errno> {
+        let (spec, memory) = self.spec(threshold, 0);
+        self.core.md_bind(spec, memory, true)
+    }
+
+    pub fn bind(&self, threshold: i32) -> MdHandle {
+        self.try_bind(threshold).unwrap()
+    }
+
+    /// One that tells nobody of its events.
+    pub fn bind_without_eq(&self, threshold: i32) -> MdHandle {
+        let (spec, memory) = self.spec(threshold, 0);
+        self.core.md_bind(MdSpec { eq: None, ..spec }, memory, true).unwrap()
+    }
+
+    /// At [`PORTAL`], for [`BITS`].
+    pub fn attach(&self, threshold: i32, options: u32) -> MdHandle {
+        self.attach_for(self.eq, threshold, options)
+    }
+
+    pub fn attach_for(&self, eq: EqHandle, threshold: i32, options: u32) -> MdHandle {
+        let me = self.core.me_attach(PORTAL, MatchId::ANY, BITS, 0, true, InsertPosition::After).unwrap();
+        let (spec, memory) = self.spec(threshold, options);
+        let mut attached = None;
+        let spec = MdSpec { eq: Some(eq), ..spec };
+        self.core.md_attach(me, spec, memory, true, &mut |handle| attached = Some(handle)).unwrap();
+        attached.unwrap()
+    }
+
+    pub fn try_put(&self, md: MdHandle, to: Nid) -> Result<(), Errno> {
+        self.core.put(None, md, false, target(to), 0)
+    }
+
+    pub fn put(&self, md: MdHandle, to: Nid) {
+        self.try_put(md, to).unwrap();
+    }
+
+    pub fn put_with_ack(&self, md: MdHandle, to: Nid) {
+        self.core.put(None, md, true, target(to), 0).unwrap();
+    }
+
+    pub fn get(&self, md: MdHandle, from: Nid) {
+        self.core.get(None, md, target(from)).unwrap();
+    }
+
+    /// The core's verdict on a message that arrives at the first interface; of a deferred one it comes to
+    /// [`FakeDriver::resumed`].
+    pub fn arrives(&self, header: &Header) -> RxAction {
+        self.arrives_from(header.src_nid, header)
+    }
+
+    /// From this neighbour, whatever the header says.
+    pub fn arrives_from(&self, neighbour: Nid, header: &Header) -> RxAction {
+        let hold = || Arc::new(self.driver.clone()) as Arc<dyn DeferredRx>;
+        self.core.receive(self.ni(), neighbour, header, &hold)
+    }
+
+    /// Events since the last call.
+    pub fn heard(&self) -> Vec<Heard> {
+        let events = std::mem::take(&mut *self.events.lock().unwrap());
+        events.into_iter().map(|event| (event.kind, event.status, event.unlinked)).collect()
+    }
+
+    /// Messages that have not ended.
+    pub fn messages(&self) -> u64 {
+        self.core.message_counts().msgs_alloc
+    }
+}
+
+/// [`PORTAL`] and [`BITS`] of a node.
+pub const fn target(nid: Nid) -> Target {
+    Target { nid: Some(nid), pid: Pid::LUSTRE, portal: PORTAL, match_bits: BITS, offset: 0 }
+}
+
+/// A header to the first interface of a [`Rig`].
+pub fn header_from(source: Nid, body: Body, payload_length: u32) -> Header {
+    let (dest_nid, pid) = (tcp(1), Pid::LUSTRE);
+    Header { dest_nid, src_nid: source, dest_pid: pid, src_pid: pid, payload_length, body }
+}
+
+/// A PUT to [`PORTAL`] and [`BITS`].
+pub const fn put_body(ack: Option<WireHandle>) -> Body {
+    Body::Put { ack, match_bits: BITS, hdr_data: 0, portal: PORTAL, offset: 0 }
+}

@@ -1,0 +1,166 @@
+//! MDs that are unlinked, queues that are left and interfaces that are removed while messages are under way.
+//! `shutdown_and_unlink.rs` has the whole table of states.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use lnet_core::credit::Credits;
+use lnet_core::lnd::RxAction;
+use lnet_core::stats::MessageCounts;
+use lnet_core::{Errno, Event, EventKind, MdOptions, MdSpec, NiTunables};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use support::{FakeDriver, OnSend, PORTAL, Rig, header_from, on_net, put_body, tcp};
+
+/// Keeps what it is given to send.
+fn driver() -> FakeDriver {
+    FakeDriver::new(OnSend::Keep).forbidding_sends_after_shutdown()
+}
+
+fn rig(credits: u32, peer_credits: u32) -> Rig {
+    Rig::builder(driver()).credits(credits, peer_credits).build()
+}
+
+#[test]
+fn what_waits_for_a_credit_when_its_md_is_unlinked_is_cancelled() {
+    for (credits, peer_credits) in [(8, 1), (1, 8)] {
+        let rig = rig(credits, peer_credits);
+        let md = rig.bind(-1);
+        (0..3).for_each(|_| rig.put(md, tcp(2)));
+        assert_eq!(rig.driver.ni(0).kept(), 1);
+        rig.core.md_unlink(md).unwrap();
+        assert_eq!(rig.core.eq_free(rig.eq), Err(Errno::Busy));
+        assert_eq!(rig.heard(), []);
+        rig.driver.finish();
+        let cancelled = Err(Errno::Cancelled);
+        assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 3, errors: 2 });
+        let want = [(Ok(()), false), (cancelled, false), (cancelled, true)];
+        assert_eq!(rig.heard(), want.map(|(status, last)| (EventKind::Send, status, last)));
+        assert_eq!(rig.ni().credits(), Credits(credits as i32));
+        let peer = rig.core.peer_nis().pop().unwrap();
+        assert_eq!((peer.nid(), peer.credits()), (tcp(2), Credits(peer_credits as i32)));
+        assert_eq!(rig.core.eq_free(rig.eq), Ok(()));
+    }
+}
+
+#[test]
+fn an_interface_that_goes_ends_what_is_sent_and_what_waits_and_no_credit_is_lost() {
+    for (credits, peer_credits) in [(8, 1), (1, 8), (2, 2), (1, 1)] {
+        let rig = rig(credits, peer_credits);
+        let md = rig.bind(6);
+        for _ in 0..3 {
+            rig.put(md, tcp(2));
+            rig.put(md, tcp(3));
+        }
+        rig.core.remove_ni(tcp(1)).unwrap();
+        let heard = rig.heard();
+        assert_eq!(heard.len(), 6);
+        assert!(
+            heard.iter().all(|(kind, status, _)| (*kind, *status) == (EventKind::Send, Err(Errno::Shutdown)))
+        );
+        assert_eq!(heard.iter().position(|(.., last)| *last), Some(5));
+        assert_eq!(rig.ni().credits(), Credits(credits as i32));
+        let peers = rig.core.peer_nis();
+        assert!(peers.iter().all(|peer| peer.credits() == Credits(peer_credits as i32)));
+    }
+}
+
+#[test]
+fn a_put_that_was_made_to_wait_while_its_interface_went_is_not_delivered_later() {
+    let rig = rig(8, 8);
+    rig.core.set_lazy_portal(PORTAL).unwrap();
+    rig.driver.arrives_at_shutdown(header_from(tcp(2), put_body(None), 8));
+    rig.core.remove_ni(tcp(1)).unwrap();
+    assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
+    rig.attach(1, MdOptions::OP_PUT.0);
+    assert!(rig.driver.resumed().is_empty());
+    assert_eq!(rig.heard(), []);
+}
+
+#[test]
+fn a_queue_that_was_left_goes_with_its_last_md() {
+    let rig = rig(8, 8);
+    let md = rig.bind(1);
+    rig.put(md, tcp(2));
+    assert_eq!(rig.core.eq_leave(rig.eq), Ok(()));
+    assert_eq!(rig.core.eq_leave(rig.eq), Err(Errno::NotFound));
+    rig.driver.finish();
+    assert_eq!(rig.heard(), [(EventKind::Send, Ok(()), true)]);
+    // Only the test itself still holds what the handler did.
+    assert_eq!(Arc::strong_count(&rig.events), 1);
+}
+
+/// Three threads send by one credit each way while a fourth has the messages sent, MDs are unlinked under
+/// them, and in the end the interface goes.
+#[test]
+fn with_one_credit_and_many_threads_every_send_ends_once_and_all_credits_come_back() {
+    for (credits, peer_credits) in [(1, 8), (8, 1), (1, 1), (3, 2)] {
+        let rig = rig(credits, peer_credits);
+        let senders_left = AtomicUsize::new(3);
+        let (accepted, mds) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for sender in 0..3 {
+                let (rig, senders_left) = (&rig, &senders_left);
+                let (accepted, mds) = (&accepted, &mds);
+                scope.spawn(move || {
+                    for round in 0..300_u32 {
+                        let md = rig.bind(if round % 3 == 0 { 2 } else { -1 });
+                        mds.fetch_add(1, Ordering::Relaxed);
+                        let peer = tcp(2 + (sender + round) % 2);
+                        for _ in 0..4 {
+                            let put = rig.try_put(md, peer);
+                            accepted.fetch_add(usize::from(put.is_ok()), Ordering::Relaxed);
+                        }
+                        let _ = rig.core.md_unlink(md);
+                    }
+                    senders_left.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+            scope.spawn(|| {
+                while senders_left.load(Ordering::SeqCst) > 0 {
+                    if rig.driver.finish() == 0 {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+        });
+        rig.core.remove_ni(tcp(1)).unwrap();
+        let heard = rig.heard();
+        let sends = heard.iter().filter(|(kind, ..)| *kind == EventKind::Send).count();
+        let last = heard.iter().filter(|(.., unlinked)| *unlinked).count();
+        assert_eq!((sends, last), (accepted.into_inner(), mds.into_inner()));
+        assert_eq!(rig.core.message_counts().msgs_alloc, 0);
+        assert_eq!(rig.ni().credits(), Credits(credits as i32));
+        assert!(rig.core.peer_nis().iter().all(|peer| peer.credits() == Credits(peer_credits as i32)));
+        assert_eq!(rig.core.eq_free(rig.eq), Ok(()));
+    }
+}
+
+#[test]
+fn a_handler_that_changes_the_configuration_is_told_busy_and_stops_nobody() {
+    let rig = rig(8, 8);
+    let (core, told) = (Arc::downgrade(&rig.core), Arc::new(Mutex::new(Vec::new())));
+    let tell = Arc::clone(&told);
+    let handler = move |_: &Event| {
+        let core = core.upgrade().unwrap();
+        let peer = tcp(2);
+        let driver = driver();
+        tell.lock().unwrap().extend([
+            core.make_peer(peer, true, false),
+            core.delete_peer(peer, None, false),
+            core.delete_rule(None),
+            core.change_router(|router| router),
+            core.change_settings(|_| Ok(())),
+            core.remove_ni(tcp(1)),
+            core.add_ni(on_net(1, 1), NiTunables::default(), &driver).map(drop),
+        ]);
+    };
+    let eq = Some(rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap());
+    let (spec, contiguous) = rig.spec(1, 0);
+    let md = rig.core.md_bind(MdSpec { eq, ..spec }, contiguous, true).unwrap();
+    rig.put(md, tcp(2));
+    // The event comes while the interface goes, under the lock of the configuration.
+    rig.core.remove_ni(tcp(1)).unwrap();
+    assert_eq!(*told.lock().unwrap(), [Err(Errno::Busy); 7]);
+}
