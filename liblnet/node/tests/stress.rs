@@ -13,7 +13,7 @@ use lnet_wire::{Nid, Pid, ProcessId};
 use socklnd::AcceptFrom;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -249,7 +249,7 @@ fn a_node_that_is_asked_and_changed_while_it_goes_down_goes_down() {
             let mut config = StartConfig::default();
             config.socklnd.accept = AcceptFrom::None;
             let node = Node::start(Pid::LUSTRE, config).unwrap();
-            let down = AtomicBool::new(false);
+            let (down, turns) = (AtomicBool::new(false), AtomicU32::new(0));
             thread::scope(|threads| {
                 for _ in 0..3 {
                     threads.spawn(|| {
@@ -263,10 +263,14 @@ fn a_node_that_is_asked_and_changed_while_it_goes_down_goes_down() {
                             let _ = backend.tell(Request::PingPeer(ping));
                             let _ = backend.tell(no_peer(far, None));
                             let _ = backend.tell(del("tcp"));
+                            turns.fetch_add(1, Ordering::SeqCst);
                         }
                     });
                 }
-                thread::sleep(Duration::from_millis(u64::from(round)));
+                // At another moment in each round.
+                while turns.load(Ordering::SeqCst) < round {
+                    thread::yield_now();
+                }
                 node.shutdown();
                 down.store(true, Ordering::SeqCst);
             });
