@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reason {
     /// A caller's port is not one that is accepted.
-    Unwelcome,
+    Rejected,
     /// What a caller says cannot be understood, or is not for this node.
     Nonsense,
     /// There are too many callers.
-    Crowded,
+    LimitReached,
     /// The system lets no caller in.
     NoDescriptor,
     /// A peer breaks the protocol.

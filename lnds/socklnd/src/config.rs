@@ -1,6 +1,6 @@
 //! The driver's tunables, with the kernel module's names, units and defaults (core-behaviour 11).
 
-use crate::decide::receipts::Receipts;
+use crate::ack::delivery_acks::DeliveryAcks;
 use crate::proto::Version;
 pub use crate::proto::acceptor::AcceptFrom;
 use lnet_wire::Pid;
@@ -27,7 +27,7 @@ pub struct SocklndConfig {
     /// most half of those. Default 1024.
     pub conns_per_address: usize,
     /// How long anything on the network may take: a connect, the next byte of an unfinished message, the
-    /// next byte to leave, a message's wait for a connection, a receipt. Zero is the core's `lnet_lnd_timeout`
+    /// next byte to leave, a message's wait for a connection, a delivery ACK. Zero is the core's `lnet_lnd_timeout`
     /// ([`lnet_core::lnd::Upcalls::lnd_timeout`]), which follows its settings and is 16 s by default. Default zero.
     pub sock_timeout: Duration,
     /// Connections of each bulk type to one peer; 0 means 1, at most 127 count. Default 1.
@@ -58,9 +58,9 @@ pub struct SocklndConfig {
     /// Who this node is to others of this implementation, so that they know messages again that come twice: a number
     /// of [`crate::identity`], drawn anew for each start. 0, the default: it passes for a kernel.
     pub identity: u64,
-    /// Which messages ask for a receipt. Default: only large ones, as in the kernel.
-    pub receipts: Receipts,
-    /// From how many bytes of payload on a message is large enough for a receipt. Default: none is.
+    /// Which messages ask for a delivery ACK. Default: only large ones, as in the kernel.
+    pub receipts: DeliveryAcks,
+    /// From how many bytes of payload on a message is large enough for a delivery ACK. Default: none is.
     pub zc_min_payload: Option<u32>,
     /// Whether TCP may hold small segments back. Default no.
     pub nagle: bool,
@@ -102,7 +102,7 @@ impl Default for SocklndConfig {
             silence: Duration::from_millis(600),
             enable_csum: false,
             identity: 0,
-            receipts: Receipts::Large,
+            receipts: DeliveryAcks::Large,
             zc_min_payload: None,
             nagle: false,
             use_protocol: Version::V3,

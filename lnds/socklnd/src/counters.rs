@@ -30,31 +30,31 @@ counters! {
     /// HELLOs answered with type none.
     refused,
     /// Callers turned away: insecure port, nonsense, a NID that is not ours.
-    unwelcome,
+    rejected,
     /// Callers that were too slow with their handshake.
     handshakes_timed_out,
     /// Callers dropped because too many handshakes were under way.
     handshakes_dropped,
     /// Callers turned away because there were too many connections, in all or from their address.
-    crowded_out,
+    limit_rejected,
     /// Peers disconnected because they broke the protocol.
     protocol_errors,
     /// Peers disconnected because something took too long.
     timed_out,
     /// Peers disconnected because they were silent and there was another way.
-    fell_silent,
+    unresponsive,
     /// Connections that peers closed.
     closed_by_peer,
     /// Keep-alives sent.
     keepalives,
-    /// Receipts sent, with messages or by themselves.
+    /// Delivery ACKs sent, with messages or by themselves.
     receipts,
-    /// NOOPs sent that brought receipts.
-    receipt_noops,
+    /// NOOPs sent that brought delivery ACKs.
+    ack_noops,
     /// Messages that came again and were here already.
     duplicates,
     /// Messages that came again and had arrived in part before.
-    adopted,
+    resumed,
 }
 
 #[derive(Debug, Default)]

@@ -1,17 +1,17 @@
 //! The driver as the core sees it: its start, its threads, its end.
 
+use crate::ack::message_id::ConnSeq;
 use crate::complaints::Complaints;
 use crate::config::SocklndConfig;
 use crate::connd::Connd;
 use crate::counters::SocklndCounters;
-use crate::decide::cookie::Line;
 use crate::decide::identity::IpNid;
 use crate::handshake::Own;
-use crate::ni::{Face, SockNi};
-use crate::nodes::Nodes;
+use crate::ni::{NiHandle, SockNi};
+use crate::permit::Permits;
 use crate::proto::acceptor::AcceptFrom;
+use crate::remote_nodes::RemoteNodes;
 use crate::scheduler::Scheduler;
-use crate::seat::Seats;
 use crate::sockets;
 use crate::sync::lock;
 use lnet_core::Errno;
@@ -35,7 +35,7 @@ pub struct Socklnd {
     ended: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// The application's thread that reads and writes for the driver: one at a time.
-    visitor: Mutex<()>,
+    app_poller: Mutex<()>,
     /// Tells this driver from others of the process.
     number: u64,
 }
@@ -48,12 +48,12 @@ pub(crate) struct Shared {
     nis: Mutex<Vec<Arc<SockNi>>>,
     connection_ids: AtomicU64,
     lines: AtomicU64,
-    /// The nodes of ours that this one hears from.
-    pub(crate) nodes: Nodes,
+    /// The nodes of this implementation that this one hears from.
+    pub(crate) nodes: RemoteNodes,
     /// Bytes of payloads that wait for the core to decide.
     pub(crate) held: Arc<AtomicUsize>,
     /// Of callers.
-    pub(crate) seats: Seats,
+    pub(crate) permits: Permits,
     pub(crate) complaints: Complaints,
     last_incarnation: AtomicU64,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
 thread_local! {
     static DRIVER_THREAD: Cell<bool> = const { Cell::new(false) };
     /// The thread is an application's.
-    static VISITOR: Cell<bool> = const { Cell::new(false) };
+    static APP_POLLER: Cell<bool> = const { Cell::new(false) };
     /// For each driver that this thread has worked for, how much work it knew of.
     static SEEN: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
@@ -74,8 +74,8 @@ pub(crate) fn is_driver_thread() -> bool {
 }
 
 /// Whether the calling thread is an application's, which is to get back to its own work soon.
-pub(crate) fn is_visitor() -> bool {
-    VISITOR.get()
+pub(crate) fn is_app_poller() -> bool {
+    APP_POLLER.get()
 }
 
 impl Socklnd {
@@ -87,7 +87,7 @@ impl Socklnd {
             starting: Mutex::new(()),
             ended: AtomicBool::new(false),
             threads: Mutex::default(),
-            visitor: Mutex::default(),
+            app_poller: Mutex::default(),
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -164,12 +164,12 @@ impl Driver for Socklnd {
             log_cannot_listen(ni.nid(), address, &error);
             return Err(Errno::from(error));
         }
-        Ok(Arc::new(Face(sock_ni)))
+        Ok(Arc::new(NiHandle(sock_ni)))
     }
 
     fn progress(&self, timeout: Duration) -> Progress {
         let Some(shared) = self.shared.get() else { return Progress::NotOffered };
-        let _visitor = match self.visitor.try_lock() {
+        let _visitor = match self.app_poller.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Progress::NotOffered,
@@ -181,9 +181,9 @@ impl Driver for Socklnd {
         let mut seen = SEEN.with_borrow(|all| {
             all.iter().find(|(number, _)| *number == self.number).map_or(0, |(_, seen)| *seen)
         });
-        VISITOR.set(true);
+        APP_POLLER.set(true);
         let worked = as_driver_thread(|| scheduler.turn_for_application(timeout, &mut seen));
-        VISITOR.set(false);
+        APP_POLLER.set(false);
         SEEN.with_borrow_mut(|all| match all.iter_mut().find(|(number, _)| *number == self.number) {
             Some(known) => known.1 = seen,
             None => all.push((self.number, seen)),
@@ -229,14 +229,14 @@ impl Shared {
             .collect::<io::Result<_>>()?;
         Ok(Arc::new(Self {
             connd: Connd::new()?,
-            seats: Seats::new(config.conns_per_address),
+            permits: Permits::new(config.conns_per_address),
             complaints: Complaints::default(),
             config,
             schedulers,
             nis: Mutex::default(),
             connection_ids: AtomicU64::new(0),
             lines: AtomicU64::new(0),
-            nodes: Nodes::default(),
+            nodes: RemoteNodes::default(),
             held: Arc::default(),
             last_incarnation: AtomicU64::new(0),
         }))
@@ -278,8 +278,8 @@ impl Shared {
     }
 
     /// What a new connection is called in the names of messages.
-    pub(crate) fn next_line(&self) -> Line {
-        Line::nth(self.lines.fetch_add(1, Ordering::Relaxed))
+    pub(crate) fn next_conn_seq(&self) -> ConnSeq {
+        ConnSeq::nth(self.lines.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The scheduler that serves all connections of a peer.

@@ -3,7 +3,7 @@
 //! Each says how many bytes it still needs and is given no more than those, so that nothing of the messages
 //! behind a HELLO is ever swallowed.
 
-use crate::proto::acceptor::{self, Decision, Unwelcome};
+use crate::proto::acceptor::{self, Decision, Rejected};
 use crate::proto::hello::{Decoded, HelloError};
 use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::byte_order::ByteOrder;
@@ -15,7 +15,7 @@ pub(crate) struct Own {
     pub(crate) nid: Nid,
     pub(crate) pid: Pid,
     pub(crate) incarnation: u64,
-    /// What nodes of ours know it by, or 0.
+    /// What nodes of this implementation know it by, or 0.
     pub(crate) identity: u64,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum PassiveStep {
     More,
     /// Send [`acceptor::REFUSAL`] and close.
     RefuseRequest,
-    /// Send a HELLO of type none in the version of ours, with our own NID as destination, and close: so the
+    /// Send a HELLO of type none in the version of this implementation, with our own NID as destination, and close: so the
     /// caller learns which version we speak.
     OfferVersion {
         /// The interface that was called.
@@ -77,7 +77,7 @@ pub(crate) enum PassiveStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PassiveError {
     #[error(transparent)]
-    Request(#[from] Unwelcome),
+    Request(#[from] Rejected),
     #[error(transparent)]
     Hello(#[from] HelloError),
 }
@@ -155,7 +155,7 @@ pub(crate) enum ActiveStep {
         version: Version,
         /// Which life of the peer this is.
         incarnation: u64,
-        /// Who it is, if it is a node of ours.
+        /// Who it is, if it is a node of this implementation.
         identity: u64,
         /// The peer's byte order.
         order: ByteOrder,
@@ -259,18 +259,18 @@ mod tests {
     #[test]
     fn the_log_says_in_plain_words_why_a_connection_is_refused() {
         use crate::decide::admit::Refusal;
-        use acceptor::Unwelcome;
+        use acceptor::Rejected;
         let other = ProcessId { nid: nid(7), pid: Pid::LUSTRE };
         let said = [
-            Unwelcome::NotMine(Some(nid(9))).to_string(),
-            Unwelcome::NotMine(None).to_string(),
-            Unwelcome::InsecurePort(40_000).to_string(),
-            Unwelcome::NotAccepting.to_string(),
-            PassiveError::Request(Unwelcome::NotMine(Some(nid(9)))).to_string(),
+            Rejected::NotMine(Some(nid(9))).to_string(),
+            Rejected::NotMine(None).to_string(),
+            Rejected::InsecurePort(40_000).to_string(),
+            Rejected::NotAccepting.to_string(),
+            PassiveError::Request(Rejected::NotMine(Some(nid(9)))).to_string(),
             PassiveError::Hello(HelloError::UnknownType(7)).to_string(),
             ActiveError::SomebodyElse(other).to_string(),
             ActiveError::WrongType { asked: BulkIn, answered: Control }.to_string(),
-            Refusal::OtherLife.to_string(),
+            Refusal::OtherIncarnation.to_string(),
             Refusal::LostRace.to_string(),
             Refusal::Duplicate.to_string(),
         ];
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(play_passive(&bytes), (PassiveStep::RefuseRequest, 8));
         bytes[0] = 1;
         let (step, read) = play_passive(&bytes);
-        assert!(matches!(step, PassiveStep::Close(PassiveError::Request(Unwelcome::BadMagic(_)))));
+        assert!(matches!(step, PassiveStep::Close(PassiveError::Request(Rejected::BadMagic(_)))));
         assert_eq!(read, 4);
     }
 

@@ -1,9 +1,9 @@
 //! One interface that the driver serves: its peers and connections, and its end.
 
 use crate::config::bulk_conns;
-use crate::connection::Connection;
+use crate::conn::Connection;
 use crate::counters::Counts;
-use crate::decide::cause::{Left, Trouble};
+use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::identity::Identity;
 use crate::driver::Shared;
 use crate::handshake::Own;
@@ -186,10 +186,10 @@ impl SockNi {
 
     /// Sends `message` to its next hop.
     pub(crate) fn send(self: &Arc<Self>, mut message: Box<Message>) -> SendOutcome {
-        let identity = Identity { id: message.next_hop(), made_up: message.next_hop().pid.is_user() };
+        let identity = Identity { id: message.next_hop(), synthetic: message.next_hop().pid.is_user() };
         loop {
             let Some(peer) = self.peer(identity) else {
-                return SendOutcome::Done(message, Err(Trouble::Shutdown.failure(Left::Nothing)));
+                return SendOutcome::Done(message, Err(ConnError::Shutdown.failure(BytesSent::Nothing)));
             };
             message = match peer.send(message) {
                 Ok(outcome) => return outcome,
@@ -209,7 +209,7 @@ impl SockNi {
             usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
         };
         for known in peer.map_or_else(all, named) {
-            known.abort_tx(Trouble::BrokenOff(cause));
+            known.abort_tx(ConnError::Aborted(cause));
         }
     }
 
@@ -228,7 +228,7 @@ impl SockNi {
         }
         // Those that their peers have left behind, too.
         for connection in &connections {
-            connection.close(Trouble::Shutdown);
+            connection.close(ConnError::Shutdown);
         }
         self.wait_until_quiet(&connections);
         self.shared.nodes.forget_ni(self, self.shared.has_ni());
@@ -258,9 +258,9 @@ impl SockNi {
 }
 
 /// What the core holds of an interface.
-pub(crate) struct Face(pub(crate) Arc<SockNi>);
+pub(crate) struct NiHandle(pub(crate) Arc<SockNi>);
 
-impl LndNi for Face {
+impl LndNi for NiHandle {
     fn open(&self) {
         self.0.shared.open_ni(&self.0);
     }

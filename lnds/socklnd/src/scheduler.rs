@@ -1,8 +1,8 @@
 //! Who reads and writes: one epoll set per scheduler, served by its own thread and by any thread that waits
 //! for an event and offers its time.
 
-use crate::connection::{Connection, Phase};
-use crate::held::Resumed;
+use crate::conn::deferred_rx::Resumed;
+use crate::conn::{Connection, Phase};
 use crate::next_read::NextRead;
 use crate::ni::SockNi;
 use crate::peer::Peer;
@@ -25,16 +25,16 @@ const EVENTS: usize = 64;
 /// While an application's thread asks again and again, the scheduler's own stands back: being woken for
 /// what the other takes would cost both of them more than the message. So long it looks away at once; what
 /// comes when the application has stopped asking waits so long at worst.
-const STAND_BACK: Duration = Duration::from_millis(1);
+const APP_POLL_BACKOFF: Duration = Duration::from_millis(1);
 /// A thread that asks without waiting asks the kernel for events once in so many times, and one socket
 /// otherwise: that is a system call less on the way of a message.
 const POLLS: u64 = 4;
-/// A receipt waits so long for a message that takes it along, when nothing else is to be done.
-const LINGER: Duration = Duration::from_micros(100);
+/// A delivery ACK waits so long for a message that takes it along, when nothing else is to be done.
+const ACK_DELAY: Duration = Duration::from_micros(100);
 /// And so long when something is.
-const LINGER_BUSY: Duration = Duration::from_millis(1);
+const ACK_DELAY_BUSY: Duration = Duration::from_millis(1);
 /// And so many turns of an application's thread that does not wait.
-const LINGER_TURNS: u32 = 16;
+const ACK_DELAY_TURNS: u32 = 16;
 
 pub(crate) struct Scheduler {
     epoll: OwnedFd,
@@ -47,12 +47,12 @@ pub(crate) struct Scheduler {
     polled: AtomicU64,
     /// Which connection who asks without waiting asks first.
     next_read: Mutex<NextRead<Connection>>,
-    /// Peers that receipts may be owed to.
-    owing: Mutex<Vec<Weak<Peer>>>,
+    /// Peers that delivery ACKs may be owed to.
+    peers_with_acks: Mutex<Vec<Weak<Peer>>>,
     /// Whether there are any.
     owes: AtomicBool,
     /// Turns that applications' threads took since then.
-    owing_turns: AtomicU32,
+    ack_turns: AtomicU32,
     /// Of what is ready, there are messages to be reported.
     finishes: AtomicBool,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Scheduler {
 /// What is to be done though the kernel says nothing.
 enum Ready {
     Look(Arc<Connection>),
-    CarryOut(Resumed),
+    Execute(Resumed),
     Finish(Box<Message>, Arc<SockNi>),
 }
 
@@ -80,9 +80,9 @@ impl Scheduler {
             ready: Mutex::default(),
             polled: AtomicU64::new(0),
             next_read: Mutex::new(NextRead::new()),
-            owing: Mutex::default(),
+            peers_with_acks: Mutex::default(),
             owes: AtomicBool::new(false),
-            owing_turns: AtomicU32::new(0),
+            ack_turns: AtomicU32::new(0),
             finishes: AtomicBool::new(false),
         })
     }
@@ -138,34 +138,34 @@ impl Scheduler {
 
     /// Has a verdict carried out soon. From any thread.
     pub(crate) fn resume(&self, resumed: Resumed) {
-        lock(&self.ready).push_back(Ready::CarryOut(resumed));
+        lock(&self.ready).push_back(Ready::Execute(resumed));
         self.wakeups.wake_any();
     }
 
-    /// The scheduler's own thread. Applications' threads wait in `visited`.
-    pub(crate) fn run(&self, visited: &Self) {
+    /// The scheduler's own thread. Applications' threads wait in `app_scheduler`.
+    pub(crate) fn run(&self, app_scheduler: &Self) {
         let mut polled = 0;
-        let mut owes_since = None;
+        let mut acks_since = None;
         while !self.is_stopped() {
             let polled_now = self.polled.load(Ordering::Relaxed);
             if polled_now != polled || self.wakeups.app_polls() {
                 polled = polled_now;
-                std::thread::park_timeout(STAND_BACK);
+                std::thread::park_timeout(APP_POLL_BACKOFF);
                 continue;
             }
             let mut owes = false;
             let mut room = [const { MaybeUninit::uninit() }; EVENTS];
             let events = self.wakeups.owner_waits(|| {
                 owes = self.owes.load(Ordering::SeqCst);
-                self.wait(&mut room, owes.then_some(LINGER))
+                self.wait(&mut room, owes.then_some(ACK_DELAY))
             });
             let worked = self.handle(events);
             if worked {
-                visited.note_work();
+                app_scheduler.note_work();
             }
-            owes_since = owes.then(|| owes_since.unwrap_or_else(Instant::now));
-            if owes_since.is_some_and(|since| !worked || since.elapsed() >= LINGER_BUSY) {
-                owes_since = None;
+            acks_since = owes.then(|| acks_since.unwrap_or_else(Instant::now));
+            if acks_since.is_some_and(|since| !worked || since.elapsed() >= ACK_DELAY_BUSY) {
+                acks_since = None;
                 self.send_owed();
             }
         }
@@ -185,8 +185,8 @@ impl Scheduler {
     pub(crate) fn clear(&self) {
         let left = std::mem::take(&mut *lock(&self.ready));
         for ready in left {
-            if let Ready::CarryOut(resumed) = ready {
-                resumed.carry_out();
+            if let Ready::Execute(resumed) = ready {
+                resumed.execute();
             }
         }
     }
@@ -195,12 +195,12 @@ impl Scheduler {
         self.wakeups.is_stopped()
     }
 
-    /// `peer` is owed receipts. They go with messages to it, or alone when its time has come: when whoever reads here has
+    /// `peer` is owed delivery ACKs. They go with messages to it, or alone when its time has come: when whoever reads here has
     /// had the chance to answer, has nothing else to do, or takes too long.
     pub(crate) fn owes(&self, peer: &Arc<Peer>) {
         {
-            let mut owing = lock(&self.owing);
-            owing.push(Arc::downgrade(peer));
+            let mut peers_with_acks = lock(&self.peers_with_acks);
+            peers_with_acks.push(Arc::downgrade(peer));
             // Under the lock, as it is taken back: it is never set when there are none.
             self.owes.store(true, Ordering::SeqCst);
         }
@@ -209,20 +209,20 @@ impl Scheduler {
     }
 
     fn send_owed(&self) {
-        self.owing_turns.store(0, Ordering::Relaxed);
-        // Only as many as there are now: receipts come in meanwhile.
-        let listed = lock(&self.owing).len();
+        self.ack_turns.store(0, Ordering::Relaxed);
+        // Only as many as there are now: delivery ACKs come in meanwhile.
+        let listed = lock(&self.peers_with_acks).len();
         for _ in 0..listed {
             let peer = {
-                let mut owing = lock(&self.owing);
-                let peer = owing.pop();
-                if owing.is_empty() {
+                let mut peers_with_acks = lock(&self.peers_with_acks);
+                let peer = peers_with_acks.pop();
+                if peers_with_acks.is_empty() {
                     self.owes.store(false, Ordering::SeqCst);
                 }
                 peer
             };
             if let Some(peer) = peer.and_then(|peer| peer.upgrade()) {
-                peer.send_all_owed();
+                peer.send_pending_acks();
             }
         }
     }
@@ -234,7 +234,7 @@ impl Scheduler {
             return true;
         }
         let owes = self.owes.load(Ordering::Relaxed);
-        if owes && self.owing_turns.fetch_add(1, Ordering::Relaxed) >= LINGER_TURNS {
+        if owes && self.ack_turns.fetch_add(1, Ordering::Relaxed) >= ACK_DELAY_TURNS {
             self.send_owed();
         }
         if timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS) {
@@ -247,10 +247,10 @@ impl Scheduler {
                 return worked;
             }
         }
-        let linger = if owes { LINGER.min(timeout) } else { timeout };
+        let ack_delay = if owes { ACK_DELAY.min(timeout) } else { timeout };
         self.wakeups.app_waits(seen, || {
             let mut room = [const { MaybeUninit::uninit() }; EVENTS];
-            let (_, events) = self.wait(&mut room, Some(linger));
+            let (_, events) = self.wait(&mut room, Some(ack_delay));
             let worked = self.handle(events);
             if owes && !worked && !timeout.is_zero() {
                 self.send_owed();
@@ -303,7 +303,7 @@ impl Scheduler {
             let Some(ready) = lock(&self.ready).pop_front() else { break };
             match ready {
                 Ready::Look(connection) => connection.on_schedule(),
-                Ready::CarryOut(resumed) => resumed.carry_out(),
+                Ready::Execute(resumed) => resumed.execute(),
                 Ready::Finish(message, ni) => {
                     ni.upcalls.finalize(message, Ok(()));
                     ni.end_upcall();

@@ -62,7 +62,7 @@ pub(crate) fn call(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AddrInUse => continue,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                return call_from_any(local, remote, longest);
+                return connect_from_any(local, remote, longest);
             }
             Err(error) => return Err(error),
         }
@@ -104,7 +104,7 @@ fn limit_waits(socket: &Socket, longest: Duration) -> io::Result<()> {
     socket.set_tcp_user_timeout(Some(longest))
 }
 
-fn call_from_any(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Call> {
+fn connect_from_any(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Call> {
     let socket = new_socket(local)?;
     limit_waits(&socket, longest)?;
     socket.bind(&SocketAddr::new(local, 0).into())?;

@@ -1,6 +1,6 @@
 //! What TCP knows of a connection, and an option of it that no library has.
 
-use crate::decide::silence::TcpState;
+use crate::decide::unresponsive::TcpState;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;

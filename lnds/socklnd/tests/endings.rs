@@ -33,7 +33,7 @@ enum State {
     WaitsForConnection,
     /// One is written in part, some before it may be in the socket, the others are queued.
     HalfWritten,
-    /// The peer, which is one of ours, has not said that it has it.
+    /// The peer, which is one of this implementation, has not said that it has it.
     Unreceipted,
     HalfArrived,
     HalfArrivedFromKernel,
@@ -195,7 +195,7 @@ impl Scene {
                 self.node.core.set_lazy_portal(PORTAL).unwrap();
                 let mut raw = self.called_as_ours();
                 self.say_put(&mut raw, 1, LARGE, LARGE);
-                // Its receipt says that it is here.
+                // Its delivery ACK says that it is here.
                 assert_eq!(raw.read_noop().receipt, name(1));
                 self.raws.push(raw);
             }
@@ -368,7 +368,7 @@ fn offer_with_queue(node: &Node, memory: &'static [u8], eq: lnet_core::EqHandle)
     md.unwrap()
 }
 
-/// Lets the next caller in, as a node of ours.
+/// Lets the next caller in, as a node of this implementation.
 fn accept_as_ours(listener: &Listening, me: Ipv4Addr) -> Raw {
     let (mut raw, asked) = listener.called();
     let answer = Hello {

@@ -73,7 +73,7 @@ impl Scene {
         Raw::open(self.address(n), self.me, self.port, kind)
     }
 
-    /// A PUT that asks for a receipt and matches what the node offers.
+    /// A PUT that asks for a delivery ACK and matches what the node offers.
     fn put(&self, n: u32, cookie: u64, payload: &[u8]) -> Vec<u8> {
         let header = put_header(tcp(self.address(n)), self.node.nid, payload.len(), false);
         message(socklnd::proto::Version::V3, &header, Cookies { request: cookie, receipt: 0 }, payload)
@@ -117,7 +117,7 @@ fn an_address_has_only_so_many_connections_and_others_get_in() {
         let mut raw = scene.call(0);
         assert_eq!(raw.read_to_end(), [], "{one_more}");
     }
-    assert_eq!(scene.counters().crowded_out, 20);
+    assert_eq!(scene.counters().limit_rejected, 20);
     // Another address gets in, and so does this one when it gives up a place.
     drop(scene.open(1, ConnectionType::Control));
     drop(open.pop());
@@ -168,7 +168,7 @@ fn callers_from_everywhere_leave_the_process_descriptors() {
     println!("{} said hello, {silent} say nothing, {refused} were refused; {counters:?}", open.len());
     assert!((open.len() + silent) as u64 <= DESCRIPTORS / 4 * 3);
     assert!(silent as u64 <= DESCRIPTORS / 4);
-    assert!(refused > 0 && counters.crowded_out >= refused);
+    assert!(refused > 0 && counters.limit_rejected >= refused);
     drop(open);
     wait_for("room", || {
         let hello = hello(scene.address(3), scene.me, Some(ConnectionType::Any));
@@ -375,7 +375,7 @@ fn a_thousand_connections_come_and_go_and_nothing_is_left() {
         }
     }
     scene.round_trip();
-    assert_eq!(scene.counters().crowded_out, 0);
+    assert_eq!(scene.counters().limit_rejected, 0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use lnet_core::memory::MemRange;
 use lnet_core::{EventKind, MdMemory, MdOptions, Target};
 use lnet_wire::{NetId, NetType, Nid};
 use socklnd::proto::Version;
-use socklnd::{AcceptFrom, Receipts, SocklndConfig};
+use socklnd::{AcceptFrom, DeliveryAcks, SocklndConfig};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -75,7 +75,7 @@ fn puts_and_gets_of_all_sizes_go_both_ways() {
 fn a_node_that_asks_for_no_receipts_gives_them() {
     let (low, high, port) = addresses();
     let a = Node::start(tcp(low), ours(config(port), 1));
-    let b = Node::start(tcp(high), SocklndConfig { receipts: Receipts::Large, ..ours(config(port), 2) });
+    let b = Node::start(tcp(high), SocklndConfig { receipts: DeliveryAcks::Large, ..ours(config(port), 2) });
     exchange_all_sizes(&a, &b);
     exchange_all_sizes(&b, &a);
     assert_eq!(a.counters().receipts, 0);
@@ -109,7 +109,7 @@ fn version_2_works_with_checksums_and_without() {
 #[test]
 fn receipts_are_asked_for_and_given() {
     let (a, b) = strangers(|config| {
-        config.receipts = Receipts::Large;
+        config.receipts = DeliveryAcks::Large;
         config.zc_min_payload = Some(928);
     });
     exchange_all_sizes(&a, &b);

@@ -8,7 +8,7 @@ use lnet_wire::{Body, NetId, NetType, Nid, Pid};
 use socket2::{SockFilter, SockRef};
 use socklnd::proto::frame::{Cookies, FRAME_LEN, Head};
 use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
-use socklnd::{AcceptFrom, Receipts};
+use socklnd::{AcceptFrom, DeliveryAcks};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -99,7 +99,7 @@ fn a_secure_node_closes_on_an_unprivileged_port_without_reading() {
     let (node, low, high, port) = node(|config| config.accept = AcceptFrom::Secure);
     let mut raw = Raw::connect(low.into(), 0, high.into(), port);
     assert_eq!(raw.read_to_end(), []);
-    assert_eq!(node.counters().unwelcome, 1);
+    assert_eq!(node.counters().rejected, 1);
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn who_calls_for_what_answers_nothing_any_more_is_let_in_long_before_that_is_lat
         std::thread::sleep(Duration::from_millis(10));
         Raw::hello(low, high, port, ConnectionType::Control).1.connection_type.is_some()
     });
-    assert_eq!((node.counters().timed_out, node.counters().fell_silent), (1, 0));
+    assert_eq!((node.counters().timed_out, node.counters().unresponsive), (1, 0));
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn who_calls_for_what_he_has_again_and_again_does_not_end_it_as_long_as_it_answe
 #[test]
 fn who_gives_no_receipt_is_probed_long_before_it_is_late() {
     let (node, low, _, port) = node(|config| {
-        config.receipts = Receipts::All;
+        config.receipts = DeliveryAcks::All;
         config.zc_min_payload = Some(0);
     });
     let listener = Listening::on(low, port);

@@ -2,11 +2,11 @@
 
 use super::{Entry, Work};
 use crate::complaints::Reason;
-use crate::connection::Settled;
-use crate::decide::admit::Life;
-use crate::decide::cause::Trouble;
+use crate::conn::Settled;
+use crate::decide::admit::PeerIncarnation;
+use crate::decide::cause::ConnError;
 use crate::decide::dial::Next;
-use crate::decide::silence::{Finding, judge};
+use crate::decide::unresponsive::{Finding, judge};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Consequence, Peer};
 use crate::sockets::{self, Call};
@@ -27,7 +27,7 @@ const POSTPONED: Duration = Duration::from_secs(1);
 const ATTEMPT: Duration = Duration::from_secs(3);
 /// A call without an answer for as long as a peer may be silent, and so much more, lets what waits for it go elsewhere, if
 /// there is another way. It is asked about so often.
-const BEYOND_SILENCE: Duration = Duration::from_millis(100);
+const AFTER_UNRESPONSIVE: Duration = Duration::from_millis(100);
 const ASK_AGAIN: Duration = Duration::from_millis(250);
 
 /// A call that has not brought a connection yet.
@@ -52,21 +52,21 @@ impl Work<'_> {
             return;
         }
         let now = Instant::now();
-        if self.may_be_calling(peer, now) {
+        if self.may_be_connecting(peer, now) {
             let at = now + POSTPONED;
-            peer.postpone_call(at);
+            peer.postpone_connect(at);
             return self.go_on(peer, Next::At(at));
         }
-        let Some((version, kind)) = peer.begin_call(now) else { return };
+        let Some((version, kind)) = peer.begin_connect(now) else { return };
         let machine = handshake::Active::new(peer.id, version, kind);
         let Some(opening) = machine.opening(ni.own) else {
-            return self.call_failed(peer, Errno::Invalid, "its NID does not fit the protocol version");
+            return self.connect_failed(peer, Errno::Invalid, "its NID does not fit the protocol version");
         };
         use crate::decide::identity::IpNid;
         let remote = SocketAddr::new(peer.ip(), self.shared.config.accept_port);
         let Call { socket, privileged } = match sockets::call(ni.own.nid.ip(), remote, ni.sock_timeout()) {
             Ok(call) => call,
-            Err(error) => return self.call_failed(peer, Errno::from(&error), &error.to_string()),
+            Err(error) => return self.connect_failed(peer, Errno::from(&error), &error.to_string()),
         };
         if !privileged {
             self.connd.say_unprivileged();
@@ -79,15 +79,15 @@ impl Work<'_> {
             privileged,
             since: now,
             deadline: now + ATTEMPT.min(ni.sock_timeout()),
-            next_ask: now + self.patience(now) + BEYOND_SILENCE,
+            next_ask: now + self.unresponsive_limit(now) + AFTER_UNRESPONSIVE,
         };
         if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
-            self.call_failed(peer, Errno::NoMemory, "no room to watch its socket");
+            self.connect_failed(peer, Errno::NoMemory, "no room to watch its socket");
         }
     }
 
     /// Whether a caller that has not finished its handshake may be this peer.
-    fn may_be_calling(&self, peer: &Peer, now: Instant) -> bool {
+    fn may_be_connecting(&self, peer: &Peer, now: Instant) -> bool {
         use crate::decide::identity::IpNid;
         let ip = peer.ip();
         ip != peer.ni.own.nid.ip()
@@ -102,7 +102,7 @@ impl Work<'_> {
     }
 
     /// A call's socket is writable or readable.
-    pub(super) fn go_on_calling(&mut self, key: usize) {
+    pub(super) fn continue_connect(&mut self, key: usize) {
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         if let Some(opening) = active.opening.take() {
             let said = match active.socket.take_error() {
@@ -117,11 +117,11 @@ impl Work<'_> {
                     if epoll::modify(&self.connd.epoll, &active.socket, data, flags).is_ok() {
                         return;
                     }
-                    return self.give_up_call(key, Errno::NoMemory, "no room to watch its socket");
+                    return self.give_up_connect(key, Errno::NoMemory, "no room to watch its socket");
                 }
-                Ok(_) => return self.give_up_call(key, Errno::Io, "its socket has no room"),
+                Ok(_) => return self.give_up_connect(key, Errno::Io, "its socket has no room"),
                 Err(error) => {
-                    return self.give_up_call(key, Errno::from(&error), &error.to_string());
+                    return self.give_up_connect(key, Errno::from(&error), &error.to_string());
                 }
             }
         }
@@ -158,34 +158,34 @@ impl Work<'_> {
             ActiveStep::More => {}
             ActiveStep::TryLater => {
                 drop(socket);
-                let next = peer.call_refused(now);
+                let next = peer.connect_refused(now);
                 self.fail_if_failed(&peer, next, Errno::HostUnreachable, "it refuses connections");
             }
             ActiveStep::UseVersion(version) => {
                 drop(socket);
-                let next = peer.call_again(now, Some(version));
+                let next = peer.connect_again(now, Some(version));
                 self.fail_if_failed(&peer, next, Errno::Protocol, "it speaks no version that we speak");
             }
             ActiveStep::Close(why) => {
                 drop(socket);
                 peer.ni.counts.protocol_errors.add();
-                self.call_failed(&peer, Errno::Protocol, &why.to_string());
+                self.connect_failed(&peer, Errno::Protocol, &why.to_string());
             }
             ActiveStep::Open { version, incarnation, .. }
-                if peer.is_other_life(Life { version, incarnation }) =>
+                if peer.is_other_incarnation(PeerIncarnation { version, incarnation }) =>
             {
                 drop(socket);
-                peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
-                let next = peer.call_again(now, None);
+                peer.end_all(ConnError::EndedByPeer(Errno::ConnectionReset));
+                let next = peer.connect_again(now, None);
                 self.fail_if_failed(&peer, next, Errno::ConnectionReset, "it keeps restarting");
             }
             ActiveStep::Open { version, incarnation, identity, order } => {
                 let kind = machine.kind();
                 if let Err(error) = sockets::settle(&socket, &self.shared.config, peer.ni.sock_timeout()) {
-                    return self.call_failed(&peer, Errno::from(&error), &error.to_string());
+                    return self.connect_failed(&peer, Errno::from(&error), &error.to_string());
                 }
                 let settled =
-                    Settled { socket, kind, version, order, remote: peer.ip(), identity, seat: None };
+                    Settled { socket, kind, version, order, remote: peer.ip(), identity, permit: None };
                 match peer.install(settled, incarnation, true, now) {
                     Ok(()) => {
                         peer.ni.counts.connected.add();
@@ -194,7 +194,7 @@ impl Work<'_> {
                             self.call(&peer);
                         }
                     }
-                    Err(errno) => self.call_failed(&peer, errno, "the connection could not be served"),
+                    Err(errno) => self.connect_failed(&peer, errno, "the connection could not be served"),
                 }
             }
         }
@@ -205,9 +205,9 @@ impl Work<'_> {
         let Some(Entry::Active(active)) = self.forget(key) else { return };
         let Active { peer, privileged, .. } = active;
         if privileged {
-            return self.call_failed(&peer, errno, "it closed the connection instead of answering");
+            return self.connect_failed(&peer, errno, "it closed the connection instead of answering");
         }
-        self.call_failed(
+        self.connect_failed(
             &peer,
             Errno::HostUnreachable,
             "it closed the connection instead of answering, probably because our port is not privileged: \
@@ -217,20 +217,20 @@ impl Work<'_> {
     }
 
     /// A call has taken too long.
-    pub(super) fn call_timed_out(&mut self, key: usize) {
+    pub(super) fn connect_timed_out(&mut self, key: usize) {
         let Some(Entry::Active(Active { peer, opening, .. })) = self.forget(key) else { return };
         if opening.is_none() {
-            return self.call_failed(&peer, Errno::TimedOut, "timed out");
+            return self.connect_failed(&peer, Errno::TimedOut, "timed out");
         }
         peer.ni.counts.connects_failed.add();
         log::debug!("cannot connect to {}: nobody answers", peer.name());
-        let next = peer.call_unanswered();
+        let next = peer.connect_unanswered();
         self.go_on(&peer, next);
     }
 
     /// Nothing has come of a call for a while: what waits for it may have another way.
     pub(super) fn ask_about_call(&mut self, key: usize, now: Instant) {
-        let limit = self.patience(now);
+        let limit = self.unresponsive_limit(now);
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         active.next_ask = now + ASK_AGAIN;
         let silent = match tcp::state(active.socket.as_fd()) {
@@ -238,7 +238,7 @@ impl Work<'_> {
             _ if active.opening.is_some() => true,
             Ok(tcp) => {
                 judge(tcp, now.saturating_duration_since(active.since), Duration::ZERO, limit)
-                    == Finding::Silent
+                    == Finding::Unresponsive
             }
             Err(_) => false,
         };
@@ -250,10 +250,10 @@ impl Work<'_> {
                 peer.note_unresponsive(now, false)
         {
             if consequence == Consequence::GiveUp {
-                peer.give_back_waiting(Trouble::Silent);
+                peer.give_back_waiting(ConnError::Unresponsive);
             }
-            self.last_silence = Some(now);
-            peer.ni.counts.fell_silent.add();
+            self.last_unresponsive = Some(now);
+            peer.ni.counts.unresponsive.add();
             log::debug!("{} does not answer a call; what waits for it takes other paths", peer.name());
         }
     }
@@ -267,19 +267,19 @@ impl Work<'_> {
             for key in keys {
                 drop(self.forget(key));
             }
-            peer.call_abandoned();
+            peer.connect_abandoned();
         }
     }
 
-    fn give_up_call(&mut self, key: usize, errno: Errno, why: &str) {
+    fn give_up_connect(&mut self, key: usize, errno: Errno, why: &str) {
         if let Some(Entry::Active(active)) = self.forget(key) {
-            self.call_failed(&active.peer, errno, why);
+            self.connect_failed(&active.peer, errno, why);
         }
     }
 
     /// A call has failed for good: the next comes after a wait.
-    pub(super) fn call_failed(&mut self, peer: &Arc<Peer>, errno: Errno, why: &str) {
-        let next = peer.call_failed(Instant::now());
+    pub(super) fn connect_failed(&mut self, peer: &Arc<Peer>, errno: Errno, why: &str) {
+        let next = peer.connect_failed(Instant::now());
         self.fail_if_failed(peer, next, errno, why);
     }
 

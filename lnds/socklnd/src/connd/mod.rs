@@ -8,13 +8,13 @@ mod passive;
 
 use crate::complaints::Reason;
 use crate::config::SocklndConfig;
-use crate::connection::Connection;
-use crate::decide::cause::Trouble;
+use crate::conn::Connection;
+use crate::conn::unresponsive::{self, Found, Watched};
+use crate::decide::cause::ConnError;
 use crate::decide::dial::Next;
 use crate::driver::Shared;
 use crate::ni::SockNi;
 use crate::peer::{Consequence, Peer};
-use crate::silence::{self, Found, Watched};
 use crate::sync::lock;
 use crate::wake::{WAKE, Wake, epoll_with_wake};
 use active::Active;
@@ -99,7 +99,7 @@ impl Connd {
     }
 
     /// Has `connection` looked at until what was written to it has arrived.
-    pub(crate) fn watch_for_silence(&self, connection: &Arc<Connection>) {
+    pub(crate) fn watch_tx(&self, connection: &Arc<Connection>) {
         if self.watched.add(connection) {
             self.wake();
         }
@@ -212,7 +212,7 @@ struct Work<'a> {
     /// When the connections are looked at on which something may be under way.
     next_look: Option<Instant>,
     /// When a peer was last found silent.
-    last_silence: Option<Instant>,
+    last_unresponsive: Option<Instant>,
 }
 
 enum Entry {
@@ -241,7 +241,7 @@ impl<'a> Work<'a> {
             planned: Vec::new(),
             next_scan,
             next_look: None,
-            last_silence: None,
+            last_unresponsive: None,
         }
     }
 
@@ -295,7 +295,7 @@ impl<'a> Work<'a> {
         match self.entries.get(key) {
             Some(Entry::Listener(..)) => self.accept_all(key),
             Some(Entry::Passive(_)) => self.read_passive(key),
-            Some(Entry::Active(_)) => self.go_on_calling(key),
+            Some(Entry::Active(_)) => self.continue_connect(key),
             // Dropped by an event before this one.
             None => {}
         }
@@ -308,7 +308,7 @@ impl<'a> Work<'a> {
         for key in keys {
             match self.entries.get(key) {
                 Some(Entry::Active(active)) if active.deadline > now => self.ask_about_call(key, now),
-                Some(Entry::Active(_)) => self.call_timed_out(key),
+                Some(Entry::Active(_)) => self.connect_timed_out(key),
                 _ => {
                     if let Some(Entry::Passive(passive)) = self.forget(key) {
                         passive.timed_out(self.shared);
@@ -331,10 +331,10 @@ impl<'a> Work<'a> {
         }
         if self.next_look.is_some_and(|at| at <= now) {
             self.next_look = None;
-            self.look_for_silence(now);
+            self.check_unresponsive(now);
         }
         if self.next_look.is_none() && self.connd.watched.is_looking() {
-            self.next_look = Some(now + silence::INTERVAL);
+            self.next_look = Some(now + unresponsive::INTERVAL);
         }
         if self.next_scan <= now {
             self.next_scan = now + scan_interval(&self.shared.config);
@@ -344,8 +344,8 @@ impl<'a> Work<'a> {
 
     /// Finds out which paths are unresponsive, or no more. Ends connections if what is under way may take another path and
     /// would be known again, or if the peer wants other ones.
-    fn look_for_silence(&mut self, now: Instant) {
-        let limit = self.patience(now);
+    fn check_unresponsive(&mut self, now: Instant) {
+        let limit = self.unresponsive_limit(now);
         for (connection, found) in self.connd.watched.look(now, limit) {
             let peer = &connection.peer;
             if found == Found::Responsive {
@@ -363,29 +363,29 @@ impl<'a> Work<'a> {
                     peer.name()
                 );
                 self.shared.complaints.say(Reason::Stalled, line);
-                peer.end_all(Trouble::Stalled);
+                peer.end_all(ConnError::Stalled);
                 continue;
             }
             let (name, ms) = (peer.name(), limit.as_millis());
             let what = if is_heard { "acknowledged" } else { "heard" };
             match peer.note_unresponsive(now, is_heard) {
                 Consequence::GiveUp => {
-                    self.last_silence = Some(now);
-                    peer.ni.counts.fell_silent.add();
+                    self.last_unresponsive = Some(now);
+                    peer.ni.counts.unresponsive.add();
                     log::warn!(
                         "{name}: nothing heard for {ms} ms, and there is another path; closing its connections"
                     );
-                    peer.give_up(Trouble::Silent);
+                    peer.give_up(ConnError::Unresponsive);
                 }
                 Consequence::Stay { is_new, moved: 0 } => {
                     if is_new {
-                        self.last_silence = Some(now);
+                        self.last_unresponsive = Some(now);
                         log::debug!("{name}: nothing {what} for {ms} ms; its connections stay");
                     }
                 }
                 Consequence::Stay { moved, .. } => {
-                    self.last_silence = Some(now);
-                    peer.ni.counts.fell_silent.add();
+                    self.last_unresponsive = Some(now);
+                    peer.ni.counts.unresponsive.add();
                     log::warn!(
                         "{name}: nothing {what} for {ms} ms; {moved} unsent messages take other paths, \
                          and its connections stay"
@@ -398,9 +398,9 @@ impl<'a> Work<'a> {
 
     /// How long a peer may be silent at this time. A rail that dies takes several pairs of interfaces along, and what goes
     /// from one of them to the next is not to wait as long each time.
-    fn patience(&self, now: Instant) -> Duration {
+    fn unresponsive_limit(&self, now: Instant) -> Duration {
         let usual = self.shared.config.silence;
-        let alarmed = self.last_silence.is_some_and(|at| now.saturating_duration_since(at) < ALARMED);
+        let alarmed = self.last_unresponsive.is_some_and(|at| now.saturating_duration_since(at) < ALARMED);
         if alarmed { usual / 2 } else { usual }
     }
 
@@ -413,7 +413,7 @@ impl<'a> Work<'a> {
                     let line =
                         format_args!("closing the connections to {}: it has stalled", connection.peer.name());
                     self.shared.complaints.say(Reason::Stalled, line);
-                    connection.peer.end(&connection, Trouble::Stalled);
+                    connection.peer.end(&connection, ConnError::Stalled);
                 }
             }
             for peer in ni.all_peers() {

@@ -2,17 +2,17 @@
 
 use super::{Entry, Work};
 use crate::complaints::Reason;
-use crate::connection::Settled;
+use crate::conn::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
-use crate::decide::cause::Trouble;
-use crate::decide::crowd::Room;
+use crate::decide::cause::ConnError;
+use crate::decide::conn_limit::Room;
 use crate::decide::identity::identify;
 use crate::driver::Shared;
 use crate::handshake::{self, PassiveStep};
 use crate::ni::SockNi;
+use crate::permit::Permit;
 use crate::proto::acceptor::{LAST_PRIVILEGED_PORT, REFUSAL, admit_port};
 use crate::proto::{ConnectionType, Hello, Version};
-use crate::seat::Seat;
 use crate::sockets;
 use lnet_core::Errno;
 use lnet_wire::Nid;
@@ -31,7 +31,7 @@ const ACCEPTS: usize = 64;
 pub(super) struct Passive {
     pub(super) socket: Socket,
     source: SocketAddr,
-    seat: Seat,
+    permit: Permit,
     machine: handshake::Passive,
     since: Instant,
     pub(super) deadline: Instant,
@@ -76,7 +76,7 @@ impl Work<'_> {
                     let data = epoll::EventData::new_u64(key as u64);
                     let nothing = epoll::EventFlags::empty();
                     let _ = epoll::modify(&self.connd.epoll, listener, data, nothing);
-                    if let Some(worst) = self.shared.seats.worst() {
+                    if let Some(worst) = self.shared.permits.worst() {
                         self.drop_oldest_caller(worst);
                     }
                     return;
@@ -90,29 +90,29 @@ impl Work<'_> {
         if let Err(why) = admit_port(config.accept, source.port()) {
             self.shared
                 .complaints
-                .say(Reason::Unwelcome, format_args!("refused a connection from {source}: {why}"));
-            count_for(self.shared, &socket, |ni| ni.counts.unwelcome.add());
+                .say(Reason::Rejected, format_args!("refused a connection from {source}: {why}"));
+            count_for(self.shared, &socket, |ni| ni.counts.rejected.add());
             return;
         }
         let address = source.ip().to_canonical();
-        match self.shared.seats.room(address) {
+        match self.shared.permits.room(address) {
             Room::Free => {}
             Room::InPlaceOfOneFrom(other) => self.drop_oldest_caller(other),
             Room::None => {
                 let line = format_args!(
                     "refused a connection from {source}: there are {} connections that others have opened, and as many from \
                      there as there may be, or as many in all",
-                    self.shared.seats.taken()
+                    self.shared.permits.taken()
                 );
-                self.shared.complaints.say(Reason::Crowded, line);
-                return count_for(self.shared, &socket, |ni| ni.counts.crowded_out.add());
+                self.shared.complaints.say(Reason::LimitReached, line);
+                return count_for(self.shared, &socket, |ni| ni.counts.limit_rejected.add());
             }
         }
-        let seat = self.shared.seats.take(address);
+        let permit = self.shared.permits.take(address);
         let since = Instant::now();
         let deadline = since + config.accept_timeout;
         let machine = handshake::Passive::new();
-        let entry = Entry::Passive(Passive { socket, source, seat, machine, since, deadline });
+        let entry = Entry::Passive(Passive { socket, source, permit, machine, since, deadline });
         if let Some(key) = self.watch(entry, epoll::EventFlags::IN) {
             // What it sends first is often there already.
             self.read_passive(key);
@@ -167,7 +167,7 @@ impl Work<'_> {
             PassiveStep::More => {}
             PassiveStep::RefuseRequest => {
                 say(&passive.socket, &REFUSAL);
-                count_for(self.shared, &passive.socket, |ni| ni.counts.unwelcome.add());
+                count_for(self.shared, &passive.socket, |ni| ni.counts.rejected.add());
             }
             PassiveStep::OfferVersion { target } => {
                 if let Some(ni) = self.shared.ni(target) {
@@ -179,7 +179,7 @@ impl Work<'_> {
             PassiveStep::Close(why) => {
                 let line = format_args!("refused a connection from {}: {why}", passive.source);
                 self.shared.complaints.say(Reason::Nonsense, line);
-                count_for(self.shared, &passive.socket, |ni| ni.counts.unwelcome.add());
+                count_for(self.shared, &passive.socket, |ni| ni.counts.rejected.add());
             }
             PassiveStep::Hello { target, hello, order } => {
                 if let Some(ni) = self.shared.ni(target) {
@@ -191,7 +191,7 @@ impl Work<'_> {
 
     /// The caller has said who it is and what it wants.
     fn judge(&mut self, ni: &Arc<SockNi>, passive: Passive, hello: &Hello, order: ByteOrder) {
-        let Passive { socket, source, seat, .. } = passive;
+        let Passive { socket, source, permit, .. } = passive;
         let identity = identify(hello, source, ni.own.nid);
         let Some(peer) = ni.peer_to_keep(identity) else { return };
         let remote = source.ip().to_canonical();
@@ -205,7 +205,7 @@ impl Work<'_> {
         let known = peer.known(mine, remote, now);
         let limit = ni.bulk_conns();
         match admit(hello, identity.id.nid, ni.own.nid, known, limit, to_itself) {
-            Admission::Close => ni.counts.unwelcome.add(),
+            Admission::Close => ni.counts.rejected.add(),
             Admission::Refuse(refusal) => {
                 ni.counts.refused.add();
                 log::debug!("refused a connection from {}: {refusal}", peer.name());
@@ -213,21 +213,22 @@ impl Work<'_> {
                 // process there has begun.
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
                 match refusal {
-                    Refusal::OtherLife if may_end => {
-                        peer.end_all(Trouble::EndedByPeer(Errno::ConnectionReset));
+                    Refusal::OtherIncarnation if may_end => {
+                        peer.end_all(ConnError::EndedByPeer(Errno::ConnectionReset));
                     }
                     // It may have lost those that are open here; then its system says so, or nothing comes from there any
                     // more, and its next call is taken.
-                    Refusal::Duplicate => peer.note_surplus_call(mine, may_end, now),
-                    Refusal::OtherLife | Refusal::LostRace => {}
+                    Refusal::Duplicate => peer.note_surplus_connect(mine, may_end, now),
+                    Refusal::OtherIncarnation | Refusal::LostRace => {}
                 }
                 refuse(ni, &socket, hello.version, identity.id.nid);
             }
             Admission::Accept(kind) => {
                 let answer = ni.own.hello(hello.version, identity.id.nid, Some(kind)).encode();
                 let identity = hello.dest_incarnation;
-                let seat = Some(seat.finish());
-                let settled = Settled { socket, kind, version: hello.version, order, remote, identity, seat };
+                let permit = Some(permit.finish());
+                let settled =
+                    Settled { socket, kind, version: hello.version, order, remote, identity, permit };
                 let said = answer.is_some_and(|answer| say(&settled.socket, &answer))
                     && sockets::settle(&settled.socket, &self.shared.config, ni.sock_timeout()).is_ok();
                 if said && peer.install(settled, hello.src_incarnation, false, now).is_ok() {

@@ -9,7 +9,7 @@ const HANGS: Duration = Duration::from_secs(1);
 
 /// One life of a peer, as the first connection told it: later connections must tell the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Life {
+pub(crate) struct PeerIncarnation {
     pub(crate) version: Version,
     pub(crate) incarnation: u64,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Life {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     /// Its life, while there are connections.
-    pub(crate) life: Option<Life>,
+    pub(crate) peer_incarnation: Option<PeerIncarnation>,
     /// For how long this node has itself been connecting to that peer, if it is.
     pub(crate) connecting: Option<Duration>,
     /// Open connections between the same two addresses of the type that this one would have.
@@ -48,7 +48,7 @@ pub(crate) enum Admission {
 pub(crate) enum Refusal {
     /// It has another version or incarnation than its connections: these are all to be closed.
     #[error("it was restarted, or speaks another version, and its old connections are not closed yet")]
-    OtherLife,
+    OtherIncarnation,
     /// Both sides are connecting, and this side has the higher NID.
     #[error("this node is connecting to it, and has the higher NID")]
     LostRace,
@@ -68,9 +68,9 @@ pub(crate) fn admit(
     to_itself: bool,
 ) -> Admission {
     let Some(kind) = hello.connection_type else { return Admission::Close };
-    let life = Life { version: hello.version, incarnation: hello.src_incarnation };
-    if known.life.is_some_and(|recorded| recorded != life) {
-        return Admission::Refuse(Refusal::OtherLife);
+    let peer_incarnation = PeerIncarnation { version: hello.version, incarnation: hello.src_incarnation };
+    if known.peer_incarnation.is_some_and(|recorded| recorded != peer_incarnation) {
+        return Admission::Refuse(Refusal::OtherIncarnation);
     }
     if known.connecting.is_some() && !known.hangs() && caller < mine {
         return Admission::Refuse(Refusal::LostRace);
@@ -95,24 +95,33 @@ mod tests {
         const LONG: Option<Duration> = Some(Duration::from_millis(1001));
         let nid = |address| Nid::new(NetId::new(NetType::TCP, 0), address);
         let (low, mine, high) = (nid(1), nid(2), nid(3));
-        let life = |version, incarnation| Some(Life { version, incarnation });
-        let same = life(Version::V3, 7);
-        for (name, caller, kind, life, connecting, alike, itself, want) in [
+        let peer_incarnation = |version, incarnation| Some(PeerIncarnation { version, incarnation });
+        let same = peer_incarnation(Version::V3, 7);
+        for (name, caller, kind, peer_incarnation, connecting, alike, itself, want) in [
             ("first contact", low, Some(Control), None, NO, 0, false, Accept(Control)),
             ("any", low, Some(Any), None, NO, 0, false, Accept(Any)),
             ("bulk-in", low, Some(BulkIn), same, NO, 0, false, Accept(BulkOut)),
             ("bulk-out", low, Some(BulkOut), same, NO, 0, false, Accept(BulkIn)),
             ("none", low, None, None, NO, 0, false, Close),
-            ("restarted", low, Some(Control), life(Version::V3, 6), NO, 0, false, Refuse(Refusal::OtherLife)),
+            (
+                "restarted",
+                low,
+                Some(Control),
+                peer_incarnation(Version::V3, 6),
+                NO,
+                0,
+                false,
+                Refuse(Refusal::OtherIncarnation),
+            ),
             (
                 "other version",
                 low,
                 Some(Control),
-                life(Version::V2, 7),
+                peer_incarnation(Version::V2, 7),
                 NO,
                 0,
                 false,
-                Refuse(Refusal::OtherLife),
+                Refuse(Refusal::OtherIncarnation),
             ),
             ("race, mine is higher", low, Some(Control), None, NOW, 0, false, Refuse(Refusal::LostRace)),
             ("race, mine is lower", high, Some(Control), None, NOW, 0, false, Accept(Control)),
@@ -132,7 +141,7 @@ mod tests {
                 connection_type: kind,
                 ips: vec![],
             };
-            let known = Known { life, connecting, alike };
+            let known = Known { peer_incarnation, connecting, alike };
             assert_eq!(admit(&hello, caller, mine, known, 1, itself), want, "{name}");
         }
     }

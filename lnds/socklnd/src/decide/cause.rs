@@ -4,16 +4,16 @@ use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
 /// What kept messages from their peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ConnError {
     /// The peer has no connection that messages may go over, and is one that cannot be called.
-    NoWay,
+    NoRoute,
     /// Calling the peer failed, with that.
     NotConnected(Errno),
     /// No connection came up in the time that a message may wait.
     WaitedTooLong,
     /// The system would not write, with that.
     WriteFailed(Errno),
-    /// Nothing moved, or no receipt came, in the time that there is for it; or TCP itself gave up.
+    /// Nothing moved, or no delivery ACK came, in the time that there is for it; or TCP itself gave up.
     Stalled,
     /// The peer closed or reset its connections, or has been restarted.
     EndedByPeer(Errno),
@@ -22,34 +22,34 @@ pub(crate) enum Trouble {
     /// This node could not go on, for want of that.
     Local(Errno),
     /// The peer has been silent while messages were under way, and there is another way for them.
-    Silent,
+    Unresponsive,
     /// The core knows that nothing will get there, and why.
-    BrokenOff(Cause),
+    Aborted(Cause),
     /// The interface ends.
     Shutdown,
 }
 
 /// How much of a message had been given to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Left {
+pub(crate) enum BytesSent {
     /// Not a byte.
     Nothing,
     /// At least one, perhaps all.
     Something,
 }
 
-impl Trouble {
+impl ConnError {
     /// What the owner of a message is told.
     pub(crate) const fn errno(self) -> Errno {
         match self {
-            Self::NoWay => Errno::HostUnreachable,
+            Self::NoRoute => Errno::HostUnreachable,
             Self::NotConnected(errno)
             | Self::WriteFailed(errno)
             | Self::EndedByPeer(errno)
             | Self::Local(errno) => errno,
-            Self::WaitedTooLong | Self::Stalled | Self::Silent => Errno::TimedOut,
+            Self::WaitedTooLong | Self::Stalled | Self::Unresponsive => Errno::TimedOut,
             Self::BrokenByPeer => Errno::Protocol,
-            Self::BrokenOff(cause) => match cause {
+            Self::Aborted(cause) => match cause {
                 Cause::LocalTimeout | Cause::RemoteTimeout | Cause::NetworkTimeout => Errno::TimedOut,
                 Cause::LocalInterrupt | Cause::LocalDropped | Cause::LocalNoRoute | Cause::LocalError => {
                     Errno::NetworkDown
@@ -64,14 +64,14 @@ impl Trouble {
     /// Whether what TCP still has is to be thrown away when a connection ends for it: it must not be delivered, some time
     /// later, beside what is sent in its stead.
     pub(crate) const fn is_abort(self) -> bool {
-        matches!(self, Self::Stalled | Self::Silent | Self::BrokenOff(_))
+        matches!(self, Self::Stalled | Self::Unresponsive | Self::Aborted(_))
     }
 
     /// What health and resending go by, for a message of which so much had left.
-    pub(crate) fn failure(self, left: Left) -> SendFailure {
+    pub(crate) fn failure(self, left: BytesSent) -> SendFailure {
         let delivery = match left {
-            Left::Nothing => Delivery::NotSent,
-            Left::Something => Delivery::Unknown,
+            BytesSent::Nothing => Delivery::NotSent,
+            BytesSent::Something => Delivery::Unknown,
         };
         SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
@@ -79,26 +79,31 @@ impl Trouble {
     /// Where core-behaviour 4.3 says nothing the blame goes to who is at fault. A peer that closes, or that breaks
     /// the protocol,
     /// must not be able to lower the health of this node's interface; in the kernel it can.
-    fn cause(self, left: Left) -> Cause {
+    fn cause(self, left: BytesSent) -> Cause {
         match (self, left) {
-            (Self::NoWay, _) | (Self::EndedByPeer(_) | Self::BrokenByPeer, Left::Something) => {
+            (Self::NoRoute, _) | (Self::EndedByPeer(_) | Self::BrokenByPeer, BytesSent::Something) => {
                 Cause::RemoteError
             }
-            (Self::WaitedTooLong, _) | (Self::Stalled, Left::Nothing) => Cause::LocalTimeout,
-            (Self::Stalled | Self::WriteFailed(Errno::TimedOut), Left::Something) => Cause::RemoteTimeout,
-            (Self::EndedByPeer(_) | Self::BrokenByPeer, Left::Nothing) => Cause::RemoteDropped,
-            (Self::NotConnected(errno) | Self::Local(errno) | Self::WriteFailed(errno), Left::Nothing) => {
+            (Self::WaitedTooLong, _) | (Self::Stalled, BytesSent::Nothing) => Cause::LocalTimeout,
+            (Self::Stalled | Self::WriteFailed(Errno::TimedOut), BytesSent::Something) => {
+                Cause::RemoteTimeout
+            }
+            (Self::EndedByPeer(_) | Self::BrokenByPeer, BytesSent::Nothing) => Cause::RemoteDropped,
+            (
+                Self::NotConnected(errno) | Self::Local(errno) | Self::WriteFailed(errno),
+                BytesSent::Nothing,
+            ) => {
                 match SendFailure::from(errno).cause {
                     // What has not left may go by another way, whatever was in its way here; in the kernel it may not.
                     Cause::LocalError => Cause::LocalDropped,
                     cause => cause,
                 }
             }
-            (Self::NotConnected(_) | Self::Local(_) | Self::WriteFailed(_), Left::Something) => {
+            (Self::NotConnected(_) | Self::Local(_) | Self::WriteFailed(_), BytesSent::Something) => {
                 Cause::LocalError
             }
-            (Self::Silent, _) => Cause::NetworkTimeout,
-            (Self::BrokenOff(cause), _) => cause,
+            (Self::Unresponsive, _) => Cause::NetworkTimeout,
+            (Self::Aborted(cause), _) => cause,
             (Self::Shutdown, _) => Cause::LocalAborted,
         }
     }
@@ -114,60 +119,66 @@ mod tests {
     #[test]
     fn every_trouble_has_its_cause_by_what_had_left() {
         let refused = Errno::ConnectionRefused;
-        for (trouble, errno, unsent, sent) in [
-            (Trouble::NoWay, Errno::HostUnreachable, RemoteError, RemoteError),
-            (Trouble::NotConnected(refused), refused, RemoteDropped, LocalError),
+        for (conn_error, errno, unsent, sent) in [
+            (ConnError::NoRoute, Errno::HostUnreachable, RemoteError, RemoteError),
+            (ConnError::NotConnected(refused), refused, RemoteDropped, LocalError),
             (
-                Trouble::NotConnected(Errno::ConnectionReset),
+                ConnError::NotConnected(Errno::ConnectionReset),
                 Errno::ConnectionReset,
                 RemoteDropped,
                 LocalError,
             ),
             (
-                Trouble::NotConnected(Errno::HostUnreachable),
+                ConnError::NotConnected(Errno::HostUnreachable),
                 Errno::HostUnreachable,
                 RemoteDropped,
                 LocalError,
             ),
             (
-                Trouble::NotConnected(Errno::NetworkUnreachable),
+                ConnError::NotConnected(Errno::NetworkUnreachable),
                 Errno::NetworkUnreachable,
                 RemoteDropped,
                 LocalError,
             ),
-            (Trouble::NotConnected(Errno::NetworkDown), Errno::NetworkDown, RemoteDropped, LocalError),
-            (Trouble::NotConnected(Errno::TimedOut), Errno::TimedOut, LocalTimeout, LocalError),
-            (Trouble::NotConnected(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
-            (Trouble::WaitedTooLong, Errno::TimedOut, LocalTimeout, LocalTimeout),
-            (Trouble::WriteFailed(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
-            (Trouble::WriteFailed(Errno::HostUnreachable), Errno::HostUnreachable, RemoteDropped, LocalError),
-            (Trouble::WriteFailed(Errno::TimedOut), Errno::TimedOut, LocalTimeout, RemoteTimeout),
-            (Trouble::Stalled, Errno::TimedOut, LocalTimeout, RemoteTimeout),
+            (ConnError::NotConnected(Errno::NetworkDown), Errno::NetworkDown, RemoteDropped, LocalError),
+            (ConnError::NotConnected(Errno::TimedOut), Errno::TimedOut, LocalTimeout, LocalError),
+            (ConnError::NotConnected(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
+            (ConnError::WaitedTooLong, Errno::TimedOut, LocalTimeout, LocalTimeout),
+            (ConnError::WriteFailed(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
             (
-                Trouble::EndedByPeer(Errno::ConnectionReset),
+                ConnError::WriteFailed(Errno::HostUnreachable),
+                Errno::HostUnreachable,
+                RemoteDropped,
+                LocalError,
+            ),
+            (ConnError::WriteFailed(Errno::TimedOut), Errno::TimedOut, LocalTimeout, RemoteTimeout),
+            (ConnError::Stalled, Errno::TimedOut, LocalTimeout, RemoteTimeout),
+            (
+                ConnError::EndedByPeer(Errno::ConnectionReset),
                 Errno::ConnectionReset,
                 RemoteDropped,
                 RemoteError,
             ),
-            (Trouble::EndedByPeer(Errno::Pipe), Errno::Pipe, RemoteDropped, RemoteError),
-            (Trouble::BrokenByPeer, Errno::Protocol, RemoteDropped, RemoteError),
-            (Trouble::Local(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
-            (Trouble::Silent, Errno::TimedOut, Cause::NetworkTimeout, Cause::NetworkTimeout),
-            (Trouble::Shutdown, Errno::Shutdown, LocalAborted, LocalAborted),
+            (ConnError::EndedByPeer(Errno::Pipe), Errno::Pipe, RemoteDropped, RemoteError),
+            (ConnError::BrokenByPeer, Errno::Protocol, RemoteDropped, RemoteError),
+            (ConnError::Local(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
+            (ConnError::Unresponsive, Errno::TimedOut, Cause::NetworkTimeout, Cause::NetworkTimeout),
+            (ConnError::Shutdown, Errno::Shutdown, LocalAborted, LocalAborted),
         ] {
             let unsent = SendFailure { errno, cause: unsent, delivery: Delivery::NotSent };
             let sent = SendFailure { errno, cause: sent, delivery: Delivery::Unknown };
-            assert_eq!(trouble.failure(Left::Nothing), unsent, "{trouble:?}");
-            assert_eq!(trouble.failure(Left::Something), sent, "{trouble:?}");
+            assert_eq!(conn_error.failure(BytesSent::Nothing), unsent, "{trouble:?}");
+            assert_eq!(conn_error.failure(BytesSent::Something), sent, "{trouble:?}");
         }
     }
 
     #[test]
     fn what_the_core_breaks_off_comes_back_with_the_cores_cause() {
         for cause in Cause::ALL {
-            for (left, delivery) in [(Left::Nothing, Delivery::NotSent), (Left::Something, Delivery::Unknown)]
+            for (left, delivery) in
+                [(BytesSent::Nothing, Delivery::NotSent), (BytesSent::Something, Delivery::Unknown)]
             {
-                let failure = Trouble::BrokenOff(cause).failure(left);
+                let failure = ConnError::Aborted(cause).failure(left);
                 assert_eq!((failure.cause, failure.delivery), (cause, delivery));
                 let is_timeout = failure.errno == Errno::TimedOut;
                 assert_eq!(is_timeout, cause.text().ends_with("TIMEOUT"), "{cause:?}");

@@ -8,7 +8,7 @@ use crate::proto::{ConnectionType, Version};
 pub(crate) enum Cargo {
     /// An LNet message with so many bytes of payload.
     Message(usize),
-    /// A NOOP with a receipt.
+    /// A NOOP with a delivery ACK.
     Receipt,
     /// A NOOP that must not wait behind bulk: a keep-alive.
     Keepalive,

@@ -99,7 +99,7 @@ enum Phase {
     #[default]
     Idle,
     /// The connecting thread has been asked to call.
-    Asked,
+    AckRequest,
     /// A call is under way since then.
     Connecting(Instant),
     /// No call before that time.
@@ -125,13 +125,13 @@ impl Dialling {
         if self.phase != Phase::Idle || wanted.is_none() || self.satisfied {
             return false;
         }
-        self.phase = Phase::Asked;
+        self.phase = Phase::AckRequest;
         true
     }
 
     /// Whether the connecting thread has been asked to call and has not begun.
     pub(crate) fn asked(&self) -> bool {
-        self.phase == Phase::Asked
+        self.phase == Phase::AckRequest
     }
 
     /// For how long a call has been under way, if one is.
@@ -209,7 +209,7 @@ impl Dialling {
     /// not yet wait ever longer, follows at once if something waits for it (`wanted`).
     pub(crate) fn unanswered(&mut self, wanted: bool) -> Next {
         if wanted {
-            self.phase = Phase::Asked;
+            self.phase = Phase::AckRequest;
             return Next::Now;
         }
         self.drop_it();
@@ -240,7 +240,7 @@ impl Dialling {
         if self.refusals >= PATIENCE {
             return self.failed(now, pace, false);
         }
-        self.phase = Phase::Asked;
+        self.phase = Phase::AckRequest;
         Next::Now
     }
 
@@ -248,7 +248,7 @@ impl Dialling {
     pub(crate) fn due(&mut self, now: Instant) -> bool {
         match self.phase {
             Phase::NotBefore(at) if at <= now => {
-                self.phase = Phase::Asked;
+                self.phase = Phase::AckRequest;
                 true
             }
             _ => false,

@@ -11,8 +11,8 @@ use std::net::{IpAddr, SocketAddr};
 pub(crate) struct Identity {
     /// Its name here.
     pub(crate) id: ProcessId,
-    /// Whether the name was made up, so that every message from it must be relabelled with it.
-    pub(crate) made_up: bool,
+    /// Whether the name was synthetic, so that every message from it must be relabelled with it.
+    pub(crate) synthetic: bool,
 }
 
 /// Who calls the interface `mine` from `source` with `hello`.
@@ -25,10 +25,10 @@ pub(crate) fn identify(hello: &Hello, source: SocketAddr, mine: Nid) -> Identity
     let claimed = ProcessId { nid: hello.src_nid, pid: hello.src_pid };
     let from_its_address = Nid::from_ip(mine, source.ip());
     if source.port() <= LAST_PRIVILEGED_PORT || claimed.nid == from_its_address {
-        return Identity { id: claimed, made_up: false };
+        return Identity { id: claimed, synthetic: false };
     }
     let pid = Pid(Pid::USER_FLAG | u32::from(source.port()));
-    Identity { id: ProcessId { nid: from_its_address, pid }, made_up: true }
+    Identity { id: ProcessId { nid: from_its_address, pid }, synthetic: true }
 }
 
 /// NIDs of IP networks.
@@ -67,7 +67,7 @@ mod tests {
         let tcp = |address| Nid::new(NetId::new(NetType::TCP, 0), address);
         let tcp9 = |address| Nid::new(NetId::new(NetType::TCP, 9), address);
         let mine = tcp(0x0a00_0002);
-        for (source, claimed, pid, id, made_up) in [
+        for (source, claimed, pid, id, synthetic) in [
             // From a privileged port anything is believed, also what does not fit the address.
             ("10.0.0.1:1023", tcp(0x0a00_0001), 12345, (tcp(0x0a00_0001), 12345), false),
             ("10.0.0.1:1023", tcp(0x0a00_0037), 12345, (tcp(0x0a00_0037), 12345), false),
@@ -90,7 +90,7 @@ mod tests {
                 connection_type: Some(ConnectionType::Control),
                 ips: vec![],
             };
-            let want = Identity { id: ProcessId { nid: id.0, pid: Pid(id.1) }, made_up };
+            let want = Identity { id: ProcessId { nid: id.0, pid: Pid(id.1) }, synthetic };
             assert_eq!(identify(&hello, source.parse().unwrap(), mine), want, "{source} {claimed:?}");
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{Peer, Waiting};
 use crate::complaints::Reason;
-use crate::connection::Connection;
-use crate::decide::cause::{Left, Trouble};
+use crate::conn::Connection;
+use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::Cargo;
 use crate::decide::dial::Dialling;
 use crate::proto::Version;
@@ -17,48 +17,48 @@ use std::time::{Duration, Instant};
 /// A keep-alive is sent at most so often.
 const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
 
-/// A peer that owes receipts and says nothing is probed at most so often.
+/// A peer that owes delivery ACKs and says nothing is probed at most so often.
 const PROBE_PAUSE: Duration = Duration::from_millis(500);
 
 impl Peer {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
-    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, trouble: Trouble) {
+    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, conn_error: ConnError) {
         match self.detach(Some(culprit)) {
-            Some(connections) => self.finish(connections, trouble),
+            Some(connections) => self.finish(connections, conn_error),
             // It was left behind by an earlier end.
-            None => culprit.close(trouble),
+            None => culprit.close(conn_error),
         }
     }
 
     /// This node ends all connections to the peer.
-    pub(crate) fn end_all(self: &Arc<Self>, trouble: Trouble) {
+    pub(crate) fn end_all(self: &Arc<Self>, conn_error: ConnError) {
         if let Some(connections) = self.detach(None) {
-            self.finish(connections, trouble);
+            self.finish(connections, conn_error);
         }
     }
 
     /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still taken from
     /// the others, and from the culprit if it `can_read`.
     pub(crate) fn ended_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
-        let trouble = Trouble::EndedByPeer(errno);
+        let conn_error = ConnError::EndedByPeer(errno);
         let Some(connections) = self.detach(Some(culprit)) else {
-            return if can_read { culprit.drain(trouble) } else { culprit.close(trouble) };
+            return if can_read { culprit.drain(conn_error) } else { culprit.close(conn_error) };
         };
         self.ni.counts.closed_by_peer.add();
         for connection in &connections {
-            connection.drain(trouble);
+            connection.drain(conn_error);
         }
-        // Receipts that are here already say that messages need not come back.
+        // Delivery ACKs that are here already say that messages need not come back.
         for connection in &connections {
             if can_read || !Arc::ptr_eq(connection, culprit) {
                 connection.run_receive();
             }
         }
         for connection in &connections {
-            connection.give_up_receipts(trouble);
+            connection.fail_unacked(conn_error);
         }
         if !can_read {
-            culprit.close(trouble);
+            culprit.close(conn_error);
         }
         self.forget_leaving(&connections);
         self.retire();
@@ -70,17 +70,17 @@ impl Peer {
             let mut state = lock(&self.state);
             state.connections.retain(|slot| !Arc::ptr_eq(&slot.connection, connection));
             if state.connections.is_empty() {
-                state.forget_life();
+                state.forget_incarnation();
             }
             self.recount(&mut state);
         }
-        connection.close(Trouble::EndedByPeer(Errno::ConnectionReset));
+        connection.close(ConnError::EndedByPeer(Errno::ConnectionReset));
         self.retire();
     }
 
-    fn finish(self: &Arc<Self>, connections: Vec<Arc<Connection>>, trouble: Trouble) {
+    fn finish(self: &Arc<Self>, connections: Vec<Arc<Connection>>, conn_error: ConnError) {
         for connection in &connections {
-            connection.close(trouble);
+            connection.close(conn_error);
         }
         self.forget_leaving(&connections);
         self.retire();
@@ -102,7 +102,7 @@ impl Peer {
         }
         let connections: Vec<_> = state.connections.drain(..).map(|slot| slot.connection).collect();
         state.leaving.extend(connections.iter().cloned());
-        state.forget_life();
+        state.forget_incarnation();
         self.recount(&mut state);
         Some(connections)
     }
@@ -114,7 +114,7 @@ impl Peer {
             let mut state = lock(&self.state);
             if !state.waiting.is_empty() && !state.gone {
                 // It may have waited for a peer that called to complete its connections.
-                self.call_if_not_connected(&mut state);
+                self.connect_if_not_connected(&mut state);
                 if state.ask() {
                     drop(state);
                     return self.ni.shared.connd.dial(self);
@@ -137,15 +137,15 @@ impl Peer {
     /// The interface ends: nothing waits, nobody calls, nothing new is taken.
     pub(crate) fn shutdown(self: &Arc<Self>) {
         lock(&self.state).gone = true;
-        // Who waits for a receipt should not have to guess.
-        self.send_all_owed();
-        self.give_back_waiting(Trouble::Shutdown);
-        self.end_all(Trouble::Shutdown);
+        // Who waits for a delivery ACK should not have to guess.
+        self.send_pending_acks();
+        self.give_back_waiting(ConnError::Shutdown);
+        self.end_all(ConnError::Shutdown);
     }
 
     /// Nothing gets there at this time: what is not known to have arrived comes back, and the call that may be under way
     /// is given up. What is sent from now on is tried anew.
-    pub(crate) fn give_up(self: &Arc<Self>, trouble: Trouble) {
+    pub(crate) fn give_up(self: &Arc<Self>, conn_error: ConnError) {
         let calling = {
             let mut state = lock(&self.state);
             let calling = state.dialling.connecting(Instant::now()).is_some();
@@ -156,8 +156,8 @@ impl Peer {
         if calling {
             self.ni.shared.connd.abandon(self);
         }
-        self.give_back_waiting(trouble);
-        self.end_all(trouble);
+        self.give_back_waiting(conn_error);
+        self.end_all(conn_error);
     }
 
     /// Sends it something that its system must acknowledge if it is there, if that was not done lately.
@@ -192,21 +192,21 @@ impl Peer {
                 std::mem::take(&mut state.waiting).into_iter().partition(is_over);
             state.waiting = waiting;
             let lacking = state.connections.iter().map(|slot| &slot.connection);
-            let lacking: Vec<_> = lacking.filter(|it| it.lacks_receipts(now)).cloned().collect();
+            let lacking: Vec<_> = lacking.filter(|it| it.is_ack_overdue(now)).cloned().collect();
             // An outage is no reason to end what may outlast it: the peer's next message would find nobody there.
             let outlast = state.unresponsive && lacking.iter().all(|connection| connection.outlasts);
             (expired, !lacking.is_empty() && !outlast, lacking)
         };
         for Waiting { message, .. } in expired {
-            self.ni.upcalls.finalize(message, Err(Trouble::WaitedTooLong.failure(Left::Nothing)));
+            self.ni.upcalls.finalize(message, Err(ConnError::WaitedTooLong.failure(BytesSent::Nothing)));
         }
         if unreceipted {
             self.ni.counts.timed_out.add();
             let line = format_args!("closing the connections to {}: it sends no receipts", self.name());
             self.ni.shared.complaints.say(Reason::Stalled, line);
-            self.end_all(Trouble::Stalled);
+            self.end_all(ConnError::Stalled);
         } else {
-            late_connections.iter().for_each(|connection| connection.abandon_receipts(Trouble::Stalled));
+            late_connections.iter().for_each(|connection| connection.abandon_unacked(ConnError::Stalled));
             self.keep_alive(now);
         }
     }

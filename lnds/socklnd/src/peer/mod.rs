@@ -2,29 +2,28 @@
 //!
 //! No lock is held while the core is called.
 
-mod calling;
+mod connector;
 mod ending;
-mod owed;
 mod unresponsive;
 
-use crate::connection::Connection;
-use crate::decide::admit::Life;
-use crate::decide::cause::{Left, Trouble};
+use crate::ack::delivery_acks::{AckRequest, pack};
+use crate::ack::message_id::{ConnSeq, MessageId};
+use crate::ack::pending_acks::{Batch, PendingAcks};
+use crate::conn::Connection;
+use crate::conn::transmit::{Outgoing, Transmitted};
+use crate::decide::admit::PeerIncarnation;
+use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::{Candidate, Cargo, choose};
-use crate::decide::cookie::{Cookie, Line};
 use crate::decide::dial::Dialling;
 use crate::decide::identity::Identity;
-use crate::decide::receipts::{Asked, pack};
 use crate::ni::SockNi;
 use crate::proto::frame::Cookies;
 use crate::proto::{ConnectionType, Version};
 use crate::scheduler::Scheduler;
 use crate::sync::lock;
-use crate::transmit::{Outgoing, Transmitted};
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Errno, Message};
 use lnet_wire::{Header, ProcessId};
-use owed::{Batch, Owed};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
@@ -33,11 +32,11 @@ pub(crate) use unresponsive::Consequence;
 
 pub(crate) struct Peer {
     pub(crate) id: ProcessId,
-    /// Its name was made up here: it cannot be called, and its messages are relabelled.
-    made_up: bool,
+    /// Its name was synthetic here: it cannot be called, and its messages are relabelled.
+    synthetic: bool,
     pub(crate) ni: Arc<SockNi>,
     state: Mutex<State>,
-    owed: Owed,
+    owed: PendingAcks,
     /// Bytes of its payloads that wait for the core to decide.
     pub(crate) held: Arc<AtomicUsize>,
 }
@@ -49,7 +48,7 @@ struct State {
     leaving: Vec<Arc<Connection>>,
     uses: u64,
     /// Which life of the peer the connections belong to.
-    life: Option<Life>,
+    peer_incarnation: Option<PeerIncarnation>,
     /// This node calls it: something was sent to it when it had no connection.
     called: bool,
     dialling: Dialling,
@@ -90,21 +89,21 @@ struct Waiting {
 
 /// Where a message goes.
 enum Way {
-    /// On this connection; whether it asks for a receipt.
+    /// On this connection; whether it asks for a delivery ACK.
     On(Arc<Connection>, bool, Box<Message>),
     Waiting,
-    Nowhere(Box<Message>, Trouble),
+    Nowhere(Box<Message>, ConnError),
 }
 
 impl Peer {
     pub(crate) fn new(identity: Identity, ni: &Arc<SockNi>) -> Arc<Self> {
-        let Identity { id, made_up } = identity;
+        let Identity { id, synthetic } = identity;
         Arc::new(Self {
             id,
-            made_up,
+            synthetic,
             ni: Arc::clone(ni),
             state: Mutex::default(),
-            owed: Owed::default(),
+            owed: PendingAcks::default(),
             held: Arc::default(),
         })
     }
@@ -132,8 +131,8 @@ impl Peer {
                     }
                 }
                 Way::Waiting => return Ok(SendOutcome::Pending),
-                Way::Nowhere(message, trouble) => {
-                    return Ok(SendOutcome::Done(message, Err(trouble.failure(Left::Nothing))));
+                Way::Nowhere(message, conn_error) => {
+                    return Ok(SendOutcome::Done(message, Err(conn_error.failure(BytesSent::Nothing))));
                 }
             };
         }
@@ -147,20 +146,20 @@ impl Peer {
         if let Some(connection) =
             state.choose(Cargo::Message(message.payload_len()), self.ni.shared.config.min_bulk)
         {
-            let asks = self.wants_receipt(state, &connection, message.payload_len());
+            let asks = self.wants_ack(state, &connection, message.payload_len());
             return Way::On(connection, asks, message);
         }
-        self.call_if_not_connected(state);
+        self.connect_if_not_connected(state);
         let now = Instant::now();
-        // One of ours that called goes on until its connections are complete.
-        let completes = state.connections.iter().any(|slot| slot.connection.is_ours());
+        // One of this implementation that called goes on until its connections are complete.
+        let completes = state.connections.iter().any(|slot| slot.connection.same_implementation());
         if !state.called && !completes {
-            return Way::Nowhere(message, Trouble::NoWay);
+            return Way::Nowhere(message, ConnError::NoRoute);
         }
         if state.connections.is_empty() && state.dialling.is_hopeless(now) {
             state.missed = true;
             let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
-            return Way::Nowhere(message, Trouble::NotConnected(why));
+            return Way::Nowhere(message, ConnError::NotConnected(why));
         }
         state.waiting.push_back(Waiting { message, since: now });
         Way::Waiting
@@ -168,18 +167,18 @@ impl Peer {
 
     /// Something is to be sent. Who has called us is not called while a connection exists, whatever it is good for
     /// (wire-tcp 2.11);
-    /// whose name we made up has no address to call (wire-tcp 2.7).
-    fn call_if_not_connected(&self, state: &mut State) {
-        if state.connections.is_empty() && !self.made_up && !state.called {
+    /// whose name we synthetic has no address to call (wire-tcp 2.7).
+    fn connect_if_not_connected(&self, state: &mut State) {
+        if state.connections.is_empty() && !self.synthetic && !state.called {
             state.called = true;
             self.recount(state);
         }
     }
 
-    fn wants_receipt(&self, state: &State, connection: &Connection, payload: usize) -> bool {
+    fn wants_ack(&self, state: &State, connection: &Connection, payload: usize) -> bool {
         let config = &self.ni.shared.config;
-        config.receipts.wanted(Asked {
-            ours: connection.is_ours(),
+        config.receipts.wanted(AckRequest {
+            same_implementation: connection.same_implementation(),
             version: connection.version,
             bulk_out: state.connections.iter().any(|slot| slot.connection.kind == ConnectionType::BulkOut),
             large: config.zc_min_payload.is_some_and(|least| payload >= least as usize),
@@ -202,8 +201,8 @@ impl Peer {
         let out = match out {
             Ok(out) => out,
             Err(message) => {
-                self.owe_again(receipt);
-                let failure = Trouble::Local(Errno::Invalid).failure(Left::Nothing);
+                self.requeue_ack(receipt);
+                let failure = ConnError::Local(Errno::Invalid).failure(BytesSent::Nothing);
                 return Ok(SendOutcome::Done(message, Err(failure)));
             }
         };
@@ -215,7 +214,7 @@ impl Peer {
                 None => SendOutcome::Pending,
             }),
             Transmitted::Ended(out) => {
-                self.owe_again(receipt);
+                self.requeue_ack(receipt);
                 match out.into_message() {
                     Some(message) => Err(message),
                     None => Ok(SendOutcome::Pending),
@@ -226,21 +225,21 @@ impl Peer {
 
     /// The connection, of those that there are and those that are about to go, that messages named after `line` were
     /// sent on first.
-    pub(crate) fn connection_of(&self, line: Line) -> Option<Arc<Connection>> {
+    pub(crate) fn connection_of(&self, line: ConnSeq) -> Option<Arc<Connection>> {
         lock(&self.state).all().find(|connection| connection.line == line).cloned()
     }
 
     /// The connection on which the message of this name was sent again.
-    pub(crate) fn connection_with(&self, again: Cookie) -> Option<Arc<Connection>> {
+    pub(crate) fn connection_with(&self, again: MessageId) -> Option<Arc<Connection>> {
         let all: Vec<_> = lock(&self.state).all().cloned().collect();
         all.into_iter().find(|connection| lock(&connection.tx).book.knows(again))
     }
 
-    /// A message is here that asks for a receipt. A node of ours gets it with the next message to it, or soon; a kernel
+    /// A message is here that asks for a delivery ACK. A node of this implementation gets it with the next message to it, or soon; a kernel
     /// at once.
     /// `answered`: something is likely to go the other way soon.
-    pub(crate) fn send_receipt(self: &Arc<Self>, asked_on: &Arc<Connection>, cookie: u64, answered: bool) {
-        if asked_on.is_ours() {
+    pub(crate) fn send_ack(self: &Arc<Self>, asked_on: &Arc<Connection>, cookie: u64, answered: bool) {
+        if asked_on.same_implementation() {
             return self.owe(&asked_on.scheduler, cookie, answered);
         }
         // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it
@@ -251,7 +250,7 @@ impl Peer {
             lock(&self.state).choose(Cargo::Receipt, self.ni.shared.config.min_bulk)
         };
         self.ni.counts.receipts.add();
-        self.ni.counts.receipt_noops.add();
+        self.ni.counts.ack_noops.add();
         other.as_ref().unwrap_or(asked_on).transmit_noop(Cookies { request: 0, receipt: cookie });
     }
 
@@ -265,15 +264,15 @@ impl Peer {
         }
     }
 
-    /// A receipt that was to go with a message has not gone.
-    fn owe_again(self: &Arc<Self>, receipt: Option<u64>) {
+    /// A delivery ACK that was to go with a message has not gone.
+    fn requeue_ack(self: &Arc<Self>, receipt: Option<u64>) {
         if let Some(receipt) = receipt {
             self.owe(&self.ni.shared.scheduler_of(self.id.nid), receipt, true);
         }
     }
 
-    /// Sends the receipts that are owed.
-    pub(crate) fn send_all_owed(&self) {
+    /// Sends the delivery ACKs that are owed.
+    pub(crate) fn send_pending_acks(&self) {
         let batch = self.owed.take_all();
         self.send_owed(batch);
     }
@@ -294,14 +293,14 @@ impl Peer {
             self.ni.counts.receipts.add();
         }
         for noop in pack(receipts) {
-            self.ni.counts.receipt_noops.add();
+            self.ni.counts.ack_noops.add();
             connection.transmit_noop(noop);
         }
     }
 
-    /// In a message from a peer whose name was made up that name stands (wire-tcp 2.7).
+    /// In a message from a peer whose name was synthetic that name stands (wire-tcp 2.7).
     pub(crate) fn relabel(&self, header: &mut Header) {
-        if self.made_up {
+        if self.synthetic {
             header.src_nid = self.id.nid;
             header.src_pid = self.id.pid;
         }
@@ -319,20 +318,20 @@ impl State {
     }
 
     /// Whether the peer would know again what comes twice.
-    fn recognises(&self) -> bool {
-        self.connections.iter().any(|slot| slot.connection.is_ours())
+    fn deduplicates(&self) -> bool {
+        self.connections.iter().any(|slot| slot.connection.same_implementation())
     }
 
     /// Whether messages wait although there are connections: what had left by an unresponsive one could not be sent again.
     fn holds_back(&self) -> bool {
-        self.unresponsive && !self.connections.is_empty() && !self.recognises()
+        self.unresponsive && !self.connections.is_empty() && !self.deduplicates()
     }
 
     /// The last connection is gone.
-    fn forget_life(&mut self) {
+    fn forget_incarnation(&mut self) {
         self.unresponsive = false;
         self.surplus_pause = Duration::ZERO;
-        self.life = None;
+        self.peer_incarnation = None;
         self.proposed = None;
         self.dialling.start_over();
     }

@@ -4,8 +4,8 @@
 //! any other one what has begun to leave stays with TCP, and what has not waits, or takes another path.
 
 use super::{Peer, Waiting};
-use crate::connection::Connection;
-use crate::decide::cause::{Left, Trouble};
+use crate::conn::Connection;
+use crate::decide::cause::{BytesSent, ConnError};
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
@@ -40,22 +40,22 @@ impl Peer {
     /// another path do so. `is_heard`: in the other direction something arrives, so that its connections may be well again
     /// soon.
     pub(crate) fn note_unresponsive(self: &Arc<Self>, now: Instant, is_heard: bool) -> Consequence {
-        let (is_new, recognises) = {
+        let (is_new, deduplicates) = {
             let mut state = lock(&self.state);
             if state.last_told.is_some_and(|at| now.saturating_duration_since(at) < TELL_PAUSE) {
                 return Consequence::Nothing;
             }
             state.last_told = Some(now);
             let connected = !state.connections.is_empty();
-            (!std::mem::replace(&mut state.unresponsive, connected), state.recognises())
+            (!std::mem::replace(&mut state.unresponsive, connected), state.deduplicates())
         };
         let Some(ni) = self.ni.lnet_ni() else { return Consequence::Nothing };
         let all_may_move = self.ni.upcalls.path_is_unresponsive(&ni, self.id.nid);
-        if all_may_move && recognises && !is_heard {
+        if all_may_move && deduplicates && !is_heard {
             return Consequence::GiveUp;
         }
-        let moved = self.withdraw(Trouble::Silent);
-        if !recognises {
+        let moved = self.withdraw(ConnError::Unresponsive);
+        if !deduplicates {
             let stuck =
                 self.open_connections().iter().flat_map(|connection| connection.take_credits()).collect();
             self.ni.upcalls.release_credits(stuck);
@@ -77,23 +77,23 @@ impl Peer {
 
     /// The core knows that nothing gets there at this time, and that there is another path. What would not be known again
     /// stays with TCP once it has begun to leave: that may be over soon.
-    pub(crate) fn abort_tx(self: &Arc<Self>, trouble: Trouble) {
+    pub(crate) fn abort_tx(self: &Arc<Self>, conn_error: ConnError) {
         let stays = {
             let state = lock(&self.state);
-            !state.connections.is_empty() && !state.recognises()
+            !state.connections.is_empty() && !state.deduplicates()
         };
         if stays {
-            self.withdraw(trouble);
+            self.withdraw(conn_error);
         } else {
-            self.give_up(trouble);
+            self.give_up(conn_error);
         }
     }
 
     /// Gives back the messages of which nothing has left and that may take another path; how many. The others of them wait,
     /// and those that have names by which the peer would know them again stay where they are.
-    fn withdraw(self: &Arc<Self>, trouble: Trouble) -> usize {
+    fn withdraw(self: &Arc<Self>, conn_error: ConnError) -> usize {
         let connections = self.open_connections();
-        let unnamed = connections.iter().filter(|connection| !connection.is_ours());
+        let unnamed = connections.iter().filter(|connection| !connection.same_implementation());
         let queued: Vec<_> = unnamed.flat_map(|connection| connection.withdraw()).collect();
         let since = Instant::now();
         let queued = queued.into_iter().map(|message| Waiting { message, since });
@@ -102,7 +102,7 @@ impl Peer {
         for waiting in queued.chain(waiting) {
             if self.ni.upcalls.may_change_path(&waiting.message) {
                 moved += 1;
-                self.ni.upcalls.finalize(waiting.message, Err(trouble.failure(Left::Nothing)));
+                self.ni.upcalls.finalize(waiting.message, Err(conn_error.failure(BytesSent::Nothing)));
             } else {
                 kept.push_back(waiting);
             }
@@ -114,7 +114,7 @@ impl Peer {
             state.gone
         };
         if gone {
-            self.give_back_waiting(Trouble::Shutdown);
+            self.give_back_waiting(ConnError::Shutdown);
         } else {
             // A connection may have come up meanwhile, or gone.
             self.send_waiting();
@@ -127,13 +127,13 @@ impl Peer {
     /// for says that it may have none at all; a further one for bulk, only that it would have more than there may be.
     /// Connections that are suspected for that are probed: its system says so if it knows nothing of them.
     /// `may_end`: who called may also end them.
-    pub(crate) fn note_surplus_call(&self, kind: ConnectionType, may_end: bool, now: Instant) {
+    pub(crate) fn note_surplus_connect(&self, kind: ConnectionType, may_end: bool, now: Instant) {
         if matches!(kind, ConnectionType::BulkIn | ConnectionType::BulkOut) {
             return;
         }
         let connections = self.open_connections();
         if may_end {
-            connections.iter().for_each(|connection| connection.note_surplus_call(now));
+            connections.iter().for_each(|connection| connection.note_surplus_connect(now));
         }
         {
             let mut state = lock(&self.state);

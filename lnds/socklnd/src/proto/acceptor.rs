@@ -56,7 +56,7 @@ pub fn encode_request(target: Nid) -> Vec<u8> {
 
 /// Why a caller is turned away without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unwelcome {
+pub enum Rejected {
     /// The source port is above 1023 and the mode is secure.
     #[error("its port {0} is not privileged and accept is \"secure\"")]
     InsecurePort(u16),
@@ -83,7 +83,7 @@ pub enum Decision {
     /// Send [`REFUSAL`], then close; what else the caller sent is not read.
     Refuse,
     /// Close without an answer.
-    Close(Unwelcome),
+    Close(Rejected),
     /// The request is complete and good; the HELLO follows.
     Accept {
         /// The interface of this node that is called.
@@ -94,10 +94,10 @@ pub enum Decision {
 }
 
 /// Whether a caller from `source_port` is listened to at all, before a byte is read.
-pub const fn admit_port(accept: AcceptFrom, source_port: u16) -> Result<(), Unwelcome> {
+pub const fn admit_port(accept: AcceptFrom, source_port: u16) -> Result<(), Rejected> {
     match accept {
-        AcceptFrom::None => Err(Unwelcome::NotAccepting),
-        AcceptFrom::Secure if source_port > LAST_PRIVILEGED_PORT => Err(Unwelcome::InsecurePort(source_port)),
+        AcceptFrom::None => Err(Rejected::NotAccepting),
+        AcceptFrom::Secure if source_port > LAST_PRIVILEGED_PORT => Err(Rejected::InsecurePort(source_port)),
         AcceptFrom::Secure | AcceptFrom::All => Ok(()),
     }
 }
@@ -112,7 +112,7 @@ pub fn decide(bytes: &[u8], is_mine: impl FnOnce(Nid) -> bool) -> Decision {
     let Some(order) = ByteOrder::detect(magic, MAGIC) else {
         return match ByteOrder::detect(magic, UNIFIED_MAGIC) {
             Some(_) => Decision::Refuse,
-            None => Decision::Close(Unwelcome::BadMagic(u32::from_le_bytes(magic))),
+            None => Decision::Close(Rejected::BadMagic(u32::from_le_bytes(magic))),
         };
     };
     if bytes.len() < 8 {
@@ -132,7 +132,7 @@ pub fn decide(bytes: &[u8], is_mine: impl FnOnce(Nid) -> bool) -> Decision {
     };
     match target {
         Some(target) if is_mine(target) => Decision::Accept { target, len },
-        other => Decision::Close(Unwelcome::NotMine(other)),
+        other => Decision::Close(Rejected::NotMine(other)),
     }
 }
 
@@ -195,8 +195,8 @@ mod tests {
             ("three bytes", vec![0, 0x71, 0xce], Decision::Need(4)),
             ("unified magic", le(&[UNIFIED_MAGIC]), Decision::Refuse),
             ("unified magic, other order", be(&[UNIFIED_MAGIC]), Decision::Refuse),
-            ("very old HELLO", le(&[0xeebc_0ded]), Decision::Close(Unwelcome::BadMagic(0xeebc_0ded))),
-            ("rubbish", le(&[1]), Decision::Close(Unwelcome::BadMagic(1))),
+            ("very old HELLO", le(&[0xeebc_0ded]), Decision::Close(Rejected::BadMagic(0xeebc_0ded))),
+            ("rubbish", le(&[1]), Decision::Close(Rejected::BadMagic(1))),
             ("magic only", le(&[MAGIC]), Decision::Need(8)),
             ("version 99", le(&[MAGIC, 99]), Decision::Refuse),
             ("version 0", le(&[MAGIC, 0]), Decision::Refuse),
@@ -206,14 +206,14 @@ mod tests {
             (
                 "another net",
                 foreign,
-                Decision::Close(Unwelcome::NotMine(Nid::from_u64(0x0002_0009_0a00_0002))),
+                Decision::Close(Rejected::NotMine(Nid::from_u64(0x0002_0009_0a00_0002))),
             ),
-            ("wildcard", wildcard, Decision::Close(Unwelcome::NotMine(None))),
-            ("loopback", loopback, Decision::Close(Unwelcome::NotMine(Some(Nid::LOOPBACK)))),
+            ("wildcard", wildcard, Decision::Close(Rejected::NotMine(None))),
+            ("loopback", loopback, Decision::Close(Rejected::NotMine(Some(Nid::LOOPBACK)))),
             (
                 "version 2 of zeros",
                 [le(&[MAGIC, 2]), vec![0; 20]].concat(),
-                Decision::Close(Unwelcome::NotMine(Some(Nid::new(NetId::new(NetType(0), 0), 0)))),
+                Decision::Close(Rejected::NotMine(Some(Nid::new(NetId::new(NetType(0), 0), 0)))),
             ),
         ];
         for (name, bytes, want) in rows {

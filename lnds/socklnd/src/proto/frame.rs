@@ -13,7 +13,7 @@ use thiserror::Error;
 pub const FRAME_LEN: usize = 24;
 /// The most bytes that stand before a payload: frame and 96-byte LNet header.
 pub const MAX_HEAD_LEN: usize = FRAME_LEN + LONG_HEADER_LEN;
-/// The receipt cookie of a keep-alive, which nobody asked for and nobody answers.
+/// The delivery ACK cookie of a keep-alive, which nobody asked for and nobody answers.
 pub const KEEPALIVE_COOKIE: u64 = 1;
 
 const NOOP: u32 = 0xc0;
@@ -22,9 +22,9 @@ const LNET: u32 = 0xc1;
 /// What the driver itself says with a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cookies {
-    /// In a message: asks for a receipt with this cookie (0: does not). In a NOOP: a second receipt.
+    /// In a message: asks for a delivery ACK with this cookie (0: does not). In a NOOP: a second delivery ACK.
     pub request: u64,
-    /// A receipt for the message that came with this cookie (0: none).
+    /// A delivery ACK for the message that came with this cookie (0: none).
     pub receipt: u64,
 }
 
@@ -104,14 +104,14 @@ pub enum Incoming {
     Need(usize),
     /// A NOOP of [`FRAME_LEN`] bytes.
     Noop {
-        /// Its receipts.
+        /// Its delivery ACKs.
         cookies: Cookies,
         /// 0 for none.
         checksum: u32,
     },
     /// A message.
     Message {
-        /// The receipt that it asks for and the one that it brings.
+        /// The delivery ACK that it asks for and the one that it brings.
         cookies: Cookies,
         /// 0 for none.
         checksum: u32,

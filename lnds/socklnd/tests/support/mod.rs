@@ -16,7 +16,7 @@ use socket2::{Domain, Socket, Type};
 use socklnd::proto::frame::{self, Cookies, Head, Incoming};
 use socklnd::proto::hello::{Decoded, Hello};
 use socklnd::proto::{ConnectionType, Version, acceptor};
-use socklnd::{AcceptFrom, Receipts, Socklnd, SocklndConfig, SocklndCounters};
+use socklnd::{AcceptFrom, DeliveryAcks, Socklnd, SocklndConfig, SocklndCounters};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -67,7 +67,7 @@ pub fn config(port: u16) -> SocklndConfig {
 
 /// Of a node that others know for one of this implementation.
 pub fn ours(config: SocklndConfig, number: u64) -> SocklndConfig {
-    SocklndConfig { identity: socklnd::identity(number), receipts: Receipts::All, ..config }
+    SocklndConfig { identity: socklnd::identity(number), receipts: DeliveryAcks::All, ..config }
 }
 
 pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
@@ -293,7 +293,7 @@ impl Raw {
         raw
     }
 
-    /// An open connection of a node of ours with this number.
+    /// An open connection of a node of this implementation with this number.
     pub fn open_as_ours(from: Ipv4Addr, to: Ipv4Addr, port: u16, number: u64, kind: ConnectionType) -> Self {
         let (raw, answer) = Self::say_hello(from, to, port, &hello_of_ours(from, to, number, kind));
         assert_eq!(answer.connection_type, Some(kind.mirror()));
@@ -476,7 +476,7 @@ pub fn room(len: usize) -> &'static [u8] {
     Box::leak(vec![0; len].into())
 }
 
-/// A HELLO of a node of ours with this number.
+/// A HELLO of a node of this implementation with this number.
 pub fn hello_of_ours(from: Ipv4Addr, to: Ipv4Addr, number: u64, kind: ConnectionType) -> Hello {
     Hello { dest_incarnation: socklnd::identity(number), ..hello(from, to, Some(kind)) }
 }
@@ -517,5 +517,5 @@ pub fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u
     (Node::start(tcp(high), config), low, high, port)
 }
 
-/// Of a message that asks for no receipt and brings none.
+/// Of a message that asks for no delivery ACK and brings none.
 pub const NO_COOKIES: Cookies = Cookies { request: 0, receipt: 0 };

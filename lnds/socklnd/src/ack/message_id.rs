@@ -1,32 +1,32 @@
-//! The name under which a message asks for its receipt.
+//! The name under which a message asks for its delivery ACK.
 //!
-//! To a kernel it is opaque, as long as it is neither 0 nor 1. To a node of ours it says by which connection and as
+//! To a kernel it is opaque, as long as it is neither 0 nor 1. To a node of this implementation it says by which connection and as
 //! which message on that the message was sent first, and whether it is sent again.
 
 use std::num::NonZeroU64;
 
 const SEQUENCE_BITS: u32 = 40;
-const LINE_BITS: u32 = 23;
+const CONN_SEQ_BITS: u32 = 23;
 const AGAIN: u64 = 1 << 63;
 
 /// A connection in one life of the node that sends on it. Numbers come again after 8 million connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Line(u32);
+pub(crate) struct ConnSeq(u32);
 
 /// The name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Cookie(NonZeroU64);
+pub(crate) struct MessageId(NonZeroU64);
 
-impl Line {
+impl ConnSeq {
     /// The line of the connection made as number `count`.
     pub(crate) const fn nth(count: u64) -> Self {
-        Self((count % ((1 << LINE_BITS) - 1)) as u32 + 1)
+        Self((count % ((1 << CONN_SEQ_BITS) - 1)) as u32 + 1)
     }
 }
 
-impl Cookie {
+impl MessageId {
     /// Of the message that goes first on `line` as number `sequence`, which begins at 1. `None`: there is no such number.
-    pub(crate) fn new(line: Line, sequence: u64) -> Option<Self> {
+    pub(crate) fn new(line: ConnSeq, sequence: u64) -> Option<Self> {
         let in_range = (1..1 << SEQUENCE_BITS).contains(&sequence);
         NonZeroU64::new(u64::from(line.0) << SEQUENCE_BITS | sequence).filter(|_| in_range).map(Self)
     }
@@ -42,8 +42,8 @@ impl Cookie {
     }
 
     /// The line on which the message was sent first.
-    pub(crate) const fn line(self) -> Line {
-        Line((self.wire() >> SEQUENCE_BITS) as u32 & ((1 << LINE_BITS) - 1))
+    pub(crate) const fn line(self) -> ConnSeq {
+        ConnSeq((self.wire() >> SEQUENCE_BITS) as u32 & ((1 << CONN_SEQ_BITS) - 1))
     }
 
     /// Which message on that line it was.
@@ -77,30 +77,30 @@ mod tests {
     #[test]
     fn what_is_not_a_name_is_seen() {
         for wire in [0, 1, 2, (1 << 40) - 1, 1 << 40, AGAIN, AGAIN | 1, AGAIN | 1 << 40] {
-            assert_eq!(Cookie::of(wire), None, "{wire:x}");
+            assert_eq!(MessageId::of(wire), None, "{wire:x}");
         }
-        assert_eq!(Cookie::new(Line::nth(0), 0), None);
-        assert_eq!(Cookie::new(Line::nth(0), 1 << 40), None);
+        assert_eq!(MessageId::new(ConnSeq::nth(0), 0), None);
+        assert_eq!(MessageId::new(ConnSeq::nth(0), 1 << 40), None);
     }
 
     #[test]
     fn the_numbers_of_lines_come_again_without_0() {
-        let all = (1 << LINE_BITS) - 1;
+        let all = (1 << CONN_SEQ_BITS) - 1;
         for (count, line) in [(0, 1), (1, 2), (all - 1, all), (all, 1), (all + 1, 2)] {
-            assert_eq!(u64::from(Line::nth(count).0), line);
+            assert_eq!(u64::from(ConnSeq::nth(count).0), line);
         }
     }
 
     proptest! {
         #[test]
         fn a_name_says_what_was_put_in(count: u64, sequence in 1_u64..1 << 40) {
-            let cookie = Cookie::new(Line::nth(count), sequence).unwrap();
-            prop_assert_eq!((cookie.line(), cookie.sequence(), cookie.is_again()), (Line::nth(count), sequence, false));
+            let cookie = MessageId::new(ConnSeq::nth(count), sequence).unwrap();
+            prop_assert_eq!((cookie.line(), cookie.sequence(), cookie.is_again()), (ConnSeq::nth(count), sequence, false));
             let again = cookie.again();
-            prop_assert_eq!((again.line(), again.sequence(), again.is_again()), (Line::nth(count), sequence, true));
+            prop_assert_eq!((again.line(), again.sequence(), again.is_again()), (ConnSeq::nth(count), sequence, true));
             prop_assert_eq!((again.again(), again.first(), cookie.first()), (again, cookie.0, cookie.0));
-            prop_assert_eq!(Cookie::of(again.wire()), Some(again));
-            prop_assert_eq!(Cookie::of(cookie.wire()), Some(cookie));
+            prop_assert_eq!(MessageId::of(again.wire()), Some(again));
+            prop_assert_eq!(MessageId::of(cookie.wire()), Some(cookie));
             prop_assert!(cookie.wire() > 1);
         }
     }

@@ -1,4 +1,4 @@
-//! Receipts between nodes of ours, byte by byte: who is one, how receipts travel, what is known again.
+//! Delivery ACKs between nodes of this implementation, byte by byte: who is one, how delivery ACKs travel, what is known again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -15,7 +15,7 @@ use support::*;
 
 const AGAIN: u64 = 1 << 63;
 
-/// A node of ours with number 1, the address of a peer, its own, and the port.
+/// A node of this implementation with number 1, the address of a peer, its own, and the port.
 fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
     let (low, high, port) = addresses();
     let mut config = ours(config(port), 1);
@@ -57,7 +57,7 @@ fn a_kernel_that_reflects_what_it_hears_is_not_one_of_ours() {
     let reflection =
         Hello { dest_incarnation: identity(1), ..hello(low, high, Some(ConnectionType::Control)) };
     let mut raw = Raw::say_hello(low, high, port, &reflection).0;
-    // Asked for a receipt it gives one at once, and without a way for receipts it asks for none.
+    // Asked for a delivery ACK it gives one at once, and without a way for delivery ACKs it asks for none.
     raw.put(&put_header(tcp(low), tcp(high), 100, true), asks(5), &[1; 100]);
     assert_eq!(raw.read_noop(), noop(0, 5));
     let (header, cookies, _) = raw.read_lnet();
@@ -81,7 +81,7 @@ fn receipts_ride_on_messages_that_go_the_other_way() {
         assert!(sequence == 1 || cookies.request == last + 1);
         last = cookies.request;
     }
-    assert_eq!(node.counters().receipt_noops, 0);
+    assert_eq!(node.counters().ack_noops, 0);
     assert_eq!(node.counters().receipts, 19);
 }
 
@@ -176,13 +176,13 @@ fn receipts_for_messages_of_connections_that_are_gone_are_nothing_wrong() {
     }
     raw.say(Head::noop(noop(0, request)).bytes());
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
-    // But nothing that was not sent on this one has a receipt.
+    // But nothing that was not sent on this one has a delivery ACK.
     raw.say(Head::noop(noop(0, request + 1)).bytes());
     raw.read_to_end();
     assert_eq!(node.counters().protocol_errors, 1);
 }
 
-/// A node that offers memory, and a peer of ours that has sent `taken` messages on line 7 and is gone.
+/// A node that offers memory, and a peer of this implementation that has sent `taken` messages on line 7 and is gone.
 fn after_a_line(taken: u64) -> (Node, Ipv4Addr, Ipv4Addr, u16, &'static [u8]) {
     let (node, low, high, port) = node(|_| {});
     let landed = room(100);
@@ -257,7 +257,7 @@ fn what_had_arrived_in_part_goes_on_in_the_same_memory() {
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));
     assert!(*landed == bytes[96..]);
     assert_eq!(raw.read_lnet().1.receipt, AGAIN | name(7, 1));
-    assert_eq!(node.counters().adopted, 3);
+    assert_eq!(node.counters().resumed, 3);
     node.no_event();
 }
 
@@ -415,5 +415,5 @@ fn who_asks_for_receipts_and_does_not_read_them_is_disconnected() {
         rounds += 1;
         assert!(rounds < 1000, "somebody keeps all those receipts");
     }
-    wait_for("the end", || node.counters().receipt_noops > 0);
+    wait_for("the end", || node.counters().ack_noops > 0);
 }

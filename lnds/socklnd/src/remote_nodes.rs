@@ -1,11 +1,11 @@
-//! The nodes of ours that this one hears from, over all their connections and beyond their ends: what of theirs is here
+//! The nodes of this implementation that this one hears from, over all their connections and beyond their ends: what of theirs is here
 //! already, and what is here in part.
 
-use crate::connection::Connection;
-use crate::decide::cookie::{Cookie, Line};
-use crate::decide::ours::NodeId;
-use crate::decide::recognition::{Again, Known};
-use crate::held::Held;
+use crate::ack::dedup::{Again, Known};
+use crate::ack::message_id::{ConnSeq, MessageId};
+use crate::conn::Connection;
+use crate::conn::deferred_rx::Deferred;
+use crate::decide::implementation_id::NodeId;
 use crate::ni::SockNi;
 use crate::sync::lock;
 use lnet_core::{Errno, Message};
@@ -20,11 +20,11 @@ const MAX_NODES: usize = 4096;
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(crate) struct Nodes(Mutex<HashMap<NodeId, Arc<Node>, foldhash::fast::RandomState>>);
+pub(crate) struct RemoteNodes(Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::fast::RandomState>>);
 
 /// One of them, in one life of it.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct RemoteNode {
     known: Mutex<Known<Weak<Connection>, Parked>>,
     /// It is known beyond the ends of its connections.
     remembered: bool,
@@ -46,24 +46,24 @@ pub(crate) enum What {
     /// It has been matched.
     Message(Box<Message>),
     /// The core will decide later, or has and has not been heard.
-    Held(Arc<Held>),
+    Deferred(Arc<Deferred>),
 }
 
 /// What a message that is sent again is.
 #[derive(Debug)]
-pub(crate) enum Recognised {
+pub(crate) enum Dedup {
     New,
     Duplicate,
-    Adopted(Parked),
+    Resumed(Parked),
     /// Another thread still reads the connection that it came by before.
-    NotYet,
+    Busy,
     /// It cannot come by this connection.
     Nonsense,
 }
 
-impl Nodes {
+impl RemoteNodes {
     /// What is known of a node; from now on, if nothing was.
-    pub(crate) fn get(&self, id: NodeId) -> Arc<Node> {
+    pub(crate) fn get(&self, id: NodeId) -> Arc<RemoteNode> {
         let mut nodes = lock(&self.0);
         if let Some(node) = nodes.get(&id) {
             return Arc::clone(node);
@@ -74,7 +74,7 @@ impl Nodes {
             nodes.remove(&idle);
         }
         let remembered = nodes.len() < MAX_NODES;
-        let node = Arc::new(Node { known: Mutex::default(), remembered });
+        let node = Arc::new(RemoteNode { known: Mutex::default(), remembered });
         if remembered {
             nodes.insert(id, Arc::clone(&node));
         }
@@ -85,7 +85,7 @@ impl Nodes {
     pub(crate) fn scan(&self, now: Instant) {
         self.expire(now, |parked| match &parked.what {
             What::Message(message) => message.is_given_up(),
-            What::Held(_) => false,
+            What::Deferred(_) => false,
         });
         lock(&self.0).retain(|_, node| Arc::strong_count(node) > 1 || !lock(&node.known).is_empty());
     }
@@ -95,7 +95,7 @@ impl Nodes {
     pub(crate) fn forget_ni(&self, ni: &Arc<SockNi>, others: bool) {
         self.expire(Instant::now(), |parked| match parked.what {
             What::Message(_) => !others,
-            What::Held(_) => !others || Arc::ptr_eq(&parked.ni, ni),
+            What::Deferred(_) => !others || Arc::ptr_eq(&parked.ni, ni),
         });
     }
 
@@ -110,23 +110,23 @@ impl Nodes {
     }
 }
 
-impl Node {
+impl RemoteNode {
     /// The first message on `connection` names its line. `None`: another connection is that one.
-    pub(crate) fn open(&self, line: Line, connection: &Arc<Connection>) -> Option<Arc<AtomicU64>> {
+    pub(crate) fn open(&self, line: ConnSeq, connection: &Arc<Connection>) -> Option<Arc<AtomicU64>> {
         lock(&self.known).open(line, Arc::downgrade(connection))
     }
 
-    pub(crate) fn close(&self, line: Line, now: Instant) {
+    pub(crate) fn close(&self, line: ConnSeq, now: Instant) {
         lock(&self.known).close(line, now);
     }
 
     /// A message is sent again, by `connection`.
-    pub(crate) fn recognise(&self, cookie: Cookie, connection: &Arc<Connection>) -> Recognised {
+    pub(crate) fn check_duplicate(&self, cookie: MessageId, connection: &Arc<Connection>) -> Dedup {
         let ask = || lock(&self.known).again(cookie, Arc::downgrade(connection));
         let mut again = ask();
         if let Again::End(before) = again {
             match before.upgrade() {
-                Some(before) if Arc::ptr_eq(&before, connection) => return Recognised::Nonsense,
+                Some(before) if Arc::ptr_eq(&before, connection) => return Dedup::Nonsense,
                 Some(before) => before.peer.gave_up(&before),
                 None => {
                     self.close(cookie.line(), Instant::now());
@@ -136,10 +136,10 @@ impl Node {
             again = ask();
         }
         match again {
-            Again::New => Recognised::New,
-            Again::Duplicate => Recognised::Duplicate,
-            Again::Adopt(parked) => Recognised::Adopted(parked),
-            Again::End(_) => Recognised::NotYet,
+            Again::New => Dedup::New,
+            Again::Duplicate => Dedup::Duplicate,
+            Again::Resume(parked) => Dedup::Resumed(parked),
+            Again::End(_) => Dedup::Busy,
         }
     }
 
@@ -173,7 +173,7 @@ impl Parked {
     pub(crate) fn end(self) {
         let message = match self.what {
             What::Message(message) => Some(message),
-            What::Held(held) => held.abandon(),
+            What::Deferred(held) => held.abandon(),
         };
         if let Some(message) = message {
             self.ni.upcalls.received(message, Err(Errno::Io));

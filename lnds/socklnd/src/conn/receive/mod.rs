@@ -4,26 +4,26 @@
 //! along in the same system call. One thread at a time receives on a connection; who comes meanwhile leaves
 //! word and goes, and the first looks again.
 
-mod receipts;
-mod recognise;
+mod acks;
+mod dedup;
 
+use crate::ack::delivery_acks::AcksIn;
+use crate::ack::message_id::MessageId;
 use crate::complaints::Reason;
-use crate::connection::{Connection, Phase};
-use crate::decide::cause::Trouble;
-use crate::decide::cookie::Cookie;
-use crate::decide::receipts::Brought;
-use crate::held::{Held, Room, Stored};
-use crate::nodes::{Recognised, What};
+use crate::conn::deferred_rx::{Deferred, Room, Stored};
+use crate::conn::read_ahead::ReadAhead;
+use crate::conn::{Connection, Phase};
+use crate::decide::cause::ConnError;
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
-use crate::read_ahead::ReadAhead;
+use crate::remote_nodes::{Dedup, What};
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
+use dedup::OpenSeq;
 use lnet_core::lnd::{DeferredRx, RxAction, Violation};
 use lnet_core::{Errno, Message};
 use lnet_wire::{Body, Header};
-use recognise::OpenLine;
 use std::cell::OnceCell;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -39,8 +39,8 @@ pub(crate) struct ReceiveSide {
     state: State,
     /// Messages and NOOPs whose heads have come.
     heads: u64,
-    /// From a node of ours: the connection's line there, once a message has named it.
-    line: Option<OpenLine>,
+    /// From a node of this implementation: the connection's line there, once a message has named it.
+    line: Option<OpenSeq>,
 }
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ enum State {
     /// The next is a head.
     Head,
     /// The core has not decided about this message, and there is no room for its payload.
-    Held(Arc<Held>, Pending),
+    Deferred(Arc<Deferred>, Pending),
     /// The core has not decided about this message, or that is not known here; its payload is read all the same.
     Storing(Storing),
     Payload(Payload),
@@ -59,10 +59,10 @@ enum State {
 #[derive(Clone, Debug)]
 struct Pending {
     length: usize,
-    /// The cookie of the receipt that it asks for.
+    /// The cookie of the delivery ACK that it asks for.
     receipt: Option<u64>,
-    /// The same if it comes from a node of ours and is not a duplicate, until it is taken.
-    name: Option<Cookie>,
+    /// The same if it comes from a node of this implementation and is not a duplicate, until it is taken.
+    name: Option<MessageId>,
     /// Something is likely to go the other way soon: its answer, or the next of those that it answers.
     answered: bool,
     /// The checksum that it has to have, and what the head gave.
@@ -81,7 +81,7 @@ struct Payload {
 /// A payload that is read into memory of the driver's.
 #[derive(Debug)]
 struct Storing {
-    held: Arc<Held>,
+    held: Arc<Deferred>,
     stored: Stored,
     got: usize,
     pending: Pending,
@@ -103,7 +103,7 @@ impl ReceiveSide {
 }
 
 /// What follows from a step.
-enum Step {
+enum RxStep {
     /// Take another one.
     On,
     /// Nothing more is there, or nothing may be read.
@@ -148,12 +148,12 @@ impl Connection {
                 return false;
             }
             match self.step(side, &mut drained) {
-                Step::On => {}
-                Step::Pause => {
+                RxStep::On => {}
+                RxStep::Pause => {
                     self.midway.store(if side.is_midway() { side.heads + 1 } else { 0 }, Ordering::Relaxed);
                     return false;
                 }
-                Step::End(end) => {
+                RxStep::End(end) => {
                     self.abandon(side);
                     self.end(end);
                     return false;
@@ -163,109 +163,109 @@ impl Connection {
         true
     }
 
-    fn step(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> Step {
+    fn step(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> RxStep {
         match &mut side.state {
             State::Head => {
                 let arriving = match frame::decode(self.version, self.order, side.buffer.bytes()) {
                     Ok(arriving) => arriving,
-                    Err(error) => return Step::End(End::Broken(error.to_string())),
+                    Err(error) => return RxStep::End(End::Broken(error.to_string())),
                 };
                 match arriving {
-                    Incoming::Need(_) if *drained => Step::Pause,
+                    Incoming::Need(_) if *drained => RxStep::Pause,
                     Incoming::Need(_) => self.read(&mut side.buffer, Into::Nothing, drained),
                     Incoming::Noop { cookies, checksum } => self.noop(side, cookies, checksum),
                     Incoming::Message { cookies, checksum, header, len } => {
-                        let recognised = match self.recognise(side, cookies.request) {
-                            Recognised::NotYet => {
+                        let recognised = match self.check_duplicate(side, cookies.request) {
+                            Dedup::Busy => {
                                 self.scheduler.schedule(Arc::clone(self));
-                                return Step::Pause;
+                                return RxStep::Pause;
                             }
-                            Recognised::Nonsense => {
+                            Dedup::Nonsense => {
                                 let what = format!("a message named {:#x}", cookies.request);
-                                return Step::End(End::Broken(what));
+                                return RxStep::End(End::Broken(what));
                             }
                             recognised => recognised,
                         };
-                        let name = Cookie::of(cookies.request).filter(|_| self.is_ours());
+                        let name = MessageId::of(cookies.request).filter(|_| self.same_implementation());
                         let bytes = side.buffer.bytes().get(..len).unwrap_or_default();
                         let pending = Pending {
                             length: header.payload_length as usize,
                             receipt: Some(cookies.request).filter(|cookie| *cookie != 0),
                             answered: !matches!(header.body, Body::Put { ack: None, .. }),
-                            name: name.filter(|_| !matches!(recognised, Recognised::Duplicate)),
+                            name: name.filter(|_| !matches!(recognised, Dedup::Duplicate)),
                             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
                         };
                         side.buffer.consume(len);
                         side.heads += 1;
                         let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
                         if let Err(end) =
-                            self.acknowledge(Brought::by_message(self.version, cookies), is_request)
+                            self.acknowledge(AcksIn::by_message(self.version, cookies), is_request)
                         {
-                            if let Recognised::Adopted(parked) = recognised {
+                            if let Dedup::Resumed(parked) = recognised {
                                 parked.end();
                             }
-                            return Step::End(end);
+                            return RxStep::End(end);
                         }
                         match recognised {
-                            Recognised::Duplicate => {
+                            Dedup::Duplicate => {
                                 self.ni().counts.duplicates.add();
                                 self.begin(side, RxAction::Discard, pending)
                             }
-                            Recognised::Adopted(parked) if parked.length == pending.length => {
-                                self.ni().counts.adopted.add();
+                            Dedup::Resumed(parked) if parked.length == pending.length => {
+                                self.ni().counts.resumed.add();
                                 match parked.what {
                                     What::Message(message) => {
                                         self.begin(side, RxAction::Deliver(message), pending)
                                     }
-                                    What::Held(held) => {
+                                    What::Deferred(held) => {
                                         held.moves_to(self);
                                         self.hold(side, held, pending)
                                     }
                                 }
                             }
-                            Recognised::Adopted(parked) => {
+                            Dedup::Resumed(parked) => {
                                 parked.end();
-                                Step::End(End::Broken("a message again, and of another length".into()))
+                                RxStep::End(End::Broken("a message again, and of another length".into()))
                             }
                             _ => self.message(side, header, pending),
                         }
                     }
                 }
             }
-            State::Held(held, pending) => match held.take() {
+            State::Deferred(held, pending) => match held.take() {
                 // Nobody reads what would say it: the peer may call again, and what it sent still counts.
                 None if self.stream_ended.load(Ordering::Acquire) && self.phase() == Phase::Open => {
                     self.peer.ended_by_peer(self, Errno::ConnectionReset, true);
-                    Step::Pause
+                    RxStep::Pause
                 }
-                None => Step::Pause,
-                Some(verdict) => {
+                None => RxStep::Pause,
+                Some(action) => {
                     let pending = pending.clone();
                     // Its time begins now.
                     self.heard.store(true, Ordering::Relaxed);
-                    self.begin(side, verdict, pending)
+                    self.begin(side, action, pending)
                 }
             },
             State::Payload(payload) => {
                 let step = self.payload(&mut side.buffer, side.line.as_ref(), payload, drained);
-                if matches!(step, Step::On) && payload.is_complete() {
+                if matches!(step, RxStep::On) && payload.is_complete() {
                     side.state = State::Head;
                 }
                 step
             }
             State::Storing(storing) => {
                 let step = self.store(&mut side.buffer, side.line.as_ref(), storing, drained);
-                if matches!(step, Step::On) && storing.is_complete() {
+                if matches!(step, RxStep::On) && storing.is_complete() {
                     self.stored(side);
                 }
                 step
             }
-            State::Over => Step::Pause,
+            State::Over => RxStep::Pause,
         }
     }
 
     /// Reads into the rest of a payload, if there is one, and the buffer behind it.
-    fn read(&self, buffer: &mut ReadAhead, mut into: Into<'_>, drained: &mut bool) -> Step {
+    fn read(&self, buffer: &mut ReadAhead, mut into: Into<'_>, drained: &mut bool) -> RxStep {
         let result = loop {
             let mut vecs = Vecs::new();
             let mut whole = true;
@@ -305,10 +305,10 @@ impl Connection {
                     }
                 };
                 buffer.filled(got - wanted);
-                Step::On
+                RxStep::On
             }
-            Ok(None) => Step::Pause,
-            Err(end) => Step::End(end),
+            Ok(None) => RxStep::Pause,
+            Err(end) => RxStep::End(end),
         }
     }
 
@@ -333,87 +333,87 @@ impl Connection {
         }
     }
 
-    fn noop(self: &Arc<Self>, side: &mut ReceiveSide, cookies: Cookies, checksum: u32) -> Step {
+    fn noop(self: &Arc<Self>, side: &mut ReceiveSide, cookies: Cookies, checksum: u32) -> RxStep {
         let bytes = side.buffer.bytes().get(..FRAME_LEN).unwrap_or_default();
         if checksum != 0 && head_checksum(bytes).value() != checksum {
-            return Step::End(End::Broken("a NOOP with a wrong checksum".into()));
+            return RxStep::End(End::Broken("a NOOP with a wrong checksum".into()));
         }
         side.buffer.consume(FRAME_LEN);
         side.heads += 1;
-        match self.acknowledge(Brought::by_noop(self.version, cookies), false) {
-            Ok(()) => Step::On,
-            Err(end) => Step::End(end),
+        match self.acknowledge(AcksIn::by_noop(self.version, cookies), false) {
+            Ok(()) => RxStep::On,
+            Err(end) => RxStep::End(end),
         }
     }
 
     /// Asks the core about a message.
-    fn message(self: &Arc<Self>, side: &mut ReceiveSide, mut header: Header, pending: Pending) -> Step {
+    fn message(self: &Arc<Self>, side: &mut ReceiveSide, mut header: Header, pending: Pending) -> RxStep {
         self.peer.relabel(&mut header);
         let held = OnceCell::new();
-        let hold = || Arc::clone(held.get_or_init(|| Held::new(self))) as Arc<dyn DeferredRx>;
-        let verdict = self.ni().upcalls.receive(&self.lnet_ni, self.peer.id.nid, &header, &hold);
-        match (verdict, held.into_inner()) {
+        let hold = || Arc::clone(held.get_or_init(|| Deferred::new(self))) as Arc<dyn DeferredRx>;
+        let action = self.ni().upcalls.receive(&self.lnet_ni, self.peer.id.nid, &header, &hold);
+        match (action, held.into_inner()) {
             (RxAction::Defer, Some(held)) => self.hold(side, held, pending),
-            (verdict, _) => self.begin(side, verdict, pending),
+            (action, _) => self.begin(side, action, pending),
         }
     }
 
-    fn begin(self: &Arc<Self>, side: &mut ReceiveSide, verdict: RxAction, pending: Pending) -> Step {
-        let message = match verdict {
+    fn begin(self: &Arc<Self>, side: &mut ReceiveSide, action: RxAction, pending: Pending) -> RxStep {
+        let message = match action {
             RxAction::Deliver(message) => Some(message),
             RxAction::Discard | RxAction::Defer => None,
-            RxAction::Reject(Violation::ShuttingDown) => return Step::End(End::ShuttingDown),
-            RxAction::Reject(violation) => return Step::End(End::Broken(violation.to_string())),
+            RxAction::Reject(Violation::ShuttingDown) => return RxStep::End(End::ShuttingDown),
+            RxAction::Reject(violation) => return RxStep::End(End::Broken(violation.to_string())),
         };
         let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
         let surplus = pending.length - wanted;
         side.state = State::Payload(Payload { message, got: 0, surplus, pending });
-        Step::On
+        RxStep::On
     }
 
     /// The core decides later.
-    fn hold(&self, side: &mut ReceiveSide, held: Arc<Held>, pending: Pending) -> Step {
+    fn hold(&self, side: &mut ReceiveSide, held: Arc<Deferred>, pending: Pending) -> RxStep {
         let room = Room::take(pending.length, &self.peer.held, &self.ni().shared.held);
         side.state = match room.and_then(|room| Stored::with_memory(pending.length, room)) {
             Some(stored) => State::Storing(Storing { held, stored, got: 0, pending }),
-            None => State::Held(held, pending),
+            None => State::Deferred(held, pending),
         };
-        Step::On
+        RxStep::On
     }
 
     /// One read's worth of a payload that waits for the core.
     fn store(
         self: &Arc<Self>,
         buffer: &mut ReadAhead,
-        line: Option<&OpenLine>,
+        line: Option<&OpenSeq>,
         storing: &mut Storing,
         drained: &mut bool,
-    ) -> Step {
+    ) -> RxStep {
         if !storing.is_complete() {
             if *drained {
-                return Step::Pause;
+                return RxStep::Pause;
             }
             let step = self.read(buffer, Into::Storing(&mut *storing), drained);
-            if !matches!(step, Step::On) || !storing.is_complete() {
+            if !matches!(step, RxStep::On) || !storing.is_complete() {
                 return step;
             }
         }
         if let Some((expected, mut sum)) = storing.pending.check.take() {
             sum.update(&storing.stored.bytes);
             if sum.value() != expected {
-                return Step::End(End::Broken("a message with a wrong checksum".into()));
+                return RxStep::End(End::Broken("a message with a wrong checksum".into()));
             }
         }
         self.acknowledge_arrival(line, &mut storing.pending);
-        Step::On
+        RxStep::On
     }
 
     /// A payload that waits for the core is here: what comes behind it can go on.
     fn stored(self: &Arc<Self>, side: &mut ReceiveSide) {
         if let State::Storing(Storing { held, stored, .. }) = std::mem::replace(&mut side.state, State::Head)
-            && let Some((verdict, stored)) = held.store(stored, self)
+            && let Some((action, stored)) = held.store(stored, self)
         {
-            stored.carry_out(verdict, self.ni());
+            stored.execute(action, self.ni());
         }
     }
 
@@ -421,38 +421,38 @@ impl Connection {
     fn payload(
         self: &Arc<Self>,
         buffer: &mut ReadAhead,
-        line: Option<&OpenLine>,
+        line: Option<&OpenSeq>,
         payload: &mut Payload,
         drained: &mut bool,
-    ) -> Step {
+    ) -> RxStep {
         if payload.wanting() > 0 {
             if *drained {
-                return Step::Pause;
+                return RxStep::Pause;
             }
             let step = self.read(buffer, Into::Payload(&mut *payload), drained);
-            if !matches!(step, Step::On) || payload.wanting() > 0 {
+            if !matches!(step, RxStep::On) || payload.wanting() > 0 {
                 return step;
             }
         }
         if let Err(end) = self.deliver(line, payload) {
-            return Step::End(end);
+            return RxStep::End(end);
         }
         if payload.surplus > 0 {
             if *drained {
-                return Step::Pause;
+                return RxStep::Pause;
             }
             let result = socket_io::discard(self.fd(), payload.surplus);
             match self.took(result.map(|got| (got, payload.surplus)), drained) {
                 Ok(Some(got)) => payload.surplus -= got.min(payload.surplus),
-                Ok(None) => return Step::Pause,
-                Err(end) => return Step::End(end),
+                Ok(None) => return RxStep::Pause,
+                Err(end) => return RxStep::End(end),
             }
         }
-        Step::On
+        RxStep::On
     }
 
-    /// What is wanted of the payload is in place: checksum, receipt, and the core is told.
-    fn deliver(self: &Arc<Self>, line: Option<&OpenLine>, payload: &mut Payload) -> Result<(), End> {
+    /// What is wanted of the payload is in place: checksum, delivery ACK, and the core is told.
+    fn deliver(self: &Arc<Self>, line: Option<&OpenSeq>, payload: &mut Payload) -> Result<(), End> {
         // The kernel does not verify what it cuts short, either.
         if let Some((expected, mut sum)) = payload.pending.check.take()
             && payload.got == payload.pending.length
@@ -476,14 +476,14 @@ impl Connection {
             End::ByPeer(errno) => self.peer.ended_by_peer(self, errno, false),
             End::TimedOut => {
                 self.ni().counts.timed_out.add();
-                self.peer.end(self, Trouble::Stalled);
+                self.peer.end(self, ConnError::Stalled);
             }
-            End::ShuttingDown => self.peer.end(self, Trouble::Shutdown),
+            End::ShuttingDown => self.peer.end(self, ConnError::Shutdown),
             End::Broken(what) => {
                 self.ni().counts.protocol_errors.add();
                 let line = format_args!("closing the connections to {}: it sent {what}", self.peer.name());
                 self.ni().shared.complaints.say(Reason::Broken, line);
-                self.peer.end(self, Trouble::BrokenByPeer);
+                self.peer.end(self, ConnError::BrokenByPeer);
             }
         }
     }
@@ -495,7 +495,7 @@ impl ReceiveSide {
         match &self.state {
             State::Head => !self.buffer.bytes().is_empty(),
             State::Payload(_) | State::Storing(_) => true,
-            State::Held(..) | State::Over => false,
+            State::Deferred(..) | State::Over => false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which peers are nodes of this implementation: they say so where a kernel has nothing to say.
 //!
 //! In a HELLO the destination's incarnation is 0 from a kernel that calls, and what it was sent from a kernel that
-//! answers; nobody checks it (wire-tcp 2.3). There a node of ours puts a number of its own.
+//! answers; nobody checks it (wire-tcp 2.3). There a node of this implementation puts a number of its own.
 
 use std::num::NonZeroU64;
 
@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 const MARK: u64 = 0x6c72;
 const RANDOM_BITS: u32 = 48;
 
-/// A node of ours, in one life of it.
+/// A node of this implementation, in one life of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeId(NonZeroU64);
 
@@ -18,7 +18,7 @@ pub const fn identity(random: u64) -> u64 {
     MARK << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1)
 }
 
-/// Who a peer is that said `said` to a node that says `own` (0: nothing). `None`: not one of ours, or one that takes us
+/// Who a peer is that said `said` to a node that says `own` (0: nothing). `None`: not one of this implementation, or one that takes us
 /// for another kind of node; a kernel gives us back what we said.
 pub(crate) fn node_of(own: u64, said: u64) -> Option<NodeId> {
     if own == 0 || own == said || said >> RANDOM_BITS != MARK {
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn only_another_marked_number_is_one_of_ours() {
         let (mine, other) = (identity(1), identity(u64::MAX));
-        for (own, said, ours) in [
+        for (own, said, same_implementation) in [
             (mine, other, true),
             (mine, identity(0), true),
             // A kernel's reflection, or this node itself.
@@ -46,7 +46,7 @@ mod tests {
             (0, other, false),
             (0, 0, false),
         ] {
-            assert_eq!(node_of(own, said).is_some(), ours, "{own:x} {said:x}");
+            assert_eq!(node_of(own, said).is_some(), same_implementation, "{own:x} {said:x}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a peer to which something is under way has fallen silent.
+//! Whether a peer to which something is under way has become unresponsive.
 //!
 //! A stopped or slow process is not silent: its system still acknowledges what comes, or says that there is no room.
 
@@ -31,9 +31,9 @@ pub(crate) enum Finding {
     /// The peer is heard, but acknowledges nothing of what is sent: the path is dead in this direction.
     Unacknowledged,
     /// The peer has been silent for too long, unless its answer is on its way.
-    PerhapsSilent,
+    MaybeUnresponsive,
     /// The peer has been silent for too long.
-    Silent,
+    Unresponsive,
 }
 
 /// A single loss is repaired by the first retransmission; who does not answer the second is gone.
@@ -68,9 +68,9 @@ pub(crate) fn judge(
     } else if tcp.retransmissions >= RETRANSMISSIONS && for_a_while
         || tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && for_long
     {
-        Finding::Silent
+        Finding::Unresponsive
     } else if tcp.probes >= PROBES && for_a_while {
-        Finding::PerhapsSilent
+        Finding::MaybeUnresponsive
     } else {
         Finding::Fine
     }
@@ -86,7 +86,7 @@ pub(crate) fn is_lost(suspected: Duration, called_again: Duration, limit: Durati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Finding::{Fine, Nothing, PerhapsSilent, Silent, Unacknowledged};
+    use Finding::{Fine, MaybeUnresponsive, Nothing, Unacknowledged, Unresponsive};
 
     const fn ms(milliseconds: u64) -> Duration {
         Duration::from_millis(milliseconds)
@@ -101,23 +101,23 @@ mod tests {
             ("idle, and was probed once", false, 0, 2, 60_000, 1, 60_000, 60_000, Nothing),
             ("just written", true, 0, 0, 60_000, 1, 0, 0, Fine),
             ("one loss", true, 1, 0, 300, 1, 300, 300, Fine),
-            ("no answer to the second", true, 2, 0, 700, 1, 500, 500, Silent),
-            ("no answer to the second, after a long pause", true, 2, 0, 60_000, 1, 450, 450, Silent),
+            ("no answer to the second", true, 2, 0, 700, 1, 500, 500, Unresponsive),
+            ("no answer to the second, after a long pause", true, 2, 0, 60_000, 1, 450, 450, Unresponsive),
             ("retransmissions in a hurry", true, 5, 0, 60_000, 1, 100, 100, Fine),
             ("losses, but what is sent arrives", true, 3, 0, 100, 1, 5_000, 500, Fine),
             ("heard, and nothing of what is sent arrives", true, 1, 0, 100, 1, 0, 600, Unacknowledged),
             ("heard, and what is sent is not retransmitted", true, 0, 0, 100, 1, 0, 5_000, Fine),
             ("a closed window: probes are answered", true, 0, 0, 100, 1, 60_000, 60_000, Fine),
             ("a closed window: one probe is not", true, 0, 1, 5_000, 1, 4_700, 4_700, Fine),
-            ("a closed window, and nobody answers", true, 0, 2, 900, 1, 800, 800, PerhapsSilent),
-            ("nothing gets out", true, 1, 0, 1000, 1, 1000, 1000, Silent),
+            ("a closed window, and nobody answers", true, 0, 2, 900, 1, 800, 800, MaybeUnresponsive),
+            ("nothing gets out", true, 1, 0, 1000, 1, 1000, 1000, Unresponsive),
             ("nothing gets out yet", true, 1, 0, 1000, 1, 800, 800, Fine),
             ("never retransmitted", true, 0, 0, 60_000, 1, 60_000, 60_000, Fine),
             ("far away", true, 2, 0, 1000, 500, 1000, 1000, Fine),
             ("far away, and heard", true, 2, 0, 1000, 500, 1200, 1400, Fine),
             ("far away, and the other direction works", true, 2, 0, 1000, 500, 1200, 1500, Unacknowledged),
-            ("far away, and gone", true, 2, 0, 1600, 500, 1300, 1300, Silent),
-            ("measured in trouble", true, 2, 0, 2500, 30_000, 2000, 2000, Silent),
+            ("far away, and gone", true, 2, 0, 1600, 500, 1300, 1300, Unresponsive),
+            ("measured in trouble", true, 2, 0, 2500, 30_000, 2000, 2000, Unresponsive),
         ];
         for (
             what,

@@ -4,21 +4,28 @@
 //! the core, so one connection can be written to by one thread and read by another, and handlers may send
 //! on the connection that they were called for.
 
-use crate::decide::cause::Trouble;
-use crate::decide::cookie::Line;
-use crate::decide::ours::node_of;
+pub(crate) mod deferred_rx;
+mod read_ahead;
+pub(crate) mod receive;
+mod receive_turn;
+pub(crate) mod transmit;
+pub(crate) mod unresponsive;
+
+use crate::ack::message_id::ConnSeq;
+use crate::conn::receive::ReceiveSide;
+use crate::conn::receive_turn::ReceiveTurn;
+use crate::conn::transmit::SendSide;
+use crate::decide::cause::ConnError;
+use crate::decide::implementation_id::node_of;
 use crate::ni::SockNi;
-use crate::nodes::Node;
 use crate::peer::Peer;
+use crate::permit::Permit;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use crate::proto::{ConnectionType, Version};
-use crate::receive::ReceiveSide;
-use crate::receive_turn::ReceiveTurn;
+use crate::remote_nodes::RemoteNode;
 use crate::scheduler::Scheduler;
-use crate::seat::Seat;
 use crate::sockets;
 use crate::sync::lock;
-use crate::transmit::SendSide;
 use lnet_core::topology::Ni;
 use lnet_wire::byte_order::ByteOrder;
 use rustix::event::epoll::EventFlags;
@@ -43,10 +50,10 @@ pub(crate) struct Settled {
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
     pub(crate) remote: IpAddr,
-    /// What the peer said that it is, if it is a node of ours.
+    /// What the peer said that it is, if it is a node of this implementation.
     pub(crate) identity: u64,
     /// The place of a peer that has called.
-    pub(crate) seat: Option<Seat>,
+    pub(crate) permit: Option<Permit>,
 }
 
 /// A connection that messages go over.
@@ -54,7 +61,7 @@ pub(crate) struct Connection {
     pub(crate) id: u64,
     socket: Socket,
     /// Given back when the socket is closed.
-    _seat: Option<Seat>,
+    _seat: Option<Permit>,
     pub(crate) kind: ConnectionType,
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
@@ -64,9 +71,9 @@ pub(crate) struct Connection {
     /// Whether this end has a port that makes a kernel believe who we are.
     pub(crate) proper_port: bool,
     /// What it is called in the names of messages that are sent on it first.
-    pub(crate) line: Line,
-    /// The node at the other end, if it is one of ours.
-    pub(crate) node: Option<Arc<Node>>,
+    pub(crate) line: ConnSeq,
+    /// The node at the other end, if it is one of this implementation.
+    pub(crate) node: Option<Arc<RemoteNode>>,
     /// It does not end when messages on it are late, as long as nothing is heard: what the peer has under way may still
     /// arrive, and its next message is to find the connection that it goes by.
     pub(crate) outlasts: bool,
@@ -140,7 +147,7 @@ impl Connection {
         scheduler: Arc<Scheduler>,
         now: Instant,
     ) -> Arc<Self> {
-        let Settled { socket, kind, version, order, remote, identity, seat } = settled;
+        let Settled { socket, kind, version, order, remote, identity, permit } = settled;
         let other_end = socket.peer_addr().ok().and_then(|address| address.as_socket());
         let privileged = other_end.is_some_and(|address| address.port() <= LAST_PRIVILEGED_PORT);
         let shared = &peer.ni.shared;
@@ -148,7 +155,7 @@ impl Connection {
         let proper_port = this_end.is_some_and(|address| {
             address.port() <= LAST_PRIVILEGED_PORT || address.port() == shared.config.accept_port
         });
-        let line = shared.next_line();
+        let line = shared.next_conn_seq();
         let node = node_of(shared.config.identity, identity)
             .filter(|_| version >= Version::V2)
             .map(|id| shared.nodes.get(id));
@@ -156,7 +163,7 @@ impl Connection {
         Arc::new(Self {
             id,
             socket,
-            _seat: seat,
+            _seat: permit,
             kind,
             version,
             order,
@@ -205,7 +212,7 @@ impl Connection {
     }
 
     /// Whether the peer is a node of this implementation.
-    pub(crate) fn is_ours(&self) -> bool {
+    pub(crate) fn same_implementation(&self) -> bool {
         self.node.is_some()
     }
 
@@ -253,32 +260,32 @@ impl Connection {
     }
 
     /// The peer has ended its connections, or is about to: nothing more is sent on this one, but what is on
-    /// its way here is still received. What was to be sent comes back for `trouble`; receipts may still come.
-    pub(crate) fn drain(self: &Arc<Self>, trouble: Trouble) {
+    /// its way here is still received. What was to be sent comes back for `conn_error`; delivery ACKs may still come.
+    pub(crate) fn drain(self: &Arc<Self>, conn_error: ConnError) {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
-            self.stop_sending(trouble);
+            self.stop_sending(conn_error);
             // The peer may have opened this one since: it must not wait here for answers, and turn our calls down. An
             // error says that it has ended it.
             let _ = self.socket.shutdown(std::net::Shutdown::Write);
         }
     }
 
-    /// Ends it. What was to be sent comes back for `trouble`, a message that has arrived in part with EIO.
+    /// Ends it. What was to be sent comes back for `conn_error`, a message that has arrived in part with EIO.
     /// Whoever works on the connection at this moment gives back what it holds when it is done.
-    pub(crate) fn close(self: &Arc<Self>, trouble: Trouble) {
+    pub(crate) fn close(self: &Arc<Self>, conn_error: ConnError) {
         let before = self.phase.fetch_max(Phase::Closed as u8, Ordering::AcqRel);
         if before == Phase::Closed as u8 {
             return;
         }
-        if trouble.is_abort() {
+        if conn_error.is_abort() {
             // Without it the kernel would go on trying to deliver what has been given up here.
             let _ = self.socket.set_linger(Some(Duration::ZERO));
         }
         // First, so that who writes at this moment learns why, and not what the system makes of it.
         if before == Phase::Open as u8 {
-            self.stop_sending(trouble);
+            self.stop_sending(conn_error);
         }
-        self.give_up_receipts(trouble);
+        self.fail_unacked(conn_error);
         // An error says that the peer was faster.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.run_receive();

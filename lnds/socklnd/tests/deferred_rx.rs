@@ -12,7 +12,7 @@ use support::*;
 
 const AGAIN: u64 = 1 << 63;
 
-/// A node of ours whose portal is lazy, the address of a peer, its own, and the port.
+/// A node of this implementation whose portal is lazy, the address of a peer, its own, and the port.
 fn lazy_node() -> (Node, Ipv4Addr, Ipv4Addr, u16) {
     let (low, high, port) = addresses();
     let node = Node::start(tcp(high), ours(config(port), 1));
@@ -113,7 +113,7 @@ fn a_held_message_that_had_arrived_in_part_is_not_asked_about_again() {
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));
     assert!(landed == pattern(1000, 1));
     assert_eq!(raw.read_noop().receipt, AGAIN | 7 << 40 | 1);
-    assert_eq!(node.counters().adopted, 1);
+    assert_eq!(node.counters().resumed, 1);
     node.no_event();
 }
 

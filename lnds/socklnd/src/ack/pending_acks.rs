@@ -1,4 +1,4 @@
-//! Receipts that a peer is owed: each goes with the next message to it, or with others of its kind after a while.
+//! Delivery ACKs that a peer is owed: each goes with the next message to it, or with others of its kind after a while.
 
 use crate::sync::lock;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ const MOST_UNANSWERED: usize = 4;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Owed {
+pub(crate) struct PendingAcks {
     /// How many, for those who only want to know whether there are any.
     count: AtomicUsize,
     kept: Mutex<Kept>,
@@ -24,7 +24,7 @@ struct Kept {
     listed: bool,
 }
 
-/// Some receipts, the oldest first.
+/// Some delivery ACKs, the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Batch {
     receipts: [u64; MOST],
@@ -46,7 +46,7 @@ impl Batch {
     }
 }
 
-impl Owed {
+impl PendingAcks {
     /// One more; whether an answer may be expected.
     pub(crate) fn add(&self, receipt: u64, answered: bool) -> Added {
         let mut kept = lock(&self.kept);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn receipts_go_one_by_one_the_oldest_first_or_all_at_once() {
-        let owed = Owed::default();
+        let owed = PendingAcks::default();
         assert_eq!(owed.take_one(), None);
         assert_eq!(owed.add(5, true), Added { list: true, full: None });
         assert_eq!(owed.add(6, false), Added { list: false, full: None });
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_fourth_makes_them_go_or_the_eighth_if_answers_are_expected() {
-        let owed = Owed::default();
+        let owed = PendingAcks::default();
         let add = |receipts: std::ops::RangeInclusive<u64>, answered| {
             receipts.map(|receipt| owed.add(receipt, answered).full.map(all)).collect::<Vec<_>>()
         };

@@ -6,7 +6,7 @@ mod support;
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 use lnet_wire::{NetId, NetType, Nid};
 use socklnd::proto::ConnectionType;
-use socklnd::{Receipts, SocklndConfig};
+use socklnd::{DeliveryAcks, SocklndConfig};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,11 +21,11 @@ struct Scene {
     low: Ipv4Addr,
 }
 
-/// A node that asks for receipts, and a peer with its script.
+/// A node that asks for delivery ACKs, and a peer with its script.
 fn scene(change: impl Fn(&mut SocklndConfig)) -> Scene {
     let (low, high, port) = addresses();
     let mut config = config(port);
-    config.receipts = Receipts::All;
+    config.receipts = DeliveryAcks::All;
     config.zc_min_payload = Some(0);
     config.min_reconnect = Duration::from_millis(20);
     change(&mut config);

@@ -1,9 +1,9 @@
 //! Calling a peer, being called by it, and what follows when a connection stands.
 
 use super::{Peer, State, Waiting};
-use crate::connection::{Connection, Settled};
-use crate::decide::admit::{Known, Life};
-use crate::decide::cause::{Left, Trouble};
+use crate::conn::{Connection, Settled};
+use crate::decide::admit::{Known, PeerIncarnation};
+use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::Cargo;
 use crate::decide::dial::{Counts, Next, Pace, next_type};
 use crate::decide::identity::IpNid;
@@ -40,7 +40,7 @@ impl Peer {
         let state = lock(&self.state);
         let alike = |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
         Known {
-            life: state.life,
+            peer_incarnation: state.peer_incarnation,
             connecting: state.dialling.connecting(now),
             alike: state.connections.iter().filter(alike).count(),
         }
@@ -53,7 +53,7 @@ impl Peer {
             if !state.dialling.due(now) {
                 return false;
             }
-            if state.has_reason_to_call() {
+            if state.has_reason_to_connect() {
                 return true;
             }
             state.dialling.drop_it();
@@ -73,7 +73,7 @@ impl Peer {
     }
 
     /// What to call for now. Begins the call, or drops the plan if there is nothing to call for.
-    pub(crate) fn begin_call(&self, now: Instant) -> Option<(Version, ConnectionType)> {
+    pub(crate) fn begin_connect(&self, now: Instant) -> Option<(Version, ConnectionType)> {
         let mut state = lock(&self.state);
         let Some(kind) = state.wanted.filter(|_| !state.gone) else {
             state.dialling.drop_it();
@@ -85,44 +85,48 @@ impl Peer {
             Address::Short(_) => self.ni.shared.config.use_protocol,
             Address::Long(_) => Version::V4,
         };
-        let version = state.life.map(|life| life.version).or(state.proposed).unwrap_or(usual);
+        let version = state
+            .peer_incarnation
+            .map(|peer_incarnation| peer_incarnation.version)
+            .or(state.proposed)
+            .unwrap_or(usual);
         Some((version, kind))
     }
 
     /// The call must wait for a caller that may be this peer.
-    pub(crate) fn postpone_call(&self, until: Instant) {
+    pub(crate) fn postpone_connect(&self, until: Instant) {
         lock(&self.state).dialling.postpone(until);
     }
 
     /// Whether a call that found this life of the peer found it restarted, or of another version.
-    pub(crate) fn is_other_life(&self, life: Life) -> bool {
-        lock(&self.state).life.is_some_and(|known| known != life)
+    pub(crate) fn is_other_incarnation(&self, peer_incarnation: PeerIncarnation) -> bool {
+        lock(&self.state).peer_incarnation.is_some_and(|known| known != peer_incarnation)
     }
 
-    pub(crate) fn call_refused(&self, now: Instant) -> Next {
+    pub(crate) fn connect_refused(&self, now: Instant) -> Next {
         let mut state = lock(&self.state);
         let have = self.count(&state);
         state.dialling.refused(now, self.pace(), have)
     }
 
     /// It must be called again at once, in another version if one is given.
-    pub(crate) fn call_again(&self, now: Instant, version: Option<Version>) -> Next {
+    pub(crate) fn connect_again(&self, now: Instant, version: Option<Version>) -> Next {
         let mut state = lock(&self.state);
         state.proposed = version.or(state.proposed);
         state.dialling.again(now, self.pace())
     }
 
-    pub(crate) fn call_failed(&self, now: Instant) -> Next {
+    pub(crate) fn connect_failed(&self, now: Instant) -> Next {
         let mut state = lock(&self.state);
         let connected = !state.connections.is_empty();
         state.dialling.failed(now, self.pace(), connected)
     }
 
     /// The peer's system did not answer the call.
-    pub(crate) fn call_unanswered(self: &Arc<Self>) -> Next {
+    pub(crate) fn connect_unanswered(self: &Arc<Self>) -> Next {
         let next = {
             let mut state = lock(&self.state);
-            let wanted = state.has_reason_to_call();
+            let wanted = state.has_reason_to_connect();
             state.dialling.unanswered(wanted)
         };
         if next == Next::Enough {
@@ -132,7 +136,7 @@ impl Peer {
     }
 
     /// The call was given up for a reason that says nothing about the peer; there may still be one to make.
-    pub(crate) fn call_abandoned(self: &Arc<Self>) {
+    pub(crate) fn connect_abandoned(self: &Arc<Self>) {
         lock(&self.state).dialling.abandoned();
         self.retire();
     }
@@ -148,10 +152,10 @@ impl Peer {
     }
 
     /// The messages that wait for a connection come back.
-    pub(crate) fn give_back_waiting(&self, trouble: Trouble) {
+    pub(crate) fn give_back_waiting(&self, conn_error: ConnError) {
         let waiting = std::mem::take(&mut lock(&self.state).waiting);
         for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(trouble.failure(Left::Nothing)));
+            self.ni.upcalls.finalize(message, Err(conn_error.failure(BytesSent::Nothing)));
         }
     }
 
@@ -164,7 +168,7 @@ impl Peer {
                 return;
             }
         }
-        self.give_back_waiting(Trouble::NotConnected(errno));
+        self.give_back_waiting(ConnError::NotConnected(errno));
     }
 
     /// A connection stands: messages go over it from now on.
@@ -175,7 +179,7 @@ impl Peer {
         called: bool,
         now: Instant,
     ) -> Result<(), Errno> {
-        let life = Life { version: settled.version, incarnation };
+        let peer_incarnation = PeerIncarnation { version: settled.version, incarnation };
         let lnet_ni = self.ni.lnet_ni().ok_or(Errno::Shutdown)?;
         let id = self.ni.shared.next_connection_id();
         let scheduler = self.ni.shared.scheduler_of(self.id.nid);
@@ -185,7 +189,7 @@ impl Peer {
             let mut state = lock(&self.state);
             if !state.gone {
                 state.connections.push(super::Slot { connection: Arc::clone(&connection), last_used: 0 });
-                state.life = Some(life);
+                state.peer_incarnation = Some(peer_incarnation);
                 self.recount(&mut state);
                 if called {
                     state.dialling.succeeded();
@@ -194,12 +198,12 @@ impl Peer {
             state.gone
         };
         if gone {
-            connection.close(Trouble::Shutdown);
+            connection.close(ConnError::Shutdown);
             return Err(Errno::Shutdown);
         }
         if let Err(error) = connection.scheduler.add(&connection) {
             let errno = Errno::from(error);
-            self.end(&connection, Trouble::Local(errno));
+            self.end(&connection, ConnError::Local(errno));
             return Err(errno);
         }
         self.send_waiting();
@@ -242,7 +246,7 @@ impl Peer {
 
 impl State {
     /// With nothing to send, only a set of connections that is not complete is a reason to call.
-    fn has_reason_to_call(&self) -> bool {
+    fn has_reason_to_connect(&self) -> bool {
         self.missed || !self.waiting.is_empty() || !self.connections.is_empty()
     }
 }

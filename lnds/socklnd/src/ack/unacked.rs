@@ -1,40 +1,40 @@
-//! The messages of one connection that have asked for a receipt and are not done with.
+//! The messages of one connection that have asked for a delivery ACK and are not done with.
 //!
-//! A message is done with when its bytes are written *and* its receipt has come; either may be first.
+//! A message is done with when its bytes are written *and* its delivery ACK has come; either may be first.
 
-use super::cookie::{Cookie, Line};
+use super::message_id::{ConnSeq, MessageId};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// A receipt that nobody asked for: the peer breaks the protocol.
+/// A delivery ACK that nobody asked for: the peer breaks the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotOutstanding;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Book<M> {
-    line: Line,
+pub(crate) struct Unacked<M> {
+    line: ConnSeq,
     /// The sequence of the first of `named`.
     first: u64,
     /// Messages that got their names here, in the order of the wire.
     named: VecDeque<Slot<M>>,
     /// Messages that were sent before by other connections. Few, and only after trouble.
-    again: Vec<(Cookie, Slot<M>)>,
-    /// No receipt will come any more.
+    again: Vec<(MessageId, Slot<M>)>,
+    /// No delivery ACK will come any more.
     given_up: bool,
     /// The oldest message when it was last looked at, and since when it has been that.
-    watched: Option<(Cookie, Instant)>,
+    watched: Option<(MessageId, Instant)>,
 }
 
 #[derive(Debug)]
 enum Slot<M> {
     /// Not all of its bytes have been written, as far as the writer has told.
     Writing,
-    /// The same, and the receipt is here.
+    /// The same, and the delivery ACK is here.
     Acknowledged,
-    /// Written; the receipt is missing.
+    /// Written; the delivery ACK is missing.
     Written(M),
-    /// Written, and given back because the receipt was late. It may come.
+    /// Written, and given back because the delivery ACK was late. It may come.
     Abandoned,
     Done,
 }
@@ -44,14 +44,14 @@ enum Slot<M> {
 pub(crate) enum Written<M> {
     /// It is done with.
     Done(M),
-    /// The receipt will never come.
+    /// The delivery ACK will never come.
     Lost(M),
-    /// It is kept until its receipt comes.
+    /// It is kept until its delivery ACK comes.
     Waits,
 }
 
 impl<M> Slot<M> {
-    /// A receipt has come. The message, if it is done with.
+    /// A delivery ACK has come. The message, if it is done with.
     fn acknowledge(&mut self) -> Result<Option<M>, NotOutstanding> {
         match std::mem::replace(self, Self::Done) {
             Self::Written(message) => Ok(Some(message)),
@@ -89,27 +89,27 @@ impl<M> Slot<M> {
     }
 }
 
-impl<M> Book<M> {
-    pub(crate) const fn new(line: Line) -> Self {
+impl<M> Unacked<M> {
+    pub(crate) const fn new(line: ConnSeq) -> Self {
         Self { line, first: 1, named: VecDeque::new(), again: Vec::new(), given_up: false, watched: None }
     }
 
     /// The name of a message that is the next to go onto the wire. `None`: names have run out.
-    pub(crate) fn open(&mut self) -> Option<Cookie> {
-        let cookie = Cookie::new(self.line, self.first + self.named.len() as u64)?;
+    pub(crate) fn open(&mut self) -> Option<MessageId> {
+        let cookie = MessageId::new(self.line, self.first + self.named.len() as u64)?;
         self.named.push_back(Slot::Writing);
         Some(cookie)
     }
 
     /// A message goes out that has its name from another connection, or from this one.
-    pub(crate) fn open_again(&mut self, first: Cookie) -> Cookie {
+    pub(crate) fn open_again(&mut self, first: MessageId) -> MessageId {
         let cookie = first.again();
         self.again.push((cookie, Slot::Writing));
         cookie
     }
 
     /// The message is written.
-    pub(crate) fn written(&mut self, cookie: Cookie, message: M) -> Written<M> {
+    pub(crate) fn written(&mut self, cookie: MessageId, message: M) -> Written<M> {
         let given_up = self.given_up;
         let Some(slot) = self.slot(cookie) else { return Written::Lost(message) };
         let result = slot.written(message, given_up);
@@ -117,8 +117,8 @@ impl<M> Book<M> {
         result
     }
 
-    /// A receipt has come. Gives back the message if it is done with.
-    pub(crate) fn acknowledge(&mut self, cookie: Cookie) -> Result<Option<M>, NotOutstanding> {
+    /// A delivery ACK has come. Gives back the message if it is done with.
+    pub(crate) fn acknowledge(&mut self, cookie: MessageId) -> Result<Option<M>, NotOutstanding> {
         let late = if self.given_up { Ok(None) } else { Err(NotOutstanding) };
         let Some(slot) = self.slot(cookie) else { return late };
         let Ok(done) = slot.acknowledge() else { return late };
@@ -126,8 +126,8 @@ impl<M> Book<M> {
         Ok(done)
     }
 
-    /// Whether all names of this connection from `from` to `to` are of messages that wait for their receipts.
-    pub(crate) fn awaits_all(&self, from: Cookie, to: Cookie) -> bool {
+    /// Whether all names of this connection from `from` to `to` are of messages that wait for their delivery ACKs.
+    pub(crate) fn awaits_all(&self, from: MessageId, to: MessageId) -> bool {
         if from.is_again() || to.is_again() || from.line() != self.line || to.line() != self.line {
             return false;
         }
@@ -137,16 +137,16 @@ impl<M> Book<M> {
         outstanding.take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64 == count
     }
 
-    /// Whether a message with this name waits for its receipt.
-    pub(crate) fn knows(&mut self, cookie: Cookie) -> bool {
+    /// Whether a message with this name waits for its delivery ACK.
+    pub(crate) fn knows(&mut self, cookie: MessageId) -> bool {
         self.slot(cookie).is_some()
     }
 
-    /// How long the oldest written message has been seen to wait for its receipt, as far as this was asked before.
+    /// How long the oldest written message has been seen to wait for its delivery ACK, as far as this was asked before.
     pub(crate) fn oldest_waits(&mut self, now: Instant) -> Option<Duration> {
         let is_over = |slot: &Slot<M>| matches!(slot, Slot::Abandoned | Slot::Done);
         let of_named = match self.named.iter().enumerate().find(|(_, slot)| !is_over(slot)) {
-            Some((at, Slot::Written(_))) => Cookie::new(self.line, self.first + at as u64),
+            Some((at, Slot::Written(_))) => MessageId::new(self.line, self.first + at as u64),
             _ => None,
         };
         let of_again = || self.again.iter().find(|(_, slot)| matches!(slot, Slot::Written(_)));
@@ -160,7 +160,7 @@ impl<M> Book<M> {
     }
 
     /// A message that has its name from here does not go out after all.
-    pub(crate) fn withdraw(&mut self, cookie: Cookie) {
+    pub(crate) fn withdraw(&mut self, cookie: MessageId) {
         if let Some(slot) = self.slot(cookie) {
             *slot = Slot::Done;
             self.tidy(cookie);
@@ -176,7 +176,7 @@ impl<M> Book<M> {
         })
     }
 
-    /// Takes the written messages, which are late. Their receipts may come still.
+    /// Takes the written messages, which are late. Their delivery ACKs may come still.
     pub(crate) fn abandon(&mut self) -> Vec<M> {
         let again = self.again.iter_mut().map(|(_, slot)| slot);
         let written = self.named.iter_mut().chain(again).filter(|slot| matches!(slot, Slot::Written(_)));
@@ -187,7 +187,7 @@ impl<M> Book<M> {
         taken.collect()
     }
 
-    /// Takes the written messages: their receipts will never come, nor those of the messages being written.
+    /// Takes the written messages: their delivery ACKs will never come, nor those of the messages being written.
     pub(crate) fn give_up(&mut self) -> Vec<M> {
         self.given_up = true;
         let again = self.again.iter_mut().map(|(_, slot)| slot);
@@ -203,13 +203,13 @@ impl<M> Book<M> {
         taken
     }
 
-    /// Whether nobody waits for a receipt.
+    /// Whether nobody waits for a delivery ACK.
     pub(crate) fn is_empty(&self) -> bool {
         let all = self.named.iter().chain(self.again.iter().map(|(_, slot)| slot));
         all.into_iter().all(|slot| matches!(slot, Slot::Abandoned | Slot::Done))
     }
 
-    fn slot(&mut self, cookie: Cookie) -> Option<&mut Slot<M>> {
+    fn slot(&mut self, cookie: MessageId) -> Option<&mut Slot<M>> {
         if cookie.is_again() {
             return self.again.iter_mut().find(|(known, _)| *known == cookie).map(|(_, slot)| slot);
         }
@@ -221,7 +221,7 @@ impl<M> Book<M> {
     }
 
     /// Forgets what is done with.
-    fn tidy(&mut self, changed: Cookie) {
+    fn tidy(&mut self, changed: MessageId) {
         if changed.is_again() {
             self.again.retain(|(_, slot)| !matches!(slot, Slot::Done));
         }
@@ -239,16 +239,16 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    fn line() -> Line {
-        Line::nth(6)
+    fn line() -> ConnSeq {
+        ConnSeq::nth(6)
     }
 
-    fn name(sequence: u64) -> Cookie {
-        Cookie::new(line(), sequence).unwrap()
+    fn name(sequence: u64) -> MessageId {
+        MessageId::new(line(), sequence).unwrap()
     }
 
-    fn written(n: u64) -> Book<u64> {
-        let mut book = Book::new(line());
+    fn written(n: u64) -> Unacked<u64> {
+        let mut book = Unacked::new(line());
         for sequence in 1..=n {
             assert_eq!(book.open(), Some(name(sequence)));
             assert_eq!(book.written(name(sequence), sequence), Written::Waits);
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(book.acknowledge(name(2)), Ok(Some(2)));
         assert_eq!(book.acknowledge(name(2)), Err(NotOutstanding));
         assert_eq!(book.acknowledge(name(4)), Err(NotOutstanding));
-        assert_eq!(book.acknowledge(Cookie::new(Line::nth(7), 1).unwrap()), Err(NotOutstanding));
+        assert_eq!(book.acknowledge(MessageId::new(ConnSeq::nth(7), 1).unwrap()), Err(NotOutstanding));
         assert_eq!(book.acknowledge(name(1).again()), Err(NotOutstanding));
         assert_eq!(book.acknowledge(name(1)), Ok(Some(1)));
         assert_eq!(book.acknowledge(name(1)), Err(NotOutstanding));
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_receipt_may_be_faster_than_the_writer() {
-        let mut book = Book::new(line());
+        let mut book = Unacked::new(line());
         let cookie = book.open().unwrap();
         assert_eq!(book.acknowledge(cookie), Ok(None));
         assert_eq!(book.acknowledge(cookie), Err(NotOutstanding));
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_message_sent_again_keeps_its_name() {
         let mut book = written(1);
-        let elsewhere = Cookie::new(Line::nth(1), 99).unwrap();
+        let elsewhere = MessageId::new(ConnSeq::nth(1), 99).unwrap();
         let cookie = book.open_again(elsewhere);
         assert_eq!(cookie, elsewhere.again());
         assert!(book.knows(cookie) && !book.knows(elsewhere));
@@ -299,14 +299,14 @@ mod tests {
     fn messages_whose_receipts_will_never_come_are_given_back_once() {
         let mut book = written(2);
         let (writing, acknowledged) = (book.open().unwrap(), book.open().unwrap());
-        let again = book.open_again(Cookie::new(Line::nth(1), 1).unwrap());
+        let again = book.open_again(MessageId::new(ConnSeq::nth(1), 1).unwrap());
         assert_eq!(book.written(again, 5), Written::Waits);
         assert_eq!(book.acknowledge(acknowledged), Ok(None));
         assert_eq!(book.give_up(), [1, 2, 5]);
         assert_eq!(book.give_up(), []);
         assert_eq!(book.written(writing, 3), Written::Lost(3));
         assert_eq!(book.written(acknowledged, 4), Written::Done(4));
-        // A receipt that was under way is no mistake of the peer's.
+        // A delivery ACK that was under way is no mistake of the peer's.
         assert_eq!(book.acknowledge(name(1)), Ok(None));
     }
 
@@ -330,7 +330,7 @@ mod tests {
         assert!(!book.awaits_all(name(1), name(6)));
         assert!(book.awaits_all(name(3), name(6)));
         assert!(!book.awaits_all(name(3).again(), name(6)));
-        assert!(!book.awaits_all(name(3), Cookie::new(Line::nth(7), 6).unwrap()));
+        assert!(!book.awaits_all(name(3), MessageId::new(ConnSeq::nth(7), 6).unwrap()));
     }
 
     #[test]
@@ -338,13 +338,13 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let waits =
-            |book: &mut Book<u64>, seconds| book.oldest_waits(at(seconds)).map(|waits| waits.as_secs());
+            |book: &mut Unacked<u64>, seconds| book.oldest_waits(at(seconds)).map(|waits| waits.as_secs());
         let mut book = written(2);
         assert_eq!(waits(&mut book, 10), Some(0));
         assert_eq!(waits(&mut book, 15), Some(5));
         let _ = book.acknowledge(name(2));
         assert_eq!(waits(&mut book, 16), Some(6));
-        let again = book.open_again(Cookie::new(Line::nth(1), 1).unwrap());
+        let again = book.open_again(MessageId::new(ConnSeq::nth(1), 1).unwrap());
         let _ = book.written(again, 9);
         let _ = book.acknowledge(name(1));
         assert_eq!(waits(&mut book, 17), Some(0));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Step {
+    enum RxStep {
         Open,
         Again(u64),
         Written(usize),
@@ -364,39 +364,39 @@ mod tests {
         GiveUp,
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = RxStep> {
         prop_oneof![
-            4 => Just(Step::Open),
-            1 => (1_u64..5).prop_map(Step::Again),
-            5 => (0_usize..20).prop_map(Step::Written),
-            5 => (0_usize..20).prop_map(Step::Acknowledge),
-            1 => Just(Step::GiveUp),
+            4 => Just(RxStep::Open),
+            1 => (1_u64..5).prop_map(RxStep::Again),
+            5 => (0_usize..20).prop_map(RxStep::Written),
+            5 => (0_usize..20).prop_map(RxStep::Acknowledge),
+            1 => Just(RxStep::GiveUp),
         ]
     }
 
     proptest! {
-        /// The model: for each name, whether it is written and whether its receipt is here; it ends when both are.
+        /// The model: for each name, whether it is written and whether its delivery ACK is here; it ends when both are.
         #[test]
         fn each_message_comes_back_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
-            let mut book = Book::new(line());
-            let mut model: BTreeMap<Cookie, (bool, bool)> = BTreeMap::new();
+            let mut book = Unacked::new(line());
+            let mut model: BTreeMap<MessageId, (bool, bool)> = BTreeMap::new();
             let mut names = Vec::new();
             let mut given_up = false;
             for step in steps {
                 match step {
-                    Step::Open => {
+                    RxStep::Open => {
                         let cookie = book.open().unwrap();
                         names.push(cookie);
                         model.insert(cookie, (false, false));
                     }
-                    Step::Again(sequence) => {
-                        let first = Cookie::new(Line::nth(1), sequence).unwrap();
+                    RxStep::Again(sequence) => {
+                        let first = MessageId::new(ConnSeq::nth(1), sequence).unwrap();
                         if let std::collections::btree_map::Entry::Vacant(vacant) = model.entry(first.again()) {
                             names.push(book.open_again(first));
                             vacant.insert((false, false));
                         }
                     }
-                    Step::Written(at) => {
+                    RxStep::Written(at) => {
                         let Some(cookie) = names.get(at).copied() else { continue };
                         let Some((written, acknowledged)) = model.get_mut(&cookie) else { continue };
                         if std::mem::replace(written, true) {
@@ -412,7 +412,7 @@ mod tests {
                         }
                         prop_assert_eq!(book.written(cookie, cookie), want);
                     }
-                    Step::Acknowledge(at) => {
+                    RxStep::Acknowledge(at) => {
                         let Some(cookie) = names.get(at).copied() else { continue };
                         let nothing = if given_up { Ok(None) } else { Err(NotOutstanding) };
                         let want = match model.get_mut(&cookie) {
@@ -428,9 +428,9 @@ mod tests {
                         };
                         prop_assert_eq!(book.acknowledge(cookie), want);
                     }
-                    Step::GiveUp => {
+                    RxStep::GiveUp => {
                         given_up = true;
-                        let mut want: Vec<Cookie> =
+                        let mut want: Vec<MessageId> =
                             model.iter().filter(|(_, (written, _))| *written).map(|(cookie, _)| *cookie).collect();
                         model.retain(|_, (written, _)| !*written);
                         let mut got = book.give_up();

@@ -1,4 +1,4 @@
-//! Receipts, and what comes of it when they, or bytes, do not come; against a peer that says what the test wants.
+//! Delivery ACKs, and what comes of it when they, or bytes, do not come; against a peer that says what the test wants.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

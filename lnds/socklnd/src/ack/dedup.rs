@@ -1,9 +1,9 @@
-//! Which messages of a node of ours are here already, so that one that comes again is known.
+//! Which messages of a node of this implementation are here already, so that one that comes again is known.
 //!
 //! A message has the name of its first sending: a line, which is a connection, and its number there. What came on a line
 //! first is known by the highest number taken; what came again, one by one.
 
-use super::cookie::{Cookie, Line};
+use super::message_id::{ConnSeq, MessageId};
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 /// What is older is forgotten. A message is sent again within seconds, or not at all.
 const MEMORY: Duration = Duration::from_secs(300);
 /// Closed lines that are remembered.
-const MAX_LINES: usize = 64;
+const MAX_CLOSED: usize = 64;
 /// Names of messages that came again that are remembered.
-const MAX_NAMES: usize = 1024;
+const MAX_RESENT: usize = 1024;
 /// Messages that have arrived in part and may come again.
 const MAX_PARKED: usize = 256;
 
 /// What is known of one node. `C` stands for a connection, `M` for a message that has arrived in part.
 #[derive(Debug)]
 pub(crate) struct Known<C, M> {
-    lines: HashMap<Line, OneLine<C>, foldhash::fast::RandomState>,
+    lines: HashMap<ConnSeq, KnownConn<C>, foldhash::fast::RandomState>,
     names: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
     /// The names of those taken, the oldest first.
     taken: VecDeque<(NonZeroU64, Instant)>,
@@ -30,14 +30,14 @@ pub(crate) struct Known<C, M> {
 }
 
 #[derive(Debug)]
-struct OneLine<C> {
+struct KnownConn<C> {
     /// The number of the last message taken.
     highest: Arc<AtomicU64>,
-    state: LineState<C>,
+    state: KnownConnState<C>,
 }
 
 #[derive(Debug)]
-enum LineState<C> {
+enum KnownConnState<C> {
     Open(C),
     Closed(Instant),
 }
@@ -60,7 +60,7 @@ pub(crate) enum Again<C, M> {
     /// It is here already: throw it away.
     Duplicate,
     /// Its first part is here, and it has been matched: take it from the start, into the same memory.
-    Adopt(M),
+    Resume(M),
     /// The connection by which it came first is still open here. Its sender has given that up: end it, then ask again.
     End(C),
 }
@@ -74,27 +74,27 @@ impl<C, M> Default for Known<C, M> {
 impl<C: Clone, M> Known<C, M> {
     /// The first message on a connection is here. Where to note the numbers of messages taken; `None` if another
     /// connection is that line.
-    pub(crate) fn open(&mut self, line: Line, connection: C) -> Option<Arc<AtomicU64>> {
-        if matches!(self.lines.get(&line), Some(OneLine { state: LineState::Open(_), .. })) {
+    pub(crate) fn open(&mut self, line: ConnSeq, connection: C) -> Option<Arc<AtomicU64>> {
+        if matches!(self.lines.get(&line), Some(KnownConn { state: KnownConnState::Open(_), .. })) {
             return None;
         }
         let highest = Arc::new(AtomicU64::new(0));
-        let state = LineState::Open(connection);
-        self.lines.insert(line, OneLine { highest: Arc::clone(&highest), state });
+        let state = KnownConnState::Open(connection);
+        self.lines.insert(line, KnownConn { highest: Arc::clone(&highest), state });
         Some(highest)
     }
 
     /// Nothing more comes on the line, and what came in part has been parked.
-    pub(crate) fn close(&mut self, line: Line, now: Instant) {
+    pub(crate) fn close(&mut self, line: ConnSeq, now: Instant) {
         if let Some(known) = self.lines.get_mut(&line) {
-            known.state = LineState::Closed(now);
+            known.state = KnownConnState::Closed(now);
         }
         let closed = self.lines.iter().filter_map(|(line, known)| match known.state {
-            LineState::Closed(at) => Some((at, *line)),
-            LineState::Open(_) => None,
+            KnownConnState::Closed(at) => Some((at, *line)),
+            KnownConnState::Open(_) => None,
         });
         let closed: Vec<_> = closed.collect();
-        if closed.len() > MAX_LINES
+        if closed.len() > MAX_CLOSED
             && let Some((_, oldest)) = closed.into_iter().min()
         {
             self.lines.remove(&oldest);
@@ -103,9 +103,9 @@ impl<C: Clone, M> Known<C, M> {
 
     /// A message comes again, by `connection`. Unless it is a duplicate or a connection is to be ended first, it is on
     /// its way from now on.
-    pub(crate) fn again(&mut self, cookie: Cookie, connection: C) -> Again<C, M> {
+    pub(crate) fn again(&mut self, cookie: MessageId, connection: C) -> Again<C, M> {
         match self.lines.get(&cookie.line()) {
-            Some(OneLine { state: LineState::Open(first), .. }) => return Again::End(first.clone()),
+            Some(KnownConn { state: KnownConnState::Open(first), .. }) => return Again::End(first.clone()),
             Some(line) if cookie.sequence() <= line.highest.load(Ordering::Acquire) => {
                 return Again::Duplicate;
             }
@@ -120,7 +120,7 @@ impl<C: Clone, M> Known<C, M> {
         match self.names.insert(name, Outcome::Arriving(connection)) {
             Some(Outcome::Parked(message, _)) => {
                 self.parked -= 1;
-                Again::Adopt(message)
+                Again::Resume(message)
             }
             _ => Again::New,
         }
@@ -130,7 +130,7 @@ impl<C: Clone, M> Known<C, M> {
     pub(crate) fn take(&mut self, name: NonZeroU64, now: Instant) {
         self.names.insert(name, Outcome::Taken);
         self.taken.push_back((name, now));
-        if self.taken.len() > MAX_NAMES
+        if self.taken.len() > MAX_RESENT
             && let Some((oldest, _)) = self.taken.pop_front()
         {
             self.names.remove(&oldest);
@@ -160,7 +160,7 @@ impl<C: Clone, M> Known<C, M> {
     /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
     pub(crate) fn expire(&mut self, now: Instant, is_over: impl Fn(&M) -> bool) -> Vec<M> {
         let old = |at: Instant| now.saturating_duration_since(at) >= MEMORY;
-        self.lines.retain(|_, line| !matches!(line.state, LineState::Closed(at) if old(at)));
+        self.lines.retain(|_, line| !matches!(line.state, KnownConnState::Closed(at) if old(at)));
         while let Some((name, _)) = self.taken.front().copied().filter(|(_, at)| old(*at)) {
             self.taken.pop_front();
             self.names.remove(&name);
@@ -202,12 +202,12 @@ mod tests {
 
     type K = Known<u32, &'static str>;
 
-    fn line(n: u64) -> Line {
-        Line::nth(n)
+    fn line(n: u64) -> ConnSeq {
+        ConnSeq::nth(n)
     }
 
-    fn again(line_number: u64, sequence: u64) -> Cookie {
-        Cookie::new(line(line_number), sequence).unwrap().again()
+    fn again(line_number: u64, sequence: u64) -> MessageId {
+        MessageId::new(line(line_number), sequence).unwrap().again()
     }
 
     /// A node with line 1 open as connection 1, on which 5 messages were taken.
@@ -250,10 +250,10 @@ mod tests {
         let cookie = again(1, 6);
         known.park(cookie.first(), "half", now + MEMORY).unwrap();
         known.close(line(1), now);
-        assert_eq!(known.again(cookie, 2), Again::Adopt("half"));
+        assert_eq!(known.again(cookie, 2), Again::Resume("half"));
         assert_eq!(known.again(cookie, 3), Again::End(2));
         known.park(cookie.first(), "half", now + MEMORY).unwrap();
-        assert_eq!(known.again(cookie, 3), Again::Adopt("half"));
+        assert_eq!(known.again(cookie, 3), Again::Resume("half"));
         known.take(cookie.first(), now);
         assert_eq!(known.park(cookie.first(), "late", now), Err("late"));
         assert_eq!(known.again(cookie, 4), Again::Duplicate);
@@ -294,7 +294,7 @@ mod tests {
         }
         assert_eq!(
             (known.lines.len(), known.names.len(), known.taken.len()),
-            (MAX_LINES, MAX_NAMES, MAX_NAMES)
+            (MAX_CLOSED, MAX_RESENT, MAX_RESENT)
         );
         assert!(known.lines.contains_key(&line(999)) && !known.lines.contains_key(&line(0)));
         for n in 1..=MAX_PARKED as u64 {
@@ -307,7 +307,7 @@ mod tests {
 
     /// What may happen to one of a few messages, or to the connection it is on.
     #[derive(Clone, Copy, Debug)]
-    enum Step {
+    enum RxStep {
         /// The sender sends it again, by a new connection.
         Send(u64),
         /// It arrives in full.
@@ -316,11 +316,11 @@ mod tests {
         Break(u64, bool),
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = RxStep> {
         prop_oneof![
-            3 => (1_u64..6).prop_map(Step::Send),
-            2 => (1_u64..6).prop_map(Step::Arrive),
-            2 => (1_u64..6, any::<bool>()).prop_map(|(n, matched)| Step::Break(n, matched)),
+            3 => (1_u64..6).prop_map(RxStep::Send),
+            2 => (1_u64..6).prop_map(RxStep::Arrive),
+            2 => (1_u64..6, any::<bool>()).prop_map(|(n, matched)| RxStep::Break(n, matched)),
         ]
     }
 
@@ -339,24 +339,24 @@ mod tests {
             let mut connections = 0;
             for step in steps {
                 match step {
-                    Step::Send(n) => {
+                    RxStep::Send(n) => {
                         connections += 1;
                         let want = match (taken.contains(&n), under_way.get(&n), matched.contains(&n)) {
                             (true, _, _) => Again::Duplicate,
                             (_, Some(connection), _) => Again::End(*connection),
-                            (_, None, true) => Again::Adopt(n),
+                            (_, None, true) => Again::Resume(n),
                             (_, None, false) => Again::New,
                         };
-                        if matches!(want, Again::New | Again::Adopt(_)) {
+                        if matches!(want, Again::New | Again::Resume(_)) {
                             under_way.insert(n, connections);
                         }
                         prop_assert_eq!(known.again(again(1, n), connections), want);
                     }
-                    Step::Arrive(n) if under_way.remove(&n).is_some() => {
+                    RxStep::Arrive(n) if under_way.remove(&n).is_some() => {
                         prop_assert!(taken.insert(n));
                         known.take(again(1, n).first(), now);
                     }
-                    Step::Break(n, is_matched) if under_way.remove(&n).is_some() => {
+                    RxStep::Break(n, is_matched) if under_way.remove(&n).is_some() => {
                         if is_matched || matched.contains(&n) {
                             matched.insert(n);
                             prop_assert_eq!(known.park(again(1, n).first(), n, now + MEMORY), Ok(()));
@@ -364,7 +364,7 @@ mod tests {
                             known.let_go(again(1, n).first());
                         }
                     }
-                    Step::Arrive(_) | Step::Break(..) => {}
+                    RxStep::Arrive(_) | RxStep::Break(..) => {}
                 }
             }
         }

@@ -24,7 +24,7 @@ pub(crate) struct Limits {
 
 /// Who is here.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct ConnLimit {
     limits: Limits,
     of: HashMap<IpAddr, Count, foldhash::fast::RandomState>,
     sum: Count,
@@ -60,7 +60,7 @@ impl Limits {
     }
 }
 
-impl Crowd {
+impl ConnLimit {
     pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, of: HashMap::default(), sum: Count::default() }
     }
@@ -124,8 +124,8 @@ mod tests {
         [127, 0, 0, last].into()
     }
 
-    fn crowd(all: usize, unfinished: usize, of_one: usize) -> Crowd {
-        Crowd::new(Limits { all, unfinished, of_one })
+    fn conn_limit(all: usize, unfinished: usize, of_one: usize) -> ConnLimit {
+        ConnLimit::new(Limits { all, unfinished, of_one })
     }
 
     #[test]
@@ -146,78 +146,78 @@ mod tests {
 
     #[test]
     fn a_flood_costs_those_who_make_it_their_places() {
-        let mut crowd = crowd(100, 4, 50);
+        let mut conn_limit = conn_limit(100, 4, 50);
         for _ in 0..3 {
-            crowd.enter(address(1));
+            conn_limit.enter(address(1));
         }
-        crowd.enter(address(2));
+        conn_limit.enter(address(2));
         for newcomer in [1, 2, 3] {
-            assert_eq!(crowd.room(address(newcomer)), Room::InPlaceOfOneFrom(address(1)), "{newcomer}");
+            assert_eq!(conn_limit.room(address(newcomer)), Room::InPlaceOfOneFrom(address(1)), "{newcomer}");
         }
-        crowd.leave(address(1), true);
-        assert_eq!(crowd.room(address(3)), Room::Free);
+        conn_limit.leave(address(1), true);
+        assert_eq!(conn_limit.room(address(3)), Room::Free);
     }
 
     #[test]
     fn who_has_said_hello_stays_and_one_address_does_not_get_everything() {
-        let mut crowd = crowd(6, 6, 3);
+        let mut conn_limit = conn_limit(6, 6, 3);
         for _ in 0..3 {
-            crowd.enter(address(1));
+            conn_limit.enter(address(1));
         }
-        assert_eq!(crowd.room(address(1)), Room::InPlaceOfOneFrom(address(1)));
-        assert_eq!(crowd.room(address(2)), Room::Free);
-        (0..3).for_each(|_| crowd.finish(address(1)));
-        assert_eq!(crowd.room(address(1)), Room::None);
+        assert_eq!(conn_limit.room(address(1)), Room::InPlaceOfOneFrom(address(1)));
+        assert_eq!(conn_limit.room(address(2)), Room::Free);
+        (0..3).for_each(|_| conn_limit.finish(address(1)));
+        assert_eq!(conn_limit.room(address(1)), Room::None);
         for _ in 0..3 {
-            crowd.enter(address(2));
+            conn_limit.enter(address(2));
         }
-        assert_eq!(crowd.room(address(3)), Room::InPlaceOfOneFrom(address(2)));
-        (0..3).for_each(|_| crowd.finish(address(2)));
-        assert_eq!(crowd.room(address(3)), Room::None);
-        crowd.leave(address(1), false);
-        assert_eq!((crowd.room(address(1)), crowd.room(address(3))), (Room::Free, Room::Free));
+        assert_eq!(conn_limit.room(address(3)), Room::InPlaceOfOneFrom(address(2)));
+        (0..3).for_each(|_| conn_limit.finish(address(2)));
+        assert_eq!(conn_limit.room(address(3)), Room::None);
+        conn_limit.leave(address(1), false);
+        assert_eq!((conn_limit.room(address(1)), conn_limit.room(address(3))), (Room::Free, Room::Free));
     }
 
     proptest! {
         #[test]
         fn whoever_heeds_the_answers_never_has_more_than_the_limits(steps in prop::collection::vec((0_u8..5, 0_u8..4), 0..200)) {
-            let mut crowd = crowd(12, 5, 6);
+            let mut conn_limit = conn_limit(12, 5, 6);
             let mut here: Vec<(u8, bool)> = Vec::new();
             for (step, who) in steps {
                 match step {
                     0..=2 => {
-                        let room = crowd.room(address(who));
+                        let room = conn_limit.room(address(who));
                         if let Room::InPlaceOfOneFrom(other) = room {
                             let at = here.iter().position(|(who, done)| address(*who) == other && !done);
                             prop_assert!(at.is_some());
                             here.remove(at.unwrap_or_default());
-                            crowd.leave(other, true);
+                            conn_limit.leave(other, true);
                         }
                         if room != Room::None {
-                            crowd.enter(address(who));
+                            conn_limit.enter(address(who));
                             here.push((who, false));
                         }
                     }
                     3 => if let Some(one) = here.iter_mut().find(|one| !one.1) {
                         one.1 = true;
-                        crowd.finish(address(one.0));
+                        conn_limit.finish(address(one.0));
                     }
                     _ => if !here.is_empty() {
                         let (who, done) = here.remove(usize::from(who) % here.len());
-                        crowd.leave(address(who), !done);
+                        conn_limit.leave(address(who), !done);
                     }
                 }
                 let unfinished = here.iter().filter(|one| !one.1).count();
-                prop_assert_eq!(crowd.count(), (here.len(), unfinished));
+                prop_assert_eq!(conn_limit.count(), (here.len(), unfinished));
                 prop_assert!(here.len() <= 12 && unfinished <= 5);
                 for who in 0..4 {
                     prop_assert!(here.iter().filter(|one| one.0 == who).count() <= 6);
                 }
             }
             for (who, done) in here {
-                crowd.leave(address(who), !done);
+                conn_limit.leave(address(who), !done);
             }
-            prop_assert!(crowd.of.is_empty());
+            prop_assert!(conn_limit.of.is_empty());
         }
     }
 }

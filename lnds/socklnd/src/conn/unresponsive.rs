@@ -1,10 +1,10 @@
-//! Looking after connections on which something is under way, so that a peer that falls silent is noticed.
+//! Looking after connections on which something is under way, so that a peer that becomes unresponsive is noticed.
 //!
 //! A connection is in the list from a write on until a look finds that all has arrived. Where nothing is under way
 //! there is nothing to look at.
 
-use crate::connection::{Connection, Phase, Watch};
-use crate::decide::silence::{Finding, TcpState, is_lost, judge};
+use crate::conn::{Connection, Phase, Watch};
+use crate::decide::unresponsive::{Finding, TcpState, is_lost, judge};
 use crate::sync::lock;
 use crate::tcp;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How often those in the list are looked at.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 /// Who was heard so lately is not looked at more closely.
-const LATELY: Duration = Duration::from_millis(300);
+const RECENTLY: Duration = Duration::from_millis(300);
 
 /// The connections on which something may be under way.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl Connection {
     pub(crate) fn note_written(self: &Arc<Self>) {
         self.progressed.store(true, Ordering::Relaxed);
         if !self.watched.load(Ordering::SeqCst) && !self.watched.swap(true, Ordering::SeqCst) {
-            self.ni().shared.connd.watch_for_silence(self);
+            self.ni().shared.connd.watch_tx(self);
         }
     }
 
@@ -88,7 +88,7 @@ impl Connection {
             return (Look::Drop, None);
         }
         let watch = self.update_watch(now);
-        if now.saturating_duration_since(watch.heard) < LATELY && !watch.unresponsive {
+        if now.saturating_duration_since(watch.heard) < RECENTLY && !watch.unresponsive {
             self.suspect(None);
             lock(&self.watch).unacknowledged = None;
             return (Look::Keep, None);
@@ -101,7 +101,7 @@ impl Connection {
         let heard = if is_stuck { None } else { self.responsive() };
         tcp.outstanding |= self.has_unsent();
         let unacknowledged = lock(&self.watch).unacknowledged_since(now, tcp);
-        if tcp.outstanding && tcp.unheard >= LATELY.min(limit) {
+        if tcp.outstanding && tcp.unheard >= RECENTLY.min(limit) {
             self.suspect(Some(now));
         } else {
             self.suspect(None);
@@ -110,7 +110,7 @@ impl Connection {
         let suspected = suspected.map_or(Duration::ZERO, |since| now - since);
         let finding = judge(tcp, suspected, now - unacknowledged, limit);
         if finding == Finding::Nothing {
-            if !self.awaits_receipts() {
+            if !self.awaits_acks() {
                 return (Look::Drop, heard);
             }
             self.peer.probe(now);
@@ -120,9 +120,9 @@ impl Connection {
             return (Look::Drop, heard);
         }
         let mut watch = lock(&self.watch);
-        let doubted = std::mem::replace(&mut watch.doubted, finding == Finding::PerhapsSilent);
+        let doubted = std::mem::replace(&mut watch.doubted, finding == Finding::MaybeUnresponsive);
         // Where there was a doubt, an answer would have come since the last look.
-        if finding == Finding::Silent || finding == Finding::PerhapsSilent && doubted {
+        if finding == Finding::Unresponsive || finding == Finding::MaybeUnresponsive && doubted {
             watch.unresponsive = true;
             return (Look::Keep, Some(Found::Unresponsive));
         }
@@ -146,7 +146,7 @@ impl Connection {
     }
 
     /// The peer has called for a connection that it has, as if it had none. That says something if this one answers nothing.
-    pub(crate) fn note_surplus_call(&self, now: Instant) {
+    pub(crate) fn note_surplus_connect(&self, now: Instant) {
         let mut watch = lock(&self.watch);
         if watch.suspected.is_some() {
             watch.called_again.get_or_insert(now);

@@ -3,7 +3,7 @@
 //! Its payload is read into memory of this node's own, so that what is behind it on its connection can go on, as long as
 //! there is room for such; otherwise its connection is not read until the core has decided.
 
-use crate::connection::Connection;
+use crate::conn::Connection;
 use crate::ni::SockNi;
 use crate::scheduler::Scheduler;
 use crate::socket_io;
@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Bytes that are kept for one peer.
-const ROOM_PER_PEER: usize = 2 << 20;
+const QUOTA_PER_PEER: usize = 2 << 20;
 /// And for all peers of a node.
-const ROOM_PER_NODE: usize = 64 << 20;
+const QUOTA_PER_NODE: usize = 64 << 20;
 /// What a message counts besides its payload.
 const OVERHEAD: usize = 1024;
 
-pub(crate) struct Held {
+pub(crate) struct Deferred {
     ni: Arc<SockNi>,
     slot: Mutex<Slot>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Room {
 
 /// A payload that has waited, with the verdict, on its way to the thread that carries that out.
 pub(crate) struct Resumed {
-    verdict: RxAction,
+    action: RxAction,
     stored: Stored,
     ni: Arc<SockNi>,
 }
@@ -67,10 +67,10 @@ impl Room {
             let more = |taken: usize| taken.checked_add(bytes).filter(|taken| *taken <= most);
             share.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
         };
-        if !take(peer, ROOM_PER_PEER) {
+        if !take(peer, QUOTA_PER_PEER) {
             return None;
         }
-        if !take(node, ROOM_PER_NODE) {
+        if !take(node, QUOTA_PER_NODE) {
             peer.fetch_sub(bytes, Ordering::AcqRel);
             return None;
         }
@@ -88,9 +88,9 @@ impl Drop for Room {
 
 impl Resumed {
     /// Does what the core has decided.
-    pub(crate) fn carry_out(self) {
-        let Self { verdict, stored, ni } = self;
-        stored.carry_out(verdict, &ni);
+    pub(crate) fn execute(self) {
+        let Self { action, stored, ni } = self;
+        stored.execute(action, &ni);
         ni.end_upcall();
     }
 }
@@ -105,9 +105,9 @@ impl Stored {
     }
 
     /// Does what the core has decided.
-    pub(crate) fn carry_out(self, verdict: RxAction, ni: &SockNi) {
+    pub(crate) fn execute(self, action: RxAction, ni: &SockNi) {
         let Self { bytes, room } = self;
-        if let RxAction::Deliver(message) = verdict {
+        if let RxAction::Deliver(message) = action {
             let result = if ni.is_ending() {
                 Err(Errno::Io)
             } else {
@@ -120,7 +120,7 @@ impl Stored {
     }
 }
 
-impl Held {
+impl Deferred {
     pub(crate) fn new(connection: &Arc<Connection>) -> Arc<Self> {
         Arc::new(Self {
             ni: Arc::clone(connection.ni()),
@@ -132,7 +132,7 @@ impl Held {
     pub(crate) fn take(&self) -> Option<RxAction> {
         let mut slot = lock(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Taken) {
-            Slot::Decided(verdict) => Some(verdict),
+            Slot::Decided(action) => Some(action),
             other => {
                 *slot = other;
                 None
@@ -144,7 +144,7 @@ impl Held {
     pub(crate) fn store(&self, stored: Stored, connection: &Arc<Connection>) -> Option<(RxAction, Stored)> {
         let mut slot = lock(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Taken) {
-            Slot::Decided(verdict) => Some((verdict, stored)),
+            Slot::Decided(action) => Some((action, stored)),
             Slot::Undecided(_) => {
                 *slot = Slot::Here(Arc::clone(&connection.scheduler), stored);
                 None
@@ -179,24 +179,24 @@ impl Held {
     }
 }
 
-impl DeferredRx for Held {
+impl DeferredRx for Deferred {
     /// Stores the verdict and has the connection looked at by its scheduler, so that nothing is read or delivered on the
     /// caller's thread, which may be in the middle of anything.
-    fn resume(&self, verdict: RxAction) {
+    fn resume(&self, action: RxAction) {
         let mut slot = lock(&self.slot);
         let connection = match std::mem::replace(&mut *slot, Slot::Taken) {
             Slot::Undecided(connection) => {
-                *slot = Slot::Decided(verdict);
+                *slot = Slot::Decided(action);
                 connection.upgrade()
             }
             Slot::Here(scheduler, stored) if self.ni.begin_upcall() => {
-                scheduler.resume(Resumed { verdict, stored, ni: Arc::clone(&self.ni) });
+                scheduler.resume(Resumed { action, stored, ni: Arc::clone(&self.ni) });
                 None
             }
             other => {
                 *slot = if matches!(other, Slot::Here(..)) { Slot::Taken } else { other };
                 drop(slot);
-                if let RxAction::Deliver(message) = verdict {
+                if let RxAction::Deliver(message) = action {
                     self.ni.upcalls.received(message, Err(Errno::Io));
                 }
                 return;
@@ -210,7 +210,7 @@ impl DeferredRx for Held {
     }
 }
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for Deferred {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Held").finish_non_exhaustive()
     }
@@ -247,6 +247,6 @@ mod tests {
         assert_eq!(peers.iter().filter(|peer| peer.load(Ordering::Acquire) > 0).count(), 63);
         drop(taken);
         let empty: Vec<_> = (0..10_000).map_while(|_| Room::take(0, &peers[0], &node)).collect();
-        assert_eq!(empty.len(), ROOM_PER_PEER / OVERHEAD);
+        assert_eq!(empty.len(), QUOTA_PER_PEER / OVERHEAD);
     }
 }

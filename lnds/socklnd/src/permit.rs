@@ -1,27 +1,27 @@
 //! A caller's place among those that there may be: taken when it comes, given back when its socket is closed.
 
-use crate::decide::crowd::{Crowd, Limits, Room};
+use crate::decide::conn_limit::{ConnLimit, Limits, Room};
 use crate::sync::lock;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 /// All places.
 #[derive(Debug)]
-pub(crate) struct Seats(Arc<Mutex<Crowd>>);
+pub(crate) struct Permits(Arc<Mutex<ConnLimit>>);
 
 /// One place.
 #[derive(Debug)]
-pub(crate) struct Seat {
-    crowd: Arc<Mutex<Crowd>>,
+pub(crate) struct Permit {
+    conn_limit: Arc<Mutex<ConnLimit>>,
     address: IpAddr,
     unfinished: bool,
 }
 
-impl Seats {
+impl Permits {
     /// `of_one`: how many there are for one address.
     pub(crate) fn new(of_one: usize) -> Self {
         let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-        Self(Arc::new(Mutex::new(Crowd::new(Limits::new(descriptors, of_one)))))
+        Self(Arc::new(Mutex::new(ConnLimit::new(Limits::new(descriptors, of_one)))))
     }
 
     pub(crate) fn room(&self, address: IpAddr) -> Room {
@@ -33,9 +33,9 @@ impl Seats {
         lock(&self.0).worst()
     }
 
-    pub(crate) fn take(&self, address: IpAddr) -> Seat {
+    pub(crate) fn take(&self, address: IpAddr) -> Permit {
         lock(&self.0).enter(address);
-        Seat { crowd: Arc::clone(&self.0), address, unfinished: true }
+        Permit { conn_limit: Arc::clone(&self.0), address, unfinished: true }
     }
 
     /// How many are taken.
@@ -44,17 +44,17 @@ impl Seats {
     }
 }
 
-impl Seat {
+impl Permit {
     /// The caller has said hello.
     pub(crate) fn finish(mut self) -> Self {
-        lock(&self.crowd).finish(self.address);
+        lock(&self.conn_limit).finish(self.address);
         self.unfinished = false;
         self
     }
 }
 
-impl Drop for Seat {
+impl Drop for Permit {
     fn drop(&mut self) {
-        lock(&self.crowd).leave(self.address, self.unfinished);
+        lock(&self.conn_limit).leave(self.address, self.unfinished);
     }
 }

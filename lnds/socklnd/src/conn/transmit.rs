@@ -4,11 +4,11 @@
 //! is, it leaves the message in the queue and goes on: the writer takes it along. What the socket does not
 //! take waits for the kernel's word that there is room again.
 
+use crate::ack::message_id::{ConnSeq, MessageId};
+use crate::ack::unacked::{Unacked, Written as AfterWrite};
 use crate::complaints::Reason;
-use crate::connection::Connection;
-use crate::decide::book::{Book, Written as Booked};
-use crate::decide::cause::{Left, Trouble};
-use crate::decide::cookie::{Cookie, Line};
+use crate::conn::Connection;
+use crate::decide::cause::{BytesSent, ConnError};
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
@@ -25,7 +25,7 @@ use std::time::Instant;
 
 /// The most messages written with one system call.
 const BATCH: usize = 16;
-/// More NOOPs do not wait for a peer to read: it asks for receipts and does not take them.
+/// More NOOPs do not wait for a peer to read: it asks for delivery ACKs and does not take them.
 const MOST_NOOPS: usize = 1024;
 /// After so many system calls for other threads' messages a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
@@ -36,19 +36,19 @@ pub(crate) struct Outgoing {
     head: Head,
     sent: usize,
     message: Option<Box<Message>>,
-    /// It is to ask for a receipt.
+    /// It is to ask for a delivery ACK.
     asks: bool,
-    /// The receipt that it brings; 0 for none.
+    /// The delivery ACK that it brings; 0 for none.
     receipt: u64,
-    /// The name under which it asks for its receipt.
-    cookie: Option<Cookie>,
+    /// The name under which it asks for its delivery ACK.
+    cookie: Option<MessageId>,
     /// It wants a checksum and has none yet.
     unsealed: bool,
 }
 
 impl Outgoing {
-    /// A message for a connection of `version`, which brings `receipt`; it comes back when a NID does not fit that. If
-    /// it `asks` for a receipt, it gets its name when its place among the messages of the connection is settled.
+    /// A message for a connection of `version`, which brings `delivery ACK`; it comes back when a NID does not fit that. If
+    /// it `asks` for a delivery ACK, it gets its name when its place among the messages of the connection is settled.
     pub(crate) fn message(
         message: Box<Message>,
         version: Version,
@@ -69,10 +69,11 @@ impl Outgoing {
         Self { head, sent: 0, message: None, asks: false, receipt: 0, cookie: None, unsealed: false }
     }
 
-    /// Gives it the name that it asks for its receipt by; false when the connection has none left.
-    fn name(&mut self, book: &mut Book<Box<Message>>, ours: bool) -> bool {
+    /// Gives it the name that it asks for its delivery ACK by; false when the connection has none left.
+    fn name(&mut self, book: &mut Unacked<Box<Message>>, same_implementation: bool) -> bool {
         let Some(message) = self.message.as_mut().filter(|_| self.asks) else { return true };
-        let before = message.message_id().filter(|_| ours).and_then(|name| Cookie::of(name.get()));
+        let before =
+            message.message_id().filter(|_| same_implementation).and_then(|name| MessageId::of(name.get()));
         let cookie = match before {
             Some(first) => book.open_again(first),
             None => match book.open() {
@@ -80,7 +81,7 @@ impl Outgoing {
                 None => return false,
             },
         };
-        if ours {
+        if same_implementation {
             message.set_message_id(cookie.first());
         }
         self.cookie = Some(cookie);
@@ -125,8 +126,8 @@ impl Outgoing {
 #[derive(Debug)]
 pub(crate) struct SendSide {
     queue: VecDeque<Outgoing>,
-    /// What has asked for a receipt. In the order of the wire: a message is entered when its place is settled.
-    pub(crate) book: Book<Box<Message>>,
+    /// What has asked for a delivery ACK. In the order of the wire: a message is entered when its place is settled.
+    pub(crate) book: Unacked<Box<Message>>,
     /// Kept by the writers for the next, so that none allocates.
     spare: Vec<Outgoing>,
     /// A thread is writing; it will see what is put into the queue.
@@ -136,14 +137,14 @@ pub(crate) struct SendSide {
     /// Room was reported while a thread was writing.
     again: bool,
     /// Nothing is sent any more.
-    ended: Option<Trouble>,
+    ended: Option<ConnError>,
 }
 
 impl SendSide {
-    pub(crate) fn new(line: Line) -> Self {
+    pub(crate) fn new(line: ConnSeq) -> Self {
         Self {
             queue: VecDeque::new(),
-            book: Book::new(line),
+            book: Unacked::new(line),
             spare: Vec::new(),
             writing: false,
             blocked: false,
@@ -177,7 +178,7 @@ impl SendSide {
 pub(crate) enum Transmitted {
     /// It is done with.
     Done(Outgoing),
-    /// It will never be written in full, or its receipt will never come.
+    /// It will never be written in full, or its delivery ACK will never come.
     Failed(Box<Message>, SendFailure),
     /// The connection keeps it.
     Kept,
@@ -190,7 +191,7 @@ enum Written {
     /// There are more runs of memory than one system call takes.
     More,
     SocketFull,
-    Failed(Trouble),
+    Failed(ConnError),
 }
 
 impl Connection {
@@ -201,9 +202,9 @@ impl Connection {
             if side.ended.is_some() {
                 return Transmitted::Ended(out);
             }
-            if !out.name(&mut side.book, self.is_ours()) {
+            if !out.name(&mut side.book, self.same_implementation()) {
                 drop(side);
-                self.peer.end(self, Trouble::Local(Errno::ConnectionReset));
+                self.peer.end(self, ConnError::Local(Errno::ConnectionReset));
                 return Transmitted::Ended(out);
             }
             if out.message.is_none() && side.is_full_of_noops() {
@@ -214,7 +215,7 @@ impl Connection {
                     self.peer.name()
                 );
                 self.ni().shared.complaints.say(Reason::Stalled, line);
-                self.peer.end(self, Trouble::Stalled);
+                self.peer.end(self, ConnError::Stalled);
                 return Transmitted::Ended(out);
             }
             if side.writing || side.blocked {
@@ -235,10 +236,10 @@ impl Connection {
                 self.drain_queue(Some(out), true);
                 Transmitted::Kept
             }
-            Written::Failed(trouble) => {
-                self.writing_failed(trouble);
+            Written::Failed(conn_error) => {
+                self.writing_failed(conn_error);
                 self.end_writing();
-                let failure = self.failure(&out, trouble);
+                let failure = self.failure(&out, conn_error);
                 match out.message {
                     Some(message) => Transmitted::Failed(message, failure),
                     None => Transmitted::Kept,
@@ -249,13 +250,13 @@ impl Connection {
 
     /// One was written without queueing: who wrote it goes, if nothing else is to be written.
     fn wrote_one(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
-        let booked = {
+        let after_write = {
             let mut side = lock(&self.tx);
-            let booked = match (out.cookie, out.message.take()) {
+            let after_write = match (out.cookie, out.message.take()) {
                 (Some(cookie), Some(message)) => side.book.written(cookie, message),
                 (_, message) => {
                     out.message = message;
-                    Booked::Waits
+                    AfterWrite::Waits
                 }
             };
             if side.ended.is_some() || !side.queue.is_empty() {
@@ -264,16 +265,16 @@ impl Connection {
             } else {
                 side.writing = false;
             }
-            booked
+            after_write
         };
-        match (out.cookie, booked) {
+        match (out.cookie, after_write) {
             (None, _) => Transmitted::Done(out),
-            (Some(_), Booked::Waits) => Transmitted::Kept,
-            (Some(_), Booked::Done(message)) => {
+            (Some(_), AfterWrite::Waits) => Transmitted::Kept,
+            (Some(_), AfterWrite::Done(message)) => {
                 out.message = Some(message);
                 Transmitted::Done(out)
             }
-            (Some(_), Booked::Lost(message)) => Transmitted::Failed(message, self.lost()),
+            (Some(_), AfterWrite::Lost(message)) => Transmitted::Failed(message, self.lost()),
         }
     }
 
@@ -299,16 +300,16 @@ impl Connection {
         self.drain_queue(None, false);
     }
 
-    /// Nothing more is sent. What is queued comes back. What is written and has no receipt stays until
-    /// [`Connection::give_up_receipts`].
-    pub(crate) fn stop_sending(&self, trouble: Trouble) {
+    /// Nothing more is sent. What is queued comes back. What is written and has no delivery ACK stays until
+    /// [`Connection::fail_unacked`].
+    pub(crate) fn stop_sending(&self, conn_error: ConnError) {
         let queue = {
             let mut side = lock(&self.tx);
-            side.ended.get_or_insert(trouble);
+            side.ended.get_or_insert(conn_error);
             std::mem::take(&mut side.queue)
         };
         for out in queue {
-            self.give_back(out, trouble);
+            self.give_back(out, conn_error);
         }
     }
 
@@ -344,29 +345,29 @@ impl Connection {
         queued.chain(book.all_written()).filter_map(|message| message.take_credits()).collect()
     }
 
-    /// The messages without a receipt are late, and come back; the connection stays, and their receipts may come still.
-    pub(crate) fn abandon_receipts(&self, trouble: Trouble) {
+    /// The messages without a delivery ACK are late, and come back; the connection stays, and their delivery ACKs may come still.
+    pub(crate) fn abandon_unacked(&self, conn_error: ConnError) {
         let late = lock(&self.tx).book.abandon();
         for message in late {
-            self.ni().upcalls.finalize(message, Err(self.unreceipted(trouble)));
+            self.ni().upcalls.finalize(message, Err(self.unreceipted(conn_error)));
         }
     }
 
-    /// No receipt will come any more: what has none comes back.
-    pub(crate) fn give_up_receipts(&self, trouble: Trouble) {
+    /// No delivery ACK will come any more: what has none comes back.
+    pub(crate) fn fail_unacked(&self, conn_error: ConnError) {
         let lost = lock(&self.tx).book.give_up();
         for message in lost {
-            self.ni().upcalls.finalize(message, Err(self.unreceipted(trouble)));
+            self.ni().upcalls.finalize(message, Err(self.unreceipted(conn_error)));
         }
     }
 
     /// Whether there are messages that are not done with.
-    pub(crate) fn awaits_receipts(&self) -> bool {
+    pub(crate) fn awaits_acks(&self) -> bool {
         !lock(&self.tx).book.is_empty()
     }
 
-    /// Whether the oldest message without a receipt has been that for longer than there is time for one.
-    pub(crate) fn lacks_receipts(&self, now: Instant) -> bool {
+    /// Whether the oldest message without a delivery ACK has been that for longer than there is time for one.
+    pub(crate) fn is_ack_overdue(&self, now: Instant) -> bool {
         lock(&self.tx).book.oldest_waits(now).is_some_and(|waits| waits >= self.ni().sock_timeout())
     }
 
@@ -378,9 +379,9 @@ impl Connection {
         for _ in 0..ROUNDS {
             {
                 let mut side = lock(&self.tx);
-                if let Some(trouble) = side.ended {
+                if let Some(conn_error) = side.ended {
                     drop(side);
-                    return self.give_up(batch, trouble);
+                    return self.give_up(batch, conn_error);
                 }
                 if full && !std::mem::take(&mut side.again) {
                     return side.stop_for_now(batch);
@@ -396,9 +397,9 @@ impl Connection {
             match self.write(&mut batch) {
                 Written::All | Written::More => full = false,
                 Written::SocketFull => full = true,
-                Written::Failed(trouble) => {
-                    self.writing_failed(trouble);
-                    return self.give_up(batch, trouble);
+                Written::Failed(conn_error) => {
+                    self.writing_failed(conn_error);
+                    return self.give_up(batch, conn_error);
                 }
             }
             let done = batch.iter().take_while(|out| out.left() == 0).count();
@@ -408,21 +409,21 @@ impl Connection {
             }
         }
         let mut side = lock(&self.tx);
-        if let Some(trouble) = side.ended {
+        if let Some(conn_error) = side.ended {
             drop(side);
-            return self.give_up(batch, trouble);
+            return self.give_up(batch, conn_error);
         }
         side.stop_for_now(batch);
         drop(side);
         self.scheduler.schedule(Arc::clone(self));
     }
 
-    fn give_up(&self, batch: Vec<Outgoing>, trouble: Trouble) {
+    fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError) {
         for out in batch {
             if out.left() == 0 {
                 self.wrote(out);
             } else {
-                self.give_back(out, trouble);
+                self.give_back(out, conn_error);
             }
         }
         self.end_writing();
@@ -453,18 +454,18 @@ impl Connection {
     }
 
     /// If the connection has been ended meanwhile, that is why.
-    fn why_writing_failed(&self, errno: Errno) -> Trouble {
+    fn why_writing_failed(&self, errno: Errno) -> ConnError {
         lock(&self.tx).ended.unwrap_or(match errno {
-            Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => Trouble::EndedByPeer(errno),
-            _ => Trouble::WriteFailed(errno),
+            Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => ConnError::EndedByPeer(errno),
+            _ => ConnError::WriteFailed(errno),
         })
     }
 
     /// The socket is dead for writing. The peer may have said something before it died.
-    fn writing_failed(self: &Arc<Self>, trouble: Trouble) {
-        match trouble {
-            Trouble::EndedByPeer(errno) => self.peer.ended_by_peer(self, errno, true),
-            _ => self.peer.end(self, trouble),
+    fn writing_failed(self: &Arc<Self>, conn_error: ConnError) {
+        match conn_error {
+            ConnError::EndedByPeer(errno) => self.peer.ended_by_peer(self, errno, true),
+            _ => self.peer.end(self, conn_error),
         }
     }
 
@@ -476,44 +477,44 @@ impl Connection {
     /// A message has left.
     fn wrote(&self, out: Outgoing) {
         let Outgoing { message: Some(message), cookie, .. } = out else { return };
-        let booked = match cookie {
+        let after_write = match cookie {
             Some(cookie) => lock(&self.tx).book.written(cookie, message),
-            None => Booked::Done(message),
+            None => AfterWrite::Done(message),
         };
-        match booked {
-            Booked::Waits => {}
-            Booked::Done(message) => self.ni().upcalls.finalize(message, Ok(())),
-            Booked::Lost(message) => self.ni().upcalls.finalize(message, Err(self.lost())),
+        match after_write {
+            AfterWrite::Waits => {}
+            AfterWrite::Done(message) => self.ni().upcalls.finalize(message, Ok(())),
+            AfterWrite::Lost(message) => self.ni().upcalls.finalize(message, Err(self.lost())),
         }
     }
 
     /// A message will never be written.
-    fn give_back(&self, out: Outgoing, trouble: Trouble) {
-        let failure = self.failure(&out, trouble);
+    fn give_back(&self, out: Outgoing, conn_error: ConnError) {
+        let failure = self.failure(&out, conn_error);
         if let Some(message) = out.message {
             self.ni().upcalls.finalize(message, Err(failure));
         }
     }
 
-    fn failure(&self, out: &Outgoing, trouble: Trouble) -> SendFailure {
+    fn failure(&self, out: &Outgoing, conn_error: ConnError) -> SendFailure {
         match (out.sent, out.cookie) {
-            (0, _) => trouble.failure(Left::Nothing),
-            (_, None) => trouble.failure(Left::Something),
-            (_, Some(_)) => self.unreceipted(trouble),
+            (0, _) => conn_error.failure(BytesSent::Nothing),
+            (_, None) => conn_error.failure(BytesSent::Something),
+            (_, Some(_)) => self.unreceipted(conn_error),
         }
     }
 
-    /// Of a message that was written when its receipt could not come any more.
+    /// Of a message that was written when its delivery ACK could not come any more.
     fn lost(&self) -> SendFailure {
-        let trouble = lock(&self.tx).ended.unwrap_or(Trouble::Local(Errno::Io));
-        self.unreceipted(trouble)
+        let conn_error = lock(&self.tx).ended.unwrap_or(ConnError::Local(Errno::Io));
+        self.unreceipted(conn_error)
     }
 
-    /// Of a message that has left, asks for a receipt, and will not get it.
-    fn unreceipted(&self, trouble: Trouble) -> SendFailure {
-        let failure = trouble.failure(Left::Something);
+    /// Of a message that has left, asks for a delivery ACK, and will not get it.
+    fn unreceipted(&self, conn_error: ConnError) -> SendFailure {
+        let failure = conn_error.failure(BytesSent::Something);
         SendFailure {
-            delivery: if self.is_ours() { Delivery::Deduplicated } else { failure.delivery },
+            delivery: if self.same_implementation() { Delivery::Deduplicated } else { failure.delivery },
             ..failure
         }
     }

@@ -1,17 +1,17 @@
-//! Receipts on the wire (the kernel's zero-copy cookies, wire-tcp 3.4): who is asked for them, how they are sent, and
+//! Delivery ACKs on the wire (the kernel's zero-copy cookies, wire-tcp 3.4): who is asked for them, how they are sent, and
 //! what those say that come.
 
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 
-/// Which messages ask for a receipt, where the peer can give one. A message that does not is done with when it has
+/// Which messages ask for a delivery ACK, where the peer can give one. A message that does not is done with when it has
 /// been given to the socket, whatever becomes of it then, as small ones are in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Receipts {
+pub enum DeliveryAcks {
     /// All.
     All,
     /// All to nodes of this implementation; to others only those of `zc_min_payload`.
-    OurNodes,
+    SameImplementation,
     /// Those with a payload of `zc_min_payload` or more, which by default are none.
     #[default]
     Large,
@@ -19,9 +19,9 @@ pub enum Receipts {
 
 /// What there is to know of a message and of who it goes to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
-    /// The peer is a node of ours.
-    pub(crate) ours: bool,
+pub(crate) struct AckRequest {
+    /// The peer is a node of this implementation.
+    pub(crate) same_implementation: bool,
     pub(crate) version: Version,
     /// This node has an open connection to the peer for bulk outwards.
     pub(crate) bulk_out: bool,
@@ -32,15 +32,15 @@ pub(crate) struct Asked {
     pub(crate) proper_port: bool,
 }
 
-impl Receipts {
-    /// Whether a message asks for a receipt. Version 1 has no place for it. A kernel sends receipts only on a connection
+impl DeliveryAcks {
+    /// Whether a message asks for a delivery ACK. Version 1 has no place for it. A kernel sends delivery ACKs only on a connection
     /// that is for bulk towards it, and ends the others if there is none.
-    pub(crate) const fn wanted(self, asked: Asked) -> bool {
+    pub(crate) const fn wanted(self, asked: AckRequest) -> bool {
         let can = !matches!(asked.version, Version::V1);
         let kernel_can = asked.bulk_out && (asked.large || asked.proper_port);
         match self {
-            Self::All => can && (asked.ours || kernel_can),
-            Self::OurNodes => can && (asked.ours || asked.large && kernel_can),
+            Self::All => can && (asked.same_implementation || kernel_can),
+            Self::SameImplementation => can && (asked.same_implementation || asked.large && kernel_can),
             Self::Large => can && asked.large && kernel_can,
         }
     }
@@ -48,8 +48,8 @@ impl Receipts {
 
 /// What the cookies of something received say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Brought {
-    /// No receipt.
+pub(crate) enum AcksIn {
+    /// No delivery ACK.
     Nothing,
     /// One.
     One(u64),
@@ -59,7 +59,7 @@ pub(crate) enum Brought {
     Range(u64, u64),
 }
 
-impl Brought {
+impl AcksIn {
     /// Of a NOOP on a connection of `version`.
     pub(crate) const fn by_noop(version: Version, cookies: Cookies) -> Self {
         match (cookies.request, cookies.receipt) {
@@ -83,7 +83,7 @@ impl Brought {
     }
 }
 
-/// The NOOPs that bring these receipts; few are packed at once. Sorts them.
+/// The NOOPs that bring these delivery ACKs; few are packed at once. Sorts them.
 pub(crate) fn pack(receipts: &mut [u64]) -> impl Iterator<Item = Cookies> {
     receipts.sort_unstable();
     let mut rest = &*receipts;
@@ -110,53 +110,77 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn noop(request: u64, receipt: u64) -> Brought {
-        Brought::by_noop(Version::V3, Cookies { request, receipt })
+    fn noop(request: u64, receipt: u64) -> AcksIn {
+        AcksIn::by_noop(Version::V3, Cookies { request, receipt })
     }
 
     #[test]
     fn what_the_cookies_of_a_noop_say() {
         for (a, b, want) in [
-            (0, 0, Brought::Nothing),
-            (0, 1, Brought::Nothing),
-            (0, 5, Brought::One(5)),
-            (6, 5, Brought::Pair(6, 5)),
-            (5, 5, Brought::Range(5, 5)),
-            (5, 9, Brought::Range(5, 9)),
-            (2, 1, Brought::Pair(2, 1)),
-            (1, 2, Brought::Range(1, 2)),
+            (0, 0, AcksIn::Nothing),
+            (0, 1, AcksIn::Nothing),
+            (0, 5, AcksIn::One(5)),
+            (6, 5, AcksIn::Pair(6, 5)),
+            (5, 5, AcksIn::Range(5, 5)),
+            (5, 9, AcksIn::Range(5, 9)),
+            (2, 1, AcksIn::Pair(2, 1)),
+            (1, 2, AcksIn::Range(1, 2)),
         ] {
             assert_eq!(noop(a, b), want, "{a} {b}");
         }
         let keepalive = Cookies { request: 0, receipt: 1 };
-        assert_eq!(Brought::by_noop(Version::V2, keepalive), Brought::One(1));
-        assert_eq!(Brought::by_message(Version::V3, Cookies { request: 9, receipt: 4 }), Brought::One(4));
+        assert_eq!(AcksIn::by_noop(Version::V2, keepalive), AcksIn::One(1));
+        assert_eq!(AcksIn::by_message(Version::V3, Cookies { request: 9, receipt: 4 }), AcksIn::One(4));
     }
 
     #[test]
     fn who_is_asked_for_receipts() {
-        let kernel =
-            Asked { ours: false, version: Version::V3, bulk_out: true, large: false, proper_port: true };
-        let ours = Asked { ours: true, bulk_out: false, proper_port: false, ..kernel };
+        let kernel = AckRequest {
+            same_implementation: false,
+            version: Version::V3,
+            bulk_out: true,
+            large: false,
+            proper_port: true,
+        };
+        let same_implementation =
+            AckRequest { same_implementation: true, bulk_out: false, proper_port: false, ..kernel };
         for (name, asked, all, our_nodes, large) in [
-            ("ours", ours, true, true, false),
-            ("ours, much", Asked { large: true, ..ours }, true, true, false),
-            ("ours, in version 1", Asked { version: Version::V1, ..ours }, false, false, false),
-            ("a kernel", kernel, true, false, false),
-            ("a kernel, much", Asked { large: true, ..kernel }, true, true, true),
+            ("ours", same_implementation, true, true, false),
+            ("ours, much", AckRequest { large: true, ..same_implementation }, true, true, false),
             (
-                "a kernel, version 1",
-                Asked { version: Version::V1, large: true, ..kernel },
+                "ours, in version 1",
+                AckRequest { version: Version::V1, ..same_implementation },
                 false,
                 false,
                 false,
             ),
-            ("no way for the receipt", Asked { bulk_out: false, large: true, ..kernel }, false, false, false),
-            ("from any port", Asked { proper_port: false, ..kernel }, false, false, false),
-            ("from any port, much", Asked { proper_port: false, large: true, ..kernel }, true, true, true),
+            ("a kernel", kernel, true, false, false),
+            ("a kernel, much", AckRequest { large: true, ..kernel }, true, true, true),
+            (
+                "a kernel, version 1",
+                AckRequest { version: Version::V1, large: true, ..kernel },
+                false,
+                false,
+                false,
+            ),
+            (
+                "no way for the receipt",
+                AckRequest { bulk_out: false, large: true, ..kernel },
+                false,
+                false,
+                false,
+            ),
+            ("from any port", AckRequest { proper_port: false, ..kernel }, false, false, false),
+            (
+                "from any port, much",
+                AckRequest { proper_port: false, large: true, ..kernel },
+                true,
+                true,
+                true,
+            ),
         ] {
-            let got =
-                [Receipts::All, Receipts::OurNodes, Receipts::Large].map(|receipts| receipts.wanted(asked));
+            let got = [DeliveryAcks::All, DeliveryAcks::SameImplementation, DeliveryAcks::Large]
+                .map(|receipts| receipts.wanted(asked));
             assert_eq!(got, [all, our_nodes, large], "{name}");
         }
     }
@@ -186,11 +210,11 @@ mod tests {
             let mut packed: Vec<u64> = receipts.iter().rev().copied().collect();
             let mut got = Vec::new();
             for cookies in pack(&mut packed) {
-                match Brought::by_noop(Version::V3, cookies) {
-                    Brought::Nothing => {}
-                    Brought::One(a) => got.push(a),
-                    Brought::Pair(a, b) => got.extend([a, b]),
-                    Brought::Range(a, b) => got.extend(a..=b),
+                match AcksIn::by_noop(Version::V3, cookies) {
+                    AcksIn::Nothing => {}
+                    AcksIn::One(a) => got.push(a),
+                    AcksIn::Pair(a, b) => got.extend([a, b]),
+                    AcksIn::Range(a, b) => got.extend(a..=b),
                 }
             }
             got.sort_unstable();

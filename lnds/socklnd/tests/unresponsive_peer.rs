@@ -12,7 +12,7 @@ mod support;
 use lnet_core::{Cause, Delivery, Errno, EventKind, SendFailure};
 use netns::{empty_namespace_or_skip, enter_new_network_namespace, ip};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use socklnd::{Receipts, SocklndConfig};
+use socklnd::{DeliveryAcks, SocklndConfig};
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
@@ -49,7 +49,7 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
     let switch = rustix::thread::gettid().as_raw_nonzero().to_string();
     let mut config = config(988);
     config.sock_timeout = SOCK_TIMEOUT;
-    config.receipts = Receipts::All;
+    config.receipts = DeliveryAcks::All;
     change(&mut config);
     let machine = |number: u8| {
         let (switch, mut config) = (switch.clone(), config.clone());
@@ -193,7 +193,7 @@ fn a_silent_rail_is_left_within_about_a_second_and_used_again_soon() {
         print_time("the rail is back, and used again after", time);
         assert!(time < SOCK_TIMEOUT);
     }
-    assert!(near.node.counters().fell_silent >= 4);
+    assert!(near.node.counters().unresponsive >= 4);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn without_another_way_a_silent_rail_is_waited_for_and_what_comes_after_it_is_no
     }
     for machine in [&near, &far] {
         let counters = machine.node.counters();
-        assert_eq!((counters.timed_out, counters.fell_silent, counters.closed_by_peer), (0, 0, 0));
+        assert_eq!((counters.timed_out, counters.unresponsive, counters.closed_by_peer), (0, 0, 0));
         assert_eq!(machine.spy.failures(), []);
     }
 }
@@ -397,7 +397,7 @@ fn the_first_message_of_a_kernel_after_a_long_outage_finds_the_connection_that_i
     let_through(2);
     far.node.put(far.node.bind_bytes(pattern(8, 4)), near.node.nid, true);
     near.node.expect(EventKind::Put);
-    // TCP has also carried what was late, whose receipt nobody waits for any more.
+    // TCP has also carried what was late, whose delivery ACK nobody waits for any more.
     let events: Vec<_> = (0..3).map(|_| far.node.event()).map(|event| (event.kind, event.status)).collect();
     for kind in [EventKind::Put, EventKind::Send, EventKind::Ack] {
         assert!(events.contains(&(kind, Ok(()))), "{kind:?} in {events:?}");
