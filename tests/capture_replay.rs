@@ -149,8 +149,11 @@ fn play(replay: &Replay) {
     let script = script(replay.file, &addresses);
     // The captured nodes asked for receipts from 16 KiB on, and most did not discover.
     // They do not ask a peer whether it is there when it takes 0.3 s, as a player on a busy machine does.
-    let socklnd =
-        SocklndConfig { zc_min_payload: Some(16 << 10), silence: Duration::ZERO, ..SocklndConfig::default() };
+    let socklnd = SocklndConfig {
+        zc_min_payload: Some(16 << 10),
+        unresponsive_timeout: Duration::ZERO,
+        ..SocklndConfig::default()
+    };
     let mut config = StartConfig { socklnd, ..StartConfig::default() };
     config.settings.discovery = DiscoveryMode::Off;
     (replay.set_up)(&mut config);

@@ -54,7 +54,7 @@ struct Bad {
     counted: fn(&SocklndCounters) -> u64,
 }
 
-const UNWELCOME: fn(&SocklndCounters) -> u64 = |counters| counters.unwelcome;
+const REJECTED: fn(&SocklndCounters) -> u64 = |counters| counters.rejected;
 const REFUSED: fn(&SocklndCounters) -> u64 = |counters| counters.refused;
 const BROKEN: fn(&SocklndCounters) -> u64 = |counters| counters.protocol_errors;
 const CLOSED_BY_PEER: fn(&SocklndCounters) -> u64 = |counters| counters.closed_by_peer;
@@ -77,43 +77,43 @@ fn bad_openings(scene: &Scene) -> Vec<Bad> {
     };
     let mut random = Random(1);
     let mut rows = vec![
-        ("magic of nobody", Before::Request, patched(request.clone(), 0, &[1, 2, 3, 4]), &[][..], UNWELCOME),
+        ("magic of nobody", Before::Request, patched(request.clone(), 0, &[1, 2, 3, 4]), &[][..], REJECTED),
         (
             "request of version 99",
             Before::Request,
             patched(request.clone(), 4, &[99]),
             &acceptor::REFUSAL,
-            UNWELCOME,
+            REJECTED,
         ),
-        ("HELLO without request", Before::Request, v3(), &acceptor::REFUSAL, UNWELCOME),
+        ("HELLO without request", Before::Request, v3(), &acceptor::REFUSAL, REJECTED),
         (
             "request for another node",
             Before::Request,
             acceptor::encode_request(scene.stranger_nid()),
             &[],
-            UNWELCOME,
+            REJECTED,
         ),
-        ("request for any node", Before::Request, patched(request.clone(), 8, &[0xff; 8]), &[], UNWELCOME),
-        ("long request for any node", Before::Request, long(8, &[0xff; 20]), &[], UNWELCOME),
-        ("long request, odd address size", Before::Request, long(8, &[9]), &[], UNWELCOME),
-        ("request twice", Before::Hello, request.clone(), &[], UNWELCOME),
+        ("request for any node", Before::Request, patched(request.clone(), 8, &[0xff; 8]), &[], REJECTED),
+        ("long request for any node", Before::Request, long(8, &[0xff; 20]), &[], REJECTED),
+        ("long request, odd address size", Before::Request, long(8, &[9]), &[], REJECTED),
+        ("request twice", Before::Hello, request.clone(), &[], REJECTED),
         ("HELLO of version 7", Before::Hello, patched(v3(), 4, &[7]), &[], REFUSED),
         ("HELLO of version 2^32-1", Before::Hello, patched(v3(), 4, &[0xff; 4]), &[], REFUSED),
-        ("HELLO from any node", Before::Hello, patched(v3(), 8, &[0xff; 8]), &[], UNWELCOME),
-        ("HELLO v4 from any node", Before::Hello, patched(v4(), 8, &[0xff; 20]), &[], UNWELCOME),
-        ("HELLO of type 4", Before::Hello, patched(v3(), 48, &[4]), &[], UNWELCOME),
-        ("HELLO of type none", Before::Hello, opening(Version::V3, None), &[], UNWELCOME),
-        ("17 addresses", Before::Hello, patched(v3(), 52, &[17]), &[], UNWELCOME),
-        ("2^32-1 addresses", Before::Hello, patched(v3(), 52, &[0xff; 4]), &[], UNWELCOME),
-        ("address 0", Before::Hello, [patched(v3(), 52, &[1]), vec![0; 4]].concat(), &[], UNWELCOME),
-        ("HELLO v1 that is a PUT", Before::Hello, patched(v1(), 24, &[1]), &[], UNWELCOME),
-        ("HELLO v1 with half an address", Before::Hello, patched(v1(), 28, &[2]), &[], UNWELCOME),
+        ("HELLO from any node", Before::Hello, patched(v3(), 8, &[0xff; 8]), &[], REJECTED),
+        ("HELLO v4 from any node", Before::Hello, patched(v4(), 8, &[0xff; 20]), &[], REJECTED),
+        ("HELLO of type 4", Before::Hello, patched(v3(), 48, &[4]), &[], REJECTED),
+        ("HELLO of type none", Before::Hello, opening(Version::V3, None), &[], REJECTED),
+        ("17 addresses", Before::Hello, patched(v3(), 52, &[17]), &[], REJECTED),
+        ("2^32-1 addresses", Before::Hello, patched(v3(), 52, &[0xff; 4]), &[], REJECTED),
+        ("address 0", Before::Hello, [patched(v3(), 52, &[1]), vec![0; 4]].concat(), &[], REJECTED),
+        ("HELLO v1 that is a PUT", Before::Hello, patched(v1(), 24, &[1]), &[], REJECTED),
+        ("HELLO v1 with half an address", Before::Hello, patched(v1(), 28, &[2]), &[], REJECTED),
         (
             "HELLO v1 with 2^32-4 bytes of addresses",
             Before::Hello,
             patched(v1(), 28, &[0xfc, 0xff, 0xff, 0xff]),
             &[],
-            UNWELCOME,
+            REJECTED,
         ),
     ]
     .into_iter()
@@ -127,7 +127,7 @@ fn bad_openings(scene: &Scene) -> Vec<Bad> {
         };
         // Fewer than four bytes would be waited for.
         let says = [says, vec![0; 4]].concat();
-        rows.push(Bad { name, before, says, hears: &[], counted: UNWELCOME });
+        rows.push(Bad { name, before, says, hears: &[], counted: REJECTED });
     }
     rows
 }
@@ -139,7 +139,7 @@ fn bad_messages(scene: &Scene) -> Vec<Bad> {
     let other_net = Nid::new(NetId::new(NetType::TCP, 9), 1);
     let other_net = other_net.to_u64().unwrap().to_le_bytes();
     let loopback = Nid::LOOPBACK.to_u64().unwrap().to_le_bytes();
-    let noop = |request, receipt| Head::noop(Cookies { request, receipt }).bytes().to_vec();
+    let noop = |request, ack| Head::noop(Cookies { request, ack }).bytes().to_vec();
     let too_long = (MAX_PAYLOAD + 1).to_le_bytes();
     let mut rows = vec![
         ("kind of frame unknown", Version::V3, patched(get(), 0, &[0xc2])),
@@ -161,7 +161,7 @@ fn bad_messages(scene: &Scene) -> Vec<Bad> {
         (
             "receipt with a message",
             Version::V3,
-            message(Version::V3, &ping(scene), Cookies { request: 0, receipt: 77 }, &[]),
+            message(Version::V3, &ping(scene), Cookies { request: 0, ack: 77 }, &[]),
         ),
         ("NOOP with a wrong checksum", Version::V2, patched(noop(0, 0), 4, &[1])),
         ("version 1: garbage", Version::V1, vec![0xff; 72]),
@@ -276,7 +276,7 @@ fn in_secure_mode_nonsense_from_privileged_ports_is_treated_the_same_and_others_
             try_to_say(&mut raw, &acceptor::encode_request(scene.node.nid));
             assert_eq!(raw.read_to_end(), [0_u8; 0]);
         }
-        assert_eq!(scene.node.counters().unwelcome, before.unwelcome + 20);
+        assert_eq!(scene.node.counters().rejected, before.rejected + 20);
     });
     scene.privileged = true;
     scene.while_others_talk(|| {
@@ -327,7 +327,7 @@ fn a_message_cut_anywhere_ends_its_operation_with_an_error() {
     if let Body::Put { match_bits, .. } = &mut header.body {
         *match_bits = bits;
     }
-    let put = message(Version::V3, &header, Cookies { request: 4, receipt: 0 }, pattern(5000, 1));
+    let put = message(Version::V3, &header, Cookies { request: 4, ack: 0 }, pattern(5000, 1));
     let head = head_len(Version::V3);
     scene.while_others_talk(|| {
         let cuts = (0..=head).step_by(5).chain([head, head + 1, head + 1024, head + 1025, put.len() - 1]);
@@ -437,7 +437,7 @@ fn what_a_node_has_no_use_for_is_dropped_and_the_connection_lives() {
         ("REPLY to nobody", long(ack, Body::Reply { handle })),
         ("to a net of others", patched(put(), at::DEST_NID + 4, &[9])),
         ("from the loopback", patched(put(), at::SRC_NID, &loopback)),
-        ("keep-alives", Head::noop(Cookies { request: 0, receipt: 1 }).bytes().repeat(500)),
+        ("keep-alives", Head::noop(Cookies { request: 0, ack: 1 }).bytes().repeat(500)),
     ];
     scene.while_others_talk(|| {
         let mut raw = stranger(&scene, Version::V3, ConnectionType::Control);

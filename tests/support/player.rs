@@ -238,7 +238,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Receipts to the node are for what it, not the captured node, sent.
+    /// Delivery ACKs to the node are for what it, not the captured node, sent.
     fn translate_ack_cookies(&self, line: &Line, bytes: &mut [u8]) {
         let places: &[usize] = match &line.item.content {
             Content::Noop { .. } => &[8, 16],

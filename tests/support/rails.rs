@@ -184,7 +184,7 @@ fn node(networks: &str, port: &str, discovery: Discovery) -> Arc<Node> {
         "LNET_DISCOVERY" => Some((discovery as u8).to_string()),
         "LNET_FIRST_PING" => Some("0".to_owned()),
         // A rail is not given up because a busy machine is slow.
-        "SOCKLND_SILENCE" => Some("0".to_owned()),
+        "SOCKLND_UNRESPONSIVE_MS" => Some("0".to_owned()),
         _ => None,
     });
     Node::start(Pid::LUSTRE, config.unwrap()).unwrap()

@@ -18,7 +18,7 @@ use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use lolnd::Lolnd;
-use socklnd::{Receipts, Socklnd, SocklndConfig};
+use socklnd::{DeliveryAcks, Socklnd, SocklndConfig};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io;
@@ -59,10 +59,10 @@ impl Node {
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
-        // Who asks for no more receipts than the kernel does says no more than it, either.
-        let says_who = config.says_implementation && config.socklnd.receipts != Receipts::Large;
-        let identity = if says_who { new_implementation_id() } else { 0 };
-        let tcp = Socklnd::new(SocklndConfig { identity, ..config.socklnd.clone() });
+        // Who asks for no more delivery ACKs than the kernel does says no more than it, either.
+        let says_who = config.says_implementation && config.socklnd.delivery_acks != DeliveryAcks::Large;
+        let implementation_id = if says_who { new_implementation_id() } else { 0 };
+        let tcp = Socklnd::new(SocklndConfig { implementation_id, ..config.socklnd.clone() });
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,
@@ -190,7 +190,7 @@ impl Drop for Node {
 /// A number that tells this incarnation of the node from all others, for peers of this implementation.
 fn new_implementation_id() -> u64 {
     // The system's randomness, as the standard library draws it for its tables.
-    socklnd::identity(RandomState::new().hash_one(wall_clock_ns()))
+    socklnd::implementation_id(RandomState::new().hash_one(wall_clock_ns()))
 }
 
 /// Tells this incarnation of the node from earlier ones.

@@ -10,7 +10,7 @@ use lnet_dlc::request::AddRoute;
 use lnet_dlc::routes;
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
-use socklnd::{Receipts, SocklndConfig};
+use socklnd::{DeliveryAcks, SocklndConfig};
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Default for StartConfig {
             config_file: None,
             settings: Settings::default(),
             ni: NiTunables::default(),
-            socklnd: SocklndConfig { receipts: Receipts::All, ..SocklndConfig::default() },
+            socklnd: SocklndConfig { delivery_acks: DeliveryAcks::All, ..SocklndConfig::default() },
             says_implementation: true,
             wait_spin: default_spin(),
             compare_queued_bytes: false,

@@ -8,7 +8,7 @@ use lnet_core::cpt::{Layout, Pattern};
 use lnet_core::{DiscoveryMode, Errno, Settings};
 use lnet_log::{LogClass, write_line};
 use socklnd::proto::Version;
-use socklnd::{AcceptFrom, Receipts};
+use socklnd::{AcceptFrom, DeliveryAcks};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -204,9 +204,14 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_SILENCE",
-        help: "milliseconds that a peer may leave unanswered what is under way to it before that goes by another pair of \
-               interfaces, if there is one; 0: only SOCKLND_SOCK_TIMEOUT counts (600)",
-        set: |config, text| put(&mut config.socklnd.silence, text, milliseconds),
+        help: "the old name of SOCKLND_UNRESPONSIVE_MS, which goes before it",
+        set: set_unresponsive_timeout,
+    },
+    Tunable {
+        variable: "SOCKLND_UNRESPONSIVE_MS",
+        help: "milliseconds that a peer may leave unanswered what is under way to it before the path counts as unresponsive \
+               and another one is used, if there is one; 0: only SOCKLND_SOCK_TIMEOUT counts (600)",
+        set: set_unresponsive_timeout,
     },
     Tunable {
         variable: "SOCKLND_MIN_RECONNECTMS",
@@ -278,17 +283,15 @@ pub const TUNABLES: &[Tunable] = &[
     },
     Tunable {
         variable: "LNET_RECEIPTS",
-        help: "which messages are over only when the peer has said that it has them: all, where the peer can (default); \
-               ours: those to nodes of this implementation; large: those of SOCKLND_ZC_MIN_PAYLOAD, as in the kernel",
-        set: |config, text| {
-            config.socklnd.receipts = match text {
-                "all" => Receipts::All,
-                "ours" => Receipts::OurNodes,
-                "large" => Receipts::Large,
-                _ => return Err("all, ours or large"),
-            };
-            Ok(())
-        },
+        help: "the old name of SOCKLND_DELIVERY_ACK, which goes before it",
+        set: set_delivery_acks,
+    },
+    Tunable {
+        variable: "SOCKLND_DELIVERY_ACK",
+        help: "which messages ask for a delivery ACK, and are complete only when it has come: all, where the peer can send \
+               one (default); ours: those to nodes of this implementation; large: those of SOCKLND_ZC_MIN_PAYLOAD, as in \
+               the kernel",
+        set: set_delivery_acks,
     },
     Tunable {
         variable: "SOCKLND_NAGLE",
@@ -314,6 +317,20 @@ pub const TUNABLES: &[Tunable] = &[
         },
     },
 ];
+
+fn set_unresponsive_timeout(config: &mut StartConfig, text: &str) -> Result<(), &'static str> {
+    put(&mut config.socklnd.unresponsive_timeout, text, milliseconds)
+}
+
+fn set_delivery_acks(config: &mut StartConfig, text: &str) -> Result<(), &'static str> {
+    config.socklnd.delivery_acks = match text {
+        "all" => DeliveryAcks::All,
+        "ours" => DeliveryAcks::SameImplementation,
+        "large" => DeliveryAcks::Large,
+        _ => return Err("all, ours or large"),
+    };
+    Ok(())
+}
 
 /// Reads a number, checks it with `accept` and puts it in its place.
 fn put<N: std::str::FromStr, V>(
@@ -377,7 +394,7 @@ mod tests {
             ("SOCKLND_PEER_CREDITS", "16"),
             ("SOCKLND_CONNS_PER_PEER", ""),
             ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
-            ("LNET_RECEIPTS", "ours"),
+            ("SOCKLND_DELIVERY_ACK", "ours"),
             ("LNET_CPU_NPARTITIONS", "4"),
             ("LNET_COMPARE_QUEUED_BYTES", "1"),
             ("LNET_MAX_PEERS", "99"),
@@ -394,13 +411,29 @@ mod tests {
         assert_eq!(config.ni.peer_credits, 16);
         assert_eq!(config.socklnd.conns_per_peer, 1);
         assert_eq!(config.socklnd.zc_min_payload, Some(2048));
-        let receipts = config.socklnd.receipts;
-        assert_eq!((receipts, start(&[]).unwrap().socklnd.receipts), (Receipts::OurNodes, Receipts::All));
-        assert_eq!(start(&[("LNET_RECEIPTS", "large")]).unwrap().socklnd.receipts, Receipts::Large);
+        let delivery_acks = config.socklnd.delivery_acks;
+        assert_eq!(
+            (delivery_acks, start(&[]).unwrap().socklnd.delivery_acks),
+            (DeliveryAcks::SameImplementation, DeliveryAcks::All)
+        );
+        assert_eq!(start(&[("LNET_RECEIPTS", "large")]).unwrap().socklnd.delivery_acks, DeliveryAcks::Large);
         assert_eq!(config.cpts, Layout::Count(NonZeroUsize::new(4).unwrap()));
         let config = start(&[("LNET_CPU_NPARTITIONS", "4"), ("LNET_CPU_PATTERN", " N 0[1] 1[0] ")]).unwrap();
         assert_eq!(config.cpts, Layout::Pattern(Pattern::Nodes(vec![vec![1], vec![0]])));
         assert_eq!(start(&[("LNET_CPU_NPARTITIONS", "0")]).unwrap().cpts, Layout::Default);
+    }
+
+    #[test]
+    fn old_names_are_read_and_new_ones_go_before_them() {
+        let acks = |variables: &[(&str, &str)]| start(variables).unwrap().socklnd.delivery_acks;
+        let (old, new) = (("LNET_RECEIPTS", "large"), ("SOCKLND_DELIVERY_ACK", "ours"));
+        assert_eq!(
+            [acks(&[old]), acks(&[new, old])],
+            [DeliveryAcks::Large, DeliveryAcks::SameImplementation]
+        );
+        let limit = |variables: &[(&str, &str)]| start(variables).unwrap().socklnd.unresponsive_timeout;
+        let (old, new) = (("SOCKLND_SILENCE", "70"), ("SOCKLND_UNRESPONSIVE_MS", "80"));
+        assert_eq!([limit(&[old]), limit(&[new, old])], [70, 80].map(Duration::from_millis));
     }
 
     #[test]
@@ -473,6 +506,7 @@ mod tests {
             ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
             ("SOCKLND_IMPLEMENTATION_ID", "2", Errno::Invalid),
             ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
+            ("SOCKLND_UNRESPONSIVE_MS", "-1", Errno::Invalid),
             ("SOCKLND_SILENCE", "-1", Errno::Invalid),
             ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
             ("LNET_MAX_PEERS", "0", Errno::Invalid),

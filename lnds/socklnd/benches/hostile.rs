@@ -33,7 +33,7 @@ const TICK: Duration = Duration::from_millis(10);
 const MIB: usize = 1 << 20;
 /// The name of an attacker's threads.
 const ATTACKER: &str = "attacker";
-const NONE: Cookies = Cookies { request: 0, receipt: 0 };
+const NONE: Cookies = Cookies { request: 0, ack: 0 };
 
 struct Scene {
     node: Node,
@@ -66,7 +66,7 @@ const ATTACKS: &[Attack] = &[
     Attack {
         name: "NOOPs",
         rate: "50000/s",
-        begin: |scene| repeat(scene, &Head::noop(Cookies { request: 0, receipt: 1 }).bytes().repeat(500)),
+        begin: |scene| repeat(scene, &Head::noop(Cookies { request: 0, ack: 1 }).bytes().repeat(500)),
     },
     Attack { name: "PUTs of 4 KiB that match nothing", rate: "2000/s", begin: unmatched },
     Attack { name: "ACKs that nobody asked for", rate: "20000/s", begin: unasked },

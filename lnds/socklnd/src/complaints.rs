@@ -1,4 +1,4 @@
-//! What the log says of callers and peers: so seldom, for each reason, that none of them can fill it.
+//! What the log says of connecting peers and peers: so seldom, for each reason, that none of them can fill it.
 
 use crate::sync::lock;
 use lnet_core::Time;
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 /// Why there is a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reason {
-    /// A caller's port is not one that is accepted.
+    /// A connecting peer's port is not one that is accepted.
     Rejected,
-    /// What a caller says cannot be understood, or is not for this node.
+    /// What a connecting peer says cannot be understood, or is not for this node.
     Nonsense,
-    /// There are too many callers.
+    /// There are too many connecting peers.
     LimitReached,
-    /// The system lets no caller in.
+    /// The system lets no connecting peer in.
     NoDescriptor,
     /// A peer breaks the protocol.
     Broken,

@@ -18,11 +18,11 @@ pub struct SocklndConfig {
     pub accept: AcceptFrom,
     /// The TCP port to listen on and to call, the same on all nodes. Default 988.
     pub accept_port: u16,
-    /// How long a caller may take for each piece of its handshake. Default 5 s.
+    /// How long a connecting peer may take for each piece of its handshake. Default 5 s.
     pub accept_timeout: Duration,
-    /// How many callers the system keeps waiting for the acceptor. Default 127.
+    /// How many connecting peers the system keeps waiting for the acceptor. Default 127.
     pub accept_backlog: i32,
-    /// How many connections callers from one address may have, those that have not said hello among them; 0: as many as
+    /// How many connections connecting peers from one address may have, those that have not said hello among them; 0: as many as
     /// there may be in all, which is three in four of the descriptors that the process may have. In any other case at
     /// most half of those. Default 1024.
     pub conns_per_address: usize,
@@ -52,14 +52,14 @@ pub struct SocklndConfig {
     pub max_reconnect: Duration,
     /// How long a peer may leave unanswered what is under way to it, retransmissions included, before the core is asked
     /// whether there is another way. Zero: it is never asked, and `sock_timeout` is all there is. Default 600 ms.
-    pub silence: Duration,
+    pub unresponsive_timeout: Duration,
     /// Whether messages on version 2 connections carry a checksum. Default no.
     pub enable_csum: bool,
     /// Who this node is to others of this implementation, so that they know messages again that come twice: a number
-    /// of [`crate::identity`], drawn anew for each start. 0, the default: it passes for a kernel.
-    pub identity: u64,
+    /// of [`crate::implementation_id`], drawn anew for each start. 0, the default: it passes for a kernel.
+    pub implementation_id: u64,
     /// Which messages ask for a delivery ACK. Default: only large ones, as in the kernel.
-    pub receipts: DeliveryAcks,
+    pub delivery_acks: DeliveryAcks,
     /// From how many bytes of payload on a message is large enough for a delivery ACK. Default: none is.
     pub zc_min_payload: Option<u32>,
     /// Whether TCP may hold small segments back. Default no.
@@ -99,10 +99,10 @@ impl Default for SocklndConfig {
             keepalive_count: 5,
             min_reconnect: Duration::from_millis(500),
             max_reconnect: Duration::from_secs(60),
-            silence: Duration::from_millis(600),
+            unresponsive_timeout: Duration::from_millis(600),
             enable_csum: false,
-            identity: 0,
-            receipts: DeliveryAcks::Large,
+            implementation_id: 0,
+            delivery_acks: DeliveryAcks::Large,
             zc_min_payload: None,
             nagle: false,
             use_protocol: Version::V3,

@@ -29,26 +29,26 @@ counters! {
     connects_failed,
     /// HELLOs answered with type none.
     refused,
-    /// Callers turned away: insecure port, nonsense, a NID that is not ours.
+    /// Connecting peers turned away: insecure port, nonsense, a NID that is not ours.
     rejected,
-    /// Callers that were too slow with their handshake.
+    /// Connecting peers that were too slow with their handshake.
     handshakes_timed_out,
-    /// Callers dropped because too many handshakes were under way.
+    /// Connecting peers dropped because too many handshakes were under way.
     handshakes_dropped,
-    /// Callers turned away because there were too many connections, in all or from their address.
+    /// Connecting peers turned away because there were too many connections, in all or from their address.
     limit_rejected,
     /// Peers disconnected because they broke the protocol.
     protocol_errors,
     /// Peers disconnected because something took too long.
     timed_out,
-    /// Peers disconnected because they were silent and there was another way.
+    /// Peers disconnected because they were unresponsive and there was another way.
     unresponsive,
     /// Connections that peers closed.
     closed_by_peer,
     /// Keep-alives sent.
     keepalives,
     /// Delivery ACKs sent, with messages or by themselves.
-    receipts,
+    acks,
     /// NOOPs sent that brought delivery ACKs.
     ack_noops,
     /// Messages that came again and were here already.

@@ -47,12 +47,12 @@ pub(crate) struct Shared {
     schedulers: Box<[Arc<Scheduler>]>,
     nis: Mutex<Vec<Arc<SockNi>>>,
     connection_ids: AtomicU64,
-    lines: AtomicU64,
+    conn_seqs: AtomicU64,
     /// The nodes of this implementation that this one hears from.
     pub(crate) nodes: RemoteNodes,
     /// Bytes of payloads that wait for the core to decide.
-    pub(crate) held: Arc<AtomicUsize>,
-    /// Of callers.
+    pub(crate) deferred_bytes: Arc<AtomicUsize>,
+    /// Of connecting peers.
     pub(crate) permits: Permits,
     pub(crate) complaints: Complaints,
     last_incarnation: AtomicU64,
@@ -153,7 +153,7 @@ impl Driver for Socklnd {
             nid: ni.nid(),
             pid: self.config.pid,
             incarnation: shared.incarnation(),
-            identity: self.config.identity,
+            identity: self.config.implementation_id,
         };
         let address = SocketAddr::new(ni.nid().ip(), self.config.accept_port);
         let sock_ni = SockNi::new(own, ni, upcalls, shared);
@@ -235,9 +235,9 @@ impl Shared {
             schedulers,
             nis: Mutex::default(),
             connection_ids: AtomicU64::new(0),
-            lines: AtomicU64::new(0),
+            conn_seqs: AtomicU64::new(0),
             nodes: RemoteNodes::default(),
-            held: Arc::default(),
+            deferred_bytes: Arc::default(),
             last_incarnation: AtomicU64::new(0),
         }))
     }
@@ -279,7 +279,7 @@ impl Shared {
 
     /// What a new connection is called in the names of messages.
     pub(crate) fn next_conn_seq(&self) -> ConnSeq {
-        ConnSeq::nth(self.lines.fetch_add(1, Ordering::Relaxed))
+        ConnSeq::nth(self.conn_seqs.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The scheduler that serves all connections of a peer.

@@ -55,7 +55,7 @@ pub(crate) enum PassiveStep {
     /// Send [`acceptor::REFUSAL`] and close.
     RefuseRequest,
     /// Send a HELLO of type none in the version of this implementation, with our own NID as destination, and close: so the
-    /// caller learns which version we speak.
+    /// connecting peer learns which version we speak.
     OfferVersion {
         /// The interface that was called.
         target: Nid,
@@ -66,9 +66,9 @@ pub(crate) enum PassiveStep {
     Hello {
         /// The interface that was called.
         target: Nid,
-        /// The caller's HELLO.
+        /// The connecting peer's HELLO.
         hello: Hello,
-        /// The caller's byte order.
+        /// The connecting peer's byte order.
         order: ByteOrder,
     },
 }
@@ -120,7 +120,7 @@ impl Passive {
         }
     }
 
-    /// How many pieces of the handshake are complete: for each the caller has a time limit.
+    /// How many pieces of the handshake are complete: for each the connecting peer has a time limit.
     pub(crate) fn pieces(&self) -> u32 {
         self.pieces
     }

@@ -34,5 +34,5 @@ mod wakeups;
 pub use ack::delivery_acks::DeliveryAcks;
 pub use config::{AcceptFrom, SocklndConfig};
 pub use counters::SocklndCounters;
-pub use decide::implementation_id::identity;
+pub use decide::implementation_id::implementation_id;
 pub use driver::Socklnd;

@@ -203,7 +203,7 @@ impl SockNi {
         let named = |nid| {
             let id = ProcessId { nid, pid: Pid::LUSTRE };
             let usual = lock(self.shard(id)).get(&id).cloned();
-            // A NID has several processes only where callers are known by names of our making.
+            // A NID has several processes only where connecting peers are known by names of our making.
             let others = self.unusual.load(Ordering::Relaxed) > 0;
             let others = others.then(all).unwrap_or_default().into_iter();
             usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()

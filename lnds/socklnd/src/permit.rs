@@ -1,6 +1,6 @@
-//! A caller's place among those that there may be: taken when it comes, given back when its socket is closed.
+//! A connecting peer's place among those that there may be: taken when it comes, given back when its socket is closed.
 
-use crate::decide::conn_limit::{ConnLimit, Limits, Room};
+use crate::decide::conn_limit::{Capacity, ConnLimit, Limits};
 use crate::sync::lock;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -24,11 +24,11 @@ impl Permits {
         Self(Arc::new(Mutex::new(ConnLimit::new(Limits::new(descriptors, of_one)))))
     }
 
-    pub(crate) fn room(&self, address: IpAddr) -> Room {
-        lock(&self.0).room(address)
+    pub(crate) fn capacity(&self, address: IpAddr) -> Capacity {
+        lock(&self.0).capacity(address)
     }
 
-    /// The address with most callers that have not said hello.
+    /// The address with most connecting peers that have not said hello.
     pub(crate) fn worst(&self) -> Option<IpAddr> {
         lock(&self.0).worst()
     }
@@ -45,7 +45,7 @@ impl Permits {
 }
 
 impl Permit {
-    /// The caller has said hello.
+    /// The connecting peer has said hello.
     pub(crate) fn finish(mut self) -> Self {
         lock(&self.conn_limit).finish(self.address);
         self.unfinished = false;

@@ -1,7 +1,7 @@
 //! The nodes of this implementation that this one hears from, over all their connections and beyond their ends: what of theirs is here
 //! already, and what is here in part.
 
-use crate::ack::dedup::{Again, Known};
+use crate::ack::dedup::{Known, Resend};
 use crate::ack::message_id::{ConnSeq, MessageId};
 use crate::conn::Connection;
 use crate::conn::deferred_rx::Deferred;
@@ -112,51 +112,51 @@ impl RemoteNodes {
 
 impl RemoteNode {
     /// The first message on `connection` names its line. `None`: another connection is that one.
-    pub(crate) fn open(&self, line: ConnSeq, connection: &Arc<Connection>) -> Option<Arc<AtomicU64>> {
-        lock(&self.known).open(line, Arc::downgrade(connection))
+    pub(crate) fn open(&self, conn_seq: ConnSeq, connection: &Arc<Connection>) -> Option<Arc<AtomicU64>> {
+        lock(&self.known).open(conn_seq, Arc::downgrade(connection))
     }
 
-    pub(crate) fn close(&self, line: ConnSeq, now: Instant) {
-        lock(&self.known).close(line, now);
+    pub(crate) fn close(&self, conn_seq: ConnSeq, now: Instant) {
+        lock(&self.known).close(conn_seq, now);
     }
 
     /// A message is sent again, by `connection`.
     pub(crate) fn check_duplicate(&self, cookie: MessageId, connection: &Arc<Connection>) -> Dedup {
-        let ask = || lock(&self.known).again(cookie, Arc::downgrade(connection));
+        let ask = || lock(&self.known).resent(cookie, Arc::downgrade(connection));
         let mut again = ask();
-        if let Again::End(before) = again {
+        if let Resend::End(before) = again {
             match before.upgrade() {
                 Some(before) if Arc::ptr_eq(&before, connection) => return Dedup::Nonsense,
                 Some(before) => before.peer.gave_up(&before),
                 None => {
-                    self.close(cookie.line(), Instant::now());
-                    self.let_go(cookie.first());
+                    self.close(cookie.conn_seq(), Instant::now());
+                    self.forget(cookie.first());
                 }
             }
             again = ask();
         }
         match again {
-            Again::New => Dedup::New,
-            Again::Duplicate => Dedup::Duplicate,
-            Again::Resume(parked) => Dedup::Resumed(parked),
-            Again::End(_) => Dedup::Busy,
+            Resend::New => Dedup::New,
+            Resend::Duplicate => Dedup::Duplicate,
+            Resend::Resume(parked) => Dedup::Resumed(parked),
+            Resend::End(_) => Dedup::Busy,
         }
     }
 
-    pub(crate) fn take(&self, name: NonZeroU64, now: Instant) {
-        lock(&self.known).take(name, now);
+    pub(crate) fn take(&self, message_id: NonZeroU64, now: Instant) {
+        lock(&self.known).take(message_id, now);
     }
 
-    pub(crate) fn let_go(&self, name: NonZeroU64) {
-        lock(&self.known).let_go(name);
+    pub(crate) fn forget(&self, message_id: NonZeroU64) {
+        lock(&self.known).forget(message_id);
     }
 
     /// Keeps a message until it comes again or `until`.
-    pub(crate) fn park(&self, name: NonZeroU64, parked: Parked, until: Instant) {
+    pub(crate) fn park(&self, message_id: NonZeroU64, parked: Parked, until: Instant) {
         if !self.remembered {
             return parked.end();
         }
-        let refused = lock(&self.known).park(name, parked, until);
+        let refused = lock(&self.known).park(message_id, parked, until);
         if let Err(parked) = refused {
             parked.end();
         }
@@ -173,7 +173,7 @@ impl Parked {
     pub(crate) fn end(self) {
         let message = match self.what {
             What::Message(message) => Some(message),
-            What::Deferred(held) => held.abandon(),
+            What::Deferred(deferred) => deferred.abandon(),
         };
         if let Some(message) = message {
             self.ni.upcalls.received(message, Err(Errno::Io));

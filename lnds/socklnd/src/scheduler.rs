@@ -47,10 +47,10 @@ pub(crate) struct Scheduler {
     polled: AtomicU64,
     /// Which connection who asks without waiting asks first.
     next_read: Mutex<NextRead<Connection>>,
-    /// Peers that delivery ACKs may be owed to.
+    /// Peers that may have pending delivery ACKs.
     peers_with_acks: Mutex<Vec<Weak<Peer>>>,
     /// Whether there are any.
-    owes: AtomicBool,
+    acks_pending: AtomicBool,
     /// Turns that applications' threads took since then.
     ack_turns: AtomicU32,
     /// Of what is ready, there are messages to be reported.
@@ -81,7 +81,7 @@ impl Scheduler {
             polled: AtomicU64::new(0),
             next_read: Mutex::new(NextRead::new()),
             peers_with_acks: Mutex::default(),
-            owes: AtomicBool::new(false),
+            acks_pending: AtomicBool::new(false),
             ack_turns: AtomicU32::new(0),
             finishes: AtomicBool::new(false),
         })
@@ -153,20 +153,20 @@ impl Scheduler {
                 std::thread::park_timeout(APP_POLL_BACKOFF);
                 continue;
             }
-            let mut owes = false;
-            let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+            let mut acks_pending = false;
+            let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
             let events = self.wakeups.owner_waits(|| {
-                owes = self.owes.load(Ordering::SeqCst);
-                self.wait(&mut room, owes.then_some(ACK_DELAY))
+                acks_pending = self.acks_pending.load(Ordering::SeqCst);
+                self.wait(&mut buffer, acks_pending.then_some(ACK_DELAY))
             });
             let worked = self.handle(events);
             if worked {
                 app_scheduler.note_work();
             }
-            acks_since = owes.then(|| acks_since.unwrap_or_else(Instant::now));
+            acks_since = acks_pending.then(|| acks_since.unwrap_or_else(Instant::now));
             if acks_since.is_some_and(|since| !worked || since.elapsed() >= ACK_DELAY_BUSY) {
                 acks_since = None;
-                self.send_owed();
+                self.send_pending_acks();
             }
         }
     }
@@ -197,18 +197,18 @@ impl Scheduler {
 
     /// `peer` is owed delivery ACKs. They go with messages to it, or alone when its time has come: when whoever reads here has
     /// had the chance to answer, has nothing else to do, or takes too long.
-    pub(crate) fn owes(&self, peer: &Arc<Peer>) {
+    pub(crate) fn note_pending_acks(&self, peer: &Arc<Peer>) {
         {
             let mut peers_with_acks = lock(&self.peers_with_acks);
             peers_with_acks.push(Arc::downgrade(peer));
             // Under the lock, as it is taken back: it is never set when there are none.
-            self.owes.store(true, Ordering::SeqCst);
+            self.acks_pending.store(true, Ordering::SeqCst);
         }
         // An application's thread reads, and may not come again: only the scheduler's own sends them in time for sure.
         self.wakeups.wake_owner_if_it_sleeps();
     }
 
-    fn send_owed(&self) {
+    fn send_pending_acks(&self) {
         self.ack_turns.store(0, Ordering::Relaxed);
         // Only as many as there are now: delivery ACKs come in meanwhile.
         let listed = lock(&self.peers_with_acks).len();
@@ -217,7 +217,7 @@ impl Scheduler {
                 let mut peers_with_acks = lock(&self.peers_with_acks);
                 let peer = peers_with_acks.pop();
                 if peers_with_acks.is_empty() {
-                    self.owes.store(false, Ordering::SeqCst);
+                    self.acks_pending.store(false, Ordering::SeqCst);
                 }
                 peer
             };
@@ -233,9 +233,9 @@ impl Scheduler {
         if self.finishes.load(Ordering::Relaxed) && self.work_off() {
             return true;
         }
-        let owes = self.owes.load(Ordering::Relaxed);
-        if owes && self.ack_turns.fetch_add(1, Ordering::Relaxed) >= ACK_DELAY_TURNS {
-            self.send_owed();
+        let acks_pending = self.acks_pending.load(Ordering::Relaxed);
+        if acks_pending && self.ack_turns.fetch_add(1, Ordering::Relaxed) >= ACK_DELAY_TURNS {
+            self.send_pending_acks();
         }
         if timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS) {
             let guess = lock(&self.next_read).guess();
@@ -247,13 +247,13 @@ impl Scheduler {
                 return worked;
             }
         }
-        let ack_delay = if owes { ACK_DELAY.min(timeout) } else { timeout };
+        let ack_delay = if acks_pending { ACK_DELAY.min(timeout) } else { timeout };
         self.wakeups.app_waits(seen, || {
-            let mut room = [const { MaybeUninit::uninit() }; EVENTS];
-            let (_, events) = self.wait(&mut room, Some(ack_delay));
+            let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
+            let (_, events) = self.wait(&mut buffer, Some(ack_delay));
             let worked = self.handle(events);
-            if owes && !worked && !timeout.is_zero() {
-                self.send_owed();
+            if acks_pending && !worked && !timeout.is_zero() {
+                self.send_pending_acks();
             }
             worked
         })
@@ -262,13 +262,13 @@ impl Scheduler {
     /// Waits for events, at most `timeout`: what woke the thread, and the events.
     fn wait<'a>(
         &self,
-        room: &'a mut [MaybeUninit<epoll::Event>],
+        buffer: &'a mut [MaybeUninit<epoll::Event>],
         timeout: Option<Duration>,
     ) -> (Woken, &'a [epoll::Event]) {
         let timeout = if lock(&self.ready).is_empty() { timeout } else { Some(Duration::ZERO) };
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         // Interrupted or not: then there are no events.
-        let events: &[epoll::Event] = match epoll::wait(&self.epoll, room, timeout.as_ref()) {
+        let events: &[epoll::Event] = match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
             Ok((events, _)) => events,
             Err(_) => &[],
         };

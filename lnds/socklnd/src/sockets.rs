@@ -26,7 +26,7 @@ pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The next caller, if there is one.
+/// The next connecting peer, if there is one.
 pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddr)>> {
     match listener.accept() {
         Ok((socket, source)) => {

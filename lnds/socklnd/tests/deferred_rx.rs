@@ -33,7 +33,7 @@ fn offer(node: &Node, memory: &'static [u8], bits: u64) {
 }
 
 fn asks(request: u64) -> Cookies {
-    Cookies { request, receipt: 0 }
+    Cookies { request, ack: 0 }
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn what_is_behind_a_held_message_goes_on() {
     offer(&node, second, 2);
     raw.put(&put_with_bits(low, high, 5000, 1), asks(5), pattern(5000, 1));
     // The node has it, whatever becomes of it.
-    assert_eq!(raw.read_noop(), Cookies { request: 0, receipt: 5 });
+    assert_eq!(raw.read_noop(), Cookies { request: 0, ack: 5 });
     raw.put(&put_with_bits(low, high, 0, 1), NO_COOKIES, &[]);
     raw.put(&put_with_bits(low, high, 300, 2), NO_COOKIES, pattern(300, 2));
     assert_eq!(node.expect(EventKind::Put).mlength, 300);
@@ -112,7 +112,7 @@ fn a_held_message_that_had_arrived_in_part_is_not_asked_about_again() {
     raw.put(&header, asks(AGAIN | 7 << 40 | 1), pattern(1000, 1));
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));
     assert!(landed == pattern(1000, 1));
-    assert_eq!(raw.read_noop().receipt, AGAIN | 7 << 40 | 1);
+    assert_eq!(raw.read_noop().ack, AGAIN | 7 << 40 | 1);
     assert_eq!(node.counters().resumed, 1);
     node.no_event();
 }
@@ -123,7 +123,7 @@ fn a_node_ends_with_messages_held() {
     let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
     let header = put_with_bits(low, high, 1000, 1);
     raw.put(&header, asks(7 << 40 | 1), pattern(1000, 1));
-    assert_eq!(raw.read_noop().receipt, 7 << 40 | 1);
+    assert_eq!(raw.read_noop().ack, 7 << 40 | 1);
     raw.say(&message(Version::V3, &header, asks(7 << 40 | 2), pattern(500, 1)));
     node.core.remove_ni(node.nid).unwrap();
     offer(&node, room(1000), 1);

@@ -8,7 +8,7 @@ use lnet_core::{Errno, EventKind, Settings};
 use lnet_wire::Body;
 use socklnd::proto::frame::{Cookies, Head, Incoming};
 use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
-use socklnd::{SocklndConfig, identity};
+use socklnd::{SocklndConfig, implementation_id};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use support::*;
@@ -29,11 +29,11 @@ fn name(line: u64, sequence: u64) -> u64 {
 }
 
 fn asks(request: u64) -> Cookies {
-    Cookies { request, receipt: 0 }
+    Cookies { request, ack: 0 }
 }
 
-fn noop(request: u64, receipt: u64) -> Cookies {
-    Cookies { request, receipt }
+fn noop(request: u64, ack: u64) -> Cookies {
+    Cookies { request, ack }
 }
 
 #[test]
@@ -42,12 +42,12 @@ fn a_node_says_who_it_is_in_every_version_that_has_room_for_it() {
     for version in [Version::V2, Version::V3, Version::V4] {
         let said = Hello { version, ..hello(low, high, Some(ConnectionType::Control)) };
         let (_raw, answer) = Raw::say_hello(low, high, port, &said);
-        assert_eq!(answer.dest_incarnation, identity(1), "{version:?}");
+        assert_eq!(answer.dest_incarnation, implementation_id(1), "{version:?}");
     }
     let (caller, low, _, port) = node(|_| {});
     let listener = Listening::on(low, port);
     caller.put(caller.bind_bytes(pattern(8, 1)), tcp(low), false);
-    assert_eq!(listener.called().1.dest_incarnation, identity(1));
+    assert_eq!(listener.called().1.dest_incarnation, implementation_id(1));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_kernel_that_reflects_what_it_hears_is_not_one_of_ours() {
     let (node, low, high, port) = node(|_| {});
     node.offer(room(100));
     let reflection =
-        Hello { dest_incarnation: identity(1), ..hello(low, high, Some(ConnectionType::Control)) };
+        Hello { dest_incarnation: implementation_id(1), ..hello(low, high, Some(ConnectionType::Control)) };
     let mut raw = Raw::say_hello(low, high, port, &reflection).0;
     // Asked for a delivery ACK it gives one at once, and without a way for delivery ACKs it asks for none.
     raw.put(&put_header(tcp(low), tcp(high), 100, true), asks(5), &[1; 100]);
@@ -72,17 +72,17 @@ fn receipts_ride_on_messages_that_go_the_other_way() {
     let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
     let mut last = 0;
     for sequence in 1..20 {
-        let cookies = Cookies { request: name(7, sequence), receipt: last };
+        let cookies = Cookies { request: name(7, sequence), ack: last };
         raw.put(&put_header(tcp(low), tcp(high), 100, true), cookies, &[1; 100]);
         let (header, cookies, _) = raw.read_lnet();
         assert!(matches!(header.body, Body::Ack { .. }));
-        assert_eq!(cookies.receipt, name(7, sequence));
+        assert_eq!(cookies.ack, name(7, sequence));
         // Named in their order.
         assert!(sequence == 1 || cookies.request == last + 1);
         last = cookies.request;
     }
     assert_eq!(node.counters().ack_noops, 0);
-    assert_eq!(node.counters().receipts, 19);
+    assert_eq!(node.counters().acks, 19);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn receipts_that_find_no_message_go_alone() {
     }
     raw.put(&nowhere, asks(name(7, 4)), &[1; 100]);
     assert_eq!(raw.read_noop(), noop(0, name(7, 4)));
-    assert_eq!(node.counters().receipts, 4);
+    assert_eq!(node.counters().acks, 4);
 }
 
 #[test]
@@ -118,11 +118,8 @@ fn four_receipts_do_not_wait() {
     let mut noops = 0;
     while next <= 400 {
         let cookies = raw.read_noop();
-        let (from, to) = if cookies.request == 0 {
-            (cookies.receipt, cookies.receipt)
-        } else {
-            (cookies.request, cookies.receipt)
-        };
+        let (from, to) =
+            if cookies.request == 0 { (cookies.ack, cookies.ack) } else { (cookies.request, cookies.ack) };
         assert_eq!(from, name(7, next), "{cookies:x?}");
         assert!(to - from < 4);
         next += to - from + 1;
@@ -256,7 +253,7 @@ fn what_had_arrived_in_part_goes_on_in_the_same_memory() {
     raw.put(&header, asks(AGAIN | name(7, 1)), &bytes[96..]);
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));
     assert!(*landed == bytes[96..]);
-    assert_eq!(raw.read_lnet().1.receipt, AGAIN | name(7, 1));
+    assert_eq!(raw.read_lnet().1.ack, AGAIN | name(7, 1));
     assert_eq!(node.counters().resumed, 3);
     node.no_event();
 }
@@ -395,7 +392,7 @@ fn a_peer_of_ours_may_speak_version_2_with_checksums() {
     raw.put(&put_header(tcp(low), tcp(high), 100, true), asks(name(7, 1)), &[1; 100]);
     let (ack, _) = raw.read_message();
     let Incoming::Message { cookies, checksum, header, .. } = ack else { panic!("{ack:?}") };
-    assert_eq!(cookies.receipt, name(7, 1));
+    assert_eq!(cookies.ack, name(7, 1));
     let mut head = Head::message(Version::V2, &header, cookies).unwrap();
     let mut sum = socklnd::proto::checksum::Checksum::new();
     sum.update(head.bytes());

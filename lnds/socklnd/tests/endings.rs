@@ -14,7 +14,7 @@ use lnet_core::{
 use lnet_wire::NetType;
 use socklnd::proto::frame::Cookies;
 use socklnd::proto::{ConnectionType, Hello};
-use socklnd::{Socklnd, identity};
+use socklnd::{Socklnd, implementation_id};
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -196,7 +196,7 @@ impl Scene {
                 let mut raw = self.called_as_ours();
                 self.say_put(&mut raw, 1, LARGE, LARGE);
                 // Its delivery ACK says that it is here.
-                assert_eq!(raw.read_noop().receipt, name(1));
+                assert_eq!(raw.read_noop().ack, name(1));
                 self.raws.push(raw);
             }
             HeldInSocket => {
@@ -233,7 +233,7 @@ impl Scene {
 
     fn say_put(&self, raw: &mut Raw, sequence: u64, length: usize, said: usize) {
         let header = put_header(tcp(self.low), tcp(self.high), length, false);
-        raw.put(&header, Cookies { request: name(sequence), receipt: 0 }, &vec![7; said]);
+        raw.put(&header, Cookies { request: name(sequence), ack: 0 }, &vec![7; said]);
     }
 
     /// Half of a message arrives.
@@ -245,7 +245,7 @@ impl Scene {
         };
         let header = put_header(tcp(self.low), tcp(self.high), LARGE, false);
         let request = if ours { name(1) } else { 0 };
-        raw.put(&header, Cookies { request, receipt: 0 }, &vec![7; LARGE / 2]);
+        raw.put(&header, Cookies { request, ack: 0 }, &vec![7; LARGE / 2]);
         self.alive(1);
         self.raws.push(raw);
     }
@@ -280,7 +280,7 @@ fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() 
     offer_with_queue(&node, room(8), eq);
     let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 8, false);
-    raw.put(&header, Cookies { request: name(1), receipt: 0 }, &[7; 8]);
+    raw.put(&header, Cookies { request: name(1), ack: 0 }, &[7; 8]);
     handler_entered.recv().unwrap();
     let captured: Option<Arc<dyn LndNi>> = face.lock().unwrap().take();
     captured.unwrap().abort_tx(Some(tcp(low)), Cause::LocalAborted);
@@ -311,7 +311,7 @@ fn receipts_that_are_owed_are_given_before_the_end() {
         let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
         let header = put_header(tcp(low), tcp(high), 8, false);
         for sequence in 1..=3 {
-            raw.put(&header, Cookies { request: name(sequence), receipt: 0 }, &[7; 8]);
+            raw.put(&header, Cookies { request: name(sequence), ack: 0 }, &[7; 8]);
         }
         for _ in 1..=3 {
             node.expect(EventKind::Put);
@@ -319,8 +319,8 @@ fn receipts_that_are_owed_are_given_before_the_end() {
         end(&node);
         let mut given = Vec::new();
         while given.last() != Some(&name(3)) {
-            let Cookies { request, receipt } = raw.read_noop();
-            given.extend(if request == 0 { receipt..=receipt } else { request..=receipt });
+            let Cookies { request, ack } = raw.read_noop();
+            given.extend(if request == 0 { ack..=ack } else { request..=ack });
         }
         assert_eq!(given, [name(1), name(2), name(3)]);
         assert_eq!(raw.read_to_end(), []);
@@ -376,7 +376,7 @@ fn accept_as_ours(listener: &Listening, me: Ipv4Addr) -> Raw {
         src_nid: tcp(me),
         dest_nid: Some(asked.src_nid),
         connection_type: asked.connection_type.map(ConnectionType::mirror),
-        dest_incarnation: identity(2),
+        dest_incarnation: implementation_id(2),
         ..hello(me, me, None)
     };
     raw.version = asked.version;

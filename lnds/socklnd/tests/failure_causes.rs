@@ -25,7 +25,7 @@ struct Scene {
 fn scene(change: impl Fn(&mut SocklndConfig)) -> Scene {
     let (low, high, port) = addresses();
     let mut config = config(port);
-    config.receipts = DeliveryAcks::All;
+    config.delivery_acks = DeliveryAcks::All;
     config.zc_min_payload = Some(0);
     config.min_reconnect = Duration::from_millis(20);
     change(&mut config);

@@ -19,7 +19,7 @@ use support::{
 };
 use support::{tcp, wait_for};
 
-const NONE: Cookies = Cookies { request: 0, receipt: 0 };
+const NONE: Cookies = Cookies { request: 0, ack: 0 };
 
 /// A node that is attacked, and another one that talks to it all the time.
 struct Scene {
@@ -76,7 +76,7 @@ impl Scene {
     /// A PUT that asks for a delivery ACK and matches what the node offers.
     fn put(&self, n: u32, cookie: u64, payload: &[u8]) -> Vec<u8> {
         let header = put_header(tcp(self.address(n)), self.node.nid, payload.len(), false);
-        message(socklnd::proto::Version::V3, &header, Cookies { request: cookie, receipt: 0 }, payload)
+        message(socklnd::proto::Version::V3, &header, Cookies { request: cookie, ack: 0 }, payload)
     }
 }
 
@@ -269,7 +269,7 @@ fn who_asks_for_receipts_and_does_not_read_them_is_hung_up_on() {
 
 #[test]
 fn a_flood_of_small_things_does_not_keep_others_out() {
-    let noops = Head::noop(Cookies { request: 0, receipt: 1 }).bytes().repeat(500);
+    let noops = Head::noop(Cookies { request: 0, ack: 1 }).bytes().repeat(500);
     let scene = Scene::set(|_| {});
     let unmatched = |n| {
         let mut header = put_header(tcp(scene.address(n)), scene.node.nid, 100, false);
@@ -318,7 +318,7 @@ fn a_flood_of_small_things_does_not_keep_others_out() {
 fn a_receipt_that_was_not_asked_for_ends_a_kernels_connections() {
     let scene = Scene::set(|_| {});
     let mut raw = scene.open(0, ConnectionType::Control);
-    raw.say(Head::noop(Cookies { request: 0, receipt: 77 }).bytes());
+    raw.say(Head::noop(Cookies { request: 0, ack: 77 }).bytes());
     assert_eq!(raw.read_to_end(), []);
     assert_eq!(scene.counters().protocol_errors, 1);
     scene.round_trip();

@@ -18,16 +18,16 @@ fn receipts_come_back_on_the_bulk_connection_that_asked() {
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
     let header = put_header(tcp(low), tcp(high), 2000, false);
     for cookie in [2, 3, u64::MAX] {
-        bulk.put(&header, Cookies { request: cookie, receipt: 0 }, &[7; 2000]);
-        assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: cookie });
+        bulk.put(&header, Cookies { request: cookie, ack: 0 }, &[7; 2000]);
+        assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: cookie });
     }
     // Also for what nobody wants.
     let mut nowhere = header;
     if let Body::Put { match_bits, .. } = &mut nowhere.body {
         *match_bits = 0;
     }
-    bulk.put(&nowhere, Cookies { request: 4, receipt: 0 }, &[7; 2000]);
-    assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 4 });
+    bulk.put(&nowhere, Cookies { request: 4, ack: 0 }, &[7; 2000]);
+    assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 4 });
 }
 
 #[test]
@@ -46,11 +46,11 @@ fn a_message_that_asks_for_a_receipt_ends_with_it() {
     let first = bulk_out.read_lnet().1.request;
     assert!(first > 1);
     for cookie in first + 1..first + 6 {
-        assert_eq!(bulk_out.read_lnet().1, Cookies { request: cookie, receipt: 0 });
+        assert_eq!(bulk_out.read_lnet().1, Cookies { request: cookie, ack: 0 });
     }
     node.no_event();
     for (noop, ends) in [((0, first + 2), 1), ((first + 3, first + 1), 2), ((first + 4, first + 5), 2)] {
-        bulk_in.say(Head::noop(Cookies { request: noop.0, receipt: noop.1 }).bytes());
+        bulk_in.say(Head::noop(Cookies { request: noop.0, ack: noop.1 }).bytes());
         for _ in 0..ends {
             assert_eq!(node.expect(EventKind::Send).status, Ok(()));
         }
@@ -85,11 +85,11 @@ fn silence_is_broken_by_keepalives_on_the_bulk_connection() {
     let _control = Raw::open(low, high, port, ConnectionType::Control);
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
     for _ in 0..3 {
-        assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 1 });
+        assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 1 });
     }
     // Ours are not answered.
-    bulk.say(Head::noop(Cookies { request: 0, receipt: 1 }).bytes());
-    assert_eq!(bulk.read_noop(), Cookies { request: 0, receipt: 1 });
+    bulk.say(Head::noop(Cookies { request: 0, ack: 1 }).bytes());
+    assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 1 });
 }
 
 #[test]

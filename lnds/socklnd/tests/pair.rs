@@ -30,7 +30,7 @@ fn pair(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
 /// Two nodes that take each other for kernels.
 fn strangers(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
     pair(|config| {
-        config.identity = 0;
+        config.implementation_id = 0;
         change(config);
     })
 }
@@ -75,11 +75,12 @@ fn puts_and_gets_of_all_sizes_go_both_ways() {
 fn a_node_that_asks_for_no_receipts_gives_them() {
     let (low, high, port) = addresses();
     let a = Node::start(tcp(low), ours(config(port), 1));
-    let b = Node::start(tcp(high), SocklndConfig { receipts: DeliveryAcks::Large, ..ours(config(port), 2) });
+    let b =
+        Node::start(tcp(high), SocklndConfig { delivery_acks: DeliveryAcks::Large, ..ours(config(port), 2) });
     exchange_all_sizes(&a, &b);
     exchange_all_sizes(&b, &a);
-    assert_eq!(a.counters().receipts, 0);
-    assert!(b.counters().receipts > 0);
+    assert_eq!(a.counters().acks, 0);
+    assert!(b.counters().acks > 0);
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn strangers_give_each_other_receipts_once_there_is_a_way_for_them() {
     wait_for("three connections", || a.counters().connected == 3);
     exchange_all_sizes(&b, &a);
     exchange_all_sizes(&a, &b);
-    wait_for("receipts", || a.counters().receipts > 0 && b.counters().receipts > 0);
+    wait_for("receipts", || a.counters().acks > 0 && b.counters().acks > 0);
     assert_eq!((a.counters().protocol_errors, b.counters().protocol_errors), (0, 0));
 }
 
@@ -109,14 +110,14 @@ fn version_2_works_with_checksums_and_without() {
 #[test]
 fn receipts_are_asked_for_and_given() {
     let (a, b) = strangers(|config| {
-        config.receipts = DeliveryAcks::Large;
+        config.delivery_acks = DeliveryAcks::Large;
         config.zc_min_payload = Some(928);
     });
     exchange_all_sizes(&a, &b);
     wait_for("three connections", || a.counters().connected == 3);
     exchange_all_sizes(&b, &a);
     exchange_all_sizes(&a, &b);
-    assert!(a.counters().receipts > 0 && b.counters().receipts > 0);
+    assert!(a.counters().acks > 0 && b.counters().acks > 0);
     assert_eq!((a.counters().protocol_errors, b.counters().protocol_errors), (0, 0));
 }
 

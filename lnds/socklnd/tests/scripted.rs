@@ -199,9 +199,9 @@ fn breaking_the_protocol_ends_all_connections_of_that_peer_and_no_other() {
         ("a wrong checksum", wrong_checksum),
         ("too much payload", message(Version::V3, &too_long, NO_COOKIES, &[])),
         ("for another node", message(Version::V3, &for_another, NO_COOKIES, &[0; 8])),
-        ("a receipt for nothing", Head::noop(Cookies { request: 0, receipt: 9 }).bytes().to_vec()),
-        ("a pair with the keep-alive", Head::noop(Cookies { request: 9, receipt: 1 }).bytes().to_vec()),
-        ("a range of everything", Head::noop(Cookies { request: 1, receipt: u64::MAX }).bytes().to_vec()),
+        ("a receipt for nothing", Head::noop(Cookies { request: 0, ack: 9 }).bytes().to_vec()),
+        ("a pair with the keep-alive", Head::noop(Cookies { request: 9, ack: 1 }).bytes().to_vec()),
+        ("a range of everything", Head::noop(Cookies { request: 1, ack: u64::MAX }).bytes().to_vec()),
     ] {
         let before = node.counters().protocol_errors;
         let mut control = Raw::open(low, high, port, ConnectionType::Control);
@@ -319,7 +319,7 @@ fn who_calls_for_what_he_has_is_probed_because_he_may_have_lost_it() {
     let mut control = Raw::open(low, high, port, ConnectionType::Control);
     let (_again, answer) = Raw::hello(low, high, port, ConnectionType::Control);
     assert_eq!(answer.connection_type, None);
-    assert_eq!(control.read_noop(), Cookies { request: 0, receipt: 1 });
+    assert_eq!(control.read_noop(), Cookies { request: 0, ack: 1 });
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn who_calls_for_what_he_has_again_and_again_does_not_end_it_as_long_as_it_answe
 #[test]
 fn who_gives_no_receipt_is_probed_long_before_it_is_late() {
     let (node, low, _, port) = node(|config| {
-        config.receipts = DeliveryAcks::All;
+        config.delivery_acks = DeliveryAcks::All;
         config.zc_min_payload = Some(0);
     });
     let listener = Listening::on(low, port);
@@ -385,9 +385,9 @@ fn who_gives_no_receipt_is_probed_long_before_it_is_late() {
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
     let (_, cookies, _) = all[0].read_lnet();
     assert!(cookies.request > 1);
-    assert_eq!(all[0].read_noop(), Cookies { request: 0, receipt: 1 });
-    assert_eq!(all[0].read_noop(), Cookies { request: 0, receipt: 1 });
-    all[0].say(Head::noop(Cookies { request: 0, receipt: cookies.request }).bytes());
+    assert_eq!(all[0].read_noop(), Cookies { request: 0, ack: 1 });
+    assert_eq!(all[0].read_noop(), Cookies { request: 0, ack: 1 });
+    all[0].say(Head::noop(Cookies { request: 0, ack: cookies.request }).bytes());
     for _ in 0..2 {
         assert_eq!(node.expect(EventKind::Send).status, Ok(()));
     }
@@ -553,7 +553,7 @@ fn a_big_endian_peer_is_known_by_its_right_name() {
     let mut put = message(
         Version::V3,
         &put_header(tcp(low), tcp(high), 100, true),
-        Cookies { request: 5, receipt: 0 },
+        Cookies { request: 5, ack: 0 },
         sent,
     );
     for (offset, size) in [(0, 4), (4, 4), (8, 8), (16, 8)] {
@@ -561,7 +561,7 @@ fn a_big_endian_peer_is_known_by_its_right_name() {
     }
     raw.say(&put);
     assert_eq!(node.expect(EventKind::Put).initiator.nid, Some(tcp(low)));
-    assert_eq!(raw.read_noop(), Cookies { request: 0, receipt: 5 });
+    assert_eq!(raw.read_noop(), Cookies { request: 0, ack: 5 });
     raw.read_lnet();
     assert!(landed == sent);
 }

@@ -49,11 +49,11 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
     let switch = rustix::thread::gettid().as_raw_nonzero().to_string();
     let mut config = config(988);
     config.sock_timeout = SOCK_TIMEOUT;
-    config.receipts = DeliveryAcks::All;
+    config.delivery_acks = DeliveryAcks::All;
     change(&mut config);
     let machine = |number: u8| {
         let (switch, mut config) = (switch.clone(), config.clone());
-        if config.identity != 0 {
+        if config.implementation_id != 0 {
             config = ours(config, number.into());
         }
         let (ready, done) = channel();
@@ -79,7 +79,7 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
 
 /// They know each other for nodes of this implementation.
 fn ours_or_skip() -> Option<(Machine, Machine)> {
-    machines_or_skip(|config| config.identity = socklnd::identity(1))
+    machines_or_skip(|config| config.implementation_id = socklnd::implementation_id(1))
 }
 
 fn port(number: u8) -> String {

@@ -22,8 +22,8 @@ const MAX_PARKED: usize = 256;
 /// What is known of one node. `C` stands for a connection, `M` for a message that has arrived in part.
 #[derive(Debug)]
 pub(crate) struct Known<C, M> {
-    lines: HashMap<ConnSeq, KnownConn<C>, foldhash::fast::RandomState>,
-    names: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
+    conns: HashMap<ConnSeq, KnownConn<C>, foldhash::fast::RandomState>,
+    message_ids: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
     /// The names of those taken, the oldest first.
     taken: VecDeque<(NonZeroU64, Instant)>,
     parked: usize,
@@ -54,7 +54,7 @@ enum Outcome<C, M> {
 
 /// What to do with a message that is sent again.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Again<C, M> {
+pub(crate) enum Resend<C, M> {
     /// It is not known: take it.
     New,
     /// It is here already: throw it away.
@@ -67,108 +67,108 @@ pub(crate) enum Again<C, M> {
 
 impl<C, M> Default for Known<C, M> {
     fn default() -> Self {
-        Self { lines: HashMap::default(), names: HashMap::default(), taken: VecDeque::new(), parked: 0 }
+        Self { conns: HashMap::default(), message_ids: HashMap::default(), taken: VecDeque::new(), parked: 0 }
     }
 }
 
 impl<C: Clone, M> Known<C, M> {
     /// The first message on a connection is here. Where to note the numbers of messages taken; `None` if another
     /// connection is that line.
-    pub(crate) fn open(&mut self, line: ConnSeq, connection: C) -> Option<Arc<AtomicU64>> {
-        if matches!(self.lines.get(&line), Some(KnownConn { state: KnownConnState::Open(_), .. })) {
+    pub(crate) fn open(&mut self, conn_seq: ConnSeq, connection: C) -> Option<Arc<AtomicU64>> {
+        if matches!(self.conns.get(&conn_seq), Some(KnownConn { state: KnownConnState::Open(_), .. })) {
             return None;
         }
         let highest = Arc::new(AtomicU64::new(0));
         let state = KnownConnState::Open(connection);
-        self.lines.insert(line, KnownConn { highest: Arc::clone(&highest), state });
+        self.conns.insert(conn_seq, KnownConn { highest: Arc::clone(&highest), state });
         Some(highest)
     }
 
     /// Nothing more comes on the line, and what came in part has been parked.
-    pub(crate) fn close(&mut self, line: ConnSeq, now: Instant) {
-        if let Some(known) = self.lines.get_mut(&line) {
+    pub(crate) fn close(&mut self, conn_seq: ConnSeq, now: Instant) {
+        if let Some(known) = self.conns.get_mut(&conn_seq) {
             known.state = KnownConnState::Closed(now);
         }
-        let closed = self.lines.iter().filter_map(|(line, known)| match known.state {
-            KnownConnState::Closed(at) => Some((at, *line)),
+        let closed = self.conns.iter().filter_map(|(conn_seq, known)| match known.state {
+            KnownConnState::Closed(at) => Some((at, *conn_seq)),
             KnownConnState::Open(_) => None,
         });
         let closed: Vec<_> = closed.collect();
         if closed.len() > MAX_CLOSED
             && let Some((_, oldest)) = closed.into_iter().min()
         {
-            self.lines.remove(&oldest);
+            self.conns.remove(&oldest);
         }
     }
 
     /// A message comes again, by `connection`. Unless it is a duplicate or a connection is to be ended first, it is on
     /// its way from now on.
-    pub(crate) fn again(&mut self, cookie: MessageId, connection: C) -> Again<C, M> {
-        match self.lines.get(&cookie.line()) {
-            Some(KnownConn { state: KnownConnState::Open(first), .. }) => return Again::End(first.clone()),
-            Some(line) if cookie.sequence() <= line.highest.load(Ordering::Acquire) => {
-                return Again::Duplicate;
+    pub(crate) fn resent(&mut self, cookie: MessageId, connection: C) -> Resend<C, M> {
+        match self.conns.get(&cookie.conn_seq()) {
+            Some(KnownConn { state: KnownConnState::Open(first), .. }) => return Resend::End(first.clone()),
+            Some(conn_seq) if cookie.sequence() <= conn_seq.highest.load(Ordering::Acquire) => {
+                return Resend::Duplicate;
             }
             _ => {}
         }
-        let name = cookie.first();
-        match self.names.get(&name) {
-            Some(Outcome::Taken) => return Again::Duplicate,
-            Some(Outcome::Arriving(before)) => return Again::End(before.clone()),
+        let message_id = cookie.first();
+        match self.message_ids.get(&message_id) {
+            Some(Outcome::Taken) => return Resend::Duplicate,
+            Some(Outcome::Arriving(before)) => return Resend::End(before.clone()),
             Some(Outcome::Parked(..)) | None => {}
         }
-        match self.names.insert(name, Outcome::Arriving(connection)) {
+        match self.message_ids.insert(message_id, Outcome::Arriving(connection)) {
             Some(Outcome::Parked(message, _)) => {
                 self.parked -= 1;
-                Again::Resume(message)
+                Resend::Resume(message)
             }
-            _ => Again::New,
+            _ => Resend::New,
         }
     }
 
     /// A message that came again is here.
-    pub(crate) fn take(&mut self, name: NonZeroU64, now: Instant) {
-        self.names.insert(name, Outcome::Taken);
-        self.taken.push_back((name, now));
+    pub(crate) fn take(&mut self, message_id: NonZeroU64, now: Instant) {
+        self.message_ids.insert(message_id, Outcome::Taken);
+        self.taken.push_back((message_id, now));
         if self.taken.len() > MAX_RESENT
             && let Some((oldest, _)) = self.taken.pop_front()
         {
-            self.names.remove(&oldest);
+            self.message_ids.remove(&oldest);
         }
     }
 
     /// A message that came again has not arrived, and nothing is to be kept of it.
-    pub(crate) fn let_go(&mut self, name: NonZeroU64) {
-        if matches!(self.names.get(&name), Some(Outcome::Arriving(_))) {
-            self.names.remove(&name);
+    pub(crate) fn forget(&mut self, message_id: NonZeroU64) {
+        if matches!(self.message_ids.get(&message_id), Some(Outcome::Arriving(_))) {
+            self.message_ids.remove(&message_id);
         }
     }
 
     /// A message has arrived in part, for the first time or again. It comes back if there are too many.
-    pub(crate) fn park(&mut self, name: NonZeroU64, message: M, until: Instant) -> Result<(), M> {
+    pub(crate) fn park(&mut self, message_id: NonZeroU64, message: M, until: Instant) -> Result<(), M> {
         if self.parked >= MAX_PARKED
-            || matches!(self.names.get(&name), Some(Outcome::Parked(..) | Outcome::Taken))
+            || matches!(self.message_ids.get(&message_id), Some(Outcome::Parked(..) | Outcome::Taken))
         {
-            self.let_go(name);
+            self.forget(message_id);
             return Err(message);
         }
         self.parked += 1;
-        self.names.insert(name, Outcome::Parked(message, until));
+        self.message_ids.insert(message_id, Outcome::Parked(message, until));
         Ok(())
     }
 
     /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
     pub(crate) fn expire(&mut self, now: Instant, is_over: impl Fn(&M) -> bool) -> Vec<M> {
         let old = |at: Instant| now.saturating_duration_since(at) >= MEMORY;
-        self.lines.retain(|_, line| !matches!(line.state, KnownConnState::Closed(at) if old(at)));
-        while let Some((name, _)) = self.taken.front().copied().filter(|(_, at)| old(*at)) {
+        self.conns.retain(|_, conn_seq| !matches!(conn_seq.state, KnownConnState::Closed(at) if old(at)));
+        while let Some((message_id, _)) = self.taken.front().copied().filter(|(_, at)| old(*at)) {
             self.taken.pop_front();
-            self.names.remove(&name);
+            self.message_ids.remove(&message_id);
         }
         if self.parked == 0 {
             return Vec::new();
         }
-        let over = self.names.extract_if(|_, fate| match fate {
+        let over = self.message_ids.extract_if(|_, fate| match fate {
             Outcome::Parked(message, until) => *until <= now || is_over(message),
             _ => false,
         });
@@ -189,7 +189,7 @@ impl<C: Clone, M> Known<C, M> {
 
     /// Whether nothing is known that matters.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.names.is_empty()
+        self.conns.is_empty() && self.message_ids.is_empty()
     }
 }
 
@@ -202,82 +202,82 @@ mod tests {
 
     type K = Known<u32, &'static str>;
 
-    fn line(n: u64) -> ConnSeq {
+    fn conn_seq(n: u64) -> ConnSeq {
         ConnSeq::nth(n)
     }
 
-    fn again(line_number: u64, sequence: u64) -> MessageId {
-        MessageId::new(line(line_number), sequence).unwrap().again()
+    fn resent(line_number: u64, sequence: u64) -> MessageId {
+        MessageId::new(conn_seq(line_number), sequence).unwrap().resent()
     }
 
     /// A node with line 1 open as connection 1, on which 5 messages were taken.
     fn five_taken() -> (K, Instant) {
         let mut known = K::default();
-        known.open(line(1), 1).unwrap().store(5, Ordering::Release);
+        known.open(conn_seq(1), 1).unwrap().store(5, Ordering::Release);
         (known, Instant::now())
     }
 
     #[test]
     fn what_was_taken_on_a_line_is_known_when_it_comes_again() {
         let (mut known, now) = five_taken();
-        assert_eq!(known.again(again(1, 5), 2), Again::End(1));
-        known.close(line(1), now);
-        assert_eq!(known.again(again(1, 5), 2), Again::Duplicate);
-        assert_eq!(known.again(again(1, 1), 2), Again::Duplicate);
-        assert_eq!(known.again(again(1, 6), 2), Again::New);
-        assert_eq!(known.again(again(7, 1), 2), Again::New);
+        assert_eq!(known.resent(resent(1, 5), 2), Resend::End(1));
+        known.close(conn_seq(1), now);
+        assert_eq!(known.resent(resent(1, 5), 2), Resend::Duplicate);
+        assert_eq!(known.resent(resent(1, 1), 2), Resend::Duplicate);
+        assert_eq!(known.resent(resent(1, 6), 2), Resend::New);
+        assert_eq!(known.resent(resent(7, 1), 2), Resend::New);
     }
 
     #[test]
     fn what_comes_a_third_time_is_known_by_its_name() {
         let (mut known, now) = five_taken();
-        known.close(line(1), now);
-        let cookie = again(1, 6);
-        assert_eq!(known.again(cookie, 2), Again::New);
+        known.close(conn_seq(1), now);
+        let cookie = resent(1, 6);
+        assert_eq!(known.resent(cookie, 2), Resend::New);
         // The second way is given up, too, while the message is on it.
-        assert_eq!(known.again(cookie, 3), Again::End(2));
-        known.let_go(cookie.first());
-        assert_eq!(known.again(cookie, 3), Again::New);
+        assert_eq!(known.resent(cookie, 3), Resend::End(2));
+        known.forget(cookie.first());
+        assert_eq!(known.resent(cookie, 3), Resend::New);
         known.take(cookie.first(), now);
-        assert_eq!(known.again(cookie, 4), Again::Duplicate);
-        known.let_go(cookie.first());
-        assert_eq!(known.again(cookie, 4), Again::Duplicate);
+        assert_eq!(known.resent(cookie, 4), Resend::Duplicate);
+        known.forget(cookie.first());
+        assert_eq!(known.resent(cookie, 4), Resend::Duplicate);
     }
 
     #[test]
     fn what_has_arrived_in_part_is_adopted_once() {
         let (mut known, now) = five_taken();
-        let cookie = again(1, 6);
+        let cookie = resent(1, 6);
         known.park(cookie.first(), "half", now + MEMORY).unwrap();
-        known.close(line(1), now);
-        assert_eq!(known.again(cookie, 2), Again::Resume("half"));
-        assert_eq!(known.again(cookie, 3), Again::End(2));
+        known.close(conn_seq(1), now);
+        assert_eq!(known.resent(cookie, 2), Resend::Resume("half"));
+        assert_eq!(known.resent(cookie, 3), Resend::End(2));
         known.park(cookie.first(), "half", now + MEMORY).unwrap();
-        assert_eq!(known.again(cookie, 3), Again::Resume("half"));
+        assert_eq!(known.resent(cookie, 3), Resend::Resume("half"));
         known.take(cookie.first(), now);
         assert_eq!(known.park(cookie.first(), "late", now), Err("late"));
-        assert_eq!(known.again(cookie, 4), Again::Duplicate);
+        assert_eq!(known.resent(cookie, 4), Resend::Duplicate);
     }
 
     #[test]
     fn what_does_not_come_again_in_time_is_given_up() {
         let (mut known, now) = five_taken();
         let later = now + Duration::from_secs(30);
-        known.park(again(1, 6).first(), "six", later).unwrap();
-        known.park(again(1, 7).first(), "seven", later + MEMORY).unwrap();
+        known.park(resent(1, 6).first(), "six", later).unwrap();
+        known.park(resent(1, 7).first(), "seven", later + MEMORY).unwrap();
         assert_eq!(known.expire(now, |_| false), [""; 0]);
         assert_eq!(known.expire(later, |_| false), ["six"]);
         assert_eq!(known.expire(later, |message| *message == "seven"), ["seven"]);
-        assert_eq!((known.parked, known.names.len()), (0, 0));
+        assert_eq!((known.parked, known.message_ids.len()), (0, 0));
     }
 
     #[test]
     fn a_line_is_one_connection_at_a_time() {
         let (mut known, now) = five_taken();
-        assert!(known.open(line(1), 2).is_none());
-        known.close(line(1), now);
+        assert!(known.open(conn_seq(1), 2).is_none());
+        known.close(conn_seq(1), now);
         // Numbers of lines come again in the end.
-        assert_eq!(known.open(line(1), 2).unwrap().load(Ordering::Acquire), 0);
+        assert_eq!(known.open(conn_seq(1), 2).unwrap().load(Ordering::Acquire), 0);
     }
 
     #[test]
@@ -285,22 +285,22 @@ mod tests {
         let mut known = K::default();
         let now = Instant::now();
         for n in 0..1000 {
-            known.open(line(n), 1).unwrap();
-            known.close(line(n), now + Duration::from_millis(n));
-            known.take(again(n, 1).first(), now);
+            known.open(conn_seq(n), 1).unwrap();
+            known.close(conn_seq(n), now + Duration::from_millis(n));
+            known.take(resent(n, 1).first(), now);
         }
         for n in 1..5000 {
-            known.take(again(5000, n).first(), now);
+            known.take(resent(5000, n).first(), now);
         }
         assert_eq!(
-            (known.lines.len(), known.names.len(), known.taken.len()),
+            (known.conns.len(), known.message_ids.len(), known.taken.len()),
             (MAX_CLOSED, MAX_RESENT, MAX_RESENT)
         );
-        assert!(known.lines.contains_key(&line(999)) && !known.lines.contains_key(&line(0)));
+        assert!(known.conns.contains_key(&conn_seq(999)) && !known.conns.contains_key(&conn_seq(0)));
         for n in 1..=MAX_PARKED as u64 {
-            known.park(again(1, n).first(), "", now).unwrap();
+            known.park(resent(1, n).first(), "", now).unwrap();
         }
-        assert_eq!(known.park(again(2, 1).first(), "one too many", now), Err("one too many"));
+        assert_eq!(known.park(resent(2, 1).first(), "one too many", now), Err("one too many"));
         assert_eq!(known.expire(now + 2 * MEMORY, |_| false).len(), MAX_PARKED);
         assert!(known.is_empty());
     }
@@ -331,8 +331,8 @@ mod tests {
         fn each_message_is_taken_at_most_once(first in 0_u64..6, steps in prop::collection::vec(step(), 0..60)) {
             let now = Instant::now();
             let mut known: Known<u32, u64> = Known::default();
-            known.open(line(1), 0).unwrap().store(first, Ordering::Release);
-            known.close(line(1), now);
+            known.open(conn_seq(1), 0).unwrap().store(first, Ordering::Release);
+            known.close(conn_seq(1), now);
             let mut taken: BTreeSet<u64> = (1..=first).collect();
             let mut matched = BTreeSet::new();
             let mut under_way: BTreeMap<u64, u32> = BTreeMap::new();
@@ -342,26 +342,26 @@ mod tests {
                     RxStep::Send(n) => {
                         connections += 1;
                         let want = match (taken.contains(&n), under_way.get(&n), matched.contains(&n)) {
-                            (true, _, _) => Again::Duplicate,
-                            (_, Some(connection), _) => Again::End(*connection),
-                            (_, None, true) => Again::Resume(n),
-                            (_, None, false) => Again::New,
+                            (true, _, _) => Resend::Duplicate,
+                            (_, Some(connection), _) => Resend::End(*connection),
+                            (_, None, true) => Resend::Resume(n),
+                            (_, None, false) => Resend::New,
                         };
-                        if matches!(want, Again::New | Again::Resume(_)) {
+                        if matches!(want, Resend::New | Resend::Resume(_)) {
                             under_way.insert(n, connections);
                         }
-                        prop_assert_eq!(known.again(again(1, n), connections), want);
+                        prop_assert_eq!(known.resent(resent(1, n), connections), want);
                     }
                     RxStep::Arrive(n) if under_way.remove(&n).is_some() => {
                         prop_assert!(taken.insert(n));
-                        known.take(again(1, n).first(), now);
+                        known.take(resent(1, n).first(), now);
                     }
                     RxStep::Break(n, is_matched) if under_way.remove(&n).is_some() => {
                         if is_matched || matched.contains(&n) {
                             matched.insert(n);
-                            prop_assert_eq!(known.park(again(1, n).first(), n, now + MEMORY), Ok(()));
+                            prop_assert_eq!(known.park(resent(1, n).first(), n, now + MEMORY), Ok(()));
                         } else {
-                            known.let_go(again(1, n).first());
+                            known.forget(resent(1, n).first());
                         }
                     }
                     RxStep::Arrive(_) | RxStep::Break(..) => {}

@@ -62,8 +62,8 @@ pub(crate) enum AcksIn {
 impl AcksIn {
     /// Of a NOOP on a connection of `version`.
     pub(crate) const fn by_noop(version: Version, cookies: Cookies) -> Self {
-        match (cookies.request, cookies.receipt) {
-            (0, receipt) => Self::one(version, receipt),
+        match (cookies.request, cookies.ack) {
+            (0, ack) => Self::one(version, ack),
             (a, b) if a > b => Self::Pair(a, b),
             (a, b) => Self::Range(a, b),
         }
@@ -71,7 +71,7 @@ impl AcksIn {
 
     /// Of an LNet message on a connection of `version`.
     pub(crate) const fn by_message(version: Version, cookies: Cookies) -> Self {
-        Self::one(version, cookies.receipt)
+        Self::one(version, cookies.ack)
     }
 
     const fn one(version: Version, cookie: u64) -> Self {
@@ -84,24 +84,24 @@ impl AcksIn {
 }
 
 /// The NOOPs that bring these delivery ACKs; few are packed at once. Sorts them.
-pub(crate) fn pack(receipts: &mut [u64]) -> impl Iterator<Item = Cookies> {
-    receipts.sort_unstable();
-    let mut rest = &*receipts;
+pub(crate) fn pack(acks: &mut [u64]) -> impl Iterator<Item = Cookies> {
+    acks.sort_unstable();
+    let mut rest = &*acks;
     let mut single = None;
     std::iter::from_fn(move || {
         while let Some((first, _)) = rest.split_first() {
             let run = 1 + rest.windows(2).take_while(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
             rest = rest.get(run..).unwrap_or_default();
             if run > 1 {
-                return Some(Cookies { request: *first, receipt: first + (run as u64 - 1) });
+                return Some(Cookies { request: *first, ack: first + (run as u64 - 1) });
             }
             match single.take() {
                 None => single = Some(*first),
                 // The greater before the lesser: a pair.
-                Some(lesser) => return Some(Cookies { request: *first, receipt: lesser }),
+                Some(lesser) => return Some(Cookies { request: *first, ack: lesser }),
             }
         }
-        single.take().map(|receipt| Cookies { request: 0, receipt })
+        single.take().map(|ack| Cookies { request: 0, ack })
     })
 }
 
@@ -110,8 +110,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn noop(request: u64, receipt: u64) -> AcksIn {
-        AcksIn::by_noop(Version::V3, Cookies { request, receipt })
+    fn noop(request: u64, ack: u64) -> AcksIn {
+        AcksIn::by_noop(Version::V3, Cookies { request, ack })
     }
 
     #[test]
@@ -128,9 +128,9 @@ mod tests {
         ] {
             assert_eq!(noop(a, b), want, "{a} {b}");
         }
-        let keepalive = Cookies { request: 0, receipt: 1 };
+        let keepalive = Cookies { request: 0, ack: 1 };
         assert_eq!(AcksIn::by_noop(Version::V2, keepalive), AcksIn::One(1));
-        assert_eq!(AcksIn::by_message(Version::V3, Cookies { request: 9, receipt: 4 }), AcksIn::One(4));
+        assert_eq!(AcksIn::by_message(Version::V3, Cookies { request: 9, ack: 4 }), AcksIn::One(4));
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
             ),
         ] {
             let got = [DeliveryAcks::All, DeliveryAcks::SameImplementation, DeliveryAcks::Large]
-                .map(|receipts| receipts.wanted(asked));
+                .map(|acks| acks.wanted(asked));
             assert_eq!(got, [all, our_nodes, large], "{name}");
         }
     }
@@ -198,16 +198,16 @@ mod tests {
             (&[1, 3, 5, 7], &[(3, 1), (7, 5)]),
             (&[u64::MAX, u64::MAX - 1, 3], &[(u64::MAX - 1, u64::MAX), (0, 3)]),
         ];
-        for (receipts, want) in table {
-            let got: Vec<_> = pack(&mut receipts.to_vec()).map(|noop| (noop.request, noop.receipt)).collect();
-            assert_eq!(got, want, "{receipts:?}");
+        for (acks, want) in table {
+            let got: Vec<_> = pack(&mut acks.to_vec()).map(|noop| (noop.request, noop.ack)).collect();
+            assert_eq!(got, want, "{acks:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_packed_is_brought(receipts in prop::collection::btree_set(2_u64..30, 0..10)) {
-            let mut packed: Vec<u64> = receipts.iter().rev().copied().collect();
+        fn what_is_packed_is_brought(acks in prop::collection::btree_set(2_u64..30, 0..10)) {
+            let mut packed: Vec<u64> = acks.iter().rev().copied().collect();
             let mut got = Vec::new();
             for cookies in pack(&mut packed) {
                 match AcksIn::by_noop(Version::V3, cookies) {
@@ -218,7 +218,7 @@ mod tests {
                 }
             }
             got.sort_unstable();
-            prop_assert_eq!(got, receipts.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(got, acks.into_iter().collect::<Vec<_>>());
         }
     }
 }

@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 
 const SEQUENCE_BITS: u32 = 40;
 const CONN_SEQ_BITS: u32 = 23;
-const AGAIN: u64 = 1 << 63;
+const RESEND: u64 = 1 << 63;
 
 /// A connection in one life of the node that sends on it. Numbers come again after 8 million connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,16 +25,16 @@ impl ConnSeq {
 }
 
 impl MessageId {
-    /// Of the message that goes first on `line` as number `sequence`, which begins at 1. `None`: there is no such number.
-    pub(crate) fn new(line: ConnSeq, sequence: u64) -> Option<Self> {
+    /// Of the message that goes first on `conn_seq` as number `sequence`, which begins at 1. `None`: there is no such number.
+    pub(crate) fn new(conn_seq: ConnSeq, sequence: u64) -> Option<Self> {
         let in_range = (1..1 << SEQUENCE_BITS).contains(&sequence);
-        NonZeroU64::new(u64::from(line.0) << SEQUENCE_BITS | sequence).filter(|_| in_range).map(Self)
+        NonZeroU64::new(u64::from(conn_seq.0) << SEQUENCE_BITS | sequence).filter(|_| in_range).map(Self)
     }
 
     /// Of what was received. `None`: nothing that this implementation sends.
     pub(crate) fn of(wire: u64) -> Option<Self> {
         let cookie = Self(NonZeroU64::new(wire)?);
-        (cookie.line().0 > 0 && cookie.sequence() > 0).then_some(cookie)
+        (cookie.conn_seq().0 > 0 && cookie.sequence() > 0).then_some(cookie)
     }
 
     pub(crate) const fn wire(self) -> u64 {
@@ -42,7 +42,7 @@ impl MessageId {
     }
 
     /// The line on which the message was sent first.
-    pub(crate) const fn line(self) -> ConnSeq {
+    pub(crate) const fn conn_seq(self) -> ConnSeq {
         ConnSeq((self.wire() >> SEQUENCE_BITS) as u32 & ((1 << CONN_SEQ_BITS) - 1))
     }
 
@@ -52,19 +52,19 @@ impl MessageId {
     }
 
     /// Whether it is sent again, by another connection.
-    pub(crate) const fn is_again(self) -> bool {
-        self.wire() & AGAIN != 0
+    pub(crate) const fn is_resend(self) -> bool {
+        self.wire() & RESEND != 0
     }
 
     /// The same message, sent again.
     #[must_use]
-    pub(crate) const fn again(self) -> Self {
-        Self(self.0.saturating_add(if self.is_again() { 0 } else { AGAIN }))
+    pub(crate) const fn resent(self) -> Self {
+        Self(self.0.saturating_add(if self.is_resend() { 0 } else { RESEND }))
     }
 
     /// The same message, sent first: what it is known by.
     pub(crate) fn first(self) -> NonZeroU64 {
-        NonZeroU64::new(self.wire() & !AGAIN).unwrap_or(self.0)
+        NonZeroU64::new(self.wire() & !RESEND).unwrap_or(self.0)
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_name_is_seen() {
-        for wire in [0, 1, 2, (1 << 40) - 1, 1 << 40, AGAIN, AGAIN | 1, AGAIN | 1 << 40] {
+        for wire in [0, 1, 2, (1 << 40) - 1, 1 << 40, RESEND, RESEND | 1, RESEND | 1 << 40] {
             assert_eq!(MessageId::of(wire), None, "{wire:x}");
         }
         assert_eq!(MessageId::new(ConnSeq::nth(0), 0), None);
@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn the_numbers_of_lines_come_again_without_0() {
         let all = (1 << CONN_SEQ_BITS) - 1;
-        for (count, line) in [(0, 1), (1, 2), (all - 1, all), (all, 1), (all + 1, 2)] {
-            assert_eq!(u64::from(ConnSeq::nth(count).0), line);
+        for (count, conn_seq) in [(0, 1), (1, 2), (all - 1, all), (all, 1), (all + 1, 2)] {
+            assert_eq!(u64::from(ConnSeq::nth(count).0), conn_seq);
         }
     }
 
@@ -95,11 +95,11 @@ mod tests {
         #[test]
         fn a_name_says_what_was_put_in(count: u64, sequence in 1_u64..1 << 40) {
             let cookie = MessageId::new(ConnSeq::nth(count), sequence).unwrap();
-            prop_assert_eq!((cookie.line(), cookie.sequence(), cookie.is_again()), (ConnSeq::nth(count), sequence, false));
-            let again = cookie.again();
-            prop_assert_eq!((again.line(), again.sequence(), again.is_again()), (ConnSeq::nth(count), sequence, true));
-            prop_assert_eq!((again.again(), again.first(), cookie.first()), (again, cookie.0, cookie.0));
-            prop_assert_eq!(MessageId::of(again.wire()), Some(again));
+            prop_assert_eq!((cookie.conn_seq(), cookie.sequence(), cookie.is_resend()), (ConnSeq::nth(count), sequence, false));
+            let resent = cookie.resent();
+            prop_assert_eq!((resent.conn_seq(), resent.sequence(), resent.is_resend()), (ConnSeq::nth(count), sequence, true));
+            prop_assert_eq!((resent.resent(), resent.first(), cookie.first()), (resent, cookie.0, cookie.0));
+            prop_assert_eq!(MessageId::of(resent.wire()), Some(resent));
             prop_assert_eq!(MessageId::of(cookie.wire()), Some(cookie));
             prop_assert!(cookie.wire() > 1);
         }

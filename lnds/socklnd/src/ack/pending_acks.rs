@@ -27,7 +27,7 @@ struct Kept {
 /// Some delivery ACKs, the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Batch {
-    receipts: [u64; MOST],
+    acks: [u64; MOST],
     len: usize,
 }
 
@@ -41,18 +41,18 @@ pub(crate) struct Added {
 }
 
 impl Batch {
-    pub(crate) fn receipts(&mut self) -> &mut [u64] {
-        self.receipts.get_mut(..self.len).unwrap_or_default()
+    pub(crate) fn acks(&mut self) -> &mut [u64] {
+        self.acks.get_mut(..self.len).unwrap_or_default()
     }
 }
 
 impl PendingAcks {
     /// One more; whether an answer may be expected.
-    pub(crate) fn add(&self, receipt: u64, answered: bool) -> Added {
+    pub(crate) fn add(&self, ack: u64, answered: bool) -> Added {
         let mut kept = lock(&self.kept);
         let batch = &mut kept.batch;
-        if let Some(slot) = batch.receipts.get_mut(batch.len) {
-            *slot = receipt;
+        if let Some(slot) = batch.acks.get_mut(batch.len) {
+            *slot = ack;
             batch.len += 1;
         }
         if batch.len >= if answered { MOST } else { MOST_UNANSWERED } {
@@ -69,8 +69,8 @@ impl PendingAcks {
         }
         let mut kept = lock(&self.kept);
         let batch = &mut kept.batch;
-        let first = (batch.len > 0).then_some(batch.receipts[0])?;
-        batch.receipts.copy_within(1.., 0);
+        let first = (batch.len > 0).then_some(batch.acks[0])?;
+        batch.acks.copy_within(1.., 0);
         batch.len -= 1;
         self.count.store(batch.len, Ordering::Release);
         Some(first)
@@ -94,34 +94,34 @@ mod tests {
     use super::*;
 
     fn all(mut batch: Batch) -> Vec<u64> {
-        batch.receipts().to_vec()
+        batch.acks().to_vec()
     }
 
     #[test]
     fn receipts_go_one_by_one_the_oldest_first_or_all_at_once() {
-        let owed = PendingAcks::default();
-        assert_eq!(owed.take_one(), None);
-        assert_eq!(owed.add(5, true), Added { list: true, full: None });
-        assert_eq!(owed.add(6, false), Added { list: false, full: None });
-        assert_eq!(owed.take_one(), Some(5));
-        assert_eq!(owed.add(7, true), Added::default());
-        assert_eq!(all(owed.take_all()), [6, 7]);
-        assert_eq!(owed.take_one(), None);
-        assert_eq!(all(owed.take_all()), [0_u64; 0]);
-        assert!(owed.add(8, true).list);
+        let pending_acks = PendingAcks::default();
+        assert_eq!(pending_acks.take_one(), None);
+        assert_eq!(pending_acks.add(5, true), Added { list: true, full: None });
+        assert_eq!(pending_acks.add(6, false), Added { list: false, full: None });
+        assert_eq!(pending_acks.take_one(), Some(5));
+        assert_eq!(pending_acks.add(7, true), Added::default());
+        assert_eq!(all(pending_acks.take_all()), [6, 7]);
+        assert_eq!(pending_acks.take_one(), None);
+        assert_eq!(all(pending_acks.take_all()), [0_u64; 0]);
+        assert!(pending_acks.add(8, true).list);
     }
 
     #[test]
     fn the_fourth_makes_them_go_or_the_eighth_if_answers_are_expected() {
-        let owed = PendingAcks::default();
-        let add = |receipts: std::ops::RangeInclusive<u64>, answered| {
-            receipts.map(|receipt| owed.add(receipt, answered).full.map(all)).collect::<Vec<_>>()
+        let pending_acks = PendingAcks::default();
+        let add = |acks: std::ops::RangeInclusive<u64>, answered| {
+            acks.map(|ack| pending_acks.add(ack, answered).full.map(all)).collect::<Vec<_>>()
         };
         assert_eq!(add(1..=4, false), [None, None, None, Some(vec![1, 2, 3, 4])]);
         assert_eq!(add(1..=7, true), [const { None }; 7]);
         assert_eq!(add(8..=8, true), [Some((1..=8).collect())]);
         assert_eq!(add(1..=5, true), [const { None }; 5]);
         assert_eq!(add(6..=6, false), [Some((1..=6).collect())]);
-        assert_eq!(owed.take_one(), None);
+        assert_eq!(pending_acks.take_one(), None);
     }
 }

@@ -13,13 +13,13 @@ pub(crate) struct NotOutstanding;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Unacked<M> {
-    line: ConnSeq,
-    /// The sequence of the first of `named`.
+    conn_seq: ConnSeq,
+    /// The sequence of the first of `first_sent`.
     first: u64,
     /// Messages that got their names here, in the order of the wire.
-    named: VecDeque<Slot<M>>,
+    first_sent: VecDeque<Slot<M>>,
     /// Messages that were sent before by other connections. Few, and only after trouble.
-    again: Vec<(MessageId, Slot<M>)>,
+    resent: Vec<(MessageId, Slot<M>)>,
     /// No delivery ACK will come any more.
     given_up: bool,
     /// The oldest message when it was last looked at, and since when it has been that.
@@ -90,21 +90,28 @@ impl<M> Slot<M> {
 }
 
 impl<M> Unacked<M> {
-    pub(crate) const fn new(line: ConnSeq) -> Self {
-        Self { line, first: 1, named: VecDeque::new(), again: Vec::new(), given_up: false, watched: None }
+    pub(crate) const fn new(conn_seq: ConnSeq) -> Self {
+        Self {
+            conn_seq,
+            first: 1,
+            first_sent: VecDeque::new(),
+            resent: Vec::new(),
+            given_up: false,
+            watched: None,
+        }
     }
 
     /// The name of a message that is the next to go onto the wire. `None`: names have run out.
     pub(crate) fn open(&mut self) -> Option<MessageId> {
-        let cookie = MessageId::new(self.line, self.first + self.named.len() as u64)?;
-        self.named.push_back(Slot::Writing);
+        let cookie = MessageId::new(self.conn_seq, self.first + self.first_sent.len() as u64)?;
+        self.first_sent.push_back(Slot::Writing);
         Some(cookie)
     }
 
     /// A message goes out that has its name from another connection, or from this one.
-    pub(crate) fn open_again(&mut self, first: MessageId) -> MessageId {
-        let cookie = first.again();
-        self.again.push((cookie, Slot::Writing));
+    pub(crate) fn open_resend(&mut self, first: MessageId) -> MessageId {
+        let cookie = first.resent();
+        self.resent.push((cookie, Slot::Writing));
         cookie
     }
 
@@ -128,28 +135,32 @@ impl<M> Unacked<M> {
 
     /// Whether all names of this connection from `from` to `to` are of messages that wait for their delivery ACKs.
     pub(crate) fn awaits_all(&self, from: MessageId, to: MessageId) -> bool {
-        if from.is_again() || to.is_again() || from.line() != self.line || to.line() != self.line {
+        if from.is_resend()
+            || to.is_resend()
+            || from.conn_seq() != self.conn_seq
+            || to.conn_seq() != self.conn_seq
+        {
             return false;
         }
         let Some(skip) = from.sequence().checked_sub(self.first) else { return false };
         let count = to.sequence().saturating_sub(from.sequence()).saturating_add(1);
-        let outstanding = self.named.iter().skip(skip as usize).take_while(|slot| slot.is_outstanding());
+        let outstanding = self.first_sent.iter().skip(skip as usize).take_while(|slot| slot.is_outstanding());
         outstanding.take(usize::try_from(count).unwrap_or(usize::MAX)).count() as u64 == count
     }
 
     /// Whether a message with this name waits for its delivery ACK.
-    pub(crate) fn knows(&mut self, cookie: MessageId) -> bool {
+    pub(crate) fn contains(&mut self, cookie: MessageId) -> bool {
         self.slot(cookie).is_some()
     }
 
     /// How long the oldest written message has been seen to wait for its delivery ACK, as far as this was asked before.
     pub(crate) fn oldest_waits(&mut self, now: Instant) -> Option<Duration> {
         let is_over = |slot: &Slot<M>| matches!(slot, Slot::Abandoned | Slot::Done);
-        let of_named = match self.named.iter().enumerate().find(|(_, slot)| !is_over(slot)) {
-            Some((at, Slot::Written(_))) => MessageId::new(self.line, self.first + at as u64),
+        let of_named = match self.first_sent.iter().enumerate().find(|(_, slot)| !is_over(slot)) {
+            Some((at, Slot::Written(_))) => MessageId::new(self.conn_seq, self.first + at as u64),
             _ => None,
         };
-        let of_again = || self.again.iter().find(|(_, slot)| matches!(slot, Slot::Written(_)));
+        let of_again = || self.resent.iter().find(|(_, slot)| matches!(slot, Slot::Written(_)));
         let oldest = of_named.or_else(|| of_again().map(|(cookie, _)| *cookie));
         match (self.watched, oldest) {
             (_, None) => self.watched = None,
@@ -169,8 +180,8 @@ impl<M> Unacked<M> {
 
     /// The written messages.
     pub(crate) fn all_written(&mut self) -> impl Iterator<Item = &mut M> {
-        let again = self.again.iter_mut().map(|(_, slot)| slot);
-        self.named.iter_mut().chain(again).filter_map(|slot| match slot {
+        let resent = self.resent.iter_mut().map(|(_, slot)| slot);
+        self.first_sent.iter_mut().chain(resent).filter_map(|slot| match slot {
             Slot::Written(message) => Some(message),
             _ => None,
         })
@@ -178,8 +189,9 @@ impl<M> Unacked<M> {
 
     /// Takes the written messages, which are late. Their delivery ACKs may come still.
     pub(crate) fn abandon(&mut self) -> Vec<M> {
-        let again = self.again.iter_mut().map(|(_, slot)| slot);
-        let written = self.named.iter_mut().chain(again).filter(|slot| matches!(slot, Slot::Written(_)));
+        let resent = self.resent.iter_mut().map(|(_, slot)| slot);
+        let written =
+            self.first_sent.iter_mut().chain(resent).filter(|slot| matches!(slot, Slot::Written(_)));
         let taken = written.filter_map(|slot| match std::mem::replace(slot, Slot::Abandoned) {
             Slot::Written(message) => Some(message),
             _ => None,
@@ -190,8 +202,8 @@ impl<M> Unacked<M> {
     /// Takes the written messages: their delivery ACKs will never come, nor those of the messages being written.
     pub(crate) fn give_up(&mut self) -> Vec<M> {
         self.given_up = true;
-        let again = self.again.iter_mut().map(|(_, slot)| slot);
-        let taken = self.named.iter_mut().chain(again).filter_map(|slot| match slot {
+        let resent = self.resent.iter_mut().map(|(_, slot)| slot);
+        let taken = self.first_sent.iter_mut().chain(resent).filter_map(|slot| match slot {
             Slot::Written(_) => match std::mem::replace(slot, Slot::Done) {
                 Slot::Written(message) => Some(message),
                 _ => None,
@@ -199,34 +211,34 @@ impl<M> Unacked<M> {
             _ => None,
         });
         let taken = taken.collect();
-        self.again.retain(|(_, slot)| !matches!(slot, Slot::Done));
+        self.resent.retain(|(_, slot)| !matches!(slot, Slot::Done));
         taken
     }
 
     /// Whether nobody waits for a delivery ACK.
     pub(crate) fn is_empty(&self) -> bool {
-        let all = self.named.iter().chain(self.again.iter().map(|(_, slot)| slot));
+        let all = self.first_sent.iter().chain(self.resent.iter().map(|(_, slot)| slot));
         all.into_iter().all(|slot| matches!(slot, Slot::Abandoned | Slot::Done))
     }
 
     fn slot(&mut self, cookie: MessageId) -> Option<&mut Slot<M>> {
-        if cookie.is_again() {
-            return self.again.iter_mut().find(|(known, _)| *known == cookie).map(|(_, slot)| slot);
+        if cookie.is_resend() {
+            return self.resent.iter_mut().find(|(known, _)| *known == cookie).map(|(_, slot)| slot);
         }
-        if cookie.line() != self.line {
+        if cookie.conn_seq() != self.conn_seq {
             return None;
         }
         let at = cookie.sequence().checked_sub(self.first)?;
-        self.named.get_mut(usize::try_from(at).ok()?)
+        self.first_sent.get_mut(usize::try_from(at).ok()?)
     }
 
     /// Forgets what is done with.
     fn tidy(&mut self, changed: MessageId) {
-        if changed.is_again() {
-            self.again.retain(|(_, slot)| !matches!(slot, Slot::Done));
+        if changed.is_resend() {
+            self.resent.retain(|(_, slot)| !matches!(slot, Slot::Done));
         }
-        while matches!(self.named.front(), Some(Slot::Done)) {
-            self.named.pop_front();
+        while matches!(self.first_sent.front(), Some(Slot::Done)) {
+            self.first_sent.pop_front();
             self.first += 1;
         }
     }
@@ -239,81 +251,81 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    fn line() -> ConnSeq {
+    fn conn_seq() -> ConnSeq {
         ConnSeq::nth(6)
     }
 
-    fn name(sequence: u64) -> MessageId {
-        MessageId::new(line(), sequence).unwrap()
+    fn message_id(sequence: u64) -> MessageId {
+        MessageId::new(conn_seq(), sequence).unwrap()
     }
 
     fn written(n: u64) -> Unacked<u64> {
-        let mut book = Unacked::new(line());
+        let mut unacked = Unacked::new(conn_seq());
         for sequence in 1..=n {
-            assert_eq!(book.open(), Some(name(sequence)));
-            assert_eq!(book.written(name(sequence), sequence), Written::Waits);
+            assert_eq!(unacked.open(), Some(message_id(sequence)));
+            assert_eq!(unacked.written(message_id(sequence), sequence), Written::Waits);
         }
-        book
+        unacked
     }
 
     #[test]
     fn a_message_waits_for_its_receipt() {
-        let mut book = written(3);
-        assert_eq!(book.acknowledge(name(2)), Ok(Some(2)));
-        assert_eq!(book.acknowledge(name(2)), Err(NotOutstanding));
-        assert_eq!(book.acknowledge(name(4)), Err(NotOutstanding));
-        assert_eq!(book.acknowledge(MessageId::new(ConnSeq::nth(7), 1).unwrap()), Err(NotOutstanding));
-        assert_eq!(book.acknowledge(name(1).again()), Err(NotOutstanding));
-        assert_eq!(book.acknowledge(name(1)), Ok(Some(1)));
-        assert_eq!(book.acknowledge(name(1)), Err(NotOutstanding));
-        assert_eq!(book.acknowledge(name(3)), Ok(Some(3)));
-        assert!(book.is_empty());
-        assert_eq!(book.open(), Some(name(4)));
+        let mut unacked = written(3);
+        assert_eq!(unacked.acknowledge(message_id(2)), Ok(Some(2)));
+        assert_eq!(unacked.acknowledge(message_id(2)), Err(NotOutstanding));
+        assert_eq!(unacked.acknowledge(message_id(4)), Err(NotOutstanding));
+        assert_eq!(unacked.acknowledge(MessageId::new(ConnSeq::nth(7), 1).unwrap()), Err(NotOutstanding));
+        assert_eq!(unacked.acknowledge(message_id(1).resent()), Err(NotOutstanding));
+        assert_eq!(unacked.acknowledge(message_id(1)), Ok(Some(1)));
+        assert_eq!(unacked.acknowledge(message_id(1)), Err(NotOutstanding));
+        assert_eq!(unacked.acknowledge(message_id(3)), Ok(Some(3)));
+        assert!(unacked.is_empty());
+        assert_eq!(unacked.open(), Some(message_id(4)));
     }
 
     #[test]
     fn a_receipt_may_be_faster_than_the_writer() {
-        let mut book = Unacked::new(line());
-        let cookie = book.open().unwrap();
-        assert_eq!(book.acknowledge(cookie), Ok(None));
-        assert_eq!(book.acknowledge(cookie), Err(NotOutstanding));
-        assert_eq!(book.written(cookie, "message"), Written::Done("message"));
-        assert!(book.is_empty());
+        let mut unacked = Unacked::new(conn_seq());
+        let cookie = unacked.open().unwrap();
+        assert_eq!(unacked.acknowledge(cookie), Ok(None));
+        assert_eq!(unacked.acknowledge(cookie), Err(NotOutstanding));
+        assert_eq!(unacked.written(cookie, "message"), Written::Done("message"));
+        assert!(unacked.is_empty());
     }
 
     #[test]
     fn a_message_sent_again_keeps_its_name() {
-        let mut book = written(1);
+        let mut unacked = written(1);
         let elsewhere = MessageId::new(ConnSeq::nth(1), 99).unwrap();
-        let cookie = book.open_again(elsewhere);
-        assert_eq!(cookie, elsewhere.again());
-        assert!(book.knows(cookie) && !book.knows(elsewhere));
-        assert_eq!(book.written(cookie, 9), Written::Waits);
-        assert_eq!(book.acknowledge(elsewhere), Err(NotOutstanding));
-        assert_eq!(book.acknowledge(cookie), Ok(Some(9)));
-        assert_eq!(book.acknowledge(cookie), Err(NotOutstanding));
-        assert!(book.again.is_empty());
+        let cookie = unacked.open_resend(elsewhere);
+        assert_eq!(cookie, elsewhere.resent());
+        assert!(unacked.contains(cookie) && !unacked.contains(elsewhere));
+        assert_eq!(unacked.written(cookie, 9), Written::Waits);
+        assert_eq!(unacked.acknowledge(elsewhere), Err(NotOutstanding));
+        assert_eq!(unacked.acknowledge(cookie), Ok(Some(9)));
+        assert_eq!(unacked.acknowledge(cookie), Err(NotOutstanding));
+        assert!(unacked.resent.is_empty());
     }
 
     #[test]
     fn messages_whose_receipts_will_never_come_are_given_back_once() {
-        let mut book = written(2);
-        let (writing, acknowledged) = (book.open().unwrap(), book.open().unwrap());
-        let again = book.open_again(MessageId::new(ConnSeq::nth(1), 1).unwrap());
-        assert_eq!(book.written(again, 5), Written::Waits);
-        assert_eq!(book.acknowledge(acknowledged), Ok(None));
-        assert_eq!(book.give_up(), [1, 2, 5]);
-        assert_eq!(book.give_up(), []);
-        assert_eq!(book.written(writing, 3), Written::Lost(3));
-        assert_eq!(book.written(acknowledged, 4), Written::Done(4));
+        let mut unacked = written(2);
+        let (writing, acknowledged) = (unacked.open().unwrap(), unacked.open().unwrap());
+        let resent = unacked.open_resend(MessageId::new(ConnSeq::nth(1), 1).unwrap());
+        assert_eq!(unacked.written(resent, 5), Written::Waits);
+        assert_eq!(unacked.acknowledge(acknowledged), Ok(None));
+        assert_eq!(unacked.give_up(), [1, 2, 5]);
+        assert_eq!(unacked.give_up(), []);
+        assert_eq!(unacked.written(writing, 3), Written::Lost(3));
+        assert_eq!(unacked.written(acknowledged, 4), Written::Done(4));
         // A delivery ACK that was under way is no mistake of the peer's.
-        assert_eq!(book.acknowledge(name(1)), Ok(None));
+        assert_eq!(unacked.acknowledge(message_id(1)), Ok(None));
     }
 
     #[test]
     fn ranges_must_be_waited_for_in_full() {
-        let mut book = written(6);
-        assert_eq!(book.acknowledge(name(2)), Ok(Some(2)));
+        let mut unacked = written(6);
+        assert_eq!(unacked.acknowledge(message_id(2)), Ok(Some(2)));
         for (from, to, want) in [
             (3, 6, true),
             (1, 1, true),
@@ -324,41 +336,42 @@ mod tests {
             (6, (1 << 40) - 1, false),
             (7, 7, false),
         ] {
-            assert_eq!(book.awaits_all(name(from), name(to)), want, "{from} {to}");
+            assert_eq!(unacked.awaits_all(message_id(from), message_id(to)), want, "{from} {to}");
         }
-        assert_eq!(book.acknowledge(name(1)), Ok(Some(1)));
-        assert!(!book.awaits_all(name(1), name(6)));
-        assert!(book.awaits_all(name(3), name(6)));
-        assert!(!book.awaits_all(name(3).again(), name(6)));
-        assert!(!book.awaits_all(name(3), MessageId::new(ConnSeq::nth(7), 6).unwrap()));
+        assert_eq!(unacked.acknowledge(message_id(1)), Ok(Some(1)));
+        assert!(!unacked.awaits_all(message_id(1), message_id(6)));
+        assert!(unacked.awaits_all(message_id(3), message_id(6)));
+        assert!(!unacked.awaits_all(message_id(3).resent(), message_id(6)));
+        assert!(!unacked.awaits_all(message_id(3), MessageId::new(ConnSeq::nth(7), 6).unwrap()));
     }
 
     #[test]
     fn the_oldest_message_is_watched() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let waits =
-            |book: &mut Unacked<u64>, seconds| book.oldest_waits(at(seconds)).map(|waits| waits.as_secs());
-        let mut book = written(2);
-        assert_eq!(waits(&mut book, 10), Some(0));
-        assert_eq!(waits(&mut book, 15), Some(5));
-        let _ = book.acknowledge(name(2));
-        assert_eq!(waits(&mut book, 16), Some(6));
-        let again = book.open_again(MessageId::new(ConnSeq::nth(1), 1).unwrap());
-        let _ = book.written(again, 9);
-        let _ = book.acknowledge(name(1));
-        assert_eq!(waits(&mut book, 17), Some(0));
-        assert_eq!(waits(&mut book, 18), Some(1));
-        let _ = book.acknowledge(again);
-        assert_eq!(waits(&mut book, 19), None);
-        let _ = book.open();
-        assert_eq!(waits(&mut book, 20), None);
+        let waits = |unacked: &mut Unacked<u64>, seconds| {
+            unacked.oldest_waits(at(seconds)).map(|waits| waits.as_secs())
+        };
+        let mut unacked = written(2);
+        assert_eq!(waits(&mut unacked, 10), Some(0));
+        assert_eq!(waits(&mut unacked, 15), Some(5));
+        let _ = unacked.acknowledge(message_id(2));
+        assert_eq!(waits(&mut unacked, 16), Some(6));
+        let resent = unacked.open_resend(MessageId::new(ConnSeq::nth(1), 1).unwrap());
+        let _ = unacked.written(resent, 9);
+        let _ = unacked.acknowledge(message_id(1));
+        assert_eq!(waits(&mut unacked, 17), Some(0));
+        assert_eq!(waits(&mut unacked, 18), Some(1));
+        let _ = unacked.acknowledge(resent);
+        assert_eq!(waits(&mut unacked, 19), None);
+        let _ = unacked.open();
+        assert_eq!(waits(&mut unacked, 20), None);
     }
 
     #[derive(Clone, Debug)]
     enum RxStep {
         Open,
-        Again(u64),
+        Resend(u64),
         Written(usize),
         Acknowledge(usize),
         GiveUp,
@@ -367,7 +380,7 @@ mod tests {
     fn step() -> impl Strategy<Value = RxStep> {
         prop_oneof![
             4 => Just(RxStep::Open),
-            1 => (1_u64..5).prop_map(RxStep::Again),
+            1 => (1_u64..5).prop_map(RxStep::Resend),
             5 => (0_usize..20).prop_map(RxStep::Written),
             5 => (0_usize..20).prop_map(RxStep::Acknowledge),
             1 => Just(RxStep::GiveUp),
@@ -378,26 +391,26 @@ mod tests {
         /// The model: for each name, whether it is written and whether its delivery ACK is here; it ends when both are.
         #[test]
         fn each_message_comes_back_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
-            let mut book = Unacked::new(line());
+            let mut unacked = Unacked::new(conn_seq());
             let mut model: BTreeMap<MessageId, (bool, bool)> = BTreeMap::new();
-            let mut names = Vec::new();
+            let mut message_ids = Vec::new();
             let mut given_up = false;
             for step in steps {
                 match step {
                     RxStep::Open => {
-                        let cookie = book.open().unwrap();
-                        names.push(cookie);
+                        let cookie = unacked.open().unwrap();
+                        message_ids.push(cookie);
                         model.insert(cookie, (false, false));
                     }
-                    RxStep::Again(sequence) => {
+                    RxStep::Resend(sequence) => {
                         let first = MessageId::new(ConnSeq::nth(1), sequence).unwrap();
-                        if let std::collections::btree_map::Entry::Vacant(vacant) = model.entry(first.again()) {
-                            names.push(book.open_again(first));
+                        if let std::collections::btree_map::Entry::Vacant(vacant) = model.entry(first.resent()) {
+                            message_ids.push(unacked.open_resend(first));
                             vacant.insert((false, false));
                         }
                     }
                     RxStep::Written(at) => {
-                        let Some(cookie) = names.get(at).copied() else { continue };
+                        let Some(cookie) = message_ids.get(at).copied() else { continue };
                         let Some((written, acknowledged)) = model.get_mut(&cookie) else { continue };
                         if std::mem::replace(written, true) {
                             continue;
@@ -410,10 +423,10 @@ mod tests {
                         if want != Written::Waits {
                             model.remove(&cookie);
                         }
-                        prop_assert_eq!(book.written(cookie, cookie), want);
+                        prop_assert_eq!(unacked.written(cookie, cookie), want);
                     }
                     RxStep::Acknowledge(at) => {
-                        let Some(cookie) = names.get(at).copied() else { continue };
+                        let Some(cookie) = message_ids.get(at).copied() else { continue };
                         let nothing = if given_up { Ok(None) } else { Err(NotOutstanding) };
                         let want = match model.get_mut(&cookie) {
                             Some((true, false)) => {
@@ -426,14 +439,14 @@ mod tests {
                             }
                             _ => nothing,
                         };
-                        prop_assert_eq!(book.acknowledge(cookie), want);
+                        prop_assert_eq!(unacked.acknowledge(cookie), want);
                     }
                     RxStep::GiveUp => {
                         given_up = true;
                         let mut want: Vec<MessageId> =
                             model.iter().filter(|(_, (written, _))| *written).map(|(cookie, _)| *cookie).collect();
                         model.retain(|_, (written, _)| !*written);
-                        let mut got = book.give_up();
+                        let mut got = unacked.give_up();
                         got.sort();
                         want.sort();
                         prop_assert_eq!(got, want);

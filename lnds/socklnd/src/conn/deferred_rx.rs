@@ -1,7 +1,7 @@
 //! A message that the core wants to decide about later.
 //!
 //! Its payload is read into memory of this node's own, so that what is behind it on its connection can go on, as long as
-//! there is room for such; otherwise its connection is not read until the core has decided.
+//! there is quota for such; otherwise its connection is not read until the core has decided.
 
 use crate::conn::Connection;
 use crate::ni::SockNi;
@@ -38,9 +38,9 @@ enum Slot {
     Lost,
 }
 
-/// Room that is taken in a peer's share and the node's.
+/// Quota that is taken in a peer's share and the node's.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Quota {
     bytes: usize,
     shares: [Arc<AtomicUsize>; 2],
 }
@@ -56,11 +56,11 @@ pub(crate) struct Resumed {
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) bytes: Box<[u8]>,
-    pub(crate) room: Room,
+    pub(crate) quota: Quota,
 }
 
-impl Room {
-    /// Room for a payload of `length` bytes, if there is so much in the shares of the peer and of the node.
+impl Quota {
+    /// Quota for a payload of `length` bytes, if there is so much in the shares of the peer and of the node.
     pub(crate) fn take(length: usize, peer: &Arc<AtomicUsize>, node: &Arc<AtomicUsize>) -> Option<Self> {
         let bytes = length.checked_add(OVERHEAD)?;
         let take = |share: &AtomicUsize, most: usize| {
@@ -78,7 +78,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for Quota {
     fn drop(&mut self) {
         for share in &self.shares {
             share.fetch_sub(self.bytes, Ordering::AcqRel);
@@ -97,16 +97,16 @@ impl Resumed {
 
 impl Stored {
     /// Memory for a payload of `length` bytes; `None` if the system has none, and the payload is to stay where it is.
-    pub(crate) fn with_memory(length: usize, room: Room) -> Option<Self> {
+    pub(crate) fn with_memory(length: usize, quota: Quota) -> Option<Self> {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(length).ok()?;
         bytes.resize(length, 0);
-        Some(Self { bytes: bytes.into(), room })
+        Some(Self { bytes: bytes.into(), quota })
     }
 
     /// Does what the core has decided.
     pub(crate) fn execute(self, action: RxAction, ni: &SockNi) {
-        let Self { bytes, room } = self;
+        let Self { bytes, quota } = self;
         if let RxAction::Deliver(message) = action {
             let result = if ni.is_ending() {
                 Err(Errno::Io)
@@ -114,7 +114,7 @@ impl Stored {
                 socket_io::copy(&bytes, message.payload());
                 Ok(())
             };
-            drop((bytes, room));
+            drop((bytes, quota));
             ni.upcalls.received(message, result);
         }
     }
@@ -157,14 +157,14 @@ impl Deferred {
     }
 
     /// It comes again, by `connection`.
-    pub(crate) fn moves_to(&self, connection: &Arc<Connection>) {
+    pub(crate) fn move_to(&self, connection: &Arc<Connection>) {
         if let Slot::Undecided(tell) = &mut *lock(&self.slot) {
             *tell = Arc::downgrade(connection);
         }
     }
 
     /// It has arrived in part, and may come again.
-    pub(crate) fn parks(&self) {
+    pub(crate) fn park(&self) {
         if let Slot::Undecided(tell) = &mut *lock(&self.slot) {
             *tell = Weak::new();
         }
@@ -224,29 +224,29 @@ mod tests {
     fn room_is_taken_and_given_back_in_both_shares() {
         let (peer, other, node) = (Arc::default(), Arc::default(), Arc::default());
         let taken = |share: &Arc<AtomicUsize>| share.load(Ordering::Acquire);
-        let first = Room::take(1 << 20, &peer, &node);
+        let first = Quota::take(1 << 20, &peer, &node);
         assert!(first.is_some());
         // With what each message counts besides, two of the largest do not fit.
-        assert!(Room::take(1 << 20, &peer, &node).is_none());
-        assert!(Room::take(1 << 20, &other, &node).is_some());
+        assert!(Quota::take(1 << 20, &peer, &node).is_none());
+        assert!(Quota::take(1 << 20, &other, &node).is_some());
         assert_eq!(
             (taken(&peer), taken(&other), taken(&node)),
             ((1 << 20) + OVERHEAD, 0, (1 << 20) + OVERHEAD)
         );
         drop(first);
         assert_eq!((taken(&peer), taken(&node)), (0, 0));
-        assert!(Room::take(usize::MAX, &peer, &node).is_none());
+        assert!(Quota::take(usize::MAX, &peer, &node).is_none());
     }
 
     #[test]
     fn nobody_gets_more_than_the_node_has_and_empty_messages_count() {
         let node = Arc::default();
         let peers: Vec<Arc<AtomicUsize>> = (0..100).map(|_| Arc::default()).collect();
-        let taken: Vec<_> = peers.iter().filter_map(|peer| Room::take(1 << 20, peer, &node)).collect();
+        let taken: Vec<_> = peers.iter().filter_map(|peer| Quota::take(1 << 20, peer, &node)).collect();
         assert_eq!(taken.len(), 63);
         assert_eq!(peers.iter().filter(|peer| peer.load(Ordering::Acquire) > 0).count(), 63);
         drop(taken);
-        let empty: Vec<_> = (0..10_000).map_while(|_| Room::take(0, &peers[0], &node)).collect();
+        let empty: Vec<_> = (0..10_000).map_while(|_| Quota::take(0, &peers[0], &node)).collect();
         assert_eq!(empty.len(), QUOTA_PER_PEER / OVERHEAD);
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Connection {
     /// Whether this end has a port that makes a kernel believe who we are.
     pub(crate) proper_port: bool,
     /// What it is called in the names of messages that are sent on it first.
-    pub(crate) line: ConnSeq,
+    pub(crate) conn_seq: ConnSeq,
     /// The node at the other end, if it is one of this implementation.
     pub(crate) node: Option<Arc<RemoteNode>>,
     /// It does not end when messages on it are late, as long as nothing is heard: what the peer has under way may still
@@ -155,8 +155,8 @@ impl Connection {
         let proper_port = this_end.is_some_and(|address| {
             address.port() <= LAST_PRIVILEGED_PORT || address.port() == shared.config.accept_port
         });
-        let line = shared.next_conn_seq();
-        let node = node_of(shared.config.identity, identity)
+        let conn_seq = shared.next_conn_seq();
+        let node = node_of(shared.config.implementation_id, identity)
             .filter(|_| version >= Version::V2)
             .map(|id| shared.nodes.get(id));
         let outlasts = node.is_none() && sockets::outlast(&socket, peer.ni.sock_timeout() * OUTLASTS);
@@ -170,7 +170,7 @@ impl Connection {
             remote,
             privileged,
             proper_port,
-            line,
+            conn_seq,
             node,
             outlasts,
             peer: Arc::clone(peer),
@@ -179,7 +179,7 @@ impl Connection {
             token: OnceLock::new(),
             phase: AtomicU8::new(Phase::Open as u8),
             stream_ended: AtomicBool::new(false),
-            tx: Mutex::new(SendSide::new(line)),
+            tx: Mutex::new(SendSide::new(conn_seq)),
             unsent: AtomicUsize::new(0),
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),

@@ -39,7 +39,7 @@ pub(crate) struct Outgoing {
     /// It is to ask for a delivery ACK.
     asks: bool,
     /// The delivery ACK that it brings; 0 for none.
-    receipt: u64,
+    ack: u64,
     /// The name under which it asks for its delivery ACK.
     cookie: Option<MessageId>,
     /// It wants a checksum and has none yet.
@@ -53,30 +53,30 @@ impl Outgoing {
         message: Box<Message>,
         version: Version,
         asks: bool,
-        receipt: u64,
+        ack: u64,
         checksum: bool,
     ) -> Result<Self, Box<Message>> {
-        let cookies = Cookies { request: 0, receipt };
+        let cookies = Cookies { request: 0, ack };
         let Some(head) = Head::message(version, message.header(), cookies) else {
             return Err(message);
         };
         let unsealed = checksum && version == Version::V2;
-        Ok(Self { head, sent: 0, message: Some(message), asks, receipt, cookie: None, unsealed })
+        Ok(Self { head, sent: 0, message: Some(message), asks, ack, cookie: None, unsealed })
     }
 
     pub(crate) fn noop(cookies: Cookies) -> Self {
         let head = Head::noop(cookies);
-        Self { head, sent: 0, message: None, asks: false, receipt: 0, cookie: None, unsealed: false }
+        Self { head, sent: 0, message: None, asks: false, ack: 0, cookie: None, unsealed: false }
     }
 
     /// Gives it the name that it asks for its delivery ACK by; false when the connection has none left.
-    fn name(&mut self, book: &mut Unacked<Box<Message>>, same_implementation: bool) -> bool {
+    fn assign_message_id(&mut self, unacked: &mut Unacked<Box<Message>>, same_implementation: bool) -> bool {
         let Some(message) = self.message.as_mut().filter(|_| self.asks) else { return true };
         let before =
             message.message_id().filter(|_| same_implementation).and_then(|name| MessageId::of(name.get()));
         let cookie = match before {
-            Some(first) => book.open_again(first),
-            None => match book.open() {
+            Some(first) => unacked.open_resend(first),
+            None => match unacked.open() {
                 Some(cookie) => cookie,
                 None => return false,
             },
@@ -85,7 +85,7 @@ impl Outgoing {
             message.set_message_id(cookie.first());
         }
         self.cookie = Some(cookie);
-        self.head.set_cookies(Cookies { request: cookie.wire(), receipt: self.receipt });
+        self.head.set_cookies(Cookies { request: cookie.wire(), ack: self.ack });
         true
     }
 
@@ -127,7 +127,7 @@ impl Outgoing {
 pub(crate) struct SendSide {
     queue: VecDeque<Outgoing>,
     /// What has asked for a delivery ACK. In the order of the wire: a message is entered when its place is settled.
-    pub(crate) book: Unacked<Box<Message>>,
+    pub(crate) unacked: Unacked<Box<Message>>,
     /// Kept by the writers for the next, so that none allocates.
     spare: Vec<Outgoing>,
     /// A thread is writing; it will see what is put into the queue.
@@ -141,10 +141,10 @@ pub(crate) struct SendSide {
 }
 
 impl SendSide {
-    pub(crate) fn new(line: ConnSeq) -> Self {
+    pub(crate) fn new(conn_seq: ConnSeq) -> Self {
         Self {
             queue: VecDeque::new(),
-            book: Unacked::new(line),
+            unacked: Unacked::new(conn_seq),
             spare: Vec::new(),
             writing: false,
             blocked: false,
@@ -202,7 +202,7 @@ impl Connection {
             if side.ended.is_some() {
                 return Transmitted::Ended(out);
             }
-            if !out.name(&mut side.book, self.same_implementation()) {
+            if !out.assign_message_id(&mut side.unacked, self.same_implementation()) {
                 drop(side);
                 self.peer.end(self, ConnError::Local(Errno::ConnectionReset));
                 return Transmitted::Ended(out);
@@ -211,7 +211,7 @@ impl Connection {
                 drop(side);
                 self.ni().counts.timed_out.add();
                 let line = format_args!(
-                    "closing the connections to {}: it does not read the receipts that it asks for",
+                    "closing the connections to {}: it does not read the delivery ACKs that it asks for",
                     self.peer.name()
                 );
                 self.ni().shared.complaints.say(Reason::Stalled, line);
@@ -253,7 +253,7 @@ impl Connection {
         let after_write = {
             let mut side = lock(&self.tx);
             let after_write = match (out.cookie, out.message.take()) {
-                (Some(cookie), Some(message)) => side.book.written(cookie, message),
+                (Some(cookie), Some(message)) => side.unacked.written(cookie, message),
                 (_, message) => {
                     out.message = message;
                     AfterWrite::Waits
@@ -324,7 +324,7 @@ impl Connection {
                 Some(message) if out.sent == 0 => {
                     self.unsent.fetch_sub(out.head.bytes().len() + message.payload_len(), Ordering::Relaxed);
                     if let Some(cookie) = out.cookie {
-                        side.book.withdraw(cookie);
+                        side.unacked.withdraw(cookie);
                     }
                     withdrawn.push(message);
                 }
@@ -340,14 +340,14 @@ impl Connection {
     /// Takes the credits of the messages that have begun to leave: others are not to wait until these arrive.
     pub(crate) fn take_credits(&self) -> Vec<TakenCredits> {
         let mut side = lock(&self.tx);
-        let SendSide { queue, book, .. } = &mut *side;
+        let SendSide { queue, unacked, .. } = &mut *side;
         let queued = queue.iter_mut().filter_map(|out| out.message.as_mut());
-        queued.chain(book.all_written()).filter_map(|message| message.take_credits()).collect()
+        queued.chain(unacked.all_written()).filter_map(|message| message.take_credits()).collect()
     }
 
     /// The messages without a delivery ACK are late, and come back; the connection stays, and their delivery ACKs may come still.
     pub(crate) fn abandon_unacked(&self, conn_error: ConnError) {
-        let late = lock(&self.tx).book.abandon();
+        let late = lock(&self.tx).unacked.abandon();
         for message in late {
             self.ni().upcalls.finalize(message, Err(self.unreceipted(conn_error)));
         }
@@ -355,7 +355,7 @@ impl Connection {
 
     /// No delivery ACK will come any more: what has none comes back.
     pub(crate) fn fail_unacked(&self, conn_error: ConnError) {
-        let lost = lock(&self.tx).book.give_up();
+        let lost = lock(&self.tx).unacked.give_up();
         for message in lost {
             self.ni().upcalls.finalize(message, Err(self.unreceipted(conn_error)));
         }
@@ -363,12 +363,12 @@ impl Connection {
 
     /// Whether there are messages that are not done with.
     pub(crate) fn awaits_acks(&self) -> bool {
-        !lock(&self.tx).book.is_empty()
+        !lock(&self.tx).unacked.is_empty()
     }
 
     /// Whether the oldest message without a delivery ACK has been that for longer than there is time for one.
     pub(crate) fn is_ack_overdue(&self, now: Instant) -> bool {
-        lock(&self.tx).book.oldest_waits(now).is_some_and(|waits| waits >= self.ni().sock_timeout())
+        lock(&self.tx).unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni().sock_timeout())
     }
 
     /// Writes the queue, as the one thread that may; before it what remains of `first`. `full` says that
@@ -456,7 +456,7 @@ impl Connection {
     /// If the connection has been ended meanwhile, that is why.
     fn why_writing_failed(&self, errno: Errno) -> ConnError {
         lock(&self.tx).ended.unwrap_or(match errno {
-            Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => ConnError::EndedByPeer(errno),
+            Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => ConnError::ClosedByPeer(errno),
             _ => ConnError::WriteFailed(errno),
         })
     }
@@ -464,7 +464,7 @@ impl Connection {
     /// The socket is dead for writing. The peer may have said something before it died.
     fn writing_failed(self: &Arc<Self>, conn_error: ConnError) {
         match conn_error {
-            ConnError::EndedByPeer(errno) => self.peer.ended_by_peer(self, errno, true),
+            ConnError::ClosedByPeer(errno) => self.peer.closed_by_peer(self, errno, true),
             _ => self.peer.end(self, conn_error),
         }
     }
@@ -478,7 +478,7 @@ impl Connection {
     fn wrote(&self, out: Outgoing) {
         let Outgoing { message: Some(message), cookie, .. } = out else { return };
         let after_write = match cookie {
-            Some(cookie) => lock(&self.tx).book.written(cookie, message),
+            Some(cookie) => lock(&self.tx).unacked.written(cookie, message),
             None => AfterWrite::Done(message),
         };
         match after_write {

@@ -75,7 +75,7 @@ impl Watched {
 }
 
 impl Connection {
-    /// Bytes have left. Until they have arrived the peer must not fall silent unnoticed.
+    /// Bytes have left. Until they have arrived the peer must not become unresponsive unnoticed.
     pub(crate) fn note_written(self: &Arc<Self>) {
         self.progressed.store(true, Ordering::Relaxed);
         if !self.watched.load(Ordering::SeqCst) && !self.watched.swap(true, Ordering::SeqCst) {
@@ -153,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// Of one that is silent: whether the peer has lost it, because its calls get through.
+    /// Of one that is unresponsive: whether the peer has lost it, because its calls get through.
     pub(crate) fn is_lost(&self, now: Instant, limit: Duration) -> bool {
         let Watch { suspected, called_again, .. } = *lock(&self.watch);
         let ago = |since: Instant| now.saturating_duration_since(since);

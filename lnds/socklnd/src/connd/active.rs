@@ -20,12 +20,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a call waits for an unfinished caller that may be the same peer (wire-tcp 2.10): as long as that may need
+/// How long a call waits for an unfinished connecting peer that may be the same peer (wire-tcp 2.10): as long as that may need
 /// to say hello, not as long as it may take.
 const POSTPONED: Duration = Duration::from_secs(1);
 /// For how long one call may go unanswered. Its socket would ask ever more rarely; a new one asks at once.
 const ATTEMPT: Duration = Duration::from_secs(3);
-/// A call without an answer for as long as a peer may be silent, and so much more, lets what waits for it go elsewhere, if
+/// A call without an answer for as long as a peer may be unresponsive, and so much more, lets what waits for it go elsewhere, if
 /// there is another way. It is asked about so often.
 const AFTER_UNRESPONSIVE: Duration = Duration::from_millis(100);
 const ASK_AGAIN: Duration = Duration::from_millis(250);
@@ -86,7 +86,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether a caller that has not finished its handshake may be this peer.
+    /// Whether a connecting peer that has not finished its handshake may be this peer.
     fn may_be_connecting(&self, peer: &Peer, now: Instant) -> bool {
         use crate::decide::identity::IpNid;
         let ip = peer.ip();
@@ -175,7 +175,7 @@ impl Work<'_> {
                 if peer.is_other_incarnation(PeerIncarnation { version, incarnation }) =>
             {
                 drop(socket);
-                peer.end_all(ConnError::EndedByPeer(Errno::ConnectionReset));
+                peer.end_all(ConnError::ClosedByPeer(Errno::ConnectionReset));
                 let next = peer.connect_again(now, None);
                 self.fail_if_failed(&peer, next, Errno::ConnectionReset, "it keeps restarting");
             }

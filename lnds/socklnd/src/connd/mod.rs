@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// After a peer has been found silent the others get less time, for so long.
+/// After a peer has been found unresponsive the others get less time, for so long.
 const ALARMED: Duration = Duration::from_secs(3);
 /// How often things are checked that take longer than that to go wrong.
 const SCAN: Duration = Duration::from_millis(200);
@@ -52,7 +52,7 @@ pub(crate) struct Connd {
 struct Listening {
     /// How many interfaces have this address.
     interfaces: usize,
-    /// The socket, until callers are let in.
+    /// The socket, until connecting peers are let in.
     unopened: Option<Socket>,
 }
 
@@ -105,7 +105,7 @@ impl Connd {
         }
     }
 
-    /// Listens on `address`, with a socket made by `listen` if no other interface listens there. Callers wait
+    /// Listens on `address`, with a socket made by `listen` if no other interface listens there. Connecting peers wait
     /// in the system's queue until [`Connd::open`].
     pub(crate) fn listen(
         &self,
@@ -121,7 +121,7 @@ impl Connd {
         Ok(())
     }
 
-    /// Callers on `address` are let in from now on.
+    /// Connecting peers on `address` are let in from now on.
     pub(crate) fn open(&self, address: SocketAddr) {
         let unopened =
             lock(&self.listening).get_mut(&address).and_then(|listening| listening.unopened.take());
@@ -211,7 +211,7 @@ struct Work<'a> {
     next_scan: Instant,
     /// When the connections are looked at on which something may be under way.
     next_look: Option<Instant>,
-    /// When a peer was last found silent.
+    /// When a peer was last found unresponsive.
     last_unresponsive: Option<Instant>,
 }
 
@@ -396,10 +396,10 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// How long a peer may be silent at this time. A rail that dies takes several pairs of interfaces along, and what goes
+    /// How long a peer may be unresponsive at this time. A rail that dies takes several pairs of interfaces along, and what goes
     /// from one of them to the next is not to wait as long each time.
     fn unresponsive_limit(&self, now: Instant) -> Duration {
-        let usual = self.shared.config.silence;
+        let usual = self.shared.config.unresponsive_timeout;
         let alarmed = self.last_unresponsive.is_some_and(|at| now.saturating_duration_since(at) < ALARMED);
         if alarmed { usual / 2 } else { usual }
     }

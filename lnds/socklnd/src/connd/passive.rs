@@ -5,7 +5,7 @@ use crate::complaints::Reason;
 use crate::conn::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
 use crate::decide::cause::ConnError;
-use crate::decide::conn_limit::Room;
+use crate::decide::conn_limit::Capacity;
 use crate::decide::identity::identify;
 use crate::driver::Shared;
 use crate::handshake::{self, PassiveStep};
@@ -24,10 +24,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Callers taken from one listener before others get their turn.
+/// Connecting peers taken from one listener before others get their turn.
 const ACCEPTS: usize = 64;
 
-/// A caller that has not finished its handshake.
+/// A connecting peer that has not finished its handshake.
 pub(super) struct Passive {
     pub(super) socket: Socket,
     source: SocketAddr,
@@ -60,13 +60,13 @@ impl Passive {
 }
 
 impl Work<'_> {
-    /// Takes the callers that wait.
+    /// Takes the connecting peers that wait.
     pub(super) fn accept_all(&mut self, key: usize) {
         for _ in 0..ACCEPTS {
             let Some(Entry::Listener(listener, address)) = self.entries.get(key) else { return };
             match sockets::accept(listener) {
                 Ok(None) => return,
-                Ok(Some((socket, source))) => self.take_caller(socket, source),
+                Ok(Some((socket, source))) => self.accept_inbound(socket, source),
                 Err(error)
                     if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
                 Err(error) => {
@@ -77,7 +77,7 @@ impl Work<'_> {
                     let nothing = epoll::EventFlags::empty();
                     let _ = epoll::modify(&self.connd.epoll, listener, data, nothing);
                     if let Some(worst) = self.shared.permits.worst() {
-                        self.drop_oldest_caller(worst);
+                        self.drop_oldest_inbound(worst);
                     }
                     return;
                 }
@@ -85,7 +85,7 @@ impl Work<'_> {
         }
     }
 
-    fn take_caller(&mut self, socket: Socket, source: SocketAddr) {
+    fn accept_inbound(&mut self, socket: Socket, source: SocketAddr) {
         let config = &self.shared.config;
         if let Err(why) = admit_port(config.accept, source.port()) {
             self.shared
@@ -95,10 +95,10 @@ impl Work<'_> {
             return;
         }
         let address = source.ip().to_canonical();
-        match self.shared.permits.room(address) {
-            Room::Free => {}
-            Room::InPlaceOfOneFrom(other) => self.drop_oldest_caller(other),
-            Room::None => {
+        match self.shared.permits.capacity(address) {
+            Capacity::Free => {}
+            Capacity::AfterEvicting(other) => self.drop_oldest_inbound(other),
+            Capacity::Full => {
                 let line = format_args!(
                     "refused a connection from {source}: there are {} connections that others have opened, and as many from \
                      there as there may be, or as many in all",
@@ -119,8 +119,8 @@ impl Work<'_> {
         }
     }
 
-    /// Drops the caller from `address` that has taken longest with its handshake.
-    fn drop_oldest_caller(&mut self, address: IpAddr) {
+    /// Drops the connecting peer from `address` that has taken longest with its handshake.
+    fn drop_oldest_inbound(&mut self, address: IpAddr) {
         let callers = self.entries.iter().filter_map(|(key, entry)| match entry {
             Entry::Passive(passive) if passive.source.ip().to_canonical() == address => {
                 Some((passive.since, key))
@@ -134,7 +134,7 @@ impl Work<'_> {
         }
     }
 
-    /// Reads what a caller has sent, and answers.
+    /// Reads what a connecting peer has sent, and answers.
     pub(super) fn read_passive(&mut self, key: usize) {
         let step = loop {
             let Some(Entry::Passive(passive)) = self.entries.get_mut(key) else { return };
@@ -189,7 +189,7 @@ impl Work<'_> {
         }
     }
 
-    /// The caller has said who it is and what it wants.
+    /// The connecting peer has said who it is and what it wants.
     fn judge(&mut self, ni: &Arc<SockNi>, passive: Passive, hello: &Hello, order: ByteOrder) {
         let Passive { socket, source, permit, .. } = passive;
         let identity = identify(hello, source, ni.own.nid);
@@ -214,7 +214,7 @@ impl Work<'_> {
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
                 match refusal {
                     Refusal::OtherIncarnation if may_end => {
-                        peer.end_all(ConnError::EndedByPeer(Errno::ConnectionReset));
+                        peer.end_all(ConnError::ClosedByPeer(Errno::ConnectionReset));
                     }
                     // It may have lost those that are open here; then its system says so, or nothing comes from there any
                     // more, and its next call is taken.
@@ -256,7 +256,7 @@ fn say(mut socket: &Socket, bytes: &[u8]) -> bool {
     socket.write(bytes).is_ok_and(|written| written == bytes.len())
 }
 
-/// Counts for an interface with the address that was called; the caller has not said which it wants.
+/// Counts for an interface with the address that was called; the connecting peer has not said which it wants.
 fn count_for(shared: &Shared, socket: &Socket, count: impl FnOnce(&SockNi)) {
     use crate::decide::identity::IpNid;
     let Some(local) = socket.local_addr().ok().and_then(|local| local.as_socket()) else { return };

@@ -1,4 +1,4 @@
-//! What becomes of a HELLO from a caller (wire-tcp 2.6, 2.8, 2.10, 2.11).
+//! What becomes of a HELLO from a connecting peer (wire-tcp 2.6, 2.8, 2.10, 2.11).
 
 use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::Nid;
@@ -39,11 +39,11 @@ pub(crate) enum Admission {
     Accept(ConnectionType),
     /// Answer with type none.
     Refuse(Refusal),
-    /// Close without an answer: the caller asks for no type of connection.
+    /// Close without an answer: the connecting peer asks for no type of connection.
     Close,
 }
 
-/// Why a caller gets the answer "none".
+/// Why a connecting peer gets the answer "none".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     /// It has another version or incarnation than its connections: these are all to be closed.
@@ -57,7 +57,7 @@ pub(crate) enum Refusal {
     Duplicate,
 }
 
-/// Decides. `limit` is how many connections of a type there may be; `to_itself` says that caller and called
+/// Decides. `limit` is how many connections of a type there may be; `to_itself` says that connecting peer and called
 /// have the same address.
 pub(crate) fn admit(
     hello: &Hello,

@@ -16,12 +16,12 @@ pub(crate) enum ConnError {
     /// Nothing moved, or no delivery ACK came, in the time that there is for it; or TCP itself gave up.
     Stalled,
     /// The peer closed or reset its connections, or has been restarted.
-    EndedByPeer(Errno),
+    ClosedByPeer(Errno),
     /// The peer broke the protocol.
     BrokenByPeer,
     /// This node could not go on, for want of that.
     Local(Errno),
-    /// The peer has been silent while messages were under way, and there is another way for them.
+    /// The peer has been unresponsive while messages were under way, and there is another way for them.
     Unresponsive,
     /// The core knows that nothing will get there, and why.
     Aborted(Cause),
@@ -45,7 +45,7 @@ impl ConnError {
             Self::NoRoute => Errno::HostUnreachable,
             Self::NotConnected(errno)
             | Self::WriteFailed(errno)
-            | Self::EndedByPeer(errno)
+            | Self::ClosedByPeer(errno)
             | Self::Local(errno) => errno,
             Self::WaitedTooLong | Self::Stalled | Self::Unresponsive => Errno::TimedOut,
             Self::BrokenByPeer => Errno::Protocol,
@@ -81,14 +81,14 @@ impl ConnError {
     /// must not be able to lower the health of this node's interface; in the kernel it can.
     fn cause(self, left: BytesSent) -> Cause {
         match (self, left) {
-            (Self::NoRoute, _) | (Self::EndedByPeer(_) | Self::BrokenByPeer, BytesSent::Something) => {
+            (Self::NoRoute, _) | (Self::ClosedByPeer(_) | Self::BrokenByPeer, BytesSent::Something) => {
                 Cause::RemoteError
             }
             (Self::WaitedTooLong, _) | (Self::Stalled, BytesSent::Nothing) => Cause::LocalTimeout,
             (Self::Stalled | Self::WriteFailed(Errno::TimedOut), BytesSent::Something) => {
                 Cause::RemoteTimeout
             }
-            (Self::EndedByPeer(_) | Self::BrokenByPeer, BytesSent::Nothing) => Cause::RemoteDropped,
+            (Self::ClosedByPeer(_) | Self::BrokenByPeer, BytesSent::Nothing) => Cause::RemoteDropped,
             (
                 Self::NotConnected(errno) | Self::Local(errno) | Self::WriteFailed(errno),
                 BytesSent::Nothing,
@@ -154,12 +154,12 @@ mod tests {
             (ConnError::WriteFailed(Errno::TimedOut), Errno::TimedOut, LocalTimeout, RemoteTimeout),
             (ConnError::Stalled, Errno::TimedOut, LocalTimeout, RemoteTimeout),
             (
-                ConnError::EndedByPeer(Errno::ConnectionReset),
+                ConnError::ClosedByPeer(Errno::ConnectionReset),
                 Errno::ConnectionReset,
                 RemoteDropped,
                 RemoteError,
             ),
-            (ConnError::EndedByPeer(Errno::Pipe), Errno::Pipe, RemoteDropped, RemoteError),
+            (ConnError::ClosedByPeer(Errno::Pipe), Errno::Pipe, RemoteDropped, RemoteError),
             (ConnError::BrokenByPeer, Errno::Protocol, RemoteDropped, RemoteError),
             (ConnError::Local(Errno::NoMemory), Errno::NoMemory, LocalDropped, LocalError),
             (ConnError::Unresponsive, Errno::TimedOut, Cause::NetworkTimeout, Cause::NetworkTimeout),
@@ -167,8 +167,8 @@ mod tests {
         ] {
             let unsent = SendFailure { errno, cause: unsent, delivery: Delivery::NotSent };
             let sent = SendFailure { errno, cause: sent, delivery: Delivery::Unknown };
-            assert_eq!(conn_error.failure(BytesSent::Nothing), unsent, "{trouble:?}");
-            assert_eq!(conn_error.failure(BytesSent::Something), sent, "{trouble:?}");
+            assert_eq!(conn_error.failure(BytesSent::Nothing), unsent, "{conn_error:?}");
+            assert_eq!(conn_error.failure(BytesSent::Something), sent, "{conn_error:?}");
         }
     }
 

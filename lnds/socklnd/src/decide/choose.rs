@@ -105,7 +105,7 @@ mod tests {
     fn every_cell_of_the_table() {
         // 24 + 72 bytes stand before the payload, so 928 bytes of payload are the first bulk.
         let (small, big) = (Cargo::Message(927), Cargo::Message(928));
-        let (receipt, keepalive) = (Cargo::Receipt, Cargo::Keepalive);
+        let (ack, keepalive) = (Cargo::Receipt, Cargo::Keepalive);
         for (version, kind, want) in [
             (Version::V3, Any, [Maybe, Maybe, No, No]),
             (Version::V3, Control, [Yes, Maybe, Yes, No]),
@@ -116,7 +116,7 @@ mod tests {
             (Version::V2, Control, [Yes, Maybe, Yes, Yes]),
             (Version::V2, BulkOut, [Maybe, Yes, Maybe, Maybe]),
         ] {
-            let got = [small, big, receipt, keepalive].map(|cargo| rate(kind, version, cargo, 1024));
+            let got = [small, big, ack, keepalive].map(|cargo| rate(kind, version, cargo, 1024));
             assert_eq!(got, want, "{version:?} {kind:?}");
         }
         assert_eq!(rate(Control, Version::V4, Cargo::Message(903), 1024), Yes);

@@ -1,4 +1,4 @@
-//! How many connections callers may have: of the descriptors that the process may open, and from one address.
+//! How many connections connecting peers may have: of the descriptors that the process may open, and from one address.
 //!
 //! Who has said hello keeps its place. Who has not can lose it, and it is the address with most of those that loses one:
 //! a flood from one host is at its own cost.
@@ -11,7 +11,7 @@ const MOST_UNFINISHED: usize = 1024;
 /// More descriptors than this are not counted on.
 const MOST_DESCRIPTORS: u64 = 1 << 24;
 
-/// What callers get.
+/// What connecting peers get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Connections in all: three in four of the descriptors. The rest is the application's, and for calls.
@@ -38,11 +38,11 @@ struct Count {
 
 /// Whether there is room for one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum Capacity {
     Free,
     /// If one from this address goes that has not said hello.
-    InPlaceOfOneFrom(IpAddr),
-    None,
+    AfterEvicting(IpAddr),
+    Full,
 }
 
 impl Limits {
@@ -65,16 +65,16 @@ impl ConnLimit {
         Self { limits, of: HashMap::default(), sum: Count::default() }
     }
 
-    /// Whether there is room for a caller from `address`.
-    pub(crate) fn room(&self, address: IpAddr) -> Room {
+    /// Whether there is room for a connecting peer from `address`.
+    pub(crate) fn capacity(&self, address: IpAddr) -> Capacity {
         let mine = self.of.get(&address).copied().unwrap_or_default();
         if mine.all >= self.limits.of_one {
-            return if mine.unfinished > 0 { Room::InPlaceOfOneFrom(address) } else { Room::None };
+            return if mine.unfinished > 0 { Capacity::AfterEvicting(address) } else { Capacity::Full };
         }
         if self.sum.all < self.limits.all && self.sum.unfinished < self.limits.unfinished {
-            return Room::Free;
+            return Capacity::Free;
         }
-        self.worst().map_or(Room::None, Room::InPlaceOfOneFrom)
+        self.worst().map_or(Capacity::Full, Capacity::AfterEvicting)
     }
 
     /// The address with most connections that have not said hello.
@@ -83,7 +83,7 @@ impl ConnLimit {
         unfinished.max_by_key(|(_, count)| count.unfinished).map(|(address, _)| *address)
     }
 
-    /// A caller is here.
+    /// A connecting peer is here.
     pub(crate) fn enter(&mut self, address: IpAddr) {
         for count in [&mut self.sum, self.of.entry(address).or_default()] {
             count.all += 1;
@@ -98,7 +98,7 @@ impl ConnLimit {
         }
     }
 
-    /// A caller that had said hello, or `unfinished` had not, is gone.
+    /// A connecting peer that had said hello, or `unfinished` had not, is gone.
     pub(crate) fn leave(&mut self, address: IpAddr, unfinished: bool) {
         for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
             count.all = count.all.saturating_sub(1);
@@ -152,10 +152,14 @@ mod tests {
         }
         conn_limit.enter(address(2));
         for newcomer in [1, 2, 3] {
-            assert_eq!(conn_limit.room(address(newcomer)), Room::InPlaceOfOneFrom(address(1)), "{newcomer}");
+            assert_eq!(
+                conn_limit.capacity(address(newcomer)),
+                Capacity::AfterEvicting(address(1)),
+                "{newcomer}"
+            );
         }
         conn_limit.leave(address(1), true);
-        assert_eq!(conn_limit.room(address(3)), Room::Free);
+        assert_eq!(conn_limit.capacity(address(3)), Capacity::Free);
     }
 
     #[test]
@@ -164,18 +168,21 @@ mod tests {
         for _ in 0..3 {
             conn_limit.enter(address(1));
         }
-        assert_eq!(conn_limit.room(address(1)), Room::InPlaceOfOneFrom(address(1)));
-        assert_eq!(conn_limit.room(address(2)), Room::Free);
+        assert_eq!(conn_limit.capacity(address(1)), Capacity::AfterEvicting(address(1)));
+        assert_eq!(conn_limit.capacity(address(2)), Capacity::Free);
         (0..3).for_each(|_| conn_limit.finish(address(1)));
-        assert_eq!(conn_limit.room(address(1)), Room::None);
+        assert_eq!(conn_limit.capacity(address(1)), Capacity::Full);
         for _ in 0..3 {
             conn_limit.enter(address(2));
         }
-        assert_eq!(conn_limit.room(address(3)), Room::InPlaceOfOneFrom(address(2)));
+        assert_eq!(conn_limit.capacity(address(3)), Capacity::AfterEvicting(address(2)));
         (0..3).for_each(|_| conn_limit.finish(address(2)));
-        assert_eq!(conn_limit.room(address(3)), Room::None);
+        assert_eq!(conn_limit.capacity(address(3)), Capacity::Full);
         conn_limit.leave(address(1), false);
-        assert_eq!((conn_limit.room(address(1)), conn_limit.room(address(3))), (Room::Free, Room::Free));
+        assert_eq!(
+            (conn_limit.capacity(address(1)), conn_limit.capacity(address(3))),
+            (Capacity::Free, Capacity::Free)
+        );
     }
 
     proptest! {
@@ -186,14 +193,14 @@ mod tests {
             for (step, who) in steps {
                 match step {
                     0..=2 => {
-                        let room = conn_limit.room(address(who));
-                        if let Room::InPlaceOfOneFrom(other) = room {
+                        let room = conn_limit.capacity(address(who));
+                        if let Capacity::AfterEvicting(other) = room {
                             let at = here.iter().position(|(who, done)| address(*who) == other && !done);
                             prop_assert!(at.is_some());
                             here.remove(at.unwrap_or_default());
                             conn_limit.leave(other, true);
                         }
-                        if room != Room::None {
+                        if room != Capacity::Full {
                             conn_limit.enter(address(who));
                             here.push((who, false));
                         }

@@ -3,7 +3,7 @@
 use crate::proto::ConnectionType;
 use std::time::{Duration, Instant};
 
-/// After so many refusals in a row a caller stops believing in "try later" (as 2.17 does).
+/// After so many refusals in a row a connecting peer stops believing in "try later" (as 2.17 does).
 const PATIENCE: u32 = 3;
 
 /// Open connections by type, called and accepted alike.
@@ -63,7 +63,7 @@ pub(crate) struct Pace {
     pub(crate) min: Duration,
     /// The longest wait.
     pub(crate) max: Duration,
-    /// A random number: waits are shorter by up to a quarter, so that many callers do not come at the same moment.
+    /// A random number: waits are shorter by up to a quarter, so that many connecting peers do not come at the same moment.
     pub(crate) chance: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Who a caller is (wire-tcp 2.7).
+//! Who a connecting peer is (wire-tcp 2.7).
 
 use crate::proto::Hello;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
@@ -17,8 +17,8 @@ pub(crate) struct Identity {
 
 /// Who calls the interface `mine` from `source` with `hello`.
 ///
-/// A caller from a privileged port is who it says. From another port the kernel believes nothing and makes
-/// a name up of source address and port. We believe such a caller if it names the address that it calls
+/// A connecting peer from a privileged port is who it says. From another port the kernel believes nothing and makes
+/// a name up of source address and port. We believe such a connecting peer if it names the address that it calls
 /// from, on the net that it calls: then nodes without privileges can be full peers of each other, and what
 /// is claimed is no more than what the address proves.
 pub(crate) fn identify(hello: &Hello, source: SocketAddr, mine: Nid) -> Identity {

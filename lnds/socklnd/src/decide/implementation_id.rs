@@ -14,7 +14,7 @@ const RANDOM_BITS: u32 = 48;
 pub(crate) struct NodeId(NonZeroU64);
 
 /// The number that a node says it is, of random bits drawn when it starts.
-pub const fn identity(random: u64) -> u64 {
+pub const fn implementation_id(random: u64) -> u64 {
     MARK << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1)
 }
 
@@ -33,10 +33,10 @@ mod tests {
 
     #[test]
     fn only_another_marked_number_is_one_of_ours() {
-        let (mine, other) = (identity(1), identity(u64::MAX));
+        let (mine, other) = (implementation_id(1), implementation_id(u64::MAX));
         for (own, said, same_implementation) in [
             (mine, other, true),
-            (mine, identity(0), true),
+            (mine, implementation_id(0), true),
             // A kernel's reflection, or this node itself.
             (mine, mine, false),
             (mine, 0, false),

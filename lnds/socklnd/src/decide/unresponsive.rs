@@ -1,6 +1,6 @@
 //! Whether a peer to which something is under way has become unresponsive.
 //!
-//! A stopped or slow process is not silent: its system still acknowledges what comes, or says that there is no room.
+//! A stopped or slow process is not unresponsive: its system still acknowledges what comes, or says that there is no room.
 
 use std::time::Duration;
 
@@ -30,9 +30,9 @@ pub(crate) enum Finding {
     Fine,
     /// The peer is heard, but acknowledges nothing of what is sent: the path is dead in this direction.
     Unacknowledged,
-    /// The peer has been silent for too long, unless its answer is on its way.
+    /// The peer has been unresponsive for too long, unless its answer is on its way.
     MaybeUnresponsive,
-    /// The peer has been silent for too long.
+    /// The peer has been unresponsive for too long.
     Unresponsive,
 }
 
@@ -45,7 +45,7 @@ const PROBES: u8 = 2;
 
 /// Judges a connection on which something was found outstanding `suspected` ago for the first time since the peer was
 /// last heard. Of what is outstanding nothing has been acknowledged for the time `unacknowledged`. `limit` is how long a peer
-/// near by may be silent.
+/// near by may be unresponsive.
 pub(crate) fn judge(
     tcp: TcpState,
     suspected: Duration,
@@ -76,7 +76,7 @@ pub(crate) fn judge(
     }
 }
 
-/// Judges a silent connection by what else the peer does: `called_again` ago, when this one had been suspected already, it
+/// Judges a unresponsive connection by what else the peer does: `called_again` ago, when this one had been suspected already, it
 /// called for one that it has, so the network works. If it had only been disturbed, TCP would have tried again since then,
 /// and been answered: each of its pauses is as long as all before it, and a first one.
 pub(crate) fn is_lost(suspected: Duration, called_again: Duration, limit: Duration) -> bool {

@@ -35,7 +35,7 @@ impl Peer {
         lock(&self.state).connections.iter().any(|slot| slot.connection.privileged)
     }
 
-    /// What a caller is judged by.
+    /// What a connecting peer is judged by.
     pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr, now: Instant) -> Known {
         let state = lock(&self.state);
         let alike = |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
@@ -93,7 +93,7 @@ impl Peer {
         Some((version, kind))
     }
 
-    /// The call must wait for a caller that may be this peer.
+    /// The call must wait for a connecting peer that may be this peer.
     pub(crate) fn postpone_connect(&self, until: Instant) {
         lock(&self.state).dialling.postpone(until);
     }

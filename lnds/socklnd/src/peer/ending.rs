@@ -39,8 +39,8 @@ impl Peer {
 
     /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still taken from
     /// the others, and from the culprit if it `can_read`.
-    pub(crate) fn ended_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
-        let conn_error = ConnError::EndedByPeer(errno);
+    pub(crate) fn closed_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
+        let conn_error = ConnError::ClosedByPeer(errno);
         let Some(connections) = self.detach(Some(culprit)) else {
             return if can_read { culprit.drain(conn_error) } else { culprit.close(conn_error) };
         };
@@ -74,7 +74,7 @@ impl Peer {
             }
             self.recount(&mut state);
         }
-        connection.close(ConnError::EndedByPeer(Errno::ConnectionReset));
+        connection.close(ConnError::ClosedByPeer(Errno::ConnectionReset));
         self.retire();
     }
 
@@ -172,7 +172,7 @@ impl Peer {
         };
         for connection in connections {
             if connection.version >= Version::V3 && !connection.has_unsent() {
-                connection.transmit_noop(Cookies { request: 0, receipt: KEEPALIVE_COOKIE });
+                connection.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
             }
         }
     }
@@ -202,7 +202,7 @@ impl Peer {
         }
         if unreceipted {
             self.ni.counts.timed_out.add();
-            let line = format_args!("closing the connections to {}: it sends no receipts", self.name());
+            let line = format_args!("closing the connections to {}: it sends no delivery ACKs", self.name());
             self.ni.shared.complaints.say(Reason::Stalled, line);
             self.end_all(ConnError::Stalled);
         } else {
@@ -234,6 +234,6 @@ impl Peer {
             connection
         };
         self.ni.counts.keepalives.add();
-        connection.transmit_noop(Cookies { request: 0, receipt: KEEPALIVE_COOKIE });
+        connection.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
     }
 }

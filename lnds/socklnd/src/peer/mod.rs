@@ -36,9 +36,9 @@ pub(crate) struct Peer {
     synthetic: bool,
     pub(crate) ni: Arc<SockNi>,
     state: Mutex<State>,
-    owed: PendingAcks,
+    pending_acks: PendingAcks,
     /// Bytes of its payloads that wait for the core to decide.
-    pub(crate) held: Arc<AtomicUsize>,
+    pub(crate) deferred_bytes: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
@@ -103,8 +103,8 @@ impl Peer {
             synthetic,
             ni: Arc::clone(ni),
             state: Mutex::default(),
-            owed: PendingAcks::default(),
-            held: Arc::default(),
+            pending_acks: PendingAcks::default(),
+            deferred_bytes: Arc::default(),
         })
     }
 
@@ -177,7 +177,7 @@ impl Peer {
 
     fn wants_ack(&self, state: &State, connection: &Connection, payload: usize) -> bool {
         let config = &self.ni.shared.config;
-        config.receipts.wanted(AckRequest {
+        config.delivery_acks.wanted(AckRequest {
             same_implementation: connection.same_implementation(),
             version: connection.version,
             bulk_out: state.connections.iter().any(|slot| slot.connection.kind == ConnectionType::BulkOut),
@@ -193,15 +193,15 @@ impl Peer {
         message: Box<Message>,
     ) -> Result<SendOutcome, Box<Message>> {
         let checksum = self.ni.shared.config.enable_csum;
-        let receipt = self.owed.take_one();
-        if receipt.is_some() {
-            self.ni.counts.receipts.add();
+        let ack = self.pending_acks.take_one();
+        if ack.is_some() {
+            self.ni.counts.acks.add();
         }
-        let out = Outgoing::message(message, connection.version, asks, receipt.unwrap_or(0), checksum);
+        let out = Outgoing::message(message, connection.version, asks, ack.unwrap_or(0), checksum);
         let out = match out {
             Ok(out) => out,
             Err(message) => {
-                self.requeue_ack(receipt);
+                self.requeue_ack(ack);
                 let failure = ConnError::Local(Errno::Invalid).failure(BytesSent::Nothing);
                 return Ok(SendOutcome::Done(message, Err(failure)));
             }
@@ -214,7 +214,7 @@ impl Peer {
                 None => SendOutcome::Pending,
             }),
             Transmitted::Ended(out) => {
-                self.requeue_ack(receipt);
+                self.requeue_ack(ack);
                 match out.into_message() {
                     Some(message) => Err(message),
                     None => Ok(SendOutcome::Pending),
@@ -223,16 +223,16 @@ impl Peer {
         }
     }
 
-    /// The connection, of those that there are and those that are about to go, that messages named after `line` were
+    /// The connection, of those that there are and those that are about to go, that messages named after `conn_seq` were
     /// sent on first.
-    pub(crate) fn connection_of(&self, line: ConnSeq) -> Option<Arc<Connection>> {
-        lock(&self.state).all().find(|connection| connection.line == line).cloned()
+    pub(crate) fn connection_of(&self, conn_seq: ConnSeq) -> Option<Arc<Connection>> {
+        lock(&self.state).all().find(|connection| connection.conn_seq == conn_seq).cloned()
     }
 
     /// The connection on which the message of this name was sent again.
     pub(crate) fn connection_with(&self, again: MessageId) -> Option<Arc<Connection>> {
         let all: Vec<_> = lock(&self.state).all().cloned().collect();
-        all.into_iter().find(|connection| lock(&connection.tx).book.knows(again))
+        all.into_iter().find(|connection| lock(&connection.tx).unacked.contains(again))
     }
 
     /// A message is here that asks for a delivery ACK. A node of this implementation gets it with the next message to it, or soon; a kernel
@@ -240,7 +240,7 @@ impl Peer {
     /// `answered`: something is likely to go the other way soon.
     pub(crate) fn send_ack(self: &Arc<Self>, asked_on: &Arc<Connection>, cookie: u64, answered: bool) {
         if asked_on.same_implementation() {
-            return self.owe(&asked_on.scheduler, cookie, answered);
+            return self.queue_ack(&asked_on.scheduler, cookie, answered);
         }
         // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it
         // (wire-tcp 3.4).
@@ -249,37 +249,37 @@ impl Peer {
         } else {
             lock(&self.state).choose(Cargo::Receipt, self.ni.shared.config.min_bulk)
         };
-        self.ni.counts.receipts.add();
+        self.ni.counts.acks.add();
         self.ni.counts.ack_noops.add();
-        other.as_ref().unwrap_or(asked_on).transmit_noop(Cookies { request: 0, receipt: cookie });
+        other.as_ref().unwrap_or(asked_on).transmit_noop(Cookies { request: 0, ack: cookie });
     }
 
-    fn owe(self: &Arc<Self>, scheduler: &Scheduler, cookie: u64, answered: bool) {
-        let added = self.owed.add(cookie, answered);
+    fn queue_ack(self: &Arc<Self>, scheduler: &Scheduler, cookie: u64, answered: bool) {
+        let added = self.pending_acks.add(cookie, answered);
         if let Some(batch) = added.full {
-            self.send_owed(batch);
+            self.send_acks(batch);
         }
         if added.list {
-            scheduler.owes(self);
+            scheduler.note_pending_acks(self);
         }
     }
 
     /// A delivery ACK that was to go with a message has not gone.
-    fn requeue_ack(self: &Arc<Self>, receipt: Option<u64>) {
-        if let Some(receipt) = receipt {
-            self.owe(&self.ni.shared.scheduler_of(self.id.nid), receipt, true);
+    fn requeue_ack(self: &Arc<Self>, ack: Option<u64>) {
+        if let Some(ack) = ack {
+            self.queue_ack(&self.ni.shared.scheduler_of(self.id.nid), ack, true);
         }
     }
 
     /// Sends the delivery ACKs that are owed.
     pub(crate) fn send_pending_acks(&self) {
-        let batch = self.owed.take_all();
-        self.send_owed(batch);
+        let batch = self.pending_acks.take_all();
+        self.send_acks(batch);
     }
 
-    fn send_owed(&self, mut batch: Batch) {
-        let receipts = batch.receipts();
-        if receipts.is_empty() {
+    fn send_acks(&self, mut batch: Batch) {
+        let acks = batch.acks();
+        if acks.is_empty() {
             return;
         }
         let connection = {
@@ -289,10 +289,10 @@ impl Peer {
         };
         // Without a connection nobody waits for them: the peer has given those messages up.
         let Some(connection) = connection else { return };
-        for _ in &*receipts {
-            self.ni.counts.receipts.add();
+        for _ in &*acks {
+            self.ni.counts.acks.add();
         }
-        for noop in pack(receipts) {
+        for noop in pack(acks) {
             self.ni.counts.ack_noops.add();
             connection.transmit_noop(noop);
         }

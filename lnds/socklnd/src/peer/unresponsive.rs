@@ -147,7 +147,7 @@ impl Peer {
         let alike = connections.iter().filter(|connection| connection.kind == kind);
         for connection in alike.filter(|connection| connection.version >= Version::V3) {
             if !connection.has_unsent() {
-                connection.transmit_noop(Cookies { request: 0, receipt: KEEPALIVE_COOKIE });
+                connection.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
             }
         }
     }

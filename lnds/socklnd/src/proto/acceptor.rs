@@ -54,7 +54,7 @@ pub fn encode_request(target: Nid) -> Vec<u8> {
     }
 }
 
-/// Why a caller is turned away without a word.
+/// Why a connecting peer is turned away without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
     /// The source port is above 1023 and the mode is secure.
@@ -75,12 +75,12 @@ fn asked_for(nid: &Option<Nid>) -> String {
     nid.as_ref().map_or_else(|| "a NID that names no single interface".to_owned(), Nid::to_string)
 }
 
-/// What to do about a caller.
+/// What to do about a connecting peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Read until this many bytes of the request are there.
     Need(usize),
-    /// Send [`REFUSAL`], then close; what else the caller sent is not read.
+    /// Send [`REFUSAL`], then close; what else the connecting peer sent is not read.
     Refuse,
     /// Close without an answer.
     Close(Rejected),
@@ -93,7 +93,7 @@ pub enum Decision {
     },
 }
 
-/// Whether a caller from `source_port` is listened to at all, before a byte is read.
+/// Whether a connecting peer from `source_port` is listened to at all, before a byte is read.
 pub const fn admit_port(accept: AcceptFrom, source_port: u16) -> Result<(), Rejected> {
     match accept {
         AcceptFrom::None => Err(Rejected::NotAccepting),
@@ -102,7 +102,7 @@ pub const fn admit_port(accept: AcceptFrom, source_port: u16) -> Result<(), Reje
     }
 }
 
-/// What to do about a caller that has sent `bytes` so far. `is_mine` says whether a NID is one of this
+/// What to do about a connecting peer that has sent `bytes` so far. `is_mine` says whether a NID is one of this
 /// node's that take TCP connections. The order of the checks is the kernel's (wire-tcp 1.4).
 pub fn decide(bytes: &[u8], is_mine: impl FnOnce(Nid) -> bool) -> Decision {
     if bytes.len() < 4 {

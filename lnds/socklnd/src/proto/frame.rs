@@ -25,7 +25,7 @@ pub struct Cookies {
     /// In a message: asks for a delivery ACK with this cookie (0: does not). In a NOOP: a second delivery ACK.
     pub request: u64,
     /// A delivery ACK for the message that came with this cookie (0: none).
-    pub receipt: u64,
+    pub ack: u64,
 }
 
 /// The bytes from the start of a message, or NOOP, to its payload.
@@ -58,7 +58,7 @@ impl Head {
     /// Puts other cookies in. Not for version 1, which has none.
     pub fn set_cookies(&mut self, cookies: Cookies) {
         put_u64(&mut self.bytes, 8, cookies.request);
-        put_u64(&mut self.bytes, 16, cookies.receipt);
+        put_u64(&mut self.bytes, 16, cookies.ack);
     }
 
     /// Puts a checksum in. Not for version 1, which has none.
@@ -75,7 +75,7 @@ impl Head {
         let mut bytes = [0; MAX_HEAD_LEN];
         put_u32(&mut bytes, 0, kind);
         put_u64(&mut bytes, 8, cookies.request);
-        put_u64(&mut bytes, 16, cookies.receipt);
+        put_u64(&mut bytes, 16, cookies.ack);
         Self { bytes, len: FRAME_LEN as u8 }
     }
 
@@ -141,7 +141,7 @@ pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incomi
                 return Ok(Incoming::Need(FRAME_LEN));
             }
             let checksum = order.u32(bytes, 4);
-            let cookies = Cookies { request: order.u64(bytes, 8), receipt: order.u64(bytes, 16) };
+            let cookies = Cookies { request: order.u64(bytes, 8), ack: order.u64(bytes, 16) };
             match order.u32(bytes, 0) {
                 NOOP => return Ok(Incoming::Noop { cookies, checksum }),
                 LNET => (cookies, checksum, FRAME_LEN),
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_keepalive_has_the_bytes_of_the_worked_example() {
-        let head = Head::noop(Cookies { request: 0, receipt: KEEPALIVE_COOKIE });
+        let head = Head::noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
         let mut want = [0; 24];
         want[0] = 0xc0;
         want[16] = 1;
@@ -212,7 +212,7 @@ mod tests {
         for (version, len) in [(Version::V1, 72), (Version::V2, 96), (Version::V3, 96), (Version::V4, 120)] {
             let sent = match version {
                 Version::V1 => Cookies::default(),
-                _ => Cookies { request: 2, receipt: 3 },
+                _ => Cookies { request: 2, ack: 3 },
             };
             let head = Head::message(version, &header(), sent).unwrap();
             assert_eq!(head.bytes().len(), len);
@@ -231,14 +231,14 @@ mod tests {
 
     #[test]
     fn a_noop_needs_no_more_than_its_24_bytes() {
-        let head = Head::noop(Cookies { request: 7, receipt: 9 });
-        let want = Incoming::Noop { cookies: Cookies { request: 7, receipt: 9 }, checksum: 0 };
+        let head = Head::noop(Cookies { request: 7, ack: 9 });
+        let want = Incoming::Noop { cookies: Cookies { request: 7, ack: 9 }, checksum: 0 };
         assert_eq!(decode(Version::V3, LITTLE, head.bytes()), Ok(want));
     }
 
     #[test]
     fn the_frame_follows_the_peers_order_and_the_lnet_header_does_not() {
-        let mut head = Head::message(Version::V3, &header(), Cookies { request: 5, receipt: 6 }).unwrap();
+        let mut head = Head::message(Version::V3, &header(), Cookies { request: 5, ack: 6 }).unwrap();
         head.set_checksum(0x0102_0304);
         let mut bytes = head.bytes().to_vec();
         for (offset, size) in [(0, 4), (4, 4), (8, 8), (16, 8)] {
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(
             decode(Version::V3, ByteOrder::Big, &bytes).unwrap(),
             Incoming::Message {
-                cookies: Cookies { request: 5, receipt: 6 },
+                cookies: Cookies { request: 5, ack: 6 },
                 checksum: 0x0102_0304,
                 header: header(),
                 len: 96

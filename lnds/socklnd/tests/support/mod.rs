@@ -67,7 +67,11 @@ pub fn config(port: u16) -> SocklndConfig {
 
 /// Of a node that others know for one of this implementation.
 pub fn ours(config: SocklndConfig, number: u64) -> SocklndConfig {
-    SocklndConfig { identity: socklnd::identity(number), receipts: DeliveryAcks::All, ..config }
+    SocklndConfig {
+        implementation_id: socklnd::implementation_id(number),
+        delivery_acks: DeliveryAcks::All,
+        ..config
+    }
 }
 
 pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
@@ -478,7 +482,7 @@ pub fn room(len: usize) -> &'static [u8] {
 
 /// A HELLO of a node of this implementation with this number.
 pub fn hello_of_ours(from: Ipv4Addr, to: Ipv4Addr, number: u64, kind: ConnectionType) -> Hello {
-    Hello { dest_incarnation: socklnd::identity(number), ..hello(from, to, Some(kind)) }
+    Hello { dest_incarnation: socklnd::implementation_id(number), ..hello(from, to, Some(kind)) }
 }
 
 /// A test that hangs is a test that fails, and says where.
@@ -518,4 +522,4 @@ pub fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u
 }
 
 /// Of a message that asks for no delivery ACK and brings none.
-pub const NO_COOKIES: Cookies = Cookies { request: 0, receipt: 0 };
+pub const NO_COOKIES: Cookies = Cookies { request: 0, ack: 0 };

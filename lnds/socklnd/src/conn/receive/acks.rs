@@ -23,14 +23,14 @@ impl Connection {
             AcksIn::Pair(a, b) => self.on_ack(a, false) && self.on_ack(b, false),
             AcksIn::Range(from, to) => self.on_ack_range(from, to),
         };
-        if known { Ok(()) } else { Err(End::Broken("a receipt that nobody asked for".to_owned())) }
+        if known { Ok(()) } else { Err(End::Broken("a delivery ACK that nobody asked for".to_owned())) }
     }
 
     /// Whether somebody asked for it.
     fn on_ack(self: &Arc<Self>, wire: u64, later: bool) -> bool {
         let Some(cookie) = MessageId::of(wire) else { return false };
         let Some(sender) = self.sender_of(cookie) else { return self.takes_strays() };
-        let done = lock(&sender.tx).book.acknowledge(cookie);
+        let done = lock(&sender.tx).unacked.acknowledge(cookie);
         match done {
             Ok(Some(message)) => {
                 let now = if later { self.scheduler.finish_later(message, self.ni()) } else { Some(message) };
@@ -55,7 +55,7 @@ impl Connection {
         match self.sender_of(first) {
             None => self.takes_strays(),
             Some(sender) => {
-                let all = lock(&sender.tx).book.awaits_all(first, last);
+                let all = lock(&sender.tx).unacked.awaits_all(first, last);
                 all && (from..=to).all(|cookie| self.on_ack(cookie, false))
             }
         }
@@ -63,15 +63,18 @@ impl Connection {
 
     /// The connection, of those to the same peer, that sent the message of this name.
     fn sender_of(self: &Arc<Self>, cookie: MessageId) -> Option<Arc<Self>> {
-        let mine =
-            if cookie.is_again() { lock(&self.tx).book.knows(cookie) } else { cookie.line() == self.line };
+        let mine = if cookie.is_resend() {
+            lock(&self.tx).unacked.contains(cookie)
+        } else {
+            cookie.conn_seq() == self.conn_seq
+        };
         if mine {
             return Some(Arc::clone(self));
         }
-        if cookie.is_again() {
+        if cookie.is_resend() {
             self.peer.connection_with(cookie)
         } else {
-            self.peer.connection_of(cookie.line())
+            self.peer.connection_of(cookie.conn_seq())
         }
     }
 

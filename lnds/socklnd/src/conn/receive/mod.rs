@@ -10,7 +10,7 @@ mod dedup;
 use crate::ack::delivery_acks::AcksIn;
 use crate::ack::message_id::MessageId;
 use crate::complaints::Reason;
-use crate::conn::deferred_rx::{Deferred, Room, Stored};
+use crate::conn::deferred_rx::{Deferred, Quota, Stored};
 use crate::conn::read_ahead::ReadAhead;
 use crate::conn::{Connection, Phase};
 use crate::decide::cause::ConnError;
@@ -39,8 +39,8 @@ pub(crate) struct ReceiveSide {
     state: State,
     /// Messages and NOOPs whose heads have come.
     heads: u64,
-    /// From a node of this implementation: the connection's line there, once a message has named it.
-    line: Option<OpenSeq>,
+    /// From a node of this implementation: the conn_seq there, once a message has brought it.
+    conn_seq: Option<OpenSeq>,
 }
 
 #[derive(Debug)]
@@ -60,9 +60,9 @@ enum State {
 struct Pending {
     length: usize,
     /// The cookie of the delivery ACK that it asks for.
-    receipt: Option<u64>,
+    ack: Option<u64>,
     /// The same if it comes from a node of this implementation and is not a duplicate, until it is taken.
-    name: Option<MessageId>,
+    message_id: Option<MessageId>,
     /// Something is likely to go the other way soon: its answer, or the next of those that it answers.
     answered: bool,
     /// The checksum that it has to have, and what the head gave.
@@ -81,7 +81,7 @@ struct Payload {
 /// A payload that is read into memory of the driver's.
 #[derive(Debug)]
 struct Storing {
-    held: Arc<Deferred>,
+    deferred: Arc<Deferred>,
     stored: Stored,
     got: usize,
     pending: Pending,
@@ -98,7 +98,12 @@ impl ReceiveSide {
     /// One head's worth is read ahead and no more: behind a message's head in the buffer there is no room
     /// for its payload, which so never goes anywhere but where the core wants it.
     pub(crate) fn new(version: Version) -> Self {
-        Self { buffer: ReadAhead::new(frame::head_len(version)), state: State::Head, heads: 0, line: None }
+        Self {
+            buffer: ReadAhead::new(frame::head_len(version)),
+            state: State::Head,
+            heads: 0,
+            conn_seq: None,
+        }
     }
 }
 
@@ -186,13 +191,14 @@ impl Connection {
                             }
                             recognised => recognised,
                         };
-                        let name = MessageId::of(cookies.request).filter(|_| self.same_implementation());
+                        let message_id =
+                            MessageId::of(cookies.request).filter(|_| self.same_implementation());
                         let bytes = side.buffer.bytes().get(..len).unwrap_or_default();
                         let pending = Pending {
                             length: header.payload_length as usize,
-                            receipt: Some(cookies.request).filter(|cookie| *cookie != 0),
+                            ack: Some(cookies.request).filter(|cookie| *cookie != 0),
                             answered: !matches!(header.body, Body::Put { ack: None, .. }),
-                            name: name.filter(|_| !matches!(recognised, Dedup::Duplicate)),
+                            message_id: message_id.filter(|_| !matches!(recognised, Dedup::Duplicate)),
                             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
                         };
                         side.buffer.consume(len);
@@ -217,9 +223,9 @@ impl Connection {
                                     What::Message(message) => {
                                         self.begin(side, RxAction::Deliver(message), pending)
                                     }
-                                    What::Deferred(held) => {
-                                        held.moves_to(self);
-                                        self.hold(side, held, pending)
+                                    What::Deferred(deferred) => {
+                                        deferred.move_to(self);
+                                        self.defer(side, deferred, pending)
                                     }
                                 }
                             }
@@ -232,10 +238,10 @@ impl Connection {
                     }
                 }
             }
-            State::Deferred(held, pending) => match held.take() {
+            State::Deferred(deferred, pending) => match deferred.take() {
                 // Nobody reads what would say it: the peer may call again, and what it sent still counts.
                 None if self.stream_ended.load(Ordering::Acquire) && self.phase() == Phase::Open => {
-                    self.peer.ended_by_peer(self, Errno::ConnectionReset, true);
+                    self.peer.closed_by_peer(self, Errno::ConnectionReset, true);
                     RxStep::Pause
                 }
                 None => RxStep::Pause,
@@ -247,14 +253,14 @@ impl Connection {
                 }
             },
             State::Payload(payload) => {
-                let step = self.payload(&mut side.buffer, side.line.as_ref(), payload, drained);
+                let step = self.payload(&mut side.buffer, side.conn_seq.as_ref(), payload, drained);
                 if matches!(step, RxStep::On) && payload.is_complete() {
                     side.state = State::Head;
                 }
                 step
             }
             State::Storing(storing) => {
-                let step = self.store(&mut side.buffer, side.line.as_ref(), storing, drained);
+                let step = self.store(&mut side.buffer, side.conn_seq.as_ref(), storing, drained);
                 if matches!(step, RxStep::On) && storing.is_complete() {
                     self.stored(side);
                 }
@@ -349,11 +355,11 @@ impl Connection {
     /// Asks the core about a message.
     fn message(self: &Arc<Self>, side: &mut ReceiveSide, mut header: Header, pending: Pending) -> RxStep {
         self.peer.relabel(&mut header);
-        let held = OnceCell::new();
-        let hold = || Arc::clone(held.get_or_init(|| Deferred::new(self))) as Arc<dyn DeferredRx>;
-        let action = self.ni().upcalls.receive(&self.lnet_ni, self.peer.id.nid, &header, &hold);
-        match (action, held.into_inner()) {
-            (RxAction::Defer, Some(held)) => self.hold(side, held, pending),
+        let deferred = OnceCell::new();
+        let defer = || Arc::clone(deferred.get_or_init(|| Deferred::new(self))) as Arc<dyn DeferredRx>;
+        let action = self.ni().upcalls.receive(&self.lnet_ni, self.peer.id.nid, &header, &defer);
+        match (action, deferred.into_inner()) {
+            (RxAction::Defer, Some(deferred)) => self.defer(side, deferred, pending),
             (action, _) => self.begin(side, action, pending),
         }
     }
@@ -372,11 +378,11 @@ impl Connection {
     }
 
     /// The core decides later.
-    fn hold(&self, side: &mut ReceiveSide, held: Arc<Deferred>, pending: Pending) -> RxStep {
-        let room = Room::take(pending.length, &self.peer.held, &self.ni().shared.held);
-        side.state = match room.and_then(|room| Stored::with_memory(pending.length, room)) {
-            Some(stored) => State::Storing(Storing { held, stored, got: 0, pending }),
-            None => State::Deferred(held, pending),
+    fn defer(&self, side: &mut ReceiveSide, deferred: Arc<Deferred>, pending: Pending) -> RxStep {
+        let quota = Quota::take(pending.length, &self.peer.deferred_bytes, &self.ni().shared.deferred_bytes);
+        side.state = match quota.and_then(|quota| Stored::with_memory(pending.length, quota)) {
+            Some(stored) => State::Storing(Storing { deferred, stored, got: 0, pending }),
+            None => State::Deferred(deferred, pending),
         };
         RxStep::On
     }
@@ -385,7 +391,7 @@ impl Connection {
     fn store(
         self: &Arc<Self>,
         buffer: &mut ReadAhead,
-        line: Option<&OpenSeq>,
+        conn_seq: Option<&OpenSeq>,
         storing: &mut Storing,
         drained: &mut bool,
     ) -> RxStep {
@@ -404,14 +410,15 @@ impl Connection {
                 return RxStep::End(End::Broken("a message with a wrong checksum".into()));
             }
         }
-        self.acknowledge_arrival(line, &mut storing.pending);
+        self.acknowledge_arrival(conn_seq, &mut storing.pending);
         RxStep::On
     }
 
     /// A payload that waits for the core is here: what comes behind it can go on.
     fn stored(self: &Arc<Self>, side: &mut ReceiveSide) {
-        if let State::Storing(Storing { held, stored, .. }) = std::mem::replace(&mut side.state, State::Head)
-            && let Some((action, stored)) = held.store(stored, self)
+        if let State::Storing(Storing { deferred, stored, .. }) =
+            std::mem::replace(&mut side.state, State::Head)
+            && let Some((action, stored)) = deferred.store(stored, self)
         {
             stored.execute(action, self.ni());
         }
@@ -421,7 +428,7 @@ impl Connection {
     fn payload(
         self: &Arc<Self>,
         buffer: &mut ReadAhead,
-        line: Option<&OpenSeq>,
+        conn_seq: Option<&OpenSeq>,
         payload: &mut Payload,
         drained: &mut bool,
     ) -> RxStep {
@@ -434,7 +441,7 @@ impl Connection {
                 return step;
             }
         }
-        if let Err(end) = self.deliver(line, payload) {
+        if let Err(end) = self.deliver(conn_seq, payload) {
             return RxStep::End(end);
         }
         if payload.surplus > 0 {
@@ -452,7 +459,7 @@ impl Connection {
     }
 
     /// What is wanted of the payload is in place: checksum, delivery ACK, and the core is told.
-    fn deliver(self: &Arc<Self>, line: Option<&OpenSeq>, payload: &mut Payload) -> Result<(), End> {
+    fn deliver(self: &Arc<Self>, conn_seq: Option<&OpenSeq>, payload: &mut Payload) -> Result<(), End> {
         // The kernel does not verify what it cuts short, either.
         if let Some((expected, mut sum)) = payload.pending.check.take()
             && payload.got == payload.pending.length
@@ -464,7 +471,7 @@ impl Connection {
                 return Err(End::Broken("a message with a wrong checksum".into()));
             }
         }
-        self.acknowledge_arrival(line, &mut payload.pending);
+        self.acknowledge_arrival(conn_seq, &mut payload.pending);
         if let Some(message) = payload.message.take() {
             self.ni().upcalls.received(message, Ok(()));
         }
@@ -473,7 +480,7 @@ impl Connection {
 
     fn end(self: &Arc<Self>, end: End) {
         match end {
-            End::ByPeer(errno) => self.peer.ended_by_peer(self, errno, false),
+            End::ByPeer(errno) => self.peer.closed_by_peer(self, errno, false),
             End::TimedOut => {
                 self.ni().counts.timed_out.add();
                 self.peer.end(self, ConnError::Stalled);
