@@ -3,6 +3,7 @@
 use crate::ack::message_id::ConnSeq;
 use crate::complaints::Complaints;
 use crate::config::SocklndConfig;
+use crate::conn::Scheduler;
 use crate::connd::Connd;
 use crate::counters::SocklndCounters;
 use crate::decide::identity::IpNid;
@@ -11,7 +12,6 @@ use crate::ni::{NiHandle, SockNi};
 use crate::permit::Permits;
 use crate::proto::acceptor::AcceptFrom;
 use crate::remote_nodes::RemoteNodes;
-use crate::scheduler::Scheduler;
 use crate::sockets;
 use crate::sync::lock;
 use lnet_core::Errno;

@@ -1,21 +1,17 @@
 //! Who reads and writes: one epoll set per scheduler, served by its own thread and by any thread that waits
 //! for an event and offers its time.
 
-use crate::conn::deferred_rx::Resumed;
-use crate::conn::{Connection, Phase};
 use crate::next_read::NextRead;
-use crate::ni::SockNi;
-use crate::peer::Peer;
 use crate::sync::lock;
 use crate::wake::{SharedWake, WAKE, WAKE_OWNER, shared_epoll};
 use crate::wakeups::{Wakeups, Woken};
-use lnet_core::Message;
+use rustix::event::epoll::EventFlags;
 use rustix::event::{Timespec, epoll};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
@@ -36,19 +32,52 @@ const ACK_DELAY_BUSY: Duration = Duration::from_millis(1);
 /// And so many turns of an application's thread that does not wait.
 const ACK_DELAY_TURNS: u32 = 16;
 
-pub(crate) struct Scheduler {
+/// What a scheduler serves: something with a socket that becomes readable and writable.
+pub(crate) trait Pollable: Send + Sync + Sized {
+    /// What is to be done once, though the kernel has nothing new.
+    type Task: Task;
+    /// Who has delivery ACKs to send.
+    type AckSender: AckSender;
+
+    fn fd(&self) -> BorrowedFd<'_>;
+    fn is_closed(&self) -> bool;
+    /// Called once, right after it was made.
+    fn registered_as(&self, token: u64);
+    fn token(&self) -> Option<u64>;
+    /// The kernel reports `flags`; whether there was anything to receive.
+    fn on_event(self: &Arc<Self>, flags: EventFlags) -> bool;
+    /// Somebody asked for another look.
+    fn on_schedule(self: &Arc<Self>);
+    /// Receives what is there; whether there was anything.
+    fn poll(self: &Arc<Self>) -> bool;
+}
+
+/// See [`Pollable::Task`].
+pub(crate) trait Task: Send {
+    fn run(self);
+    /// After the end of all threads.
+    fn abandon(self);
+}
+
+/// See [`Pollable::AckSender`].
+pub(crate) trait AckSender: Send + Sync {
+    fn send_pending_acks(&self);
+}
+
+/// One epoll set, and what is to be done for the connections in it.
+pub(crate) struct Scheduler<C: Pollable> {
     epoll: OwnedFd,
     wakeups: Wakeups<SharedWake>,
-    connections: Mutex<Slab<Registered>>,
+    connections: Mutex<Slab<Registered<C>>>,
     generation: AtomicU64,
     /// What is to be done though the kernel has nothing new.
-    ready: Mutex<VecDeque<Ready>>,
+    ready: Mutex<VecDeque<Ready<C>>>,
     /// Turns that applications' threads took without waiting.
     polled: AtomicU64,
     /// Which connection who asks without waiting asks first.
-    next_read: Mutex<NextRead<Connection>>,
+    next_read: Mutex<NextRead<C>>,
     /// Peers that may have pending delivery ACKs.
-    peers_with_acks: Mutex<Vec<Weak<Peer>>>,
+    peers_with_acks: Mutex<Vec<Weak<C::AckSender>>>,
     /// Whether there are any.
     acks_pending: AtomicBool,
     /// Turns that applications' threads took since then.
@@ -58,18 +87,17 @@ pub(crate) struct Scheduler {
 }
 
 /// What is to be done though the kernel says nothing.
-enum Ready {
-    Look(Arc<Connection>),
-    Execute(Resumed),
-    Finish(Box<Message>, Arc<SockNi>),
+enum Ready<C: Pollable> {
+    Look(Arc<C>),
+    Task(C::Task),
 }
 
-struct Registered {
+struct Registered<C> {
     generation: u32,
-    connection: Arc<Connection>,
+    connection: Arc<C>,
 }
 
-impl Scheduler {
+impl<C: Pollable> Scheduler<C> {
     pub(crate) fn new() -> io::Result<Self> {
         let (epoll, wake) = shared_epoll()?;
         Ok(Self {
@@ -88,12 +116,12 @@ impl Scheduler {
     }
 
     /// Begins to serve a connection, unless it is closed already. What has already arrived on it counts as new.
-    pub(crate) fn add(&self, connection: &Arc<Connection>) -> io::Result<()> {
+    pub(crate) fn add(&self, connection: &Arc<C>) -> io::Result<()> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) as u32;
         let token = {
             let mut connections = lock(&self.connections);
             // Under the lock: who closes it looks here afterwards.
-            if connection.phase() == Phase::Closed {
+            if connection.is_closed() {
                 return Ok(());
             }
             let key = connections.insert(Registered { generation, connection: Arc::clone(connection) });
@@ -107,20 +135,16 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Has a message that was sent reported soon: by the application's thread when it comes again, or by the scheduler's.
-    /// It comes back if that cannot be.
-    pub(crate) fn finish_later(&self, message: Box<Message>, ni: &Arc<SockNi>) -> Option<Box<Message>> {
-        if !ni.begin_upcall() {
-            return Some(message);
-        }
-        lock(&self.ready).push_back(Ready::Finish(message, Arc::clone(ni)));
+    /// Has the report of a sent message made soon: by the application's thread when it comes again, or by the
+    /// scheduler's.
+    pub(crate) fn finish_later(&self, task: C::Task) {
+        lock(&self.ready).push_back(Ready::Task(task));
         self.finishes.store(true, Ordering::SeqCst);
         self.wakeups.wake_any_if_owner_sleeps();
-        None
     }
 
     /// Forgets a connection that has been closed. The kernel does so when its socket is closed.
-    pub(crate) fn remove(&self, connection: &Connection) {
+    pub(crate) fn remove(&self, connection: &C) {
         let mut connections = lock(&self.connections);
         let Some((key, generation)) = connection.token().map(split) else { return };
         if connections.get(key).is_some_and(|it| it.generation == generation) {
@@ -131,14 +155,14 @@ impl Scheduler {
     }
 
     /// Has `connection` looked at soon. From any thread.
-    pub(crate) fn schedule(&self, connection: Arc<Connection>) {
+    pub(crate) fn schedule(&self, connection: Arc<C>) {
         lock(&self.ready).push_back(Ready::Look(connection));
         self.wakeups.wake_any();
     }
 
     /// Has a verdict carried out soon. From any thread.
-    pub(crate) fn resume(&self, resumed: Resumed) {
-        lock(&self.ready).push_back(Ready::Execute(resumed));
+    pub(crate) fn resume(&self, task: C::Task) {
+        lock(&self.ready).push_back(Ready::Task(task));
         self.wakeups.wake_any();
     }
 
@@ -185,8 +209,8 @@ impl Scheduler {
     pub(crate) fn clear(&self) {
         let left = std::mem::take(&mut *lock(&self.ready));
         for ready in left {
-            if let Ready::Execute(resumed) = ready {
-                resumed.execute();
+            if let Ready::Task(task) = ready {
+                task.abandon();
             }
         }
     }
@@ -197,7 +221,7 @@ impl Scheduler {
 
     /// `peer` is owed delivery ACKs. They go with messages to it, or alone when its time has come: when whoever reads here has
     /// had the chance to answer, has nothing else to do, or takes too long.
-    pub(crate) fn note_pending_acks(&self, peer: &Arc<Peer>) {
+    pub(crate) fn note_pending_acks(&self, peer: &Arc<C::AckSender>) {
         {
             let mut peers_with_acks = lock(&self.peers_with_acks);
             peers_with_acks.push(Arc::downgrade(peer));
@@ -303,17 +327,13 @@ impl Scheduler {
             let Some(ready) = lock(&self.ready).pop_front() else { break };
             match ready {
                 Ready::Look(connection) => connection.on_schedule(),
-                Ready::Execute(resumed) => resumed.execute(),
-                Ready::Finish(message, ni) => {
-                    ni.upcalls.finalize(message, Ok(()));
-                    ni.end_upcall();
-                }
+                Ready::Task(task) => task.run(),
             }
         }
         scheduled > 0
     }
 
-    fn find(&self, token: u64) -> Option<Arc<Connection>> {
+    fn find(&self, token: u64) -> Option<Arc<C>> {
         let (key, generation) = split(token);
         lock(&self.connections)
             .get(key)

@@ -19,7 +19,7 @@ const MOST: usize = 5;
 
 /// Circles that are larger than that, or lead from one folder to another: by crate, so many circles with so many files in
 /// all. Neither number may grow; with the last of them this list goes.
-const KNOWN: &[(&str, usize, usize)] = &[("socklnd", 1, 15)];
+const KNOWN: &[(&str, usize, usize)] = &[("socklnd", 1, 14)];
 
 fn main() -> ExitCode {
     match check() {

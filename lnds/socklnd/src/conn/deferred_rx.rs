@@ -4,8 +4,8 @@
 //! there is quota for such; otherwise its connection is not read until the core has decided.
 
 use crate::conn::Connection;
+use crate::conn::{Scheduler, Task};
 use crate::ni::SockNi;
-use crate::scheduler::Scheduler;
 use crate::socket_io;
 use crate::sync::lock;
 use lnet_core::lnd::{DeferredRx, RxAction};
@@ -190,7 +190,8 @@ impl DeferredRx for Deferred {
                 connection.upgrade()
             }
             Slot::Here(scheduler, stored) if self.ni.begin_upcall() => {
-                scheduler.resume(Resumed { action, stored, ni: Arc::clone(&self.ni) });
+                let ni = Arc::clone(&self.ni);
+                scheduler.resume(Task::Execute(Resumed { action, stored, ni }));
                 None
             }
             other => {

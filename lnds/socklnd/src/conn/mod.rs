@@ -23,9 +23,11 @@ use crate::permit::Permit;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use crate::proto::{ConnectionType, Version};
 use crate::remote_nodes::RemoteNode;
-use crate::scheduler::Scheduler;
+use crate::scheduler;
 use crate::sockets;
 use crate::sync::lock;
+use deferred_rx::Resumed;
+use lnet_core::Message;
 use lnet_core::topology::Ni;
 use lnet_wire::byte_order::ByteOrder;
 use rustix::event::epoll::EventFlags;
@@ -42,6 +44,17 @@ const SLOWEST: u32 = 8;
 /// A peer that would not know again what was sent to it keeps its connections for so many times the time that anything
 /// may take, if nothing but an outage is against them. Kernel nodes end theirs within three times (capture m: 46 s).
 const OUTLASTS: u32 = 4;
+
+/// Reads and writes connections.
+pub(crate) type Scheduler = scheduler::Scheduler<Connection>;
+
+/// What a scheduler does for a connection once.
+pub(crate) enum Task {
+    /// What the core has decided about a deferred message.
+    Execute(Resumed),
+    /// The report of a sent message.
+    Finish(Box<Message>, Arc<SockNi>),
+}
 
 /// What both handshakes settle.
 pub(crate) struct Settled {
@@ -203,10 +216,6 @@ impl Connection {
         })
     }
 
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-
     pub(crate) fn ni(&self) -> &Arc<SockNi> {
         &self.peer.ni
     }
@@ -216,47 +225,12 @@ impl Connection {
         self.node.is_some()
     }
 
-    pub(crate) fn registered_as(&self, token: u64) {
-        // Registered once, right after it was made.
-        let _ = self.token.set(token);
-    }
-
-    /// What the scheduler has it by, if it has it.
-    pub(crate) fn token(&self) -> Option<u64> {
-        self.token.get().copied()
-    }
-
     pub(crate) fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::Open,
             1 => Phase::Draining,
             _ => Phase::Closed,
         }
-    }
-
-    /// The kernel has news; whether there was anything to receive.
-    pub(crate) fn on_event(self: &Arc<Self>, flags: EventFlags) -> bool {
-        let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
-        if flags.intersects(ended) {
-            self.stream_ended.store(true, Ordering::Release);
-        }
-        if flags.intersects(ended | EventFlags::OUT) {
-            self.on_writable();
-        }
-        flags.intersects(ended | EventFlags::IN) && self.poll()
-    }
-
-    /// Receives what is there; whether there was anything.
-    pub(crate) fn poll(self: &Arc<Self>) -> bool {
-        let before = self.reads.load(Ordering::Relaxed);
-        self.run_receive();
-        self.reads.load(Ordering::Relaxed) != before
-    }
-
-    /// Somebody asked for another look.
-    pub(crate) fn on_schedule(self: &Arc<Self>) {
-        self.on_writable();
-        self.run_receive();
     }
 
     /// The peer has ended its connections, or is about to: nothing more is sent on this one, but what is on
@@ -351,6 +325,72 @@ impl Connection {
                 self.ni().forget_connection(self.id);
             }
             self.ni().note_quiet();
+        }
+    }
+}
+
+impl scheduler::Pollable for Connection {
+    type Task = Task;
+    type AckSender = Peer;
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn registered_as(&self, token: u64) {
+        // Registered once, right after it was made.
+        let _ = self.token.set(token);
+    }
+
+    /// What the scheduler has it by, if it has it.
+    fn token(&self) -> Option<u64> {
+        self.token.get().copied()
+    }
+
+    /// The kernel has news; whether there was anything to receive.
+    fn on_event(self: &Arc<Self>, flags: EventFlags) -> bool {
+        let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+        if flags.intersects(ended) {
+            self.stream_ended.store(true, Ordering::Release);
+        }
+        if flags.intersects(ended | EventFlags::OUT) {
+            self.on_writable();
+        }
+        flags.intersects(ended | EventFlags::IN) && self.poll()
+    }
+
+    /// Receives what is there; whether there was anything.
+    fn poll(self: &Arc<Self>) -> bool {
+        let before = self.reads.load(Ordering::Relaxed);
+        self.run_receive();
+        self.reads.load(Ordering::Relaxed) != before
+    }
+
+    /// Somebody asked for another look.
+    fn on_schedule(self: &Arc<Self>) {
+        self.on_writable();
+        self.run_receive();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.phase() == Phase::Closed
+    }
+}
+
+impl scheduler::Task for Task {
+    fn run(self) {
+        match self {
+            Self::Execute(resumed) => resumed.execute(),
+            Self::Finish(message, ni) => {
+                ni.upcalls.finalize(message, Ok(()));
+                ni.end_upcall();
+            }
+        }
+    }
+
+    fn abandon(self) {
+        if let Self::Execute(resumed) = self {
+            resumed.execute();
         }
     }
 }

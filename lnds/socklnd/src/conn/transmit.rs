@@ -12,6 +12,7 @@ use crate::decide::cause::{BytesSent, ConnError};
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
+use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use lnet_core::message::TakenCredits;

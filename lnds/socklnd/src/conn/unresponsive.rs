@@ -5,6 +5,7 @@
 
 use crate::conn::{Connection, Phase, Watch};
 use crate::decide::unresponsive::{Finding, TcpState, is_lost, judge};
+use crate::scheduler::Pollable;
 use crate::sync::lock;
 use crate::tcp;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,6 +8,7 @@ use crate::decide::choose::Cargo;
 use crate::decide::dial::Dialling;
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
+use crate::scheduler::AckSender;
 use crate::sync::lock;
 use lnet_core::Errno;
 use std::collections::VecDeque;

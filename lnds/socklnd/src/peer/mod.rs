@@ -10,6 +10,7 @@ use crate::ack::delivery_acks::{AckRequest, pack};
 use crate::ack::message_id::{ConnSeq, MessageId};
 use crate::ack::pending_acks::{Batch, PendingAcks};
 use crate::conn::Connection;
+use crate::conn::Scheduler;
 use crate::conn::transmit::{Outgoing, Transmitted};
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::{BytesSent, ConnError};
@@ -19,7 +20,7 @@ use crate::decide::identity::Identity;
 use crate::ni::SockNi;
 use crate::proto::frame::Cookies;
 use crate::proto::{ConnectionType, Version};
-use crate::scheduler::Scheduler;
+use crate::scheduler::AckSender;
 use crate::sync::lock;
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Errno, Message};
@@ -271,12 +272,6 @@ impl Peer {
         }
     }
 
-    /// Sends the delivery ACKs that are owed.
-    pub(crate) fn send_pending_acks(&self) {
-        let batch = self.pending_acks.take_all();
-        self.send_acks(batch);
-    }
-
     fn send_acks(&self, mut batch: Batch) {
         let acks = batch.acks();
         if acks.is_empty() {
@@ -309,6 +304,13 @@ impl Peer {
     /// For log lines.
     pub(crate) fn name(&self) -> PeerName<'_> {
         PeerName(self)
+    }
+}
+
+impl AckSender for Peer {
+    fn send_pending_acks(&self) {
+        let batch = self.pending_acks.take_all();
+        self.send_acks(batch);
     }
 }
 

@@ -4,7 +4,7 @@ use super::End;
 use crate::ack::delivery_acks::AcksIn;
 use crate::ack::message_id::MessageId;
 use crate::ack::unacked::NotOutstanding;
-use crate::conn::{Connection, Phase};
+use crate::conn::{Connection, Phase, Task};
 use crate::driver::is_app_poller;
 use crate::sync::lock;
 use std::sync::Arc;
@@ -33,8 +33,9 @@ impl Connection {
         let done = lock(&sender.tx).unacked.acknowledge(cookie);
         match done {
             Ok(Some(message)) => {
-                let now = if later { self.scheduler.finish_later(message, self.ni()) } else { Some(message) };
-                if let Some(message) = now {
+                if later && self.ni().begin_upcall() {
+                    self.scheduler.finish_later(Task::Finish(message, Arc::clone(self.ni())));
+                } else {
                     self.ni().upcalls.finalize(message, Ok(()));
                 }
             }

@@ -18,6 +18,7 @@ use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{self, Cookies, FRAME_LEN, Incoming};
 use crate::remote_nodes::{Dedup, What};
+use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use dedup::OpenSeq;
