@@ -169,90 +169,11 @@ impl Connection {
         true
     }
 
+    /// One step in the present state.
     fn step(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> RxStep {
         match &mut side.state {
-            State::Head => {
-                let arriving = match frame::decode(self.version, self.order, side.buffer.bytes()) {
-                    Ok(arriving) => arriving,
-                    Err(error) => return RxStep::End(End::Broken(error.to_string())),
-                };
-                match arriving {
-                    Incoming::Need(_) if *drained => RxStep::Pause,
-                    Incoming::Need(_) => self.read(&mut side.buffer, Into::Nothing, drained),
-                    Incoming::Noop { cookies, checksum } => self.noop(side, cookies, checksum),
-                    Incoming::Message { cookies, checksum, header, len } => {
-                        let recognised = match self.check_duplicate(side, cookies.request) {
-                            Dedup::Busy => {
-                                self.scheduler.schedule(Arc::clone(self));
-                                return RxStep::Pause;
-                            }
-                            Dedup::Nonsense => {
-                                let what = format!("a message named {:#x}", cookies.request);
-                                return RxStep::End(End::Broken(what));
-                            }
-                            recognised => recognised,
-                        };
-                        let message_id =
-                            MessageId::of(cookies.request).filter(|_| self.same_implementation());
-                        let bytes = side.buffer.bytes().get(..len).unwrap_or_default();
-                        let pending = Pending {
-                            length: header.payload_length as usize,
-                            ack: Some(cookies.request).filter(|cookie| *cookie != 0),
-                            answered: !matches!(header.body, Body::Put { ack: None, .. }),
-                            message_id: message_id.filter(|_| !matches!(recognised, Dedup::Duplicate)),
-                            check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
-                        };
-                        side.buffer.consume(len);
-                        side.heads += 1;
-                        let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
-                        if let Err(end) =
-                            self.acknowledge(AcksIn::by_message(self.version, cookies), is_request)
-                        {
-                            if let Dedup::Resumed(parked) = recognised {
-                                parked.end();
-                            }
-                            return RxStep::End(end);
-                        }
-                        match recognised {
-                            Dedup::Duplicate => {
-                                self.ni().counts.duplicates.add();
-                                self.begin(side, RxAction::Discard, pending)
-                            }
-                            Dedup::Resumed(parked) if parked.length == pending.length => {
-                                self.ni().counts.resumed.add();
-                                match parked.what {
-                                    What::Message(message) => {
-                                        self.begin(side, RxAction::Deliver(message), pending)
-                                    }
-                                    What::Deferred(deferred) => {
-                                        deferred.move_to(self);
-                                        self.defer(side, deferred, pending)
-                                    }
-                                }
-                            }
-                            Dedup::Resumed(parked) => {
-                                parked.end();
-                                RxStep::End(End::Broken("a message again, and of another length".into()))
-                            }
-                            _ => self.message(side, header, pending),
-                        }
-                    }
-                }
-            }
-            State::Deferred(deferred, pending) => match deferred.take() {
-                // Nobody reads what would say it: the peer may call again, and what it sent still counts.
-                None if self.stream_ended.load(Ordering::Acquire) && self.phase() == Phase::Open => {
-                    self.peer.closed_by_peer(self, Errno::ConnectionReset, true);
-                    RxStep::Pause
-                }
-                None => RxStep::Pause,
-                Some(action) => {
-                    let pending = pending.clone();
-                    // Its time begins now.
-                    self.heard.store(true, Ordering::Relaxed);
-                    self.begin(side, action, pending)
-                }
-            },
+            State::Head => self.on_head(side, drained),
+            State::Deferred(..) => self.on_deferred(side),
             State::Payload(payload) => {
                 let step = self.payload(&mut side.buffer, side.conn_seq.as_ref(), payload, drained);
                 if matches!(step, RxStep::On) && payload.is_complete() {
@@ -268,6 +189,113 @@ impl Connection {
                 step
             }
             State::Over => RxStep::Pause,
+        }
+    }
+
+    /// The next is a head: what is in the buffer decides.
+    fn on_head(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> RxStep {
+        match frame::decode(self.version, self.order, side.buffer.bytes()) {
+            Err(error) => RxStep::End(End::Broken(error.to_string())),
+            Ok(Incoming::Need(_)) if *drained => RxStep::Pause,
+            Ok(Incoming::Need(_)) => self.read(&mut side.buffer, Into::Nothing, drained),
+            Ok(Incoming::Noop { cookies, checksum }) => self.noop(side, cookies, checksum),
+            Ok(Incoming::Message { cookies, checksum, header, len }) => {
+                match self.check_duplicate(side, cookies.request) {
+                    Dedup::Busy => {
+                        self.scheduler.schedule(Arc::clone(self));
+                        RxStep::Pause
+                    }
+                    Dedup::Nonsense => {
+                        RxStep::End(End::Broken(format!("a message named {:#x}", cookies.request)))
+                    }
+                    dedup => {
+                        let pending = self.take_head(side, cookies, checksum, &header, len, &dedup);
+                        self.on_message(side, cookies, header, pending, dedup)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the head of a message, of `len` bytes, out of the buffer.
+    fn take_head(
+        &self,
+        side: &mut ReceiveSide,
+        cookies: Cookies,
+        checksum: u32,
+        header: &Header,
+        len: usize,
+        dedup: &Dedup,
+    ) -> Pending {
+        let message_id = MessageId::of(cookies.request).filter(|_| self.same_implementation());
+        let bytes = side.buffer.bytes().get(..len).unwrap_or_default();
+        let pending = Pending {
+            length: header.payload_length as usize,
+            ack: Some(cookies.request).filter(|cookie| *cookie != 0),
+            answered: !matches!(header.body, Body::Put { ack: None, .. }),
+            message_id: message_id.filter(|_| !matches!(dedup, Dedup::Duplicate)),
+            check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
+        };
+        side.buffer.consume(len);
+        side.heads += 1;
+        pending
+    }
+
+    /// The head of a message has been taken: the delivery ACKs that it brings, then where its payload goes.
+    fn on_message(
+        self: &Arc<Self>,
+        side: &mut ReceiveSide,
+        cookies: Cookies,
+        header: Header,
+        pending: Pending,
+        dedup: Dedup,
+    ) -> RxStep {
+        let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
+        let acknowledged = self.acknowledge(AcksIn::by_message(self.version, cookies), is_request);
+        match (dedup, acknowledged) {
+            (Dedup::Resumed(parked), Err(end)) => {
+                parked.end();
+                RxStep::End(end)
+            }
+            (_, Err(end)) => RxStep::End(end),
+            (Dedup::Duplicate, Ok(())) => {
+                self.ni().counts.duplicates.add();
+                self.begin(side, RxAction::Discard, pending)
+            }
+            (Dedup::Resumed(parked), Ok(())) if parked.length != pending.length => {
+                parked.end();
+                RxStep::End(End::Broken("a message again, and of another length".into()))
+            }
+            (Dedup::Resumed(parked), Ok(())) => {
+                self.ni().counts.resumed.add();
+                match parked.what {
+                    What::Message(message) => self.begin(side, RxAction::Deliver(message), pending),
+                    What::Deferred(deferred) => {
+                        deferred.move_to(self);
+                        self.defer(side, deferred, pending)
+                    }
+                }
+            }
+            (_, Ok(())) => self.message(side, header, pending),
+        }
+    }
+
+    /// The core has deferred the message, and nothing is read until it has decided.
+    fn on_deferred(self: &Arc<Self>, side: &mut ReceiveSide) -> RxStep {
+        let State::Deferred(deferred, pending) = &side.state else { return RxStep::On };
+        match deferred.take() {
+            // Nobody reads what would say it: the peer may connect again, and what it sent still counts.
+            None if self.stream_ended.load(Ordering::Acquire) && self.phase() == Phase::Open => {
+                self.peer.closed_by_peer(self, Errno::ConnectionReset, true);
+                RxStep::Pause
+            }
+            None => RxStep::Pause,
+            Some(action) => {
+                let pending = pending.clone();
+                // Its time begins now.
+                self.heard.store(true, Ordering::Relaxed);
+                self.begin(side, action, pending)
+            }
         }
     }
 
