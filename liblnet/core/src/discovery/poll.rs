@@ -238,3 +238,7 @@ impl Run<'_> {
 fn failure(inner: &Inner, step: Step, errno: Errno) -> Option<Failure> {
     Some(Failure { step, nid: inner.failing.or(inner.primary)?, errno })
 }
+
+#[cfg(all(test, not(loom)))]
+#[path = "poll_tests.rs"]
+mod tests;

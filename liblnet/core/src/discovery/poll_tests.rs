@@ -1,0 +1,95 @@
+use super::*;
+use crate::environment::settings::Settings;
+use crate::environment::time::Clock;
+use crate::environment::{CoreConfig, settings::DiscoveryMode};
+use crate::memory::RecvBuffer;
+use crate::model::PeerState;
+use lnet_log::RateLimitedLog;
+use lnet_wire::{NetId, NetType, Pid};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+#[derive(Debug, Default)]
+struct Seconds(AtomicU64);
+
+impl Clock for Seconds {
+    fn now(&self) -> Time {
+        Time(Duration::from_secs(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+/// Discovery with peers, and no node around it.
+struct Rig {
+    clock: Arc<Seconds>,
+    env: Environment,
+    topology: Topology,
+    discovery: Discovery,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let clock = Arc::new(Seconds::default());
+        let config =
+            CoreConfig { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..CoreConfig::new(Pid::LUSTRE, 1) };
+        let env = Environment::new(config, RateLimitedLog::new());
+        let rig =
+            Self { clock, env, topology: Topology::new(), discovery: Discovery::new(|_| Duration::ZERO) };
+        let settings = Settings { discovery: DiscoveryMode::On, ..rig.env.settings() };
+        rig.discovery.set_local_state(&settings, 1);
+        rig
+    }
+
+    fn peer(&self, address: u32) -> Arc<Peer> {
+        let nid = Nid::new(NetId::new(NetType::TCP, 0), address);
+        self.topology.peers().make(nid, PeerState::default(), 8);
+        self.topology.peer(nid).unwrap()
+    }
+
+    /// The pinged peers' primary NIDs, as far as actions are pings.
+    fn pings(&self) -> Vec<Nid> {
+        let mut run = self.discovery.begin_run();
+        let mut pinged = Vec::new();
+        while let Some(action) = run.poll(&self.env, &self.topology) {
+            let Action::Ping { peer, reply_len, .. } = action else { panic!("{action:?}") };
+            self.discovery.begin_ping(&self.env, &peer, peer.primary, RecvBuffer::new(reply_len));
+            pinged.push(peer.primary);
+        }
+        pinged
+    }
+}
+
+#[test]
+fn a_peer_for_which_something_waits_is_pinged_first_and_each_once() {
+    let rig = Rig::new();
+    let (first, second) = (rig.peer(1), rig.peer(2));
+    rig.discovery.handle_input(&first.record, Input::BadPush { path: (first.primary, first.primary) });
+    rig.discovery.handle_input(&second.record, Input::Wanted);
+    rig.discovery.handle_input(&second.record, Input::Wanted);
+    assert_eq!(rig.pings(), [second.primary, first.primary]);
+    assert_eq!(rig.pings(), []);
+}
+
+#[test]
+fn a_ping_that_is_not_answered_in_time_ends_the_discovery() {
+    let rig = Rig::new();
+    let peer = rig.peer(1);
+    rig.discovery.handle_input(&peer.record, Input::Wanted);
+    assert_eq!(rig.pings(), [peer.primary]);
+    let timeout = rig.env.transaction_timeout();
+    assert_eq!(rig.discovery.next_poll(), Some(Time(timeout)));
+    rig.clock.0.store(timeout.as_secs(), Ordering::Relaxed);
+    assert_eq!(rig.pings(), []);
+    let status = rig.discovery.status(&rig.topology, peer.primary).unwrap();
+    let failure = Failure { step: Step::Ping, nid: peer.primary, errno: Errno::TimedOut };
+    assert_eq!((status.failure, status.up_to_date), (Some(failure), false));
+    assert_eq!(rig.discovery.next_poll(), None);
+}
+
+#[test]
+fn a_node_that_ends_looks_at_nobody() {
+    let rig = Rig::new();
+    let peer = rig.peer(1);
+    rig.discovery.handle_input(&peer.record, Input::Wanted);
+    rig.env.begin_ending();
+    assert_eq!(rig.pings(), []);
+}
