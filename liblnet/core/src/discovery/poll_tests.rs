@@ -1,7 +1,7 @@
 use super::*;
 use crate::environment::settings::Settings;
 use crate::environment::time::Clock;
-use crate::environment::{CoreConfig, settings::DiscoveryMode};
+use crate::environment::{ConfigLock, CoreConfig, settings::DiscoveryMode};
 use crate::memory::RecvBuffer;
 use crate::model::PeerState;
 use lnet_log::RateLimitedLog;
@@ -41,7 +41,7 @@ impl Rig {
 
     fn peer(&self, address: u32) -> Arc<Peer> {
         let nid = Nid::new(NetId::new(NetType::TCP, 0), address);
-        self.topology.peers().make(nid, PeerState::default(), 8);
+        self.topology.peers().make(&ConfigLock::default().lock(), nid, PeerState::default(), 8);
         self.topology.peer(nid).unwrap()
     }
 
