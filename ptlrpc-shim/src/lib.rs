@@ -22,6 +22,7 @@ pub mod clock;
 pub mod errno;
 mod import;
 pub mod lnet;
+mod log;
 pub mod message;
 mod recent_max;
 pub mod request;

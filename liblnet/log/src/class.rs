@@ -366,6 +366,48 @@ log_classes! {
         meaning: "The library could not register for fork(): calls in a child process do not notice that it has no node.",
         action: "Do not call LNet in children of fork() before exec().",
     }
+    ImportDisconnected {
+        name: "import_disconnected",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A PtlRPC client has lost the connection of an import: a request got no reply. It connects anew, to the next server if there is one.",
+        action: "See whether the server runs and is reachable (`lnetctl ping`). Nothing if it was restarted.",
+    }
+    ReplyInvalid {
+        name: "reply_invalid",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A PtlRPC reply cannot be decoded, or its bulk transfer failed; the request fails.",
+        action: "Look at the server: it speaks another version of the protocol, or is defective.",
+    }
+    ReplyRejected {
+        name: "reply_rejected",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "The program that serves a PtlRPC request gave a reply that cannot be sent; the client gets the error instead.",
+        action: "Mend the service: its reply is longer than it said, or invalid.",
+    }
+    HandlerPanicked {
+        name: "handler_panicked",
+        level: Error,
+        limit: PerSubject,
+        meaning: "A handler or callback of the program panicked while it served PtlRPC; the request fails, the service goes on.",
+        action: "Mend the program; the message of the panic stands above.",
+    }
+    RequestBuffersFailed {
+        name: "request_buffers_failed",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A PtlRPC service could not attach buffers for requests; requests wait at the clients.",
+        action: "Give the process more memory, or stop another service on the same portal.",
+    }
+    ServiceStuck {
+        name: "service_stuck",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A PtlRPC service did not end in time, or its portal could not be given back; what it uses stays allocated.",
+        action: "See which handler of the program has not returned.",
+    }
 }
 
 #[cfg(test)]

@@ -3,19 +3,31 @@
 use crate::clock::{Clock, SystemClock};
 use crate::errno::Errno;
 use crate::lnet::{Loan, ProcessId, Region, lnet_process_id};
+use crate::log::Log;
 use crate::message::Name;
+use lnet_log::LogClass;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+
+/// Calls are made by any part of a program, and have no service or import whose log it could be.
+static PANICS: LazyLock<Log> = LazyLock::new(|| Log::new(SystemClock.now()));
 
 /// Runs one call: an error becomes the error value of the function's type, and so does a panic, which is a bug in this library.
 pub(super) fn entry<T: FromErrno>(name: &'static str, body: impl FnOnce() -> Result<T, Errno>) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.unwrap_or_else(T::from_errno),
         Err(_) => {
-            log::error!("{name}: internal error (panic), see above; the call fails with EIO, please report");
+            PANICS.log(
+                SystemClock.now(),
+                LogClass::InternalError,
+                name,
+                format_args!(
+                    "{name}: internal error (panic), see above; the call fails with EIO, please report"
+                ),
+            );
             T::from_errno(Errno::IO)
         }
     }

@@ -11,12 +11,15 @@ use super::slots::{Slots, Tag};
 use super::unreplied::Unreplied;
 use crate::clock::Clock;
 use crate::errno::Errno;
+use crate::log::Log;
 use crate::message::body::ExportCookie;
 use crate::message::{Body, ConnectData, ConnectFlags, Xid, XidSource};
 use crate::recent_max::RecentMax;
 use crate::sync::{lock, wait_until};
 use crate::timeouts::Timeouts;
 use crate::wakeup::Waker;
+use lnet_log::{LogClass, write_line};
+use std::fmt::Arguments;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -30,6 +33,7 @@ pub(crate) struct Session {
     poller: Waker,
     state: Mutex<State>,
     changed: Condvar,
+    log: Log,
 }
 
 struct State {
@@ -84,7 +88,16 @@ impl Session {
             next_ping: now,
             last_error: None,
         };
-        Self { config, timeouts, xids, cookie, poller, state: Mutex::new(state), changed: Condvar::new() }
+        Self {
+            config,
+            timeouts,
+            xids,
+            cookie,
+            poller,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            log: Log::new(now),
+        }
     }
 
     pub(crate) const fn config(&self) -> &ImportConfig {
@@ -93,6 +106,11 @@ impl Session {
 
     pub(crate) const fn cookie(&self) -> ExportCookie {
         self.cookie
+    }
+
+    /// Writes a line about the import to the log, as often as its class may be heard of.
+    pub(crate) fn log(&self, now: Instant, class: LogClass, line: Arguments<'_>) {
+        self.log.log(now, class, self.name(), line);
     }
 
     /// The target's name, for the log.
@@ -264,7 +282,11 @@ impl Session {
     pub(crate) fn on_no_reply(&self, conn_cnt: u32) {
         let connection_ends = self.lock().connect.on_no_reply(conn_cnt);
         if connection_ends {
-            log::warn!("import {}: connection lost (no reply to a request); reconnecting", self.name());
+            write_line!(
+                LogClass::ImportDisconnected,
+                "import {}: connection lost (no reply to a request); reconnecting",
+                self.name()
+            );
             self.poller.wake();
         }
     }

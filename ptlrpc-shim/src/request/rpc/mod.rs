@@ -12,6 +12,7 @@ use crate::import::{Session, Tag};
 use crate::lnet::Node;
 use crate::message::{Body, BulkBits, Message, MessageKind, Xid, size_of_message};
 use crate::wakeup::Waker;
+use lnet_log::LogClass;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -282,8 +283,8 @@ impl Rpc {
         };
         let body = match Message::parse(&bytes).and_then(|message| message.body()) {
             Ok(body) if body.kind != MessageKind::Request => body,
-            Ok(_) => return self.on_invalid_reply(sent, "it is a request"),
-            Err(bad) => return self.on_invalid_reply(sent, bad),
+            Ok(_) => return self.on_invalid_reply(sent, "it is a request", now),
+            Err(bad) => return self.on_invalid_reply(sent, bad, now),
         };
         if body.kind == MessageKind::Reply {
             self.session.on_reply(sent.at, &body, now);
@@ -301,11 +302,15 @@ impl Rpc {
         }
     }
 
-    fn on_invalid_reply(&self, sent: Sent, cause: impl std::fmt::Display) -> (Phase, Next) {
-        log::warn!(
-            "import {}: invalid reply to request x{} ({cause}); the request fails with EPROTO",
-            self.session.name(),
-            self.xid.0,
+    fn on_invalid_reply(&self, sent: Sent, cause: impl std::fmt::Display, now: Instant) -> (Phase, Next) {
+        self.session.log(
+            now,
+            LogClass::ReplyInvalid,
+            format_args!(
+                "import {}: invalid reply to request x{} ({cause}); the request fails with EPROTO",
+                self.session.name(),
+                self.xid.0,
+            ),
         );
         (self.unregister(sent, UnregisterReason::Fail(Errno::PROTOCOL)), Next::Step)
     }
@@ -339,9 +344,13 @@ impl Rpc {
         };
         if let Some(errno) = status.bulk_failed {
             let name = self.session.name();
-            log::warn!(
-                "import {name}: bulk transfer of request x{} failed ({errno}); the request fails with EIO",
-                self.xid.0,
+            self.session.log(
+                now,
+                LogClass::ReplyInvalid,
+                format_args!(
+                    "import {name}: bulk transfer of request x{} failed ({errno}); the request fails with EIO",
+                    self.xid.0,
+                ),
             );
             return Self::complete(Err(Errno::IO));
         }

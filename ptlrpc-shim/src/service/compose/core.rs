@@ -11,6 +11,7 @@ use crate::service::engines::timer_queue::TimerQueue;
 use crate::service::handler::Handler;
 use crate::service::rules::service_estimate::ServiceEstimate;
 use crate::service::targets::{Export, Targets};
+use lnet_log::LogClass;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -123,10 +124,12 @@ impl ServiceCore {
     pub(super) fn catch_panic<T>(&self, what: impl FnOnce() -> T) -> Option<T> {
         let done = catch_unwind(AssertUnwindSafe(what));
         if done.is_err() {
-            log::error!(
-                "service {}: the program's handler or callback panicked; its request fails with EIO, \
-                 the service goes on",
-                self.env.name()
+            self.env.log(
+                LogClass::HandlerPanicked,
+                format_args!(
+                    "service {}: the program's handler or callback panicked; its request fails with EIO, the service goes on",
+                    self.env.name()
+                ),
             );
         }
         done.ok()

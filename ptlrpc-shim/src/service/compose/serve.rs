@@ -16,6 +16,7 @@ use crate::service::service_request::ServiceRequest;
 use crate::service::targets::Export;
 use crate::service::targets::tables::{Connected, NotConnected};
 use crate::sync::lock;
+use lnet_log::LogClass;
 use std::sync::Arc;
 
 /// Serves a request, unless its client has given up.
@@ -80,10 +81,13 @@ fn answer(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Export>, 
     };
     let max = core.env.config.max_reply;
     let built = build_reply(head, &reply, fields, max).or_else(|errno| {
-        log::warn!(
-            "service {}: the reply to a request with opcode {} is too long or invalid ({errno}); replying with that error",
-            core.env.name(),
-            head.body.opcode.0,
+        core.env.log(
+            LogClass::ReplyRejected,
+            format_args!(
+                "service {}: the reply to a request with opcode {} is too long or invalid ({errno}); replying with that error",
+                core.env.name(),
+                head.body.opcode.0,
+            ),
         );
         build_reply(head, &Reply { transno: reply.transno, ..Reply::error(errno) }, fields, max)
     });

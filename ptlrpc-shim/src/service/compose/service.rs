@@ -7,12 +7,14 @@ use super::{serve, timer_thread, worker};
 use crate::clock::{Clock, SystemClock};
 use crate::errno::Errno;
 use crate::lnet::Node;
+use crate::log::Log;
 use crate::service::config::ServiceConfig;
 use crate::service::counters::{Counters, Counts, Dropped};
 use crate::service::engines::environment::Environment;
 use crate::service::handler::Handler;
 use crate::service::targets::Targets;
 use crate::sync::lock;
+use lnet_log::{LogClass, write_line};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -57,12 +59,14 @@ impl Service {
     ) -> Result<Self, Errno> {
         config.check()?;
         let count = config.threads.max(2);
+        let log = Log::new(clock.now());
         let env = Environment {
             node: Arc::clone(node),
             clock,
             config,
             counters: Arc::<Counters>::default(),
             descriptors: Arc::default(),
+            log,
         };
         let core = Arc::new(ServiceCore::new(env, targets, handler, count));
         let mut threads = Threads { workers: ThreadGroup::new(), timer: ThreadGroup::new() };
@@ -162,7 +166,8 @@ impl Running {
             log::debug!("service {}: ended", env.name());
             return Ok(());
         }
-        log::warn!(
+        write_line!(
+            LogClass::ServiceStuck,
             "service {}: did not end within {} s (a handler has not returned, or LNet holds {} buffers and {} messages); \
              they stay allocated",
             env.name(),
@@ -183,7 +188,8 @@ impl Running {
         core.buffers.close();
         let portal = env.config.request_portal.0;
         if let Err(errno) = env.node.set_lazy(portal, false) {
-            log::warn!(
+            write_line!(
+                LogClass::ServiceStuck,
                 "service {}: portal {portal} stays lazy ({errno}); requests without a service wait there",
                 env.name()
             );

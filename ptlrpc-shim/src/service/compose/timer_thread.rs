@@ -5,6 +5,7 @@ use super::core::{DeferredWork, ServiceCore};
 use crate::service::engines::incoming_request::{EarlyReplyAction, IncomingRequest};
 use crate::service::engines::reply_message::ReplyMessage;
 use crate::service::engines::reply_sender;
+use lnet_log::LogClass;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,13 +21,17 @@ pub(super) fn run(core: &ServiceCore) {
     let mut attach_not_before = env.now();
     while let Some(tick) = core.timer.wait(&*env.clock, attach_not_before, next_check) {
         do_work(core);
+        env.log.poll(tick.now);
         if tick.replenish
             && let Err(errno) = core.replenish_buffers()
         {
-            log::warn!(
-                "service {}: request buffers could not be attached ({errno}); retry in {} s",
-                env.name(),
-                ATTACH_RETRY_INTERVAL.as_secs()
+            env.log(
+                LogClass::RequestBuffersFailed,
+                format_args!(
+                    "service {}: request buffers could not be attached ({errno}); retry in {} s",
+                    env.name(),
+                    ATTACH_RETRY_INTERVAL.as_secs()
+                ),
             );
             attach_not_before = tick.now + ATTACH_RETRY_INTERVAL;
         }

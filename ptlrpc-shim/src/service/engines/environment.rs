@@ -3,8 +3,11 @@
 use super::descriptors::DescriptorSet;
 use crate::clock::Clock;
 use crate::lnet::Node;
+use crate::log::Log;
 use crate::service::config::ServiceConfig;
 use crate::service::counters::Counters;
+use lnet_log::LogClass;
+use std::fmt::Arguments;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,11 +19,17 @@ pub(crate) struct Environment {
     pub(crate) counters: Arc<Counters>,
     /// The descriptors of replies and bulk data.
     pub(crate) descriptors: Arc<DescriptorSet>,
+    pub(crate) log: Log,
 }
 
 impl Environment {
     pub(crate) fn now(&self) -> Instant {
         self.clock.now()
+    }
+
+    /// Writes a line about the service to the log, as often as its class may be heard of.
+    pub(crate) fn log(&self, class: LogClass, line: Arguments<'_>) {
+        self.log.log(self.now(), class, self.name(), line);
     }
 
     /// The service's name, for the log.

@@ -1,0 +1,29 @@
+//! Lines of the log, written at a limited rate for each class and subject.
+
+use lnet_log::{LogClass, RateLimitedLog};
+use std::fmt::{Arguments, Display};
+use std::time::Instant;
+
+/// The log of a service or an import. Any thread may write.
+pub(crate) struct Log {
+    lines: RateLimitedLog,
+    /// The limiter counts from here.
+    epoch: Instant,
+}
+
+impl Log {
+    /// Nothing has been written yet; `now` by the clock of whoever owns it.
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { lines: RateLimitedLog::new(), epoch: now }
+    }
+
+    /// Writes a line, as often as its class and subject may be heard of.
+    pub(crate) fn log(&self, now: Instant, class: LogClass, subject: impl Display, line: Arguments<'_>) {
+        self.lines.write(now.saturating_duration_since(self.epoch), class, subject, line);
+    }
+
+    /// Says what was suppressed in the periods that have ended.
+    pub(crate) fn poll(&self, now: Instant) {
+        self.lines.poll(now.saturating_duration_since(self.epoch));
+    }
+}
