@@ -194,22 +194,33 @@ fn after_a_line(taken: u64) -> (Node, Ipv4Addr, Ipv4Addr, u16, &'static [u8]) {
     (node, low, high, port, landed)
 }
 
+/// The next ACK of a resend. What was delivered over an earlier connection may be acknowledged over this one first: its ACK
+/// waits a moment for others to go with it.
+fn read_resend_ack(raw: &mut Raw) -> Cookies {
+    loop {
+        let cookies = raw.read_noop();
+        if cookies.ack & AGAIN != 0 {
+            return cookies;
+        }
+    }
+}
+
 #[test]
-fn what_was_taken_is_not_delivered_again_and_gets_its_receipt_again() {
+fn what_was_delivered_is_not_delivered_again_and_is_acknowledged_again() {
     let (node, low, high, port, landed) = after_a_line(3);
     let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 100, false);
     for sequence in [3, 1, 2, 3] {
         raw.put(&header, asks(AGAIN | name(7, sequence)), &[9; 100]);
-        assert_eq!(raw.read_noop(), noop(0, AGAIN | name(7, sequence)));
+        assert_eq!(read_resend_ack(&mut raw), noop(0, AGAIN | name(7, sequence)));
     }
     node.no_event();
     assert!(*landed == [1; 100]);
     assert_eq!(node.counters().duplicates, 4);
-    // What was not taken is delivered, once, with its new neighbours.
+    // What was not delivered is, once.
     for delivered in [true, false] {
         raw.put(&header, asks(AGAIN | name(7, 4)), &[4; 100]);
-        assert_eq!(raw.read_noop(), noop(0, AGAIN | name(7, 4)));
+        assert_eq!(read_resend_ack(&mut raw), noop(0, AGAIN | name(7, 4)));
         if delivered {
             node.expect(EventKind::Put);
         }

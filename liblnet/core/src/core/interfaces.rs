@@ -1,0 +1,131 @@
+//! Interfaces come and go; with the last, the node ends.
+
+use super::Core;
+use crate::model::lnd::{Driver, Upcalls};
+use crate::sync::lock;
+use crate::topology::{Nets, Ni, NiConfig, PeerNi};
+use lnet_wire::{Errno, Nid};
+use std::sync::Arc;
+
+impl Core {
+    /// Adds an interface and starts it with `driver`; pings show it from then on (cfg-020).
+    /// [`Errno::Exists`] for a NID or an interface that the net has; [`Errno::TooManyUsers`] for a net that
+    /// routes lead to (OM-33); [`Errno::Invalid`] for a CPU partition that there is not;
+    /// [`Errno::Shutdown`] when the node is ending; [`Errno::Busy`] from an event handler; or what the driver
+    /// says.
+    pub fn add_ni(
+        self: &Arc<Self>,
+        nid: Nid,
+        config: impl Into<NiConfig>,
+        driver: &dyn Driver,
+    ) -> Result<Arc<Ni>, Errno> {
+        let guard = self.configuring()?;
+        if self.is_ending() {
+            return Err(Errno::Shutdown);
+        }
+        if self.topology.has_route_to(nid.net()) {
+            return Err(Errno::TooManyUsers);
+        }
+        let ni = Arc::new(Ni::new(nid, config.into(), self.env.config().cpts.count())?);
+        ni.set_number(self.health.next_number());
+        let nets = self.nets().with(Arc::clone(&ni))?;
+        // The driver may call up as soon as it is started, so the interface must be known before.
+        let before = self.topology.replace_nets(&guard, Arc::new(nets));
+        let is_new_net = before.net(nid.net()).is_none();
+        match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
+            Ok(lnd) => {
+                ni.set_lnd(Arc::clone(&lnd));
+                if self.topology.peer_ni(nid).is_some() {
+                    self.discovery.note_forgetting(&self.env);
+                    self.topology.peers().forget_nid(&guard, nid);
+                }
+                self.rebuild_ping_target(&guard);
+                self.discovery.schedule_push(&self.topology, false);
+                self.topology.reapply_rules(&guard);
+                if is_new_net {
+                    let on_it = |peer_ni: &Arc<PeerNi>| peer_ni.nid().net() == nid.net();
+                    let waiting = self.topology.peers().all().into_iter().filter(on_it);
+                    waiting.for_each(|peer_ni| self.grant_credits(&peer_ni));
+                }
+                lnd.open();
+                self.health.reachability_may_change_for_all(&self.topology);
+                Ok(ni)
+            }
+            Err(errno) => {
+                self.topology.replace_nets(&guard, before);
+                Err(errno)
+            }
+        }
+    }
+
+    /// Takes an interface away: messages on it end with an error, and pings do not show it any more. With
+    /// the last of its net go the peer NIs on that net, and the routes over them.
+    /// [`Errno::NotFound`] for a NID that is not the node's, [`Errno::Invalid`] for the loopback (OM-33),
+    /// [`Errno::Busy`] from an event handler.
+    pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
+        if nid.is_loopback() {
+            return Err(Errno::Invalid);
+        }
+        let config = self.configuring()?;
+        let ni = self.topology.ni(nid).ok_or(Errno::NotFound)?;
+        self.topology.replace_nets(&config, Arc::new(self.nets().without(nid)));
+        self.rebuild_ping_target(&config);
+        self.discovery.schedule_push(&self.topology, false);
+        self.stop_ni(&ni);
+        self.retired_add(&ni);
+        if self.topology.with_nets(|nets| nets.net(nid.net()).is_none()) {
+            self.forget_net(&config, nid.net());
+        }
+        self.health.reachability_may_change_for_all(&self.topology);
+        Ok(())
+    }
+
+    /// Ends the node: every interface is stopped, every message back. What MDs, MEs and EQs are left is
+    /// forgotten without an event (c-abi 1.1). Nothing of the node may be used afterwards but its
+    /// counters. Waits for event handlers, so not from one.
+    pub fn shutdown(&self) {
+        self.env.begin_ending();
+        let config = self.configuration.lock();
+        let nets = self.nets();
+        // The loopback last: it never fails, and others may still be finishing onto it.
+        for ni in nets.nis().collect::<Vec<_>>().into_iter().rev() {
+            self.stop_ni(ni);
+        }
+        self.topology.replace_nets(&config, Arc::new(Nets::default()));
+        self.end_resends();
+        self.health.wake();
+        self.end_discovery();
+        self.objects.end();
+        for portal in self.objects.portals() {
+            // Whoever was asked before the end began, and not by a driver that waits for that, may have come last.
+            self.drop_delayed(portal.clear_lazy());
+            portal.forget_entries();
+        }
+    }
+
+    fn retired_add(&self, ni: &Ni) {
+        *lock(&self.retired) += ni.counters().read_all();
+    }
+
+    fn stop_ni(&self, ni: &Arc<Ni>) {
+        let lnd = ni.take_down();
+        self.drop_delayed_of(ni);
+        for message in self.sending.abandon(ni) {
+            self.end(message, Err(Errno::Shutdown.into()));
+        }
+        if let Some(lnd) = lnd {
+            lnd.shutdown();
+        }
+        // What was arriving meanwhile may have been made to wait; nobody would ever deliver it.
+        self.drop_delayed_of(ni);
+    }
+
+    fn drop_delayed_of(&self, ni: &Arc<Ni>) {
+        self.drop_late_of(ni);
+        for portal in self.objects.portals() {
+            self.drop_delayed(
+                portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
+            );
+        }
+    }
+}
