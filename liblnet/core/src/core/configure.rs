@@ -132,7 +132,7 @@ impl Core {
             .and(PeerState::PING_SENT)
             .and(PeerState::PUSH_SENT)
             .and(PeerState::DATA_PRESENT);
-        peer.record.with(|inner| {
+        peer.discovery.with(|inner| {
             let flags = inner.progress.flags;
             inner.progress.flags = state.without(under_way).and(PeerState(flags.0 & under_way.0));
         });

@@ -18,11 +18,11 @@ impl Core {
             return nid;
         }
         let local = self.discovery.local_state();
-        let is_known = || !local.discovers() || self.peer_ni(nid).peer().record.is_up_to_date(&local);
+        let is_known = || !local.discovers() || self.peer_ni(nid).peer().discovery.is_up_to_date(&local);
         // Before it is asked: who asked first was told this.
         let locked = self.settings().lock_primary.then(|| self.locked_primary(nid));
         if !is_known() {
-            self.discovery.handle_input(&self.peer_ni(nid).peer().record, Input::Wanted);
+            self.discovery.handle_input(&self.peer_ni(nid).peer().discovery, Input::Wanted);
         }
         if let Some(primary) = locked {
             return primary;
@@ -45,7 +45,7 @@ impl Core {
         let peer = self.peer_ni(nid).peer();
         if !stays(&peer) {
             let mark = PeerState::default().with(PeerState::LOCK_PRIMARY, true);
-            peer.record.with(|inner| inner.progress.set(mark));
+            peer.discovery.with(|inner| inner.progress.set(mark));
         }
         peer.primary
     }
@@ -82,16 +82,16 @@ impl Core {
             return Err(Errno::HostUnreachable);
         };
         let local = self.discovery.local_state();
-        if peer.record.is_up_to_date(&local) {
+        if peer.discovery.is_up_to_date(&local) {
             return Ok(());
         }
         if peer.state().contains(PeerState::DISCOVERING) {
             return Err(Errno::Already);
         }
-        if peer.record.with(|inner| inner.failure.take()).is_some() {
+        if peer.discovery.with(|inner| inner.failure.take()).is_some() {
             return Err(Errno::HostUnreachable);
         }
-        self.discovery.handle_input(&peer.record, Input::Wanted);
+        self.discovery.handle_input(&peer.discovery, Input::Wanted);
         Err(Errno::Again)
     }
 
@@ -112,7 +112,7 @@ impl Core {
             Some(peer) => {
                 if !peer.is_configured() && peer.primary == nid {
                     let mark = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).and(lock_it);
-                    peer.record.with(|inner| inner.progress.set(mark));
+                    peer.discovery.with(|inner| inner.progress.set(mark));
                 }
                 peer
             }

@@ -26,7 +26,7 @@ impl Core {
         }
         let peer_ni = self.peer_ni(nid);
         peer_ni.note_use(false, false);
-        let state = Arc::clone(&peer_ni.peer().record);
+        let state = Arc::clone(&peer_ni.peer().discovery);
         state.with(|inner| inner.failure = None);
         self.discovery.handle_input(&state, Input::Examine { force });
         Ok(())
@@ -134,7 +134,7 @@ impl Core {
         self.env.log(LogClass::PeerRemoved, primary, line);
         let config = self.configuration.lock();
         // It may have changed before the lock was there.
-        if let Some(peer) = self.topology.peer_of(&peer.record) {
+        if let Some(peer) = self.topology.peer_of(&peer.discovery) {
             self.forget_peer(&config, &peer);
         }
     }

@@ -9,7 +9,7 @@ impl Core {
     /// Follows what `peer` said.
     pub(super) fn merge(&self, peer: &Arc<Peer>, info: &PingInfo) {
         let config = self.configuration.lock();
-        let Some(peer) = self.topology.peer_of(&peer.record) else { return };
+        let Some(peer) = self.topology.peer_of(&peer.discovery) else { return };
         if self.is_ending() {
             return;
         }

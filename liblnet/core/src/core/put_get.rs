@@ -94,7 +94,7 @@ impl Core {
                 .filter(|peer_ni| self.discovery.must_wait(&self.topology, peer_ni, target.portal));
             request = match waits {
                 None => break destination,
-                Some(peer_ni) => match self.discovery.park(&self.env, &peer_ni.peer().record, request) {
+                Some(peer_ni) => match self.discovery.park(&self.env, &peer_ni.peer().discovery, request) {
                     None => return,
                     Some(request) if request.md.is_aborted() => {
                         return self.refuse(request, Errno::Cancelled);

@@ -39,7 +39,7 @@ impl Discovery {
             MergePlan::Ignore => MergeEffects::default(),
             MergePlan::Stale => MergeEffects { stale: true, ..MergeEffects::default() },
             MergePlan::Disabled => {
-                peer.record.with(|inner| inner.differences.clear());
+                peer.discovery.with(|inner| inner.differences.clear());
                 MergeEffects::default()
             }
             MergePlan::Compare(found) => {
@@ -59,29 +59,29 @@ impl Discovery {
         effects: &MergeEffects,
     ) {
         if effects.stale {
-            return self.handle_input(&peer.record, Input::StaleReply(info.sequence));
+            return self.handle_input(&peer.discovery, Input::StaleReply(info.sequence));
         }
         if let Some(grown) = effects.grown.as_ref().filter(|_| effects.into_another) {
-            self.handle_input(&grown.record, Input::Wanted);
+            self.handle_input(&grown.discovery, Input::Wanted);
             // It was another that answered, by a NID that this one has lost: it has not been heard itself.
-            if topology.peer_of(&peer.record).is_some() {
-                return self.handle_input(&peer.record, Input::AnsweredByAnother);
+            if topology.peer_of(&peer.discovery).is_some() {
+                return self.handle_input(&peer.discovery, Input::AnsweredByAnother);
             }
         }
-        self.handle_input(&peer.record, Input::Merged);
+        self.handle_input(&peer.discovery, Input::Merged);
     }
 
     /// Has those asked again who said that they have NIDs that they did not get, but would get now.
     pub(crate) fn reverify_rejected(&self, topology: &Topology) {
         for peer in topology.listed_peers() {
-            let rejected = peer.record.with(|inner| inner.rejected_nids.clone());
+            let rejected = peer.discovery.with(|inner| inner.rejected_nids.clone());
             let is_free = |nid: &Nid| {
                 let owner = owner(topology, *nid, &peer, &peer);
                 note_conflict(topology, *nid, owner);
                 matches!(owner, Owner::Free | Owner::LockedAlone)
             };
             if rejected.iter().any(is_free) {
-                self.handle_input(&peer.record, Input::Reverify);
+                self.handle_input(&peer.discovery, Input::Reverify);
             }
         }
     }
@@ -99,8 +99,8 @@ fn follow(
 ) -> MergeEffects {
     let Follow { merge_target, nids: plan } = plan;
     if let Some(target) = &merge_target {
-        let path = peer.record.with(|inner| inner.progress.path);
-        target.record.with(|inner| inner.progress.inherit(path, info.sequence));
+        let path = peer.discovery.with(|inner| inner.progress.path);
+        target.discovery.with(|inner| inner.progress.inherit(path, info.sequence));
     }
     let grows = merge_target.as_ref().unwrap_or(peer);
     for (nid, owner) in &plan.rejected {
@@ -113,7 +113,7 @@ fn follow(
         note_conflict(topology, *nid, *owner);
     }
     let (mark, renamed) = (plan.marks(), plan.primary != grows.primary);
-    grows.record.with(|Inner { progress, differences, rejected_nids, .. }| {
+    grows.discovery.with(|Inner { progress, differences, rejected_nids, .. }| {
         differences.clear();
         *rejected_nids = plan.rejected.iter().map(|(nid, _)| *nid).collect();
         progress.set(mark);
@@ -137,7 +137,7 @@ fn follow(
 
 /// What differs is logged, once as long as it stays so.
 fn note_differences(env: &Environment, peer: &Peer, found: &[Difference]) {
-    let is_new = peer.record.with(|inner| {
+    let is_new = peer.discovery.with(|inner| {
         let is_new = inner.differences != found;
         inner.differences = found.to_vec();
         is_new
@@ -154,7 +154,7 @@ fn note_conflict(topology: &Topology, nid: Nid, owner: Owner) {
     if owner == Owner::Locked
         && let Some(locked) = topology.peer(nid)
     {
-        locked.record.with(|inner| inner.progress.set(Flag::BAD_CONFIG));
+        locked.discovery.with(|inner| inner.progress.set(Flag::BAD_CONFIG));
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) fn plan_merge(
     info: &PingInfo,
 ) -> MergePlan {
     let claimed = claimed_nids(topology, limits, peer, info);
-    let disabled = peer.record.with(|inner| inner.progress.is_disabled(local));
+    let disabled = peer.discovery.with(|inner| inner.progress.is_disabled(local));
     let only_compare = local.mode == DiscoveryMode::Verify || peer.is_configured();
     if local.discovers() && only_compare && !claimed.is_empty() {
         return MergePlan::Compare(compare(topology, peer, info, &claimed));
@@ -147,19 +147,20 @@ fn plan_nids(nids: &[Nid], keeps_primary: bool, claimed: &[Nid], owner: impl Fn(
 fn is_stale(topology: &Topology, peer: &Peer, claimed: &[Nid], sequence: u32) -> bool {
     let knows_better = |nid: &Nid| {
         topology.peer(*nid).is_some_and(|known| {
-            known.record.id() != peer.record.id()
+            known.discovery.id() != peer.discovery.id()
                 && !known.is_configured()
-                && known.record.with(|inner| inner.progress.knows_better(sequence))
+                && known.discovery.with(|inner| inner.progress.knows_better(sequence))
         })
     };
-    peer.record.with(|inner| inner.progress.stale_seq) != Some(sequence) && claimed.iter().any(knows_better)
+    peer.discovery.with(|inner| inner.progress.stale_seq) != Some(sequence)
+        && claimed.iter().any(knows_better)
 }
 
 /// The peer that the one who says that `first` is its primary NID is already known as, if that is another one: by
 /// that NID, by one that it is locked to, or, if `peer`'s own primary NID is not claimed, by any.
 fn merge_target(topology: &Topology, peer: &Peer, first: Nid, claims_primary: bool) -> Option<Arc<Peer>> {
     let known = topology.peer(first)?;
-    let is_other = known.record.id() != peer.record.id();
+    let is_other = known.discovery.id() != peer.discovery.id();
     let may_grow = !known.is_configured()
         && (known.primary == first || !claims_primary || known.state().contains(Flag::LOCK_PRIMARY))
         && topology.is_own(known.primary) == topology.is_own(peer.primary);
@@ -178,7 +179,7 @@ pub(super) fn owner(topology: &Topology, nid: Nid, grows: &Peer, peer: &Peer) ->
     };
     let locked = known.state().contains(Flag::LOCK_PRIMARY) && known.primary == nid;
     match known {
-        known if known.record.id() == peer.record.id() => Owner::Free,
+        known if known.discovery.id() == peer.discovery.id() => Owner::Free,
         known if known.is_configured() => Owner::Configured,
         known if locked && known.nids.len() > 1 => Owner::Locked,
         _ if locked => Owner::LockedAlone,
@@ -191,7 +192,8 @@ fn compare(topology: &Topology, peer: &Peer, info: &PingInfo, claimed: &[Nid]) -
     let is_anothers =
         |nid: Nid| topology.peer(nid).is_some_and(|known| known.is_configured() || known.nids.len() > 1);
     let says_multi_rail = info.features.contains(Features::MULTI_RAIL);
-    peer.record.with(|inner| differences(&peer.nids, &inner.progress, says_multi_rail, claimed, is_anothers))
+    peer.discovery
+        .with(|inner| differences(&peer.nids, &inner.progress, says_multi_rail, claimed, is_anothers))
 }
 
 /// How what a peer says differs from what is known of it (dyn-060).

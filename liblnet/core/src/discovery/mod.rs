@@ -157,7 +157,7 @@ impl Discovery {
             | (DiscoveryMode::Verify, DiscoveryMode::On) => {
                 // Nothing is sent now: each peer is asked when it is used next.
                 for peer in topology.listed_peers() {
-                    self.handle_input(&peer.record, Input::SwitchedOn);
+                    self.handle_input(&peer.discovery, Input::SwitchedOn);
                 }
             }
             (DiscoveryMode::On | DiscoveryMode::Verify, DiscoveryMode::Off) => {
@@ -170,7 +170,7 @@ impl Discovery {
     /// Has this node's configuration pushed to multi-rail peers; with `force` also to those that do not discover.
     pub(crate) fn schedule_push(&self, topology: &Topology, force: bool) {
         for peer in topology.listed_peers().iter().filter(|peer| peer.is_multi_rail()) {
-            self.handle_input(&peer.record, Input::Changed { force });
+            self.handle_input(&peer.discovery, Input::Changed { force });
         }
     }
 
@@ -214,7 +214,7 @@ impl Discovery {
         let peer = peer_ni.peer_now();
         let local = self.local_state();
         let undiscovered = portal != RESERVED_PORTAL
-            && !peer.record.is_up_to_date(&local)
+            && !peer.discovery.is_up_to_date(&local)
             && (local.discovers() || local.first_ping);
         undiscovered
             && (peer.is_multi_rail() || topology.with_nets(|nets| nets.net(peer_ni.nid().net()).is_some()))
@@ -253,7 +253,7 @@ impl Discovery {
     pub(crate) fn status(&self, topology: &Topology, nid: Nid) -> Option<DiscoveryStatus> {
         let peer = topology.peer(nid)?;
         let local = self.local_state();
-        Some(peer.record.with(|inner| DiscoveryStatus {
+        Some(peer.discovery.with(|inner| DiscoveryStatus {
             state: inner.progress.flags,
             up_to_date: inner.progress.is_up_to_date(&local),
             node_sequence: inner.progress.node_sequence,
@@ -287,7 +287,7 @@ impl Discovery {
             // Looked up again each time: the NID may have become another peer's meanwhile (DI-34).
             let Some(peer) = topology.peer(nid) else { return Ok(()) };
             if !peer.state().contains(PeerState::DISCOVERING) {
-                return peer.record.with(|inner| inner.failure).map_or(Ok(()), Err);
+                return peer.discovery.with(|inner| inner.failure).map_or(Ok(()), Err);
             }
             let left = deadline.since(env.now());
             if left.is_zero() || slept_to_the_end {

@@ -62,9 +62,9 @@ impl Rig {
 fn a_peer_for_which_something_waits_is_pinged_first_and_each_once() {
     let rig = Rig::new();
     let (first, second) = (rig.peer(1), rig.peer(2));
-    rig.discovery.handle_input(&first.record, Input::BadPush { path: (first.primary, first.primary) });
-    rig.discovery.handle_input(&second.record, Input::Wanted);
-    rig.discovery.handle_input(&second.record, Input::Wanted);
+    rig.discovery.handle_input(&first.discovery, Input::BadPush { path: (first.primary, first.primary) });
+    rig.discovery.handle_input(&second.discovery, Input::Wanted);
+    rig.discovery.handle_input(&second.discovery, Input::Wanted);
     assert_eq!(rig.pings(), [second.primary, first.primary]);
     assert_eq!(rig.pings(), []);
 }
@@ -73,7 +73,7 @@ fn a_peer_for_which_something_waits_is_pinged_first_and_each_once() {
 fn a_ping_that_is_not_answered_in_time_ends_the_discovery() {
     let rig = Rig::new();
     let peer = rig.peer(1);
-    rig.discovery.handle_input(&peer.record, Input::Wanted);
+    rig.discovery.handle_input(&peer.discovery, Input::Wanted);
     assert_eq!(rig.pings(), [peer.primary]);
     let timeout = rig.env.transaction_timeout();
     assert_eq!(rig.discovery.next_poll(), Some(Time(timeout)));
@@ -89,7 +89,7 @@ fn a_ping_that_is_not_answered_in_time_ends_the_discovery() {
 fn a_node_that_ends_looks_at_nobody() {
     let rig = Rig::new();
     let peer = rig.peer(1);
-    rig.discovery.handle_input(&peer.record, Input::Wanted);
+    rig.discovery.handle_input(&peer.discovery, Input::Wanted);
     rig.env.begin_ending();
     assert_eq!(rig.pings(), []);
 }

@@ -99,7 +99,7 @@ impl Discovery {
             let received = event.status.ok().and_then(|()| decode(env, &buffer, event.len, peer_ni.nid()));
             match received {
                 Some(received) => self.handle_pushed(env, topology, received, &peer_ni, path),
-                None => self.handle_input(&peer_ni.peer().record, Input::BadPush { path }),
+                None => self.handle_input(&peer_ni.peer().discovery, Input::BadPush { path }),
             }
         }
         // The buffer is to be posted again.
@@ -118,7 +118,10 @@ impl Discovery {
         let peer = pushing_peer(topology, &received.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
         let nids: Vec<Nid> = received.info.entries.iter().map(|entry| entry.nid).collect();
         let may_be_stale = self.may_be_stale(env);
-        self.handle_input(&peer.record, Input::Pushed { received: Box::new(received), path, may_be_stale });
+        self.handle_input(
+            &peer.discovery,
+            Input::Pushed { received: Box::new(received), path, may_be_stale },
+        );
         if self.local_state().discovers() {
             self.reverify_others(topology, &peer, &nids);
         }
@@ -128,8 +131,8 @@ impl Discovery {
     /// it is asked then may get lost; but it will not tell again what has been confirmed.
     fn reverify_others(&self, topology: &Topology, peer: &Peer, nids: &[Nid]) {
         for other in nids.iter().filter_map(|nid| topology.peer(*nid)) {
-            if other.record.id() != peer.record.id() && !other.is_configured() {
-                self.handle_input(&other.record, Input::Reverify);
+            if other.discovery.id() != peer.discovery.id() && !other.is_configured() {
+                self.handle_input(&other.discovery, Input::Reverify);
             }
         }
     }

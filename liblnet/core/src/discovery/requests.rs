@@ -17,14 +17,14 @@ impl Discovery {
     /// The path of a ping: where the peer pushed if it is asked about that; and the bytes that its answer gets.
     pub(super) fn ping_path(&self, topology: &Topology, peer: &Peer) -> (Option<(Nid, Nid)>, u32) {
         let (len, push_path) =
-            peer.record.with(|inner| (inner.progress.reply_buffer_len(), inner.progress.push_path.take()));
+            peer.discovery.with(|inner| (inner.progress.reply_buffer_len(), inner.progress.push_path.take()));
         // It may have pushed from a NID that is not known to be its own.
         (path(topology, peer, push_path), len)
     }
 
     /// The path of a push: back to where the answer to the ping came from, if there was one.
     pub(super) fn push_path(&self, topology: &Topology, peer: &Peer) -> Option<(Nid, Nid)> {
-        let last = peer.record.with(|inner| inner.progress.path.take());
+        let last = peer.discovery.with(|inner| inner.progress.path.take());
         path(topology, peer, last.filter(|(_, remote)| peer.nids.contains(remote)))
     }
 
@@ -45,7 +45,7 @@ impl Discovery {
     }
 
     fn request(&self, env: &Environment, peer: &Peer, step: Step, nid: Nid) -> PendingRequest {
-        let state = Arc::clone(&peer.record);
+        let state = Arc::clone(&peer.discovery);
         let timeout = env.transaction_timeout();
         let brief = peer.is_multi_rail() && peer.nids.len() > 1;
         state.with(|inner| inner.progress.brief = brief);
@@ -74,7 +74,7 @@ impl Discovery {
     /// discovery count together: what its messages spend, it does not try again itself.
     pub(crate) fn spend_retry(&self, peer: &Peer) -> bool {
         let local = self.local_state();
-        peer.record.with(|inner| inner.progress.spend_retry(&local))
+        peer.discovery.with(|inner| inner.progress.spend_retry(&local))
     }
 }
 
@@ -100,7 +100,7 @@ impl Discovery {
         let Some(request) = self.end_request(id) else { return };
         // The NID that it went to may have become another peer's, which knows it now instead.
         let by = source.and_then(|nid| topology.peer_ni(nid));
-        let by = by.filter(|by| by.peer_now().record.id() == request.state.id());
+        let by = by.filter(|by| by.peer_now().discovery.id() == request.state.id());
         let acked = by.map_or(Input::AckedByAnother, |by| Input::PushAcked(request.sequence, by.nid()));
         self.handle_input(&request.state, acked);
     }
@@ -165,7 +165,7 @@ pub(super) fn decode(
 /// The path of a request, if it is not to be chosen as any message's: `wanted`, if the interface is still there; after a
 /// failure one of a multi-rail peer's paths after the other, since nobody else may notice that one of them is dead.
 fn path(topology: &Topology, peer: &Peer, wanted: Option<(Nid, Nid)>) -> Option<(Nid, Nid)> {
-    let failures = usize::from(peer.record.with(|inner| inner.progress.failures));
+    let failures = usize::from(peer.discovery.with(|inner| inner.progress.failures));
     topology.with_nets(|nets| {
         let next = || {
             let reachable =

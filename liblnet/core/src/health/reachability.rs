@@ -150,7 +150,7 @@ impl PeerReachability {
     /// Of a peer, now.
     pub(crate) fn of(peer: &Peer, env: &Environment, topology: &Topology) -> Self {
         let Assessment { state, paths, usable, .. } = assess(topology, peer);
-        let remembered = *lock(&peer.record.reachability);
+        let remembered = *lock(&peer.discovery.reachability);
         // What has just changed is written down in a moment.
         let since = if remembered.state == state { remembered.since } else { env.now() };
         Self { state, since, paths, usable }
@@ -161,7 +161,7 @@ impl PeerReachability {
 fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) -> Option<Time> {
     let assessment = assess(topology, peer);
     let state = assessment.state;
-    let remembered = &mut *lock(&peer.record.reachability);
+    let remembered = &mut *lock(&peer.discovery.reachability);
     if remembered.state != state {
         (remembered.state, remembered.since) = (state, now);
     }

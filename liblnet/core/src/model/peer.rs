@@ -19,7 +19,7 @@ pub struct Peer {
     /// The same by nets, in the order in which the nets came.
     pub(crate) nets: Vec<PeerNet>,
     /// What is known of it, and its discovery: stays with the peer whatever NIDs come and go.
-    pub(crate) record: Arc<DiscoveryState>,
+    pub(crate) discovery: Arc<DiscoveryState>,
     /// Peers are listed in the order in which they came: this is its place.
     pub(crate) order: Arc<AtomicU64>,
 }
@@ -50,7 +50,7 @@ impl PeerNet {
 impl Peer {
     /// What is known of it.
     pub fn state(&self) -> PeerState {
-        self.record.flags()
+        self.discovery.flags()
     }
 
     /// Whether any of its NIDs may be used in place of another.

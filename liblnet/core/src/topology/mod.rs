@@ -103,7 +103,7 @@ impl Topology {
     /// The peer that this state is kept for, as it is now; `None` once it is removed.
     pub(crate) fn peer_of(&self, state: &DiscoveryState) -> Option<Arc<Peer>> {
         let primary = state.with(|inner| inner.primary)?;
-        self.peer(primary).filter(|peer| peer.record.id() == state.id())
+        self.peer(primary).filter(|peer| peer.discovery.id() == state.id())
     }
 
     /// All peers, in the order in which they came; this node itself if anybody has sent to it by one of its NIDs, but not

@@ -137,8 +137,8 @@ mod tests {
 
     fn peer(nids: &[u8], state: u32) -> Peer {
         let nids: Vec<Nid> = nids.iter().copied().map(nid).collect();
-        let record = std::sync::Arc::new(crate::model::DiscoveryState::new(0, nids[0], PeerState(state)));
-        Peer { primary: nids[0], nids, nets: Vec::new(), record, order: std::sync::Arc::default() }
+        let discovery = std::sync::Arc::new(crate::model::DiscoveryState::new(0, nids[0], PeerState(state)));
+        Peer { primary: nids[0], nids, nets: Vec::new(), discovery, order: std::sync::Arc::default() }
     }
 
     #[test]

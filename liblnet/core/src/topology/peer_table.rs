@@ -134,7 +134,7 @@ impl PeerTable {
             self.take(peer, *nid, || credits(*nid));
         }
         self.forget(peer.nids.iter().copied().filter(|nid| !nids.contains(nid)));
-        peer.record.with(|inner| inner.primary = Some(primary));
+        peer.discovery.with(|inner| inner.primary = Some(primary));
         self.store(&Peer { primary, ..Peer::clone(peer) }, nids)
     }
 
@@ -146,7 +146,7 @@ impl PeerTable {
                 .or_insert_with(|| Arc::new(PeerNi::new(nid, Arc::clone(peer), credits(), Arc::default()))),
         );
         let previous = peer_ni.peer();
-        if Arc::ptr_eq(&previous.record, &peer.record) {
+        if Arc::ptr_eq(&previous.discovery, &peer.discovery) {
             return;
         }
         let others = previous.nids.iter().copied().filter(|its| *its != nid);
@@ -165,8 +165,8 @@ impl PeerTable {
     }
 
     fn note_removed(&self, peer: &Peer) {
-        peer.record.with(|inner| inner.removed = true);
-        self.removed.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.record));
+        peer.discovery.with(|inner| inner.removed = true);
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.discovery));
     }
 
     /// Forgets that another node had `nid`, which is this node's own now, unless an operator said so. What it is
@@ -222,8 +222,8 @@ impl PeerTable {
     fn peer(&self, primary: Nid, state: PeerState) -> Peer {
         let id = self.born.fetch_add(1, Ordering::Relaxed);
         let order = Arc::new(AtomicU64::new(id));
-        let record = Arc::new(DiscoveryState::new(id, primary, state));
-        Peer { primary, nids: vec![primary], nets: Vec::new(), record, order }
+        let discovery = Arc::new(DiscoveryState::new(id, primary, state));
+        Peer { primary, nids: vec![primary], nets: Vec::new(), discovery, order }
     }
 
     /// Gives `peer` just the NIDs `nids`, all of which are known: net by net, in the order in which they were learned, but
@@ -288,14 +288,14 @@ fn is_by_the_way(peer: &Arc<Peer>) -> bool {
         | PeerState::NIDS_UPTODATE.0;
     peer.nids.len() == 1
         && peer.state().0 & !harmless == 0
-        && peer.record.with(|inner| !inner.queued && inner.parked == 0)
+        && peer.discovery.with(|inner| !inner.queued && inner.parked == 0)
 }
 
 /// A peer has lost a NID and has not said so: it is asked, and told, before it is used again. What it was told may
 /// have been heard by who has the NID now.
 fn path_state(peer: &Peer) {
     if !peer.is_configured() {
-        peer.record.with(|inner| {
+        peer.discovery.with(|inner| {
             inner.progress.clear(PeerState::NIDS_UPTODATE);
             inner.progress.node_sequence = 0;
         });
