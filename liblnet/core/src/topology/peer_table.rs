@@ -82,7 +82,7 @@ impl PeerTable {
             shard
                 .write()
                 .unwrap_or_else(PoisonError::into_inner)
-                .retain(|_, peer_ni| !(peer_ni.is_idle() && is_by_the_way(&peer_ni.peer.load())));
+                .retain(|_, peer_ni| !(peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load())));
         }
         self.len() < most
     }
@@ -146,7 +146,7 @@ impl PeerTable {
                 .or_insert_with(|| Arc::new(PeerNi::new(nid, Arc::clone(peer), credits(), Arc::default()))),
         );
         let previous = peer_ni.peer();
-        if Arc::ptr_eq(&previous.discovery, &peer.discovery) {
+        if previous.discovery.id() == peer.discovery.id() {
             return;
         }
         let others = previous.nids.iter().copied().filter(|its| *its != nid);
@@ -281,7 +281,7 @@ fn by_net(nids: Vec<Nid>) -> Vec<Nid> {
 }
 
 /// Whether a peer is nothing but a NID that was seen, and nobody waits for what becomes of it.
-fn is_by_the_way(peer: &Arc<Peer>) -> bool {
+fn is_only_a_seen_nid(peer: &Arc<Peer>) -> bool {
     let harmless = PeerState::NO_DISCOVERY.0
         | PeerState::DISCOVERED.0
         | PeerState::REDISCOVER.0
