@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use lnet_wire::Nid;
-use socklnd::proto::acceptor::{Decision, LONG_REQUEST_LEN, Unwelcome, decide, encode_request};
+use socklnd::proto::acceptor::{Decision, LONG_REQUEST_LEN, Rejected, decide, encode_request};
 
 /// Half of all NIDs are this node's.
 fn is_mine(nid: Nid) -> bool {
@@ -34,10 +34,10 @@ fuzz_target!(|bytes: &[u8]| {
             let again = encode_request(target);
             assert_eq!(decide(&again, is_mine), Decision::Accept { target, len: again.len() });
         }
-        Decision::Close(Unwelcome::NotMine(nid)) => assert!(!nid.is_some_and(is_mine)),
-        Decision::Close(Unwelcome::InsecurePort(_) | Unwelcome::NotAccepting) => {
+        Decision::Close(Rejected::NotMine(nid)) => assert!(!nid.is_some_and(is_mine)),
+        Decision::Close(Rejected::InsecurePort(_) | Rejected::NotAccepting) => {
             panic!("the bytes say nothing of that")
         }
-        Decision::Close(Unwelcome::BadMagic(_)) | Decision::Refuse | Decision::Need(_) => {}
+        Decision::Close(Rejected::BadMagic(_)) | Decision::Refuse | Decision::Need(_) => {}
     }
 });
