@@ -51,7 +51,9 @@ impl Log for Stderr {
             return;
         }
         // Nobody can be told that standard error is closed.
-        let _ = writeln!(std::io::stderr().lock(), "{}{}", self.prefix(record.level()), record.args());
+        // One write for each line: several processes may share standard error.
+        let line = format!("{}{}\n", self.prefix(record.level()), record.args());
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
 
     fn flush(&self) {}
