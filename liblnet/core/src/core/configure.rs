@@ -8,10 +8,11 @@ use super::Core;
 use crate::environment::ConfigGuard;
 use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::event::in_handler;
+use crate::model::{Peer, PeerNi, PeerState};
 use crate::policy::{Applied, Rule, Rules};
 use crate::router::Router;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
-use crate::topology::{Peer, PeerNi, PeerState, Route, Routes};
+use crate::topology::{Route, Routes};
 use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
@@ -45,7 +46,7 @@ impl Core {
         if off(&before) != off(&settings) {
             self.rebuild_ping_target(&config);
         }
-        self.discovery.handle_settings(&self.topology, &before, &settings);
+        self.discovery.handle_settings(&config, &self.topology, &before, &settings);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::Core;
 use crate::discovery::Input;
 use crate::environment::ConfigGuard;
 use crate::event::in_handler;
-use crate::topology::{Peer, PeerState};
+use crate::model::{Peer, PeerState};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::event::in_handler;
 use crate::memory::Md;
-use crate::topology::Peer;
+use crate::model::Peer;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Core {
         self.discovery.local_state().sequence
     }
 
-    /// Forgets a peer and its NIDs; called under the lock of the configuration.
+    /// Forgets a peer and its NIDs.
     pub(crate) fn forget_peer(&self, config: &ConfigGuard<'_>, peer: &Arc<Peer>) {
         self.discovery.note_forgetting(&self.env);
         self.topology.peers().detach(config, peer, |_| true);

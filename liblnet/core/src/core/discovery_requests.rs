@@ -6,7 +6,7 @@ use crate::event::{Event, EventKind};
 use crate::memory::{EqHandle, MdHandle, MdMemory, RecvBuffer};
 use crate::model::Target;
 use crate::model::message::Message;
-use crate::topology::{Peer, PeerNi};
+use crate::model::{Peer, PeerNi};
 use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use std::any::Any;

@@ -2,8 +2,8 @@
 
 use super::Core;
 use crate::model::lnd::{Driver, Upcalls};
+use crate::model::{Nets, Ni, NiConfig, PeerNi};
 use crate::sync::lock;
-use crate::topology::{Nets, Ni, NiConfig, PeerNi};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 

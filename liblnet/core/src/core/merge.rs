@@ -1,7 +1,7 @@
 //! A peer's NIDs follow what it says of itself (core-behaviour 5.6): what that means to health.
 
 use super::Core;
-use crate::topology::Peer;
+use crate::model::Peer;
 use lnet_wire::ping_info::{NiStatus, PingInfo};
 use std::sync::Arc;
 

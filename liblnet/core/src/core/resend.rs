@@ -66,8 +66,8 @@ impl Core {
         }
     }
 
-    /// which path a message takes that has gone one already: a request as it was asked for, an answer back if it can, by
-    /// any other way if not (snd-070).
+    /// The path of a message that had one already: of a request as it was asked for, of an answer back if it can be, any
+    /// other if not (snd-070).
     pub(crate) fn path_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
@@ -98,7 +98,7 @@ impl Core {
         message.peer_ni = chosen.peer_ni;
     }
 
-    /// which path a message takes that had one already.
+    /// The same to this peer NI, or another of its peer.
     ///
     /// The caller's source is kept (PS-3) as long as it has a working path. Without one, a message that the peer may have
     /// in part, and would recognise, leaves the source rather than fail: a message sent in its stead would find that

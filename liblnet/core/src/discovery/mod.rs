@@ -126,8 +126,8 @@ impl Discovery {
         }
     }
 
-    /// Notes what has changed of it; under the lock of the configuration.
-    fn set_local_state(&self, settings: &Settings, sequence: u32) {
+    /// Notes what has changed of it.
+    fn set_local_state(&self, _: &ConfigGuard<'_>, settings: &Settings, sequence: u32) {
         let mode = match settings.discovery {
             DiscoveryMode::Off => 0,
             DiscoveryMode::On => 1,
@@ -143,15 +143,20 @@ impl Discovery {
     }
 
     /// From now on peers that ask are told this.
-    pub(crate) fn publish(&self, _: &ConfigGuard<'_>, env: &Environment, buffer: Arc<PingBuffer>) {
-        self.set_local_state(&env.settings(), buffer.sequence());
+    pub(crate) fn publish(&self, config: &ConfigGuard<'_>, env: &Environment, buffer: Arc<PingBuffer>) {
+        self.set_local_state(config, &env.settings(), buffer.sequence());
         self.ping_buffer.store(buffer);
     }
 
-    /// The settings have changed; called under the lock of the configuration, after what pings are answered with
-    /// has been replaced if that changes.
-    pub(crate) fn handle_settings(&self, topology: &Topology, before: &Settings, now: &Settings) {
-        self.set_local_state(now, self.local_state().sequence);
+    /// The settings have changed; called after what pings are answered with has been replaced if that changes.
+    pub(crate) fn handle_settings(
+        &self,
+        config: &ConfigGuard<'_>,
+        topology: &Topology,
+        before: &Settings,
+        now: &Settings,
+    ) {
+        self.set_local_state(config, now, self.local_state().sequence);
         match (before.discovery, now.discovery) {
             (DiscoveryMode::Off, DiscoveryMode::On | DiscoveryMode::Verify)
             | (DiscoveryMode::Verify, DiscoveryMode::On) => {

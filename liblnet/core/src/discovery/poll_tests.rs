@@ -35,7 +35,7 @@ impl Rig {
         let rig =
             Self { clock, env, topology: Topology::new(), discovery: Discovery::new(|_| Duration::ZERO) };
         let settings = Settings { discovery: DiscoveryMode::On, ..rig.env.settings() };
-        rig.discovery.set_local_state(&settings, 1);
+        rig.discovery.set_local_state(&ConfigLock::default().lock(), &settings, 1);
         rig
     }
 

@@ -6,8 +6,8 @@
 use super::Step;
 use super::input::{Input, StepAction};
 use crate::environment::settings::DiscoveryMode;
+use crate::model::PeerState as Flag;
 use crate::model::{LocalState, Progress};
-use crate::topology::PeerState as Flag;
 use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 

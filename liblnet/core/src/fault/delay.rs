@@ -6,10 +6,10 @@
 use super::rules::RuleId;
 use super::{FaultRules, ON_ARRIVAL};
 use crate::environment::time::Time;
+use crate::model::Ni;
 use crate::model::lnd::DeferredRx;
 use crate::model::message::Message;
 use crate::sync::lock;
-use crate::topology::Ni;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

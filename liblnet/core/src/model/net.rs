@@ -190,7 +190,7 @@ mod tests {
     fn a_net_has_the_partitions_of_its_interfaces_and_a_nid_one_of_them() {
         let eight = NonZeroUsize::new(8).unwrap();
         let on = |address, cpts: &[u32]| {
-            let config = crate::topology::NiConfig { cpts: cpts.to_vec(), ..NiTunables::default().into() };
+            let config = super::super::NiConfig { cpts: cpts.to_vec(), ..NiTunables::default().into() };
             Arc::new(Ni::new(nid(0, address), config, eight).unwrap())
         };
         let first = Nets::default().with(on(1, &[5])).unwrap();

@@ -3,7 +3,7 @@
 use super::compare::{Criterion, Explained, explained};
 use super::{ChosenPath, PathRequest, choose, local_nis, peer_nis, shared_nets};
 use super::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
-use crate::topology::{Nets, PeerNi};
+use crate::model::{Nets, PeerNi};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 

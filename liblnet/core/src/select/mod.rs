@@ -13,7 +13,7 @@ pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
 
-use crate::topology::{LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
+use crate::model::{LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
 use lnet_wire::{Errno, Nid};
 use std::sync::{Arc, Weak};
 

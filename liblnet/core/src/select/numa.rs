@@ -2,7 +2,7 @@
 //! snd-025). Peers' interfaces are not compared so (snd-040).
 
 use crate::cpt::{CptTable, Placement};
-use crate::topology::Ni;
+use crate::model::Ni;
 use std::sync::Arc;
 
 /// What distances are taken by.

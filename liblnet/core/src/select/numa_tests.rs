@@ -4,7 +4,8 @@ use super::*;
 use crate::cpt::tests::four_nodes;
 use crate::cpt::{CptTable, Layout, Placement};
 use crate::environment::ConfigLock;
-use crate::topology::{NiConfig, NiTunables, PeerState, PeerTable};
+use crate::model::{NiConfig, NiTunables, PeerState};
+use crate::topology::PeerTable;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::environment::ConfigLock;
-use crate::topology::{NiTunables, PeerState, PeerTable};
+use crate::model::{NiTunables, PeerState};
+use crate::topology::PeerTable;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -8,7 +8,6 @@ mod rules;
 pub use crate::model::{
     Distance, Net, NetUsage, Nets, Ni, NiConfig, NiTunables, Peer, PeerNi, PeerState, Preferred,
 };
-pub(crate) use crate::model::{LastUse, PeerNet};
 pub(crate) use peer_table::PeerTable;
 pub use route::{Route, Routes};
 
