@@ -1,4 +1,4 @@
-//! A node that strangers call, while two well-behaved nodes talk to it and must notice nothing.
+//! A node that hostile peers connect to, and two other nodes whose traffic with it must not be disturbed.
 
 use super::nodes::{
     Node, PATIENCE, Raw, addresses, config, fresh_bits, pattern, room, target, tcp, wait_for,
@@ -16,35 +16,35 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What the two PUT: a small message, and bulk.
+/// The payloads of the two: a small message, and bulk.
 const LENGTHS: [usize; 2] = [100, 70_000];
 
 pub struct Scene {
     pub node: Node,
     pub ip: Ipv4Addr,
     pub port: u16,
-    /// The address that strangers call from.
-    pub stranger: Ipv4Addr,
-    /// Whether strangers call from privileged ports.
+    /// The address that the hostile peer connects from.
+    pub hostile_ip: Ipv4Addr,
+    /// Whether the hostile peer connects from privileged ports.
     pub privileged: bool,
     next_port: Cell<u16>,
-    talkers: [Talker; 2],
+    good_peers: [GoodPeer; 2],
     /// Events of the node for these match bits, as far as they have been read and not asked for.
     seen: Mutex<HashMap<u64, Vec<Event>>>,
 }
 
 /// A well-behaved node that PUTs to the scene's node and waits for its ACK, over and over.
-struct Talker {
+struct GoodPeer {
     node: Node,
     bits: u64,
     sent: &'static [u8],
-    landed: &'static [u8],
+    sink: &'static [u8],
     rounds: AtomicU64,
 }
 
 impl Scene {
     /// `change` is applied to the configuration of all three nodes.
-    pub fn set(change: impl Fn(&mut SocklndConfig)) -> Self {
+    pub fn new(change: impl Fn(&mut SocklndConfig)) -> Self {
         let (ip, other, port) = addresses();
         let start = |ip: Ipv4Addr| {
             let mut config = config(port);
@@ -54,40 +54,40 @@ impl Scene {
         let node = start(ip);
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &lolnd::Lolnd).unwrap();
         let after = |n: u32| Ipv4Addr::from(u32::from(other) + n);
-        let talkers = [(other, LENGTHS[0]), (after(1), LENGTHS[1])].map(|(ip, len)| {
-            let (bits, landed) = (fresh_bits(), room(len));
-            node.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, len as u32), bits, 0);
-            Talker { node: start(ip), bits, sent: pattern(len, 5), landed, rounds: AtomicU64::new(0) }
+        let good_peers = [(other, LENGTHS[0]), (after(1), LENGTHS[1])].map(|(ip, len)| {
+            let (bits, sink) = (fresh_bits(), room(len));
+            node.offer_with(MdMemory::contiguous(sink.as_ptr() as usize, len as u32), bits, 0);
+            GoodPeer { node: start(ip), bits, sent: pattern(len, 5), sink, rounds: AtomicU64::new(0) }
         });
-        let stranger = after(2);
+        let hostile_ip = after(2);
         let (next_port, seen) = (Cell::new(512), Mutex::default());
-        Self { node, ip, port, stranger, privileged: false, next_port, talkers, seen }
+        Self { node, ip, port, hostile_ip, privileged: false, next_port, good_peers, seen }
     }
 
-    /// Has the well-behaved nodes talk to the node before, while, and after `body` does what it does. Every
-    /// one of their operations gets its events, on both sides, and none of their connections ends.
-    pub fn while_others_talk<R>(&self, body: impl FnOnce() -> R) -> R {
+    /// Runs `body` while the two other nodes exchange messages with the node, before and after it too. Every one of their
+    /// operations gets its events, on both sides, and none of their connections ends.
+    pub fn with_other_traffic<R>(&self, body: impl FnOnce() -> R) -> R {
         let stop = AtomicBool::new(false);
         let result = thread::scope(|scope| {
             let _stop = StopAtEnd(&stop);
             let (to, stop) = (self.node.nid, &stop);
-            for talker in &self.talkers {
-                scope.spawn(move || talker.talk(to, stop));
+            for peer in &self.good_peers {
+                scope.spawn(move || peer.exchange(to, stop));
             }
-            self.hear_more_rounds();
+            self.wait_for_other_traffic();
             let result = body();
-            self.hear_more_rounds();
+            self.wait_for_other_traffic();
             result
         });
-        self.check_talkers();
+        self.check_good_peers();
         result
     }
 
-    /// Returns when both of the others have got through to the node and back, with something begun now.
-    pub fn hear_more_rounds(&self) {
-        for talker in &self.talkers {
-            let before = talker.rounds.load(Ordering::SeqCst);
-            wait_for("the other nodes' traffic", || talker.rounds.load(Ordering::SeqCst) >= before + 2);
+    /// Returns when both of the other nodes have completed an exchange that began after this call.
+    pub fn wait_for_other_traffic(&self) {
+        for peer in &self.good_peers {
+            let before = peer.rounds.load(Ordering::SeqCst);
+            wait_for("the other nodes' traffic", || peer.rounds.load(Ordering::SeqCst) >= before + 2);
         }
     }
 
@@ -105,33 +105,33 @@ impl Scene {
         }
     }
 
-    fn check_talkers(&self) {
-        for Talker { node, bits, sent, landed, rounds } in &self.talkers {
+    fn check_good_peers(&self) {
+        for GoodPeer { node, bits, sent, sink, rounds } in &self.good_peers {
             for _ in 0..rounds.swap(0, Ordering::SeqCst) {
                 let put = self.event(*bits);
                 assert_eq!((put.kind, put.status), (EventKind::Put, Ok(())), "{put:?}");
                 assert_eq!((put.initiator.nid, put.mlength as usize), (Some(node.nid), sent.len()));
             }
-            assert!(landed == sent, "other bytes than were sent");
+            assert!(sink == sent, "other bytes than were sent");
             let counters = node.counters();
             let bad = [counters.protocol_errors, counters.timed_out, counters.closed_by_peer];
             assert_eq!((bad, counters.connects_failed), ([0; 3], 0), "{counters:?}");
         }
     }
 
-    /// A stranger's connection on which nothing has been said.
-    pub fn call(&self) -> Raw {
+    /// A connection of the hostile peer on which nothing has been sent.
+    pub fn connect(&self) -> Raw {
         let remote = SocketAddr::new(self.ip.into(), self.port);
         if !self.privileged {
-            return Raw::connect(self.stranger.into(), 0, remote.ip(), remote.port());
+            return Raw::connect(self.hostile_ip.into(), 0, remote.ip(), remote.port());
         }
-        // From each port in turn: what was used lately cannot be used again at once.
+        // Each port in turn: the last ones are in TIME_WAIT.
         loop {
             let port = self.next_port.get();
             self.next_port.set(if port == 1023 { 512 } else { port + 1 });
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
             socket.set_reuse_address(true).unwrap();
-            socket.bind(&SocketAddr::new(self.stranger.into(), port).into()).unwrap();
+            socket.bind(&SocketAddr::new(self.hostile_ip.into(), port).into()).unwrap();
             match socket.connect(&remote.into()) {
                 Ok(()) => return Raw::over(socket.into()),
                 Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {}
@@ -140,27 +140,27 @@ impl Scene {
         }
     }
 
-    pub fn stranger_nid(&self) -> Nid {
-        tcp(self.stranger)
+    pub fn hostile_nid(&self) -> Nid {
+        tcp(self.hostile_ip)
     }
 
-    /// A new node, on an address of its own, asks the node for its ping block, and gets it.
-    pub fn answers_a_new_node(&self) {
+    /// A new node, on an address of its own, pings the node and gets its ping buffer.
+    pub fn serves_a_new_node(&self) {
         let socklnd = SocklndConfig { sock_timeout: PATIENCE, ..config(self.port) };
         let start = lnet_node::StartConfig { socklnd, ..lnet_node::StartConfig::default() };
-        let asker = lnet_node::Node::start(lnet_wire::Pid::LUSTRE, start).unwrap();
-        asker.add_nid(tcp(addresses().0)).unwrap();
+        let new_node = lnet_node::Node::start(lnet_wire::Pid::LUSTRE, start).unwrap();
+        new_node.add_nid(tcp(addresses().0)).unwrap();
         let target = lnet_wire::ProcessId { nid: self.node.nid, pid: lnet_wire::Pid::LUSTRE };
         let request =
             lnet_node::PingRequest { target, source: None, max_entries: 16, timeout: Some(PATIENCE) };
-        let answer = asker.ping(request).unwrap().info;
+        let answer = new_node.ping(request).unwrap().info;
         assert!(answer.entries.iter().any(|entry| entry.nid == self.node.nid));
-        asker.shutdown();
+        new_node.shutdown();
     }
 }
 
-impl Talker {
-    fn talk(&self, to: Nid, stop: &AtomicBool) {
+impl GoodPeer {
+    fn exchange(&self, to: Nid, stop: &AtomicBool) {
         let md = self.node.bind_bytes(self.sent);
         let there = Target { match_bits: self.bits, ..target(to) };
         while !stop.load(Ordering::SeqCst) {
@@ -176,7 +176,7 @@ impl Talker {
     }
 }
 
-/// Ends the talking also when the test fails.
+/// Ends the exchanges also when the test fails.
 struct StopAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for StopAtEnd<'_> {
@@ -206,7 +206,7 @@ impl Random {
     }
 }
 
-/// For nodes whose callers are to be dropped for their silence.
+/// For nodes whose inbound handshakes are to time out soon.
 pub const SHORT: Duration = Duration::from_millis(200);
 
 /// Lets the process open as many files as its hard limit allows. How many that are.
