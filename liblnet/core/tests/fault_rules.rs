@@ -38,7 +38,7 @@ fn sent(rig: &Rig) -> Vec<u64> {
 
 /// Events since the last call.
 fn heard(rig: &Rig) -> Vec<(EventKind, Result<(), Errno>)> {
-    rig.heard().into_iter().map(|(kind, status, _)| (kind, status)).collect()
+    rig.take_events().into_iter().map(|(kind, status, _)| (kind, status)).collect()
 }
 
 fn put_from(source: u32) -> Header {

@@ -94,7 +94,7 @@ fn headers_that_no_peer_may_send_are_refused_or_dropped_and_leave_no_trace() {
     for header in dropped {
         assert!(matches!(rig.arrives(&header), RxAction::Discard), "{header:?}");
     }
-    assert_eq!(rig.heard(), []);
+    assert_eq!(rig.take_events(), []);
     assert_eq!(rig.ni().counters().read(lnet_core::stats::Outcome::Dropped).messages(), 14);
     assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 1, errors: 7 });
 }
@@ -113,13 +113,16 @@ fn an_answer_is_taken_only_if_it_was_asked_for_and_once() {
     rig.core.received(message, Ok(()));
     assert!(matches!(rig.arrives(&ack), RxAction::Discard));
     drive(&rig, Ok(()));
-    assert_eq!(rig.heard(), [(EventKind::Ack, Ok(()), false), (EventKind::Send, Ok(()), false)]);
+    assert_eq!(rig.take_events(), [(EventKind::Ack, Ok(()), false), (EventKind::Send, Ok(()), false)]);
     rig.get(md, tcp(2));
     let RxAction::Deliver(message) = rig.arrives(&reply) else { panic!() };
     rig.core.received(message, Err(Errno::Io));
     assert!(matches!(rig.arrives(&reply), RxAction::Discard));
     drive(&rig, Ok(()));
-    assert_eq!(rig.heard(), [(EventKind::Reply, Err(Errno::Io), false), (EventKind::Send, Ok(()), false)]);
+    assert_eq!(
+        rig.take_events(),
+        [(EventKind::Reply, Err(Errno::Io), false), (EventKind::Send, Ok(()), false)]
+    );
 }
 
 #[test]
@@ -225,7 +228,7 @@ fn strangers_make_only_so_many_peers_and_those_that_nobody_uses_make_room() {
     // Those make room. Not for long, and they are not looked for again at once.
     assert_eq!([107, 108, 109, 110, 111, 112, 113, 114].map(stranger), [-6, 1, 1, 1, 1, 1, 1, 0]);
     assert_eq!(kept(), [true; 3]);
-    // Who is known is heard.
+    // Who is known is events.
     assert_eq!(stranger(111), 0);
     rig.clock.set(Duration::from_secs(2));
     assert_eq!([114, 115].map(stranger), [-6, 1]);
@@ -263,7 +266,7 @@ fn a_put_that_breaks_off_is_reported_as_failed_and_not_confirmed() {
         };
         rig.core.received(message, result);
     }
-    assert_eq!(rig.heard(), [(EventKind::Put, Err(Errno::Io), false), (EventKind::Put, Ok(()), true)]);
+    assert_eq!(rig.take_events(), [(EventKind::Put, Err(Errno::Io), false), (EventKind::Put, Ok(()), true)]);
     let sent = drive(&rig, Ok(()));
     let ack = Body::Ack { handle: handle(5), match_bits: BITS, accepted: 4 };
     assert_eq!(sent.iter().map(|header| header.body).collect::<Vec<_>>(), [ack]);
@@ -285,10 +288,10 @@ fn a_get_is_reported_when_its_reply_has_left_or_failed() {
         let RxAction::Deliver(message) = rig.arrives(&from_peer(body, 0)) else { panic!() };
         assert_eq!(message.payload_len(), 0);
         rig.core.received(message, Ok(()));
-        assert_eq!(rig.heard(), []);
+        assert_eq!(rig.take_events(), []);
         let sent = drive(&rig, result);
         assert_eq!(sent[0].payload_length, 8);
-        assert_eq!(rig.heard(), [(EventKind::Get, result, true)]);
+        assert_eq!(rig.take_events(), [(EventKind::Get, result, true)]);
         // Question and answer are one message.
         let errors = u64::from(result.is_err());
         assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 1, errors });

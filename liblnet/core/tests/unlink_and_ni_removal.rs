@@ -1,5 +1,5 @@
 //! MDs that are unlinked, queues that are left and interfaces that are removed while messages are under way.
-//! `shutdown_and_unlink.rs` has the whole table of states.
+//! `shutdown_and_unlink` has the whole table of states.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -31,12 +31,12 @@ fn what_waits_for_a_credit_when_its_md_is_unlinked_is_cancelled() {
         assert_eq!(rig.driver.ni(0).kept(), 1);
         rig.core.md_unlink(md).unwrap();
         assert_eq!(rig.core.eq_free(rig.eq), Err(Errno::Busy));
-        assert_eq!(rig.heard(), []);
+        assert_eq!(rig.take_events(), []);
         rig.driver.finish();
         let cancelled = Err(Errno::Cancelled);
         assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 3, errors: 2 });
         let want = [(Ok(()), false), (cancelled, false), (cancelled, true)];
-        assert_eq!(rig.heard(), want.map(|(status, last)| (EventKind::Send, status, last)));
+        assert_eq!(rig.take_events(), want.map(|(status, last)| (EventKind::Send, status, last)));
         assert_eq!(rig.ni().credits(), Credits(credits as i32));
         let peer = rig.core.peer_nis().pop().unwrap();
         assert_eq!((peer.nid(), peer.credits()), (tcp(2), Credits(peer_credits as i32)));
@@ -54,12 +54,14 @@ fn an_interface_that_goes_ends_what_is_sent_and_what_waits_and_no_credit_is_lost
             rig.put(md, tcp(3));
         }
         rig.core.remove_ni(tcp(1)).unwrap();
-        let heard = rig.heard();
-        assert_eq!(heard.len(), 6);
+        let events = rig.take_events();
+        assert_eq!(events.len(), 6);
         assert!(
-            heard.iter().all(|(kind, status, _)| (*kind, *status) == (EventKind::Send, Err(Errno::Shutdown)))
+            events
+                .iter()
+                .all(|(kind, status, _)| (*kind, *status) == (EventKind::Send, Err(Errno::Shutdown)))
         );
-        assert_eq!(heard.iter().position(|(.., last)| *last), Some(5));
+        assert_eq!(events.iter().position(|(.., last)| *last), Some(5));
         assert_eq!(rig.ni().credits(), Credits(credits as i32));
         let peers = rig.core.peer_nis();
         assert!(peers.iter().all(|peer| peer.credits() == Credits(peer_credits as i32)));
@@ -75,7 +77,7 @@ fn a_put_that_was_made_to_wait_while_its_interface_went_is_not_delivered_later()
     assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
     rig.attach(1, MdOptions::OP_PUT.0);
     assert!(rig.driver.resumed().is_empty());
-    assert_eq!(rig.heard(), []);
+    assert_eq!(rig.take_events(), []);
 }
 
 #[test]
@@ -86,7 +88,7 @@ fn a_queue_that_was_left_goes_with_its_last_md() {
     assert_eq!(rig.core.eq_leave(rig.eq), Ok(()));
     assert_eq!(rig.core.eq_leave(rig.eq), Err(Errno::NotFound));
     rig.driver.finish();
-    assert_eq!(rig.heard(), [(EventKind::Send, Ok(()), true)]);
+    assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
     // Only the test itself still holds what the handler did.
     assert_eq!(Arc::strong_count(&rig.events), 1);
 }
@@ -126,9 +128,9 @@ fn with_one_credit_and_many_threads_every_send_ends_once_and_all_credits_come_ba
             });
         });
         rig.core.remove_ni(tcp(1)).unwrap();
-        let heard = rig.heard();
-        let sends = heard.iter().filter(|(kind, ..)| *kind == EventKind::Send).count();
-        let last = heard.iter().filter(|(.., unlinked)| *unlinked).count();
+        let events = rig.take_events();
+        let sends = events.iter().filter(|(kind, ..)| *kind == EventKind::Send).count();
+        let last = events.iter().filter(|(.., unlinked)| *unlinked).count();
         assert_eq!((sends, last), (accepted.into_inner(), mds.into_inner()));
         assert_eq!(rig.core.message_counts().msgs_alloc, 0);
         assert_eq!(rig.ni().credits(), Credits(credits as i32));

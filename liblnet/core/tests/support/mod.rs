@@ -9,7 +9,7 @@ mod rig;
 
 pub use fake_driver::{FakeDriver, FakeNi, OnSend};
 pub use manual_clock::ManualClock;
-pub use rig::{BITS, COOKIE, Heard, PORTAL, Rig, RigBuilder, header_from, put_body, target};
+pub use rig::{BITS, COOKIE, EventSummary, PORTAL, Rig, RigBuilder, header_from, put_body, target};
 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 use lnet_wire::{NetId, NetType, Nid};

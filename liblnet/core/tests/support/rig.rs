@@ -15,7 +15,7 @@ pub const PORTAL: u32 = 9;
 pub const BITS: u64 = 0x77;
 
 /// A kind of event, how it went, and whether it is the last of its MD.
-pub type Heard = (EventKind, Result<(), Errno>, bool);
+pub type EventSummary = (EventKind, Result<(), Errno>, bool);
 
 pub struct RigBuilder {
     driver: FakeDriver,
@@ -154,8 +154,8 @@ impl Rig {
         self.core.receive(self.ni(), neighbour, header, &hold)
     }
 
-    /// Events since the last call.
-    pub fn heard(&self) -> Vec<Heard> {
+    /// The events since the last call.
+    pub fn take_events(&self) -> Vec<EventSummary> {
         let events = std::mem::take(&mut *self.events.lock().unwrap());
         events.into_iter().map(|event| (event.kind, event.status, event.unlinked)).collect()
     }
