@@ -1,0 +1,175 @@
+//! The tunables of LNet itself: `LNET_*`.
+
+use super::Tunable;
+use super::values::{positive, put, seconds, settings, switch};
+use lnet_core::cpt::{Layout, Pattern};
+use lnet_core::{DiscoveryMode, Settings};
+use lnet_log::{LogClass, write_line};
+use socklnd::AcceptFrom;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+pub(super) const LNET: &[Tunable] = &[
+    Tunable {
+        variable: "LNET_ACCEPT",
+        help: "who may connect: secure (source ports below 1024 only; default), all, none",
+        set: |config, text| {
+            config.socklnd.accept = match text {
+                "secure" => AcceptFrom::Secure,
+                "all" => AcceptFrom::All,
+                "none" => AcceptFrom::None,
+                _ => return Err("secure, all or none"),
+            };
+            Ok(())
+        },
+    },
+    Tunable {
+        variable: "LNET_ACCEPT_PORT",
+        help: "the TCP port to listen on and to connect to (988)",
+        set: |config, text| {
+            put(&mut config.socklnd.accept_port, text, |port: u16| (port > 0).then_some(port))
+        },
+    },
+    Tunable {
+        variable: "LNET_ACCEPT_BACKLOG",
+        help: "inbound connections that the system keeps waiting (127)",
+        set: |config, text| put(&mut config.socklnd.accept_backlog, text, |n: i32| (n > 0).then_some(n)),
+    },
+    Tunable {
+        variable: "LNET_ACCEPT_TIMEOUT",
+        help: "seconds that an inbound connection may take for each piece of its handshake (5)",
+        set: |config, text| put(&mut config.socklnd.accept_timeout, text, seconds),
+    },
+    Tunable {
+        variable: "LNET_COMPARE_QUEUED_BYTES",
+        help: "1: of a peer's interfaces the one with the fewest queued bytes goes before the one with the most \
+               credits; 0: credits only, as in the kernel (0)",
+        set: |config, text| put(&mut config.compare_queued_bytes, text, switch),
+    },
+    Tunable {
+        variable: "LNET_CPU_NPARTITIONS",
+        help: "into how many partitions the CPUs are divided, at most 256; 0: one for up to four CPUs, otherwise one for \
+               about every two cores (0)",
+        set: |config, text| {
+            put(&mut config.cpts, text, |n: usize| {
+                (n <= 256).then(|| NonZeroUsize::new(n).map_or(Layout::Default, Layout::Count))
+            })
+        },
+    },
+    Tunable {
+        variable: "LNET_CPU_PATTERN",
+        help: "which CPUs are in which partition: `0[0-3] 1[4-7]`; which NUMA nodes: `N 0[0] 1[1]`; `N`: one partition \
+               for each node; goes before LNET_CPU_NPARTITIONS",
+        set: |config, text| {
+            let pattern = text.parse::<Pattern>().map_err(|error| {
+                write_line!(LogClass::ConfigInvalid, "LNET_CPU_PATTERN=\"{text}\": {error}");
+                "partitions numbered from 0, such as 0[0-3] 1[4-7]"
+            })?;
+            config.cpts = Layout::Pattern(pattern);
+            Ok(())
+        },
+    },
+    Tunable {
+        variable: "LNET_DISCOVERY",
+        help: "1 or on: peers are asked for their NIDs before they are used, and told this node's (default); 0 or off: \
+               they are not; 2 or verify: what they say is only compared with what is known of them",
+        set: |config, text| {
+            config.settings.discovery = match text {
+                "0" | "off" => DiscoveryMode::Off,
+                "1" | "on" => DiscoveryMode::On,
+                "2" | "verify" => DiscoveryMode::Verify,
+                _ => return Err("0 (off), 1 (on) or 2 (verify)"),
+            };
+            Ok(())
+        },
+    },
+    Tunable {
+        variable: "LNET_PEER_DISCOVERY_DISABLED",
+        help: "the same as the kernel has it: 1: off; 0: on; 2: verify; goes before LNET_DISCOVERY",
+        set: |config, text| {
+            put(&mut config.settings.discovery, text, |n: u8| match n {
+                0 => Some(DiscoveryMode::On),
+                1 => Some(DiscoveryMode::Off),
+                2 => Some(DiscoveryMode::Verify),
+                _ => None,
+            })
+        },
+    },
+    Tunable {
+        variable: "LNET_FIRST_PING",
+        help: "1: without discovery, too, a peer is pinged once before it is used, as in the kernel (default); 0: it \
+               is not",
+        set: |config, text| put(&mut config.settings.first_ping, text, switch),
+    },
+    Tunable {
+        variable: "LNET_LOCK_PRIM_NID",
+        help: "1: the primary NID by which a program first asks for a peer stays, and LNetPrimaryNID answers at once \
+               (default); 0: it waits until the peer is discovered",
+        set: |config, text| put(&mut config.settings.lock_primary, text, switch),
+    },
+    Tunable {
+        variable: "LNET_TRANSACTION_TIMEOUT",
+        help: "seconds that a message and its answer may take, with all attempts; more than LNET_RETRY_COUNT (50)",
+        set: |config, text| put(&mut config.settings.transaction_timeout, text, positive),
+    },
+    Tunable {
+        variable: "LNET_RETRY_COUNT",
+        help: "how often a message that failed is sent again; 0 while LNET_HEALTH_SENSITIVITY is 0 (2)",
+        set: |config, text| put(&mut config.settings.retry_count, text, Some),
+    },
+    Tunable {
+        variable: "LNET_HEALTH_SENSITIVITY",
+        help: "by how much a failure lowers the health of an interface, 0 to 1000; 0: health is not heeded, and nothing \
+               is sent again (100)",
+        set: |config, text| settings(config, text, Settings::set_health_sensitivity),
+    },
+    Tunable {
+        variable: "LNET_RESPONSE_TRACKING",
+        help: "for which messages answers are awaited: 0: LNet's own, 1: GETs, 2: PUTs, 3: both (3)",
+        set: |config, text| settings(config, text, Settings::set_response_tracking),
+    },
+    Tunable {
+        variable: "LNET_RECOVERY_LIMIT",
+        help: "seconds for which recovery pings go to an unhealthy peer NI after it was last heard; 0: for ever (0)",
+        set: |config, text| settings(config, text, Settings::set_recovery_limit),
+    },
+    Tunable {
+        variable: "LNET_MAX_RECOVERY_PING_INTERVAL",
+        help: "the most seconds between two recovery pings to an unhealthy interface (900)",
+        set: |config, text| settings(config, text, Settings::set_max_recovery_ping_interval),
+    },
+    Tunable {
+        variable: "LNET_RESEND_UNCONFIRMED",
+        help: "1: what may have arrived at a peer that would not know it again, such as a kernel's, is sent again all \
+               the same; 0: it is not (0)",
+        set: |config, text| put(&mut config.settings.resend_unconfirmed, text, switch),
+    },
+    Tunable {
+        variable: "LNET_MAX_PEERS",
+        help: "interfaces of other nodes that may be known before messages from new ones are dropped; those that nobody \
+               uses are forgotten first (65536)",
+        set: |config, text| put(&mut config.max_peers, text, |n: usize| (n > 0).then_some(n)),
+    },
+    Tunable {
+        variable: "LNET_MAX_PENDING_RESPONSES",
+        help: "ACKs and REPLYs that may wait in the node until their peers take them, about 520 bytes each, before \
+               messages that ask for more are dropped; any one peer always gets 16 (65536)",
+        set: |config, text| put(&mut config.max_pending_responses, text, |n: u32| (n > 0).then_some(n)),
+    },
+    Tunable {
+        variable: "LNET_IP2NETS_STRICT",
+        help: "1: an interface that LNET_IP2NETS names, and that is missing or has another address, ends the start \
+               (default); 0: it is passed over",
+        set: |config, text| put(&mut config.ip2nets_strict, text, switch),
+    },
+    Tunable {
+        variable: "LNET_WAIT_SPIN",
+        help: "microseconds that a thread waiting for an event asks again and again before it sleeps, where that \
+               pays; 0: never (50, or 0 on one CPU)",
+        set: |config, text| {
+            put(&mut config.wait_spin, text, |n: u32| {
+                (n <= 1_000_000).then(|| Duration::from_micros(n.into()))
+            })
+        },
+    },
+];

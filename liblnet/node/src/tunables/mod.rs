@@ -1,0 +1,38 @@
+//! The environment variables that tune a node: one table for each module.
+//!
+//! To add one, add a row. The name is that of the kernel's module parameter, in capitals, behind the
+//! module's: `LNET_` or `SOCKLND_`.
+
+mod lnet;
+mod socklnd;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use self::lnet::LNET;
+use self::socklnd::SOCKLND;
+use crate::start_config::StartConfig;
+
+/// One environment variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Tunable {
+    /// Its name.
+    pub variable: &'static str,
+    /// What it does, and its default, in a few words.
+    pub help: &'static str,
+    /// Puts its value into the configuration; the error says what was wanted instead.
+    pub set: fn(&mut StartConfig, &str) -> Result<(), &'static str>,
+}
+
+/// All of them, in the order in which they are applied: of two that set the same field the later one wins.
+pub const TUNABLES: &[Tunable] = &concatenated();
+
+const fn concatenated() -> [Tunable; LNET.len() + SOCKLND.len()] {
+    let mut all = [LNET[0]; LNET.len() + SOCKLND.len()];
+    let mut n = 1;
+    while n < all.len() {
+        all[n] = if n < LNET.len() { LNET[n] } else { SOCKLND[n - LNET.len()] };
+        n += 1;
+    }
+    all
+}

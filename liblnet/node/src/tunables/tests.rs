@@ -1,0 +1,178 @@
+use super::TUNABLES;
+use crate::start_config::{CONFIGURATION, StartConfig};
+use lnet_core::cpt::{Layout, Pattern};
+use lnet_core::{DiscoveryMode, Errno, Settings};
+use socklnd::{AcceptFrom, DeliveryAcks};
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+fn start(variables: &[(&str, &str)]) -> Result<StartConfig, Errno> {
+    StartConfig::from_lookup(|name| {
+        variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
+    })
+}
+
+#[test]
+fn each_variable_sets_its_field() {
+    let config = start(&[
+        ("LNET_NETWORKS", "tcp(127.0.1.1)"),
+        ("LNET_ACCEPT", "all"),
+        ("LNET_ACCEPT_PORT", " 9988 "),
+        ("SOCKLND_PEER_CREDITS", "16"),
+        ("SOCKLND_CONNS_PER_PEER", ""),
+        ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
+        ("SOCKLND_DELIVERY_ACK", "ours"),
+        ("LNET_CPU_NPARTITIONS", "4"),
+        ("LNET_COMPARE_QUEUED_BYTES", "1"),
+        ("LNET_MAX_PEERS", "99"),
+        ("LNET_MAX_PENDING_RESPONSES", "1000"),
+        ("SOCKLND_CONNS_PER_ADDRESS", "0"),
+    ])
+    .unwrap();
+    assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
+    assert_eq!(config.max_pending_responses, 1000);
+    assert!(config.compare_queued_bytes && !start(&[]).unwrap().compare_queued_bytes);
+    assert_eq!(config.networks.len(), 1);
+    assert_eq!(config.socklnd.accept, AcceptFrom::All);
+    assert_eq!(config.socklnd.accept_port, 9988);
+    assert_eq!(config.ni.peer_credits, 16);
+    assert_eq!(config.socklnd.conns_per_peer, 1);
+    assert_eq!(config.socklnd.zc_min_payload, Some(2048));
+    let delivery_acks = config.socklnd.delivery_acks;
+    assert_eq!(
+        (delivery_acks, start(&[]).unwrap().socklnd.delivery_acks),
+        (DeliveryAcks::SameImplementation, DeliveryAcks::All)
+    );
+    assert_eq!(start(&[("LNET_RECEIPTS", "large")]).unwrap().socklnd.delivery_acks, DeliveryAcks::Large);
+    assert_eq!(config.cpts, Layout::Count(NonZeroUsize::new(4).unwrap()));
+    let config = start(&[("LNET_CPU_NPARTITIONS", "4"), ("LNET_CPU_PATTERN", " N 0[1] 1[0] ")]).unwrap();
+    assert_eq!(config.cpts, Layout::Pattern(Pattern::Nodes(vec![vec![1], vec![0]])));
+    assert_eq!(start(&[("LNET_CPU_NPARTITIONS", "0")]).unwrap().cpts, Layout::Default);
+}
+
+#[test]
+fn old_names_are_accepted_and_new_names_take_precedence() {
+    let acks = |variables: &[(&str, &str)]| start(variables).unwrap().socklnd.delivery_acks;
+    let (old, new) = (("LNET_RECEIPTS", "large"), ("SOCKLND_DELIVERY_ACK", "ours"));
+    assert_eq!([acks(&[old]), acks(&[new, old])], [DeliveryAcks::Large, DeliveryAcks::SameImplementation]);
+    let limit = |variables: &[(&str, &str)]| start(variables).unwrap().socklnd.unresponsive_timeout;
+    let (old, new) = (("SOCKLND_SILENCE", "70"), ("SOCKLND_UNRESPONSIVE_MS", "80"));
+    assert_eq!([limit(&[old]), limit(&[new, old])], [70, 80].map(Duration::from_millis));
+}
+
+#[test]
+fn discovery_modes_are_numbers_or_words_and_the_kernel_parameter_is_inverted() {
+    use DiscoveryMode::{Off, On, Verify};
+    const DISABLED: &str = "LNET_PEER_DISCOVERY_DISABLED";
+    let table: [(&[(&str, &str)], DiscoveryMode); 10] = [
+        (&[], On),
+        (&[("LNET_DISCOVERY", "0")], Off),
+        (&[("LNET_DISCOVERY", "off")], Off),
+        (&[("LNET_DISCOVERY", "1")], On),
+        (&[("LNET_DISCOVERY", "2")], Verify),
+        (&[("LNET_DISCOVERY", "verify")], Verify),
+        (&[(DISABLED, "0")], On),
+        (&[(DISABLED, "1")], Off),
+        (&[(DISABLED, "2")], Verify),
+        (&[(DISABLED, "1"), ("LNET_DISCOVERY", "2")], Off),
+    ];
+    for (variables, mode) in table {
+        assert_eq!(start(variables).unwrap().settings.discovery, mode, "{variables:?}");
+    }
+    let config = start(&[("LNET_FIRST_PING", "0"), ("LNET_LOCK_PRIM_NID", "0")]).unwrap();
+    assert!(!config.settings.first_ping && !config.settings.lock_primary);
+}
+
+#[test]
+fn health_settings_are_checked_against_each_other() {
+    let read = |variables: &[(&str, &str)]| {
+        start(variables).map(|config| {
+            let Settings { transaction_timeout, retry_count, health_sensitivity, .. } = config.settings;
+            (transaction_timeout, retry_count, health_sensitivity)
+        })
+    };
+    let (timeout, retries, sensitivity) =
+        ("LNET_TRANSACTION_TIMEOUT", "LNET_RETRY_COUNT", "LNET_HEALTH_SENSITIVITY");
+    type Case<'a> = (&'a [(&'a str, &'a str)], Result<(u32, u32, u32), Errno>);
+    let table: [Case<'_>; 7] = [
+        (&[], Ok((50, 2, 100))),
+        (&[(timeout, "2"), (retries, "1")], Ok((2, 1, 100))),
+        (&[(timeout, "2")], Err(Errno::Invalid)),
+        (&[(timeout, "100"), (retries, "99")], Ok((100, 99, 100))),
+        (&[(retries, "50")], Err(Errno::Invalid)),
+        (&[(sensitivity, "0")], Ok((50, 0, 0))),
+        (&[(sensitivity, "1000"), (retries, "0")], Ok((50, 0, 1000))),
+    ];
+    for (variables, expected) in table {
+        assert_eq!(read(variables), expected, "{variables:?}");
+    }
+    let config = start(&[
+        ("LNET_RESPONSE_TRACKING", "1"),
+        ("LNET_RECOVERY_LIMIT", "60"),
+        ("LNET_MAX_RECOVERY_PING_INTERVAL", "30"),
+        ("LNET_RESEND_UNCONFIRMED", "1"),
+    ]);
+    let settings = config.unwrap().settings;
+    let Settings { response_tracking, recovery_limit, max_recovery_ping_interval, .. } = settings;
+    assert_eq!((response_tracking, recovery_limit, max_recovery_ping_interval), (1, 60, 30));
+    assert!(settings.resend_unconfirmed);
+}
+
+#[test]
+fn invalid_values_are_rejected() {
+    let table = [
+        ("LNET_NETWORKS", "tcp(", Errno::Invalid),
+        ("LNET_ROUTES", "tcp1", Errno::Invalid),
+        ("LNET_ACCEPT", "some", Errno::Invalid),
+        ("LNET_ACCEPT_PORT", "0", Errno::Invalid),
+        ("LNET_ACCEPT_PORT", "65536", Errno::Invalid),
+        ("SOCKLND_CREDITS", "-1", Errno::Invalid),
+        ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
+        ("SOCKLND_IMPLEMENTATION_ID", "2", Errno::Invalid),
+        ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
+        ("SOCKLND_UNRESPONSIVE_MS", "-1", Errno::Invalid),
+        ("SOCKLND_SILENCE", "-1", Errno::Invalid),
+        ("LNET_IP2NETS_STRICT", "2", Errno::Invalid),
+        ("LNET_MAX_PEERS", "0", Errno::Invalid),
+        ("LNET_MAX_PENDING_RESPONSES", "0", Errno::Invalid),
+        ("SOCKLND_CONNS_PER_ADDRESS", "-1", Errno::Invalid),
+        ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
+        ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
+        ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),
+        ("LNET_DISCOVERY", "3", Errno::Invalid),
+        ("LNET_PEER_DISCOVERY_DISABLED", "3", Errno::Invalid),
+        ("LNET_PEER_DISCOVERY_DISABLED", "off", Errno::Invalid),
+        ("LNET_FIRST_PING", "2", Errno::Invalid),
+        ("LNET_LOCK_PRIM_NID", "-1", Errno::Invalid),
+        ("LNET_TRANSACTION_TIMEOUT", "0", Errno::Invalid),
+        ("LNET_HEALTH_SENSITIVITY", "1001", Errno::Invalid),
+        ("LNET_RESPONSE_TRACKING", "4", Errno::Invalid),
+        ("LNET_RECOVERY_LIMIT", "-1", Errno::Invalid),
+        ("LNET_MAX_RECOVERY_PING_INTERVAL", "0", Errno::Invalid),
+        ("LNET_RESEND_UNCONFIRMED", "2", Errno::Invalid),
+    ];
+    for (name, value, errno) in table {
+        assert_eq!(start(&[(name, value)]).err(), Some(errno), "{name}={value}");
+    }
+}
+
+#[test]
+fn every_variable_occurs_once() {
+    let mut names: Vec<_> = TUNABLES.iter().map(|tunable| tunable.variable).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), TUNABLES.len());
+}
+
+#[test]
+fn the_tables_in_the_documentation_are_up_to_date() {
+    let document = include_str!("../../../../docs/environment.md");
+    let table = |rows: Vec<(&str, &str)>| {
+        let rows = rows.iter().map(|(name, help)| format!("| `{name}` | {help} |\n")).collect::<String>();
+        format!("\n| variable | what it says |\n|---|---|\n{rows}\n")
+    };
+    let tunables = TUNABLES.iter().map(|tunable| (tunable.variable, tunable.help)).collect();
+    for want in [table(CONFIGURATION.to_vec()), table(tunables)] {
+        assert!(document.contains(&want), "docs/environment.md wants this table:\n{want}");
+    }
+}
