@@ -4,7 +4,7 @@
 //!
 //! In every case the operation ends once, the MD has one last event, and no message, credit or reference is left.
 #![cfg(not(loom))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod races;
 mod states;
