@@ -21,8 +21,8 @@ mod tunables;
 mod wait;
 
 pub use control_server::{ControlConfig, ControlServer, SharedBackend};
-pub use environment::warn_of_unknown_variables;
+pub use environment::{CONFIGURATION, warn_of_unknown_variables};
 pub use node::Node;
 pub use ping::PingRequest;
-pub use start_config::{CONFIGURATION, StartConfig};
+pub use start_config::StartConfig;
 pub use tunables::{TUNABLES, Tunable};

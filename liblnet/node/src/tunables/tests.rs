@@ -1,5 +1,6 @@
 use super::TUNABLES;
-use crate::start_config::{CONFIGURATION, StartConfig};
+use crate::environment::CONFIGURATION;
+use crate::start_config::StartConfig;
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_core::{DiscoveryMode, Errno, Settings};
 use socklnd::{AcceptFrom, DeliveryAcks};

@@ -1,6 +1,6 @@
 //! Variables of the environment that nobody reads: most likely a name with a mistake in it.
 
-use crate::start_config::CONFIGURATION;
+use super::CONFIGURATION;
 use crate::tunables::TUNABLES;
 use lnet_dlc::nearest;
 use lnet_log::{LogClass, write_line};
