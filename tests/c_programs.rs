@@ -34,7 +34,7 @@ macro_rules! under_tools {
 under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback);
 
 #[test]
-fn structures_and_constants_are_those_of_the_c_api_sheet() {
+fn structures_and_constants_are_those_of_the_c_api_specification() {
     run("layout", &[], &[]);
 }
 
@@ -44,7 +44,7 @@ fn nids_and_lists_convert_as_recorded() {
 }
 
 #[test]
-fn every_error_is_the_one_that_the_sheet_names() {
+fn every_error_is_the_one_in_the_specification() {
     run("api_errors", &[], &[]);
 }
 
@@ -54,7 +54,7 @@ fn the_loopback_shows_what_consumers_rely_on() {
 }
 
 #[test]
-fn threads_get_exactly_one_end_for_each_md() {
+fn threads_get_exactly_one_last_event_for_each_md() {
     run("threads", &[], &[]);
 }
 
@@ -64,7 +64,7 @@ fn two_processes_move_every_size_both_ways() {
 }
 
 #[test]
-fn control_commands_change_and_tell_the_configuration() {
+fn control_commands_change_and_list_the_configuration() {
     run("control", &[], &[]);
 }
 
@@ -74,22 +74,22 @@ fn calls_that_wait_are_refused_in_an_event_handler() {
 }
 
 #[test]
-fn what_fails_has_the_status_of_the_sheet_and_one_last_event() {
+fn failed_operations_have_the_specified_status_and_one_last_event() {
     run("failures", &[], &[]);
 }
 
 #[test]
-fn replies_match_the_primary_nid_that_a_program_was_told() {
+fn replies_match_the_primary_nid_that_was_returned_to_the_program() {
     run("primary_nid", &[], &[]);
 }
 
 #[test]
-fn a_wait_ends_with_its_queue_or_its_node() {
+fn a_wait_ends_when_its_queue_is_freed_or_its_node_shuts_down() {
     run("waits", &[], &[]);
 }
 
 #[test]
-fn whatever_is_under_way_ends_once_with_its_md_or_its_node() {
+fn every_operation_in_flight_ends_once_at_unlink_or_shutdown() {
     run("shutdown", &[], &[]);
 }
 
@@ -99,7 +99,7 @@ fn a_child_of_fork_is_neither_taken_for_its_parents_node_nor_takes_it_down() {
 }
 
 #[test]
-fn who_asks_for_more_memory_than_there_is_is_told_so_and_the_node_goes_on() {
+fn a_failed_allocation_returns_an_error_and_the_node_continues() {
     run("out_of_memory", &[], &[]);
 }
 
@@ -130,12 +130,12 @@ fn a_programs_own_page_size_kvec_and_list_stand_beside_the_headers() {
 }
 
 #[test]
-fn the_command_parser_runs_arguments_and_lines_and_tells_what_there_is() {
+fn the_command_parser_runs_arguments_and_lines_and_lists_commands() {
     run("parser", &[], &[]);
 }
 
 #[test]
-fn a_client_and_a_service_of_ptlrpc_do_what_their_header_says() {
+fn a_ptlrpc_client_and_service_work_as_their_header_documents() {
     run("ptlrpc_loopback", &[], &[]);
 }
 

@@ -96,7 +96,7 @@ fn no_capture_is_left_out() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_rubbish_sent_on_purpose() {
+fn only_deliberately_invalid_messages_cannot_be_decoded() {
     let mut found = Vec::new();
     for_every_item(|file, connection, item| {
         if let Content::Undecoded { why } = &item.content {
@@ -128,7 +128,7 @@ const RUBBISH: [(&str, u16, &str); 10] = [
 const VARIANTS: &str = "k2158-host-hello-variants.pcap";
 
 #[test]
-fn every_message_is_written_again_as_the_kernel_wrote_it() {
+fn every_message_is_encoded_as_the_kernel_encoded_it() {
     for_every_item(|file, connection, item| {
         let Some(again) = written_again(item) else { return };
         let range = item.range.start..item.range.start + again.len();
@@ -138,7 +138,7 @@ fn every_message_is_written_again_as_the_kernel_wrote_it() {
 }
 
 #[test]
-fn every_ping_block_is_written_again_as_the_kernel_wrote_it() {
+fn every_ping_info_is_encoded_as_the_kernel_encoded_it() {
     for_every_item(|file, connection, item| {
         let Some(original) = ping_info_bytes(connection, item) else { return };
         let received = PingInfo::decode(&original, MOST_INTERFACES).unwrap();

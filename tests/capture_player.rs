@@ -54,7 +54,7 @@ const FORGERIES: [(&str, Forge); 4] = [
 ];
 
 #[test]
-fn a_node_that_says_anything_else_is_found_out() {
+fn a_node_that_sends_anything_else_fails_the_replay() {
     let Some(_namespace) = namespace_or_skip() else { return };
     let file = CAPTURES[0];
     let ours = ["10.99.0.12".parse::<IpAddr>().unwrap()];

@@ -118,13 +118,13 @@ fn untyped(config: &mut StartConfig) {
 
 /// dyn-005, dyn-035: fails if a byte of the pushes and pings differs from what kernel nodes said.
 #[test]
-fn called_by_a_kernel_node_we_say_what_a_kernel_node_says() {
+fn with_an_inbound_connection_from_a_kernel_node_we_send_what_a_kernel_node_sends() {
     play_all(&CALLED);
 }
 
 /// dyn-005, dyn-035: fails if a byte of the pushes and pings differs from what kernel nodes said.
 #[test]
-fn calling_a_kernel_node_we_say_what_a_kernel_node_says() {
+fn with_a_connection_to_a_kernel_node_we_send_what_a_kernel_node_sends() {
     play_all(&CALLING);
 }
 

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 #[test]
-fn the_program_in_the_readme_exchanges_a_message_and_says_what_is_in_the_way() {
+fn the_program_in_the_readme_exchanges_a_message_and_reports_errors() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let (_, rest) = readme.split_once("```c\n").expect("the README has a program");
     let (program, _) = rest.split_once("```\n").unwrap();
@@ -20,7 +20,7 @@ fn the_program_in_the_readme_exchanges_a_message_and_says_what_is_in_the_way() {
 }
 
 #[test]
-fn ping_pong_exchanges_a_message_and_says_what_is_in_the_way() {
+fn ping_pong_exchanges_a_message_and_reports_errors() {
     let program = fs::read_to_string(root().join("examples/ping_pong.c")).unwrap();
     let Some(example) = Example::build_or_skip("ping_pong", &program) else { return };
     example.is_honest();

@@ -96,7 +96,7 @@ fn only(kind: MessageType, node: &Node) -> Filter {
 }
 
 #[test]
-fn one_of_three_gets_is_lost_by_who_is_asked_and_counted() {
+fn one_of_three_gets_is_dropped_by_the_target_and_counted() {
     let pair = Pair::new("tcp(127.0.61.1)", "tcp(127.0.61.2)");
     let far = pair.rails.far.core();
     far.add_drop_rule(DropRule::arriving(
@@ -121,7 +121,7 @@ fn one_of_three_gets_is_lost_by_who_is_asked_and_counted() {
 }
 
 #[test]
-fn a_put_that_is_to_time_out_goes_by_the_other_rail_and_health_shows_it() {
+fn a_put_with_a_simulated_timeout_is_resent_over_the_other_rail_and_lowers_health() {
     let pair = Pair::new("tcp(127.0.62.1,127.0.62.3)", "tcp(127.0.62.2,127.0.62.4)");
     let bad = nids(&pair.rails.near)[0];
     let rule = Filter { local: bad.into(), ..Filter::default() };
@@ -140,7 +140,7 @@ fn a_put_that_is_to_time_out_goes_by_the_other_rail_and_health_shows_it() {
 }
 
 #[test]
-fn a_put_without_another_rail_fails_with_the_error_that_was_wanted() {
+fn a_put_without_another_rail_fails_with_the_simulated_error() {
     let pair = Pair::new("tcp(127.0.63.1)", "tcp(127.0.63.2)");
     let rule = only(MessageType::Put, &pair.rails.far);
     pair.near().add_drop_rule(DropRule::failing(rule, ALL, Cause::RemoteError));
@@ -153,7 +153,7 @@ fn a_put_without_another_rail_fails_with_the_error_that_was_wanted() {
 }
 
 #[test]
-fn what_is_sent_late_is_overtaken_and_goes_on_when_its_rule_goes() {
+fn a_delayed_send_is_overtaken_and_released_when_its_rule_is_deleted() {
     let pair = Pair::new("tcp(127.0.64.1)", "tcp(127.0.64.2)");
     let latency = Duration::from_secs(3600);
     let rule = DelayRule { filter: only(MessageType::Put, &pair.rails.far), odds: ALL, latency };
@@ -170,7 +170,7 @@ fn what_is_sent_late_is_overtaken_and_goes_on_when_its_rule_goes() {
 }
 
 #[test]
-fn what_is_sent_late_leaves_by_itself() {
+fn a_delayed_send_is_released_after_its_delay() {
     let pair = Pair::new("tcp(127.0.66.1)", "tcp(127.0.66.2)");
     let latency = Duration::from_millis(20);
     pair.near().add_delay_rule(DelayRule { filter: Filter::default(), odds: ALL, latency });
@@ -183,7 +183,7 @@ fn what_is_sent_late_leaves_by_itself() {
 }
 
 #[test]
-fn what_arrives_late_arrives() {
+fn a_delayed_receive_is_delivered() {
     let pair = Pair::new("tcp(127.0.65.1)", "tcp(127.0.65.2)");
     let latency = Duration::from_millis(50);
     let far = pair.rails.far.core();

@@ -51,7 +51,7 @@ struct Row {
 }
 
 #[test]
-fn odd_requests_are_answered_as_the_kernel_answers_them() {
+fn unusual_requests_are_answered_as_the_kernel_answers_them() {
     let Some(_namespace) = namespace_or_skip() else { return };
     // For the rows in which the caller falls silent.
     let socklnd = SocklndConfig { accept_timeout: Duration::from_secs(1), ..SocklndConfig::default() };

@@ -67,7 +67,7 @@ const NOW: Duration = Duration::ZERO;
 
 /// Fails if `make install` builds: root often has no cargo.
 #[test]
-fn what_has_been_built_is_installed_without_building_it_again() {
+fn built_files_are_installed_without_a_rebuild() {
     let place = Place::built(NOW);
     let output = place.install(&[]);
     assert!(output.status.success() && !text(&output).contains("cargo is called"), "{}", text(&output));
@@ -91,7 +91,7 @@ fn what_has_been_built_is_installed_without_building_it_again() {
 }
 
 #[test]
-fn what_has_changed_since_is_built_first() {
+fn changed_sources_are_rebuilt_before_the_install() {
     let place = Place::built(Duration::from_secs(100 * 365 * 86_400));
     let output = place.install(&[]);
     assert!(!output.status.success() && text(&output).contains("cargo is called"), "{}", text(&output));

@@ -112,7 +112,7 @@ fn a_link_without_carrier_is_not_used_by_either_node_until_it_has_one_again() {
 
 /// HE-4.
 #[test]
-fn interfaces_that_come_at_run_time_are_watched_and_those_that_are_gone_are_not() {
+fn interfaces_added_at_run_time_are_watched_and_removed_ones_are_not() {
     let Some(_namespace) = empty_namespace_or_skip() else { return };
     ip(&["link", "set", "lo", "up"]);
     let node = listening_to_nobody();
@@ -154,7 +154,7 @@ fn interfaces_that_come_at_run_time_are_watched_and_those_that_are_gone_are_not(
 
 /// More news at once than the kernel keeps for a listener.
 #[test]
-fn the_end_of_a_flood_of_changes_is_seen() {
+fn the_last_of_a_flood_of_link_changes_is_applied() {
     let Some(_namespace) = empty_namespace_or_skip() else { return };
     ip(&["link", "add", "eth0", "type", "veth", "peer", "name", "cable"]);
     ip(&["address", "add", "10.77.1.1/24", "dev", "eth0"]);
@@ -188,7 +188,7 @@ fn words(command: &[String]) -> Vec<&str> {
 
 /// What is told by a rail that swallows everything is told by another before the time for it is over.
 #[test]
-fn a_push_that_a_silent_rail_swallows_goes_by_another() {
+fn a_push_lost_on_an_unresponsive_rail_is_resent_over_another() {
     let Some(rails) = Rails::strangers_or_skip(2, |_| None, Discovery::On) else { return };
     rails.transfer(Transfer::Put, 1, 64, 1);
     wait_until("they know each other", || {

@@ -70,7 +70,7 @@ fn every_command_does_what_the_kernels_tool_does() {
 /// dbg-045: fails if the node's sums do not have it.
 /// dbg-120: fails if a counter is left after a reset.
 #[test]
-fn counters_tell_what_was_sent_and_received_and_dropped_until_they_are_reset() {
+fn counters_have_sent_received_and_dropped_messages_until_they_are_reset() {
     let Some(scene) = Scene::or_skip() else { return };
     prepare(&scene, "lnetctl lnet configure");
     prepare(&scene, "lnetctl net add --net tcp --if eth0");
@@ -134,7 +134,7 @@ fn an_exported_configuration_can_be_applied_again() {
 
 /// doc-005: fails if a guide tells of a command or an option that there is not.
 #[test]
-fn every_command_in_the_guides_is_one_that_there_is() {
+fn every_command_in_the_guides_exists() {
     let bin = scene::programs();
     let guides =
         ["README.md", "docs/configuration.md", "docs/environment.md", "docs/faults.md", "docs/health.md"];
@@ -189,7 +189,7 @@ fn most_words(line: &str) -> usize {
 }
 
 #[test]
-fn the_record_has_what_was_recorded() {
+fn the_recorded_file_has_all_commands_in_reduced_form() {
     let blocks = record();
     assert!(blocks.len() >= 370, "{} commands", blocks.len());
     for block in blocks {

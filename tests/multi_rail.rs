@@ -29,7 +29,7 @@ fn messages_are_spread_evenly_over_four_rails() {
 /// snd-030: fails if the interface with fewer credits left gets as much as the other. The slow one has fewer,
 /// once the sockets have taken all that they hold.
 #[test]
-fn a_rail_four_times_slower_than_its_twin_gets_its_share_and_not_half() {
+fn a_rail_four_times_slower_carries_less_than_half() {
     let Some(rails) = Rails::or_skip(2, |card| Some(if card == 0 { 100 } else { 400 })) else { return };
     rails.transfer(Transfer::Put, 96, 1 << 20, 16);
     let by_card = puts(&rails.near, Outcome::Sent);
@@ -51,7 +51,7 @@ fn a_peer_on_two_nets_is_sent_to_over_both() {
 }
 
 #[test]
-fn a_peer_of_127_nids_is_sent_to_at_each_of_them() {
+fn messages_go_to_each_of_the_127_nids_of_a_peer() {
     let far: Vec<String> = (1..=127).map(|card| format!("127.0.34.{card}")).collect();
     let rails = Rails::on_loopback("tcp(127.0.33.1)", &format!("tcp({})", far.join(",")));
     rails.transfer(Transfer::Put, 254, 64, 1);

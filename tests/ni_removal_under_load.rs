@@ -252,7 +252,7 @@ fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: imp
 
 /// OM-33; the design's edge case of an interface that goes while it is in use.
 #[test]
-fn an_interface_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
+fn removing_an_interface_in_use_fails_only_operations_bound_to_it() {
     let rails = Rails::on_loopback("tcp(127.0.41.1,127.0.41.2)", "tcp(127.0.42.1,127.0.42.2)");
     let goes = nids(&rails.near)[1];
     under_traffic(
@@ -266,7 +266,7 @@ fn an_interface_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
 
 /// OM-33, OM-6; the design's edge case of a net.
 #[test]
-fn a_net_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
+fn removing_a_net_in_use_fails_only_operations_bound_to_it() {
     let rails = Rails::on_loopback("tcp(127.0.43.1),tcp1(127.0.44.1)", "tcp(127.0.43.2),tcp1(127.0.44.2)");
     let goes = nids(&rails.near)[1];
     let [far, far_too] = nids(&rails.far)[..] else { panic!() };
@@ -283,7 +283,7 @@ fn a_net_that_goes_while_in_use_costs_only_what_was_bound_to_it() {
 
 /// The design's edge case of a peer NI: what is under way to it ends as if it were still known.
 #[test]
-fn a_peers_nid_that_is_deleted_while_in_use_costs_nothing() {
+fn deleting_a_peer_nid_in_use_fails_no_operation() {
     let rails = Rails::on_loopback("tcp(127.0.45.1)", "tcp(127.0.46.1,127.0.46.2)");
     let [far, goes] = nids(&rails.far)[..] else { panic!() };
     under_traffic(

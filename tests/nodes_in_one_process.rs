@@ -61,7 +61,7 @@ fn every_node_pings_every_node() {
 }
 
 #[test]
-fn every_node_puts_to_every_node_and_hears_of_it() {
+fn every_node_puts_to_every_node_and_gets_the_events() {
     let nodes = start(free_port());
     let sinks: Vec<Vec<u8>> = nodes.iter().map(|_| vec![0; NODES * 4096]).collect();
     let sources: Vec<Vec<u8>> = (0..NODES).map(|n| vec![n as u8 + 1; 4096]).collect();
@@ -103,7 +103,7 @@ fn every_node_puts_to_every_node_and_hears_of_it() {
 }
 
 #[test]
-fn a_node_that_cannot_start_says_why_and_leaves_nothing_behind() {
+fn a_node_that_cannot_start_reports_the_cause_and_leaves_nothing_behind() {
     let port = free_port();
     let one = start(port);
     let start_again = |networks: &str| {

@@ -32,7 +32,7 @@ fn every_number_of_every_kind_has_its_row() {
 }
 
 #[test]
-fn every_requirement_is_shown_by_a_test_or_says_why_not() {
+fn every_requirement_has_a_test_or_a_reason() {
     let tests = tests_by_requirement();
     let mut wrong = String::new();
     for (id, _, _, state) in ROWS {
@@ -52,7 +52,7 @@ fn every_requirement_is_shown_by_a_test_or_says_why_not() {
 }
 
 #[test]
-fn every_test_of_a_requirement_says_how_it_would_fail() {
+fn every_test_of_a_requirement_states_how_it_would_fail() {
     let tests = all_tests();
     let silent: Vec<String> = tests
         .iter()

@@ -26,7 +26,7 @@ fn skipped_tests_are_listed_once_with_their_reasons_and_fail_in_continuous_integ
 }
 
 #[test]
-fn where_no_test_was_skipped_nothing_is_said_and_nothing_fails() {
+fn without_skipped_tests_nothing_is_printed_and_nothing_fails() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("skipped");
     for ci in [false, true] {
@@ -40,7 +40,7 @@ fn where_no_test_was_skipped_nothing_is_said_and_nothing_fails() {
 }
 
 #[test]
-fn the_tests_are_run_with_a_list_of_the_skipped_and_continuous_integration_says_what_it_is() {
+fn the_test_run_lists_skipped_tests_and_identifies_continuous_integration() {
     let test = fs::read_to_string(root().join("scripts/test")).unwrap();
     assert!(test.contains(&format!("export {}=", test_support::SKIPPED_TESTS)));
     assert!(test.contains(&format!("scripts/skipped-tests \"${}\"", test_support::SKIPPED_TESTS)));
@@ -49,7 +49,7 @@ fn the_tests_are_run_with_a_list_of_the_skipped_and_continuous_integration_says_
 
 /// A line on standard output alone is read by nobody when the test passes.
 #[test]
-fn every_test_that_skips_says_so_by_the_one_function_for_it() {
+fn every_test_that_skips_calls_the_skip_function() {
     let sources = ["liblnet", "lnds", "lnetctl", "lnetd", "ptlrpc-shim", "tests", "benches"];
     let says_so = ["println!(\"skip", "print!(\"skip"];
     for path in sources.iter().flat_map(|dir| rust_files_below(&root().join(dir))) {

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_what_is_pasted_every_line_is_a_command() {
+    fn every_pasted_line_is_a_command() {
         let (mut input, mut out, mut err) = (io::empty(), Vec::new(), Vec::new());
         let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };
         let line = "cpt --nid 10.0.0.1@tcp --ncpt 1\n";
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn from_a_pipe_a_word_that_is_no_command_or_the_beginning_of_several_ends_with_an_error() {
+    fn from_a_pipe_an_unknown_or_ambiguous_command_ends_the_shell_with_an_error() {
         let connect: Connect<'_> = &|name| Box::new(lnet_dlc::client::Client::new(name));
         let known = "cpt --nid 10.0.0.1@tcp --ncpt 1\n";
         for wrong in ["bogus", "rout show", "net bogus", "--bogus"] {

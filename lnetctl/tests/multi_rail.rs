@@ -70,7 +70,7 @@ udsp:
 /// bck-005: fails if anything of a Multi-Rail configuration takes effect in a node that does not have Multi-Rail.
 /// bck-010: fails if lnetctl says nothing of what such a node refuses, or ends as if all were well.
 #[test]
-fn a_node_without_multi_rail_takes_nothing_of_a_multi_rail_configuration_and_the_user_is_told() {
+fn a_node_without_multi_rail_rejects_a_multi_rail_configuration_with_a_message() {
     let done = Rc::default();
     let (_, err, exit) = carried_out(&["import"], CONFIGURATION, &done);
     assert_ne!(exit, 0, "{err}");
@@ -109,7 +109,7 @@ fn commands_only_ask_a_node_by_themselves() {
 
 /// doc-005: fails if the guides do not tell of a command or a setting of Multi-Rail, or not what a selection rule does.
 #[test]
-fn the_guides_tell_of_every_command_and_setting_of_multi_rail() {
+fn the_guides_describe_every_command_and_setting_of_multi_rail() {
     let mut guides = fs::read_to_string("../README.md").unwrap();
     for path in files_below(Path::new("../docs")) {
         let is_list = ["requirements.md", "c-api-matrix.md"].iter().any(|list| path.ends_with(list));

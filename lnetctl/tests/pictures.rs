@@ -157,18 +157,18 @@ fn compare(name: &str, actual: &str) {
 }
 
 #[test]
-fn a_small_terminal_has_rails_and_the_busiest_peers() {
+fn a_small_terminal_shows_rails_and_the_busiest_peers() {
     compare("top-80x24.txt", &screen(&at(65, &watch(30)), 80, 24));
 }
 
 #[test]
-fn a_large_terminal_has_room_for_long_names_and_bars() {
+fn a_large_terminal_shows_long_names_and_bars() {
     compare("top-200x50.txt", &screen(&at(1, &watch(12)), 200, 50));
 }
 
 /// Fails if an alert on 0 is about a peer that was never heard of, or misses one that cannot be reached.
 #[test]
-fn for_monitoring_a_peer_is_reachable_or_not_or_not_known() {
+fn monitoring_output_has_reachable_unreachable_and_unknown_peers() {
     let text = prometheus::exposition(&sample(10, 5));
     let lines: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("lnet_peer_reachable{")).collect();
     let values: Vec<_> =
@@ -177,7 +177,7 @@ fn for_monitoring_a_peer_is_reachable_or_not_or_not_known() {
 }
 
 #[test]
-fn a_node_that_went_away_is_told_and_one_that_came_back_is_watched_again() {
+fn a_stopped_node_is_reported_and_a_restarted_one_is_watched_again() {
     let mut watch = watch(2);
     watch.sampled(Duration::from_secs(2), Err("Network is down".to_owned()));
     compare("top-gone.txt", &screen(&at(2, &watch), 80, 24));
@@ -190,7 +190,7 @@ fn a_node_that_went_away_is_told_and_one_that_came_back_is_watched_again() {
 }
 
 #[test]
-fn the_text_of_one_look_has_all_rows() {
+fn the_output_of_a_single_sample_has_all_rows() {
     compare("top-once.txt", &draw::as_text(&at(1, &watch(20)), 80));
 }
 
@@ -207,7 +207,7 @@ fn no_terminal_is_too_small() {
 }
 
 #[test]
-fn peers_are_scrolled_sorted_and_held_still() {
+fn peers_are_scrolled_sorted_and_paused() {
     let mut watch = watch(30);
     let page = 10;
     let first = |watch: &Watch| {
@@ -249,7 +249,7 @@ fn fewer_peers_than_were_scrolled_past_are_still_shown() {
 }
 
 #[test]
-fn everything_that_is_counted_goes_to_prometheus() {
+fn every_counter_is_exported_to_prometheus() {
     let mut sample = sample(10, 2);
     sample.node.name = "a\"b\\c".to_owned();
     compare("prometheus.txt", &prometheus::exposition(&sample));

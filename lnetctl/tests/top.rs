@@ -112,7 +112,7 @@ fn serve(node: &Arc<Node>, directory: &Path) -> ControlServer {
 }
 
 #[test]
-fn it_shows_rails_and_peers_outlives_the_node_and_gives_the_terminal_back() {
+fn top_shows_rails_and_peers_survives_the_node_and_restores_the_terminal() {
     let directory = tempfile::tempdir().unwrap();
     let node = node();
     let server = serve(&node, directory.path());
@@ -138,7 +138,7 @@ fn it_shows_rails_and_peers_outlives_the_node_and_gives_the_terminal_back() {
 }
 
 #[test]
-fn control_c_ends_it_too() {
+fn control_c_ends_top() {
     let directory = tempfile::tempdir().unwrap();
     let node = node();
     let _server = serve(&node, directory.path());
@@ -152,7 +152,7 @@ fn control_c_ends_it_too() {
 }
 
 #[test]
-fn without_a_node_it_does_not_begin() {
+fn top_does_not_start_without_a_node() {
     let directory = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::open();
     let mut top = terminal.start(directory.path(), &["top"]);
@@ -163,7 +163,7 @@ fn without_a_node_it_does_not_begin() {
 }
 
 #[test]
-fn one_look_and_statistics_need_no_terminal() {
+fn a_single_sample_and_statistics_need_no_terminal() {
     let directory = tempfile::tempdir().unwrap();
     let node = node();
     let _server = serve(&node, directory.path());

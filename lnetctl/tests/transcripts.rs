@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn every_command_says_what_the_transcripts_say() {
+fn every_command_prints_what_its_transcript_has() {
     let mut wrong = Vec::new();
     for entry in fs::read_dir("tests/transcripts").unwrap() {
         let path = entry.unwrap().path();

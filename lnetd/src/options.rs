@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_one_source_of_configuration() {
+    fn only_one_source_of_configuration_is_accepted() {
         let parse = |arguments: &[&str]| Options::try_parse_from([&["lnetd"], arguments].concat());
         assert!(parse(&["--config", "a", "--node", "router-1"]).is_ok());
         for arguments in [

@@ -139,7 +139,7 @@ fn a_node_can_be_given_interfaces_while_it_runs() {
 }
 
 #[test]
-fn a_signal_ends_it_and_nothing_is_left() {
+fn a_signal_ends_the_daemon_and_leaves_nothing_behind() {
     let place = Place::new();
     let pid_file = place.path().join("pid");
     let arguments = ["--loopback-only", "--pid-file", pid_file.to_str().unwrap()];
@@ -162,7 +162,7 @@ fn a_signal_ends_it_and_nothing_is_left() {
 }
 
 #[test]
-fn a_second_one_of_the_same_name_does_not_start() {
+fn a_second_daemon_of_the_same_name_does_not_start() {
     let place = Place::new();
     let (child, _) = place.start(&["--loopback-only"], |_| {});
     let (second, notify) = place.start(&["--loopback-only"], |_| {});
@@ -179,7 +179,7 @@ fn a_second_one_of_the_same_name_does_not_start() {
 }
 
 #[test]
-fn what_is_in_the_way_of_the_start_is_said() {
+fn a_failed_start_reports_the_cause() {
     let place = Place::new();
     let mut command = place.command(&[]);
     let output = command.env("LNET_NETWORKS", "tcp(no_such_if0)").output().unwrap();
@@ -198,7 +198,7 @@ fn what_is_in_the_way_of_the_start_is_said() {
 
 /// Fails if somebody has to find out by what does not happen.
 #[test]
-fn what_has_no_effect_is_warned_of_once() {
+fn settings_without_effect_are_warned_of_once() {
     let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
     // What is set, the daemon's arguments, and the one line that each comes to.
     type Row = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static str);
@@ -288,7 +288,7 @@ fn a_file_is_checked_without_starting_a_node() {
 }
 
 #[test]
-fn a_daemon_has_what_its_file_says_and_goes_on_without_what_is_refused() {
+fn a_daemon_applies_its_file_and_continues_without_rejected_items() {
     let place = Place::new();
     let file = place.path().join("lnet.conf");
     let text = "\

@@ -188,7 +188,7 @@ fn a_transfer_without_memory_of_the_client_ends_when_the_client_gives_up() {
 }
 
 #[test]
-fn the_end_of_a_service_aborts_transfers() {
+fn stopping_a_service_aborts_transfers() {
     let (sender, begun) = channel();
     let sender = Mutex::new(sender);
     // One thread for normal requests.

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operation_counts_for_what_became_of_it() {
+    fn each_operation_is_counted_by_its_outcome() {
         use Kind::{Get, Put, PutWithAck};
         let ok = |well| Totals { ops: 1, well, longest: Duration::from_millis(5), ..Totals::default() };
         let failed = |why: &str| Totals { failed: BTreeMap::from([(why.to_owned(), 1)]), ..ok(0) };
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_again_after_its_entry_is_closed_is_doubled() {
+    fn a_message_that_arrives_after_its_entry_is_closed_counts_as_a_duplicate() {
         let mut ledger = ledger_of(&[began(1, Kind::Put), arrived(1, 1), ended(1, "")]);
         ledger.settle_before(Duration::from_secs(1));
         ledger
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_was_under_way_in_a_process_that_was_killed_or_stopped_nothing_is_said() {
+    fn operations_in_flight_in_a_killed_or_stopped_process_are_not_judged() {
         let after = |incarnation, at, how, told: &[Told]| {
             let mut ledger = ledger_of(told);
             ledger.ended(incarnation, Duration::from_millis(at), how);
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_a_time_without_success() {
+    fn a_stall_is_a_period_without_success() {
         let ms = Duration::from_millis;
         let ended = |at, wrong: &str| (0, at, What::Ended { op: op(at), wrong: wrong.into() });
         let mut ledger =
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_is_used_again_when_it_has_received_more_than_before() {
+    fn an_interface_counts_as_used_when_its_receive_counter_grows() {
         let counted = |at, received| (1, at, What::Counted { card: 1, sent: 0, received });
         let ledger = ledger_of(&[counted(10, 5), counted(20, 9), counted(30, 9), counted(40, 10)]);
         let ms = Duration::from_millis;

@@ -35,12 +35,12 @@ fn a_process_under_load_does_as_it_is_told() {
 }
 
 #[test]
-fn no_operation_fails_while_one_rail_lives() {
+fn no_operation_fails_while_one_rail_works() {
     run(&["link-down", "reset"]);
 }
 
 #[test]
-fn no_operation_with_a_kernel_peer_fails_over_a_cut_that_tcp_survives() {
+fn no_operation_with_a_kernel_peer_fails_in_an_outage_that_tcp_survives() {
     run(&["kernel-1.5s"]);
 }
 
@@ -52,7 +52,7 @@ fn all_scenarios() -> Result<(), UnknownScenario> {
 }
 
 #[test]
-fn a_misspelled_scenario_is_answered_by_the_list_of_all() {
+fn a_misspelled_scenario_name_prints_the_list() {
     let all = chosen("").unwrap();
     assert_eq!(chosen("reset, cable").unwrap(), ["reset", "cable"]);
     let said = format!("{:?}", chosen("reset,cabel").unwrap_err());
@@ -84,7 +84,7 @@ impl std::fmt::Debug for UnknownScenario {
 }
 
 #[test]
-fn nothing_is_lost_or_doubled_in_some_seconds_of_chaos() {
+fn nothing_is_lost_or_duplicated_in_some_seconds_of_random_faults() {
     let Some(outcome) = soak_for(20, Duration::from_secs(15)) else { return };
     let sins: Vec<String> = outcome.totals.sins_in_words().collect();
     assert!(sins.is_empty(), "{sins:?}\n{}", outcome.faults.join("\n"));

@@ -72,7 +72,7 @@ fn belonging(key: u64, place: Range<usize>) -> &'static [u8] {
 }
 
 #[test]
-fn bytes_of_another_or_from_another_place_are_seen() {
+fn bytes_of_another_message_or_offset_are_detected() {
     let mut bytes = Bytes::new(64);
     bytes.fill(7, 64);
     assert!(bytes.is_of(0, 7, 0, 64) && bytes.is_of(16, 7, 16, 48) && bytes.is_of(0, 7, 0, 8));

@@ -301,7 +301,7 @@ impl Teller {
 }
 
 #[test]
-fn an_order_and_a_role_are_read_as_they_were_written() {
+fn orders_and_roles_round_trip() {
     for order in [
         Order::Discover,
         Order::Go,

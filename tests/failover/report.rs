@@ -174,7 +174,7 @@ impl FromStr for Report {
 }
 
 #[test]
-fn a_report_is_read_as_it_was_written() {
+fn a_report_round_trips() {
     let op = Op::new(7, 1_234_567);
     let all = [
         What::Ready,

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reduced_stays_as_it_is() {
+    fn reducing_twice_changes_nothing() {
         for text in [
             "(help)\nnet add --if --net\n",
             "(help)\n\n",

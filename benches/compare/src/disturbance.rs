@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_program_did_not_use_others_did() {
+    fn cpu_time_not_used_by_this_program_was_used_by_others() {
         let before = Time { all: 1000, used: 100, own: 10 };
         let after = Time { all: 1200, used: 180, own: 60 };
         assert!((after.others_since(before) - 0.15).abs() < 1e-9);

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_options_are_rejected() {
         for arguments in [&["--rounds", "x"][..], &["--seconds", "-1"], &["--rounds"], &["--fast"]] {
             assert!(compare(arguments).is_err(), "{arguments:?}");
         }

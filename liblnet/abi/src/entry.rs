@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_becomes_eio_and_then_everything_is_down() {
+    fn a_panic_returns_eio_and_later_calls_fail() {
         assert_eq!(entry("f", || Ok::<c_int, _>(3)), 3);
         assert_eq!(entry("f", || Err::<c_int, _>(Errno::Busy)), -libc::EBUSY);
         #[allow(clippy::panic)]

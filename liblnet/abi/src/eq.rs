@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn negative_and_the_largest_timeout_mean_for_ever() {
+    fn negative_and_maximal_timeouts_never_expire() {
         let cases = [(0, Some(0)), (250, Some(250)), (-1, None), (c_long::MAX, None), (c_long::MIN, None)];
         for (ms, expected) in cases {
             assert_eq!(wait(ms), expected.map(Duration::from_millis), "{ms}");

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_spread_over_partitions_and_forgotten_with_the_switch() {
+    fn router_buffers_are_spread_over_partitions_and_reset_when_routing_is_switched_off() {
         let cpts = |n| NonZeroUsize::new(n).unwrap();
         assert_eq!(Router::Never.buffers_per_cpt(cpts(1)), None);
         assert_eq!(Router::Never.switched(false), Router::Never);

@@ -66,7 +66,7 @@ fn a_nid_of_a_configured_peer_is_refused_to_another() {
 }
 
 #[test]
-fn what_traffic_made_gives_way_to_what_is_configured() {
+fn a_peer_created_by_traffic_is_replaced_by_a_configured_one() {
     let core = node(&["10.0.0.1@tcp"]);
     assert_eq!(core.primary_nid(nid("10.0.0.3@tcp")), nid("10.0.0.3@tcp"));
     core.make_peer(nid("10.0.0.2@tcp"), true, true).unwrap();
@@ -81,7 +81,7 @@ fn what_traffic_made_gives_way_to_what_is_configured() {
 }
 
 #[test]
-fn peers_are_listed_in_the_order_in_which_they_came() {
+fn peers_are_listed_in_the_order_of_their_creation() {
     let core = node(&["10.0.0.1@tcp"]);
     let order = ["10.0.0.9@tcp", "10.0.0.2@tcp", "10.0.0.7@tcp1", "10.0.0.5@tcp"];
     for peer in order {
@@ -91,7 +91,7 @@ fn peers_are_listed_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn a_gateway_can_neither_be_made_nor_deleted_while_routes_go_by_it() {
+fn a_gateway_can_neither_be_created_nor_deleted_while_routes_use_it() {
     let core = node(&["10.0.0.1@tcp"]);
     core.add_route(route("tcp1", "10.0.0.2@tcp")).unwrap();
     assert_eq!(core.make_peer(nid("10.0.0.2@tcp"), true, false), Err(Errno::Busy));
@@ -101,7 +101,7 @@ fn a_gateway_can_neither_be_made_nor_deleted_while_routes_go_by_it() {
 }
 
 #[test]
-fn a_net_takes_its_peer_nis_and_routes_along() {
+fn removing_a_net_removes_its_peer_nis_and_routes() {
     let core = node(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
     core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
     core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.1.2@tcp1"), true).unwrap();
@@ -116,7 +116,7 @@ fn a_net_takes_its_peer_nis_and_routes_along() {
 
 /// OM-6.
 #[test]
-fn a_net_that_comes_gives_the_peer_nis_that_wait_for_it_its_credits() {
+fn adding_a_net_gives_its_known_peer_nis_their_credits() {
     let core = node(&["10.0.0.1@tcp"]);
     core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
     core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.1.2@tcp1"), true).unwrap();
@@ -144,7 +144,7 @@ fn a_net_that_comes_gives_the_peer_nis_that_wait_for_it_its_credits() {
 }
 
 #[test]
-fn a_net_that_routes_lead_to_cannot_be_joined() {
+fn an_interface_cannot_be_added_to_a_net_that_has_routes() {
     let core = node(&["10.0.0.1@tcp"]);
     core.add_route(route("tcp1", "10.0.0.2@tcp")).unwrap();
     let joined = core.add_ni(nid("10.0.1.1@tcp1"), NiTunables::default(), &idle());
@@ -197,7 +197,7 @@ fn a_change_of_settings_happens_whole_or_not_at_all() {
 /// cfg-115, UD-12: fails if the interface with the highest priority is not used, or only if it came before
 /// the rule, or only after.
 #[test]
-fn selection_rules_bear_on_interfaces_and_peers_that_come_before_and_after_them() {
+fn selection_rules_apply_to_interfaces_and_peers_added_before_and_after_them() {
     let core = node(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let multi_rail = |last: u8| {
         core.make_peer(nid(&format!("10.0.0.{last}@tcp")), true, false).unwrap();

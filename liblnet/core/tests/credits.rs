@@ -78,7 +78,7 @@ impl Rig {
 /// snd-035: fails if with the switch on, a peer's interface that has much to carry gets more before the
 /// others have as much. With it off only messages count, as in the kernel.
 #[test]
-fn queued_bytes_go_before_credits_only_where_they_are_to_be_compared() {
+fn queued_bytes_are_compared_before_credits_only_if_configured() {
     let (first, second) = ("10.0.0.8@tcp", "10.0.0.9@tcp");
     let table =
         [(false, [first, second, first, second, first]), (true, [first, second, second, second, second])];
@@ -100,7 +100,7 @@ fn queued_bytes_go_before_credits_only_where_they_are_to_be_compared() {
 
 /// A slow peer's messages wait for its own credits and hold none of the interface's (3.2: peer first).
 #[test]
-fn a_peer_that_takes_nothing_holds_no_more_than_its_credits_and_delays_nobody() {
+fn a_stalled_peer_holds_only_its_credits_and_delays_no_other_peer() {
     let (slow, quick) = ("10.0.0.2@tcp", "10.0.0.3@tcp");
     let rig = rig(as_it_is, (16, 4), &[slow]);
     let md = rig.bind(8);
@@ -122,7 +122,7 @@ fn a_peer_that_takes_nothing_holds_no_more_than_its_credits_and_delays_nobody() 
 /// One slow peer fewer than hold all credits is no hindrance; when they hold all, others wait in the
 /// interface's queue, first come first served (CR-10), and go when a slow one gives a credit back.
 #[test]
-fn slow_peers_delay_others_only_when_together_they_hold_all_of_an_interfaces_credits() {
+fn slow_peers_delay_others_only_if_they_hold_all_credits_of_an_interface() {
     let slow = ["10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.0.4@tcp", "10.0.0.5@tcp"];
     let quick = "10.0.0.9@tcp";
     let rig = rig(as_it_is, (16, 4), &slow);
@@ -152,7 +152,7 @@ fn slow_peers_delay_others_only_when_together_they_hold_all_of_an_interfaces_cre
 /// However many peers take nothing: an interface's credits are theirs for a moment, then others' messages go at once.
 /// What each of them has with the driver is no more than its own credits.
 #[test]
-fn peers_that_take_nothing_delay_nobody_for_long_however_many_they_are() {
+fn any_number_of_stalled_peers_delays_other_peers_only_briefly() {
     const QUICK: &str = "10.9.0.1@tcp";
     for count in [30, 34, 100, 1000] {
         let slow: Vec<String> = (0..count).map(|n| format!("10.1.{}.{}@tcp", n / 250, n % 250)).collect();
@@ -188,7 +188,7 @@ fn peers_that_take_nothing_delay_nobody_for_long_however_many_they_are() {
 
 /// dbg-045: fails if a message that waits or is under way is not counted, or counted for ever.
 #[test]
-fn messages_in_the_node_are_counted_whether_they_wait_or_are_under_way() {
+fn queued_and_sent_messages_are_counted_until_they_complete() {
     let peers = ["10.0.0.2@tcp", "10.0.0.3@tcp"];
     let rig = rig(as_it_is, (4, 2), &peers);
     let md = rig.bind(8);

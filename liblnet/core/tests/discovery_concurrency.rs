@@ -50,7 +50,7 @@ fn node() -> (Arc<Core>, lnet_core::EqHandle, Arc<[AtomicU32]>) {
 }
 
 #[test]
-fn every_request_ends_once_whatever_comes_and_goes_while_it_waits() {
+fn every_request_completes_once_while_interfaces_and_peers_change() {
     let memory = [0_u8; 8];
     for round in 0..20_u32 {
         let (core, eq, ends) = node();

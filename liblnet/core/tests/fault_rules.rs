@@ -54,7 +54,7 @@ fn delay(filter: Filter, latency: Duration) -> DelayRule {
 }
 
 #[test]
-fn one_of_three_messages_is_lost_on_arrival_and_only_counted() {
+fn a_drop_rule_of_one_in_three_drops_on_receive_and_counts() {
     let rig = rig();
     accept_puts(&rig);
     rig.core.add_drop_rule(DropRule::arriving(Filter::between(tcp(2), tcp(1)), one_in(3)));
@@ -70,7 +70,7 @@ fn one_of_three_messages_is_lost_on_arrival_and_only_counted() {
 }
 
 #[test]
-fn who_is_lost_is_not_met() {
+fn a_dropped_message_matches_no_md() {
     let rig = rig();
     rig.core.add_drop_rule(DropRule::arriving(Filter::default(), ALL));
     assert!(matches!(rig.arrives(&put_from(2)), RxAction::Discard));
@@ -79,7 +79,7 @@ fn who_is_lost_is_not_met() {
 }
 
 #[test]
-fn what_is_to_fail_is_not_sent_and_its_owner_is_told() {
+fn a_drop_rule_with_an_error_fails_the_send_with_that_error() {
     let rig = rig();
     let md = rig.bind(-1);
     let only_puts =
@@ -114,7 +114,7 @@ fn a_rule_for_everything_acts_both_ways() {
 }
 
 #[test]
-fn what_leaves_late_leaves_in_the_order_in_which_it_is_due() {
+fn delayed_sends_leave_in_the_order_of_their_due_time() {
     let rig = rig();
     let md = rig.bind(-1);
     rig.core.add_delay_rule(delay(Filter::between(tcp(1), tcp(2)), 3 * SECOND));
@@ -135,7 +135,7 @@ fn what_leaves_late_leaves_in_the_order_in_which_it_is_due() {
 }
 
 #[test]
-fn what_arrives_late_finds_the_memory_that_is_there_then() {
+fn a_delayed_message_matches_the_mds_that_are_attached_when_it_is_released() {
     let rig = rig();
     rig.core.add_delay_rule(delay(Filter::between(tcp(2), tcp(1)), SECOND));
     assert!(matches!(rig.arrives(&put_from(2)), RxAction::Defer));
@@ -153,7 +153,7 @@ fn what_arrives_late_finds_the_memory_that_is_there_then() {
 }
 
 #[test]
-fn what_arrives_late_waits_on_at_a_lazy_portal() {
+fn a_delayed_message_is_deferred_at_a_lazy_portal() {
     let rig = rig();
     rig.core.set_lazy_portal(PORTAL).unwrap();
     rig.core.add_delay_rule(delay(Filter::default(), SECOND));
@@ -166,7 +166,7 @@ fn what_arrives_late_waits_on_at_a_lazy_portal() {
 }
 
 #[test]
-fn a_late_answer_for_an_md_that_is_gone_is_dropped() {
+fn a_delayed_response_for_an_unlinked_md_is_dropped() {
     let rig = rig();
     let md = rig.bind(-1);
     let ack = Body::Ack {
@@ -184,7 +184,7 @@ fn a_late_answer_for_an_md_that_is_gone_is_dropped() {
 }
 
 #[test]
-fn what_is_late_and_whose_md_is_unlinked_is_cancelled() {
+fn a_delayed_send_whose_md_is_unlinked_is_cancelled() {
     let rig = rig();
     let md = rig.bind(-1);
     rig.core.add_delay_rule(delay(Filter::default(), SECOND));
@@ -197,7 +197,7 @@ fn what_is_late_and_whose_md_is_unlinked_is_cancelled() {
 }
 
 #[test]
-fn what_is_late_ends_with_its_interface() {
+fn a_delayed_send_fails_when_its_interface_is_removed() {
     let ends: [fn(&Rig); 2] = [|rig| rig.core.remove_ni(tcp(1)).unwrap(), |rig| rig.core.shutdown()];
     for end in ends {
         let rig = rig();
@@ -214,7 +214,7 @@ fn what_is_late_ends_with_its_interface() {
 }
 
 #[test]
-fn deleting_a_delay_lets_go_what_it_held_and_nothing_else() {
+fn deleting_a_delay_rule_releases_its_messages_and_no_others() {
     let rig = rig();
     let md = rig.bind(-1);
     let (there, elsewhere) = (Filter::between(tcp(1), tcp(2)), Filter::between(tcp(1), tcp(3)));

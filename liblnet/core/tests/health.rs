@@ -15,7 +15,7 @@ fn rig(on_send: OnSend) -> Rig {
 
 /// HE-52: fails if the ping is noted as not answered after its answer has come.
 #[test]
-fn a_recovery_ping_that_is_answered_before_it_has_left_does_not_make_the_next_one_wait_longer() {
+fn a_recovery_ping_answered_before_its_send_completes_does_not_increase_the_backoff() {
     let Rig { core, driver, clock, .. } = &rig(OnSend::Reply);
     core.set_ni_health(Some(tcp(1)), 100);
     let recovery = || core.nets().ni(tcp(1)).unwrap().recovery();
@@ -34,7 +34,7 @@ fn a_recovery_ping_that_is_answered_before_it_has_left_does_not_make_the_next_on
 
 /// dbg-030, dbg-120: fails if the state is found from counters, which are 0 then.
 #[test]
-fn the_state_of_a_peer_ni_is_what_it_was_after_statistics_are_reset() {
+fn resetting_statistics_keeps_the_state_of_a_peer_ni() {
     let Rig { core, driver, clock, .. } = &rig(OnSend::Complete);
     let its = tcp(9);
     let state = || {

@@ -71,7 +71,7 @@ fn counted(rig: &Rig, own: &str) -> Arc<Ni> {
 /// dbg-020: fails if a time-out is not counted for the interface that it happened to, or for another as well, or not
 /// logged.
 #[test]
-fn a_time_out_is_counted_for_its_interface_and_logged() {
+fn a_timeout_is_counted_for_its_interface_and_logged() {
     let (bad, good, peer) = ("10.1.0.1@tcp", "10.1.0.2@tcp", "10.1.0.9@tcp");
     for cause in [Cause::LocalTimeout, Cause::NetworkTimeout] {
         let rig = node(&[bad, good], &[bad], cause, peer);
@@ -85,7 +85,7 @@ fn a_time_out_is_counted_for_its_interface_and_logged() {
 
 /// dbg-025: fails if a message that cannot be sent by any path is not counted as dropped, or not logged.
 #[test]
-fn a_message_that_is_given_up_is_counted_as_dropped_and_logged() {
+fn a_message_that_fails_for_good_is_counted_as_dropped_and_logged() {
     let (own, peer) = ("10.2.0.1@tcp", "10.2.0.9@tcp");
     let rig = node(&[own], &[own], Cause::RemoteDropped, peer);
     put(&rig, peer);

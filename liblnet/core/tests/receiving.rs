@@ -46,7 +46,7 @@ fn from_peer(body: Body, payload_length: u32) -> Header {
 
 /// dbg-025: fails if a dropped message is not counted.
 #[test]
-fn headers_that_no_peer_may_send_are_refused_or_dropped_and_leave_no_trace() {
+fn invalid_headers_are_rejected_or_dropped_and_change_no_state() {
     let rig = rig(8, 8);
     rig.core.add_ni(on_net(1, 1), NiTunables::default(), &driver()).unwrap();
     rig.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &driver()).unwrap();
@@ -100,7 +100,7 @@ fn headers_that_no_peer_may_send_are_refused_or_dropped_and_leave_no_trace() {
 }
 
 #[test]
-fn an_answer_is_taken_only_if_it_was_asked_for_and_once() {
+fn a_response_is_accepted_once_and_only_if_it_was_requested() {
     let rig = rig(8, 8);
     let md = rig.bind(-1);
     let ack = from_peer(Body::Ack { handle: handle(md.cookie()), match_bits: BITS, accepted: 8 }, 0);
@@ -126,7 +126,7 @@ fn an_answer_is_taken_only_if_it_was_asked_for_and_once() {
 }
 
 #[test]
-fn an_answer_to_an_earlier_life_is_dropped() {
+fn a_response_to_an_earlier_incarnation_is_dropped() {
     let rig = rig(8, 8);
     let md = rig.bind(-1);
     rig.get(md, tcp(2));
@@ -134,28 +134,28 @@ fn an_answer_to_an_earlier_life_is_dropped() {
     assert!(matches!(rig.arrives(&from_peer(Body::Reply { handle: old }, 8)), RxAction::Discard));
 }
 
-/// snd-045: fails if an answer is addressed to another NID than the one that the question was from.
+/// snd-045: fails if a response is addressed to another NID than the source of its request.
 #[test]
-fn who_asks_in_another_name_is_answered_where_it_sits_unless_that_name_is_known() {
+fn a_response_to_an_unknown_source_nid_is_sent_through_the_neighbour() {
     let rig = rig(8, 8);
     rig.core.primary_nid(tcp(3));
     let known = rig.core.peer_nis().len();
     let reply = WireHandle { interface_cookie: 1, object_cookie: 2 };
     let ping = Body::Get { reply, match_bits: 1 << 63, portal: 0, offset: 0, sink_length: 272 };
-    for (name, next_hop) in [(2, 2), (3, 3), (77, 2), (78, 2)] {
-        let header = Header { src_nid: tcp(name), ..from_peer(ping, 0) };
-        let RxAction::Deliver(question) = rig.arrives_from(tcp(2), &header) else { panic!() };
-        rig.core.received(question, Ok(()));
+    for (source, next_hop) in [(2, 2), (3, 3), (77, 2), (78, 2)] {
+        let header = Header { src_nid: tcp(source), ..from_peer(ping, 0) };
+        let RxAction::Deliver(request) = rig.arrives_from(tcp(2), &header) else { panic!() };
+        rig.core.received(request, Ok(()));
         let answer = rig.driver.ni(0).take_kept().pop().unwrap();
-        assert_eq!((answer.header().dest_nid, answer.next_hop().nid), (tcp(name), tcp(next_hop)));
+        assert_eq!((answer.header().dest_nid, answer.next_hop().nid), (tcp(source), tcp(next_hop)));
         rig.core.finalize(answer, Ok(()));
     }
-    // Only the one that sits there came to be known.
+    // Only the neighbour became a peer.
     assert_eq!(rig.core.peer_nis().len(), known + 1);
 }
 
 #[test]
-fn who_does_not_take_its_answers_gets_no_more_until_it_does_and_others_do() {
+fn a_peer_that_does_not_take_its_responses_gets_no_more_and_other_peers_do() {
     let rig = rig_with(|config| config.max_answers = 3, 8, 1);
     rig.attach(-1, PUT | GET | MdOptions::MANAGE_REMOTE.0);
     let get = Body::Get { reply: handle(5), match_bits: BITS, portal: PORTAL, offset: 0, sink_length: 8 };
@@ -183,7 +183,7 @@ fn who_does_not_take_its_answers_gets_no_more_until_it_does_and_others_do() {
 
 /// Memory is bounded however many peers do not take their answers; who has few pending gets its own all the same.
 #[test]
-fn peers_that_do_not_take_their_answers_use_up_what_the_node_keeps_and_others_are_answered() {
+fn peers_that_do_not_take_their_responses_exhaust_the_quota_and_other_peers_are_answered() {
     const MOST: u32 = 1600;
     let rig = rig_with(|config| config.max_pending_responses = MOST, 8, 1);
     rig.attach(-1, PUT | GET | MdOptions::MANAGE_REMOTE.0);
@@ -210,7 +210,7 @@ fn peers_that_do_not_take_their_answers_use_up_what_the_node_keeps_and_others_ar
 }
 
 #[test]
-fn strangers_make_only_so_many_peers_and_those_that_nobody_uses_make_room() {
+fn unknown_peers_create_a_limited_number_of_peers_and_unused_ones_are_evicted() {
     let rig = rig_with(|config| config.max_peers = 10, 8, 8);
     rig.core.make_peer(tcp(2), true, false).unwrap();
     rig.core.add_peer_nid(tcp(2), tcp(3), true).unwrap();
@@ -243,7 +243,7 @@ fn strangers_make_only_so_many_peers_and_those_that_nobody_uses_make_room() {
 }
 
 #[test]
-fn on_the_portal_of_pushes_nothing_else_waits() {
+fn only_pushes_are_deferred_at_the_reserved_portal() {
     let rig = rig(8, 8);
     let put = |match_bits| {
         let body = Body::Put { ack: None, match_bits, hdr_data: 0, portal: RESERVED_PORTAL, offset: 0 };
@@ -257,7 +257,7 @@ fn on_the_portal_of_pushes_nothing_else_waits() {
 }
 
 #[test]
-fn a_put_that_breaks_off_is_reported_as_failed_and_not_confirmed() {
+fn a_put_with_an_incomplete_payload_fails_and_is_not_acknowledged() {
     let rig = rig(8, 8);
     rig.attach(2, PUT);
     for result in [Err(Errno::Io), Ok(())] {
@@ -274,7 +274,7 @@ fn a_put_that_breaks_off_is_reported_as_failed_and_not_confirmed() {
 }
 
 #[test]
-fn a_get_is_reported_when_its_reply_has_left_or_failed() {
+fn a_get_event_comes_when_its_reply_was_sent_or_failed() {
     for result in [Ok(()), Err(Errno::ConnectionRefused)] {
         let rig = rig(8, 8);
         rig.attach(1, GET | MdOptions::TRUNCATE.0);

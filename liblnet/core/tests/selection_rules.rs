@@ -64,7 +64,7 @@ fn from(own: &[u8], pairs: &BTreeSet<Pair>) -> Vec<u8> {
 /// cfg-110: fails if the net with the highest priority does not carry everything, or others nothing once the
 /// rule is gone.
 #[test]
-fn the_net_with_the_highest_priority_carries_everything() {
+fn the_net_with_the_highest_priority_carries_all_messages() {
     let own = ["10.0.0.1@tcp", "10.0.0.2@tcp1", "10.0.0.3@tcp2"];
     let its = ["10.0.0.11@tcp", "10.0.0.12@tcp1", "10.0.0.13@tcp2"];
     for side in ["src", "dst"] {
@@ -86,7 +86,7 @@ fn the_net_with_the_highest_priority_carries_everything() {
 
 /// cfg-115: fails if the interface, or the peer's NID, with the highest priority does not carry everything.
 #[test]
-fn the_interface_with_the_highest_priority_carries_everything() {
+fn the_interface_with_the_highest_priority_carries_all_messages() {
     let rig = rig(&THREE, &ITS_THREE);
     rig.rule("10.0.0.2@tcp", "", Action::Priority(1), None);
     rig.rule("10.0.0.3@tcp", "", Action::Priority(2), None);
@@ -100,7 +100,7 @@ fn the_interface_with_the_highest_priority_carries_everything() {
 /// cfg-135: the same of several interfaces and one NID (N:1): fails if it goes to any but that.
 /// cfg-140: the same of one interface and several NIDs (1:N): fails if it goes to any but those.
 #[test]
-fn what_leaves_by_the_interfaces_of_a_mapping_goes_to_its_nids() {
+fn messages_from_the_interfaces_of_a_nid_pair_rule_go_to_its_nids() {
     type Mapping<'a> = (&'a str, &'a str, &'a [u8], &'a [u8]);
     let table: [Mapping<'_>; 5] = [
         ("10.0.0.1@tcp", "10.0.0.13@tcp", &[1], &[13]),
@@ -124,7 +124,7 @@ fn what_leaves_by_the_interfaces_of_a_mapping_goes_to_its_nids() {
 /// cfg-125: fails if of two mappings of one NID not the first counts, or if a mapping put in before it does not
 /// become the first.
 #[test]
-fn of_two_mappings_of_one_nid_the_first_counts() {
+fn of_two_rules_for_one_nid_pair_the_first_applies() {
     let rig = rig(&THREE, &ITS_TWO);
     rig.rule("10.0.0.1@tcp", "10.0.0.11@tcp", Action::PreferredList, None);
     rig.rule("10.0.0.2@tcp", "10.0.0.[11-11]@tcp", Action::PreferredList, None);
@@ -141,7 +141,7 @@ fn of_two_mappings_of_one_nid_the_first_counts() {
 /// cfg-150: fails if of two rules for one interface not the first counts, or if a rule put in before it does not
 /// become the first.
 #[test]
-fn of_two_priorities_of_one_interface_the_first_counts() {
+fn of_two_priority_rules_for_one_interface_the_first_applies() {
     let rig = rig(&THREE, &ITS_TWO[..1]);
     rig.rule("10.0.0.1@tcp", "", Action::Priority(5), None);
     rig.rule("10.0.0.2@tcp", "", Action::Priority(1), None);
@@ -153,7 +153,7 @@ fn of_two_priorities_of_one_interface_the_first_counts() {
 
 /// cfg-100: fails if any of three rules that are there together does not count.
 #[test]
-fn all_rules_that_there_are_count_together() {
+fn all_selection_rules_apply_together() {
     let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1"];
     let its = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp1"];
     let (net, interface, mapping) = ("tcp", "10.0.0.2@tcp", ("10.0.0.[1-2]@tcp", "10.0.0.12@tcp"));

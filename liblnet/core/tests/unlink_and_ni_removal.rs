@@ -23,7 +23,7 @@ fn rig(credits: u32, peer_credits: u32) -> Rig {
 }
 
 #[test]
-fn what_waits_for_a_credit_when_its_md_is_unlinked_is_cancelled() {
+fn a_message_queued_for_a_credit_is_cancelled_when_its_md_is_unlinked() {
     for (credits, peer_credits) in [(8, 1), (1, 8)] {
         let rig = rig(credits, peer_credits);
         let md = rig.bind(-1);
@@ -45,7 +45,7 @@ fn what_waits_for_a_credit_when_its_md_is_unlinked_is_cancelled() {
 }
 
 #[test]
-fn an_interface_that_goes_ends_what_is_sent_and_what_waits_and_no_credit_is_lost() {
+fn removing_an_interface_fails_its_sent_and_queued_messages_and_returns_all_credits() {
     for (credits, peer_credits) in [(8, 1), (1, 8), (2, 2), (1, 1)] {
         let rig = rig(credits, peer_credits);
         let md = rig.bind(6);
@@ -69,7 +69,7 @@ fn an_interface_that_goes_ends_what_is_sent_and_what_waits_and_no_credit_is_lost
 }
 
 #[test]
-fn a_put_that_was_made_to_wait_while_its_interface_went_is_not_delivered_later() {
+fn a_put_deferred_while_its_interface_is_removed_is_dropped() {
     let rig = rig(8, 8);
     rig.core.set_lazy_portal(PORTAL).unwrap();
     rig.driver.arrives_at_shutdown(header_from(tcp(2), put_body(None), 8));
@@ -81,7 +81,7 @@ fn a_put_that_was_made_to_wait_while_its_interface_went_is_not_delivered_later()
 }
 
 #[test]
-fn a_queue_that_was_left_goes_with_its_last_md() {
+fn an_abandoned_queue_is_freed_with_its_last_md() {
     let rig = rig(8, 8);
     let md = rig.bind(1);
     rig.put(md, tcp(2));
@@ -96,7 +96,7 @@ fn a_queue_that_was_left_goes_with_its_last_md() {
 /// Three threads send by one credit each way while a fourth has the messages sent, MDs are unlinked under
 /// them, and in the end the interface goes.
 #[test]
-fn with_one_credit_and_many_threads_every_send_ends_once_and_all_credits_come_back() {
+fn with_few_credits_and_many_threads_every_send_completes_once_and_all_credits_return() {
     for (credits, peer_credits) in [(1, 8), (8, 1), (1, 1), (3, 2)] {
         let rig = rig(credits, peer_credits);
         let senders_left = AtomicUsize::new(3);
@@ -140,7 +140,7 @@ fn with_one_credit_and_many_threads_every_send_ends_once_and_all_credits_come_ba
 }
 
 #[test]
-fn a_handler_that_changes_the_configuration_is_told_busy_and_stops_nobody() {
+fn configuration_changes_from_an_event_handler_return_busy_and_do_not_deadlock() {
     let rig = rig(8, 8);
     let (core, told) = (Arc::downgrade(&rig.core), Arc::new(Mutex::new(Vec::new())));
     let tell = Arc::clone(&told);

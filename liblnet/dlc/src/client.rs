@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_there_and_says_nothing_is_not_waited_for_without_end() {
+    fn a_node_that_does_not_answer_times_out() {
         let (mine, theirs) = UnixStream::pair().unwrap();
         let link = Link { stream: mine, name: "7".parse().unwrap(), read_only: false };
         let request = frame::encode_request(&Request::GetNode).unwrap();
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn with_none_named_the_only_node_or_lnetd_is_meant() {
+    fn without_a_name_the_only_node_or_lnetd_is_used() {
         assert_eq!(choose(&[]), Choice::Nobody);
         assert_eq!(choose(&names(&["7"])), Choice::Take(0));
         assert_eq!(choose(&names(&["7", "lnetd", "z"])), Choice::Take(1));
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_node_the_network_is_down_and_the_remedy_is_said() {
+    fn without_a_node_the_error_is_network_down_and_names_the_remedy() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path().join("none"));
         let client = Client::at(directory.clone(), None);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_directory_that_cannot_be_trusted_it_is_said_what_is_wrong() {
+    fn an_untrusted_directory_is_an_error_that_names_the_reason() {
         use std::os::unix::fs::PermissionsExt;
         // The one in /tmp of a user that there is not, made by this one.
         let directory = RuntimeDir::from_lookup(|_| None, 3_000_000_000 + std::process::id());
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_nobody_listens_on_is_no_node() {
+    fn a_socket_without_a_listener_is_no_node() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path());
         let [dead, a, b] = ["dead", "a", "b"].map(|name| name.parse::<NodeName>().unwrap());
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_goes_down_meanwhile_is_as_good_as_none() {
+    fn a_node_that_shuts_down_during_a_request_counts_as_absent() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path());
         let socket = temporary.path().join("a.sock");
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_asked_again_when_the_connection_was_lost_but_a_change_is_not_made_twice() {
+    fn a_query_is_retried_after_a_lost_connection_and_a_change_is_not() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path());
         let listener = UnixListener::bind(temporary.path().join("a.sock")).unwrap();

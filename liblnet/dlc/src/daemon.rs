@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_daemon_says_is_understood_and_the_rest_passed_over() {
+    fn the_daemons_status_messages_are_read_and_other_output_is_ignored() {
         let mut heard = Heard::default();
         heard.add(b"MAINPID=7\nSTATUS=starting");
         assert!(!heard.ready);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn who_starts_a_daemon_is_told_what_it_logged() {
+    fn the_log_of_a_daemon_that_fails_to_start_is_returned() {
         let said = "cannot start lnetd: cannot start the node: Invalid argument";
         let log = "LNetError: LNET_NETWORKS=\"tcp(eth0\": a `(` without its `)`, at byte 3\n\
                    LNetError: cannot start the node: Invalid argument\n";

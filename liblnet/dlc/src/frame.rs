@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_replies_go_there_and_back_even_byte_by_byte() {
+    fn requests_and_replies_round_trip_even_byte_by_byte() {
         let requests = [
             Request::GetNode,
             Request::FailNid(Some(Nid::LOOPBACK), u32::MAX),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_says_how() {
+    fn an_invalid_request_is_described() {
         let table: [(&[u8], Errno); 6] = [
             (b"", Errno::Protocol),
             (b"\xff\xff", Errno::Protocol),

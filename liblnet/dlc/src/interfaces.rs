@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interfaces_are_judged_by_what_they_have() {
+    fn interfaces_are_usable_if_they_are_up_and_have_an_address() {
         let entry = |name: &str, up, v4: Option<[u8; 4]>| HostInterface {
             name: name.into(),
             up,

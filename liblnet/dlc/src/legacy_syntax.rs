@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_piece_knows_where_it_stands() {
+    fn every_token_has_its_position() {
         let text = " a [1, 2] ;# x\n b\t c#d;; e";
         let all: Vec<_> = entries(text).collect();
         assert_eq!(all.iter().map(|piece| piece.text).collect::<Vec<_>>(), ["a [1, 2]", "b\t c", "e"]);

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_strings_that_are_right() {
+    fn valid_networks_strings_are_parsed() {
         let tcp = |number, interfaces: &[&str]| Network {
             net: NetId::new(NetType::TCP, number),
             interfaces: interfaces.iter().map(|s| InterfaceSpec::named(*s)).collect(),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_strings_that_are_wrong_say_where() {
+    fn invalid_networks_strings_name_the_position_of_the_error() {
         let nameless = || Wrong::Interface(InterfaceError::Nameless);
         let table = [
             ("tpc(eth0)", 0, Wrong::NotANet("tpc".into())),
@@ -284,14 +284,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic(text in ".*|[tcpo2ib0-9(),\\[\\]\\- eh]*") {
+        fn no_text_makes_the_parser_panic(text in ".*|[tcpo2ib0-9(),\\[\\]\\- eh]*") {
             if let Err(error) = parse(&text) {
                 prop_assert!(error.at <= text.len() && text.is_char_boundary(error.at));
             }
         }
 
         #[test]
-        fn what_is_written_is_read_again(
+        fn written_text_is_read_back(
             text in "(tcp[1-3]?(\\((eth[0-3](\\[[0-9](,[0-3]-[4-9])?\\])?)(,lo){0,2}\\))?(\\[1,2\\])?,){0,3}"
         ) {
             if let Ok(networks) = parse(&text) {

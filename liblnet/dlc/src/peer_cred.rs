@@ -44,7 +44,7 @@ mod tests {
     use rustix::process::{geteuid, getpid};
 
     #[test]
-    fn the_other_end_of_ones_own_pair_is_this_process_and_lives() {
+    fn the_peer_of_a_socket_pair_is_this_running_process() {
         let (one, _other) = UnixStream::pair().unwrap();
         let found = PeerCred::of(&one).unwrap();
         assert_eq!(found, PeerCred { user: geteuid().as_raw(), process: Some(getpid()) });

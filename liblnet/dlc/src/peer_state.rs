@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_told_bit_by_bit() {
+    fn a_state_is_described_bit_by_bit() {
         let table: [(u32, &[&str]); 5] = [
             (0, &[]),
             (273, &["multi-rail", "discovered", "nids-up-to-date"]),

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_name_their_position() {
         let not_a_net = |text: &str| Wrong::NotANet(text.into());
         let not_a_nid = |text: &str| Wrong::NotANid(text.into());
         let table = [
@@ -307,7 +307,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic(text in ".*|[tcpo2ib0-9@:{}gatewyhr,;#\\[\\]*./\\- \n]*") {
+        fn no_text_makes_the_parser_panic(text in ".*|[tcpo2ib0-9@:{}gatewyhr,;#\\[\\]*./\\- \n]*") {
             if let Err(error) = parse(&text) {
                 prop_assert!(error.at <= text.len() && text.is_char_boundary(error.at));
             }

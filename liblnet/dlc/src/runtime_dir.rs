@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_leave_the_directory_or_be_mistaken_are_none() {
+    fn names_that_could_leave_the_directory_or_be_ambiguous_are_rejected() {
         for name in ["lnetd", "4711", "host.example_7-a", "status"] {
             assert_eq!(name.parse::<NodeName>().unwrap().as_str(), name);
         }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn in_tmp_only_a_directory_of_ones_own_that_others_cannot_write_to_will_do() {
+    fn in_tmp_only_an_own_directory_that_others_cannot_write_to_is_used() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir { path: temporary.path().join("lnet"), shared: true };
         directory.make().unwrap();

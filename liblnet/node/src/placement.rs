@@ -70,7 +70,7 @@ mod tests {
 
     /// Machines may refuse to tell of memory that is there; of memory that is not they tell nothing.
     #[test]
-    fn only_memory_that_is_there_is_on_a_node() {
+    fn only_resident_memory_has_a_numa_node() {
         let placement = SystemPlacement::default();
         let here = 0_u64;
         let node = placement.node_of_memory(std::ptr::from_ref(&here).addr());

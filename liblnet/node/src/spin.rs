@@ -70,7 +70,7 @@ mod tests {
     use std::cell::Cell;
 
     #[test]
-    fn spinning_stops_when_it_does_not_pay_and_is_tried_again() {
+    fn spinning_stops_when_it_finds_nothing_and_is_tried_again_later() {
         let spin = Spin::new(Duration::from_nanos(1));
         let tried = |_: &u32| {
             let asked = Cell::new(false);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_found_makes_it_pay_again() {
+    fn an_event_found_while_spinning_resumes_spinning() {
         let spin = Spin::new(Duration::from_secs(60));
         spin.failed.store(RETRY, Ordering::Relaxed);
         assert_eq!(spin.run(None, || (Progress::Worked, Some(1))), Some(1));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_spins_beside_another_thread_or_without_a_budget() {
+    fn no_thread_spins_beside_another_thread_or_without_a_spin_time() {
         let spin = Spin::new(Duration::from_secs(60));
         assert_eq!(spin.run(None, || (Progress::NotOffered, None::<()>)), None);
         assert_eq!(Spin::new(Duration::ZERO).run(None, || (Progress::Worked, Some(1))), None);

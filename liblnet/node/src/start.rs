@@ -248,7 +248,7 @@ mod tests {
     type Row = (&'static str, &'static str, Result<(), Errno>, &'static [&'static str]);
 
     #[test]
-    fn rules_put_the_node_where_its_addresses_are() {
+    fn ip2nets_rules_select_nets_by_the_nodes_addresses() {
         let table: [Row; 13] = [
             ("tcp 10.0.0.*; tcp1 10.0.1.*; tcp2 10.9.*.*", "", Ok(()), &["tcp(eth0)", "tcp1(eth1)"]),
             ("tcp 10.0.*.*; tcp(eth1) 10.0.1.1", "", Ok(()), &["tcp(eth0)", "tcp(eth1)"]),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_that_are_for_other_nodes_are_passed_over() {
+    fn routes_for_other_nodes_are_ignored() {
         for (errno, result, count) in [
             (Errno::Exists, Ok(()), 1),
             (Errno::HostUnreachable, Ok(()), 1),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_of_the_library_are_no_errnos() {
+    fn return_codes_of_the_library_are_not_errnos() {
         for (rc, errno) in
             [(-1, Errno::Invalid), (-6, Errno::Invalid), (-17, Errno::Exists), (-98, Errno::AddressInUse)]
         {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_where_the_rules_put_it_and_one_that_cannot_start_is_not() {
+    fn a_node_starts_on_the_nets_of_its_rules_or_leaves_nothing_running() {
         let start = |rules: &'static str| {
             let variables = [("LNET_IP2NETS", rules), ("LNET_ACCEPT", "none")];
             let config = StartConfig::from_lookup(|name| {

@@ -51,7 +51,7 @@ fn nis(node: &dyn Backend) -> Vec<Box<LocalNi>> {
 /// cfg-045: fails if anything that was set is told otherwise, or not at all.
 /// dbg-040: fails if an index leaves out an interface, or tells one twice.
 #[test]
-fn interfaces_come_and_go_and_are_told_with_all_that_was_set() {
+fn interfaces_are_added_listed_with_their_tunables_and_removed() {
     let node = node();
     let backend: &dyn Backend = &*node;
     let mut wanted = add("tcp1", "127.0.1.1");
@@ -124,7 +124,7 @@ fn health_and_connections_are_set_for_one_or_for_all() {
 /// dbg-030: fails if an interface is told in another state than its health, its link and its net's other
 /// interfaces make.
 #[test]
-fn who_is_sick_is_told_with_its_state_and_when_it_is_tried_again() {
+fn unhealthy_interfaces_are_listed_with_their_state_and_next_ping() {
     // Nobody listens: a ping to itself does not make an interface well.
     let node = node();
     let backend: &dyn Backend = &*node;
@@ -156,7 +156,7 @@ fn who_is_sick_is_told_with_its_state_and_when_it_is_tried_again() {
 }
 
 #[test]
-fn failures_are_told_by_their_causes() {
+fn failures_are_counted_by_cause() {
     let node = node();
     let backend: &dyn Backend = &*node;
     backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();
@@ -186,7 +186,7 @@ fn failures_are_told_by_their_causes() {
 /// cfg-070: fails if a NID does not become part of the peer that it is given to.
 /// cfg-080: fails if a NID of one peer can be given to another one, or the refusal is not EEXIST.
 #[test]
-fn peers_are_made_told_and_refused() {
+fn peers_are_created_listed_and_rejected() {
     let node = node();
     let backend: &dyn Backend = &*node;
     let add = |primary: &str, other: Option<&str>, multi_rail| {
@@ -213,7 +213,7 @@ fn peers_are_made_told_and_refused() {
 }
 
 #[test]
-fn routes_and_forwarding_are_stored_and_told() {
+fn routes_and_forwarding_are_stored_and_listed() {
     let node = node();
     let backend: &dyn Backend = &*node;
     backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
@@ -237,7 +237,7 @@ fn routes_and_forwarding_are_stored_and_told() {
 
 /// cfg-090: fails if the NUMA range cannot be set, or is not told as set.
 #[test]
-fn settings_are_checked_and_told() {
+fn settings_are_checked_and_listed() {
     let node = node();
     let backend: &dyn Backend = &*node;
     backend.tell(Request::SetNumaRange(5)).unwrap();
@@ -280,7 +280,7 @@ fn selection_rules_are_kept_in_order() {
 }
 
 #[test]
-fn a_ping_tells_what_the_other_says_and_what_is_known_of_it_here() {
+fn a_ping_returns_the_reply_and_the_local_knowledge_of_the_peer() {
     let node = node();
     let backend: &dyn Backend = &*node;
     backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
@@ -292,7 +292,7 @@ fn a_ping_tells_what_the_other_says_and_what_is_known_of_it_here() {
 }
 
 #[test]
-fn an_explanation_tells_the_way_and_makes_no_peer() {
+fn an_explanation_names_the_path_and_creates_no_peer() {
     let node = node();
     let backend: &dyn Backend = &*node;
     for interface in ["127.0.1.1", "127.0.1.2"] {
@@ -389,7 +389,7 @@ fn a_node_that_has_only_the_loopback_discovers_itself() {
 }
 
 #[test]
-fn fault_rules_come_and_go_and_count_what_they_do() {
+fn fault_rules_are_added_counted_and_removed() {
     let node = node();
     let backend: &dyn Backend = &*node;
     let one = std::num::NonZeroU32::MIN;

@@ -166,7 +166,7 @@ fn a_client_that_stops_within_a_request_loses_its_connection_and_an_idle_one_doe
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_the_node_goes_on() {
+fn an_invalid_request_is_rejected_and_the_server_continues() {
     let framed = |body: &[u8]| [&(body.len() as u32).to_le_bytes(), body].concat();
     let deep = framed(format!("{{\"version\":1,\"request\":{}", "[".repeat(100_000)).as_bytes());
     let table: [(&str, Vec<u8>, Errno, bool); 6] = [
@@ -238,7 +238,7 @@ fn is_served(mut stream: &UnixStream) -> bool {
 }
 
 #[test]
-fn of_a_hundred_clients_sixty_four_stay_and_all_were_served() {
+fn of_a_hundred_clients_all_are_served_and_sixty_four_stay_connected() {
     let node = start();
     let clients: Vec<UnixStream> = (0..100)
         .map(|_| {
@@ -256,7 +256,7 @@ fn of_a_hundred_clients_sixty_four_stay_and_all_were_served() {
 }
 
 #[test]
-fn where_all_clients_are_at_work_one_more_is_told_to_come_later() {
+fn if_all_clients_are_busy_another_one_is_told_to_retry() {
     let node = start_with(|config| config.max_clients = 1);
     let slow = node.connect();
     send(&slow, &Request::ConfigRouter(true));
@@ -269,7 +269,7 @@ fn where_all_clients_are_at_work_one_more_is_told_to_come_later() {
 }
 
 #[test]
-fn the_status_socket_has_its_mode_and_only_tells() {
+fn the_status_socket_has_its_mode_and_is_read_only() {
     let node = start_with(|config| config.status_mode = Some(0o640));
     let path = node.directory.status_socket(&node.config_name);
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
@@ -300,7 +300,7 @@ fn give_up_reading_everything() {
 }
 
 #[test]
-fn who_may_not_use_the_control_socket_reads_by_the_status_socket() {
+fn a_user_without_access_to_the_control_socket_reads_the_status_socket() {
     use std::os::unix::fs::PermissionsExt;
     let node = start_with(|config| config.status_mode = Some(0o600));
     let control = node.directory.socket(&node.config_name);
@@ -318,7 +318,7 @@ fn who_may_not_use_the_control_socket_reads_by_the_status_socket() {
 }
 
 #[test]
-fn the_socket_of_a_node_that_died_is_replaced_and_that_of_a_living_one_is_not() {
+fn the_socket_of_a_dead_node_is_replaced_and_that_of_a_running_one_is_not() {
     let temporary = tempfile::tempdir().unwrap();
     drop(UnixListener::bind(temporary.path().join("a.sock")).unwrap());
     let node = start_with(|config| config.directory = RuntimeDir::at(temporary.path()));
@@ -347,7 +347,7 @@ fn a_socket_that_somebody_else_has_made_is_used_and_left_alone() {
 }
 
 #[test]
-fn stopping_ends_idle_and_stalled_clients_and_lets_a_request_have_its_answer() {
+fn stopping_closes_idle_and_stalled_clients_and_finishes_requests() {
     let node = start();
     let (idle, stalled, slow) = (node.connect(), node.connect(), node.connect());
     (&stalled).write_all(&[1, 2]).unwrap();

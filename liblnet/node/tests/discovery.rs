@@ -37,7 +37,7 @@ fn found(discovered: Discovered) -> (Vec<Nid>, bool, Vec<Difference>) {
 /// dyn-030: fails if either node does not take the other for multi-rail.
 /// dyn-040: fails if the NIDs are not one peer's, in either node.
 #[test]
-fn two_nodes_with_two_and_four_rails_find_each_other_from_one_nid() {
+fn two_nodes_with_two_and_four_rails_discover_each_other_from_one_nid() {
     let (port, a, b) =
         (free_port(), ["127.0.41.1", "127.0.41.2"], ["127.0.42.1", "127.0.42.2", "127.0.42.3", "127.0.42.4"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
@@ -70,7 +70,7 @@ fn two_nodes_with_two_and_four_rails_find_each_other_from_one_nid() {
 
 /// dyn-040: fails if any of the nodes keeps the NIDs of another as more than one peer.
 #[test]
-fn twenty_nodes_that_start_at_once_all_find_each_other() {
+fn twenty_nodes_that_start_at_once_all_discover_each_other() {
     let port = free_port();
     let rails = |n: usize| [format!("127.0.63.{n}"), format!("127.0.64.{n}")];
     let start = |n: usize| move || node(port, &rails(n).each_ref().map(String::as_str), DiscoveryMode::On);
@@ -112,7 +112,7 @@ fn the_first_message_to_a_peer_waits_until_it_is_discovered() {
 
 /// dyn-045: fails if the peer, which asks nothing, does not learn of an interface that has come or gone.
 #[test]
-fn an_interface_that_comes_or_goes_is_told_to_the_peer() {
+fn an_added_or_removed_interface_is_pushed_to_the_peer() {
     let (port, a, b) = (free_port(), ["127.0.45.1"], ["127.0.46.1", "127.0.46.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b[..1], DiscoveryMode::On));
     let far_nids = nids(&b);
@@ -126,7 +126,7 @@ fn an_interface_that_comes_or_goes_is_told_to_the_peer() {
 
 /// dyn-055: fails if the answer to a ping sets off a discovery of who asked.
 #[test]
-fn a_node_that_was_only_asked_does_not_discover_who_asked() {
+fn a_node_that_was_only_pinged_does_not_discover_the_sender() {
     let (port, a, b) = (free_port(), ["127.0.47.1", "127.0.47.2"], ["127.0.48.1"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
     let target = ProcessId { nid: nids(&b)[0], pid: Pid::LUSTRE };
@@ -139,7 +139,7 @@ fn a_node_that_was_only_asked_does_not_discover_who_asked() {
 
 /// dyn-060: fails if a NID too many or too few is not reported, or is simply taken over.
 #[test]
-fn in_verify_mode_differences_are_told_and_nothing_is_changed() {
+fn in_verify_mode_differences_are_reported_and_nothing_is_changed() {
     let (port, a, b) = (free_port(), ["127.0.49.1"], ["127.0.50.1", "127.0.50.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::Verify), node(port, &b, DiscoveryMode::On));
     let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
@@ -164,7 +164,7 @@ fn in_verify_mode_differences_are_told_and_nothing_is_changed() {
 
 /// dyn-060: fails if differences are still reported where there are none any more.
 #[test]
-fn differences_are_gone_once_what_a_peer_says_is_followed() {
+fn differences_disappear_when_the_peers_configuration_is_applied() {
     let (port, a, b) = (free_port(), ["127.0.73.1"], ["127.0.74.1", "127.0.74.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::Verify), node(port, &b, DiscoveryMode::On));
     let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
@@ -175,7 +175,7 @@ fn differences_are_gone_once_what_a_peer_says_is_followed() {
 }
 
 #[test]
-fn a_discovery_begins_anew_when_what_was_known_of_the_peer_is_void() {
+fn a_discovery_restarts_when_the_peers_state_was_deleted() {
     let (port, a, b) = (free_port(), ["127.0.75.1"], ["127.0.76.1", "127.0.76.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
     let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
@@ -195,7 +195,7 @@ fn a_discovery_begins_anew_when_what_was_known_of_the_peer_is_void() {
 }
 
 #[test]
-fn who_discovers_a_nid_that_its_node_has_no_more_is_told_that_nothing_is_there() {
+fn discovering_a_removed_nid_returns_an_error() {
     let (port, a, b) =
         (free_port(), ["127.0.77.1", "127.0.77.2", "127.0.77.3"], ["127.0.78.1", "127.0.78.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
@@ -229,7 +229,7 @@ fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {
 
 /// bck-030: fails if a peer that was not multi-rail at first stays so for ever.
 #[test]
-fn a_peer_that_begins_to_discover_is_found_with_all_its_rails() {
+fn a_peer_that_switches_discovery_on_is_found_with_all_its_rails() {
     let (port, a, b) = (free_port(), ["127.0.57.1"], ["127.0.58.1", "127.0.58.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::Off));
     let far_nids = nids(&b);
@@ -242,7 +242,7 @@ fn a_peer_that_begins_to_discover_is_found_with_all_its_rails() {
 
 /// dyn-050: fails if there is no push when an interface fails or works again, or if it does not say which.
 #[test]
-fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
+fn a_failed_or_recovered_interface_is_pushed_to_the_peer() {
     let (port, a, b) = (free_port(), ["127.0.59.1"], ["127.0.60.1", "127.0.60.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
     let (near_nid, far_nids) = (nids(&a)[0], nids(&b));
@@ -266,7 +266,7 @@ fn an_interface_that_fails_or_works_again_is_told_to_the_peer() {
 /// dyn-050: fails if the answer to a ping does not say which interface does not work, or the asker does not
 /// heed it.
 #[test]
-fn an_interface_that_did_not_work_before_is_known_from_the_first_answer_on() {
+fn an_interface_that_was_down_before_is_known_from_the_first_ping_reply() {
     let (port, a, b) = (free_port(), ["127.0.71.1"], ["127.0.72.1", "127.0.72.2", "127.0.72.3"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b[..2], DiscoveryMode::On));
     let far_nids = nids(&b);
@@ -283,7 +283,7 @@ fn an_interface_that_did_not_work_before_is_known_from_the_first_answer_on() {
 
 /// dyn-060, dyn-065: fails if a node that claims a NID of another peer gets it, or nobody is told.
 #[test]
-fn a_peer_that_has_the_nid_of_another_is_noticed() {
+fn a_peer_that_has_the_nid_of_another_is_detected() {
     let (port, a, b) = (free_port(), ["127.0.61.1"], ["127.0.62.1", "127.0.62.2"]);
     for mode in [DiscoveryMode::On, DiscoveryMode::Verify] {
         let (near, far) = (node(port, &a, mode), node(port, &b, DiscoveryMode::On));
@@ -316,14 +316,14 @@ fn a_discovery_that_fails_names_the_step_and_the_nid() {
 }
 
 #[test]
-fn who_discovers_the_loopback_finds_this_node() {
+fn discovering_the_loopback_returns_this_node() {
     let addresses = ["127.0.54.1", "127.0.54.2"];
     let near = node(free_port(), &addresses, DiscoveryMode::On);
     assert_eq!(found(discover(&near, Nid::LOOPBACK, false)), (nids(&addresses), true, vec![]));
 }
 
 #[test]
-fn a_node_that_ends_ends_the_discoveries_that_are_waited_for() {
+fn shutdown_ends_the_discoveries_that_threads_wait_for() {
     let port = free_port();
     // It takes callers and says nothing.
     let silent = TcpListener::bind(("127.0.55.9", port)).unwrap();

@@ -16,7 +16,7 @@ const NODES: usize = 20;
 /// cfg-085, dyn-005, dyn-025: fails if a node does not find all NIDs of each other node by sending to one of
 /// them.
 #[test]
-fn twenty_nodes_that_start_at_once_hear_each_other_and_agree_who_is_who() {
+fn twenty_nodes_that_start_at_once_discover_each_other_with_the_same_nids() {
     // Every node has several connections to every other.
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();

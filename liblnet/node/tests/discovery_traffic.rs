@@ -19,7 +19,7 @@ const ROUNDS: u64 = 16;
 /// snd-005: fails if messages do not spread over all pairs of equal interfaces. Two rails, four, and two
 /// nets.
 #[test]
-fn the_first_put_to_any_nid_of_a_node_finds_all_of_them_and_the_next_use_them_all() {
+fn the_first_put_to_any_nid_discovers_all_nids_and_later_puts_use_them_all() {
     let table = [
         ("tcp(127.0.61.1,127.0.61.2)", "tcp(127.0.62.1,127.0.62.2)"),
         (
@@ -94,7 +94,7 @@ fn puts(talker: &Talker, fate: Outcome) -> Vec<u64> {
 /// too.
 /// dyn-045: fails if the other node goes on without the new interface, or by the old one.
 #[test]
-fn traffic_follows_the_interfaces_that_come_and_go() {
+fn traffic_follows_interfaces_that_are_added_and_removed() {
     let port = free_port();
     let (a, b) = (["127.0.63.1", "127.0.63.2"], ["127.0.64.1", "127.0.64.2"]);
     let near = Talker::new(node(port, &a, DiscoveryMode::On));
@@ -130,7 +130,7 @@ enum Found {
 /// dyn-005, DISC-14: fails if a push of a node that was started again is taken for an old one. Its count of
 /// configurations is lower, the same, or higher.
 #[test]
-fn a_node_that_was_started_again_with_other_nids_is_found_again() {
+fn a_node_restarted_with_other_nids_is_rediscovered() {
     let address = |n: &u8| format!("127.0.66.{n}");
     let table: [(&[u8], &[u8], Found); 7] = [
         (&[1, 2], &[1, 3], Found::BySending),

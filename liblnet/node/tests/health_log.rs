@@ -61,7 +61,7 @@ fn node(interfaces: [&str; 2]) -> Arc<Node> {
 
 /// dbg-110: fails if a change of state is not logged, or not as an error.
 #[test]
-fn an_interface_that_breaks_is_told_as_an_error_with_its_states_and_the_reason() {
+fn an_interface_failure_is_logged_as_an_error_with_its_states_and_the_cause() {
     let node = node(["127.0.1.1", "127.0.1.2"]);
     node.core().set_ni_fatal(nid("127.0.1.2@tcp"), Some("its cable is cut"));
     assert!(was_said(&["127.0.1.2@tcp", "ACTIVE -> FAILED", "its cable is cut"]));
@@ -71,7 +71,7 @@ fn an_interface_that_breaks_is_told_as_an_error_with_its_states_and_the_reason()
 
 /// dbg-115: fails if a message is sent again without a line at error level that has both pairs of NIDs.
 #[test]
-fn a_message_that_goes_another_way_is_told_as_an_error_with_both_ways() {
+fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     let node = node(["127.0.2.1", "127.0.2.2"]);
     let backend: &dyn Backend = &*node;
     backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();

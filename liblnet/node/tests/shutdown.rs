@@ -26,7 +26,7 @@ fn descriptors() -> usize {
 }
 
 #[test]
-fn nodes_that_end_in_the_middle_of_traffic_leave_nothing() {
+fn nodes_that_shut_down_under_traffic_leave_nothing_behind() {
     let (alive, gone) = channel::<()>();
     thread::spawn(move || {
         if gone
@@ -74,7 +74,7 @@ fn nodes_that_end_in_the_middle_of_traffic_leave_nothing() {
 }
 
 #[test]
-fn a_node_that_ends_with_the_event_of_a_put_has_sent_the_ack() {
+fn a_node_that_shuts_down_on_the_event_of_a_put_has_sent_the_ack() {
     let port = free_port();
     let asker = Talker::new(node(port, &["127.0.79.5"], DiscoveryMode::Off));
     let taker = Talker::new(node(port, &["127.0.79.6"], DiscoveryMode::Off));

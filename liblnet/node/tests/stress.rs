@@ -224,7 +224,7 @@ fn run(a: &Arc<Node>, b: &Arc<Node>, [a1, b1]: [&str; 2]) {
 }
 
 #[test]
-fn what_is_configured_while_messages_fly_leaves_no_message_and_no_peer_in_pieces() {
+fn configuration_changes_under_traffic_leave_messages_and_peers_consistent() {
     let base = 0x7f40_0000 | ((std::process::id() & 0xff) << 12);
     let ip = move |i: u32| std::net::Ipv4Addr::from(base + i).to_string();
     let port = TcpListener::bind((ip(2), 0)).unwrap().local_addr().unwrap().port();
@@ -242,7 +242,7 @@ fn what_is_configured_while_messages_fly_leaves_no_message_and_no_peer_in_pieces
 }
 
 #[test]
-fn a_node_that_is_asked_and_changed_while_it_goes_down_goes_down() {
+fn a_node_under_control_requests_shuts_down() {
     let (tell, told) = channel();
     thread::spawn(move || {
         for round in 0..20_u32 {

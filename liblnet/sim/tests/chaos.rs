@@ -23,12 +23,12 @@ fn worlds(half: u64) {
 }
 
 #[test]
-fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_a_hundred_and_fifty_worlds() {
+fn no_operation_is_lost_duplicated_or_fails_while_a_path_works_in_150_seeds() {
     worlds(0);
 }
 
 #[test]
-fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_as_many_others() {
+fn no_operation_is_lost_duplicated_or_fails_while_a_path_works_in_150_more_seeds() {
     worlds(1);
 }
 
@@ -36,7 +36,7 @@ fn no_operation_is_lost_or_doubled_or_fails_while_there_is_a_way_in_as_many_othe
 /// for ever; in 85 what had waited for too long was sent at last; in 2000 a peer that has come back is found late; in 86
 /// one that has come back answers by the only way that it knows.
 #[test]
-fn worlds_that_broke_once_come_to_rest() {
+fn seeds_that_failed_before_reach_quiescence() {
     for seed in [1001, 1013, 85, 2000, 86, 2041, 2044, 2071] {
         if let Err(broken) = run_seed(seed) {
             panic!("{broken}");

@@ -49,7 +49,7 @@ fn both_orders_of_two_messages_to_one_node_are_tried_and_no_order_twice() {
 }
 
 #[test]
-fn what_goes_wrong_in_some_orders_only_is_found_and_found_again() {
+fn a_failure_in_some_orders_only_is_found_and_reproduced() {
     let scenario = Scenario {
         name: "overtaking",
         config: WorldConfig::default(),
@@ -79,7 +79,7 @@ fn what_goes_wrong_in_some_orders_only_is_found_and_found_again() {
 }
 
 #[test]
-fn where_there_are_too_many_orders_chance_picks_some() {
+fn too_many_orders_are_sampled_at_random() {
     let explored = explore(
         &Scenario {
             name: "all to all",

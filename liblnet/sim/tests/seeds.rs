@@ -24,19 +24,19 @@ fn worlds(half: u64) {
 }
 
 #[test]
-fn five_hundred_worlds_come_to_rest_and_all_know_each_other() {
+fn five_hundred_seeds_reach_quiescence_with_all_peers_discovered() {
     worlds(0);
 }
 
 #[test]
-fn five_hundred_other_worlds_come_to_rest_and_all_know_each_other() {
+fn five_hundred_more_seeds_reach_quiescence_with_all_peers_discovered() {
     worlds(1);
 }
 
 /// In 17498 a node that has got another's NID confirms what is meant for that; in 40195 one that has come back with another's
 /// NID and a lower number is asked about by that NID.
 #[test]
-fn worlds_that_broke_once_come_to_rest() {
+fn seeds_that_failed_before_reach_quiescence() {
     for seed in [17_498, 40_195] {
         if let Err(broken) = run_seed(seed) {
             panic!("{broken}");

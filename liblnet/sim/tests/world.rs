@@ -46,7 +46,7 @@ fn puts_and_gets_reach_the_other_node_and_end_once() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_world() {
+fn the_same_seed_gives_the_same_run() {
     let run = |seed| {
         let network = NetworkConfig { connections: 2, breaks_one_in: 20, ..NetworkConfig::default() };
         let mut world = World::new("again", WorldConfig { seed, network, ..WorldConfig::default() });
@@ -64,7 +64,7 @@ fn the_same_seed_gives_the_same_world() {
 }
 
 #[test]
-fn what_a_cut_swallows_ends_when_its_owner_gives_it_up() {
+fn messages_lost_in_an_outage_end_with_their_timeout() {
     let (mut world, a, b) = pair(NetworkConfig::default());
     world.cut(b, a);
     for ask in [OpKind::Put, OpKind::PutWithAck, OpKind::Get] {
@@ -85,7 +85,7 @@ fn what_a_cut_swallows_ends_when_its_owner_gives_it_up() {
 }
 
 #[test]
-fn a_node_that_dies_takes_its_operations_with_it_and_comes_back_as_another() {
+fn a_crashed_node_ends_its_operations_and_restarts_as_a_new_incarnation() {
     let (mut world, a, b) = pair(NetworkConfig::default());
     for _ in 0..20 {
         world.start_op(a, nid(0, 2), OpKind::Get);
@@ -140,7 +140,7 @@ fn interfaces_come_and_go_under_traffic() {
 }
 
 #[test]
-fn a_put_to_a_lazy_portal_stops_its_connection_until_there_is_a_buffer() {
+fn a_put_deferred_at_a_lazy_portal_blocks_its_connection_until_a_buffer_is_attached() {
     let (mut world, a, b) = pair(NetworkConfig::default());
     world.with_core(b, |core| core.set_lazy_portal(PORTAL_OF_NOBODY));
     world.start_op_with(

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_go_there_and_back() {
+    fn numbers_round_trip() {
         for number in 1..200 {
             if let Some(errno) = Errno::from_number(number) {
                 assert_eq!(errno.to_c(), -number);

@@ -3,7 +3,7 @@ use super::*;
 use proptest::prelude::*;
 
 #[test]
-fn an_interval_is_one_net_and_nothing_missing() {
+fn an_interval_has_one_net_and_no_gaps() {
     for (text, expected) in [
         ("10.0.0.1@tcp", Some(("10.0.0.1@tcp", "10.0.0.1@tcp"))),
         ("10.0.0.[1-5]@tcp", Some(("10.0.0.1@tcp", "10.0.0.5@tcp"))),

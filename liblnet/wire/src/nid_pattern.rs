@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_come_out_as_they_went_in_and_match_what_they_name() {
+    fn patterns_round_trip_and_match_their_nids() {
         // Text, text again, number, whether it matches 10.0.0.1@tcp, 10.0.0.2@tcp, 10.0.0.1@tcp1.
         let table = [
             ("*", "*", u64::MAX, [true, true, true]),

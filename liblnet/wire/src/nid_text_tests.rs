@@ -87,7 +87,7 @@ fn nets_convert_as_recorded_from_the_reference_library() {
 }
 
 #[test]
-fn what_has_no_name_is_written_in_numbers() {
+fn networks_without_a_name_are_written_as_numbers() {
     assert_eq!(AnyNid(None).to_string(), "<?>");
     assert_eq!(RawNid(u64::MAX).to_string(), "<?>");
     assert_eq!(RawNid(0x004d_0003_0a00_0001).to_string(), "a000001@<77:3>");

@@ -31,7 +31,7 @@ fn swapped(info: &PingInfo) -> Vec<u8> {
 }
 
 #[test]
-fn a_block_is_as_long_as_its_entries_make_it() {
+fn the_length_of_a_ping_info_follows_from_its_entries() {
     let up = NiStatus::Up;
     for (entries, len) in [
         (vec![], 32),
@@ -64,7 +64,7 @@ fn feature_bits_of_long_addresses_follow_the_entries() {
 }
 
 #[test]
-fn a_block_that_breaks_the_rules_is_refused() {
+fn an_invalid_ping_info_is_rejected() {
     use PingInfoError::*;
     let good = info(0x3e, &[("10.0.0.1@tcp", NiStatus::Up), ("fd99::1@tcp", NiStatus::Down)]).encode();
     let with = |at: usize, value: u32| {
@@ -95,7 +95,7 @@ fn a_block_that_breaks_the_rules_is_refused() {
 }
 
 #[test]
-fn a_cut_block_gives_what_is_whole_and_says_how_much_there_is() {
+fn a_truncated_ping_info_gives_its_whole_entries_and_the_claimed_length() {
     let whole = info(
         0x3e,
         &[("10.0.0.1@tcp", NiStatus::Up), ("10.0.0.2@tcp", NiStatus::Down), ("fd99::1@tcp", NiStatus::Up)],
@@ -110,7 +110,7 @@ fn a_cut_block_gives_what_is_whole_and_says_how_much_there_is() {
 }
 
 #[test]
-fn what_follows_the_block_is_passed_over() {
+fn bytes_after_the_ping_info_are_ignored() {
     let whole = info(0x1e, &[("10.0.0.1@tcp", NiStatus::Up)]);
     let mut bytes = whole.encode();
     bytes.extend([0xa5; 100]);
@@ -152,7 +152,7 @@ fn any_info() -> impl Strategy<Value = PingInfo> {
 
 proptest! {
     #[test]
-    fn a_block_reads_back_with_its_primary_first_in_either_byte_order(info in any_info()) {
+    fn a_ping_info_round_trips_with_its_primary_nid_first_in_either_byte_order(info in any_info()) {
         let bytes = info.encode();
         prop_assert_eq!(bytes.len(), info.encoded_len());
         let got = PingInfo::decode(&bytes, MAX).unwrap();
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_to_a_block_makes_the_reader_panic_or_read_beyond_the_limit(
+    fn no_corrupted_ping_info_makes_the_reader_panic_or_exceed_the_limit(
         info in any_info(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut in any::<prop::sample::Index>(),

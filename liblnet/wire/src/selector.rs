@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selectors_come_out_as_they_went_in() {
+    fn selectors_round_trip() {
         let table = [
             ("tcp", "tcp"),
             ("tcp0", "tcp"),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_refused_where_it_is_wrong() {
+    fn an_invalid_selector_is_rejected_with_the_position() {
         let table = [
             ("", 0),
             ("bogus", 0),

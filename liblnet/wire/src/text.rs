@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_each_place_writes_them() {
+    fn numbers_are_read_in_the_base_of_each_place() {
         use Problem::{NotANumber, OutOfBounds};
         let out = Err(OutOfBounds(0, u32::MAX));
         let bad = Err(NotANumber);

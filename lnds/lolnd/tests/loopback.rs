@@ -96,7 +96,7 @@ fn a_get_reports_send_reply_and_target_in_this_order_before_it_returns() {
 }
 
 #[test]
-fn what_matches_nothing_ends_with_its_send_alone() {
+fn a_message_that_matches_nothing_ends_with_its_send_event() {
     let rig = rig();
     let memory = [0_u8; 8];
     let md = rig.bind(&memory, 2, -1);
@@ -167,7 +167,7 @@ fn a_source_makes_no_difference_to_the_loopback() {
 }
 
 #[test]
-fn a_message_longer_than_a_message_can_be_fails_here() {
+fn a_message_above_the_maximum_length_fails_at_the_sender() {
     let rig = rig();
     let memory = vec![0_u8; (1 << 20) + 1];
     let md = rig.bind(&memory, 2, 1);
@@ -189,7 +189,7 @@ fn a_nid_that_is_to_fail_fails_at_once_and_leaves_the_md_as_it_was() {
 }
 
 #[test]
-fn an_answer_of_an_earlier_life_or_to_nobody_is_dropped() {
+fn a_response_to_an_earlier_incarnation_or_an_unknown_handle_is_dropped() {
     let rig = rig();
     let (source, sink) = ([7_u8; 8], [0_u8; 8]);
     rig.attach(&sink, 1, 1, PUT);
@@ -243,7 +243,7 @@ fn the_ping_target_answers_with_the_loopback_alone() {
 }
 
 #[test]
-fn the_end_of_a_node_forgets_what_is_left_without_an_event() {
+fn shutdown_frees_mds_and_interfaces_without_an_event() {
     let rig = rig();
     let memory = [0_u8; 8];
     let md = rig.bind(&memory, 2, -1);

@@ -254,7 +254,7 @@ fn every_accepted_operation_ends_in_its_events_and_every_md_once() {
 
 /// TRAP-3, from every thread that may be first to know.
 #[test]
-fn a_queue_can_be_freed_as_soon_as_its_last_event_was_heard() {
+fn a_queue_can_be_freed_as_soon_as_its_last_event_was_read() {
     let core = node();
     let memory = [0_u8; 8];
     let target =

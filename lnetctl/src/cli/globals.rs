@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_taken_from_anywhere_before_two_dashes() {
+    fn global_options_are_taken_from_anywhere_before_two_dashes() {
         let take = |line: &str| Globals::take(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
         let json = |node: Option<&str>| Globals { node: node.map(str::to_owned), format: Some(Format::Json) };
         let table = [

@@ -250,7 +250,7 @@ mod tests {
 
     /// PR-62.
     #[test]
-    fn servers_are_tried_in_turn_and_each_failed_round_raises_the_latency_estimate() {
+    fn servers_are_tried_round_robin_and_each_failed_round_raises_the_latency_estimate() {
         let (start, mut connect) = (Instant::now(), ConnectState::new(3));
         assert_eq!(connect.start_attempt(start, MAX), None);
         assert!(connect.on_connect_wanted() && !connect.on_connect_wanted());

@@ -93,7 +93,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_ends_a_transmission() {
+    fn a_transmission_ends_with_a_reply_a_failure_or_a_timeout() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let facts = RpcFacts {

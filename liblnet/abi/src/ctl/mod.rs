@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_known_by_their_whole_number() {
+    fn commands_are_identified_by_their_whole_number() {
         let cases = [
             (0xc008_6532, Ok(Command::GetNi)),
             (0xc008_653d, Ok(Command::Ping)),

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_come_back_as_they_were_marshalled() {
+    fn marshalled_rules_round_trip() {
         for (src, dst, rte, len) in [
             ("tcp", "", "", 48),
             ("tcp1", "", "", 60),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_and_damaged_descriptors_are_refused_or_read_as_something_else() {
+    fn truncated_descriptors_are_rejected_and_corrupted_ones_do_not_panic() {
         let bytes = marshal(&rule("10.1.[1-4].5@tcp2", "tcp1", "10.0.0.1@tcp"));
         for len in 0..bytes.len() {
             assert_eq!(unmarshal(&bytes[..len]), None, "{len}");

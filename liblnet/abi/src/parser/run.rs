@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blanks_and_tabs_separate_words_and_nothing_else_does() {
+    fn only_blanks_and_tabs_separate_words() {
         let cases: &[(&str, &[&str])] = &[
             ("", &[]),
             (" \t\n", &[]),

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_a_name_or_the_only_one_that_begins_with_it() {
+    fn a_word_is_a_command_or_its_unique_prefix() {
         let names = ["show", "show_error", "Stat", "stop", "add_group", "-h"];
         let found = |word: &str| find(names.iter(), |name| name.as_bytes(), word.as_bytes());
         let cases: &[(&str, &[&str])] = &[

@@ -91,7 +91,7 @@ fn a_node_has_one_partition_and_a_node_without_cpus_the_nearest() {
 }
 
 #[test]
-fn patterns_say_which_cpus_or_nodes_belong_together() {
+fn patterns_list_the_cpus_or_numa_nodes_of_each_partition() {
     let table = [
         ("N", vec![(0..4).collect(), (4..8).collect(), (8..12).collect(), (12..16).collect()]),
         (" n ", vec![(0..4).collect(), (4..8).collect(), (8..12).collect(), (12..16).collect()]),
@@ -106,7 +106,7 @@ fn patterns_say_which_cpus_or_nodes_belong_together() {
 }
 
 #[test]
-fn patterns_that_say_nothing_of_use_are_refused() {
+fn invalid_patterns_are_rejected() {
     use lnet_wire::text::Problem;
     let at = |problem, at| PatternError::Numbers(lnet_wire::TextError { problem, at });
     let unread = [
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_ends_the_reading_of_patterns(text in "[Nn0-9\\[\\], /-]{0,12}") {
+    fn no_text_makes_the_pattern_reader_panic(text in "[Nn0-9\\[\\], /-]{0,12}") {
         let _ = text.parse::<Pattern>();
     }
 }

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_grows_wakes_as_many_as_it_grew_and_one_that_shrinks_serves_on_in_order() {
+    fn a_pool_that_grows_wakes_one_waiter_per_new_credit_and_a_pool_that_shrinks_keeps_the_order() {
         let mut pool = CreditPool::new(1);
         assert_eq!(pool.take('a'), Some('a'));
         for waiting in ['b', 'c', 'd'] {
@@ -202,7 +202,7 @@ mod loom_tests {
     use loom::thread;
 
     #[test]
-    fn loom_no_waiter_is_forgotten() {
+    fn loom_every_waiter_gets_its_credit() {
         loom::model(|| {
             let pool = Arc::new(Mutex::new(CreditPool::new(1)));
             let run = |id: u32, pool: Arc<Mutex<CreditPool<u32>>>| {

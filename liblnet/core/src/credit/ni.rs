@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credit_that_is_out_for_a_whole_epoch_goes_to_who_waits_and_is_not_returned_twice() {
+    fn a_credit_held_for_a_whole_epoch_is_reclaimed_for_a_waiter_and_returned_once() {
         let mut pool = NiCreditPool::new(1);
         let (_, stuck) = pool.take('a').unwrap();
         assert_eq!(pool.take('b'), None);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_more_than_two_epochs_however_many_do_and_they_go_in_their_order() {
+    fn each_waiter_is_served_within_two_epochs_in_fifo_order() {
         let mut pool = NiCreditPool::new(2);
         let mut out: Vec<_> = (0..2).map(|n| pool.take(n).unwrap().1).collect();
         assert!((2..10).all(|n| pool.take(n).is_none()));
@@ -278,7 +278,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_pool_reclaims_and_serves_as_a_list_of_everybody_does(
+        fn a_pool_behaves_as_its_reference_model(
             size in 1_u32..5,
             steps in prop::collection::vec((0..8_u8, any::<usize>()), 0..200),
         ) {

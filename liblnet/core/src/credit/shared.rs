@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_seen_from_outside_is_what_is_inside() {
+    fn the_published_credit_counts_equal_the_pools() {
         let pool = SharedPool::new(1);
         assert_eq!(pool.take('a', 100), Some('a'));
         assert_eq!(pool.take('b', 50), None);

@@ -21,7 +21,7 @@ fn owner(of: Nid) -> Owner {
 }
 
 #[test]
-fn a_peer_becomes_what_it_says_as_far_as_it_may() {
+fn a_merge_applies_what_the_peer_reports_within_the_limits_of_its_configuration() {
     type Row<'a> = (&'a str, &'a [u8], bool, &'a [u8], &'a [u8], &'a [u8], bool);
     let table: [Row<'_>; 10] = [
         ("it grows", &[1], false, &[1, 2], &[1, 2], &[], false),
@@ -45,12 +45,12 @@ fn a_peer_becomes_what_it_says_as_far_as_it_may() {
 }
 
 #[test]
-fn a_nid_said_twice_is_there_once() {
+fn a_nid_reported_twice_is_added_once() {
     assert_eq!(plan_nids(&nids(&[1]), false, &nids(&[1, 2, 2, 1]), owner).nids, nids(&[1, 2]));
 }
 
 #[test]
-fn what_differs_is_found_and_named() {
+fn differences_from_the_reported_configuration_are_listed_by_kind() {
     let progress = Progress { flags: Flag::MULTI_RAIL, ..Progress::default() };
     let found = differences(&nids(&[1, 2]), &progress, false, &nids(&[3, 1, 50]), |its| its == nid(50));
     let expected = [

@@ -59,7 +59,7 @@ impl Rig {
 }
 
 #[test]
-fn a_peer_for_which_something_waits_is_pinged_first_and_each_once() {
+fn peers_with_waiting_requests_are_pinged_first_and_each_peer_once() {
     let rig = Rig::new();
     let (first, second) = (rig.peer(1), rig.peer(2));
     rig.discovery.handle_input(&first.discovery, Input::BadPush { path: (first.primary, first.primary) });
@@ -70,7 +70,7 @@ fn a_peer_for_which_something_waits_is_pinged_first_and_each_once() {
 }
 
 #[test]
-fn a_ping_that_is_not_answered_in_time_ends_the_discovery() {
+fn a_ping_without_a_reply_in_time_fails_the_discovery() {
     let rig = Rig::new();
     let peer = rig.peer(1);
     rig.discovery.handle_input(&peer.discovery, Input::Wanted);
@@ -86,7 +86,7 @@ fn a_ping_that_is_not_answered_in_time_ends_the_discovery() {
 }
 
 #[test]
-fn a_node_that_ends_looks_at_nobody() {
+fn a_node_that_shuts_down_processes_no_peer() {
     let rig = Rig::new();
     let peer = rig.peer(1);
     rig.discovery.handle_input(&peer.discovery, Input::Wanted);

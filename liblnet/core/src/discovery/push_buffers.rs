@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_is_posted_again_once_its_push_has_been_taken() {
+    fn a_push_buffer_is_reposted_after_its_push_was_processed() {
         let mut buffers = PushBuffers::default();
         let numbers: Vec<usize> =
             std::iter::from_fn(|| buffers.post_next()).map(|(number, _)| number).collect();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn buffers_grow_in_powers_of_two_up_to_what_is_believed() {
+    fn push_buffers_grow_in_powers_of_two_up_to_the_limit() {
         let mut buffers = PushBuffers::default();
         let max = 4 * MIN_REPLY_LEN;
         let mut len_after = |claimed: usize| {

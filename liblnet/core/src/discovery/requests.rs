@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tries_go_to_each_nid_of_the_peer_before_one_comes_again_and_in_the_end_by_each_interface() {
+    fn attempts_go_to_each_nid_of_the_peer_before_one_is_retried_and_finally_through_each_ni() {
         let local = ['a', 'b'];
         let reachable = [(&local[..], 1), (&local[..], 2), (&local[..1], 3)];
         let paths = |tries: std::ops::Range<usize>| -> Vec<(char, i32)> {

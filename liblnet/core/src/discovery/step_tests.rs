@@ -6,7 +6,7 @@ const LOCAL: LocalState =
     LocalState { mode: DiscoveryMode::On, first_ping: true, sequence: 7, max_reply_len: 8016, retries: 2 };
 const OFF: LocalState = LocalState { mode: DiscoveryMode::Off, ..LOCAL };
 const VERIFY: LocalState = LocalState { mode: DiscoveryMode::Verify, ..LOCAL };
-/// What a multi-rail node that discovers says it can do; the same without discovery; an old one.
+/// The features of a multi-rail node with discovery, of one without, and of one of an older version.
 const FULL: Features = Features(0x1e);
 const NO_DISCOVERY: Features = Features(0x0e);
 const OLD: Features = Features(0x06);
@@ -33,19 +33,19 @@ fn reply(features: Features) -> Input {
 }
 
 fn peer(flags: Flag) -> Progress {
-    // It has everything from this node, and the last that it said was its third configuration.
+    // It has this node's current configuration, and its own last reported sequence is 3.
     Progress { flags, node_sequence: LOCAL.sequence, peer_sequence: 3, ..Progress::default() }
 }
 
-/// What happens to a peer with these flags: the flags then, and the action.
+/// What `input` does to a peer with these flags: the new flags, and the action.
 fn after(flags: Flag, input: Input, local: &LocalState) -> (Flag, StepAction) {
     let mut peer = peer(flags);
     let action = step(&mut peer, input, local);
     (peer.flags, action)
 }
 
-/// The actions for a peer as long as it is looked at again, what is sent being answered at once.
-fn looks(mut peer: Progress, local: &LocalState) -> Vec<StepAction> {
+/// The actions of a dequeued peer up to the first that sends or ends; merges succeed at once.
+fn actions_of(mut peer: Progress, local: &LocalState) -> Vec<StepAction> {
     let mut actions = Vec::new();
     for _ in 0..10 {
         let action = step(&mut peer, Input::Look, local);
@@ -62,7 +62,7 @@ fn looks(mut peer: Progress, local: &LocalState) -> Vec<StepAction> {
 }
 
 #[test]
-fn a_peer_whose_turn_has_come_gets_what_the_first_row_says() {
+fn a_dequeued_peer_gets_the_action_of_the_first_matching_row() {
     let failed = |step, errno| Progress { failed: Some((step, errno)), ..Progress::default() };
     let with = |progress: Progress, flags: Flag| Progress { flags, ..progress };
     let data = Progress { data: Some(Box::new(received(FULL, 4).info)), ..peer(KNOWN) };
@@ -71,18 +71,18 @@ fn a_peer_whose_turn_has_come_gets_what_the_first_row_says() {
         ("unknown", Progress::default(), StepAction::Ping),
         ("known", peer(KNOWN), StepAction::Finish),
         ("forced ping", peer(KNOWN.and(Flag::FORCE_PING)), StepAction::Ping),
-        ("ping under way", peer(Flag::PING_SENT), StepAction::Wait),
-        ("ping under way, forced", peer(Flag::PING_SENT.and(Flag::FORCE_PING)), StepAction::Wait),
+        ("ping sent", peer(Flag::PING_SENT), StepAction::Wait),
+        ("ping sent, forced", peer(Flag::PING_SENT.and(Flag::FORCE_PING)), StepAction::Wait),
         ("forced push", peer(KNOWN.and(Flag::FORCE_PUSH)), StepAction::Push),
-        ("push under way", with(old.clone(), KNOWN.and(Flag::PUSH_SENT)), StepAction::Wait),
-        ("forced push, one rail", peer(SETTLED.and(Flag::FORCE_PUSH)), StepAction::Again),
-        ("has an old configuration", old.clone(), StepAction::Push),
+        ("push sent", with(old.clone(), KNOWN.and(Flag::PUSH_SENT)), StepAction::Wait),
+        ("forced push, single-rail", peer(SETTLED.and(Flag::FORCE_PUSH)), StepAction::Again),
+        ("has an old sequence", old.clone(), StepAction::Push),
         (
-            "has an old one, does not discover",
+            "has an old sequence, discovery off",
             with(old.clone(), KNOWN.and(Flag::NO_DISCOVERY)),
             StepAction::Finish,
         ),
-        ("has an old one, one rail", with(old, SETTLED), StepAction::Finish),
+        ("has an old sequence, single-rail", with(old, SETTLED), StepAction::Finish),
         ("to be deleted", peer(KNOWN.and(Flag::MARK_DELETION).and(Flag::DATA_PRESENT)), StepAction::Forget),
         (
             "with data",
@@ -99,7 +99,7 @@ fn a_peer_whose_turn_has_come_gets_what_the_first_row_says() {
             with(failed(Step::Push, Errno::Io), KNOWN.and(Flag::PUSH_FAILED)),
             StepAction::GiveUp(Step::Push, Errno::Io),
         ),
-        ("useless answer", peer(Flag::PING_FAILED), StepAction::Again),
+        ("bad reply", peer(Flag::PING_FAILED), StepAction::Again),
     ];
     for (name, mut peer, expected) in table {
         assert_eq!(step(&mut peer, Input::Look, &LOCAL), expected, "{name}");
@@ -107,7 +107,7 @@ fn a_peer_whose_turn_has_come_gets_what_the_first_row_says() {
 }
 
 #[test]
-fn a_peer_that_is_given_up_is_tried_again_when_it_is_wanted_again() {
+fn a_peer_whose_discovery_failed_is_discovered_again_on_the_next_request() {
     let mut peer = Progress::default();
     assert_eq!(step(&mut peer, Input::Wanted, &LOCAL), StepAction::Queue);
     assert_eq!(step(&mut peer, Input::Look, &LOCAL), StepAction::Ping);
@@ -120,7 +120,7 @@ fn a_peer_that_is_given_up_is_tried_again_when_it_is_wanted_again() {
 }
 
 #[test]
-fn of_a_peer_of_several_nids_others_are_tried_before_it_is_given_up() {
+fn all_nids_of_a_multi_rail_peer_are_tried_before_its_discovery_fails() {
     let table = [
         (Flag::MULTI_RAIL, true, Errno::ConnectionRefused, 3),
         (Flag::MULTI_RAIL, true, Errno::TimedOut, 3),
@@ -131,46 +131,46 @@ fn of_a_peer_of_several_nids_others_are_tried_before_it_is_given_up() {
         let mut peer = Progress { brief, ..peer(flags) };
         step(&mut peer, Input::Wanted, &LOCAL);
         let mut pings = 0;
-        while looks(peer.clone(), &LOCAL).last() == Some(&StepAction::Ping) {
+        while actions_of(peer.clone(), &LOCAL).last() == Some(&StepAction::Ping) {
             pings += 1;
             peer.set(Flag::PING_SENT);
             step(&mut peer, Input::PingFailed(errno), &LOCAL);
         }
         assert_eq!(pings, most, "{flags:?} {errno:?}");
-        assert_eq!(looks(peer, &LOCAL), [StepAction::GiveUp(Step::Ping, errno)]);
+        assert_eq!(actions_of(peer, &LOCAL), [StepAction::GiveUp(Step::Ping, errno)]);
     }
 }
 
-/// The rows of 5.5 for answers to pings.
+/// The rows of 5.5 for ping replies.
 #[test]
-fn an_answer_to_a_ping_says_what_the_peer_is() {
+fn a_ping_reply_sets_the_state_of_the_peer() {
     let sent = Flag::PING_SENT.and(Flag::DISCOVERING);
     let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING);
     let made = Flag::CONFIGURED;
     let table = [
         ("multi-rail", sent, FULL, LOCAL, data.and(Flag::MULTI_RAIL)),
-        ("does not discover", sent, NO_DISCOVERY, LOCAL, data.and(Flag::NO_DISCOVERY)),
-        ("old", sent, OLD, LOCAL, data.and(Flag::NO_DISCOVERY)),
-        ("this node does not discover", sent, FULL, OFF, data.and(Flag::NO_DISCOVERY)),
-        ("discovers again", sent.and(Flag::NO_DISCOVERY), FULL, LOCAL, data.and(Flag::MULTI_RAIL)),
+        ("discovery off", sent, NO_DISCOVERY, LOCAL, data.and(Flag::NO_DISCOVERY)),
+        ("older version", sent, OLD, LOCAL, data.and(Flag::NO_DISCOVERY)),
+        ("discovery off on this node", sent, FULL, OFF, data.and(Flag::NO_DISCOVERY)),
+        ("discovery on again", sent.and(Flag::NO_DISCOVERY), FULL, LOCAL, data.and(Flag::MULTI_RAIL)),
         (
-            "does not any more",
+            "discovery switched off",
             sent.and(KNOWN),
             NO_DISCOVERY,
             LOCAL,
             data.and(KNOWN).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
         ),
         (
-            "an operator's does not any more",
+            "configured, discovery switched off",
             sent.and(KNOWN).and(made),
             NO_DISCOVERY,
             LOCAL,
             data.and(KNOWN).and(made).and(Flag::NO_DISCOVERY),
         ),
-        ("an operator's of one rail stays so", sent.and(made), FULL, LOCAL, data.and(made)),
+        ("configured as single-rail", sent.and(made), FULL, LOCAL, data.and(made)),
         ("was multi-rail", sent.and(Flag::MULTI_RAIL), Features(0x16), LOCAL, data),
-        ("compared only", sent, FULL, VERIFY, data),
-        ("compared only, does not discover", sent.and(KNOWN), NO_DISCOVERY, VERIFY, data.and(KNOWN)),
+        ("verify mode", sent, FULL, VERIFY, data),
+        ("verify mode, discovery off", sent.and(KNOWN), NO_DISCOVERY, VERIFY, data.and(KNOWN)),
     ];
     for (name, flags, features, local, expected) in table {
         let (flags, action) = after(flags, reply(features), &local);
@@ -184,34 +184,34 @@ fn push(received: Box<ReceivedPingInfo>) -> Input {
 
 /// The rows of 5.5 for pushes.
 #[test]
-fn a_push_is_followed_unless_it_is_late_or_cut() {
+fn a_push_is_applied_unless_it_is_stale_or_truncated() {
     let fresh = |sequence| push(received(FULL, sequence));
     let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING).and(Flag::MULTI_RAIL);
     let ask = Flag::FORCE_PING.and(Flag::DISCOVERING);
     let known = Flag::MULTI_RAIL.and(Flag::DISCOVERED);
     let table = [
-        ("of a stranger", Flag::default(), fresh(4), LOCAL, data),
+        ("of an unknown peer", Flag::default(), fresh(4), LOCAL, data),
         ("new", KNOWN, fresh(4), LOCAL, data.and(known)),
-        ("the same once more", KNOWN, fresh(3), LOCAL, data.and(known)),
-        ("late (T9)", KNOWN, fresh(2), LOCAL, ask.and(known)),
-        ("cut off", KNOWN, push(cut(400)), LOCAL, ask.and(known)),
-        ("makes no sense", KNOWN, Input::BadPush { path: (nid(9), nid(1)) }, LOCAL, ask.and(known)),
+        ("repeated", KNOWN, fresh(3), LOCAL, data.and(known)),
+        ("stale (T9)", KNOWN, fresh(2), LOCAL, ask.and(known)),
+        ("truncated", KNOWN, push(cut(400)), LOCAL, ask.and(known)),
+        ("invalid", KNOWN, Input::BadPush { path: (nid(9), nid(1)) }, LOCAL, ask.and(known)),
         (
-            "turned off (T8b)",
+            "discovery switched off (T8b)",
             KNOWN,
             push(received(NO_DISCOVERY, 4)),
             LOCAL,
             data.and(known).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
         ),
         (
-            "turned off, of an operator's peer",
+            "discovery switched off, configured peer",
             KNOWN.and(Flag::CONFIGURED),
             push(received(NO_DISCOVERY, 4)),
             LOCAL,
             data.and(known).and(Flag::CONFIGURED).and(Flag::NO_DISCOVERY),
         ),
         (
-            "compared only",
+            "verify mode",
             SETTLED,
             fresh(4),
             VERIFY,
@@ -222,17 +222,17 @@ fn a_push_is_followed_unless_it_is_late_or_cut() {
         let (flags, action) = after(flags, input, &local);
         assert_eq!((flags, action), (expected, StepAction::Queue), "{name}");
     }
-    let of_one_rail = after(KNOWN, push(received(OLD, 4)), &LOCAL);
-    assert_eq!(of_one_rail, (KNOWN, StepAction::Nothing), "a push that does not say multi-rail");
+    let single_rail = after(KNOWN, push(received(OLD, 4)), &LOCAL);
+    assert_eq!(single_rail, (KNOWN, StepAction::Nothing), "a push without the multi-rail feature");
 }
 
-/// DISC-14: it may be reached nowhere else any more.
+/// DISC-14: the peer may have no other path left.
 #[test]
-fn a_push_that_is_not_followed_is_asked_about_where_it_came_from() {
+fn a_push_that_is_not_applied_causes_a_ping_on_the_path_it_came_by() {
     let table = [
-        ("late, or of a new life", push(received(FULL, 2)), Some((nid(9), nid(1)))),
-        ("cut off", push(cut(400)), Some((nid(9), nid(1)))),
-        ("makes no sense", Input::BadPush { path: (nid(9), nid(1)) }, Some((nid(9), nid(1)))),
+        ("stale, or of a new incarnation", push(received(FULL, 2)), Some((nid(9), nid(1)))),
+        ("truncated", push(cut(400)), Some((nid(9), nid(1)))),
+        ("invalid", Input::BadPush { path: (nid(9), nid(1)) }, Some((nid(9), nid(1)))),
         ("new", push(received(FULL, 4)), None),
     ];
     for (name, input, expected) in table {
@@ -242,61 +242,64 @@ fn a_push_that_is_not_followed_is_asked_about_where_it_came_from() {
     }
 }
 
-/// Its number counts all the same against what others say of its NIDs meanwhile.
+/// The sequence of the push is recorded in both cases: it decides between this peer and others that claim its NIDs.
 #[test]
-fn after_a_peer_was_forgotten_the_first_push_of_a_stranger_is_asked_about_and_that_of_a_known_peer_is_followed()
+fn after_a_peer_was_deleted_the_first_push_of_an_unknown_peer_causes_a_ping_and_that_of_a_known_peer_is_applied()
  {
     let merge = StepAction::Merge(received(FULL, 4).info.into());
     let table = [
-        ("of a stranger", 0, vec![StepAction::Ping]),
+        ("of an unknown peer", 0, vec![StepAction::Ping]),
         ("of a known peer", 3, vec![merge, StepAction::Finish]),
     ];
     for (name, known, expected) in table {
         let mut peer = Progress { peer_sequence: known, ..peer(KNOWN) };
         let input = Input::Pushed { received: received(FULL, 4), path: (nid(9), nid(1)), may_be_stale: true };
         assert_eq!(step(&mut peer, input, &LOCAL), StepAction::Queue);
-        assert_eq!((looks(peer.clone(), &LOCAL), peer.peer_sequence), (expected, 4), "{name}");
+        assert_eq!((actions_of(peer.clone(), &LOCAL), peer.peer_sequence), (expected, 4), "{name}");
     }
 }
 
 #[test]
-fn one_whose_nid_another_claims_is_asked() {
+fn a_peer_whose_nid_is_claimed_by_another_peer_is_pinged() {
     let mut peer = Progress { node_sequence: LOCAL.sequence, ..peer(SETTLED) };
     assert!(peer.is_up_to_date(&LOCAL));
     assert_eq!(step(&mut peer, Input::Reverify, &LOCAL), StepAction::Queue);
-    assert_eq!(looks(peer, &LOCAL), [StepAction::Ping]);
-    // Who is a stranger anyway is asked when it is needed.
+    assert_eq!(actions_of(peer, &LOCAL), [StepAction::Ping]);
+    // An undiscovered peer is pinged at its first use in any case.
     assert_eq!(step(&mut Progress::default(), Input::Reverify, &LOCAL), StepAction::Nothing);
 }
 
-/// Three NIDs and three tries: the fourth request must not go where the first one went.
+/// Three NIDs and three attempts for each discovery: the fourth attempt must not use the path of the first.
 #[test]
-fn a_discovery_goes_on_with_the_path_after_the_one_with_which_the_last_one_gave_up() {
+fn a_discovery_begins_with_the_path_after_the_last_failed_one() {
     let mut peer = peer(KNOWN);
     for failures in 1..=7 {
         step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &LOCAL);
         assert_eq!(peer.failures, failures);
-        let gives_up =
-            looks(peer.clone(), &LOCAL) == [StepAction::GiveUp(Step::Push, Errno::HostUnreachable)];
-        assert_eq!(gives_up, failures % LOCAL.tries() == 0, "{failures}");
+        let fails =
+            actions_of(peer.clone(), &LOCAL) == [StepAction::GiveUp(Step::Push, Errno::HostUnreachable)];
+        assert_eq!(fails, failures % LOCAL.tries() == 0, "{failures}");
         step(&mut peer, Input::Look, &LOCAL);
     }
 }
 
-/// What was told before that, by whichever NID, was not followed.
+/// What peers pushed while discovery was off has not been applied.
 #[test]
-fn who_is_being_asked_when_discovery_is_switched_on_is_asked_once_more() {
+fn a_peer_being_pinged_when_discovery_is_switched_on_is_pinged_once_more() {
     let mut peer = peer(KNOWN.and(Flag::DISCOVERING).and(Flag::PING_SENT));
     assert_eq!(step(&mut peer, Input::SwitchedOn, &LOCAL), StepAction::Nothing);
     assert_eq!(step(&mut peer, reply(FULL), &LOCAL), StepAction::Queue);
-    assert_eq!(looks(peer, &LOCAL), [StepAction::Merge(received(FULL, 3).info.into()), StepAction::Ping]);
+    assert_eq!(
+        actions_of(peer, &LOCAL),
+        [StepAction::Merge(received(FULL, 3).info.into()), StepAction::Ping]
+    );
 }
 
-/// A late push is what raised the doubt; the same once more has not been asked for.
+/// A stale push may be repeated; only a reply that was requested since is current.
 #[test]
-fn what_was_doubted_is_confirmed_by_an_answer_and_not_by_another_push() {
+fn a_stale_sequence_is_confirmed_by_a_ping_reply_and_not_by_another_push() {
     for (name, input, stale_seq) in
-        [("an answer", reply(FULL), Some(3)), ("a push", push(received(FULL, 3)), None)]
+        [("a reply", reply(FULL), Some(3)), ("a push", push(received(FULL, 3)), None)]
     {
         let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
         step(&mut peer, Input::StaleReply(3), &LOCAL);
@@ -306,7 +309,7 @@ fn what_was_doubted_is_confirmed_by_an_answer_and_not_by_another_push() {
 }
 
 #[test]
-fn of_two_pushes_that_wait_the_later_stays() {
+fn of_two_pending_pushes_the_later_one_is_kept() {
     for (first, second) in [(4, 5), (5, 4)] {
         let mut peer = peer(KNOWN);
         step(&mut peer, push(received(FULL, first)), &LOCAL);
@@ -316,25 +319,25 @@ fn of_two_pushes_that_wait_the_later_stays() {
 }
 
 #[test]
-fn a_confirmed_push_settles_what_it_told_and_no_more() {
+fn an_acknowledged_push_covers_the_sequence_it_carried_and_no_later_one() {
     let mut peer = Progress { node_sequence: 0, ..peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING)) };
     assert_eq!(step(&mut peer, Input::PushAcked(6, nid(1)), &LOCAL), StepAction::Queue);
-    assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::Push]);
+    assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Push]);
     assert_eq!(step(&mut peer, Input::PushAcked(7, nid(1)), &LOCAL), StepAction::Queue);
-    assert_eq!(looks(peer, &LOCAL), [StepAction::Finish]);
+    assert_eq!(actions_of(peer, &LOCAL), [StepAction::Finish]);
 }
 
 /// DISC-18.
 #[test]
-fn a_push_that_others_confirm_is_not_repeated_for_ever() {
+fn a_push_acknowledged_by_another_peer_is_repeated_a_limited_number_of_times() {
     let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
     for _ in 1..LOCAL.tries() {
         step(&mut peer, Input::AckedByAnother, &LOCAL);
-        assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::Push]);
+        assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Push]);
         step(&mut peer, Input::Look, &LOCAL);
     }
     step(&mut peer, Input::AckedByAnother, &LOCAL);
-    assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::GiveUp(Step::Push, Errno::HostUnreachable)]);
+    assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::GiveUp(Step::Push, Errno::HostUnreachable)]);
     assert!(!peer.is_up_to_date(&LOCAL));
 }
 
@@ -342,15 +345,15 @@ fn a_push_that_others_confirm_is_not_repeated_for_ever() {
 fn a_forced_push_that_fails_at_one_of_several_nids_is_sent_to_another() {
     let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
     step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &LOCAL);
-    assert_eq!(looks(peer, &LOCAL), [StepAction::Push]);
+    assert_eq!(actions_of(peer, &LOCAL), [StepAction::Push]);
 }
 
 #[test]
-fn one_whose_answers_contradict_what_is_known_is_asked_again_but_not_for_ever() {
+fn a_peer_whose_replies_contradict_its_pushes_is_pinged_again_a_limited_number_of_times() {
     let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
     for sequence in 1..u32::from(MAX_BAD_REPLIES) {
         step(&mut peer, Input::StaleReply(sequence), &LOCAL);
-        assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::Again, StepAction::Ping]);
+        assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Again, StepAction::Ping]);
         peer.clear(Flag::PING_FAILED);
     }
     step(&mut peer, Input::StaleReply(9), &LOCAL);
@@ -358,40 +361,40 @@ fn one_whose_answers_contradict_what_is_known_is_asked_again_but_not_for_ever() 
     assert!(peer.has(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE)) && !peer.needs_ping());
 }
 
-/// Nobody hears that they are confirmed, so it pushes again and again.
+/// A peer that does not receive this node's ACKs repeats its push again and again.
 #[test]
-fn pushes_that_are_doubted_are_no_useless_answers() {
+fn stale_pushes_do_not_count_as_bad_replies() {
     let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
     for _ in 0..=MAX_BAD_REPLIES {
         step(&mut peer, push(received(FULL, 4)), &LOCAL);
         step(&mut peer, Input::Look, &LOCAL);
         step(&mut peer, Input::StaleReply(4), &LOCAL);
-        assert_eq!((looks(peer.clone(), &LOCAL), peer.bad_replies), (vec![StepAction::Ping], 0));
+        assert_eq!((actions_of(peer.clone(), &LOCAL), peer.bad_replies), (vec![StepAction::Ping], 0));
     }
 }
 
 #[test]
-fn three_useless_answers_make_a_peer_of_one_rail() {
+fn three_bad_replies_make_a_peer_single_rail() {
     let mut peer = Progress::default();
     step(&mut peer, Input::Wanted, &LOCAL);
     for _ in 0..3 {
-        assert_eq!(looks(peer.clone(), &LOCAL).last(), Some(&StepAction::Ping));
+        assert_eq!(actions_of(peer.clone(), &LOCAL).last(), Some(&StepAction::Ping));
         step(&mut peer, Input::BadReply, &LOCAL);
     }
-    assert_eq!(looks(peer.clone(), &LOCAL), [StepAction::Again, StepAction::Finish]);
+    assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Again, StepAction::Finish]);
 }
 
 /// DISC-16.
 #[test]
-fn an_answer_that_does_not_fit_is_asked_for_with_more_room_and_a_liar_not_for_ever() {
+fn a_truncated_reply_is_requested_with_a_larger_buffer_a_limited_number_of_times() {
     let mut peer = Progress::default();
     let long = |len| Input::Reply { received: cut(len), path: (nid(9), nid(1)) };
-    for (claimed, room) in [(400, 400), (500, LOCAL.max_reply_len), (600, LOCAL.max_reply_len)] {
+    for (claimed, buffer) in [(400, 400), (500, LOCAL.max_reply_len), (600, LOCAL.max_reply_len)] {
         step(&mut peer, long(claimed), &LOCAL);
-        assert_eq!(peer.reply_buffer_len(), room, "{claimed}");
+        assert_eq!(peer.reply_buffer_len(), buffer, "{claimed}");
     }
     let mut pings = 0;
-    while looks(peer.clone(), &LOCAL).last() == Some(&StepAction::Ping) {
+    while actions_of(peer.clone(), &LOCAL).last() == Some(&StepAction::Ping) {
         pings += 1;
         assert!(pings < 5);
         step(&mut peer, long(600), &LOCAL);
@@ -399,18 +402,18 @@ fn an_answer_that_does_not_fit_is_asked_for_with_more_room_and_a_liar_not_for_ev
 }
 
 #[test]
-fn switching_on_asks_nobody_at_once_and_everybody_at_the_next_use() {
+fn switching_discovery_on_pings_each_peer_at_its_next_use() {
     for flags in [KNOWN, SETTLED.and(Flag::NO_DISCOVERY)] {
         let mut peer = peer(flags);
         assert_eq!(step(&mut peer, Input::SwitchedOn, &LOCAL), StepAction::Nothing);
         assert!(!peer.is_up_to_date(&LOCAL));
         step(&mut peer, Input::Wanted, &LOCAL);
-        assert_eq!(looks(peer, &LOCAL), [StepAction::Ping]);
+        assert_eq!(actions_of(peer, &LOCAL), [StepAction::Ping]);
     }
 }
 
 #[test]
-fn a_change_is_told_to_those_who_discover_and_with_force_to_all_of_several_rails() {
+fn a_change_is_pushed_to_peers_that_discover_and_if_forced_to_all_multi_rail_peers() {
     let table = [
         (KNOWN, 6, false, StepAction::Queue),
         (KNOWN, 7, false, StepAction::Nothing),

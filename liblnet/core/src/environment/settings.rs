@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drivers_time_follows_time_out_and_retries() {
+    fn the_drivers_timeout_follows_from_transaction_timeout_and_retry_count() {
         let mut settings = Settings::default();
         assert_eq!(settings.lnd_timeout(), 16);
         settings.set_retry_count(0).unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_given_together_agree_or_are_refused() {
+    fn settings_that_contradict_each_other_are_rejected() {
         // (transaction time-out, retries, sensitivity), and the retries that there are then.
         let table = [
             ((1, 0, 100), Ok(0)),

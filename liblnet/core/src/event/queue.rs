@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ring_overwrites_the_oldest_and_tells_the_reader_once() {
+    fn a_full_ring_overwrites_the_oldest_event_and_reports_it_to_the_reader_once() {
         let queue = EventQueue::new(2, None).unwrap();
         for bits in 1..=5 {
             queue.deliver(&event(bits));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handler_sees_every_event_even_those_the_ring_lost() {
+    fn a_handler_is_called_with_every_event_even_those_that_the_ring_dropped() {
         let seen = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&seen);
         let handler: EventHandler = Box::new(move |e| {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_has_ended_says_why_it_was_first_and_loses_what_was_not_read() {
+    fn a_closed_queue_returns_the_first_reason_and_drops_unread_events() {
         for handler in [None, Some(Box::new(|_: &Event| ()) as EventHandler)] {
             let queue = EventQueue::new(u32::from(handler.is_none()), handler).unwrap();
             queue.deliver(&event(1));

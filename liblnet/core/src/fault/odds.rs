@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn no_odds_make_it_panic() {
+    fn no_odds_make_the_rule_panic() {
         for interval in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
             let mut dice = Dice::new(Odds::OnePer(interval), Time(Duration::MAX), u64::MAX);
             dice.hits(Time(Duration::MAX), u64::MAX);

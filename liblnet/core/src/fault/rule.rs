@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_means_messages_for_which_all_of_it_holds() {
+    fn a_filter_matches_messages_that_meet_all_of_its_conditions() {
         use MessageType::{Ack, Get, Put, Reply};
         let filter = |source: &str, dest: &str, local: &str, kinds, portals| Filter {
             source: source.parse().unwrap(),
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_delivered_is_said_to_have_perhaps_arrived() {
+    fn a_simulated_failure_that_may_have_been_delivered_has_unknown_delivery() {
         let perhaps = Cause::ALL.into_iter().filter(|cause| failure(*cause).delivery == Delivery::Unknown);
         let expected = [Cause::RemoteError, Cause::RemoteTimeout, Cause::NetworkTimeout];
         assert_eq!(perhaps.collect::<Vec<_>>(), expected);

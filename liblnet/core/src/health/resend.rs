@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_certainly_has_not_arrived_or_would_be_known_again_may_go_again() {
+    fn a_message_is_resent_if_it_was_not_sent_or_would_be_deduplicated() {
         let failure = |cause, delivery| SendFailure { errno: Errno::Io, cause, delivery };
         for cause in Cause::ALL {
             let timeout = matches!(cause, Cause::RemoteTimeout | Cause::NetworkTimeout);

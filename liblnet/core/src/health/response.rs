@@ -49,7 +49,7 @@ mod tests {
 
     /// HE-40.
     #[test]
-    fn which_answers_are_tracked_is_the_mds_choice_and_then_the_nodes() {
+    fn the_md_decides_whether_its_response_is_tracked_and_otherwise_the_node() {
         let none = MdOptions(0);
         let table = [
             (0, none, false, false),

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_has_just_been_pinged_is_not_pinged_anew_and_later_its_former_ping_is_still_known() {
+    fn a_path_pinged_recently_is_not_pinged_again_and_its_last_ping_is_remembered() {
         let suspects = SuspectPaths::default();
         assert!(!suspects.add(path(2), at(0), || false), "it was suspect already");
         assert!(suspects.add(path(2), at(0), || true));

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unresponsive_path_is_tried_after_1_2_4_and_then_every_5_seconds_and_at_once_when_hurried() {
+    fn an_unresponsive_path_is_pinged_after_1_2_4_and_then_every_5_seconds_and_at_once_on_request() {
         let paths = UnresponsivePaths::default();
         let due = |now| paths.due(at(now), |_| LONGEST_PAUSE);
         assert!(!paths.any());
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_path_to_a_peer_is_tried_as_seldom_as_the_settings_say() {
+    fn the_only_path_to_a_peer_is_pinged_at_the_configured_interval() {
         let paths = UnresponsivePaths::default();
         paths.add((nid(1), nid(2)), at(1000));
         let mut tried = Vec::new();

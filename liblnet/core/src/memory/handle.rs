@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_of_an_earlier_life_finds_nothing() {
+    fn a_handle_of_an_earlier_incarnation_finds_nothing() {
         let handle = |life| {
             let mut handle = None;
             HandleTable::new(life).insert(|place| *handle.insert(MdHandle::new(place))).unwrap();

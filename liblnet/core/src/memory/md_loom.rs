@@ -30,7 +30,7 @@ fn send(md: &Md) -> Event {
 }
 
 #[test]
-fn loom_two_ends_and_one_last_event() {
+fn loom_two_completions_give_one_last_event() {
     loom::model(|| {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (md, queue) = md(2, true, &heard);
@@ -94,7 +94,7 @@ fn loom_a_reader_that_parks_is_woken() {
 }
 
 #[test]
-fn loom_a_reader_that_parks_hears_of_the_end_of_its_queue() {
+fn loom_a_parked_reader_is_woken_when_its_queue_is_closed() {
     loom::model(|| {
         let queue = Arc::new(EventQueue::new(1, None).unwrap());
         let theirs = Arc::clone(&queue);

@@ -48,7 +48,7 @@ fn event(md: &Md, kind: EventKind) -> Event {
 
 /// What an MD of 100 bytes, its own offset at 0, makes of one PUT.
 #[test]
-fn one_put_meets_one_md() {
+fn one_put_matches_one_md() {
     // options, max_size, length, remote offset -> offset and length taken
     let table = [
         (0, 0, 100, 0, Some((0, 100))),
@@ -100,7 +100,7 @@ fn the_local_offset_advances_and_the_snapshot_counts_down() {
 }
 
 #[test]
-fn max_size_retires_a_buffer_when_the_room_is_strictly_less() {
+fn max_size_unlinks_a_buffer_when_the_space_left_is_strictly_less() {
     // 100 bytes, max_size 40: after 60 bytes there are 40 left, which is still enough (TRAP-23).
     let md = passive(100, -1, MAX_SIZE, 40);
     assert!(matches!(md.commit_put_or_get(put(40, 0)), Commit::Yes { last: false, .. }));
@@ -120,7 +120,7 @@ fn max_size_counts_only_with_its_option() {
 }
 
 #[test]
-fn a_budget_of_one_covers_the_send_and_not_the_ack() {
+fn a_threshold_of_one_covers_the_send_and_not_the_ack() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
     assert!(made.md.commit_send(Some(Answer::Reply)).is_some());
     assert!(made.md.commit_answer(Answer::Reply, 0).is_none());
@@ -140,7 +140,7 @@ fn an_answer_longer_than_the_md_needs_truncate() {
 }
 
 #[test]
-fn an_answer_that_was_not_asked_for_or_has_come_already_is_not_taken() {
+fn an_unsolicited_or_repeated_response_is_rejected() {
     let md = make(plain_spec(8), false, None).md;
     md.commit_send(None).unwrap();
     assert!(md.commit_answer(Answer::Ack, 0).is_none());
@@ -153,7 +153,7 @@ fn an_answer_that_was_not_asked_for_or_has_come_already_is_not_taken() {
 /// Threshold, whether the answer has come before the failure is known -> how many of four more sends may begin, whether
 /// the MD ends.
 #[test]
-fn what_was_not_sent_takes_its_answers_share_of_the_threshold_unless_that_has_come() {
+fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_has_come() {
     for (threshold, came, left, ends) in [
         (2, false, 0, true),
         (2, true, 0, true),
@@ -182,7 +182,7 @@ fn what_was_not_sent_takes_its_answers_share_of_the_threshold_unless_that_has_co
 }
 
 #[test]
-fn who_is_unlinked_for_want_of_an_answer_is_told_so() {
+fn an_md_unlinked_by_a_response_timeout_gets_an_unlink_event_with_the_error() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let tell = Arc::clone(&told);
     let handler: EventHandler = Box::new(move |event| tell.lock().unwrap().push((event.kind, event.status)));
@@ -201,7 +201,7 @@ fn who_is_unlinked_for_want_of_an_answer_is_told_so() {
 }
 
 #[test]
-fn a_discarded_md_leaves_its_queue_once() {
+fn a_discarded_md_releases_its_queue_once() {
     for unlinked_before in [false, true] {
         let made = make(plain_spec(8), false, None);
         if unlinked_before {
@@ -214,7 +214,7 @@ fn a_discarded_md_leaves_its_queue_once() {
 }
 
 #[test]
-fn an_attached_md_neither_sends_nor_takes_answers() {
+fn an_attached_md_neither_sends_nor_receives_responses() {
     let md = passive(8, -1, 0, 0);
     assert!(md.commit_send(Some(Answer::Reply)).is_none());
     assert!(md.commit_answer(Answer::Reply, 0).is_none());
@@ -230,7 +230,7 @@ fn unlinking_an_idle_md_reports_it_before_returning_and_once() {
 }
 
 #[test]
-fn unlinking_a_busy_md_leaves_the_last_word_to_its_last_operation() {
+fn unlinking_a_busy_md_leaves_the_last_event_to_its_last_operation() {
     let made = make(plain_spec(8), false, None);
     made.md.commit_send(Some(Answer::Reply)).unwrap();
     made.md.commit_send(Some(Answer::Reply)).unwrap();
@@ -244,7 +244,7 @@ fn unlinking_a_busy_md_leaves_the_last_word_to_its_last_operation() {
 }
 
 #[test]
-fn the_event_that_finishes_last_says_unlinked() {
+fn the_last_event_to_complete_is_marked_unlinked() {
     // TRAP-4: SEND after REPLY.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
     made.md.commit_send(Some(Answer::Reply)).unwrap();
@@ -255,7 +255,7 @@ fn the_event_that_finishes_last_says_unlinked() {
 }
 
 #[test]
-fn a_failed_send_with_budget_left_keeps_the_md() {
+fn a_failed_send_with_threshold_left_keeps_the_md() {
     // TRAP-5, as the reference does it.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
     made.md.commit_send(Some(Answer::Reply)).unwrap();

@@ -165,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slice_is_the_bytes_of_the_naive_model(
+        fn a_slice_has_the_bytes_of_the_reference_model(
             lens in prop::collection::vec(0_usize..9, 0..6), offset in 0_u32..50, len in 0_u32..50, skip in 0_usize..20,
         ) {
             let runs: Vec<_> = lens.iter().enumerate().map(|(i, len)| run(1000 * i, *len)).collect();

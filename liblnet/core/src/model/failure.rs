@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_blamed_and_what_is_sent_again_is_as_in_the_table_of_the_sheet() {
+    fn each_cause_lowers_the_health_and_allows_the_resend_of_the_specifications_table() {
         // (number, NI, peer NI, resend)
         let table = [
             (1, true, false, true),

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_comes_first_once_and_then_takes_turns_like_the_others() {
+    fn a_new_entry_comes_first_once_and_then_takes_part_in_the_round_robin() {
         let mut all = vec![LastUse::default(), LastUse::default()];
         let first: Vec<usize> = (0..1001).map(|_| turn(&all)).collect();
         assert_eq!(first[..4], [0, 1, 0, 1]);
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_alone_is_marked_as_used_once() {
+    fn a_single_entry_is_marked_as_used_once() {
         let alone = LastUse::default();
         for _ in 0..3 {
             alone.note(0);

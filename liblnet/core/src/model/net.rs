@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn distance_looks_at_own_nids_first() {
+    fn distance_checks_local_nids_first() {
         let nets = nets(&[Nid::LOOPBACK, nid(0, 1), nid(0, 3), nid(1, 2)]);
         let far = |hops, source, order| Ok(Distance { hops, source, order });
         assert_eq!(nets.distance(Nid::LOOPBACK), far(0, Nid::LOOPBACK, 0));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nid_is_on_a_node_once() {
+    fn a_nid_can_be_added_to_a_node_once() {
         let twice = nets(&[nid(0, 1)]).with(Arc::new(
             Ni::new(nid(0, 1), NiTunables::default().into(), std::num::NonZeroUsize::MIN).unwrap(),
         ));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_net_goes_with_its_last_interface() {
+    fn a_net_is_removed_with_its_last_interface() {
         let nets = nets(&[nid(0, 1), nid(0, 2), nid(1, 1)]).without(nid(0, 2));
         assert_eq!(nets.iter().map(Net::id).collect::<Vec<_>>(), [nid(0, 1).net(), nid(1, 1).net()]);
         assert_eq!(nets.without(nid(1, 1)).iter().count(), 1);

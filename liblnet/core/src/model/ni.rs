@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_are_those_whose_addresses_begin_alike() {
+    fn a_neighbour_has_an_address_with_the_same_prefix() {
         let nid = |text: &str| text.parse::<Nid>().unwrap();
         let a = nid("10.1.2.3@tcp");
         let table = [("10.1.2.200@tcp", 24, true), ("10.1.3.3@tcp", 24, false), ("10.1.3.3@tcp", 16, true)];

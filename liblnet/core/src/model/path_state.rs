@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_ni_knows_from_where_it_has_not_answered_and_since_when() {
+    fn a_peer_ni_records_the_local_nis_it_did_not_answer_and_since_when() {
         let from = UnresponsiveFrom::default();
         assert!(!from.any() && !from.has(nid(1)));
         assert!(from.add(nid(1), at(5)) && !from.add(nid(1), at(6)) && from.add(nid(2), at(7)));

@@ -135,7 +135,7 @@ mod tests {
 
     /// HE-52.
     #[test]
-    fn pings_without_an_answer_come_more_and_more_seldom() {
+    fn recovery_pings_without_a_reply_back_off() {
         let mut recovery = Recovery { next_ping: Some(at(1)), ..Recovery::default() };
         let mut now = at(0);
         let mut waits = Vec::new();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_well_or_gone_leaves_the_queue() {
+    fn a_healthy_or_removed_interface_leaves_the_recovery_queue() {
         assert_eq!(turn(Some(MAX_HEALTH), Recovery::default(), at(0), LONGEST), Turn::Leave);
         assert_eq!(turn(None, Recovery::default(), at(0), LONGEST), Turn::Leave);
     }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_and_routers_become_lists() {
+    fn rules_of_nid_pairs_and_routers_become_lists() {
         let rules = rules(&[
             ("10.0.0.1@tcp", "10.0.0.9@tcp", "", Action::PreferredList),
             ("10.0.0.*@tcp", "10.0.0.*@tcp", "", Action::PreferredList),

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn combinations_that_mean_nothing_are_refused() {
+    fn rules_with_a_meaningless_combination_of_fields_are_rejected() {
         let nid = "10.0.0.1@tcp";
         let table = [
             (["", "", ""], false),

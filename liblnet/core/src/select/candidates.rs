@@ -152,7 +152,7 @@ mod tests {
     /// snd-005, snd-020: fails if NUMA distance does not count before credits and turns.
     /// snd-030: fails if the interface with fewer credits wins.
     #[test]
-    fn local_nis_are_compared_by_fatal_silent_health_priority_distance_credits_and_use() {
+    fn local_nis_are_compared_by_fatal_state_unresponsiveness_health_priority_distance_credits_and_use() {
         let base = LocalNiCandidate {
             fatal: false,
             path_state: PathState::Usable,
@@ -216,7 +216,7 @@ mod tests {
     /// snd-035: fails if queued bytes do not count before credits, or credits not before turns.
     /// snd-040: fails if a peer's interfaces are compared by anything else, such as a distance.
     #[test]
-    fn peer_nis_are_compared_by_silence_health_priority_preference_bytes_credits_and_use() {
+    fn peer_nis_are_compared_by_unresponsiveness_health_priority_preference_bytes_credits_and_use() {
         let base = PeerNiCandidate {
             path_state: PathState::Usable,
             health: 900,
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn nets_are_compared_by_silence_both_sides_health_priority_and_use() {
+    fn nets_are_compared_by_unresponsiveness_health_of_both_sides_priority_and_use() {
         let base = NetCandidate {
             fatal: false,
             path_state: PathState::Usable,

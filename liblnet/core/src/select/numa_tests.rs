@@ -95,7 +95,7 @@ fn used(nets: &Nets, numa: Numa<'_>) -> Vec<u32> {
 /// snd-025, cfg-090: fails if an interface within the range is not used, or one beyond it is. From where,
 /// with which range, over which interfaces.
 #[test]
-fn the_interfaces_nearest_to_the_memory_are_used_in_turn() {
+fn the_interfaces_nearest_to_the_memory_are_used_round_robin() {
     let cpts = by_nodes();
     let placement = MadeUp::default();
     let [lone, across] = [[Some(0), None, Some(2), None], [Some(2), Some(2), None, None]];
@@ -134,7 +134,7 @@ fn the_interfaces_nearest_to_the_memory_are_used_in_turn() {
 
 /// Asking costs a system call.
 #[test]
-fn nobody_asks_where_memory_is_when_that_decides_nothing() {
+fn the_numa_node_of_memory_is_not_looked_up_when_it_decides_nothing() {
     let cpts = by_nodes();
     let table = [
         (&EVERYWHERE[..], 0, true),
@@ -156,7 +156,7 @@ fn nobody_asks_where_memory_is_when_that_decides_nothing() {
 
 /// snd-005: fails if distance goes before health, or before the priority that rules give.
 #[test]
-fn an_interface_far_away_is_used_when_the_near_one_is_sick() {
+fn a_distant_interface_is_used_when_the_near_one_is_unhealthy() {
     let cpts = by_nodes();
     let placement = MadeUp::default();
     let numa = Numa { cpts: &cpts, range: 0, placement: Some(&placement), origin: on_node(0) };
@@ -184,7 +184,7 @@ fn distance_does_not_choose_among_a_peers_interfaces() {
 }
 
 #[test]
-fn an_explanation_tells_the_distances() {
+fn an_explanation_lists_the_numa_distances() {
     let cpts = by_nodes();
     let placement = MadeUp::default();
     let (_table, peer_ni) = peer();

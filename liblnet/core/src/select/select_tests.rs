@@ -80,7 +80,7 @@ fn the_table_of_sources_and_destinations() {
 }
 
 #[test]
-fn equal_pairs_take_turns() {
+fn equal_paths_are_used_round_robin() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp"], PeerState::MULTI_RAIL);
     let paths = paths(&nets, &peer_nis[1], 100);
@@ -124,7 +124,7 @@ fn assert_turns(name: &str, used: impl Iterator<Item = Nid>, all: &[&str]) {
 
 /// Two thousand messages later, one that was away or is new comes first once, and never has two turns in a row.
 #[test]
-fn nets_take_turns_at_once_when_another_has_come_back_or_is_added_or_preferred_no_more() {
+fn a_net_that_is_added_or_recovered_or_no_longer_preferred_joins_the_round_robin_at_once() {
     let own = ["10.0.0.1@tcp", "10.0.1.1@tcp1"];
     let its = ["10.0.0.9@tcp", "10.0.1.9@tcp1"];
     type Change = fn(&Nets, &[Arc<PeerNi>], bool);
@@ -168,7 +168,7 @@ fn nets_take_turns_at_once_when_another_has_come_back_or_is_added_or_preferred_n
 }
 
 #[test]
-fn interfaces_and_peer_nis_take_turns_at_once_when_another_is_added_or_has_come_back() {
+fn an_interface_or_peer_ni_that_is_added_or_recovered_joins_the_round_robin_at_once() {
     let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp"];
     let its = ["10.0.0.7@tcp", "10.0.0.8@tcp", "10.0.0.9@tcp"];
     for alone in [1, 2] {
@@ -197,7 +197,7 @@ fn interfaces_and_peer_nis_take_turns_at_once_when_another_is_added_or_has_come_
 
 /// DISC-2a: what was another peer's has been used in a sequence of its own.
 #[test]
-fn peer_nis_of_two_peers_that_become_one_take_turns_at_once() {
+fn peer_nis_of_merged_peers_are_used_round_robin_at_once() {
     let nets = nets(&["10.0.0.1@tcp"]);
     let its = ["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.0.10@tcp"];
     let (table, peer_nis) = peer(&its[..2], PeerState::MULTI_RAIL);
@@ -242,7 +242,7 @@ fn first_messages_to_many_peers_are_spread_over_this_nodes_nets() {
 
 /// An answer, what is given a source, and what sticks to an interface count like any other use.
 #[test]
-fn every_message_takes_the_turn_of_its_interface() {
+fn every_message_counts_as_a_use_of_its_interface() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, old) = peer(&["10.0.0.7@tcp"], PeerState::default());
     let (_other, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::MULTI_RAIL);
@@ -267,7 +267,7 @@ fn every_message_takes_the_turn_of_its_interface() {
 
 /// bck-025, PS-30: fails if a peer that is not multi-rail hears one node by several NIDs.
 #[test]
-fn a_peer_of_one_rail_stays_with_the_interface_that_was_first_used() {
+fn a_single_rail_peer_stays_with_the_interface_used_first() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.9@tcp"], PeerState::default());
     assert_eq!(paths(&nets, &peer_nis[0], 20).len(), 1);
@@ -282,7 +282,7 @@ fn a_peer_of_one_rail_stays_with_the_interface_that_was_first_used() {
 
 /// PS-30: so that a ping tells whether the other interface works.
 #[test]
-fn what_goes_to_the_reserved_portal_sticks_to_nothing() {
+fn a_message_to_the_reserved_portal_does_not_set_the_preferred_interface() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.9@tcp"], PeerState::default());
     let send = |reserved| {
@@ -298,7 +298,7 @@ fn what_goes_to_the_reserved_portal_sticks_to_nothing() {
 
 /// PS-31.
 #[test]
-fn an_answer_takes_the_turn_of_its_interfaces() {
+fn a_response_counts_as_a_use_of_its_interfaces() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::MULTI_RAIL);
     answered(&nets, nets.ni(nid("10.0.0.1@tcp")).unwrap(), &peer_nis[0]);
@@ -314,7 +314,7 @@ fn an_answer_takes_the_turn_of_its_interfaces() {
 
 /// PS-30.
 #[test]
-fn a_given_source_is_what_a_peer_of_one_rail_sticks_to_from_then_on() {
+fn a_given_source_becomes_the_preferred_interface_of_a_single_rail_peer() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::default());
     let given = Some("10.0.0.2@tcp");
@@ -328,7 +328,7 @@ fn a_given_source_is_what_a_peer_of_one_rail_sticks_to_from_then_on() {
 
 /// dyn-050: fails if what a peer says of its interfaces has no bearing on what is used.
 #[test]
-fn what_a_node_says_is_down_is_used_only_if_all_is() {
+fn a_nid_that_its_node_reports_as_down_is_used_only_if_all_nids_are_down() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.1.8@tcp1"], PeerState::MULTI_RAIL);
     let chosen = || {
@@ -345,7 +345,7 @@ fn what_a_node_says_is_down_is_used_only_if_all_is() {
 
 /// snd-060: fails if either end of the path is not the healthiest of its side.
 #[test]
-fn health_decides_before_turns() {
+fn health_is_compared_before_the_round_robin() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp"], PeerState::MULTI_RAIL);
     nets.ni(nid("10.0.0.1@tcp")).unwrap().set_health(900);
@@ -355,7 +355,7 @@ fn health_decides_before_turns() {
 }
 
 #[test]
-fn an_explanation_names_the_criterion_by_which_each_other_lost() {
+fn an_explanation_names_the_criterion_that_ruled_out_each_other_candidate() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.1.1@tcp1"]);
     let (_table, peer_nis) = peer(&["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.1.8@tcp1"], PeerState::MULTI_RAIL);
     nets.ni(nid("10.0.0.1@tcp")).unwrap().set_health(900);
@@ -380,7 +380,7 @@ fn an_explanation_names_the_criterion_by_which_each_other_lost() {
 
 /// dyn-050: fails if what the peer says of an interface is mistaken for its health: that is what it was.
 #[test]
-fn an_explanation_tells_what_a_node_says_is_down_from_what_has_low_health() {
+fn an_explanation_distinguishes_nids_reported_as_down_from_nids_with_low_health() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
     let nids = ["10.0.0.8@tcp", "10.0.0.9@tcp", "10.0.0.10@tcp", "10.0.1.8@tcp1"];
     let (_table, peer_nis) = peer(&nids, PeerState::MULTI_RAIL);
@@ -404,7 +404,7 @@ fn interface() -> impl Strategy<Value = (u16, bool, u32)> {
 proptest! {
     /// PS-15: nets of broken interfaces come last; nothing else can hide one that works.
     #[test]
-    fn no_broken_interface_is_chosen_while_one_works(
+    fn no_failed_interface_is_chosen_while_one_works(
         own in prop::collection::vec(interface(), 1..8),
         its in prop::collection::vec(interface(), 1..8),
     ) {

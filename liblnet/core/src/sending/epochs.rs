@@ -45,7 +45,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn epochs_are_never_shorter_than_a_credit_may_be_kept_and_none_begins_while_nobody_waits() {
+    fn an_epoch_is_at_least_the_credit_hold_time_and_begins_only_while_something_waits() {
         let at = |millis| Time(Duration::from_millis(millis));
         let epochs = Epochs::default();
         assert!(!epochs.is_watched());

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_is_made_or_refused_by_who_has_its_nid() {
+    fn a_peer_is_created_or_rejected_by_the_owner_of_its_nid() {
         let table = [
             (None, true, Ok(Making::Make)),
             (Some(peer(&[1], CONFIGURED | MULTI_RAIL)), true, Ok(Making::Unchanged)),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nid_is_added_or_refused_by_who_has_it() {
+    fn a_nid_is_added_or_rejected_by_its_owner() {
         let multi = CONFIGURED | MULTI_RAIL;
         let table = [
             (None, true, None, Err(Errno::NotFound)),

@@ -104,7 +104,7 @@ udsp:
 
 /// cfg-170: fails if anything that was set is not exported, or not imported again.
 #[test]
-fn what_was_exported_makes_the_same_node_again() {
+fn importing_an_export_restores_the_node() {
     let node = Memory::new();
     add(&node, EVERYTHING);
     assert_eq!(exported(&node, true), EVERYTHING);
@@ -132,7 +132,7 @@ fn an_export_of_forwarding_that_is_off_again_makes_a_node_that_exports_the_same(
 }
 
 #[test]
-fn what_is_shown_at_any_level_can_be_read() {
+fn output_of_any_detail_level_can_be_imported() {
     let node = Memory::new();
     add(&node, EVERYTHING);
     for detail in 0..=6 {
@@ -148,7 +148,7 @@ fn what_is_shown_at_any_level_can_be_read() {
 }
 
 #[test]
-fn interfaces_that_are_there_fail_and_the_rest_is_done() {
+fn existing_interfaces_fail_and_the_rest_is_imported() {
     let node = Memory::new();
     add(&node, EVERYTHING);
     node.told.borrow_mut().clear();
@@ -308,7 +308,7 @@ fn deleting_a_net_by_its_old_key_takes_all_of_it() {
 }
 
 #[test]
-fn what_several_items_choose_alike_is_shown_once() {
+fn items_with_the_same_selection_are_shown_once() {
     let node = Memory::new();
     add(&node, EVERYTHING);
     let (rc, report) = imported(&node, Purpose::Show, EVERYTHING);
@@ -387,7 +387,7 @@ fn settings_that_bound_each_other_are_set_in_the_order_that_fits() {
 }
 
 #[test]
-fn a_check_tells_what_would_change_and_changes_nothing() {
+fn a_check_lists_the_changes_and_makes_none() {
     let node = Memory::new();
     let everything = checked(&node, EVERYTHING);
     assert_eq!(everything.matches("- add:").count(), 7, "{everything}");
@@ -463,7 +463,7 @@ check:
 }
 
 #[test]
-fn a_check_tells_of_nets_without_a_driver() {
+fn a_check_reports_nets_without_a_driver() {
     let text = "\
 net:
     - {net type: o2ib, local NI(s): [{interfaces: {0: ib0}}]}

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_comes_to_the_interfaces_that_fit_it() {
+    fn a_rule_selects_the_interfaces_that_match_it() {
         let contradiction = |interface: &str, address: &str, ranges: &str| Mismatch::Contradiction {
             interface: interface.into(),
             address: address.parse().unwrap(),

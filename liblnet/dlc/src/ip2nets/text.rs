@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_name_their_position() {
         use networks::Wrong as Net;
         let table = [
             ("tcp", 3, Wrong::NoRange),
@@ -185,14 +185,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_it_panic(text in ".*|[tcpo2ib0-9(),;#\\[\\]*./\\- eh\n]*") {
+        fn no_text_makes_the_parser_panic(text in ".*|[tcpo2ib0-9(),;#\\[\\]*./\\- eh\n]*") {
             if let Err(error) = parse_string(&text) {
                 prop_assert!(error.at <= text.len() && text.is_char_boundary(error.at));
             }
         }
 
         #[test]
-        fn what_is_written_is_read_again(text in rules()) {
+        fn written_text_is_read_back(text in rules()) {
             if let Ok(rules) = parse_string(&text) {
                 let written = rules.iter().map(Rule::to_string).collect::<Vec<_>>().join("; ");
                 prop_assert_eq!(parse_string(&written), Ok(rules));

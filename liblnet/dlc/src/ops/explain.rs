@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_is_shown_with_what_was_passed_over() {
+    fn the_path_is_shown_with_the_rejected_candidates() {
         let why = |candidate, why: &str| PassedOver { candidate, why: why.to_owned() };
         let explanation = Explanation {
             primary: nid("10.0.0.8@tcp"),
@@ -138,7 +138,7 @@ explain:
 
     /// Fails if a dead path is shown without a remark.
     #[test]
-    fn what_is_wrong_with_the_only_path_is_shown_with_the_peers_reachability() {
+    fn the_problem_of_the_only_path_is_shown_with_the_peers_reachability() {
         let explanation = Explanation {
             primary: nid("10.0.0.8@tcp"),
             multi_rail: true,
@@ -167,7 +167,7 @@ explain:
     }
 
     #[test]
-    fn that_there_is_no_way_is_said_with_what_helps() {
+    fn a_missing_path_is_reported_with_the_remedy() {
         let table = [
             ("10.0.0.8@tcp7", None, Errno::HostUnreachable, "the node is not on net tcp7"),
             (

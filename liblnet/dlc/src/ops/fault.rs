@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_made_of_what_is_said() {
+    fn rules_are_built_from_the_arguments() {
         let base = between("*", "*@tcp");
         let one = Wording { rate: Some(1), ..base };
         let [messages, errors, random] =
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_cannot_be_read_is_not_asked_for() {
+    fn missing_or_invalid_arguments_send_no_request() {
         let one = Wording { rate: Some(1), ..between("*", "*") };
         let [acks, bogus] = [words(&["ACK"]), words(&["bogus"])];
         let half = RuleAction::Dropped { errors: &[], random: true, all: false };

@@ -41,7 +41,7 @@ mod tests {
     use crate::request::Reply;
 
     #[test]
-    fn the_node_is_told_and_its_error_is_returned() {
+    fn the_request_is_sent_and_the_nodes_error_is_returned() {
         let table = [
             (true, true, Request::Configure(true), Ok(Reply::Done), 0),
             (true, false, Request::Configure(false), Ok(Reply::Done), 0),

@@ -234,7 +234,7 @@ manage:
     }
 
     #[test]
-    fn a_missing_node_is_told_from_a_net_that_is_down() {
+    fn a_missing_node_is_distinguished_from_a_net_that_is_down() {
         use crate::request::Request::GetLocalNi;
         for (first_ni, remedy) in [(Errno::NetworkDown, true), (Errno::NotFound, false)] {
             let fake = Fake::new([
@@ -263,7 +263,7 @@ manage:
 
     /// dyn-060: fails if a kind of difference is not shown.
     #[test]
-    fn what_a_discovered_node_says_and_is_not_followed_is_shown() {
+    fn the_differences_of_a_discovered_node_are_shown() {
         let request =
             |target: &str| Discover { target: target.parse().unwrap(), force: false, max_nids: 1024 };
         let found = Discovered::Found {
@@ -302,7 +302,7 @@ discover:
     }
 
     #[test]
-    fn a_discovery_that_failed_says_which_step_at_which_nid() {
+    fn a_failed_discovery_names_the_step_and_the_nid() {
         use DiscoveryStep::{Ping, Push};
         let table = [
             (

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_shown_with_na_for_what_they_do_not_say() {
+    fn rules_are_shown_with_na_for_missing_fields() {
         let first = || rule(0, "tcp0", "", UdspAction::Priority(u32::MAX));
         let second = || rule(1, "10.99.*.11@tcp", "tcp[1-3]", UdspAction::PreferredList);
         let fake = Fake::new([

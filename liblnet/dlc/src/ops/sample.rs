@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_has_no_rate_and_a_new_life_of_the_node_neither() {
+    fn a_new_counter_and_a_restarted_node_have_no_rate() {
         let before = sample(1, 5, &[("10.0.0.1@tcp", 3)]);
         let now = sample(1, 25, &[("10.0.0.1@tcp", 8), ("10.0.0.2@tcp", 9)]);
         let rates = Rates::between(&before, &now, Duration::from_secs(2));

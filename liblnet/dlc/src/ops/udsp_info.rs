@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nid_that_went_meanwhile_has_no_priorities() {
+    fn a_removed_nid_has_no_priorities() {
         let nid: Nid = "10.99.0.11@tcp".parse().unwrap();
         let request = Request::GetAppliedUdsp(nid, true);
         let gone = Fake::new([(request.clone(), Err(Errno::NotFound))]);

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_goes_as_words_and_a_number() {
+    fn a_failure_is_encoded_as_text_and_a_number() {
         let nid: Nid = "10.99.0.77@tcp".parse().unwrap();
         let failure = DiscoveryFailure { step: DiscoveryStep::Ping, nid, errno: Errno::HostUnreachable };
         let text = serde_json::to_string(&Discovered::Failed(failure)).unwrap();

@@ -162,7 +162,7 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
 }
 
 #[test]
-fn what_a_deletion_lacks_is_told() {
+fn missing_fields_of_a_deletion_are_reported() {
     problems_are("net:\n  - net type: tcp\n", Purpose::Del, &[(2, 5, Some("net"), MISSING, "whole net")]);
     problems_are("net:\n  - status: up\n", Purpose::Del, &[(2, 5, Some("net"), MISSING, "net type")]);
     problems_are("peer:\n  - Multi-Rail: True\n", Purpose::Del, &[(2, 5, Some("peer"), MISSING, "primary")]);
@@ -177,7 +177,7 @@ fn a_problem_has_the_number_of_its_item() {
 }
 
 #[test]
-fn of_endless_problems_a_thousand_are_listed_and_that_there_are_more() {
+fn at_most_a_thousand_problems_are_listed_and_then_that_there_are_more() {
     for line in ["\tx: 1\n", "nothing: 1\n", "net:\n- net type: tcp\n  x: 1\n"] {
         let problems = read(&line.repeat(3000), Purpose::Add).unwrap_err();
         assert_eq!(problems.len(), 1001, "{line:?}");

@@ -105,7 +105,7 @@ mod tests {
     use lnet_dlc::peer_state::words;
 
     #[test]
-    fn the_words_for_a_peers_state_are_those_of_its_bits() {
+    fn the_names_of_a_peers_state_match_its_bits() {
         let table = [
             (PeerState::MULTI_RAIL, "multi-rail"),
             (PeerState::NO_DISCOVERY, "no-discovery"),
@@ -133,7 +133,7 @@ mod tests {
 
     /// dyn-060: fails if one of the kinds of difference that the core finds does not get to those who ask.
     #[test]
-    fn how_far_a_discovery_is_is_told_with_its_last_failure_and_all_differences() {
+    fn the_discovery_status_has_the_last_failure_and_all_differences() {
         let nid: Nid = "10.0.0.1@tcp".parse().unwrap();
         let standing = DiscoveryStatus {
             state: PeerState::REDISCOVER,

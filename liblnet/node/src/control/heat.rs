@@ -143,14 +143,14 @@ mod tests {
 
     /// dbg-070, dbg-075: fails if heat is a plain count: half of it has to go in each time constant.
     #[test]
-    fn half_of_it_goes_in_tau() {
+    fn heat_halves_in_each_time_constant() {
         assert!(near(decay(8.0, 0, TAU), 4.0));
         assert!(near(decay(8.0, 0, 3 * TAU), 1.0));
         assert!(near(decay(8.0, 3, Duration::ZERO), 11.0));
     }
 
     #[test]
-    fn it_is_the_sum_over_uses_that_each_decay() {
+    fn heat_is_the_sum_over_uses_that_each_decay() {
         let (time, uses) = (Duration::from_secs(7), 100_000_u64);
         let naive: f64 = (0..uses)
             .map(|use_| {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_load_has_the_same_heat_however_often_it_is_looked_at() {
+    fn the_heat_of_an_even_load_does_not_depend_on_the_sampling_interval() {
         let load = |looks: u64| {
             let each = 60_000 / looks;
             (0..looks).fold(0.0, |heat, _| decay(heat, each, Duration::from_millis(each)))
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_went_back_to_zero_count_from_there() {
+    fn counters_that_were_reset_count_from_zero_for_heat() {
         let mut heat = Heat::cold(Duration::ZERO);
         let uses = |messages| Uses { messages, bytes: 10 * messages };
         assert_eq!(heat.look(uses(8), Duration::ZERO), request::Heat { messages: 8000, bytes: 80_000 });

@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_client_that_was_idle_for_longest_is_replaced_and_one_at_work_never_does() {
+    fn the_longest_idle_client_is_replaced_and_never_a_busy_one() {
         use State::{Busy, Idle, Leaving};
         let table: [(&[(u64, State)], Admission); 8] = [
             (&[], Admission::Accept),

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_of_processes_that_were_killed_go_when_the_next_node_comes() {
+    fn sockets_of_killed_processes_are_removed_when_a_node_starts() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path());
         for name in ["7.sock", "7.status.sock", "named.sock"] {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_socket_is_replaced_a_live_one_is_not_and_only_ones_own_is_removed() {
+    fn a_dead_socket_is_replaced_and_a_live_or_foreign_one_is_not() {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path());
         let path = temporary.path().join("a.sock");

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strings_are_read_unless_there_is_a_file() {
+    fn the_network_strings_are_read_unless_a_file_is_given() {
         let strings = [(NETWORKS, "tcp(127.0.1.1)"), (ROUTES, "tcp1 127.0.1.[2-3]@tcp")];
         let config = start(&strings).unwrap();
         assert_eq!((config.networks.len(), config.ip2nets.len(), config.routes.len()), (1, 0, 2));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_cannot_be_read_and_two_ways_to_say_the_nets_are_refused() {
+    fn invalid_strings_and_two_sources_of_nets_are_rejected() {
         let table: [&[(&str, &str)]; 5] = [
             &[(NETWORKS, "tcp(")],
             &[(IP2NETS, "tcp(eth0)")],

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_with_a_mistake_in_its_name_is_noticed_and_no_other() {
+    fn a_misspelled_variable_is_reported_and_no_other() {
         let names = [
             "LNET_NETWORK",
             "LNET_NETWORKS",
@@ -63,7 +63,7 @@ mod tests {
 
     /// Fails if a row of the documentation is taken for a mistake.
     #[test]
-    fn what_the_documents_name_is_known() {
+    fn every_variable_in_the_documentation_exists() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
         for file in ["README.md", "docs/environment.md", "docs/configuration.md", "docs/man/lnetd.8"] {
             let text = std::fs::read_to_string(format!("{root}/{file}")).unwrap();

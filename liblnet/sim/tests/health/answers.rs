@@ -18,7 +18,7 @@ fn last_pair(world: &World) -> (Nid, Nid) {
 /// snd-070: fails if an answer is given up when the interface that the request came to, or the one that it
 /// came from, is dead.
 #[test]
-fn an_answer_that_is_lost_with_its_rail_comes_by_another() {
+fn a_response_lost_with_its_rail_is_resent_over_another() {
     type Break = fn(&mut World, Nid, Nid);
     let faults: [(&str, Break); 3] = [
         ("what the asker hears", |world, own, _| world.block_rx(own)),
@@ -46,7 +46,7 @@ fn an_answer_that_is_lost_with_its_rail_comes_by_another() {
 
 /// The request arrives, its ACK does not: it comes again, and is known again.
 #[test]
-fn a_request_whose_receipt_is_lost_is_served_once() {
+fn a_request_whose_delivery_ack_is_lost_is_served_once() {
     for ask in ASKS {
         let mut world = slow("an ACK is lost");
         let served = world.served();
@@ -62,7 +62,7 @@ fn a_request_whose_receipt_is_lost_is_served_once() {
 
 /// 4.2: what a kernel may have is not sent again.
 #[test]
-fn a_request_that_a_kernel_may_have_is_not_sent_again() {
+fn a_request_that_may_have_reached_a_kernel_node_is_not_resent() {
     let pair = Pair { latency: Duration::from_millis(100), delivery: Delivery::Kernel, ..Pair::default() };
     let mut world = pair.meet("an ACK of a kernel's is lost");
     let served = world.served();
@@ -77,7 +77,7 @@ fn a_request_that_a_kernel_may_have_is_not_sent_again() {
 
 /// HE-40 to HE-43. Nothing matches on that portal: the request is taken, and dropped.
 #[test]
-fn a_request_that_is_never_answered_is_unlinked_between_one_and_one_and_a_half_times_the_timeout() {
+fn a_request_without_a_response_is_unlinked_after_1_to_1_5_times_the_timeout() {
     for ask in [OpKind::PutWithAck, OpKind::Get] {
         let mut world = two_rails("no answer");
         let id = world.start_op_with(A, b(1), OpSpec { ask, portal: 33, ..OpSpec::default() }).unwrap();
@@ -106,7 +106,7 @@ fn a_request_that_is_never_answered_is_unlinked_between_one_and_one_and_a_half_t
 
 /// HE-40: nobody looks at it.
 #[test]
-fn a_request_whose_answer_is_not_tracked_waits_for_ever() {
+fn a_request_without_response_tracking_never_times_out() {
     let settings = Settings { response_tracking: 0, ..Settings::default() };
     let mut world = Pair { settings, ..Pair::default() }.meet("not tracked");
     let id =
@@ -121,7 +121,7 @@ fn a_request_whose_answer_is_not_tracked_waits_for_ever() {
 
 /// The answer waits for the only credit, and what the node has to say changes meanwhile.
 #[test]
-fn a_ping_is_answered_although_an_interface_fails_while_its_answer_waits() {
+fn a_ping_is_answered_although_an_interface_fails_while_the_reply_is_queued() {
     let tunables = NiTunables { peer_credits: 1, ..NiTunables::default() };
     let mut world = Pair { rails_a: 1, tunables, ..Pair::default() }.meet("a ping during a change");
     world.cut_pair(b(1), a(1));

@@ -10,7 +10,7 @@ fn with_timeout(transaction_timeout: u32) -> Settings {
 /// The connection on the good path is reset, and the other path is dead: that the peer has one NID must not end what
 /// waits (the message has failed on both).
 #[test]
-fn a_message_to_a_peer_of_one_nid_goes_again_by_the_path_that_is_well() {
+fn a_message_to_a_peer_with_one_nid_is_resent_over_the_healthy_path() {
     let mut world = Pair { rails_b: 1, ..Pair::default() }.meet("one NID, two paths");
     world.kill_interface(a(2));
     let ops: Vec<OpId> =
@@ -23,7 +23,7 @@ fn a_message_to_a_peer_of_one_nid_goes_again_by_the_path_that_is_well() {
 
 /// The same of what had not left yet when the connection ended, and of the only path.
 #[test]
-fn a_message_to_a_peer_of_one_path_survives_a_connection_that_breaks_before_it_has_left() {
+fn a_message_on_the_only_path_survives_a_connection_that_breaks_before_the_send() {
     let tunables = NiTunables { credits: 64, peer_credits: 64, ..NiTunables::default() };
     let mut world = Pair { rails_a: 1, rails_b: 1, tunables, ..Pair::default() }.meet("one path");
     world.freeze(B);
@@ -39,7 +39,7 @@ fn a_message_to_a_peer_of_one_path_survives_a_connection_that_breaks_before_it_h
 
 /// Everything is dead for a while that is longer than all retries take.
 #[test]
-fn an_operation_outlives_an_outage_of_all_paths_that_is_shorter_than_its_time() {
+fn an_operation_survives_an_outage_of_all_paths_shorter_than_its_timeout() {
     let mut world = two_rails("all rails are dead for 40 seconds");
     world.kill_rail(rail(1));
     world.kill_rail(rail(2));
@@ -54,7 +54,7 @@ fn an_operation_outlives_an_outage_of_all_paths_that_is_shorter_than_its_time() 
 /// Three of four paths were dead and are well again, which nobody has noticed yet, when the fourth dies: it is given up
 /// like any other.
 #[test]
-fn the_last_path_is_given_up_when_it_dies_although_the_others_count_as_unresponsive() {
+fn the_last_path_is_marked_unresponsive_even_if_all_others_are() {
     let mut world = two_rails("the last path dies");
     world.kill_rail(rail(1));
     load(&mut world, 9.0);
@@ -69,7 +69,7 @@ fn the_last_path_is_given_up_when_it_dies_although_the_others_count_as_unrespons
 
 /// Messages that can go by no other path hold all credits of the peer's interface.
 #[test]
-fn a_ping_that_tries_a_path_does_not_wait_for_messages_that_are_stuck_on_another() {
+fn a_ping_of_a_path_does_not_wait_for_messages_stalled_on_another_path() {
     let tunables = NiTunables { peer_credits: 2, ..NiTunables::default() };
     let mut world = Pair { rails_b: 1, tunables, ..Pair::default() }.meet("no credits for pings");
     world.kill_interface(a(1));
@@ -93,7 +93,7 @@ fn a_ping_that_tries_a_path_does_not_wait_for_messages_that_are_stuck_on_another
 
 /// The wait for the discovery is part of an operation's time.
 #[test]
-fn an_operation_ends_in_its_time_although_it_had_to_wait_for_the_discovery_of_its_peer() {
+fn an_operation_that_waited_for_a_discovery_completes_within_its_timeout() {
     let settings = with_timeout(10);
     let mut world = Pair { rails_a: 1, rails_b: 1, settings, ..Pair::default() }.meet("a late discovery");
     world.crash(A);
@@ -114,7 +114,7 @@ fn an_operation_ends_in_its_time_although_it_had_to_wait_for_the_discovery_of_it
 
 /// The peer has to be told of an interface, and is down until the pushes have failed: what waits for them has time left.
 #[test]
-fn an_operation_that_waits_for_a_discovery_outlives_its_failure() {
+fn an_operation_that_waits_for_a_discovery_survives_its_failure() {
     let mut world = two_rails("the peer comes back during the discovery");
     world.crash(B);
     world.add_ni(A, a(3));
@@ -131,7 +131,7 @@ fn an_operation_that_waits_for_a_discovery_outlives_its_failure() {
 
 /// Nobody has ever heard of the peer.
 #[test]
-fn an_operation_to_a_stranger_that_refuses_connections_fails_with_the_discovery() {
+fn an_operation_to_an_unknown_peer_that_refuses_connections_fails_with_the_discovery() {
     let mut world = two_rails("a stranger");
     let id = world.start_op(A, nid(0, 0x909), OpKind::Put).unwrap();
     pass(&mut world, 5.0);
@@ -141,7 +141,7 @@ fn an_operation_to_a_stranger_that_refuses_connections_fails_with_the_discovery(
 
 /// Acked do not come, and the source is fixed: the answer has come another way and says as much.
 #[test]
-fn a_request_that_was_answered_counts_as_sent_whatever_its_driver_knows() {
+fn a_request_with_a_response_counts_as_sent_even_if_its_send_has_failed() {
     for ask in [OpKind::PutWithAck, OpKind::Get] {
         let mut world = two_rails("an answer without an ACK");
         let since = world.now();
@@ -157,7 +157,7 @@ fn a_request_that_was_answered_counts_as_sent_whatever_its_driver_knows() {
 
 /// A push that its receiver has confirmed, but whose ACK is lost, comes to the next incarnation of that as news otherwise.
 #[test]
-fn what_was_answered_is_not_sent_to_the_next_life_of_its_receiver() {
+fn an_answered_request_is_not_resent_to_the_next_incarnation_of_the_peer() {
     let mut world = two_rails("answered in an earlier incarnation");
     let since = world.now();
     world.cut_pair(b(1), a(1));
@@ -177,7 +177,7 @@ fn what_was_answered_is_not_sent_to_the_next_life_of_its_receiver() {
 /// Of nine paths one is well, and it is the one whose connection was reset: it has been heard since, and is tried again
 /// before all that are dead. Two of those take a second each; a pause before it returns would be a third.
 #[test]
-fn a_message_returns_to_the_path_whose_connection_broke_before_it_has_tried_all_that_are_dead() {
+fn a_message_is_resent_over_a_path_with_a_broken_connection_before_all_dead_paths_are_tried() {
     let settings = with_timeout(10);
     let mut world =
         Pair { rails_a: 3, rails_b: 3, settings, ..Pair::default() }.meet("one path of nine is well");
@@ -195,7 +195,7 @@ fn a_message_returns_to_the_path_whose_connection_broke_before_it_has_tried_all_
 
 /// The one path of nine that is well breaks each time that the message comes back to it.
 #[test]
-fn a_message_returns_to_the_path_that_is_well_although_its_connection_breaks_again() {
+fn a_message_is_resent_over_the_healthy_path_although_its_connection_breaks_again() {
     let settings = with_timeout(10);
     let mut world =
         Pair { rails_a: 3, rails_b: 3, settings, ..Pair::default() }.meet("the path that is well breaks");
@@ -224,7 +224,7 @@ fn a_message_returns_to_the_path_that_is_well_although_its_connection_breaks_aga
 /// It knows the one who asks by one NID, has heard it on two paths, and the one that the request came by dies before the
 /// answer has left.
 #[test]
-fn a_node_that_was_just_started_answers_by_another_path_on_which_it_has_heard_the_peer() {
+fn a_node_just_started_responds_over_another_path_on_which_it_received_from_the_peer() {
     let mut world = Pair { rails_b: 1, ..Pair::default() }.meet("a node that was just started answers");
     let settings = Settings { discovery: DiscoveryMode::Off, ..Settings::default() };
     world.respecify(A, NodeSpec { settings, ..NodeSpec::new(&[a(1), a(2)]) });

@@ -28,7 +28,7 @@ fn announced(name: &str, own: &[Nid], its: &[Nid], new: Nid) -> (Nid, Nid) {
 
 /// PS-31: it has not been used yet, so it is its turn, as in the kernel.
 #[test]
-fn a_new_interface_is_what_the_push_that_announces_it_leaves_by() {
+fn the_push_that_announces_a_new_interface_is_sent_through_it() {
     let on = |net: u16, node: u32, rail: u32| nid(net, node << 8 | rail);
     let table: [(&str, Vec<Nid>, Vec<Nid>, Nid); 5] = [
         ("the second on its net", vec![on(0, 1, 1)], vec![on(0, 2, 1)], on(0, 1, 2)),

@@ -19,7 +19,7 @@ fn unresponsive(world: &World, node: NodeId, peer: Nid) -> Vec<(Nid, Nid, Time)>
 
 /// The peer is not discovered yet, so it is not multi-rail; but a ping may leave by any interface.
 #[test]
-fn a_first_message_takes_another_path_when_the_first_one_swallows_everything() {
+fn a_first_message_takes_another_path_if_the_first_one_loses_everything() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {
         for dead in [a(1), a(2)] {
             let mut world = strangers("first contact", delivery);
@@ -36,7 +36,7 @@ fn a_first_message_takes_another_path_when_the_first_one_swallows_everything() {
 
 /// Without discovery nothing but the first message tells a peer which interface of this node's it is to answer to.
 #[test]
-fn a_message_does_not_stick_to_a_path_on_which_the_peer_was_never_heard() {
+fn a_message_is_not_kept_on_a_path_on_which_nothing_was_ever_received() {
     for dead in [a(1), a(2)] {
         let mut world = strangers("first contact without discovery", Delivery::Acked);
         for node in [A, B] {
@@ -52,7 +52,7 @@ fn a_message_does_not_stick_to_a_path_on_which_the_peer_was_never_heard() {
 }
 
 #[test]
-fn every_unresponsive_path_is_known_the_last_one_too_until_something_is_heard_on_it() {
+fn every_path_even_the_last_one_stays_unresponsive_until_something_is_received_on_it() {
     let mut world = two_rails("a total outage");
     assert_eq!(unresponsive(&world, A, b(1)), []);
     let cut = world.now();
@@ -75,7 +75,7 @@ fn every_unresponsive_path_is_known_the_last_one_too_until_something_is_heard_on
 }
 
 #[test]
-fn the_only_path_to_a_peer_is_known_as_unresponsive_and_works_when_it_answers() {
+fn the_only_path_to_a_peer_becomes_unresponsive_and_recovers_with_a_response() {
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("the only path");
     let cut = world.now();
     world.kill_rail(rail(1));
@@ -93,7 +93,7 @@ fn the_only_path_to_a_peer_is_known_as_unresponsive_and_works_when_it_answers() 
 
 /// Where nothing was under way when its rail died, nobody can know before something is tried.
 #[test]
-fn messages_take_a_path_that_has_answered_as_soon_as_another_one_to_the_peer_is_unresponsive() {
+fn messages_take_a_path_with_recent_responses_as_soon_as_another_one_is_unresponsive() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {
         for works in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
             let mut world = Pair { delivery, ..Pair::default() }.meet("one of four paths works");
@@ -120,7 +120,7 @@ fn messages_take_a_path_that_has_answered_as_soon_as_another_one_to_the_peer_is_
 
 /// What a kernel may have is not sent again, and its connections carry it on when the cut is over.
 #[test]
-fn a_short_cut_fails_nothing_between_nodes_that_know_nothing_again() {
+fn a_short_outage_fails_no_operation_between_nodes_without_duplicate_detection() {
     for seconds in [1.5, 3.0, 10.0] {
         let mut world = Pair { delivery: Delivery::Kernel, ..Pair::default() }.meet("a short cut");
         let mut ops = load(&mut world, 0.5);
@@ -149,7 +149,7 @@ fn ops_begin(world: &World, ops: &[OpId]) -> Time {
 
 /// HE-11: a NID that nobody has is not pinged for ever because a message was once sent to it.
 #[test]
-fn paths_to_a_peer_that_was_never_heard_are_not_pinged() {
+fn paths_to_a_peer_that_never_answered_are_not_pinged() {
     let mut world = strangers("nobody is there", Delivery::Acked);
     for local in [a(1), a(2)] {
         world.cut_pair(local, b(1));

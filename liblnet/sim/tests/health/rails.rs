@@ -27,7 +27,7 @@ const FAULTS: [Fault; 7] = [
 
 /// snd-050: fails if a message whose path has died is not sent again to another NID of the peer.
 #[test]
-fn a_rail_that_dies_under_load_fails_no_operation_and_holds_none_up_for_long() {
+fn a_rail_failure_under_load_fails_no_operation_and_delays_none_for_long() {
     for (name, kill, heal) in FAULTS {
         let mut world = two_rails(name);
         let mut ops = load(&mut world, 0.5);
@@ -45,7 +45,7 @@ fn a_rail_that_dies_under_load_fails_no_operation_and_holds_none_up_for_long() {
 }
 
 #[test]
-fn a_rail_that_has_come_back_is_used_again_within_ten_seconds() {
+fn a_recovered_rail_is_used_again_within_ten_seconds() {
     for (name, kill, heal) in FAULTS {
         let mut world = two_rails(name);
         kill(&mut world);
@@ -68,7 +68,7 @@ fn a_rail_that_has_come_back_is_used_again_within_ten_seconds() {
 
 /// snd-085: fails if what waits for credits of an interface that fails goes on waiting, or fails with it.
 #[test]
-fn what_waits_for_an_interface_that_fails_goes_by_another() {
+fn messages_queued_at_an_interface_that_fails_are_sent_through_another() {
     let tunables = NiTunables { credits: 8, peer_credits: 1, ..NiTunables::default() };
     let mut world = Pair { tunables, ..Pair::default() }.meet("messages wait for an interface that fails");
     world.freeze(B);
@@ -85,7 +85,7 @@ fn what_waits_for_an_interface_that_fails_goes_by_another() {
 
 /// Issue 6, point 4: all rails dead.
 #[test]
-fn when_all_rails_are_dead_every_operation_ends_with_an_error_in_its_time() {
+fn with_all_rails_down_every_operation_fails_within_its_timeout() {
     for transaction_timeout in [10, 50] {
         let settings = Settings { transaction_timeout, ..Settings::default() };
         let mut world = Pair { settings, ..Pair::default() }.meet("all rails die");
@@ -108,7 +108,7 @@ fn when_all_rails_are_dead_every_operation_ends_with_an_error_in_its_time() {
 }
 
 #[test]
-fn a_peer_that_stands_still_for_a_few_seconds_fails_no_operation() {
+fn a_peer_stopped_for_a_few_seconds_fails_no_operation() {
     let mut world = two_rails("a peer stands still");
     let mut ops = load(&mut world, 0.1);
     world.freeze(B);
@@ -135,7 +135,7 @@ fn connections_that_are_reset_under_load_fail_no_operation() {
 }
 
 #[test]
-fn a_peer_that_comes_back_is_reached_within_seconds() {
+fn a_peer_that_returns_is_reached_within_seconds() {
     let mut world = two_rails("a peer is started anew");
     load(&mut world, 0.1);
     world.crash(B);
@@ -153,7 +153,7 @@ fn a_peer_that_comes_back_is_reached_within_seconds() {
 
 /// One NID has no substitute, but a connection has.
 #[test]
-fn operations_to_a_peer_of_one_nid_survive_a_reset_and_leave_its_health_alone() {
+fn operations_to_a_peer_with_one_nid_survive_a_reset_and_do_not_lower_its_health() {
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("a peer of one NID");
     let ops = load(&mut world, 0.1);
     let last: Vec<OpId> = ASKS.iter().filter_map(|ask| world.start_op(A, b(1), *ask)).collect();

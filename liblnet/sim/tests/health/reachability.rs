@@ -128,7 +128,7 @@ fn a_peer_that_never_answered_is_unknown_until_every_path_to_it_has_failed() {
 
 /// Fails if a peer that comes and goes can fill the log: it gets a line a second, and the last word is right.
 #[test]
-fn a_peer_that_comes_and_goes_gets_a_line_a_second_at_most() {
+fn a_flapping_peer_is_logged_once_a_second_at_most() {
     listen();
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("flapping");
     LOGGED.take();

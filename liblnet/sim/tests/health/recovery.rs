@@ -17,7 +17,7 @@ fn pauses(world: &World, to: Nid, since: Time) -> Vec<u64> {
 
 /// HE-52: the operator says that it is unhealthy, and nobody answers; every other node is well.
 #[test]
-fn pings_that_are_not_answered_come_more_and_more_seldom() {
+fn recovery_pings_without_replies_back_off() {
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("back-off");
     world.crash(B);
     let since = world.now();
@@ -37,7 +37,7 @@ fn pings_that_are_not_answered_come_more_and_more_seldom() {
 
 /// HE-11: it ages out.
 #[test]
-fn pings_stop_when_nothing_has_been_heard_for_as_long_as_is_set() {
+fn recovery_pings_stop_when_nothing_was_received_for_the_recovery_limit() {
     let settings = Settings { recovery_limit: 60, ..Settings::default() };
     let mut world = Pair { rails_a: 1, rails_b: 1, settings, ..Pair::default() }.meet("it ages out");
     world.crash(B);
@@ -65,7 +65,7 @@ fn recovery_of(world: &World, its: Nid) -> Recovery {
 
 /// HE-53, HE-54: it pings itself first, as in the kernel; where that path is closed another interface of the node does.
 #[test]
-fn an_interface_that_cannot_ping_itself_gets_well_by_a_ping_from_another() {
+fn an_interface_that_cannot_ping_itself_recovers_by_a_ping_from_another() {
     let failing = |from, to| {
         DropRule::failing(Filter::between(from, to), Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped)
     };
@@ -98,7 +98,7 @@ fn an_interface_that_cannot_ping_itself_gets_well_by_a_ping_from_another() {
 
 /// HE-52: whatever it says, it is alive.
 #[test]
-fn anything_that_a_sick_one_says_has_it_tried_soon_again() {
+fn any_message_from_an_unhealthy_peer_ni_resets_its_recovery_backoff() {
     let mut world = two_rails("heard of");
     world.kill_interface(b(2));
     let since = world.now();
@@ -116,7 +116,7 @@ fn anything_that_a_sick_one_says_has_it_tried_soon_again() {
 
 /// Nothing is left of an outage, however long it was, and whatever was under way in it.
 #[test]
-fn after_an_outage_everything_is_as_it_was() {
+fn after_an_outage_health_and_paths_are_as_before() {
     for seconds in [1.0, 30.0, 600.0] {
         let mut world = two_rails("an outage");
         world.kill_rail(rail(1));

@@ -14,7 +14,7 @@ fn resends(world: &World) -> u64 {
 /// snd-055, HE-20: fails if a message is given up before each pair has been tried, or is tried without end.
 /// The retries come on top of the pairs.
 #[test]
-fn a_message_that_nobody_takes_tries_each_pair_and_then_as_often_as_may_be() {
+fn a_message_that_always_fails_tries_each_path_and_then_retries_up_to_the_limit() {
     for retry_count in [0, 1, 2, 5] {
         let settings = Settings { retry_count, ..Settings::default() };
         let mut world = Pair { settings, ..Pair::default() }.meet("nobody listens");
@@ -41,7 +41,7 @@ fn a_message_that_nobody_takes_tries_each_pair_and_then_as_often_as_may_be() {
 
 /// Between nodes that know messages again.
 #[test]
-fn a_message_whose_connections_break_is_sent_again_until_its_time_is_over() {
+fn a_message_whose_connections_break_is_resent_until_its_timeout() {
     let mut world = two_rails("each connection breaks");
     world.set_breaks(1);
     let served = world.served();
@@ -56,7 +56,7 @@ fn a_message_whose_connections_break_is_sent_again_until_its_time_is_over() {
 
 /// HE-2.
 #[test]
-fn without_sensitivity_nothing_is_sent_again_and_nobody_is_blamed() {
+fn with_health_sensitivity_0_nothing_is_resent_and_no_health_is_lowered() {
     let mut world = two_rails("no sensitivity");
     for node in [A, B] {
         world.with_core(node, |core| core.change_settings(|settings| settings.set_health_sensitivity(0)));
@@ -76,7 +76,7 @@ fn without_sensitivity_nothing_is_sent_again_and_nobody_is_blamed() {
 
 /// HE-23: its owner hears of the end, and of nothing before that.
 #[test]
-fn a_message_that_is_sent_again_gives_one_event() {
+fn a_resent_message_gives_one_event() {
     let mut world = two_rails("one event");
     world.kill_interface(b(1));
     let ids: Vec<OpId> =
@@ -90,7 +90,7 @@ fn a_message_that_is_sent_again_gives_one_event() {
 
 /// HE-20: its owner does not want it any more.
 #[test]
-fn a_message_whose_descriptor_was_unlinked_is_not_sent_again() {
+fn a_message_whose_md_was_unlinked_is_not_resent() {
     let mut world = two_rails("unlinked meanwhile");
     let since = world.now();
     world.kill_rail(rail(1));
@@ -107,7 +107,7 @@ fn a_message_whose_descriptor_was_unlinked_is_not_sent_again() {
 /// snd-055: fails if the silent pair is left out. Nobody has told that it is well again, and it is not due
 /// for a ping.
 #[test]
-fn a_message_that_fails_by_all_that_is_not_silent_tries_what_is() {
+fn a_message_that_fails_on_all_responsive_paths_tries_unresponsive_ones() {
     let mut world = two_rails("the silent one is well again");
     world.kill_rail(rail(2));
     load(&mut world, 28.5);
@@ -128,7 +128,7 @@ fn a_message_that_fails_by_all_that_is_not_silent_tries_what_is() {
 
 /// PS-3 keeps the caller's source, but what the peer may have, and would recognise, is not given up with it.
 #[test]
-fn a_request_of_a_given_source_that_the_peer_may_have_leaves_a_source_that_is_cut_off() {
+fn a_request_with_a_given_source_that_the_peer_may_have_is_resent_from_another_source() {
     type Break = fn(&mut World, Nid);
     let faults: [(&str, Break); 3] = [
         ("the interface fails", |world, own| world.kill_interface(own)),

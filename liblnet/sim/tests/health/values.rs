@@ -5,7 +5,7 @@ use lnet_core::Cause;
 
 /// HE-1, HE-10: a peer that hangs up is blamed, if it has another NID.
 #[test]
-fn a_failure_costs_the_one_to_blame_the_sensitivity_unless_it_has_no_substitute() {
+fn a_failure_lowers_the_health_of_its_interface_unless_there_is_no_other() {
     // (rails of A, of B, sensitivity, what B's interface has left)
     let table = [(2, 2, 100, 900), (2, 2, 30, 970), (2, 2, 1000, 0), (1, 2, 100, 900), (2, 1, 100, 1000)];
     for (rails_a, rails_b, sensitivity, left) in table {
@@ -25,7 +25,7 @@ fn a_failure_costs_the_one_to_blame_the_sensitivity_unless_it_has_no_substitute(
 
 /// 4.2: nobody knows which end it is.
 #[test]
-fn silence_is_blamed_on_both_ends_and_counted_at_both() {
+fn a_network_timeout_lowers_the_health_of_both_ends_and_is_counted_at_both() {
     let mut world = two_rails("silence");
     let lowest = {
         world.kill_rail(rail(1));
@@ -53,7 +53,7 @@ fn silence_is_blamed_on_both_ends_and_counted_at_both() {
 
 /// HE-5, HE-56: three failures' worth takes three good exchanges.
 #[test]
-fn an_interface_at_700_is_well_after_three_pings_and_then_left_alone() {
+fn an_interface_with_health_700_recovers_after_three_pings_and_is_pinged_no_more() {
     let mut world = two_rails("700");
     let since = world.now();
     world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 700));
@@ -72,7 +72,7 @@ fn an_interface_at_700_is_well_after_three_pings_and_then_left_alone() {
 
 /// HE-54: the node asks itself.
 #[test]
-fn an_interface_of_ones_own_gets_well_by_pings_to_itself() {
+fn a_local_interface_recovers_by_pings_to_itself() {
     let mut world = two_rails("own 700");
     let since = world.now();
     world.with_core(A, |core| core.set_ni_health(Some(a(2)), 700));

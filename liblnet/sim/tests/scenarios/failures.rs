@@ -28,7 +28,7 @@ fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_trie
 
 /// DISC-17, DI-22.
 #[test]
-fn requests_to_a_silent_peer_fail_when_the_time_for_a_transaction_is_over() {
+fn requests_to_an_unresponsive_peer_fail_after_the_transaction_timeout() {
     for (from, to) in [(A, B), (B, A)] {
         let mut world = chosen("T17, silent");
         add(&mut world, 1);
@@ -74,7 +74,7 @@ fn a_discovery_whose_connection_breaks_ends_and_the_next_one_succeeds() {
 
 /// A node that comes back counts its configurations from the beginning.
 #[test]
-fn a_node_that_dies_at_any_moment_and_comes_back_is_found_as_it_is_then() {
+fn a_node_that_crashes_at_any_step_and_restarts_is_discovered_with_its_new_nids() {
     in_all_orders(
         "a restart",
         800,
@@ -110,7 +110,7 @@ fn a_node_that_dies_at_any_moment_and_comes_back_is_found_as_it_is_then() {
 
 /// Three NIDs, and three tries: the next discovery must not begin again with the first of them.
 #[test]
-fn a_peer_that_has_kept_the_last_of_its_nids_is_found_after_all_failed_once() {
+fn a_peer_that_kept_only_its_last_nid_is_discovered_after_all_nids_failed_once() {
     let mut world = chosen("the last of three NIDs");
     add(&mut world, 1);
     add(&mut world, 3);
@@ -130,7 +130,7 @@ fn a_peer_that_has_kept_the_last_of_its_nids_is_found_after_all_failed_once() {
 
 /// It tells by a NID that it is not known by; what it is asked then is lost, and it takes what was confirmed for known.
 #[test]
-fn who_comes_back_with_another_nid_is_asked_by_the_old_one_if_the_question_about_the_new_one_got_lost() {
+fn a_peer_restarted_with_another_nid_is_pinged_at_the_old_one_if_the_ping_to_the_new_one_was_lost() {
     let (other_a, other_b) = (nid(1, 0x101), nid(1, 0x201));
     let mut world = chosen("a lost question");
     world.add_node(NodeSpec::new(&[a(1), other_a]));

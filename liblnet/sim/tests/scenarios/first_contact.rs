@@ -6,7 +6,7 @@ use lnet_sim::Purpose;
 /// snd-045: fails if an answer leaves from, or goes to, another NID than the question did.
 /// dyn-055: fails if who is contacted asks back, before or after it was told who is there. DISC-1.
 #[test]
-fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
+fn a_pinged_node_replies_to_the_source_and_learns_only_that_nid() {
     for rails in 1..=3 {
         let mut world = chosen("T1");
         add(&mut world, rails);
@@ -35,7 +35,7 @@ fn who_is_pinged_answers_where_the_ping_came_from_and_learns_just_that_nid() {
 
 /// DISC-10 a to d: what the table tells apart are all orders of the same messages.
 #[test]
-fn two_nodes_that_discover_each_other_at_once_both_end_up_knowing() {
+fn two_nodes_that_discover_each_other_at_once_both_complete() {
     for (rails_a, rails_b) in [(1, 1), (2, 2), (1, 3)] {
         let explored = in_all_orders(
             "T10",
@@ -60,7 +60,7 @@ fn two_nodes_that_discover_each_other_at_once_both_end_up_knowing() {
 
 /// DISC-10 with traffic behind it.
 #[test]
-fn what_waits_for_a_discovery_goes_out_in_its_order_and_all_of_it() {
+fn messages_that_wait_for_a_discovery_are_all_sent_in_order() {
     in_all_orders(
         "T10, many requests",
         300,

@@ -4,7 +4,7 @@ use super::*;
 use lnet_core::Errno;
 
 #[test]
-fn a_request_that_waits_for_a_silent_peer_ends_when_its_md_is_unlinked() {
+fn a_request_that_waits_for_an_unresponsive_peer_ends_when_its_md_is_unlinked() {
     let mut world = chosen("unlink");
     add(&mut world, 1);
     add(&mut world, 1);
@@ -24,7 +24,7 @@ fn a_request_that_waits_for_a_silent_peer_ends_when_its_md_is_unlinked() {
 }
 
 #[test]
-fn who_says_that_it_is_this_node_does_not_get_what_this_node_sends_to_itself() {
+fn a_peer_that_claims_this_nodes_nid_does_not_receive_the_nodes_messages_to_itself() {
     let mut world = chosen("impostor");
     add(&mut world, 1);
     add(&mut world, 2);
@@ -43,7 +43,7 @@ fn who_says_that_it_is_this_node_does_not_get_what_this_node_sends_to_itself() {
 }
 
 #[test]
-fn a_flood_of_pushes_that_each_claim_other_nids_leaves_what_the_last_says() {
+fn a_flood_of_pushes_with_different_nids_leaves_the_nids_of_the_last() {
     let mut world = chosen("flood");
     add(&mut world, 1);
     add(&mut world, 1);
@@ -75,7 +75,7 @@ fn a_flood_of_pushes_that_each_claim_other_nids_leaves_what_the_last_says() {
 }
 
 #[test]
-fn an_md_that_is_unlinked_at_any_moment_of_a_discovery_ends_once() {
+fn an_md_unlinked_at_any_step_of_a_discovery_ends_once() {
     in_all_orders(
         "unlink at any moment",
         400,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// DISC-6.
 #[test]
-fn a_node_that_does_not_discover_is_known_by_each_nid_alone_and_not_pushed_to() {
+fn a_node_without_discovery_is_a_peer_per_nid_and_gets_no_push() {
     in_all_orders(
         "T6",
         500,
@@ -31,7 +31,7 @@ fn a_node_that_does_not_discover_is_known_by_each_nid_alone_and_not_pushed_to() 
 
 /// DISC-6b.
 #[test]
-fn a_push_to_a_node_that_does_not_discover_any_more_is_confirmed_and_changes_nothing() {
+fn a_push_to_a_node_that_switched_discovery_off_is_acknowledged_and_changes_nothing() {
     let mut world = chosen("T6b");
     add(&mut world, 2);
     add(&mut world, 2);
@@ -50,7 +50,7 @@ fn a_push_to_a_node_that_does_not_discover_any_more_is_confirmed_and_changes_not
 
 /// DISC-7.
 #[test]
-fn a_node_that_does_not_discover_pings_once_and_is_asked_before_it_is_used() {
+fn a_node_without_discovery_pings_a_peer_once_before_its_first_use() {
     in_all_orders(
         "T7",
         500,
@@ -103,7 +103,7 @@ fn switching_discovery_on_sends_nothing_until_a_peer_is_used() {
 
 /// DISC-8b.
 #[test]
-fn switching_discovery_off_is_told_and_the_others_find_the_node_anew() {
+fn switching_discovery_off_is_pushed_and_the_peers_rediscover_the_node() {
     in_all_orders(
         "T8b",
         300,
@@ -173,7 +173,7 @@ fn a_node_of_an_older_version_is_pinged_once_and_always_used_from_the_same_nid()
 
 /// DISC-18.
 #[test]
-fn a_node_whose_answers_make_no_sense_is_pinged_three_times_and_then_used_as_it_is() {
+fn a_node_with_invalid_ping_replies_is_pinged_three_times_and_then_used_by_its_nid() {
     let mut world = chosen("T18, no status");
     add(&mut world, 2);
     let spec = spec(&world, 2).down_rev();
@@ -187,7 +187,7 @@ fn a_node_whose_answers_make_no_sense_is_pinged_three_times_and_then_used_as_it_
 
 /// DISC-19.
 #[test]
-fn a_node_that_comes_back_in_an_older_version_is_found_out_when_it_is_looked_at() {
+fn a_node_restarted_with_an_older_version_is_recognised_at_the_next_ping() {
     let mut world = chosen("T19");
     add(&mut world, 2);
     add(&mut world, 2);

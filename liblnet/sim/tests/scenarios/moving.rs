@@ -5,7 +5,7 @@ use lnet_core::topology::PeerState;
 
 /// DISC-13, DISC-9: the answer to a ping may come after the push that says that the NID is gone.
 #[test]
-fn a_peer_whose_first_nid_goes_is_known_by_the_next() {
+fn a_peer_whose_primary_nid_is_removed_gets_the_next_as_primary() {
     in_all_orders(
         "T13",
         500,
@@ -26,7 +26,7 @@ fn a_peer_whose_first_nid_goes_is_known_by_the_next() {
 
 /// DISC-13: the primary NID is locked.
 #[test]
-fn a_locked_primary_nid_stays_though_its_node_has_it_no_more() {
+fn a_locked_primary_nid_stays_after_its_node_removed_it() {
     let mut world = chosen("T13, locked");
     add(&mut world, 1);
     add(&mut world, 2);
@@ -53,7 +53,7 @@ fn goes_from_b_to_c(world: &mut World, nid: Nid) -> Actor {
 
 /// DISC-14: a secondary NID moves.
 #[test]
-fn a_nid_that_goes_from_one_node_to_another_is_known_at_the_new_place_only() {
+fn a_nid_that_moves_to_another_node_belongs_to_that_node_only() {
     in_all_orders(
         "T14",
         600,
@@ -70,7 +70,7 @@ fn a_nid_that_goes_from_one_node_to_another_is_known_at_the_new_place_only() {
 
 /// DISC-9, DISC-14: a node is met by a NID that it has just got, and loses another one meanwhile.
 #[test]
-fn what_a_passing_nid_says_does_not_outlive_it() {
+fn a_short_lived_nid_is_not_kept_by_peers() {
     in_all_orders(
         "a passing NID",
         1500,
@@ -97,7 +97,7 @@ fn what_a_passing_nid_says_does_not_outlive_it() {
 
 /// DISC-14: the primary NID moves, and requests are on their way to it.
 #[test]
-fn a_primary_nid_that_goes_to_another_node_is_known_there_and_nothing_is_forgotten() {
+fn a_primary_nid_that_moves_to_another_node_belongs_to_it_and_the_other_nids_stay() {
     in_all_orders(
         "T14, primary",
         600,

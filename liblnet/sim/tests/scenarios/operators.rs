@@ -11,7 +11,7 @@ fn made(world: &mut World, node: NodeId, nid: Nid) {
 
 /// DISC-3.
 #[test]
-fn what_an_operator_makes_of_a_peer_stands_whatever_discovery_finds() {
+fn a_configured_peer_keeps_its_nids_whatever_discovery_finds() {
     in_all_orders(
         "T3",
         1500,
@@ -87,7 +87,7 @@ fn a_peer_can_be_deleted_while_it_pushes() {
 
 /// DISC-5.
 #[test]
-fn a_configured_peer_that_says_otherwise_stays_as_it_is_and_the_differences_are_kept() {
+fn a_configured_peer_that_reports_other_nids_stays_unchanged_and_the_differences_are_recorded() {
     let mut world = chosen("T5");
     add(&mut world, 1);
     add(&mut world, 2);
@@ -106,7 +106,7 @@ fn a_configured_peer_that_says_otherwise_stays_as_it_is_and_the_differences_are_
 
 /// dyn-060, 5.7: fails if verification changes a peer, or does not tell what differs.
 #[test]
-fn verification_changes_nothing_and_tells_what_differs() {
+fn verify_mode_changes_nothing_and_reports_the_differences() {
     let mut world = chosen("verification");
     add_with(&mut world, 2, DiscoveryMode::Verify);
     add(&mut world, 2);
@@ -125,7 +125,7 @@ fn verification_changes_nothing_and_tells_what_differs() {
 /// A push was under way for so long that its receiver had heard of the next change, and was made to forget the peer, when
 /// it arrived.
 #[test]
-fn a_late_push_of_a_peer_that_was_deleted_meanwhile_is_not_believed() {
+fn a_stale_push_of_a_deleted_peer_is_not_applied() {
     let mut world = chosen("a late push");
     add(&mut world, 1);
     add(&mut world, 1);
@@ -146,7 +146,7 @@ fn a_late_push_of_a_peer_that_was_deleted_meanwhile_is_not_believed() {
 
 /// Only for a while, and not by a node that has forgotten nobody.
 #[test]
-fn a_first_push_is_asked_about_only_if_a_peer_was_deleted_before() {
+fn a_first_push_causes_a_ping_only_after_a_peer_was_deleted() {
     for (deleted, pings) in [(false, 0), (true, 1)] {
         let mut world = chosen("a first push");
         add(&mut world, 1);
@@ -165,7 +165,7 @@ fn a_first_push_is_asked_about_only_if_a_peer_was_deleted_before() {
 
 /// An operator had made it another peer's, which is deleted, or forgotten with the net that it is on.
 #[test]
-fn a_peer_gets_the_nid_that_was_refused_to_it_when_the_operators_peer_that_had_it_is_gone() {
+fn a_peer_gets_a_refused_nid_when_the_configured_peer_that_had_it_is_deleted() {
     let (net_a, net_b) = (nid(1, 0x101), nid(1, 0x201));
     type Forget = fn(&mut World);
     let paths: [(&str, Forget); 2] = [

@@ -4,7 +4,7 @@ use super::*;
 
 /// DISC-9: pushes that arrive in the wrong order.
 #[test]
-fn a_push_that_comes_late_does_not_bring_back_what_was_before_it() {
+fn a_stale_push_does_not_restore_the_earlier_configuration() {
     in_all_orders(
         "T9",
         1500,
@@ -27,7 +27,7 @@ fn a_push_that_comes_late_does_not_bring_back_what_was_before_it() {
 
 /// DISC-9: only the late one comes.
 #[test]
-fn an_old_push_alone_changes_nothing_for_good() {
+fn an_old_push_has_no_lasting_effect() {
     let mut world = chosen("T9, alone");
     add(&mut world, 2);
     add(&mut world, 2);
@@ -66,7 +66,7 @@ fn an_old_push_from_a_nid_that_is_gone_does_not_bring_it_back() {
 
 /// DISC-9: the answer to a ping is overtaken by a push, on another connection or from another interface.
 #[test]
-fn an_answer_that_comes_after_a_later_push_does_not_bring_back_what_was_before() {
+fn a_stale_ping_reply_does_not_override_a_later_push() {
     let explored = in_all_orders(
         "T9, reply",
         3000,
@@ -88,7 +88,7 @@ fn an_answer_that_comes_after_a_later_push_does_not_bring_back_what_was_before()
 
 /// Both change at once.
 #[test]
-fn two_nodes_that_change_at_once_both_learn_it() {
+fn two_nodes_that_change_at_once_both_learn_the_change() {
     in_all_orders(
         "both change",
         1500,
@@ -112,7 +112,7 @@ fn two_nodes_that_change_at_once_both_learn_it() {
 
 /// DISC-20.
 #[test]
-fn interfaces_that_come_and_go_under_traffic_are_told_and_nothing_is_lost_but_what_was_on_its_way_to_them() {
+fn interface_changes_under_traffic_are_pushed_and_lose_only_messages_to_removed_interfaces() {
     in_all_orders(
         "T20",
         800,

@@ -46,7 +46,7 @@ fn peers_that_pings_from_two_nids_have_made_are_merged_by_the_push() {
 
 /// OM-25: programs match what arrives by what they were told.
 #[test]
-fn the_primary_nid_that_a_program_was_told_stays_in_whatever_order_news_of_the_peer_come() {
+fn the_primary_nid_returned_to_a_program_stays_whatever_the_order_of_discovery_results() {
     thread_local! {
         static TOLD: Cell<Option<Nid>> = const { Cell::new(None) };
     }
@@ -73,7 +73,7 @@ fn the_primary_nid_that_a_program_was_told_stays_in_whatever_order_news_of_the_p
 
 /// DISC-2b: pings from NIDs that are given.
 #[test]
-fn a_node_that_comes_by_each_of_its_nids_is_one_peer_once_it_has_told_so() {
+fn a_node_that_sends_from_each_nid_is_one_peer_after_its_push() {
     in_all_orders(
         "T2b",
         1000,

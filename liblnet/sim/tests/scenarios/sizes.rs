@@ -4,7 +4,7 @@ use super::*;
 
 /// DISC-15.
 #[test]
-fn a_push_with_more_nids_than_fit_is_asked_for_and_the_next_one_fits() {
+fn a_push_larger_than_the_buffer_causes_a_ping_and_the_next_push_fits() {
     let mut world = chosen("T15");
     add(&mut world, 1);
     add(&mut world, 2);
@@ -26,7 +26,7 @@ fn a_push_with_more_nids_than_fit_is_asked_for_and_the_next_one_fits() {
 
 /// DISC-16.
 #[test]
-fn an_answer_with_more_nids_than_fit_is_asked_for_again_with_room() {
+fn a_ping_reply_larger_than_the_buffer_is_requested_again_with_a_larger_one() {
     for rails in [15, 16, 17, 40, 199] {
         let mut world = chosen("T16");
         add(&mut world, 1);
@@ -41,7 +41,7 @@ fn an_answer_with_more_nids_than_fit_is_asked_for_again_with_room() {
 
 /// DISC-16, both sides.
 #[test]
-fn two_nodes_with_many_nids_find_each_other_at_once() {
+fn two_nodes_with_many_nids_discover_each_other_at_once() {
     in_all_orders(
         "T16, both",
         200,

@@ -55,7 +55,7 @@ add:
 
 /// cfg-025: fails if the partitions that are given for one interface, or for all, are not asked for.
 #[test]
-fn an_interfaces_own_cpts_go_before_those_for_all() {
+fn an_interfaces_own_cpts_take_precedence_over_the_common_ones() {
     let cpts = |cpts: &[u32]| Some(CptList::new(cpts.to_vec()));
     let tunables = NiTunables { credits: Some(512), ..NiTunables::default() };
     let lnd = LndTunables { conns_per_peer: Some(3) };
@@ -67,7 +67,7 @@ fn an_interfaces_own_cpts_go_before_those_for_all() {
 }
 
 #[test]
-fn what_the_library_refuses_or_passes_over_is_not_asked_for() {
+fn arguments_that_the_library_rejects_or_ignores_send_no_request() {
     let table = [
         (NetConfig::default(), -2),
         (NetConfig { net: None, ..config("tcp", "eth1") }, -2),
@@ -150,7 +150,7 @@ fn rules_make_an_ni_of_each_interface_that_they_match() {
 }
 
 #[test]
-fn a_rule_that_came_to_the_same_before_is_success() {
+fn a_rule_that_selects_existing_nis_succeeds() {
     let rules = parse_string("tcp(eth0) 10.99.0.*").unwrap();
     for (credits, rc) in [(None, 0), (Some(256), 0), (Some(512), -17)] {
         let tunables = NiTunables { credits, ..NiTunables::default() };
@@ -433,7 +433,7 @@ fn nets_are_shown_as_the_kernel_shows_them() {
 }
 
 #[test]
-fn nothing_is_shown_without_a_node_or_of_what_is_no_net() {
+fn nothing_is_shown_without_a_node_or_for_an_invalid_net() {
     let mut report = Report::new();
     assert_eq!(
         show(&Fake::down(Request::GetLocalNi(0)), None, 0, SeqNo::NONE, &mut report, false),

@@ -26,7 +26,7 @@ fn del(text: Option<&str>) -> Request {
 }
 
 #[test]
-fn lists_of_ranges_come_out_nid_by_nid() {
+fn nid_ranges_are_expanded() {
     let table: [(&str, Result<&[&str], ()>); 15] = [
         ("10.0.0.1@tcp", Ok(&["10.0.0.1@tcp"])),
         (" 10.0.0.[1,3]@tcp, 10.0.1.1@tcp1 ", Ok(&["10.0.0.1@tcp", "10.0.0.3@tcp", "10.0.1.1@tcp1"])),
@@ -75,7 +75,7 @@ peer:
 }
 
 #[test]
-fn deleting_without_nids_or_with_the_primary_forgets_the_peer() {
+fn deleting_without_nids_or_with_the_primary_nid_deletes_the_peer() {
     let secondary = "10.99.1.50@tcp";
     let table: [(Option<&str>, &[Option<&str>]); 4] = [
         (None, &[None]),
@@ -246,7 +246,7 @@ peer:
 }
 
 #[test]
-fn a_backup_leaves_out_peers_that_nobody_has_configured() {
+fn a_backup_leaves_out_peers_that_are_not_configured() {
     let shown = |state: u32, one: Option<&str>, backup| {
         let list = (Request::GetPeerList, Ok(Reply::Nids(vec![nid("10.99.0.12@tcp")])));
         let its =
@@ -324,7 +324,7 @@ fn every_cause_has_its_name_and_an_unhealthy_peer_ni_its_state_and_its_unrespons
 
 /// dyn-060: fails if what differs is kept, and not shown with the peer.
 #[test]
-fn above_the_kernels_levels_the_state_is_told_in_words_and_how_far_discovery_is() {
+fn above_the_kernels_detail_levels_the_state_is_named_and_the_discovery_status_shown() {
     let discovery = PeerDiscovery {
         up_to_date: false,
         node_sequence: 3,
@@ -365,7 +365,7 @@ fn above_the_kernels_levels_the_state_is_told_in_words_and_how_far_discovery_is(
 
 /// Fails if nobody is told that a peer cannot be reached, or if what the kernel's tool shows without -v is changed.
 #[test]
-fn with_any_detail_it_is_told_whether_the_peer_can_be_reached() {
+fn every_detail_level_shows_the_peers_reachability() {
     let reachability =
         Some(PeerReachability { state: Reachability::Degraded, seconds: 7, paths: 4, usable_paths: 1 });
     let shown = |reachability, detail, backup| {
@@ -407,7 +407,7 @@ fn one_peer_is_found_by_any_nid_and_an_unknown_one_is_an_error() {
 }
 
 #[test]
-fn no_peers_show_nothing_and_a_vanished_one_is_passed_over() {
+fn without_peers_nothing_is_shown_and_a_deleted_one_is_skipped() {
     let gone = nid("10.99.0.99@tcp");
     let fake = Fake::new([
         (Request::GetPeerList, Ok(Reply::Nids(Vec::new()))),

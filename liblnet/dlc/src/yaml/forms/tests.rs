@@ -45,7 +45,7 @@ net:
 /// cfg-065: fails if a form of the file that lnetctl has written or taken is not read.
 /// bck-020: fails if a file from before Multi-Rail (the first form) comes to something else.
 #[test]
-fn nets_of_every_form_come_to_local_nis() {
+fn nets_of_every_form_become_local_nis() {
     let before_multi_rail = "\
 net:
     - net: tcp1
@@ -316,7 +316,7 @@ peer:
 
 /// cfg-070: fails if a form of the file that lists the NIDs of peers is not read.
 #[test]
-fn peers_of_every_form_come_to_primary_and_list() {
+fn peers_of_every_form_become_primary_and_list() {
     let ranges = "\
 peers:
 - primary nid: 192.0.2.20@tcp
@@ -353,7 +353,7 @@ fn expressions_of_2_12_begin_with_the_primary_nid() {
 }
 
 #[test]
-fn peers_that_were_only_put_out_are_passed_over() {
+fn peers_that_are_output_only_are_ignored() {
     let of_2_9 = "\
 peer:
     - nid: 192.0.2.20@tcp1
@@ -384,7 +384,7 @@ peers:
 }
 
 #[test]
-fn routes_keep_what_is_said_and_leave_what_is_put_out() {
+fn routes_keep_configured_fields_and_ignore_output_fields() {
     let route = "\
 routes:
     - net: tcp2
@@ -434,7 +434,7 @@ buffers:
 }
 
 #[test]
-fn older_names_of_settings_are_known() {
+fn older_names_of_settings_are_accepted() {
     let older = "numa:\n    range: 4\nglobal:\n    max_intf: 100\n    use_tcp_bonding: 0\n    discovery: true\n    lnd_timeout: 16\n";
     let expected =
         "global:\n    numa_range: 4\n    max_interfaces: 100\n    discovery: 1\n    lnd_timeout: 16\n";
@@ -471,7 +471,7 @@ udsp:
 
 /// cfg-165: fails if a form of the file that lists selection rules is not read.
 #[test]
-fn selection_rules_of_every_form_come_to_one() {
+fn selection_rules_of_every_form_become_one() {
     let draft = "\
 udsp:
 - idx: 0
