@@ -289,6 +289,83 @@ log_classes! {
         meaning: "The kernel does not say on which NUMA node memory is (a container may forbid it). Interfaces are chosen by the NUMA node of the thread.",
         action: "Nothing, or allow the process move_pages().",
     }
+    DriverNotStarted {
+        name: "driver_not_started",
+        level: Error,
+        limit: Unlimited,
+        meaning: "The TCP driver could not create its threads or descriptors; the NI does not start.",
+        action: "Raise the limit of threads or descriptors.",
+    }
+    ListenFailed {
+        name: "listen_failed",
+        level: Error,
+        limit: Unlimited,
+        meaning: "The TCP driver cannot listen on the address of an NI; the NI does not start.",
+        action: "The line says what to do: another node on this machine, an address that the machine does not have, or a port that needs a privilege.",
+    }
+    ConnectFailed {
+        name: "connect_failed",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A TCP connection to a peer could not be made. What waits for it fails or takes another path; the driver tries again while there is something to send.",
+        action: "The cause is in parentheses. See whether the peer runs, listens on the same port, and accepts connections from here.",
+    }
+    InboundRejected {
+        name: "inbound_rejected",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A connection from another host was rejected: by the accept policy, or because what it sent is no LNet handshake for this node.",
+        action: "If it is a peer: the accept policy (LNET_ACCEPT) must allow its port, and it must use a NID of this node. Otherwise find out what connects.",
+    }
+    InboundLimit {
+        name: "inbound_limit",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A connection from another host was rejected: there are as many as one address, or this node, may have.",
+        action: "Somebody may hold connections on purpose. Otherwise raise SOCKLND_CONNS_PER_ADDRESS or the limit of descriptors.",
+    }
+    AcceptFailed {
+        name: "accept_failed",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "The system refused to hand over a connection that has arrived. The driver drops the oldest handshake and tries again.",
+        action: "Raise the limit of descriptors (`ulimit -n`).",
+    }
+    SocketUnpolled {
+        name: "socket_unpolled",
+        level: Error,
+        limit: PerSubject,
+        meaning: "A socket could not be added to an epoll set; it was closed.",
+        action: "Look for a shortage of memory, or of epoll watches (/proc/sys/fs/epoll/max_user_watches).",
+    }
+    ProtocolViolation {
+        name: "protocol_violation",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "A peer sent what the protocol does not allow; its connections were closed.",
+        action: "Find out what runs at the peer: another version, or something hostile. With checksums on, it may be a damaged network.",
+    }
+    ConnectionStalled {
+        name: "connection_stalled",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "Nothing moved on a connection, or no delivery ACK arrived, for the LND timeout; the connections to the peer were closed.",
+        action: "See whether the peer is overloaded or stopped. The timeout is `lnet_lnd_timeout` or SOCKLND_SOCK_TIMEOUT.",
+    }
+    PeerUnresponsive {
+        name: "peer_unresponsive",
+        level: Warn,
+        limit: PerSubject,
+        meaning: "The peer's system does not answer on TCP while messages are under way, and messages take other paths.",
+        action: "Look for a fault between the two addresses. The limit is SOCKLND_UNRESPONSIVE_MS.",
+    }
+    PortUnprivileged {
+        name: "port_unprivileged",
+        level: Info,
+        limit: Unlimited,
+        meaning: "The process may not bind ports below 1024. Kernel nodes in their default mode (accept=secure) reject its connections.",
+        action: "Give the program CAP_NET_BIND_SERVICE, or set `sysctl net.ipv4.ip_unprivileged_port_start=512`, or accept=all on the peers.",
+    }
     ThreadFailed {
         name: "thread_failed",
         level: Error,

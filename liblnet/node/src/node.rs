@@ -62,7 +62,8 @@ impl Node {
         // Who asks for no more delivery ACKs than the kernel does says no more than it, either.
         let says_who = config.says_implementation && config.socklnd.delivery_acks != DeliveryAcks::Large;
         let implementation_id = if says_who { new_implementation_id() } else { 0 };
-        let tcp = Socklnd::new(SocklndConfig { implementation_id, ..config.socklnd.clone() });
+        let tcp =
+            Socklnd::new(SocklndConfig { implementation_id, ..config.socklnd.clone() }, Arc::new(clock));
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,

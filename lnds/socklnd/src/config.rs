@@ -69,9 +69,9 @@ pub struct SocklndConfig {
     pub use_protocol: Version,
     /// Threads that read and write established connections. Default 1, at least 1.
     pub schedulers: usize,
-    /// Gives an interface its incarnation when it starts: nanoseconds that never go back over restarts.
+    /// Gives an NI its incarnation when it starts: nanoseconds that never go back over restarts.
     /// Default: the wall clock.
-    pub clock: fn() -> u64,
+    pub incarnation: fn() -> u64,
 }
 
 /// How many connections of each bulk type there are when so many are asked for: 0 is as many as the link
@@ -107,7 +107,7 @@ impl Default for SocklndConfig {
             nagle: false,
             use_protocol: Version::V3,
             schedulers: 1,
-            clock: wall_clock,
+            incarnation: wall_clock,
         }
     }
 }

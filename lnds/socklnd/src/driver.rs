@@ -1,36 +1,39 @@
 //! The driver as the core sees it: its start, its threads, its end.
 
-use crate::ack::message_id::ConnSeq;
-use crate::complaints::Complaints;
 use crate::config::SocklndConfig;
 use crate::conn::Scheduler;
 use crate::connd::Connd;
+use crate::connd::commands::Commands;
 use crate::counters::SocklndCounters;
 use crate::decide::identity::IpNid;
-use crate::handshake::Own;
-use crate::ni::{NiHandle, SockNi};
-use crate::permit::Permits;
+use crate::driver_thread::{as_app_poller, as_driver_thread, is_driver_thread};
+use crate::handshake::LocalNi;
+use crate::ni::SockNi;
+use crate::ni_peers::NiPeers;
+use crate::ni_table::NiTable;
 use crate::proto::acceptor::AcceptFrom;
 use crate::remote_nodes::RemoteNodes;
+use crate::shared::Shared;
 use crate::sockets;
 use crate::sync::lock;
-use lnet_core::Errno;
-use lnet_core::lnd::{Driver, LndNi, Progress, Upcalls};
+use lnet_core::lnd::{Driver, LndNi, Progress, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
+use lnet_core::{Cause, Clock, Errno, Message};
+use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetType, Nid};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
-use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The TCP driver of one node. It has no threads and no descriptors before its first interface is started.
+/// The TCP driver of one node. It has no threads and no descriptors before its first NI is started.
 pub struct Socklnd {
     config: SocklndConfig,
-    shared: OnceLock<Arc<Shared>>,
+    clock: Arc<dyn Clock>,
+    parts: OnceLock<Parts>,
     starting: Mutex<()>,
     ended: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -40,50 +43,30 @@ pub struct Socklnd {
     number: u64,
 }
 
-/// What the driver's parts share.
-pub(crate) struct Shared {
-    pub(crate) config: SocklndConfig,
-    pub(crate) connd: Connd,
-    schedulers: Box<[Arc<Scheduler>]>,
-    nis: Mutex<Vec<Arc<SockNi>>>,
-    connection_ids: AtomicU64,
-    conn_seqs: AtomicU64,
-    /// The nodes of this implementation that this one hears from.
-    pub(crate) nodes: RemoteNodes,
-    /// Bytes of payloads that wait for the core to decide.
-    pub(crate) deferred_bytes: Arc<AtomicUsize>,
-    /// Of connecting peers.
-    pub(crate) permits: Permits,
-    pub(crate) complaints: Complaints,
-    last_incarnation: AtomicU64,
+/// What exists from the first NI on.
+#[derive(Clone)]
+struct Parts {
+    shared: Arc<Shared>,
+    schedulers: Arc<[Arc<Scheduler>]>,
+    commands: Arc<Commands>,
+    nis: Arc<NiTable>,
+    nodes: Arc<RemoteNodes>,
 }
 
 thread_local! {
-    static DRIVER_THREAD: Cell<bool> = const { Cell::new(false) };
-    /// The thread is an application's.
-    static APP_POLLER: Cell<bool> = const { Cell::new(false) };
     /// For each driver that this thread has worked for, how much work it knew of.
     static SEEN: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
 
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the calling thread reads and writes for a driver at this moment.
-pub(crate) fn is_driver_thread() -> bool {
-    DRIVER_THREAD.get()
-}
-
-/// Whether the calling thread is an application's, which is to get back to its own work soon.
-pub(crate) fn is_app_poller() -> bool {
-    APP_POLLER.get()
-}
-
 impl Socklnd {
-    /// A driver with these tunables.
-    pub fn new(config: SocklndConfig) -> Arc<Self> {
+    /// A driver with these tunables, which reads the time from the node's clock.
+    pub fn new(config: SocklndConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
             config,
-            shared: OnceLock::new(),
+            clock,
+            parts: OnceLock::new(),
             starting: Mutex::new(()),
             ended: AtomicBool::new(false),
             threads: Mutex::default(),
@@ -99,43 +82,43 @@ impl Socklnd {
 
     /// What happened on the interface `nid`, while it is up.
     pub fn counters(&self, nid: Nid) -> Option<SocklndCounters> {
-        self.shared.get()?.ni(nid).map(|ni| ni.counts.read())
+        self.parts.get()?.nis.find(nid).map(|ni| ni.ni.counts.read())
     }
 
     /// Makes a thread that is inside [`Driver::progress`] return, because what it waits for has happened
     /// elsewhere. Costs little when there is none. From any thread.
     pub fn interrupt_progress(&self) {
-        if let Some(shared) = self.shared.get() {
-            shared.first_scheduler().note_work();
+        if let Some(parts) = self.parts.get() {
+            parts.first_scheduler().note_work();
         }
     }
 
-    /// The threads, started with the first interface.
-    fn running(&self) -> Result<&Arc<Shared>, Errno> {
+    /// The parts and threads, started with the first NI.
+    fn running(&self) -> Result<&Parts, Errno> {
         let _one = lock(&self.starting);
         if self.ended.load(Ordering::SeqCst) {
             return Err(Errno::Shutdown);
         }
-        if let Some(shared) = self.shared.get() {
-            return Ok(shared);
+        if let Some(parts) = self.parts.get() {
+            return Ok(parts);
         }
-        let shared = Shared::new(self.config.clone())?;
-        if let Err(error) = self.start_threads(&shared) {
-            shared.stop();
+        let parts = Parts::new(self.config.clone(), Arc::clone(&self.clock))?;
+        if let Err(error) = self.start_threads(&parts) {
+            parts.stop();
             return Err(error.into());
         }
-        Ok(self.shared.get_or_init(|| shared))
+        Ok(self.parts.get_or_init(|| parts))
     }
 
-    fn start_threads(&self, shared: &Arc<Shared>) -> io::Result<()> {
+    fn start_threads(&self, parts: &Parts) -> io::Result<()> {
         let mut threads = lock(&self.threads);
-        for (number, scheduler) in shared.schedulers.iter().enumerate() {
+        for (number, scheduler) in parts.schedulers.iter().enumerate() {
             let scheduler = Arc::clone(scheduler);
-            let first = Arc::clone(shared.first_scheduler());
+            let first = Arc::clone(parts.first_scheduler());
             threads.push(spawn(format!("lnet_sock_sd_{number:02}"), move || scheduler.run(&first))?);
         }
-        let connd = Arc::clone(shared);
-        threads.push(spawn("lnet_connd".into(), move || connd.connd.run(&connd))?);
+        let connd = Connd::new(&parts.shared, &parts.commands, &parts.nis, &parts.nodes);
+        threads.push(spawn("lnet_connd".into(), move || connd.run())?);
         Ok(())
     }
 }
@@ -146,44 +129,44 @@ impl Driver for Socklnd {
     }
 
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        let shared = self.running().inspect_err(|errno| {
-            log::error!("the TCP driver cannot start for {}: {errno}", ni.nid());
+        let parts = self.running().inspect_err(|errno| {
+            write_line!(LogClass::DriverNotStarted, "{}: the TCP driver cannot start ({errno})", ni.nid());
         })?;
-        let own = Own {
+        let local = LocalNi {
             nid: ni.nid(),
             pid: self.config.pid,
-            incarnation: shared.incarnation(),
+            incarnation: parts.shared.next_incarnation(),
             identity: self.config.implementation_id,
         };
-        let address = SocketAddr::new(ni.nid().ip(), self.config.accept_port);
-        let sock_ni = SockNi::new(own, ni, upcalls, shared);
-        if self.config.accept != AcceptFrom::None
-            && let Err(error) =
-                shared.connd.listen(address, || sockets::listen(address, self.config.accept_backlog))
-        {
-            log_cannot_listen(ni.nid(), address, &error);
-            return Err(Errno::from(error));
+        let sock_ni = SockNi::new(local, ni, upcalls, &parts.shared);
+        let ni_peers = parts.ni_peers(sock_ni);
+        if self.config.accept != AcceptFrom::None {
+            let address = parts.address_of(&ni_peers);
+            let listening =
+                parts.commands.listen(address, || sockets::listen(address, self.config.accept_backlog));
+            if let Err(error) = listening {
+                log_cannot_listen(ni.nid(), address, &error);
+                return Err(Errno::from(error));
+            }
         }
-        Ok(Arc::new(NiHandle(sock_ni)))
+        Ok(Arc::new(NiHandle { ni_peers, parts: parts.clone() }))
     }
 
     fn progress(&self, timeout: Duration) -> Progress {
-        let Some(shared) = self.shared.get() else { return Progress::NotOffered };
+        let Some(parts) = self.parts.get() else { return Progress::NotOffered };
         let _visitor = match self.app_poller.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Progress::NotOffered,
         };
-        let scheduler = shared.first_scheduler();
+        let scheduler = parts.first_scheduler();
         if is_driver_thread() || scheduler.is_stopped() {
             return Progress::NotOffered;
         }
         let mut seen = SEEN.with_borrow(|all| {
             all.iter().find(|(number, _)| *number == self.number).map_or(0, |(_, seen)| *seen)
         });
-        APP_POLLER.set(true);
-        let worked = as_driver_thread(|| scheduler.turn_for_application(timeout, &mut seen));
-        APP_POLLER.set(false);
+        let worked = as_app_poller(|| scheduler.turn_for_application(timeout, &mut seen));
         SEEN.with_borrow_mut(|all| match all.iter_mut().find(|(number, _)| *number == self.number) {
             Some(known) => known.1 = seen,
             None => all.push((self.number, seen)),
@@ -194,8 +177,8 @@ impl Driver for Socklnd {
     fn shutdown(&self) {
         let _one = lock(&self.starting);
         self.ended.store(true, Ordering::SeqCst);
-        if let Some(shared) = self.shared.get() {
-            shared.stop();
+        if let Some(parts) = self.parts.get() {
+            parts.stop();
         }
         let me = std::thread::current().id();
         for thread in lock(&self.threads).drain(..) {
@@ -204,8 +187,8 @@ impl Driver for Socklnd {
                 let _ = thread.join();
             }
         }
-        if let Some(shared) = self.shared.get() {
-            shared.schedulers.iter().for_each(|scheduler| scheduler.clear());
+        if let Some(parts) = self.parts.get() {
+            parts.schedulers.iter().for_each(|scheduler| scheduler.clear());
         }
     }
 }
@@ -222,71 +205,25 @@ impl std::fmt::Debug for Socklnd {
     }
 }
 
-impl Shared {
-    fn new(config: SocklndConfig) -> io::Result<Arc<Self>> {
+impl Parts {
+    fn new(config: SocklndConfig, clock: Arc<dyn Clock>) -> io::Result<Self> {
         let schedulers = (0..config.schedulers.max(1))
             .map(|_| Scheduler::new().map(Arc::new))
             .collect::<io::Result<_>>()?;
-        Ok(Arc::new(Self {
-            connd: Connd::new()?,
-            permits: Permits::new(config.conns_per_address),
-            complaints: Complaints::default(),
-            config,
+        Ok(Self {
+            shared: Arc::new(Shared::new(config, clock)),
             schedulers,
-            nis: Mutex::default(),
-            connection_ids: AtomicU64::new(0),
-            conn_seqs: AtomicU64::new(0),
-            nodes: RemoteNodes::default(),
-            deferred_bytes: Arc::default(),
-            last_incarnation: AtomicU64::new(0),
-        }))
+            commands: Arc::new(Commands::new()?),
+            nis: Arc::default(),
+            nodes: Arc::default(),
+        })
     }
 
     fn stop(&self) {
-        self.connd.stop();
-        for scheduler in &self.schedulers {
+        self.commands.stop();
+        for scheduler in &*self.schedulers {
             scheduler.stop();
         }
-    }
-
-    /// The interface with this NID.
-    pub(crate) fn ni(&self, nid: Nid) -> Option<Arc<SockNi>> {
-        lock(&self.nis).iter().find(|ni| ni.own.nid == nid).cloned()
-    }
-
-    pub(crate) fn nis(&self) -> Vec<Arc<SockNi>> {
-        lock(&self.nis).clone()
-    }
-
-    /// Peers may call it from now on.
-    pub(crate) fn open_ni(&self, ni: &Arc<SockNi>) {
-        lock(&self.nis).push(Arc::clone(ni));
-        self.connd.open(SocketAddr::new(ni.own.nid.ip(), self.config.accept_port));
-    }
-
-    pub(crate) fn forget_ni(&self, gone: &Arc<SockNi>) {
-        lock(&self.nis).retain(|ni| !Arc::ptr_eq(ni, gone));
-    }
-
-    /// Whether any interface is up.
-    pub(crate) fn has_ni(&self) -> bool {
-        !lock(&self.nis).is_empty()
-    }
-
-    pub(crate) fn next_connection_id(&self) -> u64 {
-        self.connection_ids.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// What a new connection is called in the names of messages.
-    pub(crate) fn next_conn_seq(&self) -> ConnSeq {
-        ConnSeq::nth(self.conn_seqs.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// The scheduler that serves all connections of a peer.
-    pub(crate) fn scheduler_of(&self, peer: Nid) -> Arc<Scheduler> {
-        let count = NonZero::new(self.schedulers.len()).unwrap_or(NonZero::<usize>::MIN);
-        let at = lnet_wire::nid::cpt_of_nid(peer, count);
-        Arc::clone(self.schedulers.get(at).unwrap_or_else(|| self.first_scheduler()))
     }
 
     fn first_scheduler(&self) -> &Arc<Scheduler> {
@@ -294,26 +231,56 @@ impl Shared {
         &self.schedulers[0]
     }
 
-    /// An incarnation for an interface: the clock's, but never the same twice.
-    fn incarnation(&self) -> u64 {
-        let now = (self.config.clock)();
-        let before = self
-            .last_incarnation
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(now.max(last + 1)))
-            .unwrap_or(0);
-        now.max(before + 1)
+    fn ni_peers(&self, ni: Arc<SockNi>) -> Arc<NiPeers> {
+        NiPeers::new(ni, Arc::clone(&self.commands), Arc::clone(&self.schedulers), Arc::clone(&self.nodes))
+    }
+
+    /// Where peers connect to an NI.
+    fn address_of(&self, ni: &NiPeers) -> SocketAddr {
+        SocketAddr::new(ni.ni.local.nid.ip(), self.shared.config.accept_port)
+    }
+}
+
+/// What the core has of an NI.
+struct NiHandle {
+    ni_peers: Arc<NiPeers>,
+    parts: Parts,
+}
+
+impl LndNi for NiHandle {
+    /// Peers may connect to it from now on.
+    fn open(&self) {
+        self.parts.nis.add(&self.ni_peers);
+        self.parts.commands.open(self.parts.address_of(&self.ni_peers));
+    }
+
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        self.ni_peers.send(message)
+    }
+
+    fn conns_per_peer(&self) -> Option<u16> {
+        Some(self.ni_peers.ni.conns_per_peer())
+    }
+
+    fn set_conns_per_peer(&self, connections: u16) {
+        self.ni_peers.ni.set_conns_per_peer(connections);
+    }
+
+    fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
+        self.ni_peers.abort_tx(peer, cause);
+    }
+
+    fn shutdown(&self) {
+        if self.ni_peers.ni.begin_ending() {
+            self.parts.commands.remove_ni(self.ni_peers.ni.local.nid);
+            self.parts.nis.remove(&self.ni_peers);
+            self.ni_peers.shutdown();
+        }
     }
 }
 
 fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name).spawn(move || as_driver_thread(work))
-}
-
-fn as_driver_thread<R>(work: impl FnOnce() -> R) -> R {
-    DRIVER_THREAD.set(true);
-    let result = work();
-    DRIVER_THREAD.set(false);
-    result
 }
 
 fn log_cannot_listen(nid: Nid, address: SocketAddr, error: &io::Error) {
@@ -330,5 +297,5 @@ fn log_cannot_listen(nid: Nid, address: SocketAddr, error: &io::Error) {
         }
         _ => "no peer can connect to this interface",
     };
-    log::error!("{nid}: cannot listen on {address}: {error}; {remedy}");
+    write_line!(LogClass::ListenFailed, "{nid}: cannot listen on {address} ({error}); {remedy}");
 }

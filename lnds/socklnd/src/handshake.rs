@@ -9,9 +9,9 @@ use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::byte_order::ByteOrder;
 use lnet_wire::{Nid, Pid, ProcessId};
 
-/// This node's side of any HELLO.
+/// What a HELLO says of this node's NI.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Own {
+pub(crate) struct LocalNi {
     pub(crate) nid: Nid,
     pub(crate) pid: Pid,
     pub(crate) incarnation: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Own {
     pub(crate) identity: u64,
 }
 
-impl Own {
+impl LocalNi {
     /// A HELLO to `dest`: destination PID is 0, as every kernel sends it; the destination incarnation, which no kernel looks at,
     /// says who this node is.
     pub(crate) fn hello(self, version: Version, dest: Nid, kind: Option<ConnectionType>) -> Hello {
@@ -187,7 +187,7 @@ impl Active {
     }
 
     /// What to send first: request and HELLO. `None` when a NID does not fit in the version.
-    pub(crate) fn opening(&self, own: Own) -> Option<Vec<u8>> {
+    pub(crate) fn opening(&self, own: LocalNi) -> Option<Vec<u8>> {
         let hello = own.hello(self.version, self.peer.nid, Some(self.kind)).encode()?;
         Some([acceptor::encode_request(self.peer.nid), hello].concat())
     }
@@ -248,12 +248,12 @@ mod tests {
         Nid::new(NetId::new(NetType::TCP, 0), address)
     }
 
-    fn caller() -> Own {
-        Own { nid: nid(1), pid: Pid::LUSTRE, incarnation: 0x11, identity: 0x111 }
+    fn caller() -> LocalNi {
+        LocalNi { nid: nid(1), pid: Pid::LUSTRE, incarnation: 0x11, identity: 0x111 }
     }
 
-    fn called() -> Own {
-        Own { nid: nid(2), pid: Pid::LUSTRE, incarnation: 0x22, identity: 0x222 }
+    fn called() -> LocalNi {
+        LocalNi { nid: nid(2), pid: Pid::LUSTRE, incarnation: 0x22, identity: 0x222 }
     }
 
     #[test]

@@ -7,21 +7,24 @@
 #![deny(unsafe_code)]
 
 mod ack;
-mod complaints;
 mod config;
 mod conn;
 mod connd;
 mod counters;
 mod decide;
 mod driver;
+mod driver_thread;
 mod handshake;
 mod next_read;
 mod ni;
+mod ni_peers;
+mod ni_table;
 mod peer;
 mod permit;
 pub mod proto;
 mod remote_nodes;
 mod scheduler;
+mod shared;
 #[allow(unsafe_code)]
 mod socket_io;
 mod sockets;

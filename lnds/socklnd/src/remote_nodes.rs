@@ -1,19 +1,19 @@
-//! The nodes of this implementation that this one hears from, over all their connections and beyond their ends: what of theirs is here
-//! already, and what is here in part.
+//! The nodes of this implementation that send to this one, over all their connections and beyond the ends of those: which
+//! of their messages have arrived, and which in part.
 
 use crate::ack::dedup::{Known, Resend};
 use crate::ack::message_id::{ConnSeq, MessageId};
-use crate::conn::Connection;
 use crate::conn::deferred_rx::Deferred;
 use crate::decide::implementation_id::NodeId;
 use crate::ni::SockNi;
 use crate::sync::lock;
+use lnet_core::Time;
 use lnet_core::{Errno, Message};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
-use std::sync::atomic::AtomicU64;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
 
 /// More nodes than this are not remembered beyond the ends of their connections.
 const MAX_NODES: usize = 4096;
@@ -25,81 +25,101 @@ pub(crate) struct RemoteNodes(Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::f
 /// One of them, in one life of it.
 #[derive(Debug)]
 pub(crate) struct RemoteNode {
-    known: Mutex<Known<Weak<Connection>, Parked>>,
+    known: Mutex<Known<Weak<dyn InboundConn>, Parked>>,
     /// It is known beyond the ends of its connections.
     remembered: bool,
+    /// Its connections to this node. It grows under the lock of the table only.
+    connections: AtomicUsize,
+}
+
+/// A node, held by one of its connections.
+#[derive(Debug)]
+pub(crate) struct ConnectedNode(Arc<RemoteNode>);
+
+/// A connection that messages of a node arrive on.
+pub(crate) trait InboundConn: Send + Sync + std::fmt::Debug {
+    /// Its number, of which no other connection has the same.
+    fn id(&self) -> u64;
+
+    /// The peer has given up this connection, and sends what was on it by others.
+    fn abandoned_by_peer(self: Arc<Self>);
 }
 
 /// A message that had arrived in part when its connection ended. The sender, which does not know that it has arrived,
 /// will send it again; then it goes into the same memory.
 pub(crate) struct Parked {
-    pub(crate) what: What,
-    /// What its head announced.
+    pub(crate) state: ParkedState,
+    /// The length that its header announced.
     pub(crate) length: usize,
-    /// The interface that it came by first.
+    /// The NI on which it arrived first.
     pub(crate) ni: Arc<SockNi>,
 }
 
-/// How far the core is with it.
+/// How far the core is with a parked message.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum ParkedState {
     /// It has been matched.
-    Message(Box<Message>),
-    /// The core will decide later, or has and has not been heard.
+    Matched(Box<Message>),
+    /// The core has deferred it.
     Deferred(Arc<Deferred>),
 }
 
-/// What a message that is sent again is.
+/// What a message that may have been sent before is.
 #[derive(Debug)]
 pub(crate) enum Dedup {
     New,
     Duplicate,
     Resumed(Parked),
-    /// Another thread still reads the connection that it came by before.
+    /// Another thread still reads the connection on which it arrived before.
     Busy,
-    /// It cannot come by this connection.
-    Nonsense,
+    /// It cannot arrive on this connection.
+    Invalid,
 }
 
 impl RemoteNodes {
-    /// What is known of a node; from now on, if nothing was.
-    pub(crate) fn get(&self, id: NodeId) -> Arc<RemoteNode> {
+    /// What is known of a node, for a new connection of it.
+    pub(crate) fn connect(&self, id: NodeId) -> ConnectedNode {
         let mut nodes = lock(&self.0);
-        if let Some(node) = nodes.get(&id) {
-            return Arc::clone(node);
-        }
-        if nodes.len() >= MAX_NODES
-            && let Some(idle) = nodes.iter().find(|(_, node)| node.is_idle()).map(|(id, _)| *id)
-        {
-            nodes.remove(&idle);
-        }
-        let remembered = nodes.len() < MAX_NODES;
-        let node = Arc::new(RemoteNode { known: Mutex::default(), remembered });
-        if remembered {
-            nodes.insert(id, Arc::clone(&node));
-        }
-        node
+        let node = match nodes.get(&id) {
+            Some(node) => Arc::clone(node),
+            None => {
+                if nodes.len() >= MAX_NODES
+                    && let Some(idle) = nodes.iter().find(|(_, node)| node.is_idle()).map(|(id, _)| *id)
+                {
+                    nodes.remove(&idle);
+                }
+                let remembered = nodes.len() < MAX_NODES;
+                let connections = AtomicUsize::new(0);
+                let node = Arc::new(RemoteNode { known: Mutex::default(), remembered, connections });
+                if remembered {
+                    nodes.insert(id, Arc::clone(&node));
+                }
+                node
+            }
+        };
+        node.connections.fetch_add(1, Ordering::AcqRel);
+        ConnectedNode(node)
     }
 
-    /// Once in a while: ends what will not come again, forgets what is old.
-    pub(crate) fn scan(&self, now: Instant) {
-        self.expire(now, |parked| match &parked.what {
-            What::Message(message) => message.is_given_up(),
-            What::Deferred(_) => false,
+    /// Once in a while: ends parked messages that will not be sent again, and forgets what is old.
+    pub(crate) fn scan(&self, now: Time) {
+        self.expire(now, |parked| match &parked.state {
+            ParkedState::Matched(message) => message.is_given_up(),
+            ParkedState::Deferred(_) => false,
         });
-        lock(&self.0).retain(|_, node| Arc::strong_count(node) > 1 || !lock(&node.known).is_empty());
+        lock(&self.0).retain(|_, node| node.is_connected() || !lock(&node.known).is_empty());
     }
 
-    /// The interface ends, and with it what came by it in part and has found no memory yet: the core has dropped that.
-    /// What has memory may come again by another interface if there is one, and ends if there is none.
+    /// The NI ends, and with it what arrived on it in part and has not been matched: the core has dropped that. What has
+    /// been matched may be sent again to another NI if there is one, and ends if there is none.
     pub(crate) fn forget_ni(&self, ni: &Arc<SockNi>, others: bool) {
-        self.expire(Instant::now(), |parked| match parked.what {
-            What::Message(_) => !others,
-            What::Deferred(_) => !others || Arc::ptr_eq(&parked.ni, ni),
+        self.expire(ni.shared.now(), |parked| match parked.state {
+            ParkedState::Matched(_) => !others,
+            ParkedState::Deferred(_) => !others || Arc::ptr_eq(&parked.ni, ni),
         });
     }
 
-    fn expire(&self, now: Instant, is_over: impl Fn(&Parked) -> bool) {
+    fn expire(&self, now: Time, is_over: impl Fn(&Parked) -> bool) {
         let all: Vec<_> = lock(&self.0).values().cloned().collect();
         for node in all {
             let over = lock(&node.known).expire(now, &is_over);
@@ -111,31 +131,41 @@ impl RemoteNodes {
 }
 
 impl RemoteNode {
-    /// The first message on `connection` names its line. `None`: another connection is that one.
-    pub(crate) fn open(&self, conn_seq: ConnSeq, connection: &Arc<Connection>) -> Option<Arc<AtomicU64>> {
-        lock(&self.known).open(conn_seq, Arc::downgrade(connection))
+    /// The first message on `connection` has its sequence. `None`: another connection has the same.
+    pub(crate) fn open(
+        &self,
+        conn_seq: ConnSeq,
+        connection: &Arc<impl InboundConn + 'static>,
+    ) -> Option<Arc<AtomicU64>> {
+        lock(&self.known).open(conn_seq, downgrade(connection))
     }
 
-    pub(crate) fn close(&self, conn_seq: ConnSeq, now: Instant) {
+    /// Nothing more arrives on the connection with this sequence.
+    pub(crate) fn close(&self, conn_seq: ConnSeq, now: Time) {
         lock(&self.known).close(conn_seq, now);
     }
 
-    /// A message is sent again, by `connection`.
-    pub(crate) fn check_duplicate(&self, cookie: MessageId, connection: &Arc<Connection>) -> Dedup {
-        let ask = || lock(&self.known).resent(cookie, Arc::downgrade(connection));
-        let mut again = ask();
-        if let Resend::End(before) = again {
+    /// A message is sent again, on `connection`.
+    pub(crate) fn check_duplicate(
+        &self,
+        message_id: MessageId,
+        connection: &Arc<impl InboundConn + 'static>,
+        now: Time,
+    ) -> Dedup {
+        let ask = || lock(&self.known).resent(message_id, downgrade(connection));
+        let mut resend = ask();
+        if let Resend::End(before) = resend {
             match before.upgrade() {
-                Some(before) if Arc::ptr_eq(&before, connection) => return Dedup::Nonsense,
-                Some(before) => before.peer.gave_up(&before),
+                Some(before) if before.id() == connection.id() => return Dedup::Invalid,
+                Some(before) => before.abandoned_by_peer(),
                 None => {
-                    self.close(cookie.conn_seq(), Instant::now());
-                    self.forget(cookie.first());
+                    self.close(message_id.conn_seq(), now);
+                    self.forget(message_id.first());
                 }
             }
-            again = ask();
+            resend = ask();
         }
-        match again {
+        match resend {
             Resend::New => Dedup::New,
             Resend::Duplicate => Dedup::Duplicate,
             Resend::Resume(parked) => Dedup::Resumed(parked),
@@ -143,16 +173,18 @@ impl RemoteNode {
         }
     }
 
-    pub(crate) fn take(&self, message_id: NonZeroU64, now: Instant) {
+    /// A message that was sent again has arrived.
+    pub(crate) fn take(&self, message_id: NonZeroU64, now: Time) {
         lock(&self.known).take(message_id, now);
     }
 
+    /// Nothing is to be kept of a message that was sent again.
     pub(crate) fn forget(&self, message_id: NonZeroU64) {
         lock(&self.known).forget(message_id);
     }
 
-    /// Keeps a message until it comes again or `until`.
-    pub(crate) fn park(&self, message_id: NonZeroU64, parked: Parked, until: Instant) {
+    /// Keeps a message until it is sent again or `until`.
+    pub(crate) fn park(&self, message_id: NonZeroU64, parked: Parked, until: Time) {
         if !self.remembered {
             return parked.end();
         }
@@ -162,18 +194,36 @@ impl RemoteNode {
         }
     }
 
-    /// Whether it may be forgotten. A connection holds its node.
-    fn is_idle(self: &Arc<Self>) -> bool {
-        Arc::strong_count(self) == 1 && !lock(&self.known).has_parked()
+    fn is_connected(&self) -> bool {
+        self.connections.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether it may be forgotten.
+    fn is_idle(&self) -> bool {
+        !self.is_connected() && !lock(&self.known).has_parked()
+    }
+}
+
+impl Deref for ConnectedNode {
+    type Target = RemoteNode;
+
+    fn deref(&self) -> &RemoteNode {
+        &self.0
+    }
+}
+
+impl Drop for ConnectedNode {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl Parked {
-    /// It has not come again.
+    /// It has not been sent again.
     pub(crate) fn end(self) {
-        let message = match self.what {
-            What::Message(message) => Some(message),
-            What::Deferred(deferred) => deferred.abandon(),
+        let message = match self.state {
+            ParkedState::Matched(message) => Some(message),
+            ParkedState::Deferred(deferred) => deferred.abandon(),
         };
         if let Some(message) = message {
             self.ni.upcalls.received(message, Err(Errno::Io));
@@ -184,8 +234,12 @@ impl Parked {
 impl std::fmt::Debug for Parked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Parked")
-            .field("what", &self.what)
+            .field("state", &self.state)
             .field("length", &self.length)
             .finish_non_exhaustive()
     }
+}
+
+fn downgrade(connection: &Arc<impl InboundConn + 'static>) -> Weak<dyn InboundConn> {
+    Arc::downgrade(connection) as Weak<dyn InboundConn>
 }

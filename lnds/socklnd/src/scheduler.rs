@@ -36,8 +36,6 @@ const ACK_DELAY_TURNS: u32 = 16;
 pub(crate) trait Pollable: Send + Sync + Sized {
     /// What is to be done once, though the kernel has nothing new.
     type Task: Task;
-    /// Who has delivery ACKs to send.
-    type AckSender: AckSender;
 
     fn fd(&self) -> BorrowedFd<'_>;
     fn is_closed(&self) -> bool;
@@ -59,7 +57,7 @@ pub(crate) trait Task: Send {
     fn abandon(self);
 }
 
-/// See [`Pollable::AckSender`].
+/// Who has delivery ACKs to send: a peer.
 pub(crate) trait AckSender: Send + Sync {
     fn send_pending_acks(&self);
 }
@@ -77,7 +75,7 @@ pub(crate) struct Scheduler<C: Pollable> {
     /// Which connection who asks without waiting asks first.
     next_read: Mutex<NextRead<C>>,
     /// Peers that may have pending delivery ACKs.
-    peers_with_acks: Mutex<Vec<Weak<C::AckSender>>>,
+    peers_with_acks: Mutex<Vec<Weak<dyn AckSender>>>,
     /// Whether there are any.
     acks_pending: AtomicBool,
     /// Turns that applications' threads took since then.
@@ -160,8 +158,8 @@ impl<C: Pollable> Scheduler<C> {
         self.wakeups.wake_any();
     }
 
-    /// Has a verdict carried out soon. From any thread.
-    pub(crate) fn resume(&self, task: C::Task) {
+    /// Has `task` carried out soon. From any thread.
+    pub(crate) fn schedule_task(&self, task: C::Task) {
         lock(&self.ready).push_back(Ready::Task(task));
         self.wakeups.wake_any();
     }
@@ -221,10 +219,10 @@ impl<C: Pollable> Scheduler<C> {
 
     /// `peer` is owed delivery ACKs. They go with messages to it, or alone when its time has come: when whoever reads here has
     /// had the chance to answer, has nothing else to do, or takes too long.
-    pub(crate) fn note_pending_acks(&self, peer: &Arc<C::AckSender>) {
+    pub(crate) fn note_pending_acks(&self, peer: Weak<dyn AckSender>) {
         {
             let mut peers_with_acks = lock(&self.peers_with_acks);
-            peers_with_acks.push(Arc::downgrade(peer));
+            peers_with_acks.push(peer);
             // Under the lock, as it is taken back: it is never set when there are none.
             self.acks_pending.store(true, Ordering::SeqCst);
         }

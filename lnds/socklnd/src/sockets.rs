@@ -1,4 +1,4 @@
-//! Making sockets: listening ones, calling ones, and the options of connections.
+//! Creates sockets: those that listen, those that connect; and sets the options of connections.
 
 use crate::config::SocklndConfig;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
@@ -26,7 +26,7 @@ pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The next connecting peer, if there is one.
+/// The next inbound connection, if there is one.
 pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddr)>> {
     match listener.accept() {
         Ok((socket, source)) => {
@@ -40,7 +40,7 @@ pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddr
 }
 
 /// A connection being made.
-pub(crate) struct Call {
+pub(crate) struct Connecting {
     pub(crate) socket: Socket,
     /// Whether the source port is one that a peer in secure mode accepts.
     pub(crate) privileged: bool,
@@ -48,9 +48,9 @@ pub(crate) struct Call {
 
 /// Begins to connect from `local` to `remote`: from the highest privileged source port that is free, or
 /// from any port where this process may not have one of these. TCP tries for at most `longest`.
-pub(crate) fn call(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Call> {
+pub(crate) fn connect(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Connecting> {
     for port in (FIRST_PRIVILEGED_PORT..=LAST_PRIVILEGED_PORT).rev() {
-        // A socket that calls its own address and port would connect to itself.
+        // A socket that connects to its own address and port would connect to itself.
         if port == remote.port() {
             continue;
         }
@@ -66,8 +66,8 @@ pub(crate) fn call(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::
             }
             Err(error) => return Err(error),
         }
-        match connect(&socket, remote) {
-            Ok(()) => return Ok(Call { socket, privileged: true }),
+        match start_connect(&socket, remote) {
+            Ok(()) => return Ok(Connecting { socket, privileged: true }),
             // This port is, or lately was, in use for a connection to that very peer.
             Err(error) if matches!(error.kind(), ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse) => {}
             Err(error) => return Err(error),
@@ -76,7 +76,7 @@ pub(crate) fn call(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::
     Err(ErrorKind::AddrInUse.into())
 }
 
-/// The options of a connection that stands (wire-tcp 1.2), and the time after which unacknowledged bytes
+/// The options of an established connection (wire-tcp 1.2), and the time after which unacknowledged bytes
 /// mean that the peer is gone (wire-tcp 3.9).
 pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration) -> io::Result<()> {
     socket.set_tcp_nodelay(!config.nagle)?;
@@ -104,15 +104,15 @@ fn limit_waits(socket: &Socket, longest: Duration) -> io::Result<()> {
     socket.set_tcp_user_timeout(Some(longest))
 }
 
-fn connect_from_any(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Call> {
+fn connect_from_any(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Connecting> {
     let socket = new_socket(local)?;
     limit_waits(&socket, longest)?;
     socket.bind(&SocketAddr::new(local, 0).into())?;
-    connect(&socket, remote)?;
-    Ok(Call { socket, privileged: false })
+    start_connect(&socket, remote)?;
+    Ok(Connecting { socket, privileged: false })
 }
 
-fn connect(socket: &Socket, remote: SocketAddr) -> io::Result<()> {
+fn start_connect(socket: &Socket, remote: SocketAddr) -> io::Result<()> {
     match socket.connect(&SockAddr::from(remote)) {
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
         other => other,

@@ -51,7 +51,7 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
         acknowledged: acknowledged.map_or(0, u64::from_ne_bytes),
         retransmissions: info[RETRANSMITS],
         probes: info[PROBES],
-        unheard: milliseconds(LAST_DATA_RECEIVED).min(milliseconds(LAST_ACK_RECEIVED)),
+        last_received: milliseconds(LAST_DATA_RECEIVED).min(milliseconds(LAST_ACK_RECEIVED)),
         round_trip: match number(SHORTEST_ROUND_TRIP) {
             NOT_MEASURED => Duration::ZERO,
             microseconds => Duration::from_micros(microseconds.into()),

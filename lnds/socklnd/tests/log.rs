@@ -42,7 +42,7 @@ fn is_debug_text(line: &str) -> bool {
     })
 }
 
-/// What was said while `happens` ran that names `about`, from the first colon after that on.
+/// The causes, in parentheses, of the lines about `about` that were logged while `happens` ran.
 fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
     SAID.0.lock().unwrap().clear();
     happens();
@@ -51,7 +51,7 @@ fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
     assert!(!said.iter().any(|line| is_debug_text(line)), "{said:?}");
     let reason = |line: &String| {
         let (_, after) = line.split_once(&about)?;
-        Some(after.split_once(": ")?.1.to_owned())
+        Some(after[after.find('(')? + 1..after.rfind(')')?].to_owned())
     };
     said.iter().filter_map(reason).collect()
 }
@@ -123,8 +123,8 @@ fn why_a_caller_is_refused_and_why_a_call_fails_is_said_in_plain_words() {
     let somebody_else: Answer = |hello| hello.src_nid = "10.1.2.3@tcp".parse().unwrap();
     let wrong_type: Answer = |hello| hello.connection_type = Some(ConnectionType::BulkIn);
     for (change, expected) in [
-        (somebody_else, "it answered as 12345-10.1.2.3@tcp; "),
-        (wrong_type, "it answered with connection type bulk in to control; "),
+        (somebody_else, "it answered as 12345-10.1.2.3@tcp"),
+        (wrong_type, "it answered with connection type bulk in to control"),
     ] {
         let (node, low, high, port) = node(|_| {});
         let listener = Listening::on(low, port);

@@ -411,7 +411,7 @@ fn an_interface_needs_its_address_and_port() {
     let taken = TcpListener::bind((low, port)).unwrap();
     let start = |nid, accept| {
         let config = SocklndConfig { accept, ..config(port) };
-        let driver = socklnd::Socklnd::new(config);
+        let driver = socklnd::Socklnd::new(config, running_clock());
         let core =
             lnet_core::Core::new(lnet_core::CoreConfig::new(lnet_wire::Pid::LUSTRE, 1).without_discovery());
         let result = core.add_ni(nid, lnet_core::NiTunables::default(), &*driver).map(|_| ());

@@ -23,12 +23,6 @@ pub(crate) fn write(found: &Found) -> String {
     for class in LogClass::ALL {
         write_class(&mut out, class, found);
     }
-    if !found.unclassified.is_empty() {
-        out.push_str(UNCLASSIFIED);
-    }
-    for (level, library, text) in &found.unclassified {
-        let _ = writeln!(out, "| {level} | {library} | {} |", code(text));
-    }
     out.push_str(DEBUG);
     for (level, library, text) in &found.debug {
         let _ = writeln!(out, "| {level} | {library} | {} |", code(text));
@@ -69,13 +63,6 @@ what is filled in. A line is written `subject: event (cause); what the node does
 the local one to the other. [environment.md](environment.md) says how lines begin, and how `LNET_DEBUG` chooses among the
 levels. A program in Rust that installs a logger of its own gets each class with the target `lnet::` and its name.
 
-";
-
-const UNCLASSIFIED: &str = "
-## Lines without a class
-
-| level | by | line |
-|---|---|---|
 ";
 
 const DEBUG: &str = "

@@ -20,10 +20,6 @@ pub(crate) struct Found {
     pub(crate) lines: BTreeSet<(String, &'static str, String)>,
     /// The level, the library, the text.
     pub(crate) debug: BTreeSet<(&'static str, &'static str, String)>,
-    /// Where a line has no class that should have one.
-    pub(crate) without_class: Vec<String>,
-    /// Such lines, as those below debug.
-    pub(crate) unclassified: BTreeSet<(String, &'static str, String)>,
     pub(crate) mistakes: Vec<String>,
 }
 
@@ -76,12 +72,9 @@ fn at(
                 ("debug", Some(text)) => _ = found.debug.insert(("debug", library, text)),
                 ("trace", Some(text)) => _ = found.debug.insert(("trace", library, text)),
                 ("debug" | "trace", None) => return Some("the text is no literal"),
-                (level @ ("log" | "error" | "warn" | "info"), text) => {
+                ("log" | "error" | "warn" | "info", _) => {
                     let line = name.span().start().line;
-                    found
-                        .without_class
-                        .push(format!("{file}:{line}: log::{name}! without a class: see lnet_log"));
-                    found.unclassified.extend(text.map(|text| (level.to_owned(), library, text)));
+                    found.mistakes.push(format!("{file}:{line}: log::{name}! without a class: see lnet_log"));
                 }
                 _ => {}
             }
@@ -222,7 +215,7 @@ mod tests {
             found.debug.iter().map(|(_, _, text)| text.as_str()).collect::<Vec<_>>(),
             ["{name}: called"]
         );
-        assert_eq!((found.mistakes.len(), found.without_class.len()), (0, 0));
+        assert_eq!(found.mistakes.len(), 0);
     }
 
     #[test]
@@ -244,7 +237,7 @@ mod tests {
             r#"fn f() { g(log::error!("no")); }"#,
             r#"fn f() { h!(log::log!(level, "no")); }"#,
         ] {
-            assert_eq!(found(source).without_class.len(), 1, "{source}");
+            assert_eq!(found(source).mistakes.len(), 1, "{source}");
         }
         for source in
             ["fn f() { self.log(LogClass::NiState, nid, line); }", "fn f() { write_line!(class, \"text\"); }"]

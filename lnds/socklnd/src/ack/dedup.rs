@@ -4,11 +4,12 @@
 //! first is known by the highest number taken; what came again, one by one.
 
 use super::message_id::{ConnSeq, MessageId};
+use lnet_core::Time;
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is older is forgotten. A message is sent again within seconds, or not at all.
 const MEMORY: Duration = Duration::from_secs(300);
@@ -25,7 +26,7 @@ pub(crate) struct Known<C, M> {
     conns: HashMap<ConnSeq, KnownConn<C>, foldhash::fast::RandomState>,
     message_ids: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
     /// The names of those taken, the oldest first.
-    taken: VecDeque<(NonZeroU64, Instant)>,
+    taken: VecDeque<(NonZeroU64, Time)>,
     parked: usize,
 }
 
@@ -39,7 +40,7 @@ struct KnownConn<C> {
 #[derive(Debug)]
 enum KnownConnState<C> {
     Open(C),
-    Closed(Instant),
+    Closed(Time),
 }
 
 /// What became of a message whose line tells nothing.
@@ -48,7 +49,7 @@ enum Outcome<C, M> {
     /// It is on its way by this connection, for the second time at least.
     Arriving(C),
     /// It had arrived in part when its connection ended.
-    Parked(M, Instant),
+    Parked(M, Time),
     Taken,
 }
 
@@ -85,7 +86,7 @@ impl<C: Clone, M> Known<C, M> {
     }
 
     /// Nothing more comes on the line, and what came in part has been parked.
-    pub(crate) fn close(&mut self, conn_seq: ConnSeq, now: Instant) {
+    pub(crate) fn close(&mut self, conn_seq: ConnSeq, now: Time) {
         if let Some(known) = self.conns.get_mut(&conn_seq) {
             known.state = KnownConnState::Closed(now);
         }
@@ -127,7 +128,7 @@ impl<C: Clone, M> Known<C, M> {
     }
 
     /// A message that came again is here.
-    pub(crate) fn take(&mut self, message_id: NonZeroU64, now: Instant) {
+    pub(crate) fn take(&mut self, message_id: NonZeroU64, now: Time) {
         self.message_ids.insert(message_id, Outcome::Taken);
         self.taken.push_back((message_id, now));
         if self.taken.len() > MAX_RESENT
@@ -145,7 +146,7 @@ impl<C: Clone, M> Known<C, M> {
     }
 
     /// A message has arrived in part, for the first time or again. It comes back if there are too many.
-    pub(crate) fn park(&mut self, message_id: NonZeroU64, message: M, until: Instant) -> Result<(), M> {
+    pub(crate) fn park(&mut self, message_id: NonZeroU64, message: M, until: Time) -> Result<(), M> {
         if self.parked >= MAX_PARKED
             || matches!(self.message_ids.get(&message_id), Some(Outcome::Parked(..) | Outcome::Taken))
         {
@@ -158,8 +159,8 @@ impl<C: Clone, M> Known<C, M> {
     }
 
     /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
-    pub(crate) fn expire(&mut self, now: Instant, is_over: impl Fn(&M) -> bool) -> Vec<M> {
-        let old = |at: Instant| now.saturating_duration_since(at) >= MEMORY;
+    pub(crate) fn expire(&mut self, now: Time, is_over: impl Fn(&M) -> bool) -> Vec<M> {
+        let old = |at: Time| now.since(at) >= MEMORY;
         self.conns.retain(|_, conn_seq| !matches!(conn_seq.state, KnownConnState::Closed(at) if old(at)));
         while let Some((message_id, _)) = self.taken.front().copied().filter(|(_, at)| old(*at)) {
             self.taken.pop_front();
@@ -211,10 +212,10 @@ mod tests {
     }
 
     /// A node with line 1 open as connection 1, on which 5 messages were taken.
-    fn five_taken() -> (K, Instant) {
+    fn five_taken() -> (K, Time) {
         let mut known = K::default();
         known.open(conn_seq(1), 1).unwrap().store(5, Ordering::Release);
-        (known, Instant::now())
+        (known, Time(Duration::from_secs(1000)))
     }
 
     #[test]
@@ -283,7 +284,7 @@ mod tests {
     #[test]
     fn all_is_forgotten_in_time_and_never_too_much_is_kept() {
         let mut known = K::default();
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         for n in 0..1000 {
             known.open(conn_seq(n), 1).unwrap();
             known.close(conn_seq(n), now + Duration::from_millis(n));
@@ -329,7 +330,7 @@ mod tests {
         /// was not taken is taken when it comes.
         #[test]
         fn each_message_is_taken_at_most_once(first in 0_u64..6, steps in prop::collection::vec(step(), 0..60)) {
-            let now = Instant::now();
+            let now = Time(Duration::from_secs(1000));
             let mut known: Known<u32, u64> = Known::default();
             known.open(conn_seq(1), 0).unwrap().store(first, Ordering::Release);
             known.close(conn_seq(1), now);

@@ -3,8 +3,6 @@
 //! Its payload is read into memory of this node's own, so that what is behind it on its connection can go on, as long as
 //! there is quota for such; otherwise its connection is not read until the core has decided.
 
-use crate::conn::Connection;
-use crate::conn::{Scheduler, Task};
 use crate::ni::SockNi;
 use crate::socket_io;
 use crate::sync::lock;
@@ -20,22 +18,38 @@ const QUOTA_PER_NODE: usize = 64 << 20;
 /// What a message counts besides its payload.
 const OVERHEAD: usize = 1024;
 
+/// One message, between the connection that it arrives on and the core.
 pub(crate) struct Deferred {
     ni: Arc<SockNi>,
     slot: Mutex<Slot>,
 }
 
 enum Slot {
-    /// The payload is not here, or not all of it. Whom to tell of the verdict, unless it has arrived in part and is to
-    /// come again.
-    Undecided(Weak<Connection>),
+    /// The payload has not arrived, or not all of it. The connection that it arrives on, unless that has ended and the
+    /// message is to be sent again.
+    Undecided(Weak<dyn DeferredConn>),
     Decided(RxAction),
-    /// The payload is here; who is to carry out the verdict.
-    Here(Arc<Scheduler>, Stored),
-    /// The verdict has been carried out.
+    /// The payload is here; whose thread is to carry out the core's decision.
+    Stored(Arc<dyn ResumeQueue>, Stored),
+    /// The decision has been carried out.
     Taken,
     /// The connection is gone, and the payload with it.
     Lost,
+}
+
+/// A connection that a deferred message arrives on.
+pub(crate) trait DeferredConn: Send + Sync {
+    /// Has a thread of the driver go on receiving.
+    fn schedule_receive(self: Arc<Self>);
+
+    /// The threads that receive on it.
+    fn resume_queue(&self) -> Arc<dyn ResumeQueue>;
+}
+
+/// Threads that carry out what the core has decided.
+pub(crate) trait ResumeQueue: Send + Sync {
+    /// Has one of them do so. From any thread.
+    fn resume(&self, resumed: Resumed);
 }
 
 /// Quota that is taken in a peer's share and the node's.
@@ -45,14 +59,14 @@ pub(crate) struct Quota {
     shares: [Arc<AtomicUsize>; 2],
 }
 
-/// A payload that has waited, with the verdict, on its way to the thread that carries that out.
+/// A payload that has waited, with the core's decision, on its way to the thread that carries that out.
 pub(crate) struct Resumed {
     action: RxAction,
     stored: Stored,
     ni: Arc<SockNi>,
 }
 
-/// A payload that waits for the verdict.
+/// A payload that waits for the core's decision.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) bytes: Box<[u8]>,
@@ -121,14 +135,12 @@ impl Stored {
 }
 
 impl Deferred {
-    pub(crate) fn new(connection: &Arc<Connection>) -> Arc<Self> {
-        Arc::new(Self {
-            ni: Arc::clone(connection.ni()),
-            slot: Mutex::new(Slot::Undecided(Arc::downgrade(connection))),
-        })
+    /// A message that arrives on `connection`.
+    pub(crate) fn new(ni: &Arc<SockNi>, connection: &Arc<impl DeferredConn + 'static>) -> Arc<Self> {
+        Arc::new(Self { ni: Arc::clone(ni), slot: Mutex::new(Slot::Undecided(downgrade(connection))) })
     }
 
-    /// The verdict, if it is here. For a payload that has not been read.
+    /// The core's decision, if there is one. For a payload that has not been read.
     pub(crate) fn take(&self) -> Option<RxAction> {
         let mut slot = lock(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Taken) {
@@ -140,13 +152,17 @@ impl Deferred {
         }
     }
 
-    /// The payload is here, read from `connection`. It comes back with the verdict if that is here, too.
-    pub(crate) fn store(&self, stored: Stored, connection: &Arc<Connection>) -> Option<(RxAction, Stored)> {
+    /// The payload is here, read from `connection`. It comes back with the core's decision if there is one.
+    pub(crate) fn store(
+        &self,
+        stored: Stored,
+        connection: &Arc<impl DeferredConn + 'static>,
+    ) -> Option<(RxAction, Stored)> {
         let mut slot = lock(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Taken) {
             Slot::Decided(action) => Some((action, stored)),
             Slot::Undecided(_) => {
-                *slot = Slot::Here(Arc::clone(&connection.scheduler), stored);
+                *slot = Slot::Stored(connection.resume_queue(), stored);
                 None
             }
             other => {
@@ -156,21 +172,21 @@ impl Deferred {
         }
     }
 
-    /// It comes again, by `connection`.
-    pub(crate) fn move_to(&self, connection: &Arc<Connection>) {
-        if let Slot::Undecided(tell) = &mut *lock(&self.slot) {
-            *tell = Arc::downgrade(connection);
+    /// The message is sent again, and arrives on `connection`.
+    pub(crate) fn move_to(&self, connection: &Arc<impl DeferredConn + 'static>) {
+        if let Slot::Undecided(current) = &mut *lock(&self.slot) {
+            *current = downgrade(connection);
         }
     }
 
-    /// It has arrived in part, and may come again.
+    /// The connection has ended; the message may be sent again.
     pub(crate) fn park(&self) {
-        if let Slot::Undecided(tell) = &mut *lock(&self.slot) {
-            *tell = Weak::new();
+        if let Slot::Undecided(current) = &mut *lock(&self.slot) {
+            *current = Weak::<NoConn>::new();
         }
     }
 
-    /// The connection is gone. The message, if the verdict had brought one already.
+    /// The connection is gone. The message, if the core has decided to receive it.
     pub(crate) fn abandon(&self) -> Option<Box<Message>> {
         match std::mem::replace(&mut *lock(&self.slot), Slot::Lost) {
             Slot::Decided(RxAction::Deliver(message)) => Some(message),
@@ -180,8 +196,8 @@ impl Deferred {
 }
 
 impl DeferredRx for Deferred {
-    /// Stores the verdict and has the connection looked at by its scheduler, so that nothing is read or delivered on the
-    /// caller's thread, which may be in the middle of anything.
+    /// Keeps the decision and has a thread of the driver carry it out, so that nothing is read or delivered on the calling
+    /// thread, which may be in the middle of anything.
     fn resume(&self, action: RxAction) {
         let mut slot = lock(&self.slot);
         let connection = match std::mem::replace(&mut *slot, Slot::Taken) {
@@ -189,13 +205,12 @@ impl DeferredRx for Deferred {
                 *slot = Slot::Decided(action);
                 connection.upgrade()
             }
-            Slot::Here(scheduler, stored) if self.ni.begin_upcall() => {
-                let ni = Arc::clone(&self.ni);
-                scheduler.resume(Task::Execute(Resumed { action, stored, ni }));
+            Slot::Stored(threads, stored) if self.ni.begin_upcall() => {
+                threads.resume(Resumed { action, stored, ni: Arc::clone(&self.ni) });
                 None
             }
             other => {
-                *slot = if matches!(other, Slot::Here(..)) { Slot::Taken } else { other };
+                *slot = if matches!(other, Slot::Stored(..)) { Slot::Taken } else { other };
                 drop(slot);
                 if let RxAction::Deliver(message) = action {
                     self.ni.upcalls.received(message, Err(Errno::Io));
@@ -205,15 +220,29 @@ impl DeferredRx for Deferred {
         };
         drop(slot);
         if let Some(connection) = connection {
-            let scheduler = Arc::clone(&connection.scheduler);
-            scheduler.schedule(connection);
+            connection.schedule_receive();
         }
     }
 }
 
+/// Stands for the connection of a message that has none.
+enum NoConn {}
+
+impl DeferredConn for NoConn {
+    fn schedule_receive(self: Arc<Self>) {}
+
+    fn resume_queue(&self) -> Arc<dyn ResumeQueue> {
+        match *self {}
+    }
+}
+
+fn downgrade(connection: &Arc<impl DeferredConn + 'static>) -> Weak<dyn DeferredConn> {
+    Arc::downgrade(connection) as Weak<dyn DeferredConn>
+}
+
 impl std::fmt::Debug for Deferred {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Held").finish_non_exhaustive()
+        f.debug_struct("Deferred").finish_non_exhaustive()
     }
 }
 
@@ -222,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_is_taken_and_given_back_in_both_shares() {
+    fn quota_is_taken_from_and_given_back_to_both_shares() {
         let (peer, other, node) = (Arc::default(), Arc::default(), Arc::default());
         let taken = |share: &Arc<AtomicUsize>| share.load(Ordering::Acquire);
         let first = Quota::take(1 << 20, &peer, &node);
@@ -240,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_more_than_the_node_has_and_empty_messages_count() {
+    fn peers_share_the_quota_of_the_node_and_empty_messages_count() {
         let node = Arc::default();
         let peers: Vec<Arc<AtomicUsize>> = (0..100).map(|_| Arc::default()).collect();
         let taken: Vec<_> = peers.iter().filter_map(|peer| Quota::take(1 << 20, peer, &node)).collect();

@@ -6,43 +6,46 @@
 
 pub(crate) mod deferred_rx;
 mod read_ahead;
-pub(crate) mod receive;
+mod receive;
 mod receive_turn;
-pub(crate) mod transmit;
-pub(crate) mod unresponsive;
+pub(crate) mod send_side;
+mod transmit;
+mod unresponsive;
+pub(crate) mod watch;
 
-use crate::ack::message_id::ConnSeq;
-use crate::conn::receive::ReceiveSide;
-use crate::conn::receive_turn::ReceiveTurn;
-use crate::conn::transmit::SendSide;
+use crate::ack::message_id::{ConnSeq, MessageId};
 use crate::decide::cause::ConnError;
+use crate::decide::identity::Identity;
 use crate::decide::implementation_id::node_of;
 use crate::ni::SockNi;
-use crate::peer::Peer;
 use crate::permit::Permit;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use crate::proto::{ConnectionType, Version};
-use crate::remote_nodes::RemoteNode;
+use crate::remote_nodes::{ConnectedNode, InboundConn, RemoteNodes};
 use crate::scheduler;
 use crate::sockets;
 use crate::sync::lock;
-use deferred_rx::Resumed;
-use lnet_core::Message;
+use deferred_rx::{DeferredConn, ResumeQueue, Resumed};
 use lnet_core::topology::Ni;
+use lnet_core::{Errno, Message, Time};
 use lnet_wire::byte_order::ByteOrder;
+use receive::state::ReceiveSide;
+use receive_turn::ReceiveTurn;
 use rustix::event::epoll::EventFlags;
+use send_side::SendSide;
 use socket2::Socket;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use watch::{Liveness, Watch, WatchList};
 
 /// One message takes at most so many times as long as there may be between two of its bytes.
 const SLOWEST: u32 = 8;
 
-/// A peer that would not know again what was sent to it keeps its connections for so many times the time that anything
-/// may take, if nothing but an outage is against them. Kernel nodes end theirs within three times (capture m: 46 s).
+/// A peer that does not detect duplicates keeps its connections through an outage for so many times the time that
+/// anything may take. Kernel nodes end theirs within three times (capture m: 46 s).
 const OUTLASTS: u32 = 4;
 
 /// Reads and writes connections.
@@ -65,8 +68,55 @@ pub(crate) struct Settled {
     pub(crate) remote: IpAddr,
     /// What the peer said that it is, if it is a node of this implementation.
     pub(crate) identity: u64,
-    /// The place of a peer that has called.
+    /// Of an inbound connection.
     pub(crate) permit: Option<Permit>,
+}
+
+/// Who has the connection: the peer at its other end.
+pub(crate) trait ConnOwner: Send + Sync {
+    /// This node ends all connections to the peer, because of what happened on `culprit`.
+    fn end(&self, culprit: &Arc<Connection>, conn_error: ConnError);
+
+    /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still received on
+    /// the others, and on the culprit if it `can_read`.
+    fn closed_by_peer(&self, culprit: &Arc<Connection>, errno: Errno, can_read: bool);
+
+    /// The peer has given up `connection`, and sends what was on it by others: nothing more is received on it.
+    fn abandoned_by_peer(&self, connection: &Arc<Connection>);
+
+    /// The connection is closed, and no thread is at work on it.
+    fn forget_connection(&self, id: u64);
+
+    /// A message that asks for a delivery ACK has arrived on `connection`. `answered`: something is likely to be sent to
+    /// the peer soon.
+    fn send_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool);
+
+    /// Sends the peer something that its system must acknowledge, if that was not done lately.
+    fn probe(&self, now: Time);
+
+    /// A check of `connection` found something. The peer may be unresponsive for `limit`. Whether it is, and was not known
+    /// to be.
+    fn on_liveness(&self, connection: &Arc<Connection>, found: Liveness, now: Time, limit: Duration) -> bool;
+
+    /// The peer's connection that messages of this sequence were first sent on, if it still exists.
+    fn connection_of(&self, conn_seq: ConnSeq) -> Option<Arc<Connection>>;
+
+    /// The peer's connection on which the message with this ID was sent again.
+    fn connection_with(&self, message_id: MessageId) -> Option<Arc<Connection>>;
+}
+
+/// What a new connection gets from its peer.
+pub(crate) struct ConnContext<'a> {
+    pub(crate) owner: Arc<dyn ConnOwner>,
+    pub(crate) identity: Identity,
+    pub(crate) ni: &'a Arc<SockNi>,
+    /// The core's NI.
+    pub(crate) lnet_ni: Arc<Ni>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) watch_list: &'a Arc<WatchList<Connection>>,
+    pub(crate) nodes: &'a RemoteNodes,
+    /// Bytes of deferred payloads of the peer.
+    pub(crate) deferred_bytes: &'a Arc<AtomicUsize>,
 }
 
 /// A connection that messages go over.
@@ -74,71 +124,54 @@ pub(crate) struct Connection {
     pub(crate) id: u64,
     socket: Socket,
     /// Given back when the socket is closed.
-    _seat: Option<Permit>,
+    _permit: Option<Permit>,
     pub(crate) kind: ConnectionType,
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
     pub(crate) remote: IpAddr,
     /// Whether the other end has a port that only privileged processes get.
     pub(crate) privileged: bool,
-    /// Whether this end has a port that makes a kernel believe who we are.
+    /// Whether this end has a port that a kernel node accepts as a proof of identity.
     pub(crate) proper_port: bool,
-    /// What it is called in the names of messages that are sent on it first.
+    /// The sequence of messages that are sent on it first.
     pub(crate) conn_seq: ConnSeq,
     /// The node at the other end, if it is one of this implementation.
-    pub(crate) node: Option<Arc<RemoteNode>>,
-    /// It does not end when messages on it are late, as long as nothing is heard: what the peer has under way may still
-    /// arrive, and its next message is to find the connection that it goes by.
+    node: Option<ConnectedNode>,
+    /// It does not end when messages on it are late, as long as nothing arrives: what the peer has under way may still
+    /// arrive, and its next message is to find the connection that it is sent on.
     pub(crate) outlasts: bool,
-    pub(crate) peer: Arc<Peer>,
-    /// The core's name of the interface.
-    pub(crate) lnet_ni: Arc<Ni>,
+    owner: Arc<dyn ConnOwner>,
+    /// The peer.
+    pub(crate) identity: Identity,
+    pub(crate) ni: Arc<SockNi>,
+    lnet_ni: Arc<Ni>,
     pub(crate) scheduler: Arc<Scheduler>,
+    watch_list: Arc<WatchList<Self>>,
+    deferred_bytes: Arc<AtomicUsize>,
     token: OnceLock<u64>,
     phase: AtomicU8,
     /// The kernel has said that nothing follows what is in the socket.
-    pub(crate) stream_ended: AtomicBool,
+    stream_ended: AtomicBool,
 
-    pub(crate) tx: Mutex<SendSide>,
+    tx: Mutex<SendSide>,
     /// Bytes handed over and not yet written.
-    pub(crate) unsent: AtomicUsize,
-    pub(crate) rx: Mutex<ReceiveSide>,
-    pub(crate) rx_turn: ReceiveTurn,
+    unsent: AtomicUsize,
+    rx: Mutex<ReceiveSide>,
+    rx_turn: ReceiveTurn,
 
     /// System calls that brought bytes.
-    pub(crate) reads: AtomicUsize,
+    reads: AtomicUsize,
     /// Bytes have arrived since the last scan.
-    pub(crate) heard: AtomicBool,
+    received: AtomicBool,
     /// Bytes have left since the last scan.
-    pub(crate) progressed: AtomicBool,
+    progressed: AtomicBool,
     /// The number of the message that has arrived in part; 0 if none has.
-    pub(crate) midway: AtomicU64,
+    midway: AtomicU64,
     /// Messages that have left in full after they had to wait.
-    pub(crate) written: AtomicU64,
-    /// It is looked at every so often, because something may be under way.
-    pub(crate) watched: AtomicBool,
-    pub(crate) watch: Mutex<Watch>,
-}
-
-/// When the scan last saw things move.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
-    pub(crate) heard: Instant,
-    pub(crate) progressed: Instant,
-    /// Which message was arriving, and since when.
-    pub(crate) arriving: (u64, Instant),
-    /// How many had left, and since when none has that had to.
-    pub(crate) leaving: (u64, Instant),
-    /// Since when something has been under way without an answer.
-    pub(crate) suspected: Option<Instant>,
-    /// How many bytes had been acknowledged when something was outstanding, and since when no more have been.
-    pub(crate) unacknowledged: Option<(u64, Instant)>,
-    /// When, since it is suspected, the peer first called for a connection that it has.
-    pub(crate) called_again: Option<Instant>,
-    /// The last look did not know what to think.
-    pub(crate) doubted: bool,
-    /// It was last found to hear nothing.
-    pub(crate) unresponsive: bool,
+    written: AtomicU64,
+    /// It is in the watch list, because something may be under way.
+    watched: AtomicBool,
+    watch: Mutex<Watch>,
 }
 
 /// How far a connection is in its life; only ever forward.
@@ -152,31 +185,27 @@ pub(crate) enum Phase {
 }
 
 impl Connection {
-    pub(crate) fn new(
-        id: u64,
-        settled: Settled,
-        peer: &Arc<Peer>,
-        lnet_ni: Arc<Ni>,
-        scheduler: Arc<Scheduler>,
-        now: Instant,
-    ) -> Arc<Self> {
-        let Settled { socket, kind, version, order, remote, identity, permit } = settled;
-        let other_end = socket.peer_addr().ok().and_then(|address| address.as_socket());
-        let privileged = other_end.is_some_and(|address| address.port() <= LAST_PRIVILEGED_PORT);
-        let shared = &peer.ni.shared;
-        let this_end = socket.local_addr().ok().and_then(|address| address.as_socket());
-        let proper_port = this_end.is_some_and(|address| {
-            address.port() <= LAST_PRIVILEGED_PORT || address.port() == shared.config.accept_port
-        });
+    pub(crate) fn new(settled: Settled, context: ConnContext<'_>, now: Time) -> Arc<Self> {
+        let Settled { socket, kind, version, order, remote, identity: node_id, permit } = settled;
+        let ConnContext { owner, identity, ni, lnet_ni, scheduler, watch_list, nodes, deferred_bytes } =
+            context;
+        let shared = &ni.shared;
+        let port_of = |address: std::io::Result<socket2::SockAddr>| {
+            address.ok().and_then(|address| address.as_socket()).map(|address| address.port())
+        };
+        let is_privileged = |port: u16| port <= LAST_PRIVILEGED_PORT;
+        let privileged = port_of(socket.peer_addr()).is_some_and(is_privileged);
+        let proper_port = port_of(socket.local_addr())
+            .is_some_and(|port| is_privileged(port) || port == shared.config.accept_port);
         let conn_seq = shared.next_conn_seq();
-        let node = node_of(shared.config.implementation_id, identity)
+        let node = node_of(shared.config.implementation_id, node_id)
             .filter(|_| version >= Version::V2)
-            .map(|id| shared.nodes.get(id));
-        let outlasts = node.is_none() && sockets::outlast(&socket, peer.ni.sock_timeout() * OUTLASTS);
+            .map(|id| nodes.connect(id));
+        let outlasts = node.is_none() && sockets::outlast(&socket, ni.sock_timeout() * OUTLASTS);
         Arc::new(Self {
-            id,
+            id: shared.next_connection_id(),
             socket,
-            _seat: permit,
+            _permit: permit,
             kind,
             version,
             order,
@@ -186,9 +215,13 @@ impl Connection {
             conn_seq,
             node,
             outlasts,
-            peer: Arc::clone(peer),
+            owner,
+            identity,
+            ni: Arc::clone(ni),
             lnet_ni,
             scheduler,
+            watch_list: Arc::clone(watch_list),
+            deferred_bytes: Arc::clone(deferred_bytes),
             token: OnceLock::new(),
             phase: AtomicU8::new(Phase::Open as u8),
             stream_ended: AtomicBool::new(false),
@@ -197,27 +230,23 @@ impl Connection {
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
             reads: AtomicUsize::new(0),
-            heard: AtomicBool::new(false),
+            received: AtomicBool::new(false),
             progressed: AtomicBool::new(false),
             midway: AtomicU64::new(0),
             written: AtomicU64::new(0),
             watched: AtomicBool::new(false),
-            watch: Mutex::new(Watch {
-                heard: now,
-                progressed: now,
-                arriving: (0, now),
-                leaving: (0, now),
-                suspected: None,
-                unacknowledged: None,
-                called_again: None,
-                doubted: false,
-                unresponsive: false,
-            }),
+            watch: Mutex::new(Watch::new(now)),
         })
     }
 
-    pub(crate) fn ni(&self) -> &Arc<SockNi> {
-        &self.peer.ni
+    /// This node ends it, and all others to the peer.
+    pub(crate) fn end(self: &Arc<Self>, conn_error: ConnError) {
+        self.owner.end(self, conn_error);
+    }
+
+    /// Tells the peer what a check found. Whether it is unresponsive, and was not known to be.
+    pub(crate) fn report(self: &Arc<Self>, found: Liveness, now: Time, limit: Duration) -> bool {
+        self.owner.on_liveness(self, found, now, limit)
     }
 
     /// Whether the peer is a node of this implementation.
@@ -238,8 +267,8 @@ impl Connection {
     pub(crate) fn drain(self: &Arc<Self>, conn_error: ConnError) {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
             self.stop_sending(conn_error);
-            // The peer may have opened this one since: it must not wait here for answers, and turn our calls down. An
-            // error says that it has ended it.
+            // The peer may have opened this one since: it must not wait here for answers, and refuse our connects. An
+            // error means that it has ended it.
             let _ = self.socket.shutdown(std::net::Shutdown::Write);
         }
     }
@@ -255,12 +284,12 @@ impl Connection {
             // Without it the kernel would go on trying to deliver what has been given up here.
             let _ = self.socket.set_linger(Some(Duration::ZERO));
         }
-        // First, so that who writes at this moment learns why, and not what the system makes of it.
+        // First, so that a thread that writes at this moment reports this error, not the system's.
         if before == Phase::Open as u8 {
             self.stop_sending(conn_error);
         }
         self.fail_unacked(conn_error);
-        // An error says that the peer was faster.
+        // An error means that the peer was faster.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         self.run_receive();
         self.scheduler.remove(self);
@@ -276,27 +305,27 @@ impl Connection {
     }
 
     /// Once in a while: whether it has taken too long over something (wire-tcp 3.9).
-    pub(crate) fn is_overdue(&self, now: Instant) -> bool {
+    pub(crate) fn is_overdue(&self, now: Time) -> bool {
         let watch = self.update_watch(now);
-        let timeout = self.ni().sock_timeout();
-        let late = |since| now.saturating_duration_since(since) >= timeout;
+        let timeout = self.ni.sock_timeout();
+        let late = |since| now.since(since) >= timeout;
         // Who sends or takes a byte now and then keeps the memory of others.
-        let too_slow = |since| now.saturating_duration_since(since) >= timeout * SLOWEST;
+        let too_slow = |since| now.since(since) >= timeout * SLOWEST;
         match self.phase() {
             Phase::Open => {
-                watch.arriving.0 != 0 && (late(watch.heard) || too_slow(watch.arriving.1))
+                watch.arriving.0 != 0 && (late(watch.received) || too_slow(watch.arriving.1))
                     || self.has_unsent() && (late(watch.progressed) || too_slow(watch.leaving.1))
             }
-            Phase::Draining => late(watch.heard),
+            Phase::Draining => late(watch.received),
             Phase::Closed => false,
         }
     }
 
     /// What has moved since the last time is noted as having moved now.
-    pub(crate) fn update_watch(&self, now: Instant) -> Watch {
+    fn update_watch(&self, now: Time) -> Watch {
         let mut watch = lock(&self.watch);
-        if self.heard.swap(false, Ordering::Relaxed) {
-            watch.heard = now;
+        if self.received.swap(false, Ordering::Relaxed) {
+            watch.received = now;
         }
         if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
             watch.progressed = now;
@@ -312,26 +341,30 @@ impl Connection {
         *watch
     }
 
+    /// When bytes last arrived, as of the last scan.
+    pub(crate) fn last_received(&self) -> Time {
+        lock(&self.watch).received
+    }
+
     /// Whether no thread is at work on it: once it is closed, no upcall follows then.
     pub(crate) fn is_quiet(&self) -> bool {
         self.rx_turn.is_idle() && !lock(&self.tx).is_writing()
     }
 
-    /// A thread has left it, or it is closed. Its interface knows it for as long as anybody works on it, to wait for that
-    /// when it ends.
-    pub(crate) fn note_quiet(&self) {
+    /// A thread has left it, or it is closed. Its owner knows it for as long as a thread is at work on it: the end of the
+    /// NI waits for that.
+    fn note_quiet(&self) {
         if self.phase() == Phase::Closed {
             if self.is_quiet() {
-                self.ni().forget_connection(self.id);
+                self.owner.forget_connection(self.id);
             }
-            self.ni().note_quiet();
+            self.ni.note_quiet();
         }
     }
 }
 
 impl scheduler::Pollable for Connection {
     type Task = Task;
-    type AckSender = Peer;
 
     fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
@@ -377,12 +410,48 @@ impl scheduler::Pollable for Connection {
     }
 }
 
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("id", &self.id)
+            .field("peer", &self.identity.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl InboundConn for Connection {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn abandoned_by_peer(self: Arc<Self>) {
+        self.owner.abandoned_by_peer(&self);
+    }
+}
+
+impl DeferredConn for Connection {
+    fn schedule_receive(self: Arc<Self>) {
+        let scheduler = Arc::clone(&self.scheduler);
+        scheduler.schedule(self);
+    }
+
+    fn resume_queue(&self) -> Arc<dyn ResumeQueue> {
+        Arc::clone(&self.scheduler) as Arc<dyn ResumeQueue>
+    }
+}
+
+impl ResumeQueue for Scheduler {
+    fn resume(&self, resumed: Resumed) {
+        self.schedule_task(Task::Execute(resumed));
+    }
+}
+
 impl scheduler::Task for Task {
     fn run(self) {
         match self {
             Self::Execute(resumed) => resumed.execute(),
             Self::Finish(message, ni) => {
-                ni.upcalls.finalize(message, Ok(()));
+                ni.finalize(message, Ok(()));
                 ni.end_upcall();
             }
         }

@@ -2,190 +2,29 @@
 //!
 //! The thread that brings a message writes it, in one system call, if nobody else is writing. If somebody
 //! is, it leaves the message in the queue and goes on: the writer takes it along. What the socket does not
-//! take waits for the kernel's word that there is room again.
+//! take waits until the socket is writable again.
 
-use crate::ack::message_id::{ConnSeq, MessageId};
-use crate::ack::unacked::{Unacked, Written as AfterWrite};
-use crate::complaints::Reason;
+use super::send_side::{Outgoing, SendSide, Transmitted};
+use crate::ack::message_id::MessageId;
+use crate::ack::unacked::Written as AfterWrite;
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
-use crate::proto::Version;
-use crate::proto::checksum::Checksum;
-use crate::proto::frame::{Cookies, Head};
+use crate::proto::frame::Cookies;
 use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use lnet_core::message::TakenCredits;
-use lnet_core::{Delivery, Errno, Message, SendFailure};
-use std::collections::VecDeque;
+use lnet_core::{Delivery, Errno, Message, SendFailure, Time};
+use lnet_log::LogClass;
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// The most messages written with one system call.
 const BATCH: usize = 16;
-/// More NOOPs do not wait for a peer to read: it asks for delivery ACKs and does not take them.
-const MOST_NOOPS: usize = 1024;
 /// After so many system calls for other threads' messages a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
-
-/// A message or NOOP on its way into a socket.
-#[derive(Debug)]
-pub(crate) struct Outgoing {
-    head: Head,
-    sent: usize,
-    message: Option<Box<Message>>,
-    /// It is to ask for a delivery ACK.
-    asks: bool,
-    /// The delivery ACK that it brings; 0 for none.
-    ack: u64,
-    /// The name under which it asks for its delivery ACK.
-    cookie: Option<MessageId>,
-    /// It wants a checksum and has none yet.
-    unsealed: bool,
-}
-
-impl Outgoing {
-    /// A message for a connection of `version`, which brings `delivery ACK`; it comes back when a NID does not fit that. If
-    /// it `asks` for a delivery ACK, it gets its name when its place among the messages of the connection is settled.
-    pub(crate) fn message(
-        message: Box<Message>,
-        version: Version,
-        asks: bool,
-        ack: u64,
-        checksum: bool,
-    ) -> Result<Self, Box<Message>> {
-        let cookies = Cookies { request: 0, ack };
-        let Some(head) = Head::message(version, message.header(), cookies) else {
-            return Err(message);
-        };
-        let unsealed = checksum && version == Version::V2;
-        Ok(Self { head, sent: 0, message: Some(message), asks, ack, cookie: None, unsealed })
-    }
-
-    pub(crate) fn noop(cookies: Cookies) -> Self {
-        let head = Head::noop(cookies);
-        Self { head, sent: 0, message: None, asks: false, ack: 0, cookie: None, unsealed: false }
-    }
-
-    /// Gives it the name that it asks for its delivery ACK by; false when the connection has none left.
-    fn assign_message_id(&mut self, unacked: &mut Unacked<Box<Message>>, same_implementation: bool) -> bool {
-        let Some(message) = self.message.as_mut().filter(|_| self.asks) else { return true };
-        let before =
-            message.message_id().filter(|_| same_implementation).and_then(|name| MessageId::of(name.get()));
-        let cookie = match before {
-            Some(first) => unacked.open_resend(first),
-            None => match unacked.open() {
-                Some(cookie) => cookie,
-                None => return false,
-            },
-        };
-        if same_implementation {
-            message.set_message_id(cookie.first());
-        }
-        self.cookie = Some(cookie);
-        self.head.set_cookies(Cookies { request: cookie.wire(), ack: self.ack });
-        true
-    }
-
-    /// Puts the checksum in, if there is to be one: when nothing in it changes any more.
-    fn seal(&mut self) {
-        if !std::mem::take(&mut self.unsealed) {
-            return;
-        }
-        if let Some(message) = &self.message {
-            let mut sum = Checksum::new();
-            sum.update(self.head.bytes());
-            socket_io::add_to_checksum(&mut sum, message.payload(), message.payload_len());
-            self.head.set_checksum(sum.value());
-        }
-    }
-
-    pub(crate) fn into_message(self) -> Option<Box<Message>> {
-        self.message
-    }
-
-    fn left(&self) -> usize {
-        let payload = self.message.as_ref().map_or(0, |message| message.payload_len());
-        (self.head.bytes().len() + payload).saturating_sub(self.sent)
-    }
-
-    fn add_to<'a>(&'a self, vecs: &mut Vecs<'a>) {
-        let head = self.head.bytes();
-        vecs.bytes_to_send(head.get(self.sent..).unwrap_or_default());
-        if let Some(message) = &self.message {
-            let payload = message.payload().advanced(self.sent.saturating_sub(head.len()));
-            let left = payload.remaining();
-            vecs.memory(payload, left);
-        }
-    }
-}
-
-/// What the connection's senders share.
-#[derive(Debug)]
-pub(crate) struct SendSide {
-    queue: VecDeque<Outgoing>,
-    /// What has asked for a delivery ACK. In the order of the wire: a message is entered when its place is settled.
-    pub(crate) unacked: Unacked<Box<Message>>,
-    /// Kept by the writers for the next, so that none allocates.
-    spare: Vec<Outgoing>,
-    /// A thread is writing; it will see what is put into the queue.
-    writing: bool,
-    /// The socket is full; the scheduler will go on.
-    blocked: bool,
-    /// Room was reported while a thread was writing.
-    again: bool,
-    /// Nothing is sent any more.
-    ended: Option<ConnError>,
-}
-
-impl SendSide {
-    pub(crate) fn new(conn_seq: ConnSeq) -> Self {
-        Self {
-            queue: VecDeque::new(),
-            unacked: Unacked::new(conn_seq),
-            spare: Vec::new(),
-            writing: false,
-            blocked: false,
-            again: false,
-            ended: None,
-        }
-    }
-
-    pub(crate) fn is_writing(&self) -> bool {
-        self.writing
-    }
-
-    fn is_full_of_noops(&self) -> bool {
-        // There are few messages: they have credits.
-        self.queue.len() >= MOST_NOOPS
-            && self.queue.iter().filter(|out| out.message.is_none()).count() >= MOST_NOOPS
-    }
-
-    /// The writer goes; the scheduler will go on with what it leaves.
-    fn stop_for_now(&mut self, mut batch: Vec<Outgoing>) {
-        while let Some(out) = batch.pop() {
-            self.queue.push_front(out);
-        }
-        self.spare = batch;
-        self.blocked = true;
-        self.writing = false;
-    }
-}
-
-/// What came of handing something over.
-pub(crate) enum Transmitted {
-    /// It is done with.
-    Done(Outgoing),
-    /// It will never be written in full, or its delivery ACK will never come.
-    Failed(Box<Message>, SendFailure),
-    /// The connection keeps it.
-    Kept,
-    /// The connection has ended; nothing was written.
-    Ended(Outgoing),
-}
 
 enum Written {
     All,
@@ -205,18 +44,22 @@ impl Connection {
             }
             if !out.assign_message_id(&mut side.unacked, self.same_implementation()) {
                 drop(side);
-                self.peer.end(self, ConnError::Local(Errno::ConnectionReset));
+                self.owner.end(self, ConnError::Local(Errno::ConnectionReset));
                 return Transmitted::Ended(out);
             }
             if out.message.is_none() && side.is_full_of_noops() {
                 drop(side);
-                self.ni().counts.timed_out.add();
-                let line = format_args!(
-                    "closing the connections to {}: it does not read the delivery ACKs that it asks for",
-                    self.peer.name()
+                self.ni.counts.timed_out.add();
+                let peer = self.identity.id;
+                self.ni.shared.log(
+                    LogClass::ConnectionStalled,
+                    peer,
+                    format_args!(
+                        "{peer}: connection stalled (it does not receive the delivery ACKs that it asks for); \
+                         closing its connections"
+                    ),
                 );
-                self.ni().shared.complaints.say(Reason::Stalled, line);
-                self.peer.end(self, ConnError::Stalled);
+                self.owner.end(self, ConnError::Stalled);
                 return Transmitted::Ended(out);
             }
             if side.writing || side.blocked {
@@ -275,7 +118,7 @@ impl Connection {
                 out.message = Some(message);
                 Transmitted::Done(out)
             }
-            (Some(_), AfterWrite::Lost(message)) => Transmitted::Failed(message, self.lost()),
+            (Some(_), AfterWrite::Lost(message)) => Transmitted::Failed(message, self.lost_failure()),
         }
     }
 
@@ -289,7 +132,7 @@ impl Connection {
         {
             let mut side = lock(&self.tx);
             if side.writing {
-                side.again = true;
+                side.writable_again = true;
                 return;
             }
             side.blocked = false;
@@ -350,7 +193,7 @@ impl Connection {
     pub(crate) fn abandon_unacked(&self, conn_error: ConnError) {
         let late = lock(&self.tx).unacked.abandon();
         for message in late {
-            self.ni().upcalls.finalize(message, Err(self.unreceipted(conn_error)));
+            self.ni.finalize(message, Err(self.unacked_failure(conn_error)));
         }
     }
 
@@ -358,8 +201,13 @@ impl Connection {
     pub(crate) fn fail_unacked(&self, conn_error: ConnError) {
         let lost = lock(&self.tx).unacked.give_up();
         for message in lost {
-            self.ni().upcalls.finalize(message, Err(self.unreceipted(conn_error)));
+            self.ni.finalize(message, Err(self.unacked_failure(conn_error)));
         }
+    }
+
+    /// Whether the message with this ID was sent again on this connection, and has no delivery ACK yet.
+    pub(crate) fn has_sent_again(&self, message_id: MessageId) -> bool {
+        lock(&self.tx).unacked.contains(message_id)
     }
 
     /// Whether there are messages that are not done with.
@@ -368,8 +216,8 @@ impl Connection {
     }
 
     /// Whether the oldest message without a delivery ACK has been that for longer than there is time for one.
-    pub(crate) fn is_ack_overdue(&self, now: Instant) -> bool {
-        lock(&self.tx).unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni().sock_timeout())
+    pub(crate) fn is_ack_overdue(&self, now: Time) -> bool {
+        lock(&self.tx).unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni.sock_timeout())
     }
 
     /// Writes the queue, as the one thread that may; before it what remains of `first`. `full` says that
@@ -384,7 +232,7 @@ impl Connection {
                     drop(side);
                     return self.give_up(batch, conn_error);
                 }
-                if full && !std::mem::take(&mut side.again) {
+                if full && !std::mem::take(&mut side.writable_again) {
                     return side.stop_for_now(batch);
                 }
                 let room = BATCH.saturating_sub(batch.len()).min(side.queue.len());
@@ -465,8 +313,8 @@ impl Connection {
     /// The socket is dead for writing. The peer may have said something before it died.
     fn writing_failed(self: &Arc<Self>, conn_error: ConnError) {
         match conn_error {
-            ConnError::ClosedByPeer(errno) => self.peer.closed_by_peer(self, errno, true),
-            _ => self.peer.end(self, conn_error),
+            ConnError::ClosedByPeer(errno) => self.owner.closed_by_peer(self, errno, true),
+            _ => self.owner.end(self, conn_error),
         }
     }
 
@@ -484,8 +332,8 @@ impl Connection {
         };
         match after_write {
             AfterWrite::Waits => {}
-            AfterWrite::Done(message) => self.ni().upcalls.finalize(message, Ok(())),
-            AfterWrite::Lost(message) => self.ni().upcalls.finalize(message, Err(self.lost())),
+            AfterWrite::Done(message) => self.ni.finalize(message, Ok(())),
+            AfterWrite::Lost(message) => self.ni.finalize(message, Err(self.lost_failure())),
         }
     }
 
@@ -493,7 +341,7 @@ impl Connection {
     fn give_back(&self, out: Outgoing, conn_error: ConnError) {
         let failure = self.failure(&out, conn_error);
         if let Some(message) = out.message {
-            self.ni().upcalls.finalize(message, Err(failure));
+            self.ni.finalize(message, Err(failure));
         }
     }
 
@@ -501,18 +349,18 @@ impl Connection {
         match (out.sent, out.cookie) {
             (0, _) => conn_error.failure(BytesSent::Nothing),
             (_, None) => conn_error.failure(BytesSent::Something),
-            (_, Some(_)) => self.unreceipted(conn_error),
+            (_, Some(_)) => self.unacked_failure(conn_error),
         }
     }
 
-    /// Of a message that was written when its delivery ACK could not come any more.
-    fn lost(&self) -> SendFailure {
+    /// The failure of a message that was written when its delivery ACK could not arrive any more.
+    fn lost_failure(&self) -> SendFailure {
         let conn_error = lock(&self.tx).ended.unwrap_or(ConnError::Local(Errno::Io));
-        self.unreceipted(conn_error)
+        self.unacked_failure(conn_error)
     }
 
-    /// Of a message that has left, asks for a delivery ACK, and will not get it.
-    fn unreceipted(&self, conn_error: ConnError) -> SendFailure {
+    /// The failure of a message that has left, asks for a delivery ACK, and will not get it.
+    fn unacked_failure(&self, conn_error: ConnError) -> SendFailure {
         let failure = conn_error.failure(BytesSent::Something);
         SendFailure {
             delivery: if self.same_implementation() { Delivery::Deduplicated } else { failure.delivery },

@@ -1,57 +1,44 @@
-//! Calling a peer: from a message that waits to a connection.
+//! Connecting to a peer: from a message that waits to a connection.
 
-use super::{Entry, Work};
-use crate::complaints::Reason;
+use super::Connd;
+use super::entry::{Active, Entry};
 use crate::conn::Settled;
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::ConnError;
 use crate::decide::dial::Next;
 use crate::decide::unresponsive::{Finding, judge};
 use crate::handshake::{self, ActiveStep};
-use crate::peer::{Consequence, Peer};
-use crate::sockets::{self, Call};
+use crate::peer::{Peer, UnresponsiveAction};
+use crate::sockets::{self, Connecting};
 use crate::tcp;
-use lnet_core::Errno;
+use lnet_core::{Errno, Time};
+use lnet_log::{LogClass, write_line};
 use rustix::event::epoll;
-use socket2::Socket;
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long a call waits for an unfinished connecting peer that may be the same peer (wire-tcp 2.10): as long as that may need
-/// to say hello, not as long as it may take.
+/// How long a connect waits for an unfinished handshake of an inbound connection that may be of the same peer (wire-tcp
+/// 2.10): as long as that may need for its HELLO, not as long as it may take.
 const POSTPONED: Duration = Duration::from_secs(1);
-/// For how long one call may go unanswered. Its socket would ask ever more rarely; a new one asks at once.
+/// How long one connect may go unanswered. Its socket would retry ever more rarely; a new one sends at once.
 const ATTEMPT: Duration = Duration::from_secs(3);
-/// A call without an answer for as long as a peer may be unresponsive, and so much more, lets what waits for it go elsewhere, if
-/// there is another way. It is asked about so often.
+/// A connect without an answer for as long as a peer may be unresponsive, and so much more, lets what waits for it take
+/// another path, if there is one.
 const AFTER_UNRESPONSIVE: Duration = Duration::from_millis(100);
-const ASK_AGAIN: Duration = Duration::from_millis(250);
+/// How often that is checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A call that has not brought a connection yet.
-pub(super) struct Active {
-    pub(super) socket: Socket,
-    pub(super) peer: Arc<Peer>,
-    machine: handshake::Active,
-    /// What is said first, until it has been said.
-    opening: Option<Vec<u8>>,
-    privileged: bool,
-    since: Instant,
-    pub(super) deadline: Instant,
-    /// When it is asked whether what waits for it may go elsewhere.
-    pub(super) next_ask: Instant,
-}
-
-impl Work<'_> {
-    /// Calls `peer` for the next connection that it lacks, if there is one.
-    pub(super) fn call(&mut self, peer: &Arc<Peer>) {
+impl Connd {
+    /// Connects to `peer` for the next connection that it lacks, if there is one.
+    pub(super) fn connect(&mut self, peer: &Arc<Peer>) {
         let ni = &peer.ni;
         if ni.is_ending() || !peer.is_asked() {
             return;
         }
-        let now = Instant::now();
+        let now = self.shared.now();
         if self.may_be_connecting(peer, now) {
             let at = now + POSTPONED;
             peer.postpone_connect(at);
@@ -59,17 +46,18 @@ impl Work<'_> {
         }
         let Some((version, kind)) = peer.begin_connect(now) else { return };
         let machine = handshake::Active::new(peer.id, version, kind);
-        let Some(opening) = machine.opening(ni.own) else {
+        let Some(opening) = machine.opening(ni.local) else {
             return self.connect_failed(peer, Errno::Invalid, "its NID does not fit the protocol version");
         };
         use crate::decide::identity::IpNid;
         let remote = SocketAddr::new(peer.ip(), self.shared.config.accept_port);
-        let Call { socket, privileged } = match sockets::call(ni.own.nid.ip(), remote, ni.sock_timeout()) {
-            Ok(call) => call,
-            Err(error) => return self.connect_failed(peer, Errno::from(&error), &error.to_string()),
-        };
+        let Connecting { socket, privileged } =
+            match sockets::connect(ni.local.nid.ip(), remote, ni.sock_timeout()) {
+                Ok(connecting) => connecting,
+                Err(error) => return self.connect_failed(peer, Errno::from(&error), &error.to_string()),
+            };
         if !privileged {
-            self.connd.say_unprivileged();
+            self.log_unprivileged();
         }
         let active = Active {
             socket,
@@ -79,47 +67,47 @@ impl Work<'_> {
             privileged,
             since: now,
             deadline: now + ATTEMPT.min(ni.sock_timeout()),
-            next_ask: now + self.unresponsive_limit(now) + AFTER_UNRESPONSIVE,
+            next_check: now + self.unresponsive_limit(now) + AFTER_UNRESPONSIVE,
         };
         if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
-            self.connect_failed(peer, Errno::NoMemory, "no room to watch its socket");
+            self.connect_failed(peer, Errno::NoMemory, "its socket cannot be polled");
         }
     }
 
-    /// Whether a connecting peer that has not finished its handshake may be this peer.
-    fn may_be_connecting(&self, peer: &Peer, now: Instant) -> bool {
+    /// Whether an inbound connection whose handshake is not complete may be of this peer.
+    fn may_be_connecting(&self, peer: &Peer, now: Time) -> bool {
         use crate::decide::identity::IpNid;
         let ip = peer.ip();
-        ip != peer.ni.own.nid.ip()
+        ip != peer.ni.local.nid.ip()
             && self.entries.iter().any(|(_, entry)| match entry {
                 Entry::Passive(passive) => {
-                    passive.target() == Some(peer.ni.own.nid)
-                        && passive.source().ip().to_canonical() == ip
-                        && now.saturating_duration_since(passive.since()) < POSTPONED
+                    passive.machine.target() == Some(peer.ni.local.nid)
+                        && passive.source.ip().to_canonical() == ip
+                        && now.since(passive.since) < POSTPONED
                 }
                 _ => false,
             })
     }
 
-    /// A call's socket is writable or readable.
+    /// The socket of a connect is writable or readable.
     pub(super) fn continue_connect(&mut self, key: usize) {
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         if let Some(opening) = active.opening.take() {
-            let said = match active.socket.take_error() {
+            let sent = match active.socket.take_error() {
                 Ok(None) => (&active.socket).write(&opening),
                 Ok(Some(error)) | Err(error) => Err(error),
             };
-            match said {
+            match sent {
                 Ok(written) if written == opening.len() => {
-                    active.deadline = Instant::now() + active.peer.ni.sock_timeout();
+                    active.deadline = self.shared.now() + active.peer.ni.sock_timeout();
                     let data = epoll::EventData::new_u64(key as u64);
                     let flags = epoll::EventFlags::IN;
-                    if epoll::modify(&self.connd.epoll, &active.socket, data, flags).is_ok() {
+                    if epoll::modify(&self.commands.epoll, &active.socket, data, flags).is_ok() {
                         return;
                     }
-                    return self.give_up_connect(key, Errno::NoMemory, "no room to watch its socket");
+                    return self.give_up_connect(key, Errno::NoMemory, "its socket cannot be polled");
                 }
-                Ok(_) => return self.give_up_connect(key, Errno::Io, "its socket has no room"),
+                Ok(_) => return self.give_up_connect(key, Errno::Io, "its socket takes no bytes"),
                 Err(error) => {
                     return self.give_up_connect(key, Errno::from(&error), &error.to_string());
                 }
@@ -152,7 +140,7 @@ impl Work<'_> {
     }
 
     fn answered(&mut self, active: Active, step: ActiveStep) {
-        let now = Instant::now();
+        let now = self.shared.now();
         let Active { socket, peer, machine, .. } = active;
         match step {
             ActiveStep::More => {}
@@ -189,9 +177,9 @@ impl Work<'_> {
                 match peer.install(settled, incarnation, true, now) {
                     Ok(()) => {
                         peer.ni.counts.connected.add();
-                        log::debug!("connected to {}, type {kind}", peer.name());
+                        log::debug!("connected to {}, type {kind}", peer.id);
                         if peer.wants_more() {
-                            self.call(&peer);
+                            self.connect(&peer);
                         }
                     }
                     Err(errno) => self.connect_failed(&peer, errno, "the connection could not be served"),
@@ -216,49 +204,46 @@ impl Work<'_> {
         );
     }
 
-    /// A call has taken too long.
+    /// A connect has taken too long.
     pub(super) fn connect_timed_out(&mut self, key: usize) {
         let Some(Entry::Active(Active { peer, opening, .. })) = self.forget(key) else { return };
         if opening.is_none() {
             return self.connect_failed(&peer, Errno::TimedOut, "timed out");
         }
         peer.ni.counts.connects_failed.add();
-        log::debug!("cannot connect to {}: nobody answers", peer.name());
+        log::debug!("{}: connect timed out", peer.id);
         let next = peer.connect_unanswered();
         self.go_on(&peer, next);
     }
 
-    /// Nothing has come of a call for a while: what waits for it may have another way.
-    pub(super) fn ask_about_call(&mut self, key: usize, now: Instant) {
+    /// A connect has brought nothing for a while: what waits for it may have another path.
+    pub(super) fn check_connect(&mut self, key: usize, now: Time) {
         let limit = self.unresponsive_limit(now);
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
-        active.next_ask = now + ASK_AGAIN;
-        let silent = match tcp::state(active.socket.as_fd()) {
-            // Whoever is there answers that at once.
+        active.next_check = now + CHECK_INTERVAL;
+        let is_unresponsive = match tcp::state(active.socket.as_fd()) {
+            // The peer's system would have answered at once.
             _ if active.opening.is_some() => true,
-            Ok(tcp) => {
-                judge(tcp, now.saturating_duration_since(active.since), Duration::ZERO, limit)
-                    == Finding::Unresponsive
-            }
+            Ok(tcp) => judge(tcp, now.since(active.since), Duration::ZERO, limit) == Finding::Unresponsive,
             Err(_) => false,
         };
         let peer = Arc::clone(&active.peer);
-        if silent
+        if is_unresponsive
             && !limit.is_zero()
             && peer.has_waiting()
-            && let consequence @ (Consequence::Stay { moved: 1.., .. } | Consequence::GiveUp) =
+            && let action @ (UnresponsiveAction::Stay { moved: 1.., .. } | UnresponsiveAction::GiveUp) =
                 peer.note_unresponsive(now, false)
         {
-            if consequence == Consequence::GiveUp {
+            if action == UnresponsiveAction::GiveUp {
                 peer.give_back_waiting(ConnError::Unresponsive);
             }
             self.last_unresponsive = Some(now);
             peer.ni.counts.unresponsive.add();
-            log::debug!("{} does not answer a call; what waits for it takes other paths", peer.name());
+            log::debug!("{}: connect unanswered; waiting messages take other paths", peer.id);
         }
     }
 
-    /// Gives up the calls to a peer.
+    /// Gives up the connects to a peer.
     pub(super) fn abandon(&mut self, peer: &Arc<Peer>) {
         let to_it = |entry: &Entry| matches!(entry, Entry::Active(active) if Arc::ptr_eq(&active.peer, peer));
         let keys: Vec<usize> =
@@ -277,20 +262,34 @@ impl Work<'_> {
         }
     }
 
-    /// A call has failed for good: the next comes after a wait.
+    /// A connect has failed: the next comes after a wait.
     pub(super) fn connect_failed(&mut self, peer: &Arc<Peer>, errno: Errno, why: &str) {
-        let next = peer.connect_failed(Instant::now());
+        let next = peer.connect_failed(self.shared.now());
         self.fail_if_failed(peer, next, errno, why);
     }
 
     fn fail_if_failed(&mut self, peer: &Arc<Peer>, next: Next, errno: Errno, why: &str) {
         if let Next::Failed(at) = next {
             peer.ni.counts.connects_failed.add();
-            let wait = at.saturating_duration_since(Instant::now()).as_secs_f32();
-            let line = format_args!("cannot connect to {}: {why}; not before {wait:.1} s again", peer.name());
-            self.shared.complaints.say(Reason::NotConnected, line);
+            let (id, wait) = (peer.id, at.since(self.shared.now()).as_secs_f32());
+            self.shared.log(
+                LogClass::ConnectFailed,
+                id,
+                format_args!("{id}: cannot connect ({why}); retry in {wait:.1} s"),
+            );
             peer.fail_waiting(errno);
         }
         self.go_on(peer, next);
+    }
+
+    /// Logs, once, that peers in secure mode will not accept connections from here.
+    fn log_unprivileged(&mut self) {
+        if !std::mem::replace(&mut self.logged_unprivileged, true) {
+            write_line!(
+                LogClass::PortUnprivileged,
+                "TCP driver: connects from unprivileged ports (this process may not bind ports below 1024); peers \
+                 accept that only with accept=all"
+            );
+        }
     }
 }

@@ -1,66 +1,34 @@
-//! Being called: from the listener to a connection.
+//! Inbound connections: from the listener to a connection.
 
-use super::{Entry, Work};
-use crate::complaints::Reason;
+use super::Connd;
+use super::entry::{Entry, Passive};
 use crate::conn::Settled;
 use crate::decide::admit::{Admission, Refusal, admit};
 use crate::decide::cause::ConnError;
 use crate::decide::conn_limit::Capacity;
 use crate::decide::identity::identify;
-use crate::driver::Shared;
 use crate::handshake::{self, PassiveStep};
 use crate::ni::SockNi;
-use crate::permit::Permit;
+use crate::ni_peers::NiPeers;
 use crate::proto::acceptor::{LAST_PRIVILEGED_PORT, REFUSAL, admit_port};
 use crate::proto::{ConnectionType, Hello, Version};
 use crate::sockets;
 use lnet_core::Errno;
+use lnet_log::LogClass;
 use lnet_wire::Nid;
 use lnet_wire::byte_order::ByteOrder;
 use rustix::event::epoll;
 use socket2::Socket;
+use std::fmt::Display;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant;
 
-/// Connecting peers taken from one listener before others get their turn.
+/// Connections accepted from one listener before others get their turn.
 const ACCEPTS: usize = 64;
 
-/// A connecting peer that has not finished its handshake.
-pub(super) struct Passive {
-    pub(super) socket: Socket,
-    source: SocketAddr,
-    permit: Permit,
-    machine: handshake::Passive,
-    since: Instant,
-    pub(super) deadline: Instant,
-}
-
-impl Passive {
-    /// The interface that it calls, once it has said so.
-    pub(super) fn target(&self) -> Option<Nid> {
-        self.machine.target()
-    }
-
-    pub(super) fn source(&self) -> SocketAddr {
-        self.source
-    }
-
-    /// Since when it has been here.
-    pub(super) fn since(&self) -> Instant {
-        self.since
-    }
-
-    /// It was too slow.
-    pub(super) fn timed_out(self, shared: &Shared) {
-        log::debug!("dropped a caller from {}: it was too slow with its handshake", self.source);
-        count_for(shared, &self.socket, |ni| ni.counts.handshakes_timed_out.add());
-    }
-}
-
-impl Work<'_> {
-    /// Takes the connecting peers that wait.
+impl Connd {
+    /// Accepts the connections that wait.
     pub(super) fn accept_all(&mut self, key: usize) {
         for _ in 0..ACCEPTS {
             let Some(Entry::Listener(listener, address)) = self.entries.get(key) else { return };
@@ -70,12 +38,15 @@ impl Work<'_> {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
                 Err(error) => {
-                    let line = format_args!("{address}: cannot accept a connection: {error}");
-                    self.shared.complaints.say(Reason::NoDescriptor, line);
-                    // It would be reported again at once; the next scan hears it again.
+                    self.shared.log(
+                        LogClass::AcceptFailed,
+                        address,
+                        format_args!("{address}: cannot accept a connection ({error}); retry in 0.2 s"),
+                    );
+                    // It would be reported again at once; the next scan polls it again.
                     let data = epoll::EventData::new_u64(key as u64);
                     let nothing = epoll::EventFlags::empty();
-                    let _ = epoll::modify(&self.connd.epoll, listener, data, nothing);
+                    let _ = epoll::modify(&self.commands.epoll, listener, data, nothing);
                     if let Some(worst) = self.shared.permits.worst() {
                         self.drop_oldest_inbound(worst);
                     }
@@ -86,12 +57,9 @@ impl Work<'_> {
     }
 
     fn accept_inbound(&mut self, socket: Socket, source: SocketAddr) {
-        let config = &self.shared.config;
-        if let Err(why) = admit_port(config.accept, source.port()) {
-            self.shared
-                .complaints
-                .say(Reason::Rejected, format_args!("refused a connection from {source}: {why}"));
-            count_for(self.shared, &socket, |ni| ni.counts.rejected.add());
+        if let Err(why) = admit_port(self.shared.config.accept, source.port()) {
+            self.log_rejected(source, &why);
+            self.count_for(&socket, |ni| ni.counts.rejected.add());
             return;
         }
         let address = source.ip().to_canonical();
@@ -99,18 +67,21 @@ impl Work<'_> {
             Capacity::Free => {}
             Capacity::AfterEvicting(other) => self.drop_oldest_inbound(other),
             Capacity::Full => {
-                let line = format_args!(
-                    "refused a connection from {source}: there are {} connections that others have opened, and as many from \
-                     there as there may be, or as many in all",
-                    self.shared.permits.taken()
+                let taken = self.shared.permits.taken();
+                self.shared.log(
+                    LogClass::InboundLimit,
+                    address,
+                    format_args!(
+                        "{source}: connection rejected (limit of inbound connections of its address or of this node; \
+                         {taken} are open)"
+                    ),
                 );
-                self.shared.complaints.say(Reason::LimitReached, line);
-                return count_for(self.shared, &socket, |ni| ni.counts.limit_rejected.add());
+                return self.count_for(&socket, |ni| ni.counts.limit_rejected.add());
             }
         }
         let permit = self.shared.permits.take(address);
-        let since = Instant::now();
-        let deadline = since + config.accept_timeout;
+        let since = self.shared.now();
+        let deadline = since + self.shared.config.accept_timeout;
         let machine = handshake::Passive::new();
         let entry = Entry::Passive(Passive { socket, source, permit, machine, since, deadline });
         if let Some(key) = self.watch(entry, epoll::EventFlags::IN) {
@@ -119,18 +90,18 @@ impl Work<'_> {
         }
     }
 
-    /// Drops the connecting peer from `address` that has taken longest with its handshake.
+    /// Drops the handshake with `address` that has taken longest.
     fn drop_oldest_inbound(&mut self, address: IpAddr) {
-        let callers = self.entries.iter().filter_map(|(key, entry)| match entry {
+        let inbound = self.entries.iter().filter_map(|(key, entry)| match entry {
             Entry::Passive(passive) if passive.source.ip().to_canonical() == address => {
                 Some((passive.since, key))
             }
             _ => None,
         });
-        if let Some((_, key)) = callers.min()
+        if let Some((_, key)) = inbound.min()
             && let Some(Entry::Passive(passive)) = self.forget(key)
         {
-            count_for(self.shared, &passive.socket, |ni| ni.counts.handshakes_dropped.add());
+            self.count_for(&passive.socket, |ni| ni.counts.handshakes_dropped.add());
         }
     }
 
@@ -154,9 +125,9 @@ impl Work<'_> {
                 }
             };
             let pieces = passive.machine.pieces();
-            match passive.machine.feed(bytes, |nid| self.shared.ni(nid).is_some()) {
+            match passive.machine.feed(bytes, |nid| self.nis.find(nid).is_some()) {
                 PassiveStep::More if passive.machine.pieces() > pieces => {
-                    passive.deadline = Instant::now() + self.shared.config.accept_timeout;
+                    passive.deadline = self.shared.now() + self.shared.config.accept_timeout;
                 }
                 PassiveStep::More => {}
                 step => break step,
@@ -166,34 +137,34 @@ impl Work<'_> {
         match step {
             PassiveStep::More => {}
             PassiveStep::RefuseRequest => {
-                say(&passive.socket, &REFUSAL);
-                count_for(self.shared, &passive.socket, |ni| ni.counts.rejected.add());
+                send_bytes(&passive.socket, &REFUSAL);
+                self.count_for(&passive.socket, |ni| ni.counts.rejected.add());
             }
             PassiveStep::OfferVersion { target } => {
-                if let Some(ni) = self.shared.ni(target) {
-                    ni.counts.refused.add();
+                if let Some(ni) = self.nis.find(target) {
+                    ni.ni.counts.refused.add();
                     // Our own NID as the destination, as the kernel answers here.
-                    refuse(&ni, &passive.socket, Version::V3, target);
+                    refuse(&ni.ni, &passive.socket, Version::V3, target);
                 }
             }
             PassiveStep::Close(why) => {
-                let line = format_args!("refused a connection from {}: {why}", passive.source);
-                self.shared.complaints.say(Reason::Nonsense, line);
-                count_for(self.shared, &passive.socket, |ni| ni.counts.rejected.add());
+                self.log_rejected(passive.source, &why);
+                self.count_for(&passive.socket, |ni| ni.counts.rejected.add());
             }
             PassiveStep::Hello { target, hello, order } => {
-                if let Some(ni) = self.shared.ni(target) {
-                    self.judge(&ni, passive, &hello, order);
+                if let Some(ni) = self.nis.find(target) {
+                    self.on_hello(&ni, passive, &hello, order);
                 }
             }
         }
     }
 
-    /// The connecting peer has said who it is and what it wants.
-    fn judge(&mut self, ni: &Arc<SockNi>, passive: Passive, hello: &Hello, order: ByteOrder) {
+    /// A HELLO has arrived: accepts the connection, or refuses it.
+    fn on_hello(&mut self, ni_peers: &Arc<NiPeers>, passive: Passive, hello: &Hello, order: ByteOrder) {
         let Passive { socket, source, permit, .. } = passive;
-        let identity = identify(hello, source, ni.own.nid);
-        let Some(peer) = ni.peer_to_keep(identity) else { return };
+        let ni = &ni_peers.ni;
+        let identity = identify(hello, source, ni.local.nid);
+        let Some(peer) = ni_peers.peer_to_keep(identity) else { return };
         let remote = source.ip().to_canonical();
         let to_itself = socket
             .local_addr()
@@ -201,14 +172,14 @@ impl Work<'_> {
             .and_then(|local| local.as_socket())
             .is_some_and(|local| local.ip().to_canonical() == remote);
         let mine = hello.connection_type.map_or(ConnectionType::Any, ConnectionType::mirror);
-        let now = Instant::now();
+        let now = self.shared.now();
         let known = peer.known(mine, remote, now);
-        let limit = ni.bulk_conns();
-        match admit(hello, identity.id.nid, ni.own.nid, known, limit, to_itself) {
+        let limit = ni.conns_per_peer().into();
+        match admit(hello, identity.id.nid, ni.local.nid, known, limit, to_itself) {
             Admission::Close => ni.counts.rejected.add(),
             Admission::Refuse(refusal) => {
                 ni.counts.refused.add();
-                log::debug!("refused a connection from {}: {refusal}", peer.name());
+                log::debug!("{}: connection refused ({refusal})", peer.id);
                 // On a peer's host anybody may claim its NID (see `identify`), but not end what a privileged
                 // process there has begun.
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
@@ -224,43 +195,58 @@ impl Work<'_> {
                 refuse(ni, &socket, hello.version, identity.id.nid);
             }
             Admission::Accept(kind) => {
-                let answer = ni.own.hello(hello.version, identity.id.nid, Some(kind)).encode();
+                let answer = ni.local.hello(hello.version, identity.id.nid, Some(kind)).encode();
                 let identity = hello.dest_incarnation;
                 let permit = Some(permit.finish());
                 let settled =
                     Settled { socket, kind, version: hello.version, order, remote, identity, permit };
-                let said = answer.is_some_and(|answer| say(&settled.socket, &answer))
+                let sent = answer.is_some_and(|answer| send_bytes(&settled.socket, &answer))
                     && sockets::settle(&settled.socket, &self.shared.config, ni.sock_timeout()).is_ok();
-                if said && peer.install(settled, hello.src_incarnation, false, now).is_ok() {
+                if sent && peer.install(settled, hello.src_incarnation, false, now).is_ok() {
                     if known.hangs() {
                         self.abandon(&peer);
                     }
                     ni.counts.accepted.add();
-                    log::debug!("{} has connected, type {kind}", peer.name());
+                    log::debug!("{}: connected by the peer, type {kind}", peer.id);
                 }
             }
         }
         peer.release();
     }
+
+    /// A handshake was too slow.
+    pub(super) fn handshake_timed_out(&mut self, key: usize) {
+        if let Some(Entry::Passive(Passive { socket, source, .. })) = self.forget(key) {
+            log::debug!("{source}: handshake timed out; closing the connection");
+            self.count_for(&socket, |ni| ni.counts.handshakes_timed_out.add());
+        }
+    }
+
+    fn log_rejected(&self, source: SocketAddr, why: &dyn Display) {
+        self.shared.log(
+            LogClass::InboundRejected,
+            source.ip().to_canonical(),
+            format_args!("{source}: connection rejected ({why})"),
+        );
+    }
+
+    /// Counts for an NI with the address that was connected to; the peer has not said which NI it wants.
+    fn count_for(&self, socket: &Socket, count: impl FnOnce(&SockNi)) {
+        let Some(local) = socket.local_addr().ok().and_then(|local| local.as_socket()) else { return };
+        if let Some(ni) = self.nis.with_address(local.ip().to_canonical()) {
+            count(&ni.ni);
+        }
+    }
 }
 
 /// Answers a HELLO with type none.
 fn refuse(ni: &SockNi, socket: &Socket, version: Version, dest: Nid) {
-    if let Some(answer) = ni.own.hello(version, dest, None).encode() {
-        say(socket, &answer);
+    if let Some(answer) = ni.local.hello(version, dest, None).encode() {
+        send_bytes(socket, &answer);
     }
 }
 
-/// Sends a few bytes into a socket that has room for them: nothing was sent on it before.
-fn say(mut socket: &Socket, bytes: &[u8]) -> bool {
+/// Sends a few bytes on a socket that takes them at once, because nothing was sent on it before.
+fn send_bytes(mut socket: &Socket, bytes: &[u8]) -> bool {
     socket.write(bytes).is_ok_and(|written| written == bytes.len())
-}
-
-/// Counts for an interface with the address that was called; the connecting peer has not said which it wants.
-fn count_for(shared: &Shared, socket: &Socket, count: impl FnOnce(&SockNi)) {
-    use crate::decide::identity::IpNid;
-    let Some(local) = socket.local_addr().ok().and_then(|local| local.as_socket()) else { return };
-    if let Some(ni) = shared.nis().iter().find(|ni| ni.own.nid.ip() == local.ip().to_canonical()) {
-        count(ni);
-    }
 }

@@ -9,7 +9,7 @@ pub(crate) enum Cargo {
     /// An LNet message with so many bytes of payload.
     Message(usize),
     /// A NOOP with a delivery ACK.
-    Receipt,
+    Ack,
     /// A NOOP that must not wait behind bulk: a keep-alive.
     Keepalive,
 }
@@ -57,7 +57,7 @@ fn rate(kind: ConnectionType, version: Version, cargo: Cargo, min_bulk: u32) -> 
     let typed = version >= Version::V3;
     let bulk = match cargo {
         Cargo::Message(payload) => head_len(version) + payload >= min_bulk as usize,
-        Cargo::Receipt | Cargo::Keepalive => false,
+        Cargo::Ack | Cargo::Keepalive => false,
     };
     match (cargo, kind) {
         (_, Any) if !typed => Yes,
@@ -87,9 +87,9 @@ fn rate(kind: ConnectionType, version: Version, cargo: Cargo, min_bulk: u32) -> 
                 Maybe
             }
         }
-        (Cargo::Receipt, Control) => Yes,
-        (Cargo::Receipt, BulkIn | BulkOut) => Maybe,
-        (Cargo::Receipt, Any) => No,
+        (Cargo::Ack, Control) => Yes,
+        (Cargo::Ack, BulkIn | BulkOut) => Maybe,
+        (Cargo::Ack, Any) => No,
         (Cargo::Keepalive, BulkIn) => Yes,
         (Cargo::Keepalive, _) => No,
     }
@@ -105,7 +105,7 @@ mod tests {
     fn every_cell_of_the_table() {
         // 24 + 72 bytes stand before the payload, so 928 bytes of payload are the first bulk.
         let (small, big) = (Cargo::Message(927), Cargo::Message(928));
-        let (ack, keepalive) = (Cargo::Receipt, Cargo::Keepalive);
+        let (ack, keepalive) = (Cargo::Ack, Cargo::Keepalive);
         for (version, kind, want) in [
             (Version::V3, Any, [Maybe, Maybe, No, No]),
             (Version::V3, Control, [Yes, Maybe, Yes, No]),

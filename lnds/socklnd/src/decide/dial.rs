@@ -1,7 +1,8 @@
 //! When to call a peer, and for which type of connection (wire-tcp 2.11, 3.9).
 
 use crate::proto::ConnectionType;
-use std::time::{Duration, Instant};
+use lnet_core::Time;
+use std::time::Duration;
 
 /// After so many refusals in a row a connecting peer stops believing in "try later" (as 2.17 does).
 const PATIENCE: u32 = 3;
@@ -99,11 +100,11 @@ enum Phase {
     #[default]
     Idle,
     /// The connecting thread has been asked to call.
-    AckRequest,
+    Requested,
     /// A call is under way since then.
-    Connecting(Instant),
+    Connecting(Time),
     /// No call before that time.
-    NotBefore(Instant),
+    NotBefore(Time),
 }
 
 /// What follows from a call that brought no connection.
@@ -112,11 +113,11 @@ pub(crate) enum Next {
     /// Call again at once.
     Now,
     /// Call again then.
-    At(Instant),
+    At(Time),
     /// Leave it at the connections there are.
     Enough,
     /// The call has failed; if no connection is there, what waits for one fails with it. Call again then.
-    Failed(Instant),
+    Failed(Time),
 }
 
 impl Dialling {
@@ -125,19 +126,19 @@ impl Dialling {
         if self.phase != Phase::Idle || wanted.is_none() || self.satisfied {
             return false;
         }
-        self.phase = Phase::AckRequest;
+        self.phase = Phase::Requested;
         true
     }
 
     /// Whether the connecting thread has been asked to call and has not begun.
     pub(crate) fn asked(&self) -> bool {
-        self.phase == Phase::AckRequest
+        self.phase == Phase::Requested
     }
 
     /// For how long a call has been under way, if one is.
-    pub(crate) fn connecting(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn connecting(&self, now: Time) -> Option<Duration> {
         match self.phase {
-            Phase::Connecting(since) => Some(now.saturating_duration_since(since)),
+            Phase::Connecting(since) => Some(now.since(since)),
             _ => None,
         }
     }
@@ -145,7 +146,7 @@ impl Dialling {
     /// Whether a message that needs a connection is better told now that there is none: calls have failed
     /// twice or more, and the next is not due. After a first failure it waits for the next call instead,
     /// because that comes soon and may well succeed.
-    pub(crate) fn is_hopeless(&self, now: Instant) -> bool {
+    pub(crate) fn is_hopeless(&self, now: Time) -> bool {
         matches!(self.phase, Phase::NotBefore(at) if at > now) && self.failures > 1
     }
 
@@ -160,7 +161,7 @@ impl Dialling {
     }
 
     /// A call begins.
-    pub(crate) fn begin(&mut self, now: Instant) {
+    pub(crate) fn begin(&mut self, now: Time) {
         self.phase = Phase::Connecting(now);
     }
 
@@ -192,7 +193,7 @@ impl Dialling {
 
     /// The call failed: the next is due after a wait, a short one the first time. If the peer is `connected` all the same it
     /// doubles each time.
-    pub(crate) fn failed(&mut self, now: Instant, pace: Pace, connected: bool) -> Next {
+    pub(crate) fn failed(&mut self, now: Time, pace: Pace, connected: bool) -> Next {
         self.failures = self.failures.saturating_add(1);
         self.refusals = 0;
         let wait = match (connected, self.failures) {
@@ -209,7 +210,7 @@ impl Dialling {
     /// not yet wait ever longer, follows at once if something waits for it (`wanted`).
     pub(crate) fn unanswered(&mut self, wanted: bool) -> Next {
         if wanted {
-            self.phase = Phase::AckRequest;
+            self.phase = Phase::Requested;
             return Next::Now;
         }
         self.drop_it();
@@ -217,7 +218,7 @@ impl Dialling {
     }
 
     /// The peer answered "none" in the version that it was asked in: a race, or one connection too many.
-    pub(crate) fn refused(&mut self, now: Instant, pace: Pace, have: Counts) -> Next {
+    pub(crate) fn refused(&mut self, now: Time, pace: Pace, have: Counts) -> Next {
         self.refusals += 1;
         if self.refusals < PATIENCE {
             // The first may have told the peer that it had taken dead connections for living ones.
@@ -235,20 +236,20 @@ impl Dialling {
 
     /// The peer must be called again at once: it proposed another version, or it has been restarted. Too
     /// often in a row is a failure.
-    pub(crate) fn again(&mut self, now: Instant, pace: Pace) -> Next {
+    pub(crate) fn again(&mut self, now: Time, pace: Pace) -> Next {
         self.refusals += 1;
         if self.refusals >= PATIENCE {
             return self.failed(now, pace, false);
         }
-        self.phase = Phase::AckRequest;
+        self.phase = Phase::Requested;
         Next::Now
     }
 
     /// The wait is over: whether to call. Notes that the connecting thread is about to.
-    pub(crate) fn due(&mut self, now: Instant) -> bool {
+    pub(crate) fn due(&mut self, now: Time) -> bool {
         match self.phase {
             Phase::NotBefore(at) if at <= now => {
-                self.phase = Phase::AckRequest;
+                self.phase = Phase::Requested;
                 true
             }
             _ => false,
@@ -256,7 +257,7 @@ impl Dialling {
     }
 
     /// The call waits for an incoming one to finish.
-    pub(crate) fn postpone(&mut self, until: Instant) {
+    pub(crate) fn postpone(&mut self, until: Time) {
         self.phase = Phase::NotBefore(until);
     }
 }
@@ -300,13 +301,13 @@ mod tests {
 
     #[test]
     fn while_nothing_is_connected_calls_are_as_close_as_may_be_and_for_a_larger_set_ever_rarer() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         let larger_set = [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000];
         let nothing_yet = [250, 1000, 1000, 1000, 1000, 1000, 1000, 1000];
         for (connected, want) in [(true, larger_set), (false, nothing_yet)] {
             let mut dialling = Dialling::default();
             let waits = want.map(|_| match dialling.failed(now, PACE, connected) {
-                Next::Failed(at) => (at - now).as_millis(),
+                Next::Failed(at) => at.since(now).as_millis(),
                 _ => 0,
             });
             assert_eq!(waits, want);
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn waits_are_spread_and_never_longer() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         for (chance, wait) in [(0, 1000), (u32::MAX / 2 + 1, 875), (u32::MAX, 750)] {
             let pace = Pace { chance, ..PACE };
             let next = Dialling::default().failed(now, pace, true);
@@ -328,7 +329,7 @@ mod tests {
 
     #[test]
     fn messages_wait_for_a_second_call_and_not_for_a_third() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         let mut dialling = Dialling::default();
         assert!(!dialling.is_hopeless(now));
         let _ = dialling.failed(now, PACE, false);
@@ -342,7 +343,7 @@ mod tests {
 
     #[test]
     fn one_call_at_a_time_is_asked_for_and_none_before_its_time() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         let mut dialling = Dialling::default();
         assert!(!dialling.ask(NO));
         assert!(dialling.ask(Some(Control)));
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_call_that_nobody_answers_is_followed_by_another_at_once_while_something_waits() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         let mut dialling = Dialling::default();
         for _ in 0..10 {
             dialling.begin(now);
@@ -374,7 +375,7 @@ mod tests {
 
     #[test]
     fn once_all_connections_are_gone_the_wait_for_further_ones_is_no_reason_to_wait() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         let mut dialling = Dialling::default();
         for _ in 0..9 {
             let _ = dialling.failed(now, PACE, true);
@@ -386,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_call_that_is_abandoned_may_be_made_anew() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         let mut dialling = Dialling::default();
         let _ = dialling.failed(now, PACE, false);
         dialling.begin(now);
@@ -399,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_third_refusal_is_enough_if_all_types_are_there_and_a_failure_otherwise() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         let full = Counts { control: 1, bulk_in: 1, bulk_out: 1, ..Counts::default() };
         for (have, third) in [(full, Next::Enough), (Counts::default(), Next::Failed(now + SECOND / 4))] {
             let mut dialling = Dialling::default();
@@ -412,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_had_enough_is_asked_again_once_its_connections_are_gone() {
-        let now = Instant::now();
+        let now = Time(Duration::from_secs(1000));
         let full = Counts { control: 1, bulk_in: 1, bulk_out: 1, ..Counts::default() };
         let mut dialling = Dialling::default();
         for _ in 0..3 {

@@ -3,7 +3,7 @@
 use crate::proto::Hello;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use lnet_wire::nid::Address;
-use lnet_wire::{Nid, Pid, ProcessId};
+use lnet_wire::{Header, Nid, Pid, ProcessId};
 use std::net::{IpAddr, SocketAddr};
 
 /// What a peer is known as.
@@ -15,7 +15,17 @@ pub(crate) struct Identity {
     pub(crate) synthetic: bool,
 }
 
-/// Who calls the interface `mine` from `source` with `hello`.
+impl Identity {
+    /// In a message from a peer whose name is synthetic that name stands (wire-tcp 2.7).
+    pub(crate) fn relabel(self, header: &mut Header) {
+        if self.synthetic {
+            header.src_nid = self.id.nid;
+            header.src_pid = self.id.pid;
+        }
+    }
+}
+
+/// Who connects to the NI `mine` from `source` with `hello`.
 ///
 /// A connecting peer from a privileged port is who it says. From another port the kernel believes nothing and makes
 /// a name up of source address and port. We believe such a connecting peer if it names the address that it calls

@@ -16,7 +16,7 @@ pub(crate) struct TcpState {
     /// Probes of a closed window in a row without an answer.
     pub(crate) probes: u8,
     /// Since anything has come from the peer.
-    pub(crate) unheard: Duration,
+    pub(crate) last_received: Duration,
     /// What an answer takes at best.
     pub(crate) round_trip: Duration,
 }
@@ -59,7 +59,7 @@ pub(crate) fn judge(
     let limit = limit.max(3 * tcp.round_trip).min(4 * limit);
     let for_a_while = suspected >= limit * 3 / 4;
     let for_long = suspected >= limit * 3 / 2;
-    if tcp.unheard < limit {
+    if tcp.last_received < limit {
         // What is heard may be no more than the peer's own retransmissions.
         match tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && unacknowledged >= limit {
             true => Finding::Unacknowledged,
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn who_answers_nothing_is_silent_and_who_is_slow_is_not() {
-        // (what, outstanding, retransmissions, probes, unheard, round trip, suspected, unacknowledged, finding), with 600 ms
+        // (what, outstanding, retransmissions, probes, last_received, round trip, suspected, unacknowledged, finding), with 600 ms
         // as the limit.
         let table = [
             ("idle", false, 0, 0, 60_000, 1, 0, 0, Nothing),
@@ -124,15 +124,16 @@ mod tests {
             outstanding,
             retransmissions,
             probes,
-            unheard,
+            last_received,
             round_trip,
             suspected,
             unacknowledged,
             finding,
         ) in table
         {
-            let (unheard, round_trip) = (ms(unheard), ms(round_trip));
-            let tcp = TcpState { outstanding, acknowledged: 0, retransmissions, probes, unheard, round_trip };
+            let (last_received, round_trip) = (ms(last_received), ms(round_trip));
+            let tcp =
+                TcpState { outstanding, acknowledged: 0, retransmissions, probes, last_received, round_trip };
             assert_eq!(judge(tcp, ms(suspected), ms(unacknowledged), ms(600)), finding, "{what}");
         }
     }

@@ -1,20 +1,19 @@
 //! Calling a peer, being called by it, and what follows when a connection stands.
 
 use super::{Peer, State, Waiting};
-use crate::conn::{Connection, Settled};
+use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
 use crate::decide::admit::{Known, PeerIncarnation};
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::Cargo;
 use crate::decide::dial::{Counts, Next, Pace, next_type};
-use crate::decide::identity::IpNid;
+use crate::decide::identity::{Identity, IpNid};
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
-use lnet_core::Errno;
 use lnet_core::lnd::SendOutcome;
+use lnet_core::{Errno, Time};
 use lnet_wire::nid::Address;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
 impl Peer {
     /// The peer is not forgotten until [`Peer::release`]; false if it has been already. Only the connecting
@@ -25,7 +24,7 @@ impl Peer {
         state.kept
     }
 
-    pub(crate) fn release(self: &Arc<Self>) {
+    pub(crate) fn release(&self) {
         lock(&self.state).kept = false;
         self.retire();
     }
@@ -36,7 +35,7 @@ impl Peer {
     }
 
     /// What a connecting peer is judged by.
-    pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr, now: Instant) -> Known {
+    pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr, now: Time) -> Known {
         let state = lock(&self.state);
         let alike = |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
         Known {
@@ -47,7 +46,7 @@ impl Peer {
     }
 
     /// Whether the call that was planned is due; notes that it is being made.
-    pub(crate) fn is_due(self: &Arc<Self>, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, now: Time) -> bool {
         {
             let mut state = lock(&self.state);
             if !state.dialling.due(now) {
@@ -73,7 +72,7 @@ impl Peer {
     }
 
     /// What to call for now. Begins the call, or drops the plan if there is nothing to call for.
-    pub(crate) fn begin_connect(&self, now: Instant) -> Option<(Version, ConnectionType)> {
+    pub(crate) fn begin_connect(&self, now: Time) -> Option<(Version, ConnectionType)> {
         let mut state = lock(&self.state);
         let Some(kind) = state.wanted.filter(|_| !state.gone) else {
             state.dialling.drop_it();
@@ -94,7 +93,7 @@ impl Peer {
     }
 
     /// The call must wait for a connecting peer that may be this peer.
-    pub(crate) fn postpone_connect(&self, until: Instant) {
+    pub(crate) fn postpone_connect(&self, until: Time) {
         lock(&self.state).dialling.postpone(until);
     }
 
@@ -103,27 +102,27 @@ impl Peer {
         lock(&self.state).peer_incarnation.is_some_and(|known| known != peer_incarnation)
     }
 
-    pub(crate) fn connect_refused(&self, now: Instant) -> Next {
+    pub(crate) fn connect_refused(&self, now: Time) -> Next {
         let mut state = lock(&self.state);
         let have = self.count(&state);
         state.dialling.refused(now, self.pace(), have)
     }
 
     /// It must be called again at once, in another version if one is given.
-    pub(crate) fn connect_again(&self, now: Instant, version: Option<Version>) -> Next {
+    pub(crate) fn connect_again(&self, now: Time, version: Option<Version>) -> Next {
         let mut state = lock(&self.state);
         state.proposed = version.or(state.proposed);
         state.dialling.again(now, self.pace())
     }
 
-    pub(crate) fn connect_failed(&self, now: Instant) -> Next {
+    pub(crate) fn connect_failed(&self, now: Time) -> Next {
         let mut state = lock(&self.state);
         let connected = !state.connections.is_empty();
         state.dialling.failed(now, self.pace(), connected)
     }
 
     /// The peer's system did not answer the call.
-    pub(crate) fn connect_unanswered(self: &Arc<Self>) -> Next {
+    pub(crate) fn connect_unanswered(&self) -> Next {
         let next = {
             let mut state = lock(&self.state);
             let wanted = state.has_reason_to_connect();
@@ -136,14 +135,14 @@ impl Peer {
     }
 
     /// The call was given up for a reason that says nothing about the peer; there may still be one to make.
-    pub(crate) fn connect_abandoned(self: &Arc<Self>) {
+    pub(crate) fn connect_abandoned(&self) {
         lock(&self.state).dialling.abandoned();
         self.retire();
     }
 
     fn pace(&self) -> Pace {
         let config = &self.ni.shared.config;
-        Pace { min: config.min_reconnect, max: config.max_reconnect, chance: self.ni.chance() }
+        Pace { min: config.min_reconnect, max: config.max_reconnect, chance: self.ni.random() }
     }
 
     /// Whether any message waits for a connection.
@@ -155,7 +154,7 @@ impl Peer {
     pub(crate) fn give_back_waiting(&self, conn_error: ConnError) {
         let waiting = std::mem::take(&mut lock(&self.state).waiting);
         for Waiting { message, .. } in waiting {
-            self.ni.upcalls.finalize(message, Err(conn_error.failure(BytesSent::Nothing)));
+            self.ni.finalize(message, Err(conn_error.failure(BytesSent::Nothing)));
         }
     }
 
@@ -173,18 +172,27 @@ impl Peer {
 
     /// A connection stands: messages go over it from now on.
     pub(crate) fn install(
-        self: &Arc<Self>,
+        &self,
         settled: Settled,
         incarnation: u64,
         called: bool,
-        now: Instant,
+        now: Time,
     ) -> Result<(), Errno> {
         let peer_incarnation = PeerIncarnation { version: settled.version, incarnation };
         let lnet_ni = self.ni.lnet_ni().ok_or(Errno::Shutdown)?;
-        let id = self.ni.shared.next_connection_id();
-        let scheduler = self.ni.shared.scheduler_of(self.id.nid);
-        let connection = Connection::new(id, settled, self, lnet_ni, scheduler, now);
-        self.ni.remember_connection(&connection)?;
+        let this = self.this.upgrade().ok_or(Errno::Shutdown)?;
+        let context = ConnContext {
+            owner: this as Arc<dyn ConnOwner>,
+            identity: Identity { id: self.id, synthetic: self.synthetic },
+            ni: &self.ni,
+            lnet_ni,
+            scheduler: self.owner.scheduler_of(self.id.nid),
+            watch_list: self.owner.watch_list(),
+            nodes: self.owner.nodes(),
+            deferred_bytes: &self.deferred_bytes,
+        };
+        let connection = Connection::new(settled, context, now);
+        self.owner.remember_connection(&connection)?;
         let gone = {
             let mut state = lock(&self.state);
             if !state.gone {
@@ -203,14 +211,14 @@ impl Peer {
         }
         if let Err(error) = connection.scheduler.add(&connection) {
             let errno = Errno::from(error);
-            self.end(&connection, ConnError::Local(errno));
+            self.end_because_of(&connection, ConnError::Local(errno));
             return Err(errno);
         }
         self.send_waiting();
         Ok(())
     }
 
-    pub(super) fn send_waiting(self: &Arc<Self>) {
+    pub(super) fn send_waiting(&self) {
         let waiting = {
             let mut state = lock(&self.state);
             let min_bulk = self.ni.shared.config.min_bulk;
@@ -221,8 +229,8 @@ impl Peer {
         };
         for Waiting { message, .. } in waiting {
             // Not by way of this one, which may have lost its connections, and been forgotten, since.
-            if let SendOutcome::Done(message, result) = self.ni.send(message) {
-                self.ni.upcalls.finalize(message, result);
+            if let SendOutcome::Done(message, result) = Arc::clone(&self.owner).send_again(message) {
+                self.ni.finalize(message, result);
             }
         }
     }
@@ -235,7 +243,7 @@ impl Peer {
 
     pub(super) fn recount(&self, state: &mut State) {
         let config = &self.ni.shared.config;
-        state.wanted = next_type(self.count(state), config.typed_conns, self.ni.bulk_conns());
+        state.wanted = next_type(self.count(state), config.typed_conns, self.ni.conns_per_peer().into());
     }
 
     /// The address to call it at.

@@ -1,7 +1,6 @@
 //! The end of a peer's connections, and what is done once in a while.
 
 use super::{Peer, Waiting};
-use crate::complaints::Reason;
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::Cargo;
@@ -10,10 +9,11 @@ use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::scheduler::AckSender;
 use crate::sync::lock;
-use lnet_core::Errno;
+use lnet_core::{Errno, Time};
+use lnet_log::LogClass;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A keep-alive is sent at most so often.
 const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
@@ -22,8 +22,8 @@ const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
 const PROBE_PAUSE: Duration = Duration::from_millis(500);
 
 impl Peer {
-    /// This node ends all connections to the peer, because of what happened on `culprit`.
-    pub(crate) fn end(self: &Arc<Self>, culprit: &Arc<Connection>, conn_error: ConnError) {
+    /// See [`crate::conn::ConnOwner::end`].
+    pub(crate) fn end_because_of(&self, culprit: &Arc<Connection>, conn_error: ConnError) {
         match self.detach(Some(culprit)) {
             Some(connections) => self.finish(connections, conn_error),
             // It was left behind by an earlier end.
@@ -32,15 +32,14 @@ impl Peer {
     }
 
     /// This node ends all connections to the peer.
-    pub(crate) fn end_all(self: &Arc<Self>, conn_error: ConnError) {
+    pub(crate) fn end_all(&self, conn_error: ConnError) {
         if let Some(connections) = self.detach(None) {
             self.finish(connections, conn_error);
         }
     }
 
-    /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still taken from
-    /// the others, and from the culprit if it `can_read`.
-    pub(crate) fn closed_by_peer(self: &Arc<Self>, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
+    /// See [`crate::conn::ConnOwner::closed_by_peer`].
+    pub(super) fn peer_has_closed(&self, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
         let conn_error = ConnError::ClosedByPeer(errno);
         let Some(connections) = self.detach(Some(culprit)) else {
             return if can_read { culprit.drain(conn_error) } else { culprit.close(conn_error) };
@@ -65,8 +64,8 @@ impl Peer {
         self.retire();
     }
 
-    /// The peer has given up this connection, and sends what was on it by others: nothing more is taken from it.
-    pub(crate) fn gave_up(self: &Arc<Self>, connection: &Arc<Connection>) {
+    /// See [`crate::conn::ConnOwner::abandoned_by_peer`].
+    pub(super) fn peer_has_abandoned(&self, connection: &Arc<Connection>) {
         {
             let mut state = lock(&self.state);
             state.connections.retain(|slot| !Arc::ptr_eq(&slot.connection, connection));
@@ -79,7 +78,7 @@ impl Peer {
         self.retire();
     }
 
-    fn finish(self: &Arc<Self>, connections: Vec<Arc<Connection>>, conn_error: ConnError) {
+    fn finish(&self, connections: Vec<Arc<Connection>>, conn_error: ConnError) {
         for connection in &connections {
             connection.close(conn_error);
         }
@@ -110,7 +109,7 @@ impl Peer {
 
     /// After an end: calls the peer if something waits, leaves the interface's table if there is nothing to
     /// remember.
-    pub(crate) fn retire(self: &Arc<Self>) {
+    pub(crate) fn retire(&self) {
         let idle = {
             let mut state = lock(&self.state);
             if !state.waiting.is_empty() && !state.gone {
@@ -118,7 +117,7 @@ impl Peer {
                 self.connect_if_not_connected(&mut state);
                 if state.ask() {
                     drop(state);
-                    return self.ni.shared.connd.dial(self);
+                    return self.request_connect();
                 }
             }
             let idle = !state.kept
@@ -131,12 +130,12 @@ impl Peer {
         };
         if idle {
             // Senders that still have it look in the table again, and may find it there until now.
-            self.ni.forget_peer(self);
+            self.owner.forget_peer(self);
         }
     }
 
     /// The interface ends: nothing waits, nobody calls, nothing new is taken.
-    pub(crate) fn shutdown(self: &Arc<Self>) {
+    pub(crate) fn shutdown(&self) {
         lock(&self.state).gone = true;
         // Who waits for a delivery ACK should not have to guess.
         self.send_pending_acks();
@@ -146,26 +145,26 @@ impl Peer {
 
     /// Nothing gets there at this time: what is not known to have arrived comes back, and the call that may be under way
     /// is given up. What is sent from now on is tried anew.
-    pub(crate) fn give_up(self: &Arc<Self>, conn_error: ConnError) {
-        let calling = {
+    pub(crate) fn give_up(&self, conn_error: ConnError) {
+        let connecting = {
             let mut state = lock(&self.state);
-            let calling = state.dialling.connecting(Instant::now()).is_some();
+            let connecting = state.dialling.connecting(self.ni.shared.now()).is_some();
             state.dialling = Dialling::default();
             state.missed = false;
-            calling
+            connecting
         };
-        if calling {
-            self.ni.shared.connd.abandon(self);
+        if connecting && let Some(this) = self.this.upgrade() {
+            self.owner.abandon_connect(this);
         }
         self.give_back_waiting(conn_error);
         self.end_all(conn_error);
     }
 
-    /// Sends it something that its system must acknowledge if it is there, if that was not done lately.
-    pub(crate) fn probe(&self, now: Instant) {
+    /// See [`crate::conn::ConnOwner::probe`].
+    pub(super) fn send_probe(&self, now: Time) {
         let connections: Vec<_> = {
             let mut state = lock(&self.state);
-            if state.last_probe.is_some_and(|at| now.saturating_duration_since(at) < PROBE_PAUSE) {
+            if state.last_probe.is_some_and(|at| now.since(at) < PROBE_PAUSE) {
                 return;
             }
             state.last_probe = Some(now);
@@ -179,10 +178,10 @@ impl Peer {
     }
 
     /// Once in a while: fails what has waited too long, and breaks a long silence.
-    pub(crate) fn scan(self: &Arc<Self>, now: Instant) {
+    pub(crate) fn scan(&self, now: Time) {
         let timeout = self.ni.sock_timeout();
-        let late = |since: Instant| now.saturating_duration_since(since) >= timeout;
-        let (expired, unreceipted, late_connections) = {
+        let late = |since: Time| now.since(since) >= timeout;
+        let (expired, acks_overdue, overdue) = {
             let mut state = lock(&self.state);
             let upcalls = &self.ni.upcalls;
             let is_over = |waiting: &Waiting| {
@@ -192,39 +191,45 @@ impl Peer {
             let (expired, waiting): (VecDeque<_>, VecDeque<_>) =
                 std::mem::take(&mut state.waiting).into_iter().partition(is_over);
             state.waiting = waiting;
-            let lacking = state.connections.iter().map(|slot| &slot.connection);
-            let lacking: Vec<_> = lacking.filter(|it| it.is_ack_overdue(now)).cloned().collect();
+            let overdue = state.connections.iter().map(|slot| &slot.connection);
+            let overdue: Vec<_> = overdue.filter(|it| it.is_ack_overdue(now)).cloned().collect();
             // An outage is no reason to end what may outlast it: the peer's next message would find nobody there.
-            let outlast = state.unresponsive && lacking.iter().all(|connection| connection.outlasts);
-            (expired, !lacking.is_empty() && !outlast, lacking)
+            let outlast = state.unresponsive && overdue.iter().all(|connection| connection.outlasts);
+            (expired, !overdue.is_empty() && !outlast, overdue)
         };
         for Waiting { message, .. } in expired {
-            self.ni.upcalls.finalize(message, Err(ConnError::WaitedTooLong.failure(BytesSent::Nothing)));
+            self.ni.finalize(message, Err(ConnError::WaitedTooLong.failure(BytesSent::Nothing)));
         }
-        if unreceipted {
+        if acks_overdue {
             self.ni.counts.timed_out.add();
-            let line = format_args!("closing the connections to {}: it sends no delivery ACKs", self.name());
-            self.ni.shared.complaints.say(Reason::Stalled, line);
+            let peer = self.id;
+            self.ni.shared.log(
+                LogClass::ConnectionStalled,
+                peer,
+                format_args!(
+                    "{peer}: connection stalled (no delivery ACKs received); closing its connections"
+                ),
+            );
             self.end_all(ConnError::Stalled);
         } else {
-            late_connections.iter().for_each(|connection| connection.abandon_unacked(ConnError::Stalled));
+            overdue.iter().for_each(|connection| connection.abandon_unacked(ConnError::Stalled));
             self.keep_alive(now);
         }
     }
 
     /// Sends a NOOP if nothing has been heard for long (wire-tcp 3.6).
-    fn keep_alive(&self, now: Instant) {
+    fn keep_alive(&self, now: Time) {
         let config = &self.ni.shared.config;
         if config.keepalive.is_zero() {
             return;
         }
         let connection = {
             let mut state = lock(&self.state);
-            let heard = state.connections.iter().map(|slot| lock(&slot.connection.watch).heard).max();
-            let silent = heard.is_some_and(|heard| now.saturating_duration_since(heard) >= config.keepalive);
+            let received = state.connections.iter().map(|slot| slot.connection.last_received()).max();
+            let is_idle = received.is_some_and(|received| now.since(received) >= config.keepalive);
             let pause = KEEPALIVE_PAUSE.min(config.keepalive);
-            let lately = state.last_keepalive.is_some_and(|at| now.saturating_duration_since(at) < pause);
-            if !silent || lately {
+            let lately = state.last_keepalive.is_some_and(|at| now.since(at) < pause);
+            if !is_idle || lately {
                 return;
             }
             let Some(connection) = state.choose(Cargo::Keepalive, config.min_bulk) else { return };

@@ -1,41 +1,70 @@
-//! A peer of one interface: its connections, what waits for one, and how calling it stands.
+//! A peer of one NI: its connections, the messages that wait for one, and the state of connecting to it.
 //!
 //! No lock is held while the core is called.
 
+mod acks;
+mod conn_owner;
 mod connector;
 mod ending;
 mod unresponsive;
 
-use crate::ack::delivery_acks::{AckRequest, pack};
-use crate::ack::message_id::{ConnSeq, MessageId};
-use crate::ack::pending_acks::{Batch, PendingAcks};
-use crate::conn::Connection;
-use crate::conn::Scheduler;
-use crate::conn::transmit::{Outgoing, Transmitted};
+use crate::ack::delivery_acks::AckRequest;
+use crate::ack::pending_acks::PendingAcks;
+use crate::conn::send_side::{Outgoing, Transmitted};
+use crate::conn::watch::WatchList;
+use crate::conn::{Connection, Scheduler};
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::{Candidate, Cargo, choose};
 use crate::decide::dial::Dialling;
 use crate::decide::identity::Identity;
 use crate::ni::SockNi;
-use crate::proto::frame::Cookies;
 use crate::proto::{ConnectionType, Version};
-use crate::scheduler::AckSender;
+use crate::remote_nodes::RemoteNodes;
 use crate::sync::lock;
 use lnet_core::lnd::SendOutcome;
-use lnet_core::{Errno, Message};
-use lnet_wire::{Header, ProcessId};
+use lnet_core::{Errno, Message, Time};
+use lnet_wire::{Nid, ProcessId};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-pub(crate) use unresponsive::Consequence;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+/// Who has the peer: the table of its NI's peers.
+pub(crate) trait PeerOwner: Send + Sync {
+    /// There is nothing to remember of the peer.
+    fn forget_peer(&self, peer: &Peer);
+
+    /// Sends a message that has waited. Not by the peer that it waited at, which may have been forgotten since.
+    fn send_again(self: Arc<Self>, message: Box<Message>) -> SendOutcome;
+
+    /// Has the connecting thread connect to the peer.
+    fn connect(&self, peer: Arc<Peer>);
+
+    /// Has the connecting thread give up the connect that is under way.
+    fn abandon_connect(&self, peer: Arc<Peer>);
+
+    /// A connection is made; an error if the NI is ending.
+    fn remember_connection(&self, connection: &Arc<Connection>) -> Result<(), Errno>;
+
+    fn forget_connection(&self, id: u64);
+
+    /// The scheduler that serves all connections of a peer.
+    fn scheduler_of(&self, peer: Nid) -> Arc<Scheduler>;
+
+    fn nodes(&self) -> &RemoteNodes;
+
+    fn watch_list(&self) -> &Arc<WatchList<Connection>>;
+}
 
 pub(crate) struct Peer {
     pub(crate) id: ProcessId,
-    /// Its name was synthetic here: it cannot be called, and its messages are relabelled.
+    /// Its ID is synthetic: this node cannot connect to it, and its messages are relabelled.
     synthetic: bool,
     pub(crate) ni: Arc<SockNi>,
+    owner: Arc<dyn PeerOwner>,
+    /// Itself.
+    this: Weak<Self>,
     state: Mutex<State>,
     pending_acks: PendingAcks,
     /// Bytes of its payloads that wait for the core to decide.
@@ -60,14 +89,14 @@ struct State {
     /// What to call it for next; `None` when the set is complete.
     wanted: Option<ConnectionType>,
     waiting: VecDeque<Waiting>,
-    last_keepalive: Option<Instant>,
-    last_probe: Option<Instant>,
+    last_keepalive: Option<Time>,
+    last_probe: Option<Time>,
     /// How long to wait before it is probed again because it calls for what it has; zero if it never did.
     surplus_pause: Duration,
     /// When it was last probed for that.
-    last_surplus_probe: Option<Instant>,
-    /// When the core was last told that nothing is heard on this path.
-    last_told: Option<Instant>,
+    last_surplus_probe: Option<Time>,
+    /// When the core was last told that this path is unresponsive.
+    last_report: Option<Time>,
     /// Nothing is heard on any of its connections, although something is under way on one.
     unresponsive: bool,
     /// Messages were told at once that there is no connection: there is a reason to call again.
@@ -85,7 +114,18 @@ struct Slot {
 
 struct Waiting {
     message: Box<Message>,
-    since: Instant,
+    since: Time,
+}
+
+/// What is to be done about an unresponsive peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnresponsiveAction {
+    /// Nothing: the core was told lately.
+    Nothing,
+    /// Give up its connections: all that is under way has another path.
+    GiveUp,
+    /// Keep its connections. Whether it has become unresponsive only now, and how many messages took another path.
+    Stay { is_new: bool, moved: usize },
 }
 
 /// Where a message goes.
@@ -97,20 +137,28 @@ enum Way {
 }
 
 impl Peer {
-    pub(crate) fn new(identity: Identity, ni: &Arc<SockNi>) -> Arc<Self> {
+    pub(crate) fn new(identity: Identity, ni: &Arc<SockNi>, owner: Arc<dyn PeerOwner>) -> Arc<Self> {
         let Identity { id, synthetic } = identity;
-        Arc::new(Self {
+        Arc::new_cyclic(|this| Self {
             id,
             synthetic,
             ni: Arc::clone(ni),
+            owner,
+            this: Weak::clone(this),
             state: Mutex::default(),
             pending_acks: PendingAcks::default(),
             deferred_bytes: Arc::default(),
         })
     }
 
+    fn request_connect(&self) {
+        if let Some(this) = self.this.upgrade() {
+            self.owner.connect(this);
+        }
+    }
+
     /// Sends, queues, or fails. The message comes back when this peer is no longer the one to ask.
-    pub(crate) fn send(self: &Arc<Self>, mut message: Box<Message>) -> Result<SendOutcome, Box<Message>> {
+    pub(crate) fn send(&self, mut message: Box<Message>) -> Result<SendOutcome, Box<Message>> {
         loop {
             let (way, dial) = {
                 let mut state = lock(&self.state);
@@ -121,7 +169,7 @@ impl Peer {
                 (way, state.ask())
             };
             if dial {
-                self.ni.shared.connd.dial(self);
+                self.request_connect();
             }
             message = match way {
                 Way::On(connection, asks, message) => {
@@ -141,7 +189,7 @@ impl Peer {
 
     fn way(&self, state: &mut State, message: Box<Message>) -> Way {
         if state.holds_back() {
-            state.waiting.push_back(Waiting { message, since: Instant::now() });
+            state.waiting.push_back(Waiting { message, since: self.ni.shared.now() });
             return Way::Waiting;
         }
         if let Some(connection) =
@@ -151,7 +199,7 @@ impl Peer {
             return Way::On(connection, asks, message);
         }
         self.connect_if_not_connected(state);
-        let now = Instant::now();
+        let now = self.ni.shared.now();
         // One of this implementation that called goes on until its connections are complete.
         let completes = state.connections.iter().any(|slot| slot.connection.same_implementation());
         if !state.called && !completes {
@@ -188,7 +236,7 @@ impl Peer {
     }
 
     fn hand_over(
-        self: &Arc<Self>,
+        &self,
         connection: &Arc<Connection>,
         asks: bool,
         message: Box<Message>,
@@ -222,95 +270,6 @@ impl Peer {
                 }
             }
         }
-    }
-
-    /// The connection, of those that there are and those that are about to go, that messages named after `conn_seq` were
-    /// sent on first.
-    pub(crate) fn connection_of(&self, conn_seq: ConnSeq) -> Option<Arc<Connection>> {
-        lock(&self.state).all().find(|connection| connection.conn_seq == conn_seq).cloned()
-    }
-
-    /// The connection on which the message of this name was sent again.
-    pub(crate) fn connection_with(&self, again: MessageId) -> Option<Arc<Connection>> {
-        let all: Vec<_> = lock(&self.state).all().cloned().collect();
-        all.into_iter().find(|connection| lock(&connection.tx).unacked.contains(again))
-    }
-
-    /// A message is here that asks for a delivery ACK. A node of this implementation gets it with the next message to it, or soon; a kernel
-    /// at once.
-    /// `answered`: something is likely to go the other way soon.
-    pub(crate) fn send_ack(self: &Arc<Self>, asked_on: &Arc<Connection>, cookie: u64, answered: bool) {
-        if asked_on.same_implementation() {
-            return self.queue_ack(&asked_on.scheduler, cookie, answered);
-        }
-        // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it
-        // (wire-tcp 3.4).
-        let other = if asked_on.kind == ConnectionType::BulkIn {
-            None
-        } else {
-            lock(&self.state).choose(Cargo::Receipt, self.ni.shared.config.min_bulk)
-        };
-        self.ni.counts.acks.add();
-        self.ni.counts.ack_noops.add();
-        other.as_ref().unwrap_or(asked_on).transmit_noop(Cookies { request: 0, ack: cookie });
-    }
-
-    fn queue_ack(self: &Arc<Self>, scheduler: &Scheduler, cookie: u64, answered: bool) {
-        let added = self.pending_acks.add(cookie, answered);
-        if let Some(batch) = added.full {
-            self.send_acks(batch);
-        }
-        if added.list {
-            scheduler.note_pending_acks(self);
-        }
-    }
-
-    /// A delivery ACK that was to go with a message has not gone.
-    fn requeue_ack(self: &Arc<Self>, ack: Option<u64>) {
-        if let Some(ack) = ack {
-            self.queue_ack(&self.ni.shared.scheduler_of(self.id.nid), ack, true);
-        }
-    }
-
-    fn send_acks(&self, mut batch: Batch) {
-        let acks = batch.acks();
-        if acks.is_empty() {
-            return;
-        }
-        let connection = {
-            let mut state = lock(&self.state);
-            let best = state.choose(Cargo::Receipt, self.ni.shared.config.min_bulk);
-            best.or_else(|| Some(Arc::clone(&state.connections.first()?.connection)))
-        };
-        // Without a connection nobody waits for them: the peer has given those messages up.
-        let Some(connection) = connection else { return };
-        for _ in &*acks {
-            self.ni.counts.acks.add();
-        }
-        for noop in pack(acks) {
-            self.ni.counts.ack_noops.add();
-            connection.transmit_noop(noop);
-        }
-    }
-
-    /// In a message from a peer whose name was synthetic that name stands (wire-tcp 2.7).
-    pub(crate) fn relabel(&self, header: &mut Header) {
-        if self.synthetic {
-            header.src_nid = self.id.nid;
-            header.src_pid = self.id.pid;
-        }
-    }
-
-    /// For log lines.
-    pub(crate) fn name(&self) -> PeerName<'_> {
-        PeerName(self)
-    }
-}
-
-impl AckSender for Peer {
-    fn send_pending_acks(&self) {
-        let batch = self.pending_acks.take_all();
-        self.send_acks(batch);
     }
 }
 
@@ -355,14 +314,5 @@ impl State {
     /// Whether the connecting thread is to be asked to call now.
     fn ask(&mut self) -> bool {
         self.called && self.dialling.ask(self.wanted)
-    }
-}
-
-/// A peer as log lines name it: process, address, net.
-pub(crate) struct PeerName<'a>(&'a Peer);
-
-impl std::fmt::Display for PeerName<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0.id)
     }
 }

@@ -1,58 +1,82 @@
-//! A peer of which nothing is heard: what the core is told, and what becomes of messages.
+//! A peer that has become unresponsive: what the core is told, and what becomes of messages.
 //!
-//! A peer that would know again what comes twice loses its connections as soon as there is another path for everything. To
-//! any other one what has begun to leave stays with TCP, and what has not waits, or takes another path.
+//! A peer that detects duplicates loses its connections as soon as there is another path for everything. To
+//! any other peer TCP goes on with what has begun to leave; what has not waits, or takes another path.
 
-use super::{Peer, Waiting};
+use super::{Peer, UnresponsiveAction, Waiting};
 use crate::conn::Connection;
+use crate::conn::watch::Liveness;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
+use lnet_core::Time;
+use lnet_log::LogClass;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The core is told of an unresponsive path at most so often.
-const TELL_PAUSE: Duration = Duration::from_millis(200);
-/// The least time between two probes of connections that a peer has and calls for. It doubles with each.
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
+/// The least time between two probes of connections that a peer has and asks for again. It doubles with each.
 const FIRST_SURPLUS_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_SURPLUS_PAUSE: Duration = Duration::from_secs(30);
 
-/// What follows when nothing is heard of a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Consequence {
-    /// It was told lately: nothing new.
-    Nothing,
-    /// Its connections are to be given up: all that is under way has another path.
-    GiveUp,
-    /// It keeps its connections. Whether that is news, and how many messages took another path.
-    Stay { is_new: bool, moved: usize },
-}
-
 impl Peer {
-    /// Whether any connection was heard within `limit`, by what TCP knows.
-    pub(crate) fn is_heard(&self, limit: Duration) -> bool {
-        self.open_connections().iter().any(|connection| connection.is_heard(limit))
+    /// See [`crate::conn::ConnOwner::on_liveness`].
+    pub(super) fn act_on_liveness(
+        &self,
+        connection: &Arc<Connection>,
+        found: Liveness,
+        now: Time,
+        limit: Duration,
+    ) -> bool {
+        let receives = match found {
+            Liveness::Responsive => {
+                self.note_responsive();
+                return false;
+            }
+            Liveness::Unresponsive if self.is_responsive(limit) => return false,
+            Liveness::Unresponsive => false,
+            Liveness::Unacknowledged => true,
+        };
+        if !receives && connection.is_lost(now, limit) {
+            self.ni.counts.timed_out.add();
+            let peer = self.id;
+            self.ni.shared.log(
+                LogClass::ConnectionStalled,
+                peer,
+                format_args!(
+                    "{peer}: connection stalled (the peer has lost it, and connects again); closing its connections"
+                ),
+            );
+            self.end_all(ConnError::Stalled);
+            return false;
+        }
+        let action = self.note_unresponsive(now, receives);
+        self.log_unresponsive(action, limit, receives);
+        if action == UnresponsiveAction::GiveUp {
+            self.give_up(ConnError::Unresponsive);
+        }
+        !matches!(action, UnresponsiveAction::Nothing | UnresponsiveAction::Stay { is_new: false, moved: 0 })
     }
 
-    /// Nothing is heard although something is under way, or waits for a call: tells the core, and has what can take
-    /// another path do so. `is_heard`: in the other direction something arrives, so that its connections may be well again
-    /// soon.
-    pub(crate) fn note_unresponsive(self: &Arc<Self>, now: Instant, is_heard: bool) -> Consequence {
+    /// Something is under way, or waits for a connect, and nothing arrives: tells the core, and has what can take
+    /// another path do so. `receives`: something arrives, so that the connections may soon work again.
+    pub(crate) fn note_unresponsive(&self, now: Time, receives: bool) -> UnresponsiveAction {
         let (is_new, deduplicates) = {
             let mut state = lock(&self.state);
-            if state.last_told.is_some_and(|at| now.saturating_duration_since(at) < TELL_PAUSE) {
-                return Consequence::Nothing;
+            if state.last_report.is_some_and(|at| now.since(at) < REPORT_INTERVAL) {
+                return UnresponsiveAction::Nothing;
             }
-            state.last_told = Some(now);
+            state.last_report = Some(now);
             let connected = !state.connections.is_empty();
             (!std::mem::replace(&mut state.unresponsive, connected), state.deduplicates())
         };
-        let Some(ni) = self.ni.lnet_ni() else { return Consequence::Nothing };
+        let Some(ni) = self.ni.lnet_ni() else { return UnresponsiveAction::Nothing };
         let all_may_move = self.ni.upcalls.path_is_unresponsive(&ni, self.id.nid);
-        if all_may_move && deduplicates && !is_heard {
-            return Consequence::GiveUp;
+        if all_may_move && deduplicates && !receives {
+            return UnresponsiveAction::GiveUp;
         }
         let moved = self.withdraw(ConnError::Unresponsive);
         if !deduplicates {
@@ -60,24 +84,58 @@ impl Peer {
                 self.open_connections().iter().flat_map(|connection| connection.take_credits()).collect();
             self.ni.upcalls.release_credits(stuck);
         }
-        Consequence::Stay { is_new, moved }
+        UnresponsiveAction::Stay { is_new, moved }
     }
 
-    /// Something is heard.
-    pub(crate) fn note_responsive(self: &Arc<Self>) {
+    fn log_unresponsive(&self, action: UnresponsiveAction, limit: Duration, receives: bool) {
+        let (peer, ms) = (self.id, limit.as_millis());
+        let what = if receives { "acknowledged" } else { "received" };
+        match action {
+            UnresponsiveAction::Nothing | UnresponsiveAction::Stay { is_new: false, moved: 0 } => return,
+            UnresponsiveAction::Stay { moved: 0, .. } => {
+                log::debug!("{peer}: unresponsive (nothing {what} for {ms} ms); its connections stay");
+                return;
+            }
+            UnresponsiveAction::GiveUp => self.ni.shared.log(
+                LogClass::PeerUnresponsive,
+                peer,
+                format_args!(
+                    "{peer}: unresponsive (nothing received for {ms} ms); closing its connections, messages take \
+                     other paths"
+                ),
+            ),
+            UnresponsiveAction::Stay { moved, .. } => self.ni.shared.log(
+                LogClass::PeerUnresponsive,
+                peer,
+                format_args!(
+                    "{peer}: unresponsive (nothing {what} for {ms} ms); {moved} unsent messages take other paths, \
+                     its connections stay"
+                ),
+            ),
+        }
+        self.ni.counts.unresponsive.add();
+    }
+
+    /// Whether anything has arrived on any connection within `limit`, by what TCP knows.
+    fn is_responsive(&self, limit: Duration) -> bool {
+        self.open_connections().iter().any(|connection| connection.is_responsive(limit))
+    }
+
+    /// Something has arrived from the peer.
+    fn note_responsive(&self) {
         if !std::mem::take(&mut lock(&self.state).unresponsive) {
             return;
         }
-        log::debug!("{} is responsive again", self.name());
+        log::debug!("{} is responsive again", self.id);
         if let Some(ni) = self.ni.lnet_ni() {
             self.ni.upcalls.path_is_responsive(&ni, self.id.nid);
         }
         self.send_waiting();
     }
 
-    /// The core knows that nothing gets there at this time, and that there is another path. What would not be known again
-    /// stays with TCP once it has begun to leave: that may be over soon.
-    pub(crate) fn abort_tx(self: &Arc<Self>, conn_error: ConnError) {
+    /// The core knows that nothing reaches the peer at this time, and that there is another path. Where the peer does not
+    /// detect duplicates, what has begun to leave stays with TCP: the outage may be over soon.
+    pub(crate) fn abort_tx(&self, conn_error: ConnError) {
         let stays = {
             let state = lock(&self.state);
             !state.connections.is_empty() && !state.deduplicates()
@@ -89,20 +147,20 @@ impl Peer {
         }
     }
 
-    /// Gives back the messages of which nothing has left and that may take another path; how many. The others of them wait,
-    /// and those that have names by which the peer would know them again stay where they are.
-    fn withdraw(self: &Arc<Self>, conn_error: ConnError) -> usize {
+    /// Gives back the messages of which nothing has left and that may take another path; how many. The others of them
+    /// wait, and those on connections to a node that detects duplicates stay where they are.
+    fn withdraw(&self, conn_error: ConnError) -> usize {
         let connections = self.open_connections();
-        let unnamed = connections.iter().filter(|connection| !connection.same_implementation());
-        let queued: Vec<_> = unnamed.flat_map(|connection| connection.withdraw()).collect();
-        let since = Instant::now();
+        let no_dedup = connections.iter().filter(|connection| !connection.same_implementation());
+        let queued: Vec<_> = no_dedup.flat_map(|connection| connection.withdraw()).collect();
+        let since = self.ni.shared.now();
         let queued = queued.into_iter().map(|message| Waiting { message, since });
         let waiting = std::mem::take(&mut lock(&self.state).waiting);
         let (mut kept, mut moved) = (VecDeque::new(), 0);
         for waiting in queued.chain(waiting) {
             if self.ni.upcalls.may_change_path(&waiting.message) {
                 moved += 1;
-                self.ni.upcalls.finalize(waiting.message, Err(conn_error.failure(BytesSent::Nothing)));
+                self.ni.finalize(waiting.message, Err(conn_error.failure(BytesSent::Nothing)));
             } else {
                 kept.push_back(waiting);
             }
@@ -123,11 +181,11 @@ impl Peer {
         moved
     }
 
-    /// It has called for a connection of this kind, although it has as many as there may be. The first that a node calls
-    /// for says that it may have none at all; a further one for bulk, only that it would have more than there may be.
-    /// Connections that are suspected for that are probed: its system says so if it knows nothing of them.
-    /// `may_end`: who called may also end them.
-    pub(crate) fn note_surplus_connect(&self, kind: ConnectionType, may_end: bool, now: Instant) {
+    /// The peer has asked for a connection of this kind, although it has as many as there may be. The first kind that a
+    /// node asks for says that it may have none at all; a further one for bulk, only that it would have more than there
+    /// may be. Connections that are suspected for that are probed: the peer's system resets them if it has lost them.
+    /// `may_end`: who asked may also end them.
+    pub(crate) fn note_surplus_connect(&self, kind: ConnectionType, may_end: bool, now: Time) {
         if matches!(kind, ConnectionType::BulkIn | ConnectionType::BulkOut) {
             return;
         }
@@ -138,7 +196,7 @@ impl Peer {
         {
             let mut state = lock(&self.state);
             let pause = state.surplus_pause;
-            if state.last_surplus_probe.is_some_and(|at| now.saturating_duration_since(at) < pause) {
+            if state.last_surplus_probe.is_some_and(|at| now.since(at) < pause) {
                 return;
             }
             state.last_surplus_probe = Some(now);

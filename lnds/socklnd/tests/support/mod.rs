@@ -92,6 +92,10 @@ impl Clock for Running {
     }
 }
 
+pub fn running_clock() -> Arc<dyn Clock> {
+    Arc::new(Running(Instant::now()))
+}
+
 /// After which a monitor's thread sees whether its node is still there.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -116,17 +120,16 @@ impl Node {
         config: SocklndConfig,
         wrap: impl FnOnce(Arc<Socklnd>) -> Arc<D>,
     ) -> Self {
-        let driver = Socklnd::new(config);
+        let driver = Socklnd::new(config, running_clock());
         let wrapped = wrap(Arc::clone(&driver));
         Self::start_by(nid, driver, &*wrapped)
     }
 
     /// A node for which time goes by, with a thread that does what is to be done once in a while.
     pub fn start_with_monitor(nid: Nid, config: SocklndConfig, change: impl FnOnce(&mut CoreConfig)) -> Self {
-        let driver = Socklnd::new(config);
-        let clock = Arc::new(Running(Instant::now()));
+        let driver = Socklnd::new(config, running_clock());
         let mut config = Self::core_config();
-        config.clock = clock;
+        config.clock = running_clock();
         change(&mut config);
         let clock = Arc::clone(&config.clock);
         let node = Self::start_as(nid, Arc::clone(&driver), &*driver, config);

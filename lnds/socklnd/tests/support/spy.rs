@@ -32,7 +32,7 @@ struct SpyUpcalls(Arc<dyn Upcalls>, Arc<Spy>);
 impl Spy {
     /// A node between whose driver and core it is.
     pub fn node(self: &Arc<Self>, nid: Nid, config: SocklndConfig) -> Node {
-        let driver = Socklnd::new(config);
+        let driver = Socklnd::new(config, super::running_clock());
         *self.driver.lock().unwrap() = Some(Arc::clone(&driver));
         Node::start_by(nid, driver, &SpyDriver(Arc::clone(self)))
     }

@@ -1,11 +1,11 @@
 //! Delivery ACKs that come, for messages that this node has sent.
 
-use super::End;
+use super::state::RxEnd;
 use crate::ack::delivery_acks::AcksIn;
 use crate::ack::message_id::MessageId;
 use crate::ack::unacked::NotOutstanding;
 use crate::conn::{Connection, Phase, Task};
-use crate::driver::is_app_poller;
+use crate::driver_thread::is_app_poller;
 use crate::sync::lock;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const MAX_ACK_RANGE: u64 = 64;
 impl Connection {
     /// Delivery ACKs have come, for messages of any connection of the peer. With a request that the application's thread may
     /// be waiting for, what they end is reported when that thread comes again: the answer goes first.
-    pub(super) fn acknowledge(self: &Arc<Self>, acks_in: AcksIn, with_request: bool) -> Result<(), End> {
+    pub(super) fn acknowledge(self: &Arc<Self>, acks_in: AcksIn, with_request: bool) -> Result<(), RxEnd> {
         let later = with_request && is_app_poller();
         let known = match acks_in {
             AcksIn::Nothing => true,
@@ -23,20 +23,24 @@ impl Connection {
             AcksIn::Pair(a, b) => self.on_ack(a, false) && self.on_ack(b, false),
             AcksIn::Range(from, to) => self.on_ack_range(from, to),
         };
-        if known { Ok(()) } else { Err(End::Broken("a delivery ACK that nobody asked for".to_owned())) }
+        if known {
+            Ok(())
+        } else {
+            Err(RxEnd::ProtocolViolation("a delivery ACK that nobody asked for".to_owned()))
+        }
     }
 
     /// Whether somebody asked for it.
     fn on_ack(self: &Arc<Self>, wire: u64, later: bool) -> bool {
         let Some(cookie) = MessageId::of(wire) else { return false };
-        let Some(sender) = self.sender_of(cookie) else { return self.takes_strays() };
+        let Some(sender) = self.sender_of(cookie) else { return self.accepts_late_acks() };
         let done = lock(&sender.tx).unacked.acknowledge(cookie);
         match done {
             Ok(Some(message)) => {
-                if later && self.ni().begin_upcall() {
-                    self.scheduler.finish_later(Task::Finish(message, Arc::clone(self.ni())));
+                if later && self.ni.begin_upcall() {
+                    self.scheduler.finish_later(Task::Finish(message, Arc::clone(&self.ni)));
                 } else {
-                    self.ni().upcalls.finalize(message, Ok(()));
+                    self.ni.finalize(message, Ok(()));
                 }
             }
             Ok(None) => {}
@@ -54,7 +58,7 @@ impl Connection {
         }
         let (Some(first), Some(last)) = (MessageId::of(from), MessageId::of(to)) else { return false };
         match self.sender_of(first) {
-            None => self.takes_strays(),
+            None => self.accepts_late_acks(),
             Some(sender) => {
                 let all = lock(&sender.tx).unacked.awaits_all(first, last);
                 all && (from..=to).all(|cookie| self.on_ack(cookie, false))
@@ -73,14 +77,14 @@ impl Connection {
             return Some(Arc::clone(self));
         }
         if cookie.is_resend() {
-            self.peer.connection_with(cookie)
+            self.owner.connection_with(cookie)
         } else {
-            self.peer.connection_of(cookie.conn_seq())
+            self.owner.connection_of(cookie.conn_seq())
         }
     }
 
     /// Whether a delivery ACK for a message of no connection there is may have been under way when that ended.
-    fn takes_strays(&self) -> bool {
+    fn accepts_late_acks(&self) -> bool {
         self.same_implementation() || self.phase() != Phase::Open
     }
 }

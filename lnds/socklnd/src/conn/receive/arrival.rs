@@ -1,0 +1,146 @@
+//! Whether a message has arrived before, that it has arrived now, and what is kept of one that has arrived in part.
+
+use super::Flow;
+use super::state::{OpenSeq, Payload, Pending, ReceiveSide, RxEnd, State, Storing};
+use crate::ack::message_id::MessageId;
+use crate::conn::Connection;
+use crate::remote_nodes::{Dedup, Parked, ParkedState};
+use crate::socket_io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Connection {
+    /// Whether a message has arrived before.
+    pub(super) fn check_duplicate(self: &Arc<Self>, side: &mut ReceiveSide, request: u64) -> Dedup {
+        let Some(node) = self.node.as_ref().filter(|_| request != 0) else { return Dedup::New };
+        let Some(message_id) = MessageId::of(request) else { return Dedup::Invalid };
+        let conn_seq = message_id.conn_seq();
+        if message_id.is_resend() {
+            let on_this = side.conn_seq.as_ref().is_some_and(|known| known.conn_seq == conn_seq);
+            return if on_this {
+                Dedup::Invalid
+            } else {
+                node.check_duplicate(message_id, self, self.ni.shared.now())
+            };
+        }
+        let known = match &mut side.conn_seq {
+            Some(known) => known,
+            None => {
+                let Some(taken) = node.open(conn_seq, self) else { return Dedup::Invalid };
+                side.conn_seq.insert(OpenSeq { conn_seq, begun: 0, taken })
+            }
+        };
+        if known.conn_seq != conn_seq || known.begun >= message_id.sequence() {
+            return Dedup::Invalid;
+        }
+        known.begun = message_id.sequence();
+        Dedup::New
+    }
+
+    /// What the core wants of a payload is in place: checksum, delivery ACK, and the core gets it.
+    pub(super) fn deliver(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
+        let ReceiveSide { state, conn_seq, .. } = side;
+        let State::Payload(payload) = state else { return Ok(Flow::Continue) };
+        // The kernel does not verify what it cuts short, either.
+        if let Some((expected, mut sum)) = payload.pending.check.take()
+            && payload.got == payload.pending.length
+        {
+            if let Some(message) = &payload.message {
+                socket_io::add_to_checksum(&mut sum, message.payload(), payload.got);
+            }
+            if sum.value() != expected {
+                return Err(wrong_checksum());
+            }
+        }
+        self.acknowledge_arrival(conn_seq.as_ref(), &mut payload.pending);
+        payload.delivered = true;
+        let message = payload.message.take();
+        if payload.surplus == 0 {
+            *state = State::Head;
+        }
+        if let Some(message) = message {
+            self.ni.upcalls.received(message, Ok(()));
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// The payload of a deferred message is here: checksum, delivery ACK, and it waits for the core's decision. What is
+    /// behind it can be received.
+    pub(super) fn store(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
+        let State::Storing(storing) = &mut side.state else { return Ok(Flow::Continue) };
+        if let Some((expected, mut sum)) = storing.pending.check.take() {
+            sum.update(&storing.stored.bytes);
+            if sum.value() != expected {
+                return Err(wrong_checksum());
+            }
+        }
+        self.acknowledge_arrival(side.conn_seq.as_ref(), &mut storing.pending);
+        if let State::Storing(Storing { deferred, stored, .. }) =
+            std::mem::replace(&mut side.state, State::Head)
+            && let Some((action, stored)) = deferred.store(stored, self)
+        {
+            stored.execute(action, &self.ni);
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// A message has arrived: that is noted, and its delivery ACK given.
+    fn acknowledge_arrival(self: &Arc<Self>, conn_seq: Option<&OpenSeq>, pending: &mut Pending) {
+        if let Some(message_id) = pending.message_id.take() {
+            match (&self.node, conn_seq) {
+                (Some(node), _) if message_id.is_resend() => {
+                    node.take(message_id.first(), self.ni.shared.now());
+                }
+                (_, Some(known)) => known.taken.store(message_id.sequence(), Ordering::Release),
+                _ => {}
+            }
+        }
+        if let Some(cookie) = pending.ack.take() {
+            self.owner.send_ack(self, cookie, pending.answered);
+        }
+    }
+
+    /// Nothing more is received. What has arrived in part is kept if it may be sent again, and given back otherwise.
+    pub(super) fn abandon(self: &Arc<Self>, side: &mut ReceiveSide) {
+        let (state, pending) = match std::mem::replace(&mut side.state, State::Over) {
+            State::Deferred(deferred, pending) | State::Storing(Storing { deferred, pending, .. }) => {
+                (Some(ParkedState::Deferred(deferred)), Some(pending))
+            }
+            State::Payload(Payload { message, pending, .. }) => {
+                (message.map(ParkedState::Matched), Some(pending))
+            }
+            State::Head | State::Over => (None, None),
+        };
+        let message_id = pending.as_ref().and_then(|pending| pending.message_id);
+        let length = pending.map_or(0, |pending| pending.length);
+        let may_be_resent = match &state {
+            Some(ParkedState::Matched(_)) => self.ni.may_be_resent(),
+            _ => !self.ni.is_ending(),
+        };
+        let parked = state.map(|state| Parked { state, length, ni: Arc::clone(&self.ni) });
+        let now = self.ni.shared.now();
+        match (&self.node, message_id, parked) {
+            (Some(node), Some(message_id), Some(parked)) if may_be_resent => {
+                if let ParkedState::Deferred(deferred) = &parked.state {
+                    deferred.park();
+                }
+                node.park(message_id.first(), parked, now + 2 * self.ni.sock_timeout());
+            }
+            (node, message_id, parked) => {
+                if let (Some(node), Some(message_id)) = (node, message_id) {
+                    node.forget(message_id.first());
+                }
+                if let Some(parked) = parked {
+                    parked.end();
+                }
+            }
+        }
+        if let (Some(node), Some(known)) = (&self.node, side.conn_seq.take()) {
+            node.close(known.conn_seq, now);
+        }
+    }
+}
+
+fn wrong_checksum() -> RxEnd {
+    RxEnd::ProtocolViolation("a message with a wrong checksum".into())
+}

@@ -1,0 +1,204 @@
+//! What the receiving thread keeps between two looks at a connection, and what it does next in each state.
+
+use crate::ack::message_id::{ConnSeq, MessageId};
+use crate::conn::deferred_rx::{Deferred, Stored};
+use crate::conn::read_ahead::ReadAhead;
+use crate::proto::Version;
+use crate::proto::checksum::Checksum;
+use crate::proto::frame;
+use lnet_core::{Errno, Message};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// The receiving half of a connection.
+#[derive(Debug)]
+pub(crate) struct ReceiveSide {
+    pub(super) buffer: ReadAhead,
+    pub(super) state: State,
+    /// Messages and NOOPs whose heads have arrived.
+    pub(super) heads: u64,
+    /// From a node of this implementation: the sequence of this connection, once a message has named it.
+    pub(super) conn_seq: Option<OpenSeq>,
+}
+
+/// What is received next.
+#[derive(Debug)]
+pub(super) enum State {
+    /// A head: of a message or a NOOP.
+    Head,
+    /// Nothing: the core has deferred the message, and there is no quota for its payload.
+    Deferred(Arc<Deferred>, Pending),
+    /// The payload of a message that the core has deferred, into memory of the driver.
+    Storing(Storing),
+    /// The payload of a message, into the memory that the core has named.
+    Payload(Payload),
+    /// Nothing any more.
+    Over,
+}
+
+/// What the receiving thread does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Decode the head that is in the buffer; read if it is not complete.
+    Decode,
+    /// See whether the core has decided.
+    CheckDecision,
+    /// Read from the socket.
+    Read,
+    /// Wait until the socket is readable.
+    Pause,
+    /// Keep the payload for the core, and go on with the next head.
+    Store,
+    /// Give the payload to the core; go on with the next head unless there is a surplus.
+    Deliver,
+    /// Read what is behind the payload and drop it.
+    DropSurplus,
+}
+
+impl State {
+    /// What to do next. `drained`: the socket is known to be empty.
+    pub(super) const fn next(&self, drained: bool) -> Next {
+        match (self, drained) {
+            (Self::Head, _) => Next::Decode,
+            (Self::Deferred(..), _) => Next::CheckDecision,
+            (Self::Storing(storing), false) if storing.missing() > 0 => Next::Read,
+            (Self::Storing(storing), true) if storing.missing() > 0 => Next::Pause,
+            (Self::Storing(_), _) => Next::Store,
+            (Self::Payload(payload), false) if payload.missing() > 0 => Next::Read,
+            (Self::Payload(payload), true) if payload.missing() > 0 => Next::Pause,
+            (Self::Payload(payload), _) if !payload.delivered => Next::Deliver,
+            (Self::Payload(_), false) => Next::DropSurplus,
+            (Self::Payload(_), true) => Next::Pause,
+            (Self::Over, _) => Next::Pause,
+        }
+    }
+}
+
+/// A message whose head has been read.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    /// Of its payload, as its header announced.
+    pub(super) length: usize,
+    /// The cookie of the delivery ACK that it asks for.
+    pub(super) ack: Option<u64>,
+    /// The same if it comes from a node of this implementation and is not a duplicate, until it has arrived.
+    pub(super) message_id: Option<MessageId>,
+    /// Something is likely to go the other way soon: its answer, or the next of those that it answers.
+    pub(super) answered: bool,
+    /// The checksum that it must have, and that of its head.
+    pub(super) check: Option<(u32, Checksum)>,
+}
+
+/// A payload that is received where the core wants it.
+#[derive(Debug)]
+pub(super) struct Payload {
+    pub(super) message: Option<Box<Message>>,
+    /// Bytes that the core wants, and those of them that have arrived.
+    pub(super) wanted: usize,
+    pub(super) got: usize,
+    /// Bytes to be dropped behind what is wanted.
+    pub(super) surplus: usize,
+    /// The core has it.
+    pub(super) delivered: bool,
+    pub(super) pending: Pending,
+}
+
+/// A payload that is received into memory of the driver.
+#[derive(Debug)]
+pub(super) struct Storing {
+    pub(super) deferred: Arc<Deferred>,
+    pub(super) stored: Stored,
+    pub(super) got: usize,
+    pub(super) pending: Pending,
+}
+
+/// The sequence of a connection from a node of this implementation.
+#[derive(Debug)]
+pub(super) struct OpenSeq {
+    pub(super) conn_seq: ConnSeq,
+    /// The number of the last message that has begun.
+    pub(super) begun: u64,
+    /// Of the last that has arrived.
+    pub(super) taken: Arc<AtomicU64>,
+}
+
+/// Why receiving on a connection ends.
+#[derive(Debug)]
+pub(super) enum RxEnd {
+    /// The peer closed it, or the network did.
+    ByPeer(Errno),
+    TimedOut,
+    ProtocolViolation(String),
+    ShuttingDown,
+}
+
+impl ReceiveSide {
+    /// One head's worth is read ahead and no more: behind a message's head in the buffer there is no space
+    /// for its payload, which so never goes anywhere but where the core wants it.
+    pub(crate) fn new(version: Version) -> Self {
+        Self {
+            buffer: ReadAhead::new(frame::head_len(version)),
+            state: State::Head,
+            heads: 0,
+            conn_seq: None,
+        }
+    }
+
+    /// Whether a message has begun and its rest has to come.
+    pub(super) fn is_midway(&self) -> bool {
+        match &self.state {
+            State::Head => !self.buffer.bytes().is_empty(),
+            State::Payload(_) | State::Storing(_) => true,
+            State::Deferred(..) | State::Over => false,
+        }
+    }
+}
+
+impl Storing {
+    /// Bytes that have not arrived.
+    pub(super) const fn missing(&self) -> usize {
+        self.stored.bytes.len() - self.got
+    }
+}
+
+impl Payload {
+    pub(super) fn new(message: Option<Box<Message>>, pending: Pending) -> Self {
+        let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
+        let surplus = pending.length - wanted;
+        Self { message, wanted, got: 0, surplus, delivered: false, pending }
+    }
+
+    /// Bytes that are wanted and have not arrived.
+    pub(super) const fn missing(&self) -> usize {
+        self.wanted - self.got
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload(wanted: usize, got: usize, surplus: usize, delivered: bool) -> State {
+        let pending =
+            Pending { length: wanted + surplus, ack: None, message_id: None, answered: false, check: None };
+        State::Payload(Payload { message: None, wanted, got, surplus, delivered, pending })
+    }
+
+    #[test]
+    fn what_the_receiver_does_next_follows_from_its_state_and_whether_the_socket_is_empty() {
+        use Next::{Decode, Deliver, DropSurplus, Pause, Read};
+        for (what, state, socket_has_bytes, socket_is_empty) in [
+            ("a head is due", State::Head, Decode, Decode),
+            ("nothing of a payload is here", payload(10, 0, 0, false), Read, Pause),
+            ("a part of a payload is here", payload(10, 9, 0, false), Read, Pause),
+            ("a payload is complete", payload(10, 10, 0, false), Deliver, Deliver),
+            ("an empty payload", payload(0, 0, 0, false), Deliver, Deliver),
+            ("a payload with a surplus is complete", payload(10, 10, 5, false), Deliver, Deliver),
+            ("an unwanted payload", payload(0, 0, 5, false), Deliver, Deliver),
+            ("a surplus remains", payload(10, 10, 5, true), DropSurplus, Pause),
+            ("receiving has ended", State::Over, Pause, Pause),
+        ] {
+            assert_eq!((state.next(false), state.next(true)), (socket_has_bytes, socket_is_empty), "{what}");
+        }
+    }
+}

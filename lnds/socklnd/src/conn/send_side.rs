@@ -1,0 +1,174 @@
+//! What the senders of a connection share: messages and NOOPs that are to leave, and those that wait for a delivery ACK.
+
+use crate::ack::message_id::{ConnSeq, MessageId};
+use crate::ack::unacked::Unacked;
+use crate::decide::cause::ConnError;
+use crate::proto::Version;
+use crate::proto::checksum::Checksum;
+use crate::proto::frame::{Cookies, Head};
+use crate::socket_io::{self, Vecs};
+use lnet_core::{Message, SendFailure};
+use std::collections::VecDeque;
+
+/// More NOOPs do not wait for a peer to read: it asks for delivery ACKs and does not take them.
+const MOST_NOOPS: usize = 1024;
+
+/// A message or NOOP on its way into a socket.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(super) head: Head,
+    pub(super) sent: usize,
+    pub(super) message: Option<Box<Message>>,
+    /// It asks for a delivery ACK.
+    pub(super) wants_ack: bool,
+    /// The delivery ACK that it carries; 0 for none.
+    pub(super) ack: u64,
+    /// Its message ID, by which the delivery ACK names it.
+    pub(super) cookie: Option<MessageId>,
+    /// It wants a checksum and has none yet.
+    pub(super) unsealed: bool,
+}
+
+impl Outgoing {
+    /// A message for a connection of `version`, which carries the delivery ACK `ack`; it comes back when a NID does not fit
+    /// that. If it `wants_ack`, it gets its message ID when its place among the messages of the connection is settled.
+    pub(crate) fn message(
+        message: Box<Message>,
+        version: Version,
+        wants_ack: bool,
+        ack: u64,
+        checksum: bool,
+    ) -> Result<Self, Box<Message>> {
+        let cookies = Cookies { request: 0, ack };
+        let Some(head) = Head::message(version, message.header(), cookies) else {
+            return Err(message);
+        };
+        let unsealed = checksum && version == Version::V2;
+        Ok(Self { head, sent: 0, message: Some(message), wants_ack, ack, cookie: None, unsealed })
+    }
+
+    pub(crate) fn noop(cookies: Cookies) -> Self {
+        let head = Head::noop(cookies);
+        Self { head, sent: 0, message: None, wants_ack: false, ack: 0, cookie: None, unsealed: false }
+    }
+
+    /// Gives it the message ID that its delivery ACK will name; false when the connection has none left.
+    pub(super) fn assign_message_id(
+        &mut self,
+        unacked: &mut Unacked<Box<Message>>,
+        same_implementation: bool,
+    ) -> bool {
+        let Some(message) = self.message.as_mut().filter(|_| self.wants_ack) else { return true };
+        let before =
+            message.message_id().filter(|_| same_implementation).and_then(|name| MessageId::of(name.get()));
+        let cookie = match before {
+            Some(first) => unacked.open_resend(first),
+            None => match unacked.open() {
+                Some(cookie) => cookie,
+                None => return false,
+            },
+        };
+        if same_implementation {
+            message.set_message_id(cookie.first());
+        }
+        self.cookie = Some(cookie);
+        self.head.set_cookies(Cookies { request: cookie.wire(), ack: self.ack });
+        true
+    }
+
+    /// Puts the checksum in, if there is to be one: when nothing in it changes any more.
+    pub(super) fn seal(&mut self) {
+        if !std::mem::take(&mut self.unsealed) {
+            return;
+        }
+        if let Some(message) = &self.message {
+            let mut sum = Checksum::new();
+            sum.update(self.head.bytes());
+            socket_io::add_to_checksum(&mut sum, message.payload(), message.payload_len());
+            self.head.set_checksum(sum.value());
+        }
+    }
+
+    pub(crate) fn into_message(self) -> Option<Box<Message>> {
+        self.message
+    }
+
+    pub(super) fn left(&self) -> usize {
+        let payload = self.message.as_ref().map_or(0, |message| message.payload_len());
+        (self.head.bytes().len() + payload).saturating_sub(self.sent)
+    }
+
+    pub(super) fn add_to<'a>(&'a self, vecs: &mut Vecs<'a>) {
+        let head = self.head.bytes();
+        vecs.bytes_to_send(head.get(self.sent..).unwrap_or_default());
+        if let Some(message) = &self.message {
+            let payload = message.payload().advanced(self.sent.saturating_sub(head.len()));
+            let left = payload.remaining();
+            vecs.memory(payload, left);
+        }
+    }
+}
+
+/// What the connection's senders share.
+#[derive(Debug)]
+pub(crate) struct SendSide {
+    pub(super) queue: VecDeque<Outgoing>,
+    /// What has asked for a delivery ACK. In the order of the wire: a message is entered when its place is settled.
+    pub(crate) unacked: Unacked<Box<Message>>,
+    /// Kept by the writers for the next, so that none allocates.
+    pub(super) spare: Vec<Outgoing>,
+    /// A thread is writing; it will see what is put into the queue.
+    pub(super) writing: bool,
+    /// The socket is full; the scheduler will go on.
+    pub(super) blocked: bool,
+    /// Room was reported while a thread was writing.
+    pub(super) writable_again: bool,
+    /// Nothing is sent any more.
+    pub(super) ended: Option<ConnError>,
+}
+
+impl SendSide {
+    pub(crate) fn new(conn_seq: ConnSeq) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            unacked: Unacked::new(conn_seq),
+            spare: Vec::new(),
+            writing: false,
+            blocked: false,
+            writable_again: false,
+            ended: None,
+        }
+    }
+
+    pub(crate) fn is_writing(&self) -> bool {
+        self.writing
+    }
+
+    pub(super) fn is_full_of_noops(&self) -> bool {
+        // There are few messages: they have credits.
+        self.queue.len() >= MOST_NOOPS
+            && self.queue.iter().filter(|out| out.message.is_none()).count() >= MOST_NOOPS
+    }
+
+    /// The writer goes; the scheduler will go on with what it leaves.
+    pub(super) fn stop_for_now(&mut self, mut batch: Vec<Outgoing>) {
+        while let Some(out) = batch.pop() {
+            self.queue.push_front(out);
+        }
+        self.spare = batch;
+        self.blocked = true;
+        self.writing = false;
+    }
+}
+
+/// What came of handing something over.
+pub(crate) enum Transmitted {
+    /// It is done with.
+    Done(Outgoing),
+    /// It will never be written in full, or its delivery ACK will never come.
+    Failed(Box<Message>, SendFailure),
+    /// The connection keeps it.
+    Kept,
+    /// The connection has ended; nothing was written.
+    Ended(Outgoing),
+}

@@ -1,0 +1,124 @@
+//! What is known of the progress of a connection, and the list of connections that are watched.
+//!
+//! A connection is in the list from a write on until all of that has arrived. Where nothing is under way there is nothing
+//! to watch.
+
+use crate::decide::unresponsive::TcpState;
+use crate::sync::lock;
+use crate::wake::Wake;
+use lnet_core::Time;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+/// How often the connections in the list are checked.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// When a scan last saw a connection make progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    /// When bytes last arrived.
+    pub(crate) received: Time,
+    /// When bytes last left, or nothing had to.
+    pub(crate) progressed: Time,
+    /// The number of the message that was arriving, and since when.
+    pub(crate) arriving: (u64, Time),
+    /// How many messages had left, and since when none of those that had to wait has.
+    pub(crate) leaving: (u64, Time),
+    /// Since when something has been under way without an answer.
+    pub(crate) suspected: Option<Time>,
+    /// How many bytes had been acknowledged when something was outstanding, and since when no more have been.
+    pub(crate) unacknowledged: Option<(u64, Time)>,
+    /// When, since it is suspected, the peer first asked for a connection that it has.
+    pub(crate) surplus_connect: Option<Time>,
+    /// The last check could not tell whether the peer is unresponsive.
+    pub(crate) undecided: bool,
+    /// The last check found the peer unresponsive.
+    pub(crate) unresponsive: bool,
+}
+
+/// What the check of a connection finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Liveness {
+    /// Nothing arrives from the peer.
+    Unresponsive,
+    /// Something arrives, but what is sent is not acknowledged.
+    Unacknowledged,
+    /// One of these had been found before, and something has arrived since.
+    Responsive,
+}
+
+impl Watch {
+    pub(crate) const fn new(now: Time) -> Self {
+        Self {
+            received: now,
+            progressed: now,
+            arriving: (0, now),
+            leaving: (0, now),
+            suspected: None,
+            unacknowledged: None,
+            surplus_connect: None,
+            undecided: false,
+            unresponsive: false,
+        }
+    }
+
+    /// Since when nothing has been acknowledged of what is outstanding, as far as was checked.
+    pub(crate) fn unacknowledged_since(&mut self, now: Time, tcp: TcpState) -> Time {
+        let since = self.unacknowledged.filter(|(acknowledged, _)| *acknowledged == tcp.acknowledged);
+        let (_, since) = *since.as_ref().unwrap_or(&(tcp.acknowledged, now));
+        self.unacknowledged = tcp.outstanding.then_some((tcp.acknowledged, since));
+        since
+    }
+}
+
+/// The connections, of type `C`, on which something may be under way.
+#[derive(Debug)]
+pub(crate) struct WatchList<C> {
+    list: Mutex<Vec<Weak<C>>>,
+    /// The thread that checks them does so every [`CHECK_INTERVAL`].
+    active: AtomicBool,
+    /// Wakes that thread.
+    wake: Arc<Wake>,
+}
+
+impl<C> WatchList<C> {
+    pub(crate) fn new(wake: Arc<Wake>) -> Self {
+        Self { list: Mutex::default(), active: AtomicBool::new(false), wake }
+    }
+
+    /// Something has been written to `connection`, which is not in the list.
+    pub(crate) fn add(&self, connection: &Arc<C>) {
+        lock(&self.list).push(Arc::downgrade(connection));
+        if !self.active.swap(true, Ordering::SeqCst) {
+            self.wake.wake();
+        }
+    }
+
+    /// Whether there is anything to check.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active.load(Ordering::SeqCst)
+    }
+
+    /// Checks all connections. `check` returns whether one stays in the list, and what it found.
+    pub(crate) fn check_all<F>(
+        &self,
+        mut check: impl FnMut(&Arc<C>) -> (bool, Option<F>),
+    ) -> Vec<(Arc<C>, F)> {
+        let mut list = std::mem::take(&mut *lock(&self.list));
+        let mut all = Vec::new();
+        list.retain(|connection| {
+            let Some(connection) = connection.upgrade() else { return false };
+            let (stays, found) = check(&connection);
+            all.extend(found.map(|found| (connection, found)));
+            stays
+        });
+        let mut added = lock(&self.list);
+        // Of the two vectors the one with the larger capacity is kept.
+        list.append(&mut added);
+        *added = list;
+        // Under the lock: who adds one after this wakes the thread.
+        self.active.store(!added.is_empty(), Ordering::SeqCst);
+        all
+    }
+}

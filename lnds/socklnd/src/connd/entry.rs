@@ -1,0 +1,68 @@
+//! The sockets of the connecting thread.
+
+use crate::handshake;
+use crate::peer::Peer;
+use crate::permit::Permit;
+use lnet_core::Time;
+use lnet_wire::Nid;
+use socket2::Socket;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+pub(super) enum Entry {
+    Listener(Socket, SocketAddr),
+    Passive(Passive),
+    Active(Active),
+}
+
+/// An inbound connection whose handshake is not complete.
+pub(super) struct Passive {
+    pub(super) socket: Socket,
+    pub(super) source: SocketAddr,
+    pub(super) permit: Permit,
+    pub(super) machine: handshake::Passive,
+    pub(super) since: Time,
+    pub(super) deadline: Time,
+}
+
+/// A connect that has not brought a connection yet.
+pub(super) struct Active {
+    pub(super) socket: Socket,
+    pub(super) peer: Arc<Peer>,
+    pub(super) machine: handshake::Active,
+    /// What is sent first, until it has been sent.
+    pub(super) opening: Option<Vec<u8>>,
+    /// The local port is a privileged one.
+    pub(super) privileged: bool,
+    pub(super) since: Time,
+    pub(super) deadline: Time,
+    /// When it is checked next whether the peer is unresponsive.
+    pub(super) next_check: Time,
+}
+
+impl Entry {
+    pub(super) const fn socket(&self) -> &Socket {
+        match self {
+            Self::Listener(socket, _) => socket,
+            Self::Passive(passive) => &passive.socket,
+            Self::Active(active) => &active.socket,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        match self {
+            Self::Listener(..) => None,
+            Self::Passive(passive) => Some(passive.deadline),
+            Self::Active(active) => Some(active.deadline.min(active.next_check)),
+        }
+    }
+
+    /// Whether it is for the NI `nid`.
+    pub(super) fn is_of(&self, nid: Nid) -> bool {
+        match self {
+            Self::Listener(..) => false,
+            Self::Passive(passive) => passive.machine.target() == Some(nid),
+            Self::Active(active) => active.peer.ni.local.nid == nid,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What the calling thread does for a driver at this moment.
+
+use std::cell::Cell;
+
+thread_local! {
+    static DRIVER_THREAD: Cell<bool> = const { Cell::new(false) };
+    static APP_POLLER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread reads and writes for a driver. It must not wait for one then.
+pub(crate) fn is_driver_thread() -> bool {
+    DRIVER_THREAD.get()
+}
+
+/// Whether the calling thread is an application's, which is to get back to its own work soon.
+pub(crate) fn is_app_poller() -> bool {
+    APP_POLLER.get()
+}
+
+/// Runs `work` as a driver's thread.
+pub(crate) fn as_driver_thread<R>(work: impl FnOnce() -> R) -> R {
+    within(&DRIVER_THREAD, work)
+}
+
+/// Runs `work` as an application's thread that does the driver's work.
+pub(crate) fn as_app_poller<R>(work: impl FnOnce() -> R) -> R {
+    within(&APP_POLLER, || as_driver_thread(work))
+}
+
+fn within<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, work: impl FnOnce() -> R) -> R {
+    flag.set(true);
+    let result = work();
+    flag.set(false);
+    result
+}

@@ -1,0 +1,198 @@
+//! The peers and connections of one NI, and their end with it.
+
+use crate::conn::watch::WatchList;
+use crate::conn::{Connection, Scheduler};
+use crate::connd::commands::Commands;
+use crate::decide::cause::{BytesSent, ConnError};
+use crate::decide::identity::Identity;
+use crate::driver_thread::is_driver_thread;
+use crate::ni::SockNi;
+use crate::peer::{Peer, PeerOwner};
+use crate::remote_nodes::RemoteNodes;
+use crate::sync::lock;
+use lnet_core::lnd::SendOutcome;
+use lnet_core::{Cause, Errno, Message};
+use lnet_wire::{Nid, Pid, ProcessId};
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Locks of the table of peers, so that senders to different peers seldom meet.
+const SHARDS: usize = 32;
+
+type PeerMap = HashMap<ProcessId, Arc<Peer>, foldhash::fast::RandomState>;
+
+pub(crate) struct NiPeers {
+    pub(crate) ni: Arc<SockNi>,
+    /// Commands to the connecting thread.
+    commands: Arc<Commands>,
+    schedulers: Arc<[Arc<Scheduler>]>,
+    nodes: Arc<RemoteNodes>,
+    hasher: foldhash::fast::RandomState,
+    peers: Box<[Mutex<PeerMap>]>,
+    connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
+    /// Peers with another PID than the usual one.
+    unusual_pids: AtomicUsize,
+}
+
+impl NiPeers {
+    pub(crate) fn new(
+        ni: Arc<SockNi>,
+        commands: Arc<Commands>,
+        schedulers: Arc<[Arc<Scheduler>]>,
+        nodes: Arc<RemoteNodes>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            ni,
+            commands,
+            schedulers,
+            nodes,
+            hasher: foldhash::fast::RandomState::default(),
+            peers: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            connections: Mutex::default(),
+            unusual_pids: AtomicUsize::new(0),
+        })
+    }
+
+    /// Sends `message` to its next hop.
+    pub(crate) fn send(self: &Arc<Self>, mut message: Box<Message>) -> SendOutcome {
+        let identity = Identity { id: message.next_hop(), synthetic: message.next_hop().pid.is_user() };
+        loop {
+            let Some(peer) = self.peer(identity) else {
+                return SendOutcome::Done(message, Err(ConnError::Shutdown.failure(BytesSent::Nothing)));
+            };
+            message = match peer.send(message) {
+                Ok(outcome) => return outcome,
+                Err(message) => message,
+            };
+        }
+    }
+
+    /// The core knows that nothing reaches `peer`, or any peer, and why: what may take another path comes back.
+    pub(crate) fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
+        let all = || self.all_peers();
+        let named = |nid| {
+            let id = ProcessId { nid, pid: Pid::LUSTRE };
+            let usual = lock(self.shard(id)).get(&id).cloned();
+            // A NID has several processes only where peers have synthetic identities.
+            let others = self.unusual_pids.load(Ordering::Relaxed) > 0;
+            let others = others.then(all).unwrap_or_default().into_iter();
+            usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
+        };
+        for known in peer.map_or_else(all, named) {
+            known.abort_tx(ConnError::Aborted(cause));
+        }
+    }
+
+    /// The peer with this identity, which stays in the table until [`Peer::release`]; created if it is not known, `None`
+    /// when the NI is ending.
+    pub(crate) fn peer_to_keep(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
+        loop {
+            let peer = self.peer(identity)?;
+            if peer.keep() {
+                return Some(peer);
+            }
+        }
+    }
+
+    pub(crate) fn all_peers(&self) -> Vec<Arc<Peer>> {
+        self.peers.iter().flat_map(|shard| lock(shard).values().cloned().collect::<Vec<_>>()).collect()
+    }
+
+    pub(crate) fn all_connections(&self) -> Vec<Arc<Connection>> {
+        lock(&self.connections).values().cloned().collect()
+    }
+
+    /// Ends all peers and connections, once the NI is ending. When this returns no upcall follows, unless a thread of the
+    /// driver has called it.
+    pub(crate) fn shutdown(&self) {
+        let connections = self.all_connections();
+        for shard in &self.peers {
+            let peers = std::mem::take(&mut *lock(shard));
+            for peer in peers.into_values() {
+                peer.shutdown();
+            }
+        }
+        // Those that their peers have left behind, too.
+        for connection in &connections {
+            connection.close(ConnError::Shutdown);
+        }
+        // A handler that ends the NI which called it must not wait for itself.
+        if !is_driver_thread() {
+            self.ni.wait_until_quiet(|| connections.iter().all(|connection| connection.is_quiet()));
+        }
+        self.nodes.forget_ni(&self.ni, self.ni.shared.has_open_ni());
+    }
+
+    /// The peer with this identity, created if it is not known; `None` when the NI is ending.
+    fn peer(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
+        let mut peers = lock(self.shard(identity.id));
+        // Under the lock: the end empties the table after it has set the mark.
+        if self.ni.is_ending() {
+            return None;
+        }
+        let peer = peers.entry(identity.id).or_insert_with(|| {
+            self.unusual_pids.fetch_add(usize::from(identity.id.pid != Pid::LUSTRE), Ordering::Relaxed);
+            Peer::new(identity, &self.ni, Arc::clone(self) as Arc<dyn PeerOwner>)
+        });
+        Some(Arc::clone(peer))
+    }
+
+    fn shard(&self, id: ProcessId) -> &Mutex<PeerMap> {
+        let hash = self.hasher.hash_one(id) as usize;
+        &self.peers[hash % self.peers.len()]
+    }
+}
+
+impl PeerOwner for NiPeers {
+    fn forget_peer(&self, peer: &Peer) {
+        let mut peers = lock(self.shard(peer.id));
+        if peers.get(&peer.id).is_some_and(|known| std::ptr::eq(&**known, peer)) {
+            peers.remove(&peer.id);
+            self.unusual_pids.fetch_sub(usize::from(peer.id.pid != Pid::LUSTRE), Ordering::Relaxed);
+        }
+    }
+
+    fn send_again(self: Arc<Self>, message: Box<Message>) -> SendOutcome {
+        self.send(message)
+    }
+
+    fn connect(&self, peer: Arc<Peer>) {
+        self.commands.connect(peer);
+    }
+
+    fn abandon_connect(&self, peer: Arc<Peer>) {
+        self.commands.abandon(peer);
+    }
+
+    fn remember_connection(&self, connection: &Arc<Connection>) -> Result<(), Errno> {
+        let mut connections = lock(&self.connections);
+        if self.ni.is_ending() {
+            return Err(Errno::Shutdown);
+        }
+        connections.insert(connection.id, Arc::clone(connection));
+        Ok(())
+    }
+
+    fn forget_connection(&self, id: u64) {
+        let gone = lock(&self.connections).remove(&id);
+        drop(gone);
+    }
+
+    fn scheduler_of(&self, peer: Nid) -> Arc<Scheduler> {
+        let count = NonZero::new(self.schedulers.len()).unwrap_or(NonZero::<usize>::MIN);
+        let at = lnet_wire::nid::cpt_of_nid(peer, count);
+        // There is always one.
+        Arc::clone(self.schedulers.get(at).unwrap_or_else(|| &self.schedulers[0]))
+    }
+
+    fn nodes(&self) -> &RemoteNodes {
+        &self.nodes
+    }
+
+    fn watch_list(&self) -> &Arc<WatchList<Connection>> {
+        self.commands.watch_list()
+    }
+}

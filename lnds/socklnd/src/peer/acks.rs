@@ -1,0 +1,78 @@
+//! Delivery ACKs that the peer is to get. A node of this implementation gets them with the next message to it, or soon; a
+//! kernel node at once.
+
+use super::Peer;
+use crate::ack::delivery_acks::pack;
+use crate::ack::pending_acks::Batch;
+use crate::conn::{Connection, Scheduler};
+use crate::decide::choose::Cargo;
+use crate::proto::ConnectionType;
+use crate::proto::frame::Cookies;
+use crate::scheduler::AckSender;
+use crate::sync::lock;
+use std::sync::{Arc, Weak};
+
+impl Peer {
+    /// A message that asks for a delivery ACK has arrived on `connection`. `answered`: something is likely to be sent to
+    /// the peer soon.
+    pub(super) fn give_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool) {
+        if connection.same_implementation() {
+            return self.queue_ack(&connection.scheduler, cookie, answered);
+        }
+        // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it
+        // (wire-tcp 3.4).
+        let other = if connection.kind == ConnectionType::BulkIn {
+            None
+        } else {
+            lock(&self.state).choose(Cargo::Ack, self.ni.shared.config.min_bulk)
+        };
+        self.ni.counts.acks.add();
+        self.ni.counts.ack_noops.add();
+        other.as_ref().unwrap_or(connection).transmit_noop(Cookies { request: 0, ack: cookie });
+    }
+
+    /// A delivery ACK that was to go with a message has not gone.
+    pub(super) fn requeue_ack(&self, ack: Option<u64>) {
+        if let Some(ack) = ack {
+            self.queue_ack(&self.owner.scheduler_of(self.id.nid), ack, true);
+        }
+    }
+
+    fn queue_ack(&self, scheduler: &Scheduler, cookie: u64, answered: bool) {
+        let added = self.pending_acks.add(cookie, answered);
+        if let Some(batch) = added.full {
+            self.send_batch(batch);
+        }
+        if added.list {
+            scheduler.note_pending_acks(Weak::clone(&self.this) as Weak<dyn AckSender>);
+        }
+    }
+
+    fn send_batch(&self, mut batch: Batch) {
+        let acks = batch.acks();
+        if acks.is_empty() {
+            return;
+        }
+        let connection = {
+            let mut state = lock(&self.state);
+            let best = state.choose(Cargo::Ack, self.ni.shared.config.min_bulk);
+            best.or_else(|| Some(Arc::clone(&state.connections.first()?.connection)))
+        };
+        // Without a connection nobody waits for them: the peer has given those messages up.
+        let Some(connection) = connection else { return };
+        for _ in &*acks {
+            self.ni.counts.acks.add();
+        }
+        for noop in pack(acks) {
+            self.ni.counts.ack_noops.add();
+            connection.transmit_noop(noop);
+        }
+    }
+}
+
+impl AckSender for Peer {
+    fn send_pending_acks(&self) {
+        let batch = self.pending_acks.take_all();
+        self.send_batch(batch);
+    }
+}

@@ -1,0 +1,50 @@
+//! What a peer does for its connections.
+
+use super::Peer;
+use crate::ack::message_id::{ConnSeq, MessageId};
+use crate::conn::watch::Liveness;
+use crate::conn::{ConnOwner, Connection};
+use crate::decide::cause::ConnError;
+use crate::sync::lock;
+use lnet_core::{Errno, Time};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl ConnOwner for Peer {
+    fn end(&self, culprit: &Arc<Connection>, conn_error: ConnError) {
+        self.end_because_of(culprit, conn_error);
+    }
+
+    fn closed_by_peer(&self, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
+        self.peer_has_closed(culprit, errno, can_read);
+    }
+
+    fn abandoned_by_peer(&self, connection: &Arc<Connection>) {
+        self.peer_has_abandoned(connection);
+    }
+
+    fn forget_connection(&self, id: u64) {
+        self.owner.forget_connection(id);
+    }
+
+    fn send_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool) {
+        self.give_ack(connection, cookie, answered);
+    }
+
+    fn probe(&self, now: Time) {
+        self.send_probe(now);
+    }
+
+    fn on_liveness(&self, connection: &Arc<Connection>, found: Liveness, now: Time, limit: Duration) -> bool {
+        self.act_on_liveness(connection, found, now, limit)
+    }
+
+    fn connection_of(&self, conn_seq: ConnSeq) -> Option<Arc<Connection>> {
+        lock(&self.state).all().find(|connection| connection.conn_seq == conn_seq).cloned()
+    }
+
+    fn connection_with(&self, message_id: MessageId) -> Option<Arc<Connection>> {
+        let all: Vec<_> = lock(&self.state).all().cloned().collect();
+        all.into_iter().find(|connection| connection.has_sent_again(message_id))
+    }
+}

@@ -1,0 +1,89 @@
+//! What all parts of the driver share: tunables, clock, log, limits and numbers. It knows none of the parts.
+
+use crate::ack::message_id::ConnSeq;
+use crate::config::SocklndConfig;
+use crate::permit::Permits;
+use lnet_core::{Clock, Time};
+use lnet_log::{LogClass, RateLimitedLog};
+use std::fmt::{Arguments, Display};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: SocklndConfig,
+    clock: Arc<dyn Clock>,
+    log: RateLimitedLog,
+    /// Inbound connections.
+    pub(crate) permits: Permits,
+    /// Bytes of deferred payloads, of all peers.
+    pub(crate) deferred_bytes: Arc<AtomicUsize>,
+    connection_ids: AtomicU64,
+    conn_seqs: AtomicU64,
+    last_incarnation: AtomicU64,
+    /// NIs that peers may connect to.
+    open_nis: AtomicUsize,
+}
+
+impl Shared {
+    pub(crate) fn new(config: SocklndConfig, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            permits: Permits::new(config.conns_per_address),
+            config,
+            clock,
+            log: RateLimitedLog::new(),
+            deferred_bytes: Arc::default(),
+            connection_ids: AtomicU64::new(0),
+            conn_seqs: AtomicU64::new(0),
+            last_incarnation: AtomicU64::new(0),
+            open_nis: AtomicUsize::new(0),
+        }
+    }
+
+    /// The time, by the node's clock.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Writes a line to the log, at the limited rate of its class and subject. The subject is a peer, an address, a NID.
+    pub(crate) fn log(&self, class: LogClass, subject: impl Display, line: Arguments<'_>) {
+        self.log.write(self.now(), class, subject, line);
+    }
+
+    /// Logs what was suppressed in the periods that have ended. To be called from time to time.
+    pub(crate) fn poll_log(&self, now: Time) {
+        self.log.poll(now);
+    }
+
+    pub(crate) fn next_connection_id(&self) -> u64 {
+        self.connection_ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The sequence that the message IDs of a new connection belong to.
+    pub(crate) fn next_conn_seq(&self) -> ConnSeq {
+        ConnSeq::nth(self.conn_seqs.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// An incarnation for an NI: the wall clock's, but never the same twice.
+    pub(crate) fn next_incarnation(&self) -> u64 {
+        let now = (self.config.incarnation)();
+        let before = self
+            .last_incarnation
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(now.max(last + 1)))
+            .unwrap_or(0);
+        now.max(before + 1)
+    }
+
+    pub(crate) fn note_ni_open(&self) {
+        self.open_nis.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn note_ni_closed(&self) {
+        self.open_nis.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether peers can connect to any NI.
+    pub(crate) fn has_open_ni(&self) -> bool {
+        self.open_nis.load(Ordering::SeqCst) > 0
+    }
+}
