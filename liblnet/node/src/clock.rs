@@ -1,7 +1,7 @@
-//! The one clock of a node. The core, its threads, heat and shutdown read it; the TCP driver has its own of the same kind.
+//! The one clock of a node. The core, its threads, the TCP driver, heat and shutdown read it.
 //!
-//! Not read from it: the deadlines of event waits and of spinning, which must be exact to microseconds, and those of
-//! control sockets, which bound system calls and never reach the core.
+//! Not read from it: the deadlines of event waits, of spinning and of delivery ACKs that wait for a message, which must be
+//! exact to microseconds, and those of control sockets, which bound system calls and never reach the core.
 
 use lnet_core::time::{Clock, Time};
 use nix::time::{ClockId, clock_gettime};
