@@ -396,7 +396,7 @@ struct ptlrpc_service_conf {
 	/** No client's word makes a request live longer. 0: 600 s. */
 	__u32 longest_timeout;
 	/** Clients of which nothing was heard for so long are evicted. 0: never. */
-	__u32 evict_silent_after;
+	__u32 evict_unresponsive_after;
 	/** How long ptlrpc_unregister_service may take. 0: 75 s. */
 	__u32 stop_timeout;
 	/** Any of PTLRPC_NO_EARLY_REPLIES and PTLRPC_NO_REPLY_FALLBACK. */

@@ -17,7 +17,7 @@ pub fn exposition(sample: &Sample) -> String {
     let of_node = Labels::default().with("node", &sample.node.name);
     let version = of_node.clone().with("version", &sample.node.version);
     page.family("lnet_info", GAUGE, "1, with the version of the library.", [(version, 1)]);
-    page.family("lnet_peers", GAUGE, "Peers that are known.", [(of_node.clone(), sample.peer_count)]);
+    page.family("lnet_peers", GAUGE, "Known peers.", [(of_node.clone(), sample.peer_count)]);
     node(&mut page, &of_node, &sample.stats);
     nis(&mut page, &of_node, &sample.nis);
     reachability(&mut page, &of_node, &sample.peers);
@@ -35,18 +35,18 @@ fn node(page: &mut Page, of_node: &Labels, stats: &LnetStats) {
         ("routed", stats.route_count),
         ("dropped", stats.drop_count),
     ];
-    page.family("lnet_messages_total", COUNTER, "Messages, by what became of them.", by("fate", &messages));
+    page.family("lnet_messages_total", COUNTER, "Messages, by outcome.", by("outcome", &messages));
     let bytes = [
         ("sent", stats.send_length),
         ("received", stats.recv_length),
         ("routed", stats.route_length),
         ("dropped", stats.drop_length),
     ];
-    let help = "Bytes of payload of messages, by what became of them.";
-    page.family("lnet_bytes_total", COUNTER, help, by("fate", &bytes));
+    let help = "Bytes of payload of messages, by outcome.";
+    page.family("lnet_bytes_total", COUNTER, help, by("outcome", &bytes));
     let one = |count| [(of_node.clone(), count)];
-    page.family("lnet_resends_total", COUNTER, "Messages sent again.", one(stats.resend_count));
-    let help = "Answers that did not come in time.";
+    page.family("lnet_resends_total", COUNTER, "Messages resent.", one(stats.resend_count));
+    let help = "Responses that did not arrive in time.";
     page.family("lnet_response_timeouts_total", COUNTER, help, one(stats.response_timeout_count));
     let failures = [
         ("local_interrupt", stats.local_interrupt_count),
@@ -63,13 +63,13 @@ fn node(page: &mut Page, of_node: &Labels, stats: &LnetStats) {
     page.family(
         "lnet_failures_total",
         COUNTER,
-        "Attempts to send that failed, by cause.",
+        "Failed send attempts, by cause.",
         by("cause", &failures),
     );
-    page.family("lnet_responses_awaited", GAUGE, "Answers that are waited for.", one(stats.rst_alloc));
+    page.family("lnet_responses_awaited", GAUGE, "Responses awaited.", one(stats.rst_alloc));
 }
 
-/// `ni`: what the families are of, with labels that say which.
+/// The families of the local NIs.
 fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
     let all: Vec<(Labels, &LocalNi)> = nis
         .iter()
@@ -82,18 +82,18 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
         let values = all.iter().filter_map(|(labels, ni)| Some((labels.clone(), value(ni)?)));
         page.family(name, GAUGE, help, values);
     };
-    gauge("lnet_ni_up", "Whether an interface works: 1 or 0.", &|ni| {
+    gauge("lnet_ni_up", "Whether an interface is up: 1 or 0.", &|ni| {
         Some((ni.status == NiStatus::Up).into())
     });
-    gauge("lnet_ni_health", "How well an interface is: 0 to 1000.", &|ni| {
+    gauge("lnet_ni_health", "Health value of an interface: 0 to 1000.", &|ni| {
         // The loopback has no health.
         (!ni.nid.is_loopback()).then_some(ni.health.value.into())
     });
-    let help = "Whether the driver says that an interface is broken: 1 or 0.";
+    let help = "Whether the driver reports a fatal error of an interface: 1 or 0.";
     gauge("lnet_ni_fatal_error", help, &|ni| Some(ni.health.fatal_error.into()));
-    let help = "Send credits of an interface that are left; negative: so many messages wait.";
+    let help = "Send credits of an interface that are available; a negative value is the number of messages that wait.";
     gauge("lnet_ni_tx_credits", help, &|ni| Some(ni.tx_credits));
-    gauge("lnet_ni_tx_credits_min", "The fewest send credits that an interface ever had left.", &|ni| {
+    gauge("lnet_ni_tx_credits_min", "The lowest value that the send credits of an interface have reached.", &|ni| {
         Some(ni.min_tx_credits)
     });
     gauge("lnet_ni_tx_credits_max", "Send credits of an interface, as configured.", &|ni| {
@@ -118,13 +118,13 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
         [NiState::Active, NiState::Degraded, NiState::Failed]
             .map(|state| (labels.clone().with("state", state.text()), u32::from(state == its)))
     });
-    page.family("lnet_ni_state", GAUGE, "How an interface is: 1 for its state, 0 for the others.", values);
+    page.family("lnet_ni_state", GAUGE, "State of an interface: 1 for the current state, 0 for the others.", values);
     let pings = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.ping_count));
-    let help = "Pings to recover an interface, since it was last heard.";
+    let help = "Recovery pings of an interface since it last responded.";
     page.family("lnet_ni_recovery_pings", GAUGE, help, pings);
 }
 
-/// Of a peer nothing is said as long as it is unknown: alerts on 0 are about peers that cannot be reached.
+/// A peer of unknown reachability has no samples: an alert on the value 0 concerns unreachable peers only.
 fn reachability(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
     let known = peers.iter().filter_map(|peer| {
         let its = peer.reachability.filter(|its| its.state != Reachability::Unknown)?;
@@ -133,10 +133,10 @@ fn reachability(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
     let known: Vec<_> = known.collect();
     let reachable =
         known.iter().map(|(labels, its)| (labels.clone(), u32::from(its.state != Reachability::Unreachable)));
-    let help = "Whether a peer can be reached: 1 or 0; nothing for one that was never heard of.";
+    let help = "Whether a peer is reachable: 1 or 0; absent for a peer from which nothing was received.";
     page.family("lnet_peer_reachable", GAUGE, help, reachable);
     let paths = known.iter().map(|(labels, its)| (labels.clone(), its.paths));
-    page.family("lnet_peer_paths", GAUGE, "Paths to a peer: pairs of interfaces.", paths);
+    page.family("lnet_peer_paths", GAUGE, "Paths to a peer: pairs of a local NI and a peer NI.", paths);
     let usable = known.iter().map(|(labels, its)| (labels.clone(), its.usable_paths));
     page.family("lnet_peer_paths_usable", GAUGE, "Paths to a peer that can be used.", usable);
 }
@@ -154,19 +154,19 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
         let values = all.iter().filter_map(|(labels, ni)| Some((labels.clone(), value(ni)?)));
         page.family(name, GAUGE, help, values);
     };
-    let help = "Whether a peer NI answers: 1 or 0; only where that is watched.";
+    let help = "Whether a peer NI responds: 1 or 0; only where that is monitored.";
     gauge("lnet_peer_ni_up", help, &|ni| ni.alive.map(i64::from));
-    let help = "Whether a peer NI's own node says that it is down: 1 or 0.";
+    let help = "Whether the node of a peer NI reports it as down: 1 or 0.";
     gauge("lnet_peer_ni_reported_down", help, &|ni| Some(ni.reported_down.into()));
-    gauge("lnet_peer_ni_health", "How well a peer NI is: 0 to 1000.", &|ni| Some(ni.health.value.into()));
-    let help = "Send credits of a peer NI that are left; negative: so many messages wait.";
+    gauge("lnet_peer_ni_health", "Health value of a peer NI: 0 to 1000.", &|ni| Some(ni.health.value.into()));
+    let help = "Send credits of a peer NI that are available; a negative value is the number of messages that wait.";
     gauge("lnet_peer_ni_tx_credits", help, &|ni| Some(ni.tx_credits.into()));
-    gauge("lnet_peer_ni_tx_credits_min", "The fewest send credits that a peer NI ever had left.", &|ni| {
+    gauge("lnet_peer_ni_tx_credits_min", "The lowest value that the send credits of a peer NI have reached.", &|ni| {
         Some(ni.min_tx_credits.into())
     });
     let help = "Send credits of a peer NI, as configured.";
     gauge("lnet_peer_ni_tx_credits_max", help, &|ni| Some(ni.max_tx_credits.into()));
-    let help = "Bytes that wait for a peer NI or are under way to it.";
+    let help = "Bytes queued for a peer NI or in transmission to it.";
     gauge("lnet_peer_ni_queued_bytes", help, &|ni| Some(ni.tx_queued_bytes.into()));
     traffic(page, "lnet_peer_ni", "a peer NI", &all, |ni| (&ni.messages, &ni.bytes, &ni.heat));
     let failures = all.iter().flat_map(|(labels, ni)| {
@@ -186,12 +186,12 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
         [Created, Activating, Connected, Failed]
             .map(|state| (labels.clone().with("state", state.text()), u32::from(state == its)))
     });
-    page.family("lnet_peer_ni_state", GAUGE, "How a peer NI is: 1 for its state, 0 for the others.", values);
-    let silent = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.unresponsive_from.len()));
-    let help = "Interfaces of this node from which nothing has reached a peer NI of late.";
-    page.family("lnet_peer_ni_silent_pairs", GAUGE, help, silent);
+    page.family("lnet_peer_ni_state", GAUGE, "State of a peer NI: 1 for the current state, 0 for the others.", values);
+    let unresponsive = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.unresponsive_from.len()));
+    let help = "Paths to a peer NI, one for each interface of this node, that are unresponsive.";
+    page.family("lnet_peer_ni_unresponsive_paths", GAUGE, help, unresponsive);
     let pings = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.ping_count));
-    let help = "Pings to recover a peer NI, since it was last heard.";
+    let help = "Recovery pings to a peer NI since it last responded.";
     page.family("lnet_peer_ni_recovery_pings", GAUGE, help, pings);
 }
 
@@ -205,28 +205,28 @@ fn traffic<T>(
 ) {
     let messages = all.iter().flat_map(|(labels, it)| {
         let (messages, ..) = of(it);
-        let fates = [("sent", messages.sent), ("received", messages.received), ("dropped", messages.dropped)];
-        fates.into_iter().flat_map(move |(fate, CommCount { put, get, reply, ack, hello })| {
-            let labels = labels.clone().with("fate", fate);
+        let outcomes = [("sent", messages.sent), ("received", messages.received), ("dropped", messages.dropped)];
+        outcomes.into_iter().flat_map(move |(outcome, CommCount { put, get, reply, ack, hello })| {
+            let labels = labels.clone().with("outcome", outcome);
             [("put", put), ("get", get), ("reply", reply), ("ack", ack), ("hello", hello)]
                 .map(|(kind, count)| (labels.clone().with("type", kind), count))
         })
     });
-    let help = format!("Messages of {what}, by what became of them and by type.");
+    let help = format!("Messages of {what}, by outcome and by type.");
     page.family(&format!("{prefix}_messages_total"), COUNTER, &help, messages);
     let bytes = all.iter().flat_map(|(labels, it)| {
         let (_, &ElementStats { sent, received, dropped }, _) = of(it);
         [("sent", sent), ("received", received), ("dropped", dropped)]
-            .map(|(fate, count)| (labels.clone().with("fate", fate), count))
+            .map(|(outcome, count)| (labels.clone().with("outcome", outcome), count))
     });
-    let help = format!("Bytes of payload of messages of {what}, by what became of them.");
+    let help = format!("Bytes of payload of messages of {what}, by outcome.");
     page.family(&format!("{prefix}_bytes_total"), COUNTER, &help, bytes);
     let heat = |of_heat: fn(&Heat) -> u64| {
         all.iter().map(|(labels, it)| (labels.clone(), of_heat(of(it).2) as f64 / 1000.0)).collect::<Vec<_>>()
     };
-    let help = format!("Recent messages of {what}: each counts half after every 10 seconds.");
+    let help = format!("Recent messages of {what}: the weight of each halves every 10 seconds.");
     page.family(&format!("{prefix}_heat_messages"), GAUGE, &help, heat(|it| it.messages));
-    let help = format!("Recent bytes of {what}: each counts half after every 10 seconds.");
+    let help = format!("Recent bytes of {what}: the weight of each halves every 10 seconds.");
     page.family(&format!("{prefix}_heat_bytes"), GAUGE, &help, heat(|it| it.bytes));
 }
 
@@ -246,7 +246,7 @@ impl Labels {
     }
 }
 
-/// As the help of a family needs it.
+/// Escapes the text of a HELP line.
 fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n")
 }

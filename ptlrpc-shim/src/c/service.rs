@@ -50,7 +50,7 @@ struct CConf {
     at_early_margin_ms: u32,
     at_history_ms: u32,
     longest_timeout_ms: u32,
-    evict_silent_after_ms: u32,
+    evict_unresponsive_after_ms: u32,
     stop_timeout_ms: u32,
     flags: u32,
     reserved: u32,
@@ -119,7 +119,7 @@ impl CConf {
             adaptive,
             longest_timeout: time(self.longest_timeout_ms, default.longest_timeout),
             reply_fallback: self.flags & NO_REPLY_FALLBACK == 0,
-            evict_unresponsive_after: ms(self.evict_silent_after_ms),
+            evict_unresponsive_after: ms(self.evict_unresponsive_after_ms),
             stop_timeout: time(self.stop_timeout_ms, default.stop_timeout),
             ..default
         })

@@ -20,7 +20,7 @@ use lnet_wire::{Errno, Nid};
 /// | 2 | messages by kind, health |
 /// | 3 | the state word |
 /// | 4 | what selection rules made of it |
-/// | 5 | bytes, heat, and the sums over its NIDs; states in words, silent pairs, and how far its discovery is; how many of its paths can be used |
+/// | 5 | bytes, heat, and the sums over its NIDs; states in words, unresponsive paths, the discovery state; how many of its paths can be used |
 ///
 /// With `backup` nothing of levels 1 to 5 is, and of all peers those are left out that nobody has configured: what a ping
 /// or a message made comes again with the next one, and would be configured if it were imported.
@@ -187,8 +187,8 @@ fn ni_to_value(backend: &dyn Backend, ni: &PeerNi, detail: u32) -> Result<Value,
         counters::push_activity(&mut shown, ni.bytes, ni.heat);
         counters::push_state(&mut shown, ni.health.state.map(PeerNiState::text), ni.health.next_ping_in);
         if !ni.health.unresponsive_from.is_empty() {
-            let own = ni.health.unresponsive_from.iter().map(|nid| Value::Text(nid.to_string()));
-            shown.push("silent towards", own.collect::<Vec<_>>());
+            let local = ni.health.unresponsive_from.iter().map(|nid| Value::Text(nid.to_string()));
+            shown.push("unresponsive from", local.collect::<Vec<_>>());
         }
     }
     Ok(shown)

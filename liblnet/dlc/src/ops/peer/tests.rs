@@ -311,7 +311,7 @@ fn every_cause_has_its_name_and_an_unhealthy_peer_ni_its_state_and_its_unrespons
 ";
     let words = "          ni state: FAILED
           next ping in: 7
-          silent towards:
+          unresponsive from:
             - 10.99.0.11@tcp
             - 10.99.1.11@tcp
 ";

@@ -36,7 +36,7 @@ const NI_OUTPUT: &[&str] = &[
     "next_ping",
     "peer statistics",
     "ni state",
-    "silent towards",
+    "unresponsive from",
     "next ping in",
 ];
 
