@@ -60,12 +60,7 @@ fn node(page: &mut Page, of_node: &Labels, stats: &LnetStats) {
         ("remote_timeout", stats.remote_timeout_count),
         ("network_timeout", stats.network_timeout_count),
     ];
-    page.family(
-        "lnet_failures_total",
-        COUNTER,
-        "Failed send attempts, by cause.",
-        by("cause", &failures),
-    );
+    page.family("lnet_failures_total", COUNTER, "Failed send attempts, by cause.", by("cause", &failures));
     page.family("lnet_responses_awaited", GAUGE, "Responses awaited.", one(stats.rst_alloc));
 }
 
@@ -93,9 +88,11 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
     gauge("lnet_ni_fatal_error", help, &|ni| Some(ni.health.fatal_error.into()));
     let help = "Send credits of an interface that are available; a negative value is the number of messages that wait.";
     gauge("lnet_ni_tx_credits", help, &|ni| Some(ni.tx_credits));
-    gauge("lnet_ni_tx_credits_min", "The lowest value that the send credits of an interface have reached.", &|ni| {
-        Some(ni.min_tx_credits)
-    });
+    gauge(
+        "lnet_ni_tx_credits_min",
+        "The lowest value that the send credits of an interface have reached.",
+        &|ni| Some(ni.min_tx_credits),
+    );
     gauge("lnet_ni_tx_credits_max", "Send credits of an interface, as configured.", &|ni| {
         ni.tunables.credits.map(i64::from)
     });
@@ -118,7 +115,12 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
         [NiState::Active, NiState::Degraded, NiState::Failed]
             .map(|state| (labels.clone().with("state", state.text()), u32::from(state == its)))
     });
-    page.family("lnet_ni_state", GAUGE, "State of an interface: 1 for the current state, 0 for the others.", values);
+    page.family(
+        "lnet_ni_state",
+        GAUGE,
+        "State of an interface: 1 for the current state, 0 for the others.",
+        values,
+    );
     let pings = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.ping_count));
     let help = "Recovery pings of an interface since it last responded.";
     page.family("lnet_ni_recovery_pings", GAUGE, help, pings);
@@ -159,11 +161,14 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
     let help = "Whether the node of a peer NI reports it as down: 1 or 0.";
     gauge("lnet_peer_ni_reported_down", help, &|ni| Some(ni.reported_down.into()));
     gauge("lnet_peer_ni_health", "Health value of a peer NI: 0 to 1000.", &|ni| Some(ni.health.value.into()));
-    let help = "Send credits of a peer NI that are available; a negative value is the number of messages that wait.";
+    let help =
+        "Send credits of a peer NI that are available; a negative value is the number of messages that wait.";
     gauge("lnet_peer_ni_tx_credits", help, &|ni| Some(ni.tx_credits.into()));
-    gauge("lnet_peer_ni_tx_credits_min", "The lowest value that the send credits of a peer NI have reached.", &|ni| {
-        Some(ni.min_tx_credits.into())
-    });
+    gauge(
+        "lnet_peer_ni_tx_credits_min",
+        "The lowest value that the send credits of a peer NI have reached.",
+        &|ni| Some(ni.min_tx_credits.into()),
+    );
     let help = "Send credits of a peer NI, as configured.";
     gauge("lnet_peer_ni_tx_credits_max", help, &|ni| Some(ni.max_tx_credits.into()));
     let help = "Bytes queued for a peer NI or in transmission to it.";
@@ -186,7 +191,12 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
         [Created, Activating, Connected, Failed]
             .map(|state| (labels.clone().with("state", state.text()), u32::from(state == its)))
     });
-    page.family("lnet_peer_ni_state", GAUGE, "State of a peer NI: 1 for the current state, 0 for the others.", values);
+    page.family(
+        "lnet_peer_ni_state",
+        GAUGE,
+        "State of a peer NI: 1 for the current state, 0 for the others.",
+        values,
+    );
     let unresponsive = all.iter().map(|(labels, ni)| (labels.clone(), ni.health.unresponsive_from.len()));
     let help = "Paths to a peer NI, one for each interface of this node, that are unresponsive.";
     page.family("lnet_peer_ni_unresponsive_paths", GAUGE, help, unresponsive);
@@ -205,7 +215,8 @@ fn traffic<T>(
 ) {
     let messages = all.iter().flat_map(|(labels, it)| {
         let (messages, ..) = of(it);
-        let outcomes = [("sent", messages.sent), ("received", messages.received), ("dropped", messages.dropped)];
+        let outcomes =
+            [("sent", messages.sent), ("received", messages.received), ("dropped", messages.dropped)];
         outcomes.into_iter().flat_map(move |(outcome, CommCount { put, get, reply, ack, hello })| {
             let labels = labels.clone().with("outcome", outcome);
             [("put", put), ("get", get), ("reply", reply), ("ack", ack), ("hello", hello)]

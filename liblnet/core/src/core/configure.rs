@@ -130,12 +130,12 @@ impl Core {
         let peer = self.topology.peer_ni(nid).ok_or(Errno::NotFound)?.peer();
         // What is under way is not changed by being called something else.
         let under_way = PeerState::DISCOVERING
-            .and(PeerState::PING_SENT)
-            .and(PeerState::PUSH_SENT)
-            .and(PeerState::DATA_PRESENT);
+            .union(PeerState::PING_SENT)
+            .union(PeerState::PUSH_SENT)
+            .union(PeerState::DATA_PRESENT);
         peer.discovery.with(|inner| {
             let flags = inner.progress.flags;
-            inner.progress.flags = state.without(under_way).and(PeerState(flags.0 & under_way.0));
+            inner.progress.flags = state.without(under_way).union(PeerState(flags.0 & under_way.0));
         });
         Ok(())
     }

@@ -106,18 +106,18 @@ impl Core {
     ) -> Arc<Peer> {
         let known = self.topology.peer(nid);
         let stays = |peer: &Peer| {
-            peer.state().has_any(PeerState::CONFIGURED.and(PeerState::LOCK_PRIMARY)) || peer.primary == nid
+            peer.state().has_any(PeerState::CONFIGURED.union(PeerState::LOCK_PRIMARY)) || peer.primary == nid
         };
         match known.filter(|peer| stays(peer)) {
             Some(peer) => {
                 if !peer.is_configured() && peer.primary == nid {
-                    let mark = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).and(lock_it);
+                    let mark = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).union(lock_it);
                     peer.discovery.with(|inner| inner.progress.set(mark));
                 }
                 peer
             }
             None => {
-                let state = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).and(lock_it);
+                let state = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).union(lock_it);
                 self.topology.peers().make(config, nid, state, self.topology.first_peer_credits(nid));
                 self.peer_ni(nid).peer()
             }

@@ -1,69 +1,71 @@
-//! What happens to a peer that is discovered, and what follows from it at once.
+//! The inputs of the step function of discovery, and the actions it returns.
 
 use super::Step;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 
-/// What happens to a peer.
+/// An event that concerns the discovery of a peer.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
-    /// Its turn has come.
+    /// The peer has been taken from the queue: decide the next action.
     Look,
-    /// A message for it waits, or somebody wants to know it.
+    /// A message waits for the discovery of the peer, or a caller waits for it.
     Wanted,
-    /// It is to be asked anew; with `force` also told anew (DI-35).
+    /// The peer is to be pinged again; with `force` also pushed to again (DI-35).
     Examine { force: bool },
-    /// It answered a ping.
+    /// The REPLY to a ping arrived.
     Reply { received: Box<ReceivedPingInfo>, path: (Nid, Nid) },
-    /// Its answer to a ping makes no sense.
+    /// The REPLY to a ping could not be decoded.
     BadReply,
-    /// A ping did not get there, or its answer did not come.
+    /// The ping could not be sent, or no REPLY arrived in time.
     PingFailed(Errno),
-    /// It pushed its NIDs. `may_be_stale`: if nothing is known of it, that may be because it was forgotten.
+    /// A push from the peer arrived. `may_be_stale`: the peer is unknown and may have been removed shortly before,
+    /// with its sequence number.
     Pushed { received: Box<ReceivedPingInfo>, path: (Nid, Nid), may_be_stale: bool },
-    /// It pushed something that makes no sense.
+    /// A push from the peer could not be decoded.
     BadPush { path: (Nid, Nid) },
-    /// It confirmed a push of this configuration of this node, by this NID.
+    /// The node with this NID acknowledged a push of this sequence number.
     PushAcked(u32, Nid),
-    /// Another confirmed a push to it.
+    /// A node other than the peer acknowledged a push to it.
     AckedByAnother,
-    /// A push did not get there, or was not confirmed.
+    /// The push could not be sent, or no ACK arrived in time.
     PushFailed(Errno),
-    /// What it said has been followed, as far as it could be.
+    /// The received ping information has been merged, as far as possible.
     Merged,
-    /// The answer that was taken for its own came from another peer.
+    /// The REPLY that was taken for the peer's came from another peer.
     AnsweredByAnother,
-    /// What it said, with this sequence number, is older than what it said by another NID.
+    /// The received ping information, with this sequence number, is older than that received from another NID of the
+    /// peer.
     StaleReply(u32),
-    /// It is to be asked again: another peer claims one of its NIDs, or a NID that it claims is free now.
+    /// Ping the peer again: another peer claims one of its NIDs, or a NID that it claims has become free.
     Reverify,
-    /// This node has something new to tell; with `force` to those, too, that are not discovered.
+    /// The configuration of this node has changed; with `force` it is also pushed to peers that do not discover.
     Changed { force: bool },
-    /// This node begins to discover.
+    /// Discovery has been switched on.
     SwitchedOn,
 }
 
-/// What is to be done for a peer.
+/// The action to take for a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StepAction {
     /// Nothing.
     Nothing,
-    /// Put it in the queue.
+    /// Put the peer in the queue.
     Queue,
-    /// Forget it, and what it was; whoever waits begins anew.
+    /// Remove the peer and its discovery state; requests that wait for it start again.
     Forget,
-    /// Follow what it said.
+    /// Merge the received ping information.
     Merge(Box<PingInfo>),
-    /// Ping it.
+    /// Ping the peer.
     Ping,
-    /// Push to it.
+    /// Push to the peer.
     Push,
-    /// Look once more.
-    Again,
-    /// Leave it until something happens.
+    /// Decide again at once ([`Input::Look`]).
+    Repeat,
+    /// Wait for the next input.
     Wait,
-    /// It is discovered: whoever waits goes on.
+    /// The peer is discovered: the requests that wait for it are sent.
     Finish,
-    /// It cannot be: whoever waits is told so.
+    /// The discovery failed: the requests that wait for it fail.
     GiveUp(Step, Errno),
 }

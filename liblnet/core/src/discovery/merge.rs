@@ -1,6 +1,6 @@
-//! Following what a peer says of itself (core-behaviour 5.6).
+//! Merging the ping information of a peer into the topology (core-behaviour 5.6).
 
-use super::merge_plan::{Follow, MergeLimits, MergePlan, Owner, owner, plan_merge};
+use super::merge_plan::{MergeLimits, MergePlan, NidUpdate, Owner, owner, plan_merge};
 use super::{Difference, Discovery, Input};
 use crate::environment::{ConfigGuard, Environment};
 use crate::model::{Inner, Peer, PeerState as Flag, Preferred, Progress};
@@ -10,19 +10,19 @@ use lnet_wire::Nid;
 use lnet_wire::ping_info::PingInfo;
 use std::sync::Arc;
 
-/// What came of following a peer; [`Discovery::finish_merge`] is to be called with it.
+/// The result of a merge; pass it to [`Discovery::finish_merge`].
 #[derive(Debug, Default)]
 pub(crate) struct MergeEffects {
-    /// The peer that has, perhaps, got other NIDs: paths to it may have changed.
+    /// The peer after the merge: paths to it may have changed.
     pub(crate) grown: Option<Arc<Peer>>,
-    /// The peer that grew is not the one that was asked.
+    /// `grown` is not the peer that was pinged.
     into_another: bool,
-    /// What was said is older than what is known.
+    /// The information is older than what is known.
     stale: bool,
 }
 
 impl Discovery {
-    /// Follows what `peer` said.
+    /// Merges the ping information `info` of `peer`.
     pub(crate) fn merge(
         &self,
         config: &ConfigGuard<'_>,
@@ -46,11 +46,11 @@ impl Discovery {
                 note_differences(env, peer, &found);
                 MergeEffects::default()
             }
-            MergePlan::Follow(plan) => follow(config, env, topology, peer, plan, info),
+            MergePlan::Update(plan) => update_nids(config, env, topology, peer, plan, info),
         }
     }
 
-    /// What [`Discovery::merge`] returned has been dealt with.
+    /// Completes a merge after its effects have been carried out.
     pub(crate) fn finish_merge(
         &self,
         topology: &Topology,
@@ -63,7 +63,8 @@ impl Discovery {
         }
         if let Some(grown) = effects.grown.as_ref().filter(|_| effects.into_another) {
             self.handle_input(&grown.discovery, Input::Wanted);
-            // It was another that answered, by a NID that this one has lost: it has not been heard itself.
+            // The REPLY came from another peer, by a NID that `peer` has lost: nothing was received from `peer`
+            // itself.
             if topology.peer_of(&peer.discovery).is_some() {
                 return self.handle_input(&peer.discovery, Input::AnsweredByAnother);
             }
@@ -71,7 +72,7 @@ impl Discovery {
         self.handle_input(&peer.discovery, Input::Merged);
     }
 
-    /// Has those asked again who said that they have NIDs that they did not get, but would get now.
+    /// Pings again each peer that claims NIDs which were rejected and would be accepted now.
     pub(crate) fn reverify_rejected(&self, topology: &Topology) {
         for peer in topology.listed_peers() {
             let rejected = peer.discovery.with(|inner| inner.rejected_nids.clone());
@@ -87,24 +88,24 @@ impl Discovery {
     }
 }
 
-/// Gives a peer the NIDs that it says it has. If it is known twice, the one that is known by the right primary
-/// NID takes over.
-fn follow(
+/// Gives a peer the NIDs that it claims. If the node is known as two peers, the peer with the right primary NID (the
+/// merge target) takes them.
+fn update_nids(
     config: &ConfigGuard<'_>,
     env: &Environment,
     topology: &Topology,
     peer: &Arc<Peer>,
-    plan: Follow,
+    plan: NidUpdate,
     info: &PingInfo,
 ) -> MergeEffects {
-    let Follow { merge_target, nids: plan } = plan;
+    let NidUpdate { merge_target, nids: plan } = plan;
     if let Some(target) = &merge_target {
         let path = peer.discovery.with(|inner| inner.progress.path);
         target.discovery.with(|inner| inner.progress.inherit(path, info.sequence));
     }
     let grows = merge_target.as_ref().unwrap_or(peer);
     for (nid, owner) in &plan.rejected {
-        let (primary, why) = (grows.primary, owner.words());
+        let (primary, why) = (grows.primary, owner.text());
         env.log(
             LogClass::PeerNidRejected,
             format_args!("{primary} claims {nid}"),
@@ -117,25 +118,25 @@ fn follow(
         differences.clear();
         *rejected_nids = plan.rejected.iter().map(|(nid, _)| *nid).collect();
         progress.set(mark);
-        // It may be another node than the one that was told what this one has, or another that has got a NID of
-        // its may have confirmed that.
+        // The node that was sent the configuration of this node may be another one than this peer, or the push may
+        // have been acknowledged by a node that has taken over one of this peer's NIDs.
         if renamed || progress.confirmed_by.is_some_and(|nid| !plan.nids.contains(&nid)) {
             progress.node_sequence = 0;
             progress.confirmed_by = None;
         }
     });
-    let grown = if plan.primary == grows.primary && same(&plan.nids, &grows.nids) {
+    let grown = if plan.primary == grows.primary && same_nids(&plan.nids, &grows.nids) {
         Arc::clone(grows)
     } else {
         log::debug!("peer {}: {} NIDs after discovery", plan.primary, plan.nids.len());
         let credits = |nid| topology.first_peer_credits(nid);
         topology.peers().reshape(config, grows, plan.primary, plan.nids, credits)
     };
-    freshen(topology, &grown);
+    init_new_peer_nis(topology, &grown);
     MergeEffects { grown: Some(grown), into_another: merge_target.is_some(), stale: false }
 }
 
-/// What differs is logged, once as long as it stays so.
+/// Logs the differences, once as long as they do not change.
 fn note_differences(env: &Environment, peer: &Peer, found: &[Difference]) {
     let is_new = peer.discovery.with(|inner| {
         let is_new = inner.differences != found;
@@ -149,7 +150,7 @@ fn note_differences(env: &Environment, peer: &Peer, found: &[Difference]) {
     }
 }
 
-/// A peer whose locked primary NID another claims is shown to be configured badly.
+/// Flags a peer as badly configured if another peer claims its locked primary NID.
 fn note_conflict(topology: &Topology, nid: Nid, owner: Owner) {
     if owner == Owner::Locked
         && let Some(locked) = topology.peer(nid)
@@ -158,8 +159,8 @@ fn note_conflict(topology: &Topology, nid: Nid, owner: Owner) {
     }
 }
 
-/// What is new on a multi-rail peer sticks to no interface (OM-23) and is under the rules.
-fn freshen(topology: &Topology, peer: &Peer) {
+/// New NIDs of a multi-rail peer are bound to no interface (OM-23), and selection rules apply to them.
+fn init_new_peer_nis(topology: &Topology, peer: &Peer) {
     for peer_ni in peer.nids.iter().filter_map(|nid| topology.peer_ni(*nid)) {
         if matches!(*peer_ni.preferred(), Preferred::Sticky(_)) {
             peer_ni.set_preferred(Preferred::Nothing);
@@ -170,16 +171,16 @@ fn freshen(topology: &Topology, peer: &Peer) {
     }
 }
 
-/// Whether these are the same NIDs, in whichever order.
-fn same(some: &[Nid], others: &[Nid]) -> bool {
+/// Whether both lists hold the same NIDs, in any order.
+fn same_nids(some: &[Nid], others: &[Nid]) -> bool {
     some.len() == others.len() && some.iter().all(|nid| others.contains(nid))
 }
 
 impl Progress {
-    /// A peer that was known twice goes on as this one.
+    /// Takes over from a duplicate of this peer.
     fn inherit(&mut self, path: Option<(Nid, Nid)>, sequence: u32) {
-        self.set(Flag::MULTI_RAIL.and(Flag::NIDS_UPTODATE));
-        self.clear(Flag::NO_DISCOVERY.and(Flag::FORCE_PING).and(Flag::PING_FAILED));
+        self.set(Flag::MULTI_RAIL.union(Flag::NIDS_UPTODATE));
+        self.clear(Flag::NO_DISCOVERY.union(Flag::FORCE_PING).union(Flag::PING_FAILED));
         self.peer_sequence = sequence;
         self.path = self.path.or(path);
     }

@@ -1,4 +1,4 @@
-//! What becomes of a peer that has said something of itself (core-behaviour 5.6): decided, and nothing changed.
+//! Decides how received ping information is merged (core-behaviour 5.6); changes nothing.
 
 use super::Difference;
 use super::step::is_older;
@@ -9,51 +9,51 @@ use lnet_wire::Nid;
 use lnet_wire::ping_info::{Features, PingInfo};
 use std::sync::Arc;
 
-/// What is known of who has a NID that a peer claims.
+/// Which peer has a NID that another peer claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Nobody, or a peer that gives it up.
+    /// No peer, or a peer that may lose the NID.
     Free,
-    /// A peer that an operator has made.
+    /// A configured peer.
     Configured,
-    /// A peer with other NIDs whose locked primary NID it is.
+    /// A peer with several NIDs, whose locked primary NID this is.
     Locked,
-    /// A peer without others whose locked primary NID it is: who gets it is locked to it (OM-28).
+    /// A peer with this NID alone, locked as its primary NID: the peer that gets the NID is locked to it (OM-28).
     LockedAlone,
-    /// This node itself.
-    Myself,
-    /// Not this node, which the peer is.
-    NotMyself,
+    /// This node.
+    ThisNode,
+    /// Not this node, though the peer is this node.
+    NotThisNode,
 }
 
-/// How many NIDs are believed and taken in.
+/// How many NIDs are accepted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MergeLimits {
-    /// Interfaces of one peer.
+    /// NIDs of one peer.
     pub(super) max_interfaces: usize,
     /// Peer NIs of the node.
     pub(super) max_peers: usize,
 }
 
-/// What is done about what a peer said.
+/// How received ping information is merged.
 #[derive(Debug)]
 pub(super) enum MergePlan {
-    /// Nothing.
+    /// Not at all.
     Ignore,
-    /// Nothing; neither side is to learn from the other.
+    /// Not at all: discovery is disabled on one of the sides.
     Disabled,
-    /// The peer stays as it is, and is said to differ so.
+    /// The peer is not changed; these differences are reported.
     Compare(Vec<Difference>),
-    /// Nothing: one that is known better says otherwise.
+    /// Not at all: newer information of the same node contradicts it.
     Stale,
-    /// A peer gets other NIDs.
-    Follow(Follow),
+    /// The NIDs of a peer are replaced.
+    Update(NidUpdate),
 }
 
-/// What a peer gets.
+/// The new NIDs of a peer.
 #[derive(Debug)]
-pub(super) struct Follow {
-    /// The peer that was already known by the right primary NID, and takes over from the one that was asked.
+pub(super) struct NidUpdate {
+    /// The peer with the right primary NID, if that is not the one that was pinged: it takes over.
     pub(super) merge_target: Option<Arc<Peer>>,
     pub(super) nids: NidPlan,
 }
@@ -62,15 +62,15 @@ pub(super) struct Follow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NidPlan {
     pub(super) primary: Nid,
-    /// The primary one first.
+    /// The primary NID comes first.
     pub(super) nids: Vec<Nid>,
-    /// NIDs that it says it has and does not get.
+    /// NIDs that the peer claims and does not get.
     pub(super) rejected: Vec<(Nid, Owner)>,
-    /// Its primary NID is that of a locked peer that it takes in.
+    /// The primary NID is that of a locked peer which is merged into this one.
     pub(super) inherits_lock: bool,
 }
 
-/// What is to be done about what `peer` said.
+/// Plans the merge of the information `info` of `peer`.
 pub(super) fn plan_merge(
     topology: &Topology,
     limits: MergeLimits,
@@ -88,7 +88,7 @@ pub(super) fn plan_merge(
         return MergePlan::Disabled;
     }
     let Some(first) = claimed.first() else { return MergePlan::Ignore };
-    // The next answer will tell whether it was overtaken, or the peer has begun a new life.
+    // The next REPLY shows whether this one was overtaken, or the peer has restarted.
     if is_stale(topology, peer, &claimed, info.sequence) {
         return MergePlan::Stale;
     }
@@ -96,10 +96,10 @@ pub(super) fn plan_merge(
     let grows = merge_target.as_ref().unwrap_or(peer);
     let keeps_primary = grows.state().contains(Flag::LOCK_PRIMARY);
     let nids = plan_nids(&grows.nids, keeps_primary, &claimed, |nid| owner(topology, nid, grows, peer));
-    MergePlan::Follow(Follow { merge_target, nids })
+    MergePlan::Update(NidUpdate { merge_target, nids })
 }
 
-/// The NIDs that count of those that a peer says it has. Of NIDs that nobody has it gets as many as there is room for.
+/// The claimed NIDs that are considered: known NIDs, and unknown ones as far as the limit on peer NIs allows.
 fn claimed_nids(topology: &Topology, limits: MergeLimits, peer: &Peer, info: &PingInfo) -> Vec<Nid> {
     let mut room = limits.max_peers.saturating_sub(topology.peers().len());
     let has_room = |nid: &Nid| {
@@ -111,8 +111,8 @@ fn claimed_nids(topology: &Topology, limits: MergeLimits, peer: &Peer, info: &Pi
     if peer.is_configured() { claimed.collect() } else { claimed.filter(has_room).collect() }
 }
 
-/// What a peer with `nids`, the primary one first, becomes when it says that it has the NIDs `claimed`, the primary
-/// one first (OM-24, OM-28, OM-30). `keeps_primary`: that is locked.
+/// Plans the NIDs of a peer with `nids`, the primary NID first, that claims `claimed`, the primary NID first (OM-24,
+/// OM-28, OM-30). `keeps_primary`: the primary NID is locked.
 fn plan_nids(nids: &[Nid], keeps_primary: bool, claimed: &[Nid], owner: impl Fn(Nid) -> Owner) -> NidPlan {
     let mut rejected = Vec::new();
     let mut locked = None;
@@ -135,29 +135,29 @@ fn plan_nids(nids: &[Nid], keeps_primary: bool, claimed: &[Nid], owner: impl Fn(
             all.push(nid);
         }
     }
-    // Nothing that it may have: it stays what it was.
+    // No claimed NID is accepted: the peer keeps its NIDs.
     if all.is_empty() {
         all.extend_from_slice(nids);
     }
     NidPlan { primary: all.first().copied().unwrap_or(Nid::LOOPBACK), nids: all, rejected, inherits_lock }
 }
 
-/// Whether one that has some of these NIDs has told later news of itself, as far as can be known: it may be the same
-/// node, known by another NID. Not if the same number was stale before, and the peer has answered so when it was asked again.
+/// Whether another peer with one of the claimed NIDs, which may be the same node, has sent newer information. A
+/// sequence number that was stale before and came again in the REPLY to the next ping is accepted.
 fn is_stale(topology: &Topology, peer: &Peer, claimed: &[Nid], sequence: u32) -> bool {
-    let knows_better = |nid: &Nid| {
+    let has_newer_info = |nid: &Nid| {
         topology.peer(*nid).is_some_and(|known| {
             known.discovery.id() != peer.discovery.id()
                 && !known.is_configured()
-                && known.discovery.with(|inner| inner.progress.knows_better(sequence))
+                && known.discovery.with(|inner| inner.progress.has_newer_info(sequence))
         })
     };
     peer.discovery.with(|inner| inner.progress.stale_seq) != Some(sequence)
-        && claimed.iter().any(knows_better)
+        && claimed.iter().any(has_newer_info)
 }
 
-/// The peer that the one who says that `first` is its primary NID is already known as, if that is another one: by
-/// that NID, by one that it is locked to, or, if `peer`'s own primary NID is not claimed, by any.
+/// The other peer, if any, that is the same node as `peer`, which claims `first` as its primary NID: the peer with
+/// that primary NID, the peer locked to it, or, if the primary NID of `peer` is not claimed, the peer with that NID.
 fn merge_target(topology: &Topology, peer: &Peer, first: Nid, claims_primary: bool) -> Option<Arc<Peer>> {
     let known = topology.peer(first)?;
     let is_other = known.discovery.id() != peer.discovery.id();
@@ -167,11 +167,11 @@ fn merge_target(topology: &Topology, peer: &Peer, first: Nid, claims_primary: bo
     (is_other && may_grow && !peer.state().contains(Flag::LOCK_PRIMARY)).then_some(known)
 }
 
-/// Who has `nid`, which `grows` is to get from what `peer` said.
+/// Which peer has `nid`; `grows` is to get it from the information of `peer`.
 pub(super) fn owner(topology: &Topology, nid: Nid, grows: &Peer, peer: &Peer) -> Owner {
     match (topology.is_own(nid), topology.is_own(grows.primary)) {
-        (true, false) => return Owner::Myself,
-        (false, true) => return Owner::NotMyself,
+        (true, false) => return Owner::ThisNode,
+        (false, true) => return Owner::NotThisNode,
         _ => {}
     }
     let Some(known) = topology.peer(nid) else {
@@ -188,21 +188,21 @@ pub(super) fn owner(topology: &Topology, nid: Nid, grows: &Peer, peer: &Peer) ->
 }
 
 fn compare(topology: &Topology, peer: &Peer, info: &PingInfo, claimed: &[Nid]) -> Vec<Difference> {
-    // One of a single NID that nobody made may well be the same node: it has sent by that interface.
-    let is_anothers =
+    // A peer with a single NID that is not configured may be the same node: it has sent from that interface.
+    let is_of_another =
         |nid: Nid| topology.peer(nid).is_some_and(|known| known.is_configured() || known.nids.len() > 1);
     let says_multi_rail = info.features.contains(Features::MULTI_RAIL);
     peer.discovery
-        .with(|inner| differences(&peer.nids, &inner.progress, says_multi_rail, claimed, is_anothers))
+        .with(|inner| differences(&peer.nids, &inner.progress, says_multi_rail, claimed, is_of_another))
 }
 
-/// How what a peer says differs from what is known of it (dyn-060).
+/// The differences between the claimed NIDs of a peer and the known ones (dyn-060).
 fn differences(
     nids: &[Nid],
     progress: &Progress,
     says_multi_rail: bool,
     claimed: &[Nid],
-    is_anothers: impl Fn(Nid) -> bool,
+    is_of_another: impl Fn(Nid) -> bool,
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     let multi_rail = progress.has(Flag::MULTI_RAIL);
@@ -210,37 +210,37 @@ fn differences(
     let primary = claimed.first().copied().filter(|primary| nids.first() != Some(primary));
     found.extend(primary.map(Difference::Primary));
     for nid in claimed.iter().filter(|nid| !nids.contains(nid)) {
-        found.push(if is_anothers(*nid) { Difference::Claimed(*nid) } else { Difference::Extra(*nid) });
+        found.push(if is_of_another(*nid) { Difference::Claimed(*nid) } else { Difference::Extra(*nid) });
     }
     found.extend(nids.iter().filter(|nid| !claimed.contains(nid)).copied().map(Difference::Missing));
     found
 }
 
 impl NidPlan {
-    /// What the flags of the peer get.
+    /// The flags that the peer gets.
     pub(super) fn marks(&self) -> Flag {
         let locked = if self.inherits_lock { Flag::LOCK_PRIMARY } else { Flag::default() };
         let rejected = self.rejected.iter().any(|(_, owner)| *owner == Owner::Locked);
-        locked.and(if rejected { Flag::BAD_CONFIG } else { Flag::default() })
+        locked.union(if rejected { Flag::BAD_CONFIG } else { Flag::default() })
     }
 }
 
 impl Owner {
     /// Why the NID is rejected.
-    pub(super) const fn words(self) -> &'static str {
+    pub(super) const fn text(self) -> &'static str {
         match self {
             Self::Free | Self::LockedAlone => "no other peer has it",
             Self::Configured => "configured for another peer",
             Self::Locked => "locked primary NID of another peer",
-            Self::Myself => "it is this node's own",
-            Self::NotMyself => "the peer is this node, which does not have it",
+            Self::ThisNode => "NID of this node",
+            Self::NotThisNode => "the peer is this node, which does not have it",
         }
     }
 }
 
 impl Progress {
-    /// Whether what came with this number is older than what is known.
-    const fn knows_better(&self, sequence: u32) -> bool {
+    /// Whether information with this sequence number is older than the known one.
+    const fn has_newer_info(&self, sequence: u32) -> bool {
         self.peer_sequence != 0 && is_older(sequence, self.peer_sequence)
     }
 }

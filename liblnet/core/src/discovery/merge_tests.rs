@@ -15,7 +15,7 @@ fn owner(of: Nid) -> Owner {
         of if of == nid(50) => Owner::Configured,
         of if of == nid(60) => Owner::Locked,
         of if of == nid(70) => Owner::LockedAlone,
-        of if of == nid(80) => Owner::Myself,
+        of if of == nid(80) => Owner::ThisNode,
         _ => Owner::Free,
     }
 }

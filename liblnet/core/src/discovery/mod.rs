@@ -1,7 +1,7 @@
-//! Who a peer is: finding out which NIDs a node has, and telling it which this one has (core-behaviour 5).
+//! Dynamic peer discovery: learning the NIDs of peers, and sending them those of this node (core-behaviour 5).
 //!
-//! [`Discovery`] decides and remembers, and sends nothing. What happens goes in by [`Discovery::handle_input`] and the
-//! `handle_*` methods for the events of its requests; what is to be done comes out of [`Run::poll`], one [`Action`] at a time.
+//! [`Discovery`] keeps state and decides, and sends nothing. Events go in through [`Discovery::handle_input`] and the
+//! `handle_*` methods for the events of its requests; actions come out of [`Run::poll`], one [`Action`] at a time.
 
 mod input;
 mod merge;
@@ -40,56 +40,57 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How far the discovery of a peer is.
+/// The discovery state of a peer, as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoveryStatus {
     /// The bits that the kernel's tools show.
     pub state: PeerState,
-    /// Whether messages go to it without waiting (DI-11).
+    /// Whether messages are sent to the peer without waiting for discovery (DI-11).
     pub up_to_date: bool,
-    /// The latest of this node's configurations that it is known to have received; 0: none.
+    /// The sequence number of the last configuration of this node that the peer acknowledged; 0: none.
     pub node_sequence: u32,
-    /// The latest of its configurations that was received; 0: none.
+    /// The sequence number of the last configuration received from the peer; 0: none.
     pub peer_sequence: u32,
     /// Requests that wait for the discovery.
     pub parked: usize,
     /// Why the last discovery failed, if it did.
     pub failure: Option<Failure>,
-    /// What was found and not followed: by the last discovery of a configured peer, or in
+    /// Differences that were found and not merged: by the last discovery of a configured peer, or in
     /// [`DiscoveryMode::Verify`].
     pub differences: Vec<Difference>,
 }
 
-/// The discovery of a node's peers. Any thread may call.
+/// The discovery of all peers of a node. Any thread may call its methods.
 #[derive(Debug)]
 pub(crate) struct Discovery {
-    /// [`LocalState`] in one word, read for every message.
+    /// [`LocalState`] packed in one word, which is read for every message.
     local: AtomicU64,
-    /// Bytes of the largest answer that is believed.
+    /// The largest ping REPLY, in bytes, that is accepted.
     max_reply_len: AtomicU32,
     retries: AtomicU8,
-    /// What pings are answered with, and what is pushed.
+    /// The current ping buffer: answers pings, and is pushed.
     ping_buffer: ArcSwap<PingBuffer>,
     queue: Mutex<Queue>,
     /// Wakes the thread that carries the actions out.
     wakeup: Notify,
     push_buffers: Mutex<PushBuffers>,
-    /// Where requests wait. Taken before the lock of a discovery state, and not for a message to a known peer.
+    /// Requests that wait for discovery. This lock is taken before that of a discovery state; a message to a
+    /// discovered peer does not take it.
     parked: Mutex<ParkedRequests>,
-    /// Until when what peers push may be older than what has been forgotten of them.
+    /// Until this time a push may be older than what was known of a peer that has been removed.
     may_be_stale_until: Mutex<Time>,
-    /// Held by the one [`Run`] that there may be.
+    /// Held by the only [`Run`] that may exist at a time.
     running: Mutex<()>,
-    /// Held by a thread that looks whether a discovery has ended, until it waits for that.
+    /// Held while a thread checks whether a discovery has ended, until it waits on the condition.
     finished: Mutex<()>,
     one_finished: Condvar,
-    /// Where the events of its requests and push buffers go.
+    /// The event queue of its requests and push buffers.
     eq: OnceLock<EqHandle>,
-    /// How long to wait, after so many failed discoveries in a row, before the next for what waits.
+    /// The pause before the next attempt for waiting requests, after this number of failed discoveries in a row.
     retry_pause: fn(u32) -> Duration,
 }
 
-/// This node, as peers are told of it.
+/// The state of this node that discovery depends on.
 impl Discovery {
     pub(crate) fn new(retry_pause: fn(u32) -> Duration) -> Self {
         Self {
@@ -110,7 +111,7 @@ impl Discovery {
         }
     }
 
-    /// This node as it is now.
+    /// The current state of this node.
     pub(crate) fn local_state(&self) -> LocalState {
         let word = self.local.load(Ordering::Acquire);
         LocalState {
@@ -126,7 +127,7 @@ impl Discovery {
         }
     }
 
-    /// Notes what has changed of it.
+    /// Stores the changed settings and sequence number.
     fn set_local_state(&self, _: &ConfigGuard<'_>, settings: &Settings, sequence: u32) {
         let mode = match settings.discovery {
             DiscoveryMode::Off => 0,
@@ -142,13 +143,13 @@ impl Discovery {
         self.local.store(word, Ordering::Release);
     }
 
-    /// From now on peers that ask are told this.
+    /// Pings are answered with `buffer` from now on.
     pub(crate) fn publish(&self, config: &ConfigGuard<'_>, env: &Environment, buffer: Arc<PingBuffer>) {
         self.set_local_state(config, &env.settings(), buffer.sequence());
         self.ping_buffer.store(buffer);
     }
 
-    /// The settings have changed; called after what pings are answered with has been replaced if that changes.
+    /// Applies changed settings; called after the ping buffer has been replaced, if the settings change it.
     pub(crate) fn handle_settings(
         &self,
         config: &ConfigGuard<'_>,
@@ -160,7 +161,7 @@ impl Discovery {
         match (before.discovery, now.discovery) {
             (DiscoveryMode::Off, DiscoveryMode::On | DiscoveryMode::Verify)
             | (DiscoveryMode::Verify, DiscoveryMode::On) => {
-                // Nothing is sent now: each peer is asked when it is used next.
+                // Nothing is sent now: each peer is pinged when it is next used.
                 for peer in topology.listed_peers() {
                     self.handle_input(&peer.discovery, Input::SwitchedOn);
                 }
@@ -172,35 +173,35 @@ impl Discovery {
         }
     }
 
-    /// Has this node's configuration pushed to multi-rail peers; with `force` also to those that do not discover.
+    /// Pushes this node's configuration to multi-rail peers; with `force` also to those that do not discover.
     pub(crate) fn schedule_push(&self, topology: &Topology, force: bool) {
         for peer in topology.listed_peers().iter().filter(|peer| peer.is_multi_rail()) {
             self.handle_input(&peer.discovery, Input::Changed { force });
         }
     }
 
-    /// Has what pings are answered with replaced: the state of an interface has changed.
+    /// Requests a new ping buffer: the state of an interface has changed.
     pub(crate) fn schedule_republish(&self) {
         lock(&self.queue).republish = true;
         self.wakeup.notify();
     }
 
-    /// Whether that is to be done now.
+    /// Takes the request for a new ping buffer, if there is one.
     pub(crate) fn take_republish(&self) -> bool {
         std::mem::take(&mut lock(&self.queue).republish)
     }
 }
 
-/// What happens to peers.
+/// The inputs of peers.
 impl Discovery {
-    /// Notes what happened to a peer, and puts it in the queue if something is to be done.
+    /// Runs the step function of a peer, and queues the peer if it asks for that.
     pub(crate) fn handle_input(&self, state: &Arc<DiscoveryState>, input: Input) {
         let local = self.local_state();
         let (queue, urgent) = state.with(|inner| {
             let wanted = matches!(input, Input::Wanted | Input::Examine { .. });
             let acted = step::step(&mut inner.progress, input, &local);
             let queue = acted == StepAction::Queue && !inner.removed;
-            // A peer that waited in the queue of the others moves to the urgent one.
+            // A peer in the normal queue moves to the urgent one.
             let urgent = wanted || inner.parked > 0;
             let enter = queue && (!inner.queued || urgent && !inner.urgent);
             inner.queued |= enter;
@@ -213,8 +214,8 @@ impl Discovery {
         }
     }
 
-    /// Whether a request to this peer NI has to wait (DI-30). One that would not find a way does not: that it
-    /// cannot be sent is told at once.
+    /// Whether a request to this peer NI has to wait for discovery (DI-30). A request without a path does not wait:
+    /// it fails at once.
     pub(crate) fn must_wait(&self, topology: &Topology, peer_ni: &PeerNi, portal: u32) -> bool {
         let peer = peer_ni.peer_now();
         let local = self.local_state();
@@ -225,8 +226,8 @@ impl Discovery {
             && (peer.is_multi_rail() || topology.with_nets(|nets| nets.net(peer_ni.nid().net()).is_some()))
     }
 
-    /// Makes a request wait for the discovery of its peer, which begins if it has not (DI-31). `Some`: it need
-    /// not wait any more, its MD has been unlinked, or the peer is gone, and it is to be looked at once more.
+    /// Makes a request wait for the discovery of its peer, which starts if necessary (DI-31). `Some`: the request
+    /// need not wait any more, its MD has been unlinked, or the peer has been removed; send it again.
     pub(crate) fn park(
         &self,
         env: &Environment,
@@ -240,21 +241,21 @@ impl Discovery {
         returned
     }
 
-    /// Peers are about to be forgotten, and with them which of their configurations is the latest. Pushes of earlier ones
-    /// may still be under way: for as long as a discovery may take, the first push of a peer is verified by a ping.
+    /// Peers are about to be removed, and their sequence numbers with them. Older pushes may still be in flight: for
+    /// the longest duration of a discovery the first push of an unknown peer is verified by a ping.
     pub(crate) fn note_forgetting(&self, env: &Environment) {
         *lock(&self.may_be_stale_until) = env.now() + longest_discovery(env);
     }
 
-    /// Whether what a peer of which nothing is known pushes may have been overtaken by what has been forgotten.
+    /// Whether a push of an unknown peer may be older than what was known before the peer was removed.
     fn may_be_stale(&self, env: &Environment) -> bool {
         env.now() < *lock(&self.may_be_stale_until)
     }
 }
 
-/// Who waits for discovery, and how far it is.
+/// The discovery status of peers, and waiting for it.
 impl Discovery {
-    /// How far the discovery of the peer with this NID is; `None` for a NID that is not known.
+    /// The discovery status of the peer with this NID; `None` for an unknown NID.
     pub(crate) fn status(&self, topology: &Topology, nid: Nid) -> Option<DiscoveryStatus> {
         let peer = topology.peer(nid)?;
         let local = self.local_state();
@@ -269,8 +270,8 @@ impl Discovery {
         }))
     }
 
-    /// Waits until the discovery of the peer with this NID has ended, at most so long: [`Errno::TimedOut`]. Not
-    /// from an event handler ([`Errno::Busy`]).
+    /// Waits until the discovery of the peer with this NID has ended; after `timeout` [`Errno::TimedOut`]. In an
+    /// event handler [`Errno::Busy`].
     pub(crate) fn wait_discovered(
         &self,
         env: &Environment,
@@ -289,7 +290,7 @@ impl Discovery {
             if env.is_ending() {
                 return Err(failure(Errno::Shutdown));
             }
-            // Looked up again each time: the NID may have become another peer's meanwhile (DI-34).
+            // Looked up again each time: the NID may have moved to another peer meanwhile (DI-34).
             let Some(peer) = topology.peer(nid) else { return Ok(()) };
             if !peer.state().contains(PeerState::DISCOVERING) {
                 return peer.discovery.with(|inner| inner.failure).map_or(Ok(()), Err);
@@ -298,7 +299,8 @@ impl Discovery {
             if left.is_zero() || slept_to_the_end {
                 return Err(failure(Errno::TimedOut));
             }
-            // The system's clock measures the sleep, as a thread cannot sleep by another; the deadline is the node's.
+            // The duration of the sleep is that of the system's clock, the only one a thread can sleep by; the
+            // deadline is the node's.
             let (guard, result) = self
                 .one_finished
                 .wait_timeout(finished, left)
@@ -313,18 +315,18 @@ impl Discovery {
         self.one_finished.notify_all();
     }
 
-    /// Waits until there may be an [`Action`], or the node ends, at most so long.
+    /// Waits until there may be an [`Action`], or the node shuts down; at most `timeout`.
     pub(crate) fn wait(&self, env: &Environment, timeout: Option<Duration>) {
         self.wakeup.wait(timeout, || env.is_ending());
     }
 
-    /// Has the thread look again: peers have been changed.
+    /// Wakes the discovery thread: peers have been changed.
     pub(crate) fn wake(&self) {
         self.wakeup.notify();
     }
 }
 
-/// How long a discovery may take: a ping and a push, each as long as a message and its answer.
+/// The longest duration of a discovery: a ping and a push, each with a message and its response.
 pub(crate) fn longest_discovery(env: &Environment) -> Duration {
     env.transaction_timeout().saturating_mul(2)
 }

@@ -1,4 +1,4 @@
-//! Requests that wait until it is known who the peer is (core-behaviour 5.4).
+//! Requests that wait for the discovery of their peer (core-behaviour 5.4).
 
 use super::Discovery;
 use crate::environment::Environment;
@@ -10,15 +10,15 @@ use foldhash::HashMap;
 use lnet_wire::Errno;
 use std::sync::Arc;
 
-/// What waits for discoveries.
+/// All requests that wait for discovery.
 #[derive(Debug, Default)]
 pub(super) struct ParkedRequests {
-    /// By [`DiscoveryState::id`]: an MD does not know where its requests are.
+    /// By [`DiscoveryState::id`]: an MD has no reference to its requests.
     peers: HashMap<u64, Parked>,
-    /// No request that waits has an earlier deadline.
+    /// The earliest deadline of all waiting requests, or a time before that.
     first_deadline: Option<Time>,
-    /// Discoveries that have failed, and when they begin anew for what waits.
-    again: Vec<(Time, Arc<DiscoveryState>)>,
+    /// Failed discoveries that are retried for waiting requests, and when.
+    retries: Vec<(Time, Arc<DiscoveryState>)>,
 }
 
 /// The requests that wait for one peer; [`Inner::parked`] counts them.
@@ -39,33 +39,33 @@ impl ParkedRequests {
             .push(request);
     }
 
-    /// Takes the requests whose time is over.
-    fn take_late(&mut self, now: Time) -> Vec<Late> {
+    /// Takes the requests whose deadline has passed.
+    fn take_expired(&mut self, now: Time) -> Vec<ExpiredRequest> {
         if self.first_deadline.is_none_or(|first| now < first) {
             return Vec::new();
         }
-        let (mut late, mut first) = (Vec::new(), None);
+        let (mut expired, mut first) = (Vec::new(), None);
         self.peers.retain(|_, parked| {
             parked.state.with(|inner| {
                 let errno = inner.failure.map_or(Errno::TimedOut, |failure| failure.errno);
-                let its = parked.requests.extract_if(.., |request| request.deadline <= now);
-                late.extend(its.map(|request| (request, errno)));
+                let overdue = parked.requests.extract_if(.., |request| request.deadline <= now);
+                expired.extend(overdue.map(|request| (request, errno)));
                 first = first.into_iter().chain(parked.requests.iter().map(|request| request.deadline)).min();
                 inner.parked = parked.requests.len();
             });
             !parked.requests.is_empty()
         });
         self.first_deadline = first;
-        late
+        expired
     }
 }
 
-/// A request whose time is over, and why it was not sent.
-type Late = (SendRequest, Errno);
+/// A request whose deadline has passed, and the error it fails with.
+type ExpiredRequest = (SendRequest, Errno);
 
 impl Discovery {
-    /// Keeps a request until the discovery of its peer ends. `Some`: it need not wait any more, its MD has been unlinked, or
-    /// the peer is gone or the node ending.
+    /// Keeps a request until the discovery of its peer ends. `Some`: the request need not wait any more, its MD has
+    /// been unlinked, the peer has been removed, or the node shuts down.
     pub(super) fn keep(
         &self,
         env: &Environment,
@@ -73,7 +73,7 @@ impl Discovery {
         request: SendRequest,
     ) -> Option<SendRequest> {
         let local = self.local_state();
-        // Held over the look at the MD: who unlinks it looks here afterwards.
+        // Held while the MD is checked: the thread that unlinks an MD takes this lock afterwards.
         let parked = &mut *lock(&self.parked);
         let waits = state.with(|inner| {
             let need_not = inner.removed || inner.progress.is_up_to_date(&local);
@@ -88,27 +88,27 @@ impl Discovery {
         None
     }
 
-    /// Has a discovery that has failed begin anew at that time, for what waits for it.
-    pub(super) fn begin_again(&self, state: &Arc<DiscoveryState>, at: Time) {
-        let again = &mut lock(&self.parked).again;
-        again.retain(|(_, other)| other.id() != state.id());
-        again.push((at, Arc::clone(state)));
+    /// Retries a failed discovery at that time, for the requests that wait for it.
+    pub(super) fn schedule_retry(&self, state: &Arc<DiscoveryState>, at: Time) {
+        let retries = &mut lock(&self.parked).retries;
+        retries.retain(|(_, other)| other.id() != state.id());
+        retries.push((at, Arc::clone(state)));
     }
 
-    /// Takes the discoveries that are to begin anew, and the requests that have waited too long.
-    pub(super) fn take_due(&self, now: Time) -> (Vec<Arc<DiscoveryState>>, Vec<Late>) {
+    /// Takes the discoveries to be retried and the requests whose deadline has passed.
+    pub(super) fn take_due(&self, now: Time) -> (Vec<Arc<DiscoveryState>>, Vec<ExpiredRequest>) {
         let parked = &mut *lock(&self.parked);
-        let again = parked.again.extract_if(.., |(at, _)| *at <= now).map(|(_, state)| state).collect();
-        (again, parked.take_late(now))
+        let due = parked.retries.extract_if(.., |(at, _)| *at <= now).map(|(_, state)| state).collect();
+        (due, parked.take_expired(now))
     }
 
-    /// When [`Discovery::take_due`] has something to take.
+    /// The next time at which [`Discovery::take_due`] returns something.
     pub(super) fn next_due(&self) -> Option<Time> {
         let parked = lock(&self.parked);
-        parked.again.iter().map(|(at, _)| *at).chain(parked.first_deadline).min()
+        parked.retries.iter().map(|(at, _)| *at).chain(parked.first_deadline).min()
     }
 
-    /// Takes what waits for a peer.
+    /// Takes the requests that wait for a peer.
     pub(super) fn unpark(&self, state: &DiscoveryState) -> Vec<SendRequest> {
         let parked = &mut *lock(&self.parked);
         let taken = parked.peers.remove(&state.id()).map_or_else(Vec::new, |parked| parked.requests);
@@ -116,7 +116,7 @@ impl Discovery {
         taken
     }
 
-    /// Takes all that waits, for whichever peer, and wakes who waits for a discovery: the node is ending (DI-23).
+    /// Takes all waiting requests, and wakes the threads that wait for a discovery: the node shuts down (DI-23).
     pub(crate) fn end(&self) -> Vec<SendRequest> {
         let taken = {
             let parked = &mut *lock(&self.parked);
@@ -128,7 +128,7 @@ impl Discovery {
         taken
     }
 
-    /// Takes what waits with this MD, for whichever peer.
+    /// Takes the waiting requests with this MD.
     pub(crate) fn unpark_md(&self, md: &Md) -> Vec<SendRequest> {
         let mut taken = Vec::new();
         lock(&self.parked).peers.retain(|_, parked| {

@@ -1,4 +1,4 @@
-//! What this node says of itself: the answer to pings, which is also what it pushes.
+//! The ping buffer: the NIDs of this node, as pings are answered and as pushes are sent.
 
 use crate::environment::Environment;
 use crate::environment::settings::DiscoveryMode;
@@ -7,24 +7,24 @@ use crate::topology::Topology;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use std::sync::Arc;
 
-/// One configuration of this node, encoded.
+/// One configuration of this node, encoded as ping information.
 #[derive(Debug, Default)]
 pub(crate) struct PingBuffer {
     sequence: u32,
     bytes: Box<[u8]>,
 }
 
-/// The match entry that answers pings. It is replaced whenever an interface comes or goes; the new one is in place
-/// before the old one is taken away.
+/// The match entry that answers pings. It is replaced whenever an interface is added or removed; the new entry is
+/// posted before the old one is unlinked.
 #[derive(Debug, Default)]
 pub(crate) struct PingTarget {
-    /// Counts the configurations; peers read it in the answer.
+    /// The sequence number of the configuration; the ping information carries it.
     sequence: u32,
     posted: Option<MdHandle>,
 }
 
 impl PingBuffer {
-    /// Of this node as it is now.
+    /// Encodes the current configuration of this node.
     fn new(env: &Environment, topology: &Topology, sequence: u32) -> Self {
         let entries = topology.with_nets(|nets| {
             let others = nets.nis().filter(|ni| !ni.nid().is_loopback());
@@ -45,13 +45,13 @@ impl PingBuffer {
         self.sequence
     }
 
-    /// The bytes, for an MD that owns this.
+    /// The encoded bytes, for an MD that owns them.
     pub(crate) fn memory(&self) -> MdMemory {
         let len = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
         MdMemory::contiguous(self.bytes.as_ptr() as usize, len)
     }
 
-    /// The MD that answers pings with this.
+    /// The MD that answers pings with these bytes.
     pub(crate) fn ping_spec(&self) -> MdSpec {
         let memory = self.memory();
         let options = MdOptions::OP_GET.0 | MdOptions::TRUNCATE.0 | MdOptions::MANAGE_REMOTE.0;
@@ -68,13 +68,13 @@ impl PingBuffer {
 }
 
 impl PingTarget {
-    /// What pings are to be answered with from now on.
+    /// The next ping buffer.
     pub(crate) fn next_buffer(&mut self, env: &Environment, topology: &Topology) -> Arc<PingBuffer> {
         self.sequence = self.sequence.wrapping_add(1);
         Arc::new(PingBuffer::new(env, topology, self.sequence))
     }
 
-    /// Notes the MD that answers pings now; the one that did before.
+    /// Stores the MD that answers pings now; returns the previous one.
     pub(crate) const fn replace(&mut self, posted: MdHandle) -> Option<MdHandle> {
         self.posted.replace(posted)
     }

@@ -1,4 +1,4 @@
-//! What discovery has to do next, one [`Action`] after the other.
+//! The work of the discovery thread, one [`Action`] at a time.
 
 use super::input::{Input, StepAction};
 use super::ping_buffer::PingBuffer;
@@ -16,46 +16,46 @@ use lnet_wire::{Errno, Nid};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Looks at one peer in a row; more would be a fault of the step table.
+/// Steps of one peer in a row; more would be a defect of the step table.
 const MAX_LOOKS: usize = 32;
 
-/// What the node is to do for discovery.
+/// What the node does for discovery.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Unlink the MD of a request that is over; it may have ended by itself.
+    /// Unlink the MD of a request that has ended; it may have been unlinked already.
     EndMd(MdHandle),
     /// Send requests that need not wait any more.
     Release(Vec<SendRequest>),
-    /// End requests that waited, each with an error.
+    /// Fail waiting requests, each with an error.
     Fail(Vec<(SendRequest, Errno)>),
-    /// Ask a peer for its NIDs, by this path if there is one; the answer gets so many bytes.
+    /// Ping a peer, by `path` if given, with a REPLY buffer of `reply_len` bytes.
     Ping { peer: Arc<Peer>, path: Option<(Nid, Nid)>, reply_len: u32 },
-    /// Tell a peer this node's NIDs, by this path if there is one.
+    /// Push `buffer` to a peer, by `path` if given.
     Push { peer: Arc<Peer>, path: Option<(Nid, Nid)>, buffer: Arc<PingBuffer> },
-    /// Follow what a peer said of itself.
+    /// Merge the ping information of a peer.
     Merge(Arc<Peer>, Box<PingInfo>),
-    /// Forget a peer that does not discover any more.
+    /// Remove a peer that does not discover any more.
     Forget(Arc<Peer>),
 }
 
-/// One round of discovery's work. There is one at a time.
+/// One round of discovery's work. Only one exists at a time.
 pub(crate) struct Run<'a> {
     discovery: &'a Discovery,
     pending: VecDeque<Action>,
-    /// The peer that is looked at, and how often that was done.
+    /// The peer whose steps are running, and how many have run.
     current: Option<(Arc<DiscoveryState>, usize)>,
     _one_at_a_time: MutexGuard<'a, ()>,
 }
 
 impl Discovery {
-    /// Begins a round; waits for the end of another thread's. Not from an event handler.
+    /// Begins a round; waits until the round of another thread has ended. Not to be called from an event handler.
     pub(crate) fn begin_run(&self) -> Run<'_> {
         let one_at_a_time = lock(&self.running);
         self.wakeup.reset();
         Run { discovery: self, pending: VecDeque::new(), current: None, _one_at_a_time: one_at_a_time }
     }
 
-    /// When something becomes due by itself.
+    /// The time at which the next round is due without any event.
     pub(crate) fn next_poll(&self) -> Option<Time> {
         let due = lock(&self.queue).due();
         due.into_iter().chain(self.next_due()).min()
@@ -63,8 +63,8 @@ impl Discovery {
 }
 
 impl Run<'_> {
-    /// What is to be done next: the action has been carried out when this is called again. `None`: nothing until
-    /// [`Discovery::next_poll`], or the next notification.
+    /// The next action; the previous one must have been carried out. `None`: no action until [`Discovery::next_poll`]
+    /// or the next notification.
     pub(crate) fn poll(&mut self, env: &Environment, topology: &Topology) -> Option<Action> {
         loop {
             if let Some((state, looks)) = self.current.take_if(|_| self.pending.is_empty()) {
@@ -90,7 +90,7 @@ impl Run<'_> {
         }
     }
 
-    /// Requests that have waited too long for their answer have failed; the MDs of failed ones are to end.
+    /// Fails the requests that have expired, and unlinks the MDs of failed requests.
     fn end_expired(&mut self, now: Time) {
         loop {
             let expired = lock(&self.discovery.queue).expired(now);
@@ -103,7 +103,7 @@ impl Run<'_> {
         self.pending.extend(stale.into_iter().map(Action::EndMd));
     }
 
-    /// What waited for peers that are gone begins anew (OM-5), and what was under way to them is over.
+    /// Requests that wait for a removed peer start again (OM-5); pings and pushes to it are ended.
     fn clear_removed(&mut self, topology: &Topology) {
         for state in topology.peers().take_removed() {
             let ended = lock(&self.discovery.queue).ended_of(&state);
@@ -113,16 +113,16 @@ impl Run<'_> {
         }
     }
 
-    /// Begins anew the discoveries that have failed while something waits for them, and ends what has waited too long.
+    /// Retries failed discoveries for which requests wait, and fails requests whose deadline has passed.
     fn take_due(&mut self, now: Time) {
-        let (again, late) = self.discovery.take_due(now);
-        for state in again {
+        let (retries, expired) = self.discovery.take_due(now);
+        for state in retries {
             if state.with(|inner| inner.parked > 0) {
                 self.discovery.handle_input(&state, Input::Wanted);
             }
         }
-        if !late.is_empty() {
-            self.pending.push_back(Action::Fail(late));
+        if !expired.is_empty() {
+            self.pending.push_back(Action::Fail(expired));
         }
     }
 
@@ -147,7 +147,7 @@ impl Run<'_> {
         let local = self.discovery.local_state();
         let action = state.with(|inner| {
             let action = step(&mut inner.progress, Input::Look, &local);
-            // With the end of the discovery: who waits for that looks at both.
+            // Together with the end of the discovery: a waiting thread reads both.
             match action {
                 StepAction::Finish => inner.failure = None,
                 StepAction::GiveUp(step, errno) => inner.failure = failure(inner, step, errno),
@@ -156,7 +156,7 @@ impl Run<'_> {
             action
         });
         match action {
-            StepAction::Again => self.current = Some((state, looks + 1)),
+            StepAction::Repeat => self.current = Some((state, looks + 1)),
             StepAction::Nothing | StepAction::Queue | StepAction::Wait => {}
             StepAction::Merge(info) => {
                 self.pending.push_back(Action::Merge(peer, info));
@@ -177,7 +177,7 @@ impl Run<'_> {
         }
     }
 
-    /// What waited for a peer is sent (DI-20).
+    /// Sends the requests that wait for a discovered peer (DI-20).
     fn finish(&mut self, state: &DiscoveryState) {
         let parked = self.discovery.unpark(state);
         self.discovery.notify_finished();
@@ -185,15 +185,15 @@ impl Run<'_> {
         self.release(parked);
     }
 
-    /// What waited for a peer fails (DI-20). It waits on until its own time is over if the peer was ever
-    /// heard, or is not known not to be there: what failed is no more than a ping or a push.
+    /// Fails the requests that wait for a peer (DI-20). They wait on, until their deadlines, if the peer has
+    /// responded before or is not known to be unreachable: only a ping or push has failed.
     fn give_up(&mut self, env: &Environment, topology: &Topology, state: &Arc<DiscoveryState>, errno: Errno) {
         let parked = self.discovery.unpark(state);
-        let waits_on = !parked.is_empty()
+        let keeps_waiting = !parked.is_empty()
             && (matches!(errno, Errno::TimedOut | Errno::ConnectionReset)
                 || topology.peer_of(state).is_some_and(|peer| topology.was_heard(&peer)));
         if let Some(failure) = state.with(|inner| inner.failure) {
-            let consequence = match (parked.is_empty(), waits_on) {
+            let consequence = match (parked.is_empty(), keeps_waiting) {
                 (true, _) => "",
                 (false, true) => "; retrying for the messages that wait for it",
                 (false, false) => "; the messages that waited for it fail",
@@ -212,19 +212,19 @@ impl Run<'_> {
         self.discovery.notify_finished();
         let rounds = state.with(|inner| {
             let rounds = inner.rounds;
-            inner.rounds = if waits_on { rounds.saturating_add(1) } else { 0 };
+            inner.rounds = if keeps_waiting { rounds.saturating_add(1) } else { 0 };
             rounds
         });
         let now = env.now();
         for request in parked {
-            if waits_on && now < request.deadline {
+            if keeps_waiting && now < request.deadline {
                 self.release(self.discovery.keep(env, state, request).into_iter().collect());
             } else {
                 self.pending.push_back(Action::Fail(vec![(request, errno)]));
             }
         }
-        if waits_on {
-            self.discovery.begin_again(state, now + (self.discovery.retry_pause)(rounds));
+        if keeps_waiting {
+            self.discovery.schedule_retry(state, now + (self.discovery.retry_pause)(rounds));
         }
     }
 

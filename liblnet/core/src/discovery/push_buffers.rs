@@ -1,5 +1,5 @@
-//! Buffers for the pushes of other nodes. Each takes one push; the thread posts another in its place. While none is
-//! posted pushes wait, since the reserved portal is lazy (core-behaviour 5.1).
+//! Receive buffers for the pushes of other nodes. Each takes one push, and the discovery thread posts another in its
+//! place. While none is posted pushes wait, as the reserved portal is lazy (core-behaviour 5.1).
 
 use super::Discovery;
 use super::input::Input;
@@ -14,14 +14,14 @@ use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-/// Pushes that may arrive before the thread has to look.
+/// Pushes that may arrive before the discovery thread has to run.
 const BUFFERS: usize = 4;
 
-/// The buffers, by their numbers; none where one is to be posted.
+/// The buffers by number; `None` where one is to be posted.
 #[derive(Debug)]
 pub(super) struct PushBuffers {
     posted: Vec<Option<RecvBuffer>>,
-    /// Bytes of each that is posted from now on: as many as any push had, rounded up.
+    /// Size in bytes of each new buffer: that of the largest push so far, rounded up.
     len: u32,
 }
 
@@ -31,23 +31,23 @@ impl Default for PushBuffers {
     }
 }
 
-/// A push has arrived in a buffer, or never will.
+/// The event of a push buffer: a push has arrived, or the buffer was unlinked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PushEvent {
     /// The number of the buffer.
     pub(crate) buffer: usize,
-    /// Which node it came from.
+    /// The initiator of the push.
     pub(crate) source: Option<Nid>,
-    /// Who handed it over.
+    /// The node that sent the message: the initiator or a router.
     pub(crate) sender: Option<Nid>,
-    /// By which of this node's NIDs it came.
+    /// The local NID at which the push arrived.
     pub(crate) target: Option<Nid>,
     pub(crate) len: u32,
     pub(crate) status: Result<(), Errno>,
 }
 
 impl PushBuffers {
-    /// Posts one more, unless all are: its number.
+    /// The number of the next buffer that is to be posted, if there is one.
     fn post_next(&mut self) -> Option<(usize, RecvBuffer)> {
         let number = self.posted.iter().position(Option::is_none)?;
         let buffer = RecvBuffer::new(self.len);
@@ -59,8 +59,8 @@ impl PushBuffers {
         self.posted.get_mut(number)?.take()
     }
 
-    /// Buffers posted from now on hold so much, as far as that is believed; smaller ones stay behind them. Rounded up,
-    /// so that even a peer that grows and grows does not make many.
+    /// New buffers hold `len` bytes, up to the limit; posted ones keep their size. The size is rounded up, so that a
+    /// peer which grows slowly does not cause a new size each time.
     fn grow(&mut self, len: usize, max: u32) {
         if len > self.len as usize && self.len < max {
             self.len = u32::try_from(len.next_power_of_two()).unwrap_or(u32::MAX).min(max);
@@ -70,17 +70,17 @@ impl PushBuffers {
 }
 
 impl Discovery {
-    /// How many buffers there are, posted or to be posted.
+    /// The number of buffers, posted or to be posted.
     pub(crate) fn push_buffers(&self) -> usize {
         lock(&self.push_buffers).posted.len()
     }
 
-    /// The next buffer that is to be posted: its number, which its MD is to have as `user_ptr`.
+    /// The next buffer that is to be posted: its number, which is also the `user_ptr` of its MD.
     pub(crate) fn next_push_buffer(&self) -> Option<(usize, RecvBuffer)> {
         lock(&self.push_buffers).post_next()
     }
 
-    /// That buffer could not be posted.
+    /// The buffer could not be posted.
     pub(crate) fn push_buffer_failed(&self, number: usize) {
         lock(&self.push_buffers).take(number);
     }
@@ -89,10 +89,10 @@ impl Discovery {
         lock(&self.push_buffers).grow(len, self.local_state().max_reply_len);
     }
 
-    /// A push is in its buffer, or will never be.
+    /// The event of a push buffer: a push has arrived, or the buffer was unlinked.
     pub(crate) fn handle_push(&self, env: &Environment, topology: &Topology, event: PushEvent) {
         let buffer = lock(&self.push_buffers).take(event.buffer);
-        let source = event.source.filter(|nid| may_speak_for(env, topology, event.sender, *nid));
+        let source = event.source.filter(|nid| may_send_for(env, topology, event.sender, *nid));
         let peer_ni = source.and_then(|nid| topology.peer_ni(nid));
         if let (Some(buffer), Some(peer_ni), Some(local)) = (buffer, peer_ni, event.target) {
             let path = (local, peer_ni.nid());
@@ -102,7 +102,7 @@ impl Discovery {
                 None => self.handle_input(&peer_ni.peer().discovery, Input::BadPush { path }),
             }
         }
-        // The buffer is to be posted again.
+        // The discovery thread posts the buffer again.
         self.wakeup.notify();
     }
 
@@ -127,8 +127,8 @@ impl Discovery {
         }
     }
 
-    /// Has the others asked that are known by NIDs that `peer` says are its own. It may not be believed at once, and what
-    /// it is asked then may get lost; but it will not tell again what has been confirmed.
+    /// Pings the other peers that have NIDs which `peer` claims. The push of `peer` may not be accepted at once, and
+    /// the ping to verify it may get lost; but `peer` does not repeat a push that was acknowledged.
     fn reverify_others(&self, topology: &Topology, peer: &Peer, nids: &[Nid]) {
         for other in nids.iter().filter_map(|nid| topology.peer(*nid)) {
             if other.discovery.id() != peer.discovery.id() && !other.is_configured() {
@@ -151,8 +151,8 @@ pub(crate) fn push_spec(number: usize, buffer: &RecvBuffer, eq: EqHandle) -> MdS
     }
 }
 
-/// A peer that pushes is the one that it says it is, if it says that it has the NID that it pushes from: that may still be
-/// known as another's, whose configurations are counted otherwise (DISC-14). Nobody else is this node.
+/// The peer with the primary NID of a push, if the push lists the NID it came from: that NID may still be known as
+/// another peer's, with other sequence numbers (DISC-14). Only this node itself can be this node.
 fn pushing_peer(topology: &Topology, info: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
     let first = info.entries.first().filter(|_| info.entries.iter().any(|entry| entry.nid == source))?.nid;
     topology
@@ -160,8 +160,8 @@ fn pushing_peer(topology: &Topology, info: &PingInfo, source: Nid) -> Option<Arc
         .filter(|peer| peer.primary == first && topology.is_own(first) == topology.is_own(source))
 }
 
-/// Whether what `sender` hands over may be from `source`: only routers hand over what others say.
-fn may_speak_for(env: &Environment, topology: &Topology, sender: Option<Nid>, source: Nid) -> bool {
+/// Whether a message of `sender` may have `source` as its initiator: only routers forward messages.
+fn may_send_for(env: &Environment, topology: &Topology, sender: Option<Nid>, source: Nid) -> bool {
     sender.is_some_and(|sender| {
         let gateway = || topology.peer(sender).is_some_and(|peer| topology.is_gateway(&peer));
         let may = sender == source || gateway();

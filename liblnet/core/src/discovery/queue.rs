@@ -1,4 +1,4 @@
-//! Peers that discovery has to look at, and its requests that are under way to others.
+//! The queue of peers that need a discovery step, and discovery's requests in flight.
 
 use super::Step;
 use crate::environment::time::Time;
@@ -9,48 +9,48 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Requests of the last [`RECENT`] that may be under way before peers for which nothing waits have to: they must
-/// not take the credits of the messages that applications send.
+/// Requests of the last [`RECENT`] that may be in flight before peers for which nothing waits have to wait: the
+/// requests must not use up the credits of application messages.
 const MAX_RECENT: usize = 64;
 /// How long a request counts as recent.
 const RECENT: Duration = Duration::from_secs(1);
 
-/// A ping or push that has no end yet.
+/// A ping or push in flight.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) state: Arc<DiscoveryState>,
     pub(crate) step: Step,
     pub(crate) nid: Nid,
     pub(crate) at: Time,
-    /// When it counts as lost.
+    /// When the request has timed out.
     pub(crate) expires: Time,
-    /// Where the answer to a ping goes.
+    /// The buffer for the REPLY to a ping.
     pub(crate) reply: Option<RecvBuffer>,
-    /// The configuration that a push tells of.
+    /// The sequence number that is pushed.
     pub(crate) sequence: u32,
-    /// Once it has one.
+    /// The MD, once it is bound.
     pub(crate) md: Option<MdHandle>,
 }
 
-/// What discovery has to do.
+/// The work of discovery.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    /// For these something waits.
+    /// Peers for which requests or callers wait.
     urgent: VecDeque<Arc<DiscoveryState>>,
     others: VecDeque<Arc<DiscoveryState>>,
-    /// In the order in which they were sent.
+    /// Requests in flight in the order in which they were sent.
     sent: BTreeMap<usize, PendingRequest>,
-    /// The same by when they expire.
+    /// The same requests by expiry.
     deadlines: BTreeSet<(Time, usize)>,
     last_id: usize,
-    /// MDs of requests that have failed.
+    /// MDs of failed requests, to be unlinked.
     pub(crate) stale: VecDeque<MdHandle>,
-    /// What pings are answered with is to be made anew.
+    /// The ping buffer is to be renewed.
     pub(crate) republish: bool,
 }
 
 impl Queue {
-    /// A peer may be there twice; whoever takes it out looks whether it still is to come.
+    /// Adds a peer. It may be in a queue twice; the taker checks [`Inner::queued`].
     pub(crate) fn push(&mut self, state: Arc<DiscoveryState>, urgent: bool) {
         if urgent { self.urgent.push_back(state) } else { self.others.push_back(state) }
     }
@@ -60,7 +60,7 @@ impl Queue {
         self.urgent.pop_front().or_else(|| self.may_send(now).then(|| self.others.pop_front()).flatten())
     }
 
-    /// Notes a request that is about to be sent: its number.
+    /// Stores a request that is about to be sent; returns its number.
     pub(crate) fn sent(&mut self, sent: PendingRequest) -> usize {
         self.last_id += 1;
         self.deadlines.insert((sent.expires, self.last_id));
@@ -74,27 +74,27 @@ impl Queue {
         }
     }
 
-    /// Takes out a request that has come to its end.
+    /// Removes a request that has ended.
     pub(crate) fn ended(&mut self, id: usize) -> Option<PendingRequest> {
         let sent = self.sent.remove(&id)?;
         self.deadlines.remove(&(sent.expires, id));
         Some(sent)
     }
 
-    /// Takes out the requests of a peer that is gone.
+    /// Removes the requests to a removed peer.
     pub(crate) fn ended_of(&mut self, state: &DiscoveryState) -> Vec<PendingRequest> {
         let its = self.sent.iter().filter(|(_, sent)| sent.state.id() == state.id());
         let ids: Vec<usize> = its.map(|(id, _)| *id).collect();
         ids.into_iter().filter_map(|id| self.ended(id)).collect()
     }
 
-    /// Takes out a request that has waited too long.
+    /// Removes one request that has expired.
     pub(crate) fn expired(&mut self, now: Time) -> Option<PendingRequest> {
         let (expires, id) = *self.deadlines.first()?;
         (expires <= now).then(|| self.ended(id)).flatten()
     }
 
-    /// When something becomes due by itself.
+    /// The time at which the next work is due without any event.
     pub(crate) fn due(&self) -> Option<Time> {
         let (expires, _) = *self.deadlines.first()?;
         let recent_over = self.recent_over().filter(|_| !self.others.is_empty());
@@ -106,7 +106,7 @@ impl Queue {
             < MAX_RECENT
     }
 
-    /// When the oldest of the last requests is not recent any more.
+    /// When the oldest of the last [`MAX_RECENT`] requests is not recent any more.
     fn recent_over(&self) -> Option<Time> {
         self.sent.values().rev().nth(MAX_RECENT - 1).map(|sent| sent.at + RECENT)
     }

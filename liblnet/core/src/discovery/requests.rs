@@ -1,4 +1,4 @@
-//! Discovery's pings and pushes: by which path each goes, and what its events tell.
+//! Discovery's pings and pushes: their paths, and the events of their MDs.
 
 use super::queue::PendingRequest;
 use super::{Discovery, Input, Step};
@@ -12,28 +12,31 @@ use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-/// Requests that are sent.
+/// Sending requests.
 impl Discovery {
-    /// The path of a ping: where the peer pushed if it is asked about that; and the bytes that its answer gets.
+    /// The path of a ping, which is that of the last push if the ping verifies a push, and the size of its REPLY
+    /// buffer.
     pub(super) fn ping_path(&self, topology: &Topology, peer: &Peer) -> (Option<(Nid, Nid)>, u32) {
         let (len, push_path) =
             peer.discovery.with(|inner| (inner.progress.reply_buffer_len(), inner.progress.push_path.take()));
-        // It may have pushed from a NID that is not known to be its own.
+        // The push may have come from a NID that is not known to be the peer's.
         (path(topology, peer, push_path), len)
     }
 
-    /// The path of a push: back to where the answer to the ping came from, if there was one.
+    /// The path of a push: that of the last REPLY to a ping, reversed, if there was one.
     pub(super) fn push_path(&self, topology: &Topology, peer: &Peer) -> Option<(Nid, Nid)> {
         let last = peer.discovery.with(|inner| inner.progress.path.take());
         path(topology, peer, last.filter(|(_, remote)| peer.nids.contains(remote)))
     }
 
-    /// Notes a ping to `nid`, whose answer goes to `reply`: its number, which its MD is to have as `user_ptr`.
+    /// Stores a ping to `nid` with the REPLY buffer `reply`; returns its number, which is also the `user_ptr` of its
+    /// MD.
     pub(crate) fn begin_ping(&self, env: &Environment, peer: &Peer, nid: Nid, reply: RecvBuffer) -> usize {
         self.begin_request(PendingRequest { reply: Some(reply), ..self.request(env, peer, Step::Ping, nid) })
     }
 
-    /// Notes a push of the configuration `sequence` to `nid`: its number, which its MD is to have as `user_ptr`.
+    /// Stores a push of the configuration `sequence` to `nid`; returns its number, which is also the `user_ptr` of
+    /// its MD.
     pub(crate) fn begin_push(&self, env: &Environment, peer: &Peer, nid: Nid, sequence: u32) -> usize {
         self.begin_request(PendingRequest { sequence, ..self.request(env, peer, Step::Push, nid) })
     }
@@ -55,23 +58,23 @@ impl Discovery {
         PendingRequest { state, step, nid, at, expires, reply: None, sequence: 0, md: None }
     }
 
-    /// A request has its MD now.
+    /// Stores the MD of a request.
     pub(crate) fn set_request_md(&self, id: usize, md: MdHandle) {
         lock(&self.queue).set_md(id, md);
     }
 
-    /// The event queue of its requests and push buffers, once there is one.
+    /// The event queue of requests and push buffers, if it has been created.
     pub(crate) fn eq(&self) -> Option<EqHandle> {
         self.eq.get().copied()
     }
 
-    /// Gives it its event queue, unless it has got one meanwhile: the one that it has.
+    /// Stores the event queue, unless another thread has stored one; returns the stored one.
     pub(crate) fn set_eq(&self, eq: EqHandle) -> EqHandle {
         *self.eq.get_or_init(|| eq)
     }
 
-    /// Whether a message of the discovery of this peer may go once more by a path that has failed. All those of one
-    /// discovery count together: what its messages spend, it does not try again itself.
+    /// Takes one resend from the retries of a peer's discovery, if any is left. All messages of one discovery share
+    /// its retries.
     pub(crate) fn spend_retry(&self, peer: &Peer) -> bool {
         let local = self.local_state();
         peer.discovery.with(|inner| inner.progress.spend_retry(&local))
@@ -80,13 +83,13 @@ impl Discovery {
 
 /// Events of requests.
 impl Discovery {
-    /// The answer to a ping is there, `len` bytes of it.
+    /// The REPLY to a ping has arrived, with `len` bytes.
     pub(crate) fn handle_reply(&self, env: &Environment, id: usize, path: Option<(Nid, Nid)>, len: u32) {
         let Some(request) = self.end_request(id) else { return };
         let (Some(reply), Some(path)) = (&request.reply, path) else { return };
         let input = match decode(env, reply, len, request.nid) {
             Some(received) => {
-                // The peer's pushes will be as long.
+                // The peer's pushes will have the same size.
                 self.grow_push_buffers(received.claimed_len);
                 Input::Reply { received: Box::new(received), path }
             }
@@ -95,24 +98,24 @@ impl Discovery {
         self.handle_input(&request.state, input);
     }
 
-    /// A push is confirmed by `source`.
+    /// A push was acknowledged by `source`.
     pub(crate) fn handle_ack(&self, topology: &Topology, id: usize, source: Option<Nid>) {
         let Some(request) = self.end_request(id) else { return };
-        // The NID that it went to may have become another peer's, which knows it now instead.
+        // The NID it was sent to may have moved to another peer, which has received the push instead.
         let by = source.and_then(|nid| topology.peer_ni(nid));
         let by = by.filter(|by| by.peer_now().discovery.id() == request.state.id());
         let acked = by.map_or(Input::AckedByAnother, |by| Input::PushAcked(request.sequence, by.nid()));
         self.handle_input(&request.state, acked);
     }
 
-    /// A request could not be sent, or will not be answered.
+    /// A request could not be sent, or no response will arrive.
     pub(crate) fn handle_request_failure(&self, id: usize, errno: Errno) {
         if let Some(request) = self.end_request(id) {
             self.fail_request(request, errno);
         }
     }
 
-    /// Notes that a request, which is not pending any more, has failed.
+    /// Fails a request that has been removed from the queue.
     pub(super) fn fail_request(&self, request: PendingRequest, errno: Errno) {
         let PendingRequest { state, step, nid, md, .. } = request;
         lock(&self.queue).stale.extend(md);
@@ -126,7 +129,7 @@ impl Discovery {
         );
     }
 
-    /// Takes out a request that is over.
+    /// Removes a request that has ended.
     fn end_request(&self, id: usize) -> Option<PendingRequest> {
         let ended = lock(&self.queue).ended(id);
         self.wakeup.notify();
@@ -147,7 +150,7 @@ pub(crate) fn request_spec(id: usize, memory: &MdMemory, eq: EqHandle) -> MdSpec
     }
 }
 
-/// What a peer has written into `buffer`; none if it makes no sense.
+/// Decodes the ping information in `buffer`; `None` if it is malformed.
 pub(super) fn decode(
     env: &Environment,
     buffer: &RecvBuffer,
@@ -162,8 +165,8 @@ pub(super) fn decode(
         .ok()
 }
 
-/// The path of a request, if it is not to be chosen as any message's: `wanted`, if the interface is still there; after a
-/// failure one of a multi-rail peer's paths after the other, since nobody else may notice that one of them is dead.
+/// The path of a request, or `None` for the path that selection chooses: `wanted`, if its interface still exists;
+/// after a failure the paths of a multi-rail peer in turn, as nothing else may detect that one of them is dead.
 fn path(topology: &Topology, peer: &Peer, wanted: Option<(Nid, Nid)>) -> Option<(Nid, Nid)> {
     let failures = usize::from(peer.discovery.with(|inner| inner.progress.failures));
     topology.with_nets(|nets| {
@@ -178,8 +181,9 @@ fn path(topology: &Topology, peer: &Peer, wanted: Option<(Nid, Nid)>) -> Option<
     })
 }
 
-/// Which path is tried after so many failures: each of the peer's NIDs first, since it may have lost any; each time by
-/// another local interface, which comes to the same rail where both number them alike; then each with the next one.
+/// The path of the attempt number `tries`: first each of the peer's NIDs, as any may have been removed, each from
+/// another local interface, which is the same rail where both nodes number their rails alike; then each with the next
+/// one.
 fn path_of_try<'a, T, N: Copy>(tries: usize, reachable: &[(&'a [T], N)]) -> Option<(&'a T, N)> {
     let turn = tries.checked_rem(reachable.len())?;
     let round = tries.checked_div(reachable.len())?;

@@ -1,7 +1,7 @@
-//! The discovery of one peer as a step function: from what is known and what happens to what is to be done.
+//! The discovery of one peer as a step function of its state and an input.
 //!
-//! What happens is an [`Input`]; it changes the [`Progress`]. What is to be done is decided when the peer's
-//! turn comes ([`Input::Look`]): by the first row of [`TABLE`] that applies.
+//! An [`Input`] changes the [`Progress`] of the peer. When the peer is taken from the queue ([`Input::Look`]) the
+//! first row of [`TABLE`] that applies decides the action.
 
 use super::Step;
 use super::input::{Input, StepAction};
@@ -11,12 +11,12 @@ use crate::model::{LocalState, Progress};
 use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 
-/// Answers in a row that may be of no use before the peer is taken for one that cannot be discovered (DISC-18).
+/// Useless REPLYs in a row after which the peer counts as one that does not discover (DISC-18).
 pub(crate) const MAX_BAD_REPLIES: u8 = 3;
 
 /// One row of [`TABLE`].
 pub(crate) struct Row {
-    /// The condition in words, for the log and the drawing.
+    /// The condition in words, for the log and docs/discovery.md.
     pub(crate) when: &'static str,
     /// The action in words.
     pub(crate) then: &'static str,
@@ -24,60 +24,60 @@ pub(crate) struct Row {
     act: fn(&mut Progress) -> StepAction,
 }
 
-/// What is done for a peer whose turn has come: the first row that applies (core-behaviour 5.3).
+/// The action for a peer taken from the queue: the first row that applies (core-behaviour 5.3).
 pub(crate) const TABLE: [Row; 10] = [
     Row {
         when: "MARK_DELETION",
-        then: "forget the peer; what waits for it begins anew",
+        then: "remove the peer; the requests that wait for it start again",
         applies: |peer, _| peer.has(Flag::MARK_DELETION),
         act: |_| StepAction::Forget,
     },
     Row {
         when: "DATA_PRESENT",
-        then: "merge what it said; look again",
+        then: "merge the ping information; look again",
         applies: |peer, _| peer.has(Flag::DATA_PRESENT),
         act: |peer| {
             peer.clear(Flag::DATA_PRESENT);
-            peer.data.take().map_or(StepAction::Again, StepAction::Merge)
+            peer.data.take().map_or(StepAction::Repeat, StepAction::Merge)
         },
     },
     Row {
         when: "PING_FAILED or PUSH_FAILED, with an error",
-        then: "give up; what waits for it fails",
+        then: "give up; the requests that wait for it fail",
         applies: |peer, _| {
-            peer.flags.has_any(Flag::PING_FAILED.and(Flag::PUSH_FAILED)) && peer.failed.is_some()
+            peer.flags.has_any(Flag::PING_FAILED.union(Flag::PUSH_FAILED)) && peer.failed.is_some()
         },
         act: |peer| {
-            peer.clear(Flag::PING_FAILED.and(Flag::PUSH_FAILED).and(Flag::DISCOVERING));
-            peer.clear(Flag::FORCE_PING.and(Flag::FORCE_PUSH));
+            peer.clear(Flag::PING_FAILED.union(Flag::PUSH_FAILED).union(Flag::DISCOVERING));
+            peer.clear(Flag::FORCE_PING.union(Flag::FORCE_PUSH));
             peer.set(Flag::REDISCOVER);
-            peer.failed.take().map_or(StepAction::Again, |(step, errno)| StepAction::GiveUp(step, errno))
+            peer.failed.take().map_or(StepAction::Repeat, |(step, errno)| StepAction::GiveUp(step, errno))
         },
     },
     Row {
-        when: "PING_FAILED three times by useless answers",
-        then: "take it for a peer that is not multi-rail and does not discover; look again",
+        when: "PING_FAILED three times by useless replies",
+        then: "treat the peer as not multi-rail and not discovering; look again",
         applies: |peer, _| peer.has(Flag::PING_FAILED) && peer.bad_replies >= MAX_BAD_REPLIES,
         act: |peer| {
-            peer.clear(Flag::PING_FAILED.and(Flag::FORCE_PING));
-            peer.set(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE));
+            peer.clear(Flag::PING_FAILED.union(Flag::FORCE_PING));
+            peer.set(Flag::NO_DISCOVERY.union(Flag::NIDS_UPTODATE));
             peer.bad_replies = 0;
-            StepAction::Again
+            StepAction::Repeat
         },
     },
     Row {
-        when: "PING_FAILED by a useless answer, one that did not fit, or at one of several NIDs",
+        when: "PING_FAILED by a useless or truncated reply, or at one of several NIDs",
         then: "FORCE_PING; look again",
         applies: |peer, _| peer.has(Flag::PING_FAILED),
         act: |peer| {
             peer.clear(Flag::PING_FAILED);
             peer.set(Flag::FORCE_PING);
-            StepAction::Again
+            StepAction::Repeat
         },
     },
     Row {
         when: "no PING_SENT, and FORCE_PING or no NIDS_UPTODATE",
-        then: "PING_SENT; ping it",
+        then: "PING_SENT; ping the peer",
         applies: |peer, _| peer.needs_ping(),
         act: |peer| {
             peer.clear(Flag::FORCE_PING);
@@ -87,8 +87,8 @@ pub(crate) const TABLE: [Row; 10] = [
         },
     },
     Row {
-        when: "no PUSH_SENT, MULTI_RAIL, and FORCE_PUSH or a node sequence number that is not this node's",
-        then: "PUSH_SENT; push to it",
+        when: "no PUSH_SENT, MULTI_RAIL, and FORCE_PUSH or an unacknowledged sequence number of this node",
+        then: "PUSH_SENT; push to the peer",
         applies: Progress::may_push_now,
         act: |peer| {
             peer.clear(Flag::FORCE_PUSH);
@@ -102,35 +102,35 @@ pub(crate) const TABLE: [Row; 10] = [
         applies: |peer, _| peer.has(Flag::FORCE_PUSH) && !peer.has(Flag::MULTI_RAIL),
         act: |peer| {
             peer.clear(Flag::FORCE_PUSH);
-            StepAction::Again
+            StepAction::Repeat
         },
     },
     Row {
         when: "PING_SENT or PUSH_SENT",
         then: "wait",
-        applies: |peer, _| peer.flags.has_any(Flag::PING_SENT.and(Flag::PUSH_SENT)),
+        applies: |peer, _| peer.flags.has_any(Flag::PING_SENT.union(Flag::PUSH_SENT)),
         act: |_| StepAction::Wait,
     },
     Row {
         when: "anything else",
-        then: "DISCOVERED; what waits for it is sent",
+        then: "DISCOVERED; the requests that wait for it are sent",
         applies: |_, _| true,
         act: |peer| {
             peer.set(Flag::DISCOVERED);
-            peer.clear(Flag::DISCOVERING.and(Flag::REDISCOVER));
+            peer.clear(Flag::DISCOVERING.union(Flag::REDISCOVER));
             StepAction::Finish
         },
     },
 ];
 
-/// What `input` makes of a peer, and what is to be done for it now.
+/// Applies `input` to a peer; returns the action to take now.
 pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> StepAction {
     match input {
         Input::Look => look(peer, local),
         Input::Wanted => queue(peer),
         Input::Examine { force } => {
             peer.clear(Flag::NIDS_UPTODATE);
-            peer.set(if force { Flag::FORCE_PING.and(Flag::FORCE_PUSH) } else { Flag::default() });
+            peer.set(if force { Flag::FORCE_PING.union(Flag::FORCE_PUSH) } else { Flag::default() });
             queue(peer)
         }
         Input::Reply { received, path } => {
@@ -176,21 +176,21 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
             peer.bad_replies = 0;
             peer.stale_seq = None;
             peer.set(Flag::NIDS_UPTODATE);
-            StepAction::Again
+            StepAction::Repeat
         }
         Input::StaleReply(sequence) => {
-            // One that says something else each time is not asked for ever.
+            // Limits the pings to a peer that sends another sequence number each time.
             peer.stale_seq = Some(sequence);
-            // Who said it can be asked where it answered: that may be another's NID by now.
+            // The node that sent the REPLY is pinged where it sent from: that NID may be another peer's by now.
             peer.push_path = peer.path;
-            // What it pushes, as often as it is not confirmed, is no answer.
+            // A push, which is repeated until it is acknowledged, does not count as a REPLY.
             if peer.pushed_since_ping {
                 ping_again(peer);
             } else {
                 peer.clear(Flag::NIDS_UPTODATE);
                 bad_reply(peer);
             }
-            StepAction::Again
+            StepAction::Repeat
         }
         Input::Reverify if !peer.has(Flag::NIDS_UPTODATE) => StepAction::Nothing,
         Input::Reverify => {
@@ -201,16 +201,16 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
             peer.peer_sequence = 0;
             peer.clear(Flag::NIDS_UPTODATE);
             bad_reply(peer);
-            StepAction::Again
+            StepAction::Repeat
         }
         Input::Changed { force } => {
             peer.set(if force && peer.has(Flag::MULTI_RAIL) { Flag::FORCE_PUSH } else { Flag::default() });
             if peer.needs_push(local) { queue(peer) } else { StepAction::Nothing }
         }
         Input::SwitchedOn => {
-            peer.clear(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE));
+            peer.clear(Flag::NO_DISCOVERY.union(Flag::NIDS_UPTODATE));
             peer.set(Flag::REDISCOVER);
-            // The answer to that may be older than what it has told by another NID, which was not followed.
+            // The REPLY in flight may be older than a push from another NID of the peer, which was not merged.
             peer.set(if peer.has(Flag::PING_SENT) { Flag::FORCE_PING } else { Flag::default() });
             StepAction::Nothing
         }
@@ -218,7 +218,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
 }
 
 impl Progress {
-    /// What is under way is waited for first: a push tells the peer what the ping's answer may change.
+    /// A push waits for the REPLY to a ping in flight, which may change what the push is for.
     fn may_push_now(&self, local: &LocalState) -> bool {
         !self.has(Flag::PING_SENT) && self.needs_push(local)
     }
@@ -240,7 +240,7 @@ fn queue(peer: &mut Progress) -> StepAction {
 fn push_failed(peer: &mut Progress, errno: Errno, local: &LocalState) -> StepAction {
     peer.clear(Flag::PUSH_SENT);
     if may_try_next_path(peer, errno, local) {
-        // Also one that was sent though the peer has everything.
+        // Also for a push that was forced.
         peer.set(Flag::FORCE_PUSH);
     } else {
         peer.set(Flag::PUSH_FAILED);
@@ -253,23 +253,24 @@ fn queue_unless_up_to_date(peer: &mut Progress, local: &LocalState) -> StepActio
     if peer.is_up_to_date(local) { StepAction::Nothing } else { queue(peer) }
 }
 
-/// An answer to a ping (core-behaviour 5.5).
+/// The REPLY to a ping (core-behaviour 5.5).
 fn reply(peer: &mut Progress, received: ReceivedPingInfo, local: &LocalState) {
-    let it_discovers = received.info.features.contains(Features::DISCOVERY);
-    learn_mode(peer, it_discovers, peer.flags.has_any(Flag::DISCOVERED.and(Flag::MULTI_RAIL)), local);
+    let peer_discovers = received.info.features.contains(Features::DISCOVERY);
+    learn_mode(peer, peer_discovers, peer.flags.has_any(Flag::DISCOVERED.union(Flag::MULTI_RAIL)), local);
     learn_multi_rail(peer, received.info.features.contains(Features::MULTI_RAIL), local);
     let asked_for = peer.reply_buffer_len();
     note_reply_len(peer, &received, local);
     if received.truncated {
         bad_reply(peer);
-        // Where there was room for what it announces, it lies. One that grows and grows is asked for all that may be.
+        // A REPLY that was truncated though the buffer had the announced size is useless. A peer whose size grows
+        // each time gets the largest buffer.
         if peer.reply_len > asked_for {
             peer.reply_len = if peer.bad_replies >= 2 { local.max_reply_len } else { peer.reply_len };
             peer.bad_replies = peer.bad_replies.min(MAX_BAD_REPLIES - 1);
         }
         return;
     }
-    // A push has overtaken it: what it says is no more, unless the peer has begun a new life (DISC-9).
+    // A push has overtaken the REPLY, which is out of date, unless the peer has restarted (DISC-9).
     if peer.pushed_since_ping && is_older(received.info.sequence, peer.peer_sequence) {
         ping_again(peer);
         return;
@@ -278,7 +279,7 @@ fn reply(peer: &mut Progress, received: ReceivedPingInfo, local: &LocalState) {
     keep(peer, received.info);
 }
 
-/// What a peer told by itself (core-behaviour 5.5).
+/// A push from the peer (core-behaviour 5.5).
 fn pushed(
     peer: &mut Progress,
     received: ReceivedPingInfo,
@@ -290,57 +291,57 @@ fn pushed(
     if !received.info.features.contains(Features::MULTI_RAIL) {
         return;
     }
-    let it_discovers = received.info.features.contains(Features::DISCOVERY);
-    let was_settled = peer.has(Flag::DISCOVERED) && !peer.has(Flag::DISCOVERING);
-    if local.discovers() || !it_discovers {
-        learn_mode(peer, it_discovers, was_settled, local);
+    let peer_discovers = received.info.features.contains(Features::DISCOVERY);
+    let was_discovered = peer.has(Flag::DISCOVERED) && !peer.has(Flag::DISCOVERING);
+    if local.discovers() || !peer_discovers {
+        learn_mode(peer, peer_discovers, was_discovered, local);
     }
     learn_multi_rail(peer, true, local);
     let sequence = received.info.sequence;
     let may_be_late = may_be_stale && peer.peer_sequence == 0;
     if may_be_late {
-        // What is under way from it, or of it, may be even older.
+        // Responses and pushes of the peer that are in flight may be even older.
         peer.peer_sequence = sequence;
         peer.pushed_since_ping = true;
     }
-    // Late, or of a new life, in which it may have nothing but this NID any more: a ping to that will tell (DISC-9).
+    // The push is late, or the peer has restarted, possibly with this NID alone: a ping to this NID decides (DISC-9).
     if received.truncated || may_be_late || is_older(sequence, peer.peer_sequence) {
         peer.push_path = Some(path);
         ping_again(peer);
         return;
     }
-    let held = peer.data.as_ref().map(|data| data.sequence);
+    let kept = peer.data.as_ref().map(|data| data.sequence);
     peer.pushed_since_ping = true;
-    // It is no answer to what was asked because of a stale reply.
+    // A push is not the REPLY that is awaited because of a stale one.
     peer.stale_seq = None;
     peer.push_path = None;
     peer.peer_sequence = sequence;
     peer.clear(Flag::NIDS_UPTODATE);
-    if held.is_none_or(|held| is_older(held, sequence)) {
+    if kept.is_none_or(|kept| is_older(kept, sequence)) {
         keep(peer, received.info);
     }
 }
 
-/// Whether both sides discover. A peer that did and does not any more is forgotten, unless an operator made it.
-fn learn_mode(peer: &mut Progress, it_discovers: bool, was_more: bool, local: &LocalState) {
+/// Stores whether both sides discover. A peer that has stopped discovering is removed, unless it is configured.
+fn learn_mode(peer: &mut Progress, peer_discovers: bool, had_discovery: bool, local: &LocalState) {
     if local.mode == DiscoveryMode::Verify {
         return;
     }
-    if it_discovers && local.discovers() {
+    if peer_discovers && local.discovers() {
         peer.clear(Flag::NO_DISCOVERY);
         return;
     }
-    if was_more && !peer.has(Flag::CONFIGURED) && !peer.has(Flag::NO_DISCOVERY) {
+    if had_discovery && !peer.has(Flag::CONFIGURED) && !peer.has(Flag::NO_DISCOVERY) {
         peer.set(Flag::MARK_DELETION);
     }
     peer.set(Flag::NO_DISCOVERY);
 }
 
-/// Whether the peer is multi-rail: what an operator said stands.
-fn learn_multi_rail(peer: &mut Progress, says: bool, local: &LocalState) {
+/// Stores whether the peer is multi-rail; the setting of a configured peer is kept.
+fn learn_multi_rail(peer: &mut Progress, claims: bool, local: &LocalState) {
     let is = peer.has(Flag::MULTI_RAIL);
     let may_learn = local.mode == DiscoveryMode::On && !peer.has(Flag::CONFIGURED);
-    match (says, is) {
+    match (claims, is) {
         (true, false) if may_learn && !peer.has(Flag::NO_DISCOVERY) => peer.set(Flag::MULTI_RAIL),
         (false, true) if !peer.has(Flag::CONFIGURED) && local.mode != DiscoveryMode::Verify => {
             peer.clear(Flag::MULTI_RAIL);
@@ -349,15 +350,15 @@ fn learn_multi_rail(peer: &mut Progress, says: bool, local: &LocalState) {
     }
 }
 
-/// Whether a request that failed is sent once more at once, to another of the peer's NIDs, as long as
-/// the discovery has retries left. One that had all the time and was not answered has taken long enough.
+/// Whether a failed request is repeated at once, to another of the peer's NIDs: as long as the discovery has retries
+/// left, and not after a timeout, as that has taken the whole transaction time.
 fn may_try_next_path(peer: &mut Progress, errno: Errno, local: &LocalState) -> bool {
     peer.failures = peer.failures.wrapping_add(1);
     peer.tries = peer.tries.saturating_add(1);
     let may =
         peer.has(Flag::MULTI_RAIL) && (peer.brief || errno != Errno::TimedOut) && peer.tries < local.tries();
     if !may {
-        // The next discovery has all its retries, and begins with another path.
+        // The next discovery starts with all its retries, on another path.
         peer.tries = 0;
     }
     may
@@ -384,7 +385,7 @@ fn keep(peer: &mut Progress, info: PingInfo) {
     peer.set(Flag::DATA_PRESENT);
 }
 
-/// Wraps.
+/// Whether the sequence number `one` is older than `other`; sequence numbers wrap.
 pub(crate) const fn is_older(one: u32, other: u32) -> bool {
     other.wrapping_sub(one) as i32 > 0
 }

@@ -1,4 +1,4 @@
-//! Draws the step function: the table and the ways path a peer's phases, as docs/discovery.md shows them.
+//! Draws the step function for docs/discovery.md: its table, and the transitions of a peer's phases.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -22,12 +22,12 @@ fn the_document_shows_the_step_function_as_it_is() {
 }
 
 fn drawing() -> String {
-    let mut out = String::from("\n| when its turn has come and it has | then |\n| --- | --- |\n");
+    let mut out = String::from("\n| a peer taken from the queue with | then |\n| --- | --- |\n");
     for row in &TABLE {
         writeln!(out, "| {} | {} |", row.when, row.then).unwrap();
     }
     out.push_str("\n```mermaid\nstateDiagram-v2\n    [*] --> unknown\n");
-    for ((from, to), why) in ways() {
+    for ((from, to), why) in transitions() {
         let why: Vec<_> = why.into_iter().collect();
         writeln!(out, "    {from} --> {to}: {}", why.join(", ")).unwrap();
     }
@@ -35,16 +35,16 @@ fn drawing() -> String {
     out
 }
 
-/// Where a peer is, as seen from outside.
+/// The phase of a peer.
 fn phase(peer: &Progress, local: &LocalState) -> &'static str {
     match peer.flags {
         flags if flags.contains(Flag::MARK_DELETION) => "leaving",
         flags if flags.contains(Flag::DATA_PRESENT) => "received",
         flags if flags.contains(Flag::PING_SENT) => "pinged",
         flags if flags.contains(Flag::PUSH_SENT) => "pushed",
-        flags if flags.has_any(Flag::PING_FAILED.and(Flag::PUSH_FAILED)) => "failed",
+        flags if flags.has_any(Flag::PING_FAILED.union(Flag::PUSH_FAILED)) => "failed",
         flags if flags.contains(Flag::DISCOVERING) => "queued",
-        _ if peer.is_up_to_date(local) => "settled",
+        _ if peer.is_up_to_date(local) => "up_to_date",
         flags if flags.contains(Flag::REDISCOVER) => "given_up",
         _ => "unknown",
     }
@@ -53,12 +53,12 @@ fn phase(peer: &Progress, local: &LocalState) -> &'static str {
 const LOCAL: LocalState =
     LocalState { mode: DiscoveryMode::On, first_ping: true, sequence: 2, max_reply_len: 8016, retries: 2 };
 
-/// Every way path two phases, and what leads along it.
-fn ways() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
-    let mut ways: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+/// Every transition of two phases, and the inputs that cause it.
+fn transitions() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
+    let mut transitions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     let mut seen = HashSet::new();
-    let mut to_see = VecDeque::from([Progress::default()]);
-    while let Some(peer) = to_see.pop_front() {
+    let mut pending = VecDeque::from([Progress::default()]);
+    while let Some(peer) = pending.pop_front() {
         if !seen.insert(format!("{peer:?}")) {
             continue;
         }
@@ -73,17 +73,17 @@ fn ways() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
                 if action == StepAction::Forget { "[*]" } else { phase(&next, &LOCAL) },
             );
             if from != to {
-                ways.entry((from, to)).or_default().insert(name);
+                transitions.entry((from, to)).or_default().insert(name);
             }
             if action != StepAction::Forget {
-                to_see.push_back(next);
+                pending.push_back(next);
             }
         }
     }
-    ways
+    transitions
 }
 
-/// What may happen to a peer; while it is being discovered only what discovery itself brings about.
+/// The inputs that a peer may get; during a discovery only those that the discovery causes.
 fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
     let received = |features, sequence| {
         let info = PingInfo {
@@ -97,14 +97,14 @@ fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
     let path = (Nid::LOOPBACK, Nid::LOOPBACK);
     let mut inputs = Vec::new();
     if peer.has(Flag::DISCOVERING) {
-        inputs.push(("turn", Input::Look));
+        inputs.push(("look", Input::Look));
     } else {
         inputs.push(("wanted", Input::Wanted));
         inputs
             .push(("push arrives", Input::Pushed { received: received(0x1e, 2), path, may_be_stale: false }));
-        let tells_no_more = Input::Pushed { received: received(0x0e, 2), path, may_be_stale: false };
-        inputs.push(("push without discovery arrives", tells_no_more));
-        inputs.push(("own interfaces change", Input::Changed { force: true }));
+        let stops_discovering = Input::Pushed { received: received(0x0e, 2), path, may_be_stale: false };
+        inputs.push(("push without discovery arrives", stops_discovering));
+        inputs.push(("local interfaces change", Input::Changed { force: true }));
     }
     if peer.has(Flag::PING_SENT) {
         inputs.extend([

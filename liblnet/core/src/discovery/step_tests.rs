@@ -11,8 +11,8 @@ const FULL: Features = Features(0x1e);
 const NO_DISCOVERY: Features = Features(0x0e);
 const OLD: Features = Features(0x06);
 
-const SETTLED: Flag = Flag::DISCOVERED.and(Flag::NIDS_UPTODATE);
-const KNOWN: Flag = SETTLED.and(Flag::MULTI_RAIL);
+const SETTLED: Flag = Flag::DISCOVERED.union(Flag::NIDS_UPTODATE);
+const KNOWN: Flag = SETTLED.union(Flag::MULTI_RAIL);
 
 fn nid(address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, 0), address)
@@ -49,7 +49,7 @@ fn actions_of(mut peer: Progress, local: &LocalState) -> Vec<StepAction> {
     let mut actions = Vec::new();
     for _ in 0..10 {
         let action = step(&mut peer, Input::Look, local);
-        let over = !matches!(action, StepAction::Again | StepAction::Merge(_));
+        let over = !matches!(action, StepAction::Repeat | StepAction::Merge(_));
         if matches!(action, StepAction::Merge(_)) {
             step(&mut peer, Input::Merged, local);
         }
@@ -70,23 +70,23 @@ fn a_dequeued_peer_gets_the_action_of_the_first_matching_row() {
     let table: Vec<(&str, Progress, StepAction)> = vec![
         ("unknown", Progress::default(), StepAction::Ping),
         ("known", peer(KNOWN), StepAction::Finish),
-        ("forced ping", peer(KNOWN.and(Flag::FORCE_PING)), StepAction::Ping),
+        ("forced ping", peer(KNOWN.union(Flag::FORCE_PING)), StepAction::Ping),
         ("ping sent", peer(Flag::PING_SENT), StepAction::Wait),
-        ("ping sent, forced", peer(Flag::PING_SENT.and(Flag::FORCE_PING)), StepAction::Wait),
-        ("forced push", peer(KNOWN.and(Flag::FORCE_PUSH)), StepAction::Push),
-        ("push sent", with(old.clone(), KNOWN.and(Flag::PUSH_SENT)), StepAction::Wait),
-        ("forced push, single-rail", peer(SETTLED.and(Flag::FORCE_PUSH)), StepAction::Again),
+        ("ping sent, forced", peer(Flag::PING_SENT.union(Flag::FORCE_PING)), StepAction::Wait),
+        ("forced push", peer(KNOWN.union(Flag::FORCE_PUSH)), StepAction::Push),
+        ("push sent", with(old.clone(), KNOWN.union(Flag::PUSH_SENT)), StepAction::Wait),
+        ("forced push, single-rail", peer(SETTLED.union(Flag::FORCE_PUSH)), StepAction::Repeat),
         ("has an old sequence", old.clone(), StepAction::Push),
         (
             "has an old sequence, discovery off",
-            with(old.clone(), KNOWN.and(Flag::NO_DISCOVERY)),
+            with(old.clone(), KNOWN.union(Flag::NO_DISCOVERY)),
             StepAction::Finish,
         ),
         ("has an old sequence, single-rail", with(old, SETTLED), StepAction::Finish),
-        ("to be deleted", peer(KNOWN.and(Flag::MARK_DELETION).and(Flag::DATA_PRESENT)), StepAction::Forget),
+        ("to be deleted", peer(KNOWN.union(Flag::MARK_DELETION).union(Flag::DATA_PRESENT)), StepAction::Forget),
         (
             "with data",
-            with(data, KNOWN.and(Flag::DATA_PRESENT).and(Flag::PING_FAILED)),
+            with(data, KNOWN.union(Flag::DATA_PRESENT).union(Flag::PING_FAILED)),
             StepAction::Merge(Box::new(received(FULL, 4).info)),
         ),
         (
@@ -96,10 +96,10 @@ fn a_dequeued_peer_gets_the_action_of_the_first_matching_row() {
         ),
         (
             "push failed",
-            with(failed(Step::Push, Errno::Io), KNOWN.and(Flag::PUSH_FAILED)),
+            with(failed(Step::Push, Errno::Io), KNOWN.union(Flag::PUSH_FAILED)),
             StepAction::GiveUp(Step::Push, Errno::Io),
         ),
-        ("bad reply", peer(Flag::PING_FAILED), StepAction::Again),
+        ("bad reply", peer(Flag::PING_FAILED), StepAction::Repeat),
     ];
     for (name, mut peer, expected) in table {
         assert_eq!(step(&mut peer, Input::Look, &LOCAL), expected, "{name}");
@@ -144,33 +144,33 @@ fn all_nids_of_a_multi_rail_peer_are_tried_before_its_discovery_fails() {
 /// The rows of 5.5 for ping replies.
 #[test]
 fn a_ping_reply_sets_the_state_of_the_peer() {
-    let sent = Flag::PING_SENT.and(Flag::DISCOVERING);
-    let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING);
+    let sent = Flag::PING_SENT.union(Flag::DISCOVERING);
+    let data = Flag::DATA_PRESENT.union(Flag::DISCOVERING);
     let made = Flag::CONFIGURED;
     let table = [
-        ("multi-rail", sent, FULL, LOCAL, data.and(Flag::MULTI_RAIL)),
-        ("discovery off", sent, NO_DISCOVERY, LOCAL, data.and(Flag::NO_DISCOVERY)),
-        ("older version", sent, OLD, LOCAL, data.and(Flag::NO_DISCOVERY)),
-        ("discovery off on this node", sent, FULL, OFF, data.and(Flag::NO_DISCOVERY)),
-        ("discovery on again", sent.and(Flag::NO_DISCOVERY), FULL, LOCAL, data.and(Flag::MULTI_RAIL)),
+        ("multi-rail", sent, FULL, LOCAL, data.union(Flag::MULTI_RAIL)),
+        ("discovery off", sent, NO_DISCOVERY, LOCAL, data.union(Flag::NO_DISCOVERY)),
+        ("older version", sent, OLD, LOCAL, data.union(Flag::NO_DISCOVERY)),
+        ("discovery off on this node", sent, FULL, OFF, data.union(Flag::NO_DISCOVERY)),
+        ("discovery on again", sent.union(Flag::NO_DISCOVERY), FULL, LOCAL, data.union(Flag::MULTI_RAIL)),
         (
             "discovery switched off",
-            sent.and(KNOWN),
+            sent.union(KNOWN),
             NO_DISCOVERY,
             LOCAL,
-            data.and(KNOWN).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
+            data.union(KNOWN).union(Flag::MARK_DELETION).union(Flag::NO_DISCOVERY),
         ),
         (
             "configured, discovery switched off",
-            sent.and(KNOWN).and(made),
+            sent.union(KNOWN).union(made),
             NO_DISCOVERY,
             LOCAL,
-            data.and(KNOWN).and(made).and(Flag::NO_DISCOVERY),
+            data.union(KNOWN).union(made).union(Flag::NO_DISCOVERY),
         ),
-        ("configured as single-rail", sent.and(made), FULL, LOCAL, data.and(made)),
-        ("was multi-rail", sent.and(Flag::MULTI_RAIL), Features(0x16), LOCAL, data),
+        ("configured as single-rail", sent.union(made), FULL, LOCAL, data.union(made)),
+        ("was multi-rail", sent.union(Flag::MULTI_RAIL), Features(0x16), LOCAL, data),
         ("verify mode", sent, FULL, VERIFY, data),
-        ("verify mode, discovery off", sent.and(KNOWN), NO_DISCOVERY, VERIFY, data.and(KNOWN)),
+        ("verify mode, discovery off", sent.union(KNOWN), NO_DISCOVERY, VERIFY, data.union(KNOWN)),
     ];
     for (name, flags, features, local, expected) in table {
         let (flags, action) = after(flags, reply(features), &local);
@@ -186,36 +186,36 @@ fn push(received: Box<ReceivedPingInfo>) -> Input {
 #[test]
 fn a_push_is_applied_unless_it_is_stale_or_truncated() {
     let fresh = |sequence| push(received(FULL, sequence));
-    let data = Flag::DATA_PRESENT.and(Flag::DISCOVERING).and(Flag::MULTI_RAIL);
-    let ask = Flag::FORCE_PING.and(Flag::DISCOVERING);
-    let known = Flag::MULTI_RAIL.and(Flag::DISCOVERED);
+    let data = Flag::DATA_PRESENT.union(Flag::DISCOVERING).union(Flag::MULTI_RAIL);
+    let ask = Flag::FORCE_PING.union(Flag::DISCOVERING);
+    let known = Flag::MULTI_RAIL.union(Flag::DISCOVERED);
     let table = [
         ("of an unknown peer", Flag::default(), fresh(4), LOCAL, data),
-        ("new", KNOWN, fresh(4), LOCAL, data.and(known)),
-        ("repeated", KNOWN, fresh(3), LOCAL, data.and(known)),
-        ("stale (T9)", KNOWN, fresh(2), LOCAL, ask.and(known)),
-        ("truncated", KNOWN, push(cut(400)), LOCAL, ask.and(known)),
-        ("invalid", KNOWN, Input::BadPush { path: (nid(9), nid(1)) }, LOCAL, ask.and(known)),
+        ("new", KNOWN, fresh(4), LOCAL, data.union(known)),
+        ("repeated", KNOWN, fresh(3), LOCAL, data.union(known)),
+        ("stale (T9)", KNOWN, fresh(2), LOCAL, ask.union(known)),
+        ("truncated", KNOWN, push(cut(400)), LOCAL, ask.union(known)),
+        ("invalid", KNOWN, Input::BadPush { path: (nid(9), nid(1)) }, LOCAL, ask.union(known)),
         (
             "discovery switched off (T8b)",
             KNOWN,
             push(received(NO_DISCOVERY, 4)),
             LOCAL,
-            data.and(known).and(Flag::MARK_DELETION).and(Flag::NO_DISCOVERY),
+            data.union(known).union(Flag::MARK_DELETION).union(Flag::NO_DISCOVERY),
         ),
         (
             "discovery switched off, configured peer",
-            KNOWN.and(Flag::CONFIGURED),
+            KNOWN.union(Flag::CONFIGURED),
             push(received(NO_DISCOVERY, 4)),
             LOCAL,
-            data.and(known).and(Flag::CONFIGURED).and(Flag::NO_DISCOVERY),
+            data.union(known).union(Flag::CONFIGURED).union(Flag::NO_DISCOVERY),
         ),
         (
             "verify mode",
             SETTLED,
             fresh(4),
             VERIFY,
-            Flag::DATA_PRESENT.and(Flag::DISCOVERING).and(Flag::DISCOVERED),
+            Flag::DATA_PRESENT.union(Flag::DISCOVERING).union(Flag::DISCOVERED),
         ),
     ];
     for (name, flags, input, local, expected) in table {
@@ -286,7 +286,7 @@ fn a_discovery_begins_with_the_path_after_the_last_failed_one() {
 /// What peers pushed while discovery was off has not been applied.
 #[test]
 fn a_peer_being_pinged_when_discovery_is_switched_on_is_pinged_once_more() {
-    let mut peer = peer(KNOWN.and(Flag::DISCOVERING).and(Flag::PING_SENT));
+    let mut peer = peer(KNOWN.union(Flag::DISCOVERING).union(Flag::PING_SENT));
     assert_eq!(step(&mut peer, Input::SwitchedOn, &LOCAL), StepAction::Nothing);
     assert_eq!(step(&mut peer, reply(FULL), &LOCAL), StepAction::Queue);
     assert_eq!(
@@ -301,7 +301,7 @@ fn a_stale_sequence_is_confirmed_by_a_ping_reply_and_not_by_another_push() {
     for (name, input, stale_seq) in
         [("a reply", reply(FULL), Some(3)), ("a push", push(received(FULL, 3)), None)]
     {
-        let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
+        let mut peer = peer(KNOWN.union(Flag::DISCOVERING));
         step(&mut peer, Input::StaleReply(3), &LOCAL);
         step(&mut peer, input, &LOCAL);
         assert_eq!(peer.stale_seq, stale_seq, "{name}");
@@ -320,7 +320,7 @@ fn of_two_pending_pushes_the_later_one_is_kept() {
 
 #[test]
 fn an_acknowledged_push_covers_the_sequence_it_carried_and_no_later_one() {
-    let mut peer = Progress { node_sequence: 0, ..peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING)) };
+    let mut peer = Progress { node_sequence: 0, ..peer(KNOWN.union(Flag::PUSH_SENT).union(Flag::DISCOVERING)) };
     assert_eq!(step(&mut peer, Input::PushAcked(6, nid(1)), &LOCAL), StepAction::Queue);
     assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Push]);
     assert_eq!(step(&mut peer, Input::PushAcked(7, nid(1)), &LOCAL), StepAction::Queue);
@@ -330,7 +330,7 @@ fn an_acknowledged_push_covers_the_sequence_it_carried_and_no_later_one() {
 /// DISC-18.
 #[test]
 fn a_push_acknowledged_by_another_peer_is_repeated_a_limited_number_of_times() {
-    let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
+    let mut peer = peer(KNOWN.union(Flag::PUSH_SENT).union(Flag::DISCOVERING));
     for _ in 1..LOCAL.tries() {
         step(&mut peer, Input::AckedByAnother, &LOCAL);
         assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Push]);
@@ -343,28 +343,28 @@ fn a_push_acknowledged_by_another_peer_is_repeated_a_limited_number_of_times() {
 
 #[test]
 fn a_forced_push_that_fails_at_one_of_several_nids_is_sent_to_another() {
-    let mut peer = peer(KNOWN.and(Flag::PUSH_SENT).and(Flag::DISCOVERING));
+    let mut peer = peer(KNOWN.union(Flag::PUSH_SENT).union(Flag::DISCOVERING));
     step(&mut peer, Input::PushFailed(Errno::HostUnreachable), &LOCAL);
     assert_eq!(actions_of(peer, &LOCAL), [StepAction::Push]);
 }
 
 #[test]
 fn a_peer_whose_replies_contradict_its_pushes_is_pinged_again_a_limited_number_of_times() {
-    let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
+    let mut peer = peer(KNOWN.union(Flag::DISCOVERING));
     for sequence in 1..u32::from(MAX_BAD_REPLIES) {
         step(&mut peer, Input::StaleReply(sequence), &LOCAL);
-        assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Again, StepAction::Ping]);
+        assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Repeat, StepAction::Ping]);
         peer.clear(Flag::PING_FAILED);
     }
     step(&mut peer, Input::StaleReply(9), &LOCAL);
     step(&mut peer, Input::Look, &LOCAL);
-    assert!(peer.has(Flag::NO_DISCOVERY.and(Flag::NIDS_UPTODATE)) && !peer.needs_ping());
+    assert!(peer.has(Flag::NO_DISCOVERY.union(Flag::NIDS_UPTODATE)) && !peer.needs_ping());
 }
 
 /// A peer that does not receive this node's ACKs repeats its push again and again.
 #[test]
 fn stale_pushes_do_not_count_as_bad_replies() {
-    let mut peer = peer(KNOWN.and(Flag::DISCOVERING));
+    let mut peer = peer(KNOWN.union(Flag::DISCOVERING));
     for _ in 0..=MAX_BAD_REPLIES {
         step(&mut peer, push(received(FULL, 4)), &LOCAL);
         step(&mut peer, Input::Look, &LOCAL);
@@ -381,7 +381,7 @@ fn three_bad_replies_make_a_peer_single_rail() {
         assert_eq!(actions_of(peer.clone(), &LOCAL).last(), Some(&StepAction::Ping));
         step(&mut peer, Input::BadReply, &LOCAL);
     }
-    assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Again, StepAction::Finish]);
+    assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Repeat, StepAction::Finish]);
 }
 
 /// DISC-16.
@@ -403,7 +403,7 @@ fn a_truncated_reply_is_requested_with_a_larger_buffer_a_limited_number_of_times
 
 #[test]
 fn switching_discovery_on_pings_each_peer_at_its_next_use() {
-    for flags in [KNOWN, SETTLED.and(Flag::NO_DISCOVERY)] {
+    for flags in [KNOWN, SETTLED.union(Flag::NO_DISCOVERY)] {
         let mut peer = peer(flags);
         assert_eq!(step(&mut peer, Input::SwitchedOn, &LOCAL), StepAction::Nothing);
         assert!(!peer.is_up_to_date(&LOCAL));
@@ -418,8 +418,8 @@ fn a_change_is_pushed_to_peers_that_discover_and_if_forced_to_all_multi_rail_pee
         (KNOWN, 6, false, StepAction::Queue),
         (KNOWN, 7, false, StepAction::Nothing),
         (KNOWN, 7, true, StepAction::Queue),
-        (KNOWN.and(Flag::NO_DISCOVERY), 6, false, StepAction::Nothing),
-        (KNOWN.and(Flag::NO_DISCOVERY), 6, true, StepAction::Queue),
+        (KNOWN.union(Flag::NO_DISCOVERY), 6, false, StepAction::Nothing),
+        (KNOWN.union(Flag::NO_DISCOVERY), 6, true, StepAction::Queue),
         (SETTLED, 6, true, StepAction::Nothing),
     ];
     for (flags, node_sequence, force, expected) in table {

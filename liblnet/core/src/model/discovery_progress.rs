@@ -71,7 +71,7 @@ impl Progress {
     }
 
     pub(crate) const fn set(&mut self, flags: PeerState) {
-        self.flags = self.flags.and(flags);
+        self.flags = self.flags.union(flags);
     }
 
     pub(crate) const fn clear(&mut self, flags: PeerState) {
@@ -116,15 +116,15 @@ impl Progress {
 pub(crate) const MIN_REPLY_LEN: u32 = ping_buffer_len(16) as u32;
 
 const UNSETTLED: PeerState = PeerState::DISCOVERING
-    .and(PeerState::FORCE_PING)
-    .and(PeerState::FORCE_PUSH)
-    .and(PeerState::REDISCOVER)
-    .and(PeerState::MARK_DELETION);
+    .union(PeerState::FORCE_PING)
+    .union(PeerState::FORCE_PUSH)
+    .union(PeerState::REDISCOVER)
+    .union(PeerState::MARK_DELETION);
 
 /// [`Progress::is_up_to_date`] of these parts.
 pub(crate) const fn is_up_to_date(flags: PeerState, node_sequence: u32, local: &LocalState) -> bool {
     !flags.has_any(UNSETTLED)
-        && flags.contains(PeerState::DISCOVERED.and(PeerState::NIDS_UPTODATE))
+        && flags.contains(PeerState::DISCOVERED.union(PeerState::NIDS_UPTODATE))
         && !wants_push(flags, node_sequence, local)
 }
 

@@ -57,7 +57,7 @@ impl PeerState {
         self.0 & others.0 != 0
     }
 
-    pub(crate) const fn and(self, other: Self) -> Self {
+    pub(crate) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
