@@ -83,7 +83,11 @@ fn a_dequeued_peer_gets_the_action_of_the_first_matching_row() {
             StepAction::Finish,
         ),
         ("has an old sequence, single-rail", with(old, SETTLED), StepAction::Finish),
-        ("to be deleted", peer(KNOWN.union(Flag::MARK_DELETION).union(Flag::DATA_PRESENT)), StepAction::Forget),
+        (
+            "to be deleted",
+            peer(KNOWN.union(Flag::MARK_DELETION).union(Flag::DATA_PRESENT)),
+            StepAction::Forget,
+        ),
         (
             "with data",
             with(data, KNOWN.union(Flag::DATA_PRESENT).union(Flag::PING_FAILED)),
@@ -320,7 +324,8 @@ fn of_two_pending_pushes_the_later_one_is_kept() {
 
 #[test]
 fn an_acknowledged_push_covers_the_sequence_it_carried_and_no_later_one() {
-    let mut peer = Progress { node_sequence: 0, ..peer(KNOWN.union(Flag::PUSH_SENT).union(Flag::DISCOVERING)) };
+    let mut peer =
+        Progress { node_sequence: 0, ..peer(KNOWN.union(Flag::PUSH_SENT).union(Flag::DISCOVERING)) };
     assert_eq!(step(&mut peer, Input::PushAcked(6, nid(1)), &LOCAL), StepAction::Queue);
     assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Push]);
     assert_eq!(step(&mut peer, Input::PushAcked(7, nid(1)), &LOCAL), StepAction::Queue);
