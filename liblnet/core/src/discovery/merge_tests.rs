@@ -1,5 +1,7 @@
 use super::*;
-use lnet_wire::{NetId, NetType};
+use crate::environment::ConfigLock;
+use lnet_wire::ping_info::{NiStatus, PingEntry};
+use lnet_wire::{NetId, NetType, Pid};
 
 fn nid(address: u8) -> Nid {
     Nid::new(NetId::new(NetType::TCP, 0), address.into())
@@ -63,4 +65,38 @@ fn differences_from_the_reported_configuration_are_listed_by_kind() {
     assert_eq!(found, expected);
     let same = differences(&nids(&[1, 2]), &progress, true, &nids(&[1, 2]), |_| false);
     assert_eq!(same, []);
+}
+
+/// DISC-9: fails if an old reply takes a NID from the peer that has it since.
+#[test]
+fn a_report_older_than_what_another_peer_with_a_claimed_nid_has_reported_is_stale() {
+    let topology = Topology::new();
+    let peer = |address| {
+        topology.peers().make(&ConfigLock::default().lock(), nid(address), Flag::MULTI_RAIL, 8);
+        topology.peer(nid(address)).unwrap()
+    };
+    let (reporting, other) = (peer(1), peer(2));
+    other.discovery.with(|inner| inner.progress.peer_sequence = 6);
+    let local = LocalState {
+        mode: DiscoveryMode::On,
+        first_ping: true,
+        sequence: 1,
+        max_reply_len: 8016,
+        retries: 2,
+    };
+    let limits = MergeLimits { max_interfaces: 16, max_peers: 16 };
+    let is_stale = |sequence, claimed: &[u8]| {
+        let entries = nids(claimed).into_iter().map(|nid| PingEntry { nid, status: NiStatus::Up }).collect();
+        let info = PingInfo { features: Features::MULTI_RAIL, pid: Pid::LUSTRE, sequence, entries };
+        match plan_merge(&topology, limits, &local, &reporting, &info) {
+            MergePlan::Stale => true,
+            MergePlan::Follow(_) => false,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(is_stale(5, &[1, 2]));
+    assert!(!is_stale(5, &[1, 3]), "no NID of another peer is claimed");
+    assert!(!is_stale(7, &[1, 2]), "the report is newer");
+    reporting.discovery.with(|inner| inner.progress.stale_seq = Some(5));
+    assert!(!is_stale(5, &[1, 2]), "a second reply has confirmed it");
 }

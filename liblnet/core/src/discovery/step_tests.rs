@@ -74,6 +74,7 @@ fn a_dequeued_peer_gets_the_action_of_the_first_matching_row() {
         ("ping sent", peer(Flag::PING_SENT), StepAction::Wait),
         ("ping sent, forced", peer(Flag::PING_SENT.union(Flag::FORCE_PING)), StepAction::Wait),
         ("forced push", peer(KNOWN.union(Flag::FORCE_PUSH)), StepAction::Push),
+        ("has an old sequence, ping sent", with(old.clone(), KNOWN.union(Flag::PING_SENT)), StepAction::Wait),
         ("push sent", with(old.clone(), KNOWN.union(Flag::PUSH_SENT)), StepAction::Wait),
         ("forced push, single-rail", peer(SETTLED.union(Flag::FORCE_PUSH)), StepAction::Repeat),
         ("has an old sequence", old.clone(), StepAction::Push),

@@ -1,0 +1,88 @@
+//! What the node replies to pings: its interfaces, their state, its features and a sequence that grows with each change.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::lnd::{RxAction, Upcalls};
+use lnet_core::{DiscoveryMode, NiTunables};
+use lnet_wire::ping_info::{Features, NiStatus, PingInfo};
+use lnet_wire::{Body, Nid, PING_MATCH_BITS, RESERVED_PORTAL, WireHandle};
+use support::{FakeDriver, OnSend, Rig, header_from, tcp};
+
+fn rig() -> Rig {
+    Rig::builder(FakeDriver::new(OnSend::Keep)).with_discovery().build()
+}
+
+/// The reply to a ping that arrives now.
+fn ping(rig: &Rig) -> PingInfo {
+    let reply = WireHandle { interface_cookie: 1, object_cookie: 2 };
+    let (match_bits, portal) = (PING_MATCH_BITS, RESERVED_PORTAL);
+    let body = Body::Get { reply, match_bits, portal, offset: 0, sink_length: 272 };
+    let RxAction::Deliver(request) = rig.arrives(&header_from(tcp(2), body, 0)) else { panic!() };
+    rig.core.received(request, Ok(()));
+    let sent = rig.driver.ni(0).take_kept();
+    let reply = sent.iter().find(|message| matches!(message.header().body, Body::Reply { .. })).unwrap();
+    let mut bytes = Vec::new();
+    for run in reply.payload() {
+        // SAFETY: the message keeps its payload alive, and nothing writes to a ping buffer.
+        bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(run.address as *const u8, run.len) });
+    }
+    sent.into_iter().for_each(|message| rig.core.finalize(message, Ok(())));
+    let received = PingInfo::decode(&bytes, 16).unwrap();
+    // The loopback is encoded once, before the entries, and not decoded.
+    assert_eq!(received.claimed_count as usize, 1 + received.info.entries.len());
+    received.info
+}
+
+fn entries(info: &PingInfo) -> Vec<(Nid, NiStatus)> {
+    info.entries.iter().map(|entry| (entry.nid, entry.status)).collect()
+}
+
+#[test]
+fn a_ping_reply_lists_the_interfaces_with_their_state_and_not_the_loopback() {
+    let rig = rig();
+    rig.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &rig.driver).unwrap();
+    assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up)]);
+    rig.core.add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
+    rig.core.set_ni_fatal(tcp(3), Some("link down"));
+    rig.core.run_discovery();
+    assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up), (tcp(3), NiStatus::Down)]);
+    rig.core.set_ni_fatal(tcp(3), None);
+    rig.core.remove_ni(tcp(3)).unwrap();
+    assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up)]);
+}
+
+#[test]
+fn the_sequence_of_ping_replies_grows_with_each_change_of_an_interface() {
+    let rig = rig();
+    let first = ping(&rig).sequence;
+    assert_eq!(ping(&rig).sequence, first);
+    rig.core.add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
+    let added = ping(&rig).sequence;
+    assert!(added > first, "{added} after {first}");
+    rig.core.set_ni_fatal(tcp(3), Some("link down"));
+    rig.core.run_discovery();
+    let failed = ping(&rig).sequence;
+    assert!(failed > added, "{failed} after {added}");
+    rig.core.remove_ni(tcp(3)).unwrap();
+    assert!(ping(&rig).sequence > failed);
+}
+
+#[test]
+fn ping_replies_have_the_discovery_feature_unless_discovery_is_off() {
+    let rig = rig();
+    for (mode, discovers) in
+        [(DiscoveryMode::On, true), (DiscoveryMode::Off, false), (DiscoveryMode::Verify, true)]
+    {
+        rig.core
+            .change_settings(|settings| {
+                settings.discovery = mode;
+                Ok(())
+            })
+            .unwrap();
+        let features = ping(&rig).features;
+        assert_eq!(features.contains(Features::DISCOVERY), discovers, "{mode:?}");
+        assert!(features.contains(Features::MULTI_RAIL), "{mode:?}");
+    }
+}
