@@ -118,7 +118,7 @@ bench: compare-programs
 .PHONY: failover
 failover:
 	@scripts/setup test
-	cargo test --package lnet --test failover --quiet -- --ignored --nocapture all_scenarios
+	cargo test --package lnet --test real_time_failover --quiet -- --ignored --nocapture all_scenarios
 
 # Another seed every day, so that no two days try the same.
 SOAK_MINUTES ?= 10
@@ -135,7 +135,7 @@ soak-simulator:
 soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client
 	@scripts/setup test
 	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
-		cargo test --package lnet --test failover --quiet -- --ignored --exact --nocapture soak
+		cargo test --package lnet --test real_time_failover --quiet -- --ignored --exact --nocapture soak
 
 # Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.
 MEMCHECK = valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite \

@@ -26,18 +26,6 @@ fn messages_are_spread_evenly_over_four_rails() {
     rails.shutdown();
 }
 
-/// snd-030: fails if the interface with fewer credits left gets as much as the other. The slow one has fewer,
-/// once the sockets have taken all that they hold.
-#[test]
-fn a_rail_four_times_slower_carries_less_than_half() {
-    let Some(rails) = Rails::or_skip(2, |card| Some(if card == 0 { 100 } else { 400 })) else { return };
-    rails.transfer(Transfer::Put, 96, 1 << 20, 16);
-    let by_card = puts(&rails.near, Outcome::Sent);
-    assert!(by_card[0] * 2 < by_card[1], "{by_card:?}");
-    println!("{by_card:?}");
-    rails.shutdown();
-}
-
 /// cfg-075: fails if one of the peer's nets is not used, or not by the interface on it.
 #[test]
 fn a_peer_on_two_nets_is_sent_to_over_both() {

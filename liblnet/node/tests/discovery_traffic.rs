@@ -47,17 +47,15 @@ fn the_first_put_to_any_nid_discovers_all_nids_and_later_puts_use_them_all() {
     }
 }
 
-/// PUTs to each NID in turn leave by all interfaces and arrive by all, and each says who they are from.
+/// Waits until PUTs to each NID in turn leave through all interfaces and arrive through all, equally. A path on which
+/// something failed or was late while a node started or stopped is used less until it has recovered.
 fn check_spread(from: &Talker, to: &Talker) {
+    wait_until("PUTs are spread over all interfaces", || is_spread(from, to));
+}
+
+/// PUTs to each NID in turn; whether they were spread. Each says who it is from.
+fn is_spread(from: &Talker, to: &Talker) -> bool {
     let [from_nids, to_nids] = [from, to].map(|talker| own_nids(&talker.node));
-    // A ping that is still under way on a connection that has ended makes its interfaces the last choice.
-    wait_until("all have as many credits", || {
-        let nets = from.node.core().nets();
-        let own = from_nids.iter().map(|nid| nets.ni(*nid).unwrap().credits());
-        let peer_nis = from.node.core().peer_nis();
-        let its = peer_nis.iter().filter(|peer_ni| to_nids.contains(&peer_ni.nid())).map(|it| it.credits());
-        own.collect::<BTreeSet<_>>().len() == 1 && its.collect::<BTreeSet<_>>().len() == 1
-    });
     let before = [puts(from, Outcome::Sent), puts(to, Outcome::Received)];
     let count = ROUNDS * from_nids.len().max(to_nids.len()) as u64;
     let events: Vec<Event> = (0..count)
@@ -67,20 +65,18 @@ fn check_spread(from: &Talker, to: &Talker) {
             to.arrival()
         })
         .collect();
-    let after = [puts(from, Outcome::Sent), puts(to, Outcome::Received)];
-    for (before, after) in before.iter().zip(&after) {
-        let fair = count / before.len() as u64;
-        for (before, after) in before.iter().zip(after) {
-            assert!(after - before >= fair / 2, "{} of {count} in {after:?}", after - before);
-        }
-    }
-    let all = |nids: &[Nid]| nids.iter().copied().collect::<BTreeSet<_>>();
-    let sources: BTreeSet<Nid> = events.iter().filter_map(|event| event.source.nid).collect();
-    let targets: BTreeSet<Nid> = events.iter().filter_map(|event| event.target.nid).collect();
-    assert_eq!((sources, targets), (all(&from_nids), all(&to_nids)));
     for event in &events {
         assert_eq!(event.initiator.nid, Some(from_nids[0]), "{event:?}");
     }
+    let after = [puts(from, Outcome::Sent), puts(to, Outcome::Received)];
+    let is_fair = before.iter().zip(&after).all(|(before, after)| {
+        let fair = count / before.len() as u64;
+        before.iter().zip(after).all(|(before, after)| after - before >= fair / 2)
+    });
+    let all = |nids: &[Nid]| nids.iter().copied().collect::<BTreeSet<_>>();
+    let sources: BTreeSet<Nid> = events.iter().filter_map(|event| event.source.nid).collect();
+    let targets: BTreeSet<Nid> = events.iter().filter_map(|event| event.target.nid).collect();
+    is_fair && (sources, targets) == (all(&from_nids), all(&to_nids))
 }
 
 /// PUTs that left by each interface, or came in by it.
