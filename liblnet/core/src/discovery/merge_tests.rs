@@ -90,7 +90,7 @@ fn a_report_older_than_what_another_peer_with_a_claimed_nid_has_reported_is_stal
         let info = PingInfo { features: Features::MULTI_RAIL, pid: Pid::LUSTRE, sequence, entries };
         match plan_merge(&topology, limits, &local, &reporting, &info) {
             MergePlan::Stale => true,
-            MergePlan::Follow(_) => false,
+            MergePlan::Update(_) => false,
             other => panic!("{other:?}"),
         }
     };
