@@ -53,7 +53,7 @@ fn match_lookup(c: &mut Criterion) {
                 bits = (bits + 7919) % entries;
                 match core.receive(&ni, Nid::LOOPBACK, &put(bits), &no_hold) {
                     RxAction::Deliver(message) => core.received(message, Ok(())),
-                    verdict => unreachable!("{verdict:?}"),
+                    action => unreachable!("{action:?}"),
                 }
             });
         });

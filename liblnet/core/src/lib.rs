@@ -1,11 +1,11 @@
 //! The LNet node as a state machine: portals, descriptors, events, topology, credits, path selection.
 //!
-//! No sockets, no threads, no clock: a driver ([`lnd`]) brings messages and takes them away, the caller
-//! brings everything else. No lock is held while a driver or an event handler runs.
+//! No sockets, no threads, no clock: a driver ([`lnd`]) receives and sends messages, and the caller provides
+//! everything else. No lock is held while a driver or an event handler runs.
 //!
-//! Where to look: `core/` has what a caller or a driver calls, a file for each thing that happens (`me_md_eq`, `put_get`,
-//! `send`, `receive`, `configure`, ...). It composes the engines (`objects`, `topology`, `sending`, `health`, `discovery`,
-//! `fault`), which stand on `model` and `environment`. ARCHITECTURE.md has the picture.
+//! `core/` has the methods for callers and drivers, one file per operation (`me_md_eq`, `put_get`, `send`, `receive`,
+//! `configure`, ...). It composes the engines (`objects`, `topology`, `sending`, `health`, `discovery`, `fault`),
+//! which are based on `model` and `environment`. ARCHITECTURE.md has the picture.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

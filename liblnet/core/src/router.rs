@@ -1,4 +1,4 @@
-//! Forwarding for others: its switch and its buffers. Stored and shown; nothing is forwarded yet.
+//! Forwarding: its switch and its buffers. Stored and shown; nothing is forwarded yet.
 
 use std::num::NonZeroUsize;
 
@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 pub struct BufferSize {
     /// Pages of each buffer.
     pub pages: u32,
-    /// How many there are over all CPTs when nothing was said.
+    /// The default number over all CPTs.
     pub default_count: u32,
 }
 
@@ -21,17 +21,17 @@ pub const BUFFER_SIZES: [BufferSize; 3] = [
 /// Whether the node forwards, and with how many buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Router {
-    /// It never did in this life.
+    /// Never enabled since the start.
     #[default]
     Never,
-    /// It does no longer; its buffers are gone.
+    /// Disabled again; its buffers are freed.
     Disabled,
-    /// It does, with so many tiny, small and large buffers over all CPTs; 0 is the default number.
+    /// Enabled, with these numbers of tiny, small and large buffers over all CPTs; 0 is the default number.
     Enabled([u32; 3]),
 }
 
 impl Router {
-    /// Switched on (which changes nothing if it is) or off (which forgets the counts, RT-43).
+    /// Switches forwarding on (no change if it is on) or off (which drops the numbers of buffers, RT-43).
     #[must_use]
     pub const fn switched(self, on: bool) -> Self {
         match (self, on) {
@@ -42,7 +42,7 @@ impl Router {
         }
     }
 
-    /// With other numbers of buffers; `None` leaves one as it is. Without effect while it does not forward.
+    /// Changes the numbers of buffers; `None` keeps one. Without effect while forwarding is off.
     #[must_use]
     pub fn with_buffers(self, counts: [Option<u32>; 3]) -> Self {
         match self {
@@ -51,7 +51,7 @@ impl Router {
         }
     }
 
-    /// How many buffers of each size one CPT has (RT-40); `None` if it never forwarded.
+    /// The numbers of buffers of each size per CPT (RT-40); `None` if forwarding was never enabled.
     pub fn buffers_per_cpt(self, cpts: NonZeroUsize) -> Option<[u32; 3]> {
         let cpts = u32::try_from(cpts.get()).unwrap_or(u32::MAX);
         let share = |total: u32, default: u32| (if total == 0 { default } else { total } / cpts).max(1);

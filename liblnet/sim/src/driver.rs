@@ -69,7 +69,7 @@ pub(crate) struct HeldRx {
 }
 
 impl DeferredRx for HeldRx {
-    fn resume(&self, verdict: RxAction) {
-        self.network.lock().resumed.push_back((self.number, verdict));
+    fn resume(&self, action: RxAction) {
+        self.network.lock().resumed.push_back((self.number, action));
     }
 }

@@ -167,8 +167,8 @@ impl World {
             asked.set(Some(number));
             Arc::new(HeldRx { network: self.network.clone(), number }) as Arc<dyn DeferredRx>
         };
-        let verdict = arrival.upcalls.receive(&arrival.ni, arrival.from, &arrival.in_flight.header, &hold);
-        match (verdict, asked.into_inner()) {
+        let action = arrival.upcalls.receive(&arrival.ni, arrival.from, &arrival.in_flight.header, &hold);
+        match (action, asked.into_inner()) {
             (RxAction::Deliver(message), _) => {
                 place(&*arrival.upcalls, message, arrival.in_flight.payload.as_deref(), Ok(()));
             }
@@ -221,8 +221,8 @@ impl World {
     pub(crate) fn drain(&mut self, node: NodeId) {
         loop {
             let resumed = self.network.lock().take_resumed();
-            let Some((Waiting { upcalls, in_flight, broken, .. }, verdict)) = resumed else { return };
-            match verdict {
+            let Some((Waiting { upcalls, in_flight, broken, .. }, action)) = resumed else { return };
+            match action {
                 RxAction::Deliver(message) => {
                     let result = if broken { Err(Errno::ConnectionReset) } else { Ok(()) };
                     place(&*upcalls, message, in_flight.payload.as_deref(), result);

@@ -41,22 +41,22 @@ impl LndNi for Loopback {
         let header = *message.header();
         let held = OnceCell::new();
         let hold = || Arc::clone(held.get_or_init(|| Held::new(&self.upcalls))) as Arc<dyn DeferredRx>;
-        let verdict = self.upcalls.receive(&ni, Nid::LOOPBACK, &header, &hold);
-        match (verdict, held.into_inner()) {
+        let action = self.upcalls.receive(&ni, Nid::LOOPBACK, &header, &hold);
+        match (action, held.into_inner()) {
             (RxAction::Defer, Some(held)) => {
                 held.keep(message);
                 SendOutcome::Pending
             }
-            (verdict, _) => deliver(&*self.upcalls, message, verdict),
+            (action, _) => deliver(&*self.upcalls, message, action),
         }
     }
 
     fn shutdown(&self) {}
 }
 
-/// Carries out a verdict on a message that this node sent itself.
-fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, verdict: RxAction) -> SendOutcome {
-    match verdict {
+/// Carries out an action on a message that this node sent itself.
+fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, action: RxAction) -> SendOutcome {
+    match action {
         RxAction::Deliver(arriving) if matches!(sent.header().body, Body::Get { .. }) => {
             // The asker hears that its question has left before it hears the answer.
             upcalls.finalize(sent, Ok(()));
@@ -82,10 +82,10 @@ struct Held {
 }
 
 enum State {
-    /// Neither the message nor the verdict is here.
+    /// Neither the message nor the action has come.
     Empty,
     Waiting(Box<Message>),
-    /// The verdict came before the message was put away.
+    /// The action came before the message.
     Decided(RxAction),
 }
 
@@ -97,30 +97,30 @@ impl Held {
     fn keep(&self, message: Box<Message>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(&mut *state, State::Empty) {
-            State::Decided(verdict) => {
+            State::Decided(action) => {
                 drop(state);
-                self.finish(message, verdict);
+                self.finish(message, action);
             }
             _ => *state = State::Waiting(message),
         }
     }
 
-    fn finish(&self, message: Box<Message>, verdict: RxAction) {
-        if let SendOutcome::Done(message, result) = deliver(&*self.upcalls, message, verdict) {
+    fn finish(&self, message: Box<Message>, action: RxAction) {
+        if let SendOutcome::Done(message, result) = deliver(&*self.upcalls, message, action) {
             self.upcalls.finalize(message, result);
         }
     }
 }
 
 impl DeferredRx for Held {
-    fn resume(&self, verdict: RxAction) {
+    fn resume(&self, action: RxAction) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(&mut *state, State::Empty) {
             State::Waiting(message) => {
                 drop(state);
-                self.finish(message, verdict);
+                self.finish(message, action);
             }
-            _ => *state = State::Decided(verdict),
+            _ => *state = State::Decided(action),
         }
     }
 }

@@ -1,8 +1,7 @@
-//! What operators change while the node runs: settings, peers, routes, forwarding, selection rules, health
-//! values.
+//! Configuration changes while the node runs: settings, peers, routes, forwarding, selection rules, health values.
 //!
-//! One change at a time, under the lock of the configuration; what is read for a message is a
-//! value that is replaced as a whole. From an event handler every change is [`Errno::Busy`].
+//! Changes are made one at a time, under the configuration lock; what is read for each message is a value that is
+//! replaced as a whole. In an event handler every change is [`Errno::Busy`].
 
 use super::Core;
 use crate::environment::ConfigGuard;
@@ -18,8 +17,8 @@ use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
 impl Core {
-    /// The lock of the configuration. Taking an interface away waits under it for event handlers, so one that
-    /// waited for it would never end: [`Errno::Busy`] there.
+    /// Takes the configuration lock. Removing an interface waits for event handlers while it holds this lock, so a
+    /// handler that waited for the lock would never return: it gets [`Errno::Busy`].
     pub(crate) fn configuring(&self) -> Result<ConfigGuard<'_>, Errno> {
         if in_handler() { Err(Errno::Busy) } else { Ok(self.configuration.lock()) }
     }
@@ -27,12 +26,12 @@ impl Core {
 
 /// Settings.
 impl Core {
-    /// The settings as they are.
+    /// The current settings.
     pub fn settings(&self) -> Settings {
         self.env.settings()
     }
 
-    /// Changes settings: all that `change` does, or nothing if it fails.
+    /// Changes settings: everything that `change` does, or nothing if it fails.
     pub fn change_settings(
         &self,
         change: impl FnOnce(&mut Settings) -> Result<(), Errno>,
@@ -53,20 +52,20 @@ impl Core {
 
 /// Peers (cfg-070 to cfg-080).
 impl Core {
-    /// All peers, in the order in which they came; this node itself if anybody has sent to it by one of its NIDs, but not
-    /// for having pinged an interface of its own (HE-53).
+    /// All peers, in the order in which they were added. This node itself is one of them once a message has been sent
+    /// to one of its NIDs; a recovery ping of one of its interfaces does not count (HE-53).
     pub fn peers(&self) -> Vec<Arc<Peer>> {
         self.topology.listed_peers()
     }
 
-    /// The peer with this NID, and its peer NIs in their order.
+    /// The peer with this NID, and its peer NIs in order.
     pub fn peer(&self, nid: Nid) -> Option<(Arc<Peer>, Vec<Arc<PeerNi>>)> {
         let peer = self.topology.peer_ni(nid)?.peer();
         let nis = peer.nids.iter().filter_map(|nid| self.topology.peer_ni(*nid)).collect();
         Some((peer, nis))
     }
 
-    /// Makes a peer as an operator wants it; one that is there so is left alone (OM-27).
+    /// Adds a configured peer; one that exists with the same configuration is not changed (OM-27).
     pub fn make_peer(&self, primary: Nid, multi_rail: bool, lock_primary: bool) -> Result<(), Errno> {
         let config = self.configuring()?;
         let known = self.topology.peer(primary);
@@ -90,7 +89,7 @@ impl Core {
         Ok(())
     }
 
-    /// Gives the configured peer `primary` another NID (OM-28, OM-29).
+    /// Adds a NID to the configured peer `primary` (OM-28, OM-29).
     pub fn add_peer_nid(&self, primary: Nid, nid: Nid, multi_rail: bool) -> Result<(), Errno> {
         let config = self.configuring()?;
         let peer = self.topology.peer(primary);
@@ -106,7 +105,7 @@ impl Core {
         Ok(())
     }
 
-    /// Takes a NID from a peer; without one, or with the primary NID, forgets the peer (OM-30).
+    /// Deletes a NID of a peer; without a NID, or with the primary NID, the peer (OM-30).
     pub fn delete_peer(&self, primary: Nid, nid: Option<Nid>, force: bool) -> Result<(), Errno> {
         let config = self.configuring()?;
         let Some(peer) = self.topology.peer(primary) else {
@@ -124,11 +123,11 @@ impl Core {
         Ok(())
     }
 
-    /// Overwrites what is known of a peer: for debugging.
+    /// Overwrites the state flags of a peer: for debugging.
     pub fn set_peer_state(&self, nid: Nid, state: PeerState) -> Result<(), Errno> {
         let _config = self.configuring()?;
         let peer = self.topology.peer_ni(nid).ok_or(Errno::NotFound)?.peer();
-        // What is under way is not changed by being called something else.
+        // The flags of what is in progress keep their values.
         let under_way = PeerState::DISCOVERING
             .union(PeerState::PING_SENT)
             .union(PeerState::PUSH_SENT)
@@ -140,7 +139,7 @@ impl Core {
         Ok(())
     }
 
-    /// Whether routes go by this peer.
+    /// Whether a route has this peer as its gateway.
     pub fn is_gateway(&self, peer: &Peer) -> bool {
         self.topology.is_gateway(peer)
     }
@@ -148,16 +147,16 @@ impl Core {
 
 /// Routes and forwarding.
 impl Core {
-    /// The routes as they are.
+    /// The current routes.
     pub fn routes(&self) -> Arc<Routes> {
         self.topology.routes()
     }
 
-    /// Adds a route, and the gateway as a peer if it is not known (RT-1).
+    /// Adds a route, and the gateway as a peer if it is unknown (RT-1).
     pub fn add_route(&self, route: Route) -> Result<(), Errno> {
         let config = self.configuring()?;
         let is_first = self.topology.add_route(&config, route)?;
-        // Once, for the first of them.
+        // Logged once, for the first route.
         if is_first {
             write_line!(
                 LogClass::RoutingUnsupported,
@@ -179,21 +178,21 @@ impl Core {
         self.topology.delete_routes(&config, net, same_peer)
     }
 
-    /// Whether and how the node forwards.
+    /// The forwarding configuration.
     pub fn router(&self) -> Router {
         self.topology.router()
     }
 
-    /// Changes that.
+    /// Changes the forwarding configuration.
     pub fn change_router(&self, change: impl FnOnce(Router) -> Router) -> Result<(), Errno> {
         let config = self.configuring()?;
         self.topology.change_router(&config, change);
         Ok(())
     }
 
-    /// Forgets what goes with a net that the node has left.
+    /// Removes what belongs to a net that the node has left.
     pub(crate) fn forget_net(&self, config: &ConfigGuard<'_>, net: NetId) {
-        // None may lead there.
+        // Routes with a gateway on that net.
         let _ = self.topology.delete_routes(config, None, |gateway| gateway.net() == net);
         self.discovery.note_forgetting(&self.env);
         self.topology.peers().forget_net(config, net);
@@ -204,7 +203,7 @@ impl Core {
 
 /// Selection rules (cfg-095 to cfg-165).
 impl Core {
-    /// The rules as they are.
+    /// The current rules.
     pub fn rules(&self) -> Arc<Rules> {
         self.topology.rules()
     }
@@ -227,12 +226,12 @@ impl Core {
         Ok(())
     }
 
-    /// What the rules come to for one of this node's interfaces.
+    /// The effect of the rules on a local NI.
     pub fn applied_to_ni(&self, nid: Nid) -> Applied {
         self.topology.rules().applied_to_ni(nid)
     }
 
-    /// What the rules come to for another node's interface.
+    /// The effect of the rules on a peer NI.
     pub fn applied_to_peer_ni(&self, nid: Nid) -> Applied {
         self.topology.applied_to_peer_ni(nid)
     }

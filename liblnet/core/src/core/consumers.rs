@@ -1,4 +1,4 @@
-//! What programs ask of discovery: who a NID belongs to, and peers that they know of by other means (OM-25, OM-26).
+//! What programs ask of discovery: the primary NID of a NID, and adding peers with known NIDs (OM-25, OM-26).
 
 use super::Core;
 use crate::discovery::Input;
@@ -9,17 +9,17 @@ use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 impl Core {
-    /// The primary NID of the peer with this NID: `LNetPrimaryNID`. A peer that is not known well is
-    /// discovered. The answer is what is known now, and stays so whatever the discovery finds, unless
-    /// [`crate::Settings::lock_primary`] is off: then, but for event handlers, it is what is known when the discovery has
-    /// ended. An answer that no discovery has confirmed stays in any case: programs match messages by it.
+    /// The primary NID of the peer with this NID: `LNetPrimaryNID`. Starts the discovery of a peer that has not been
+    /// discovered. If [`crate::Settings::lock_primary`] is on, or in an event handler, the answer is what is known
+    /// now, and discovery does not change it later; if it is off, what is known when the discovery has ended. An
+    /// answer that no discovery has confirmed is locked in any case: programs match messages by it.
     pub fn primary_nid(&self, nid: Nid) -> Nid {
         if nid.is_loopback() || self.is_ending() {
             return nid;
         }
         let local = self.discovery.local_state();
         let is_known = || !local.discovers() || self.peer_ni(nid).peer().discovery.is_up_to_date(&local);
-        // Before it is asked: who asked first was told this.
+        // Locked before the discovery starts: an earlier call has returned this NID.
         let locked = self.settings().lock_primary.then(|| self.locked_primary(nid));
         if !is_known() {
             self.discovery.handle_input(&self.peer_ni(nid).peer().discovery, Input::Wanted);
@@ -33,14 +33,15 @@ impl Core {
         if is_known() { self.topology.peers().primary(nid) } else { self.locked_primary(nid) }
     }
 
-    /// The primary NID of the peer with this NID, which discovery does not change from now on.
+    /// The primary NID of the peer with this NID, locked against changes by discovery.
     fn locked_primary(&self, nid: Nid) -> Nid {
         let stays = |peer: &Peer| peer.is_configured() || peer.state().contains(PeerState::LOCK_PRIMARY);
         let peer = self.peer_ni(nid).peer();
         if stays(&peer) {
             return peer.primary;
         }
-        // Discovery changes peers under this lock. A handler may not wait for it, and may be a moment too late.
+        // Discovery changes peers under this lock. An event handler must not wait for it, so its lock may come too
+        // late.
         let _configuration = (!in_handler()).then(|| self.configuration.lock());
         let peer = self.peer_ni(nid).peer();
         if !stays(&peer) {
@@ -50,11 +51,11 @@ impl Core {
         peer.primary
     }
 
-    /// Makes a peer of NIDs that are known by other means to be one node's: `LNetAddPeer`. The first is its
-    /// primary NID, and stays it if [`crate::Settings::lock_primary`] is on. Without discovery each NID is a peer of
-    /// its own. What an operator has made stays as it is. [`Errno::Invalid`] without any NID but the
-    /// loopback's, [`Errno::Busy`] from an event handler, [`Errno::NotPermitted`] for a NID that may not be given
-    /// to the peer; those before it have been.
+    /// Adds a peer with NIDs that are known by other means to belong to one node: `LNetAddPeer`. The first becomes
+    /// its primary NID, which is locked if [`crate::Settings::lock_primary`] is on. Without discovery each NID
+    /// becomes a peer of its own. Configured peers are not changed. [`Errno::Invalid`] without any NID but the
+    /// loopback's, [`Errno::Busy`] in an event handler, [`Errno::NotPermitted`] for a NID that cannot be given to the
+    /// peer; the NIDs before it have been.
     pub fn add_peer(&self, nids: &[Nid]) -> Result<(), Errno> {
         let mut nids = nids.iter().copied().filter(|nid| !nid.is_loopback());
         let first = nids.next().ok_or(Errno::Invalid)?;
@@ -74,9 +75,9 @@ impl Core {
         Ok(())
     }
 
-    /// Whether the peer with this NID can be used: `LNetPeerDiscovered`. [`Errno::Already`] while that is being
-    /// found out, [`Errno::Again`] when that begins with this call; [`Errno::HostUnreachable`], once, if its discovery
-    /// has failed, and for a NID that is not known.
+    /// Whether the peer with this NID has been discovered: `LNetPeerDiscovered`. [`Errno::Already`] during the
+    /// discovery, [`Errno::Again`] if this call starts it; [`Errno::HostUnreachable`], once, if it has failed, and
+    /// for an unknown NID.
     pub fn peer_discovered(&self, nid: Nid) -> Result<(), Errno> {
         let Some(peer) = self.topology.peer(nid) else {
             return Err(Errno::HostUnreachable);
@@ -95,8 +96,7 @@ impl Core {
         Err(Errno::Again)
     }
 
-    /// The peer with this NID as a program has it: a new one, unless it is somebody's already whom it may not be
-    /// taken from.
+    /// The peer with this NID for a program: a new one, unless the NID belongs to a peer that cannot lose it.
     fn consumers_peer(
         &self,
         config: &ConfigGuard<'_>,
@@ -124,7 +124,7 @@ impl Core {
         }
     }
 
-    /// Gives a program's peer another NID (OM-28).
+    /// Adds a NID to a peer of a program (OM-28).
     fn consumers_nid(&self, config: &ConfigGuard<'_>, peer: Arc<Peer>, nid: Nid) -> Result<Arc<Peer>, Errno> {
         if peer.nids.contains(&nid) {
             return Ok(peer);

@@ -1,4 +1,4 @@
-//! Discovery's work: what the discovery thread does, and what callers ask of discovery.
+//! The work of the discovery thread, and the calls that start and await discovery.
 
 use super::Core;
 use crate::discovery::{Action, DiscoveryStatus, Failure, Input, longest_discovery};
@@ -12,11 +12,11 @@ use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What callers ask for.
+/// Calls.
 impl Core {
-    /// Has the peer with this NID examined, whatever is known of it: pinged, and pushed to if it is
-    /// multi-rail (DI-35). With `force` it is pushed to even if it has everything. Returns at once.
-    /// [`Errno::Shutdown`] when the node is ending, [`Errno::Invalid`] for the loopback.
+    /// Discovers the peer with this NID again: pings it, and pushes to it if it is multi-rail (DI-35). With `force`
+    /// it is pushed to even if it is up to date. Returns at once. [`Errno::Shutdown`] during the shutdown,
+    /// [`Errno::Invalid`] for the loopback.
     pub fn discover(&self, nid: Nid, force: bool) -> Result<(), Errno> {
         if self.is_ending() {
             return Err(Errno::Shutdown);
@@ -32,42 +32,42 @@ impl Core {
         Ok(())
     }
 
-    /// How long a discovery may take: a ping and a push, each as long as a message and its answer.
+    /// The longest duration of a discovery: a ping and a push, each with a message and its response.
     pub fn longest_discovery(&self) -> Duration {
         longest_discovery(&self.env)
     }
 
-    /// Waits until the discovery of the peer with this NID has ended, at most so long: [`Errno::TimedOut`]. Not
-    /// from an event handler ([`Errno::Busy`]).
+    /// Waits until the discovery of the peer with this NID has ended; after `timeout` [`Errno::TimedOut`]. In an
+    /// event handler [`Errno::Busy`].
     pub fn wait_discovered(&self, nid: Nid, timeout: Duration) -> Result<(), Failure> {
         self.discovery.wait_discovered(&self.env, &self.topology, nid, timeout)
     }
 
-    /// How far the discovery of the peer with this NID is; `None` for a NID that is not known.
+    /// The discovery status of the peer with this NID; `None` for an unknown NID.
     pub fn discovery_of(&self, nid: Nid) -> Option<DiscoveryStatus> {
         self.discovery.status(&self.topology, nid)
     }
 
-    /// Counts this node's configurations: what peers confirm in [`DiscoveryStatus::node_sequence`].
+    /// The sequence number of this node's configuration: peers acknowledge it ([`DiscoveryStatus::node_sequence`]).
     pub fn node_sequence(&self) -> u32 {
         self.discovery.local_state().sequence
     }
 
-    /// Forgets a peer and its NIDs.
+    /// Removes a peer and its NIDs.
     pub(crate) fn forget_peer(&self, config: &ConfigGuard<'_>, peer: &Arc<Peer>) {
         self.discovery.note_forgetting(&self.env);
         self.topology.peers().detach(config, peer, |_| true);
     }
 
-    /// Ends the requests with this MD that wait for a discovery: it has been unlinked, and its owner shall not have to
-    /// wait for a peer that may be dead.
+    /// Ends the requests with this MD that wait for a discovery: the MD has been unlinked, and its owner should not
+    /// wait for a peer that may be down.
     pub(crate) fn cancel_parked(&self, md: &Md) {
         for request in self.discovery.unpark_md(md) {
             self.refuse(request, Errno::Cancelled);
         }
     }
 
-    /// Ends what waits for discoveries: the node is ending (DI-23).
+    /// Ends the requests that wait for discoveries: the node shuts down (DI-23).
     pub(crate) fn end_discovery(&self) {
         for request in self.discovery.end() {
             self.refuse(request, Errno::Shutdown);
@@ -77,14 +77,14 @@ impl Core {
 
 /// The discovery thread's work.
 impl Core {
-    /// Waits until there is something for [`Core::run_discovery`] to do, or the node ends, at most so long.
+    /// Waits until [`Core::run_discovery`] has something to do, or the node shuts down; at most `timeout`.
     pub fn wait_for_discovery(&self, timeout: Option<Duration>) {
         self.discovery.wait(&self.env, timeout);
     }
 
-    /// Does what discovery has to do now: one thread at a time, and not from an event handler. Returns when
-    /// it wants to be called again at the latest, if it waits for anything; before that whenever
-    /// [`Core::wait_for_discovery`] says so. Event handlers of the application run inside.
+    /// Runs the discovery: one thread at a time, and not in an event handler. Returns the time of the next call, if
+    /// any is due without an event; [`Core::wait_for_discovery`] returns when an earlier one is needed. Event
+    /// handlers of the application run inside.
     pub fn run_discovery(&self) -> Option<Time> {
         if in_handler() {
             return Some(self.env.now());
@@ -103,7 +103,7 @@ impl Core {
     fn carry_out_discovery(&self, action: Action) {
         match action {
             Action::EndMd(md) => {
-                // It may have ended by itself.
+                // The MD may have been unlinked already.
                 let _ = self.md_unlink(md);
             }
             Action::Release(requests) => requests.into_iter().for_each(|request| self.send_request(request)),
@@ -117,7 +117,7 @@ impl Core {
         }
     }
 
-    /// Replaces what pings are answered with, if the state of an interface has changed.
+    /// Renews the ping buffer, if the state of an interface has changed.
     fn republish(&self) {
         if self.discovery.take_republish() {
             let config = self.configuration.lock();
@@ -133,7 +133,7 @@ impl Core {
         );
         self.env.log(LogClass::PeerRemoved, primary, line);
         let config = self.configuration.lock();
-        // It may have changed before the lock was there.
+        // The peer may have changed before the lock was taken.
         if let Some(peer) = self.topology.peer_of(&peer.discovery) {
             self.forget_peer(&config, &peer);
         }

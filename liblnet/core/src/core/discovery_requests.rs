@@ -1,4 +1,4 @@
-//! Discovery's own GETs and PUTs, the buffers that it posts for pushes, and the events of all these.
+//! Discovery's GETs and PUTs, its receive buffers for pushes, and the events of its MDs.
 
 use super::Core;
 use crate::discovery::{PingBuffer, PushEvent, push_spec, request_spec};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Requests.
 impl Core {
-    /// Asks a peer for its NIDs.
+    /// Pings a peer for its NIDs.
     pub(super) fn send_discovery_ping(&self, peer: &Peer, path: Option<(Nid, Nid)>, reply_len: u32) {
         let reply = RecvBuffer::new(reply_len);
         let (source, nid) = self.source_and_nid(peer, path);
@@ -24,7 +24,7 @@ impl Core {
         });
     }
 
-    /// Tells a peer this node's NIDs.
+    /// Pushes the NIDs of this node to a peer.
     pub(super) fn send_discovery_push(&self, peer: &Peer, path: Option<(Nid, Nid)>, buffer: Arc<PingBuffer>) {
         let (source, nid) = self.source_and_nid(peer, path);
         let id = self.discovery.begin_push(&self.env, peer, nid, buffer.sequence());
@@ -33,8 +33,8 @@ impl Core {
         });
     }
 
-    /// By which interface to send, if not by whichever, and to which NID: without a path the one that a request goes to
-    /// now, which is to be named if it fails.
+    /// The source NID, if it matters, and the peer NID of a request: those of `path`; without a path the NID that
+    /// selection chooses now, to be named if the request fails.
     fn source_and_nid(&self, peer: &Peer, path: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
         let chosen = || self.choose(None, peer.primary).map_or(peer.primary, |chosen| chosen.destination());
         path.map_or_else(|| (None, chosen()), |(local, remote)| (Some(local), remote))
@@ -61,8 +61,8 @@ impl Core {
         }
     }
 
-    /// Whether a message that failed may go once more by a path that has failed, `retry_count` times. Those of one discovery
-    /// count together.
+    /// Whether a failed message may be resent by a path that has failed, `retry_count` times in all. The messages of
+    /// one discovery share its retries.
     pub(crate) fn may_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
         let eq = message.event.as_ref().and_then(|event| event.md.eq);
         match eq.is_some() && eq == self.discovery.eq() {
@@ -72,10 +72,11 @@ impl Core {
     }
 }
 
-/// Buffers for pushes.
+/// Receive buffers for pushes.
 impl Core {
-    /// Posts the buffers that are free. A failure is logged, and tried again next time. Pushes that wait may take them
-    /// at once; each of those wakes the thread, so that a flood of them does not keep anybody here.
+    /// Posts the free buffers. A failure is logged, and retried by the next call. Waiting pushes may fill the buffers
+    /// at once, and each of them wakes the thread again, so a flood of pushes does not keep a thread in this
+    /// function.
     pub(super) fn post_push_buffers(&self) {
         for _ in 0..self.discovery.push_buffers() {
             let Some((number, buffer)) = self.discovery.next_push_buffer() else { return };
@@ -90,14 +91,14 @@ impl Core {
 
     fn post_push_buffer(&self, number: usize, buffer: &RecvBuffer) -> Result<(), Errno> {
         let spec = push_spec(number, buffer, self.discovery_eq()?);
-        // The latest comes first: it is the largest.
+        // The latest buffer is matched first, as it is the largest.
         self.post_reserved(spec, buffer.memory(), true, Arc::new(buffer.clone())).map(drop)
     }
 }
 
 /// Events.
 impl Core {
-    /// Where the events of discovery's own MDs go.
+    /// The event queue of discovery's MDs.
     fn discovery_eq(&self) -> Result<EqHandle, Errno> {
         if let Some(eq) = self.discovery.eq() {
             return Ok(eq);
@@ -130,7 +131,7 @@ impl Core {
                 self.discovery.handle_push(&self.env, &self.topology, push);
             }
             (EventKind::Send, Ok(())) | (EventKind::Get, _) => {}
-            // Who waits for answers has waited long enough.
+            // The deadline of the response has passed.
             (EventKind::Unlink, _) => self.discovery.handle_request_failure(id, Errno::TimedOut),
             (_, Err(errno)) => self.discovery.handle_request_failure(id, errno),
             (EventKind::Ack, Ok(())) => self.discovery.handle_ack(&self.topology, id, event.source.nid),

@@ -1,4 +1,4 @@
-//! Faults on purpose: what operators set, and what becomes of the messages that are hit.
+//! Fault injection: the rules, and what happens to the messages that they hit.
 
 use super::Core;
 use crate::environment::time::Time;
@@ -11,9 +11,9 @@ use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, Header, Nid, NidPattern};
 use std::sync::Arc;
 
-/// What operators do with rules. The newest comes first, and of several that hit a message the first counts.
+/// The rules. The newest comes first, and the first rule that hits a message applies.
 impl Core {
-    /// Adds a rule that loses messages. There may be others like it (ST-25).
+    /// Adds a drop rule. Equal rules may exist (ST-25).
     pub fn add_drop_rule(&self, rule: DropRule) {
         self.faults.add_drop(rule, self.env.now());
         let Filter { source, dest, .. } = &rule.filter;
@@ -23,7 +23,7 @@ impl Core {
         );
     }
 
-    /// Adds a rule that delays messages. There may be others like it (ST-25).
+    /// Adds a delay rule. Equal rules may exist (ST-25).
     pub fn add_delay_rule(&self, rule: DelayRule) {
         self.faults.add_delay(rule, self.env.now());
         let Filter { source, dest, .. } = &rule.filter;
@@ -33,48 +33,48 @@ impl Core {
         );
     }
 
-    /// Deletes the drop rules with these patterns, `None` being any pattern; how many they were.
+    /// Deletes the drop rules with these patterns (`None`: any pattern); returns their number.
     pub fn delete_drop_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
         self.faults.delete_drops(source, dest)
     }
 
-    /// Deletes the delay rules with these patterns, `None` being any pattern; how many they were. The messages that
-    /// they keep go on at once. Event handlers run inside; not from one.
+    /// Deletes the delay rules with these patterns (`None`: any pattern); returns their number. The messages that
+    /// they delay continue at once. Event handlers run inside; not to be called from one.
     pub fn delete_delay_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
         let (deleted, kept) = self.faults.delete_delays(source, dest);
         kept.into_iter().for_each(|what| self.go_on(what));
         deleted
     }
 
-    /// Drop rules and what they have done, the newest first.
+    /// Drop rules and their statistics, the newest first.
     pub fn drop_rules(&self) -> Vec<(DropRule, FaultStats)> {
         self.faults.drops()
     }
 
-    /// Delay rules and what they have done, the newest first.
+    /// Delay rules and their statistics, the newest first.
     pub fn delay_rules(&self) -> Vec<(DelayRule, FaultStats)> {
         self.faults.delays()
     }
 
-    /// Sets the counts of all drop rules to 0, and begins their windows anew.
+    /// Resets the statistics of all drop rules, and restarts their intervals.
     pub fn reset_drop_rules(&self) {
         self.faults.reset_drops(self.env.now());
     }
 
-    /// Sets the counts of all delay rules to 0, and begins their windows anew.
+    /// Resets the statistics of all delay rules, and restarts their intervals.
     pub fn reset_delay_rules(&self) {
         self.faults.reset_delays(self.env.now());
     }
 
-    /// Makes the next `count` messages to or from `nid` (or anybody) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends
-    /// it, `u32::MAX` never does.
+    /// Makes the next `count` messages to or from `nid` (`None`: any) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends that; with
+    /// `u32::MAX` it never ends.
     pub fn fail_nid(&self, nid: Option<Nid>, count: u32) {
         self.fail_rules.set(nid, count);
     }
 }
 
 impl Core {
-    /// Whether a message that has just arrived on `ni` is lost: nothing is known of it but that it was dropped.
+    /// Whether a rule drops a message that has arrived on `ni`: it is counted as dropped, and nothing else happens.
     pub(super) fn is_lost_on_purpose(&self, ni: &Ni, header: &Header) -> bool {
         let lost = self.faults.loses(header, ni.nid(), || self.env.now());
         if lost {
@@ -85,7 +85,7 @@ impl Core {
         lost
     }
 
-    /// Makes a message late that has arrived, if a rule says so; gives it back if not.
+    /// Delays a message that has arrived, if a rule says so; otherwise returns it.
     pub(super) fn unless_late(
         &self,
         message: Box<Message>,
@@ -100,7 +100,7 @@ impl Core {
         }
     }
 
-    /// Gives a message that has all its credits to its driver, unless a rule is against it.
+    /// Gives a message with all its credits to its driver, unless a rule drops or delays it.
     pub(super) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>) -> SendOutcome {
         match self.faults.send_by(lnd, message, || self.env.now()) {
             Sent::Now(outcome) => outcome,
@@ -111,7 +111,7 @@ impl Core {
         }
     }
 
-    /// Lets those go on that are due; when the next one is.
+    /// Continues the delayed messages that are due; returns when the next is due.
     pub(crate) fn release_delayed(&self, now: Time) -> Option<Time> {
         while let Some(what) = self.faults.take_due(now) {
             self.go_on(what);
@@ -119,7 +119,7 @@ impl Core {
         self.faults.next_due()
     }
 
-    /// Ends those that wait for an interface that is gone.
+    /// Ends the delayed messages of an interface that has been removed.
     pub(super) fn drop_late_of(&self, ni: &Arc<Ni>) {
         for what in self.faults.take_of_ni(ni) {
             match what {
@@ -145,7 +145,7 @@ impl Core {
         match what {
             What::Leaving(message) => self.send_late(message),
             What::Arriving(message, deferred) => match self.deliver(message, &|| Arc::clone(&deferred)) {
-                // It waits for a buffer now, with the same promise.
+                // The message waits for a buffer now, and will be resumed as promised to the driver.
                 RxAction::Defer => {}
                 action => deferred.resume(action),
             },

@@ -1,4 +1,4 @@
-//! What operators and drivers see and set of health, and the pings that recover it.
+//! Health as operators and drivers see and set it, and the recovery pings.
 
 use super::Core;
 use crate::environment::settings::MAX_HEALTH;
@@ -10,31 +10,31 @@ use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use std::sync::Arc;
 
-/// NIDs that there is room for in the reply, which nobody reads (HE-51).
+/// NIDs for which the reply buffer has room; nobody reads the reply (HE-51).
 const NIDS: usize = 16;
-/// Bytes of it.
+/// The size of the reply buffer in bytes.
 const REPLY_LEN: u32 = (PING_HEADER_LEN + NIDS * PING_ENTRY_LEN) as u32;
 
 impl Core {
-    /// What went wrong on the whole node.
+    /// The failure counters of the node.
     pub fn health_totals(&self) -> HealthTotals {
         let responses_awaited = self.objects.mds().iter().filter(|md| md.is_tracked()).count();
         self.health.totals(responses_awaited as u64)
     }
 
-    /// The NIDs that are pinged until they are healthy (`lnetctl debug recovery`).
+    /// The NIDs in the recovery queue (`lnetctl debug recovery`).
     pub fn recovery_queue(&self, kind: NiKind) -> Vec<Nid> {
         self.health.recovery_queue(kind)
     }
 
-    /// Whether the peer of this NID can be reached; `None` for one that is not known.
+    /// The reachability of the peer with this NID; `None` for an unknown NID.
     pub fn reachability(&self, nid: Nid) -> Option<PeerReachability> {
         let peer = self.topology.peer(nid)?;
         Some(PeerReachability::of(&peer, &self.env, &self.topology))
     }
 
-    /// The paths to the peer of this NID on which nothing gets through, in the order of its NIDs. A peer whose paths are
-    /// all among these cannot be reached. Nothing for a NID that is not known.
+    /// The unresponsive paths to the peer with this NID, in the order of its NIDs. A peer whose paths are all
+    /// unresponsive is unreachable. Empty for an unknown NID.
     pub fn unresponsive_paths(&self, peer: Nid) -> Vec<UnresponsivePath> {
         let Some(peer) = self.topology.peer(peer) else { return Vec::new() };
         let peer_nis = peer.nids.iter().filter_map(|nid| self.topology.peer_ni(*nid)).collect::<Vec<_>>();
@@ -46,7 +46,7 @@ impl Core {
         peer_nis.iter().flat_map(of_one).collect()
     }
 
-    /// Sets the health value of one interface, or of all but the loopback. An unknown NID changes nothing.
+    /// Sets the health value of one local NI, or of all but the loopback. An unknown NID changes nothing.
     pub fn set_ni_health(&self, nid: Option<Nid>, value: u32) {
         self.topology.with_nets(|nets| {
             let concerned =
@@ -65,7 +65,7 @@ impl Core {
         concerned.iter().for_each(|peer_ni| self.health.change_peer_ni_health(&self.env, peer_ni, value));
     }
 
-    /// Pings the process at `peer` from `local`; nothing comes of it but that something is heard.
+    /// Pings the process at `peer` from `local`; the reply only shows that the path works.
     pub(super) fn send_recovery_ping(&self, local: Nid, peer: Nid) -> Result<MdHandle, Errno> {
         let room = RecvBuffer::new(REPLY_LEN);
         let memory = room.memory();

@@ -1,4 +1,4 @@
-//! Interfaces come and go; with the last, the node ends.
+//! Adding and removing interfaces, and the shutdown of the node.
 
 use super::Core;
 use crate::model::lnd::{Driver, Upcalls};
@@ -8,11 +8,10 @@ use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 impl Core {
-    /// Adds an interface and starts it with `driver`; pings show it from then on (cfg-020).
-    /// [`Errno::Exists`] for a NID or an interface that the net has; [`Errno::TooManyUsers`] for a net that
-    /// routes lead to (OM-33); [`Errno::Invalid`] for a CPU partition that there is not;
-    /// [`Errno::Shutdown`] when the node is ending; [`Errno::Busy`] from an event handler; or what the driver
-    /// says.
+    /// Adds an interface and starts it with `driver`; the ping buffer contains it from then on (cfg-020).
+    /// [`Errno::Exists`] for a NID or an interface that the net has; [`Errno::TooManyUsers`] for a net with routes
+    /// (OM-33); [`Errno::Invalid`] for a CPU partition that does not exist; [`Errno::Shutdown`] during the shutdown;
+    /// [`Errno::Busy`] in an event handler; or the error of the driver.
     pub fn add_ni(
         self: &Arc<Self>,
         nid: Nid,
@@ -29,7 +28,7 @@ impl Core {
         let ni = Arc::new(Ni::new(nid, config.into(), self.env.config().cpts.count())?);
         ni.set_number(self.health.next_number());
         let nets = self.nets().with(Arc::clone(&ni))?;
-        // The driver may call up as soon as it is started, so the interface must be known before.
+        // The driver may make upcalls as soon as it is started, so the interface must be in the table before.
         let before = self.topology.replace_nets(&guard, Arc::new(nets));
         let is_new_net = before.net(nid.net()).is_none();
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
@@ -58,10 +57,9 @@ impl Core {
         }
     }
 
-    /// Takes an interface away: messages on it end with an error, and pings do not show it any more. With
-    /// the last of its net go the peer NIs on that net, and the routes over them.
-    /// [`Errno::NotFound`] for a NID that is not the node's, [`Errno::Invalid`] for the loopback (OM-33),
-    /// [`Errno::Busy`] from an event handler.
+    /// Removes an interface: its messages end with an error, and the ping buffer no longer contains it. With the last
+    /// interface of its net the peer NIs on that net are removed, and the routes over them. [`Errno::NotFound`] for a
+    /// NID that is not local, [`Errno::Invalid`] for the loopback (OM-33), [`Errno::Busy`] in an event handler.
     pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
         if nid.is_loopback() {
             return Err(Errno::Invalid);
@@ -80,14 +78,14 @@ impl Core {
         Ok(())
     }
 
-    /// Ends the node: every interface is stopped, every message back. What MDs, MEs and EQs are left is
-    /// forgotten without an event (c-abi 1.1). Nothing of the node may be used afterwards but its
-    /// counters. Waits for event handlers, so not from one.
+    /// Shuts the node down: stops every interface, and waits until every message is back. The remaining MDs, MEs and
+    /// EQs are dropped without an event (c-abi 1.1). Only the counters of the node may be used afterwards. Waits for
+    /// event handlers, so it must not be called from one.
     pub fn shutdown(&self) {
         self.env.begin_ending();
         let config = self.configuration.lock();
         let nets = self.nets();
-        // The loopback last: it never fails, and others may still be finishing onto it.
+        // The loopback comes last: it never fails, and other interfaces may still complete messages over it.
         for ni in nets.nis().collect::<Vec<_>>().into_iter().rev() {
             self.stop_ni(ni);
         }
@@ -97,7 +95,7 @@ impl Core {
         self.end_discovery();
         self.objects.end();
         for portal in self.objects.portals() {
-            // Whoever was asked before the end began, and not by a driver that waits for that, may have come last.
+            // Messages of threads that began before the shutdown and that no driver waits for may have arrived last.
             self.drop_delayed(portal.clear_lazy());
             portal.forget_entries();
         }
@@ -116,7 +114,7 @@ impl Core {
         if let Some(lnd) = lnd {
             lnd.shutdown();
         }
-        // What was arriving meanwhile may have been made to wait; nobody would ever deliver it.
+        // Messages that arrived meanwhile may have been deferred; nobody would deliver them.
         self.drop_delayed_of(ni);
     }
 

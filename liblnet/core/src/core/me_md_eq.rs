@@ -1,4 +1,4 @@
-//! Match entries, memory descriptors and event queues: made, joined and taken apart by the application.
+//! Match entries, memory descriptors and event queues: creating, attaching and removing them.
 
 use super::Core;
 use super::receive::Arrival;
@@ -12,9 +12,9 @@ use std::any::Any;
 use std::sync::Arc;
 
 impl Core {
-    /// Adds a match entry to a portal: `LNetMEAttach`. It matches nothing until it has an MD. With `unlink`
-    /// it goes when its MD goes. [`Errno::Invalid`] for a portal that is none, [`Errno::NotPermitted`] for
-    /// an entry of the other kind than the portal's first (MA-1).
+    /// Adds a match entry to a portal: `LNetMEAttach`. It matches nothing until it has an MD. With `unlink` it is
+    /// removed with its MD. [`Errno::Invalid`] for a portal that does not exist, [`Errno::NotPermitted`] for an entry
+    /// of another kind than the first of the portal (MA-1).
     pub fn me_attach(
         &self,
         portal: u32,
@@ -28,8 +28,8 @@ impl Core {
         self.objects.attach_me(portal, criteria, unlink, position)
     }
 
-    /// Adds a match entry before or after `current`: `LNetMEInsert`. [`Errno::NotFound`] when `current` is
-    /// not there, [`Errno::NotPermitted`] in a unique portal or for [`InsertPosition::Local`].
+    /// Adds a match entry before or after `current`: `LNetMEInsert`. [`Errno::NotFound`] if `current` does not exist,
+    /// [`Errno::NotPermitted`] in a unique portal or for [`InsertPosition::Local`].
     pub fn me_insert(
         &self,
         current: MeHandle,
@@ -43,19 +43,19 @@ impl Core {
         self.objects.insert_me(current, criteria, unlink, position)
     }
 
-    /// Removes a match entry, and unlinks its MD: `LNetMEUnlink`. [`Errno::NotFound`] when it is not there.
+    /// Removes a match entry, and unlinks its MD: `LNetMEUnlink`. [`Errno::NotFound`] if it does not exist.
     pub fn me_unlink(&self, me: MeHandle) -> Result<(), Errno> {
         if let Some(md) = self.objects.remove_me(me)? {
-            // An MD that another thread is unlinking right now will have its one last event from there.
+            // If another thread is unlinking the MD, that thread reports the last event.
             let _ = self.unlink(&md);
         }
         Ok(())
     }
 
-    /// Gives a match entry its MD: `LNetMDAttach`. `announce` gets the handle before any event can come of
-    /// it. PUTs that waited for it are delivered. On failure the entry is as before:
-    /// [`Errno::Invalid`] for an MD that takes neither PUT nor GET or whose `max_size` is wrong,
-    /// [`Errno::NotFound`] for an entry or queue that is not there, [`Errno::Busy`] for an entry with an MD.
+    /// Attaches an MD to a match entry: `LNetMDAttach`. `announce` gets the handle before the first event. PUTs that
+    /// waited for the MD are delivered. On failure the entry is not changed: [`Errno::Invalid`] for an MD that takes
+    /// neither PUT nor GET or has a wrong `max_size`, [`Errno::NotFound`] for an entry or queue that does not exist,
+    /// [`Errno::Busy`] for an entry with an MD.
     pub fn md_attach(
         &self,
         me: MeHandle,
@@ -91,13 +91,13 @@ impl Core {
         Ok(md)
     }
 
-    /// Makes a free MD, for PUTs and GETs of this node's own: `LNetMDBind`. [`Errno::Invalid`] for one that
-    /// takes PUT or GET or whose `max_size` is wrong, [`Errno::NotFound`] for a queue that is not there.
+    /// Creates a free MD, for PUTs and GETs of this node: `LNetMDBind`. [`Errno::Invalid`] for an MD that takes PUT
+    /// or GET or has a wrong `max_size`, [`Errno::NotFound`] for a queue that does not exist.
     pub fn md_bind(&self, spec: MdSpec, memory: MdMemory, auto_unlink: bool) -> Result<MdHandle, Errno> {
         self.objects.bind_md(spec, memory, auto_unlink, None)
     }
 
-    /// As [`Core::md_bind`], for memory that `owner` owns: it is dropped with the MD, not before.
+    /// Like [`Core::md_bind`], for memory that `owner` owns: `owner` is dropped with the MD.
     pub fn bind_owned(
         &self,
         spec: MdSpec,
@@ -108,58 +108,58 @@ impl Core {
         self.objects.bind_md(spec, memory, auto_unlink, Some(owner))
     }
 
-    /// Ends an MD: `LNetMDUnlink`. An idle one reports UNLINK before this returns; a busy one reports its
-    /// end with its last operation. Those that wait for the discovery of a peer end at once, with
-    /// [`Errno::Cancelled`]. [`Errno::NotFound`] when it is gone or going.
+    /// Unlinks an MD: `LNetMDUnlink`. An idle MD reports UNLINK before this returns; a busy one reports it with the
+    /// end of its last operation. Its requests that wait for a discovery end at once, with [`Errno::Cancelled`].
+    /// [`Errno::NotFound`] if it does not exist or is being unlinked.
     pub fn md_unlink(&self, md: MdHandle) -> Result<(), Errno> {
         let md = self.objects.detach_md(md)?;
         self.unlink(&md)
     }
 
-    /// Makes an event queue: `LNetEQAlloc`. `count` events fit in its ring (rounded up to a power of two);
-    /// with 0 it has none. [`Errno::Invalid`] without ring and handler, [`Errno::NoMemory`].
+    /// Creates an event queue: `LNetEQAlloc`. Its ring holds `count` events (rounded up to a power of two); with 0 it
+    /// has no ring. [`Errno::Invalid`] without ring and handler, [`Errno::NoMemory`].
     pub fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
         let handle = self.objects.add_queue(count, handler)?;
-        // The end of the node goes through the queues that it finds once it has begun.
+        // The shutdown handles the queues that exist when it begins.
         if self.is_ending() {
-            // Unless the end has found it, and ended it in the same way.
+            // Unless the shutdown has found the queue and ended it in the same way.
             let _ = self.objects.remove_queue(handle, Errno::NetworkDown);
             return Err(Errno::NetworkDown);
         }
         Ok(handle)
     }
 
-    /// Ends an event queue: `LNetEQFree`. [`Errno::Busy`] while an MD may still report to it; a last event
-    /// that is with the handler is waited for. [`Errno::NotFound`] when it is not there. Threads that wait for an
-    /// event of it get [`Errno::NotFound`].
+    /// Frees an event queue: `LNetEQFree`. [`Errno::Busy`] while an MD may still report to it; waits for the handler
+    /// of a last event. [`Errno::NotFound`] if it does not exist. Threads that wait for an event of the queue get
+    /// [`Errno::NotFound`].
     pub fn eq_free(&self, eq: EqHandle) -> Result<(), Errno> {
         self.eq(eq)?.wait_unused()?;
         self.objects.remove_queue(eq, Errno::NotFound)
     }
 
-    /// Ends an event queue for its caller: it goes when the last MD does that may still report to it.
-    /// [`Errno::NotFound`] when it is not there.
+    /// Releases an event queue: it is freed with the last MD that may still report to it. [`Errno::NotFound`] if it
+    /// does not exist.
     pub fn eq_leave(&self, eq: EqHandle) -> Result<(), Errno> {
         self.objects.remove_queue(eq, Errno::NotFound)
     }
 
-    /// The oldest event not yet read: `LNetEQGet`. [`Errno::NotFound`] when the queue is not there.
+    /// The oldest unread event: `LNetEQGet`. [`Errno::NotFound`] if the queue does not exist.
     pub fn eq_get(&self, eq: EqHandle) -> Result<Option<Polled>, Errno> {
         self.eq(eq)?.get()
     }
 
-    /// The queue itself, to wait on.
+    /// The queue, to wait on.
     pub fn eq(&self, eq: EqHandle) -> Result<Arc<EventQueue>, Errno> {
         self.objects.queue(eq)
     }
 
-    /// Makes PUTs that match nothing on `portal` wait: `LNetSetLazyPortal`.
+    /// Makes PUTs wait that match nothing on `portal`: `LNetSetLazyPortal`.
     pub fn set_lazy_portal(&self, portal: u32) -> Result<(), Errno> {
         self.objects.portal(portal)?.set_lazy();
         Ok(())
     }
 
-    /// Ends that and drops what waits: `LNetClearLazyPortal`.
+    /// Makes the portal not lazy, and drops the PUTs that wait: `LNetClearLazyPortal`.
     pub fn clear_lazy_portal(&self, portal: u32) -> Result<(), Errno> {
         let delayed = self.objects.portal(portal)?.clear_lazy();
         self.drop_delayed(delayed);

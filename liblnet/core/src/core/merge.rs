@@ -1,4 +1,4 @@
-//! A peer's NIDs follow what it says of itself (core-behaviour 5.6): what that means to health.
+//! Merging the ping information of a peer (core-behaviour 5.6): its effects on health.
 
 use super::Core;
 use crate::model::Peer;
@@ -6,7 +6,7 @@ use lnet_wire::ping_info::{NiStatus, PingInfo};
 use std::sync::Arc;
 
 impl Core {
-    /// Follows what `peer` said.
+    /// Merges the ping information `info` of `peer`.
     pub(super) fn merge(&self, peer: &Arc<Peer>, info: &PingInfo) {
         let config = self.configuration.lock();
         let Some(peer) = self.topology.peer_of(&peer.discovery) else { return };
@@ -16,14 +16,14 @@ impl Core {
         self.note_statuses(&peer, info);
         let effects = self.discovery.merge(&config, &self.env, &self.topology, &peer, info);
         if let Some(grown) = &effects.grown {
-            // Those too that it has just got.
+            // New peer NIs included.
             self.note_statuses(grown, info);
             self.health.reachability_may_change(grown.primary);
         }
         self.discovery.finish_merge(&self.topology, &peer, info, &effects);
     }
 
-    /// Notes which of a peer's interfaces it says do not work.
+    /// Stores which of a peer's interfaces it reports as down.
     fn note_statuses(&self, peer: &Peer, info: &PingInfo) {
         for entry in info.entries.iter().filter(|entry| peer.nids.contains(&entry.nid)) {
             if let Some(peer_ni) = self.topology.peer_ni(entry.nid) {

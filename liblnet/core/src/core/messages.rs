@@ -1,11 +1,11 @@
-//! Messages made, counted and recycled.
+//! Creating, counting and recycling messages.
 
 use super::Core;
 use crate::model::{Message, MessagePool, PeerNi};
 use lnet_wire::{Body, Header};
 use std::sync::Arc;
 
-/// As many answers as a peer may have pending however many others have: twice what is under way to it at once by default.
+/// Responses that a peer may have pending however many other peers have: twice its default credits.
 const ALWAYS_ANSWERED: u32 = 16;
 
 impl Core {
@@ -16,7 +16,7 @@ impl Core {
         message
     }
 
-    /// Takes back a message that refers to no MD any more; it goes to the spare ones of `peer_ni`.
+    /// Recycles a message that refers to no MD any more into the pool of `peer_ni`.
     pub(crate) fn recycle(&self, mut message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
         if let Some(asker) = message.answers.take() {
             asker.answered();
@@ -26,7 +26,7 @@ impl Core {
         self.spare_of(peer_ni).put(message);
     }
 
-    /// Counts it as an answer to `asker` until it is put away.
+    /// Counts the message as a pending response to `asker` until it is recycled.
     pub(crate) fn count_answer(&self, message: &mut Message) {
         if let Some(asker) = &message.peer_ni {
             asker.answers();
@@ -35,8 +35,8 @@ impl Core {
         }
     }
 
-    /// Whether the one who asks takes so few of its answers that it gets no more of them: it has as many pending as a peer
-    /// may have, or more than a few, and all peers together have as many as the node keeps.
+    /// Whether a response exceeds the limits on pending responses: that of its peer, or, beyond the few that each
+    /// peer may always have, that of the node.
     pub(crate) fn exceeds_answer_limit(&self, message: &Message) -> bool {
         let wants_answer = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
         wants_answer

@@ -1,4 +1,4 @@
-//! One LNet node without its threads: what it consists of, its start and its end.
+//! One LNet node without its threads: its parts, start and shutdown.
 
 mod configure;
 mod consumers;
@@ -37,31 +37,31 @@ use lnet_wire::{Nid, Pid, ProcessId};
 use std::fmt::{Arguments, Display};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// An LNet node: a value, of which a process may hold several. All methods may be called from any thread.
+/// An LNet node. A process may have several. All methods may be called from any thread.
 pub struct Core {
     pub(crate) env: Environment,
     pub(crate) objects: Objects,
     pub(crate) topology: Topology,
     pub(crate) sending: Sending,
     pub(crate) message_counters: MessageCounters,
-    /// Spare messages for the loopback.
+    /// The message pool of the loopback.
     pub(crate) spare: MessagePool,
     pub(crate) fail_rules: FailRules,
     pub(crate) faults: FaultRules,
     pub(crate) discovery: Discovery,
     pub(crate) health: Health,
-    /// Where the events of recovery pings go.
+    /// The event queue of recovery pings.
     recovery_eq: OnceLock<EqHandle>,
-    /// What went through interfaces that are gone.
+    /// The counters of removed interfaces.
     retired: Mutex<NodeCounters>,
     configuration: ConfigLock,
-    /// What pings are answered with; used under the lock of the configuration.
+    /// The MD that answers pings; used under the configuration lock.
     ping_target: Mutex<PingTarget>,
     this: Weak<Self>,
 }
 
 impl Core {
-    /// A node that is on no net, not even the loopback.
+    /// Creates a node without nets, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             objects: Objects::new(config.interface_cookie),
@@ -87,12 +87,12 @@ impl Core {
         self.env.pid()
     }
 
-    /// Writes a line to the log, as often as its class and subject may be heard of.
+    /// Writes a line to the log, rate-limited by its class and subject.
     pub fn log(&self, class: LogClass, subject: impl Display, line: Arguments<'_>) {
         self.env.log(class, subject, line);
     }
 
-    /// How many CPU partitions the node has.
+    /// The number of CPU partitions.
     pub fn cpts(&self) -> usize {
         self.env.config().cpts.count().get()
     }
@@ -102,12 +102,12 @@ impl Core {
         &self.env.config().cpts
     }
 
-    /// The nets that the node is on now.
+    /// The current nets.
     pub fn nets(&self) -> Arc<Nets> {
         self.topology.nets()
     }
 
-    /// This node, to be kept beyond the present call.
+    /// A reference to this node beyond the present call.
     pub(crate) fn this(&self) -> Option<Arc<Self>> {
         self.this.upgrade()
     }
@@ -124,12 +124,12 @@ impl Core {
             .map(|nid| ProcessId { nid, pid: self.env.pid() })
     }
 
-    /// How far a NID is: `LNetDist`.
+    /// The distance of a NID: `LNetDist`.
     pub fn dist(&self, nid: Nid) -> Result<Distance, Errno> {
         self.topology.with_nets(|nets| nets.distance(nid))
     }
 
-    /// All peer NIs known, in no order.
+    /// All known peer NIs, in no order.
     pub fn peer_nis(&self) -> Vec<Arc<PeerNi>> {
         self.topology.peers().all()
     }
@@ -137,7 +137,7 @@ impl Core {
     pub(crate) fn peer_ni(&self, nid: Nid) -> Arc<PeerNi> {
         self.topology.peer_ni(nid).unwrap_or_else(|| {
             let peer_ni = self.topology.peers().get_or_add(nid, self.topology.first_peer_credits(nid));
-            // Its net may have come just now, too early to find it.
+            // Its net may have been added in the meantime.
             self.grant_credits(&peer_ni);
             if self.topology.has_rules() {
                 self.topology.apply_rules_to(&peer_ni);
@@ -146,8 +146,8 @@ impl Core {
         })
     }
 
-    /// The peer NI that a message came from on `ni`. One that is new stays with that interface (OM-22). `None` if it is
-    /// not known and there are too many.
+    /// The peer NI that sent a message on `ni`. A new one is bound to that interface (OM-22). `None` if it is unknown
+    /// and the table is full.
     pub(crate) fn sender(&self, nid: Nid, ni: &Ni) -> Option<Arc<PeerNi>> {
         if let Some(known) = self.topology.peer_ni(nid) {
             return Some(known);
@@ -165,25 +165,25 @@ impl Core {
         Some(peer_ni)
     }
 
-    /// What went through the node's interfaces, those that are gone among them.
+    /// The counters of all interfaces, removed ones included.
     pub fn counters(&self) -> NodeCounters {
         let mut sum = *lock(&self.retired);
         self.topology.with_nets(|nets| nets.nis().for_each(|ni| sum += ni.counters().read_all()));
         sum
     }
 
-    /// The messages that the node has, and how many went wrong.
+    /// The counters of existing and failed messages.
     pub fn message_counts(&self) -> MessageCounts {
         self.message_counters.read()
     }
 
-    /// Whether other nodes wait for an ACK or a REPLY that is not known to have arrived. An ACK counts from before the
-    /// PUT's event is told.
+    /// Whether other nodes wait for an ACK or a REPLY that is not known to have arrived. An ACK counts from before
+    /// the event of its PUT.
     pub fn owes_answers(&self) -> bool {
         self.message_counters.has_answers()
     }
 
-    /// Sets every counter to 0: the node's, its interfaces' and the peer NIs' (dbg-120, ST-3).
+    /// Sets every counter to 0: of the node, its interfaces and the peer NIs (dbg-120, ST-3).
     pub fn reset_counters(&self) {
         *lock(&self.retired) = NodeCounters::default();
         self.topology.with_nets(|nets| {
@@ -207,7 +207,7 @@ impl std::fmt::Debug for Core {
     }
 }
 
-/// The log says what it has suppressed when the monitor thread polls it.
+/// A log whose suppressed lines are counted and reported by the monitor thread, which it wakes.
 fn log_that_wakes_the_monitor(core: Weak<Core>) -> RateLimitedLog {
     RateLimitedLog::with_wake(move || {
         if let Some(core) = core.upgrade() {

@@ -1,4 +1,4 @@
-//! What is done once in a while (HE-50), by the thread `lnet_monitor` of a node.
+//! Periodic work (HE-50), run by the thread `lnet_monitor` of a node.
 
 use super::Core;
 use crate::environment::time::Time;
@@ -8,9 +8,10 @@ use crate::memory::ResponseState;
 use std::time::Duration;
 
 impl Core {
-    /// Does what is due now: sends again what failed, ends what has waited too long, pings what is unhealthy. One
-    /// thread at a time, and not from an event handler. Returns when it wants to be called again at the latest; before
-    /// that whenever [`Core::wait_for_monitor`] returns. Event handlers of the application run inside.
+    /// Does the work that is due: resends failed messages, ends what has timed out, pings what is unhealthy. One
+    /// thread at a time, and not in an event handler. Returns the latest time of the next call;
+    /// [`Core::wait_for_monitor`] returns when an earlier one is needed. Event handlers of the application run
+    /// inside.
     pub fn run_monitor(&self) -> Option<Time> {
         if in_handler() {
             return Some(self.env.now());
@@ -41,7 +42,7 @@ impl Core {
         due.into_iter().flatten().min()
     }
 
-    /// Waits until there is something for [`Core::run_monitor`] to do, or the node ends, at most so long.
+    /// Waits until [`Core::run_monitor`] has something to do, or the node shuts down; at most `timeout`.
     pub fn wait_for_monitor(&self, timeout: Option<Duration>) {
         self.health.wait(timeout, || self.is_ending());
     }
@@ -50,7 +51,7 @@ impl Core {
         for action in actions {
             match action {
                 ProbeAction::End(md) => {
-                    // It may have ended by itself.
+                    // The MD may have been unlinked already.
                     let _ = self.md_unlink(md);
                 }
                 ProbeAction::Send(probe) => match self.send_recovery_ping(probe.local, probe.peer) {
@@ -61,7 +62,7 @@ impl Core {
         }
     }
 
-    /// Gives up the MDs that have waited too long for a response (HE-41, HE-42); when the next of those that are left has.
+    /// Unlinks the MDs whose response has timed out (HE-41, HE-42); returns when the next times out.
     fn end_unanswered(&self, now: Time) -> Option<Time> {
         let mut next: Option<Time> = None;
         for md in self.objects.mds() {
@@ -72,7 +73,7 @@ impl Core {
                 }
                 ResponseState::TooLong(nid) => {
                     self.health.response_timed_out(&self.env, &self.topology, nid);
-                    // It may have ended by itself meanwhile.
+                    // The MD may have been unlinked meanwhile.
                     let _ = self.md_unlink(md.handle());
                 }
             }

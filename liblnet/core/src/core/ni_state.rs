@@ -1,4 +1,5 @@
-//! Interfaces that the machine, or their own node, says do not work (HE-4): nothing waits until messages on them fail.
+//! Interfaces that are down, as the machine or the peer reports (HE-4): their messages do not wait until they time
+//! out.
 
 use super::Core;
 use crate::health::{Cause, NiState};
@@ -9,16 +10,16 @@ use lnet_log::LogClass;
 use lnet_wire::Nid;
 use std::sync::Arc;
 
-/// With more peer NIs on its net an interface that works again is used without having tried each.
+/// With more peer NIs on its net an interface that has recovered is used without a ping to each.
 const MOST_TRIED: usize = 256;
 
 impl Core {
-    /// Notes whether an interface of this node works, as its driver or the machine says, and tells peers of it
-    /// (HE-4, dyn-050). `why` is what is wrong with it, for the log (dbg-110), or `None` if it works. Any thread may
-    /// call, event handlers too. An unknown NID changes nothing, nor does another reason.
+    /// Stores whether an interface of this node has a fatal error, as its driver or the machine reports, and pushes
+    /// the change to peers (HE-4, dyn-050). `why` is the cause for the log (dbg-110), or `None` if the interface has
+    /// recovered. Any thread may call, event handlers too. An unknown NID changes nothing, nor does another cause.
     ///
-    /// What is under way by an interface that does not work any more, and by what it alone leads to, goes by another,
-    /// if there is one.
+    /// Messages in flight on a failed interface, and on paths that begin at it, are resent on other paths, if there
+    /// are any.
     pub fn set_ni_fatal(&self, nid: Nid, why: Option<&str>) {
         let fatal = why.is_some();
         let Some(ni) =
@@ -43,12 +44,12 @@ impl Core {
         }
     }
 
-    /// Whatever else can be used is used instead of this interface, and of what it alone leads to.
+    /// Moves all messages from this interface to other paths.
     fn leave(&self, ni: &Arc<Ni>) {
         let nets = self.nets();
         let peer_nis = self.peers_on_net_of(ni);
         for peer_ni in &peer_nis {
-            // When it works again pings say which of the paths do that never have, before messages have to find out.
+            // When the interface recovers, pings show which of the paths work that have never been used.
             let may_be_tried = peer_nis.len() <= MOST_TRIED && !peer_ni.was_heard_by(ni);
             if may_be_tried && self.may_abandon(ni, peer_ni) {
                 self.health.note_unresponsive(&self.env, &self.topology, ni, peer_ni);
@@ -68,7 +69,7 @@ impl Core {
         self.move_waiting(ni);
     }
 
-    /// A peer says that one of its interfaces does not work, or works again.
+    /// Stores whether a peer reports one of its interfaces as down.
     pub(crate) fn set_reported_down(&self, peer_ni: &Arc<PeerNi>, down: bool) {
         if peer_ni.is_reported_down() == down {
             return;
@@ -87,7 +88,7 @@ impl Core {
         self.move_waiting_for_peers(its);
     }
 
-    /// A driver says that a path is unresponsive. Whether all messages to the peer could take another path.
+    /// A driver reports an unresponsive path. Returns whether all messages to the peer could take another path.
     pub(super) fn note_path_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         if self.health.path_is_unresponsive(&self.env, &self.topology, ni, peer_ni) {
             self.move_waiting_for_peers(|message| {
@@ -96,12 +97,12 @@ impl Core {
                     && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
             });
         }
-        // Also where the others are known to be unresponsive: who waits for the last one waits for as long as its driver
-        // tries, and one that was given up may have come back before that is known.
+        // Unresponsive other paths count as well: a message on the last path would wait for as long as the driver
+        // tries, and another path may have recovered before that is known.
         self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid()))
     }
 
-    /// Has the driver give back what is under way between these two, if it can go by another way.
+    /// Makes the driver return the messages in flight on this path, if they can take another one.
     fn abort_tx(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
         if self.may_abandon(ni, peer_ni)
             && let Some(lnd) = ni.lnd()
@@ -110,7 +111,7 @@ impl Core {
         }
     }
 
-    /// Whether all messages between these two could take another path.
+    /// Whether all messages on this path could take another one.
     fn may_abandon(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         peer_ni.peer_now().is_multi_rail() && self.topology.has_other_path(ni, peer_ni, false)
     }
@@ -120,7 +121,7 @@ impl Core {
         all.filter(|peer_ni| peer_ni.nid().net() == ni.nid().net()).collect()
     }
 
-    /// The peer NIs on the same link as an interface, as far as that is known.
+    /// The peer NIs that are known to be on the same link as an interface.
     fn neighbours_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {
         self.peers_on_net_of(ni).into_iter().filter(|peer_ni| ni.is_neighbour(peer_ni.nid())).collect()
     }

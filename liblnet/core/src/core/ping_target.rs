@@ -1,4 +1,4 @@
-//! The match entry that answers pings: posted anew whenever what it says changes.
+//! The match entry that answers pings: posted again whenever the ping buffer changes.
 
 use super::Core;
 use crate::environment::ConfigGuard;
@@ -11,7 +11,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 impl Core {
-    /// Posts what pings are to be answered with now, for peers to be told. A failure leaves the old answer in place.
+    /// Posts the current ping buffer, and schedules a push to peers. On failure the old entry stays posted.
     pub(crate) fn rebuild_ping_target(&self, config: &ConfigGuard<'_>) {
         let target = &mut *lock(&self.ping_target);
         let buffer = target.next_buffer(&self.env, &self.topology);
@@ -19,7 +19,7 @@ impl Core {
         match self.post_reserved(buffer.ping_spec(), buffer.memory(), false, owner) {
             Ok(ping) => {
                 if let Some(old) = target.replace(ping) {
-                    // It has no queue and never exhausts: it is there. Who was answered with it is told of what is new.
+                    // The MD exists, as it has no queue and no threshold. Peers that read the old buffer get a push.
                     let _ = self.objects.retire_md(old);
                 }
                 self.discovery.publish(config, &self.env, buffer);
@@ -35,7 +35,7 @@ impl Core {
         }
     }
 
-    /// Posts memory of the node's own where others ping and push, before what is there.
+    /// Posts memory of the node on the reserved portal, before the entries there.
     pub(crate) fn post_reserved(
         &self,
         spec: MdSpec,

@@ -1,4 +1,4 @@
-//! PUT and GET as the application starts them.
+//! PUT and GET of the application.
 
 use crate::core::Core;
 use crate::environment::time::Time;
@@ -15,10 +15,9 @@ use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, RESERVED_PORTAL,
 use std::sync::Arc;
 
 impl Core {
-    /// Sends the MD's memory to `target`: `LNetPut`. `source` is one of this node's NIDs, or `None` to have
-    /// one chosen. All that goes wrong later, even at once, is told by the SEND event (TRAP-6).
-    /// [`Errno::NotFound`] for an MD that is not there, exhausted or attached; [`Errno::Io`] for a target
-    /// that is to fail.
+    /// Sends the memory of an MD to `target`: `LNetPut`. `source` is a local NID, or `None` to have one selected. A
+    /// later failure, even an immediate one, is reported by the SEND event (TRAP-6). [`Errno::NotFound`] for an MD
+    /// that does not exist, is exhausted or attached; [`Errno::Io`] for a target that fault injection makes fail.
     pub fn put(
         &self,
         source: Option<Nid>,
@@ -39,12 +38,12 @@ impl Core {
         Ok(())
     }
 
-    /// Asks `target` for data to fill the MD's memory with: `LNetGet`. As [`Core::put`].
+    /// Fetches data from `target` into the memory of an MD: `LNetGet`. Errors as for [`Core::put`].
     pub fn get(&self, source: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
         self.get_as(source, md, target, false)
     }
 
-    /// The same to find out whether the interface of that NID has recovered.
+    /// A GET as a recovery ping of the interface of that NID.
     pub(crate) fn get_for_recovery(&self, source: Nid, md: MdHandle, target: Target) -> Result<(), Errno> {
         self.get_as(Some(source), md, target, true)
     }
@@ -82,7 +81,7 @@ impl Core {
         }
     }
 
-    /// Sends a request, or has it wait until it is known who the peer is.
+    /// Sends a request, or parks it until its peer is discovered.
     pub(crate) fn send_request(&self, mut request: SendRequest) {
         let SendRequest { target, .. } = request;
         let destination = loop {
@@ -111,28 +110,28 @@ impl Core {
         }
     }
 
-    /// Ends a request that is not sent.
+    /// Fails a request that is not sent.
     pub(crate) fn refuse(&self, request: SendRequest, errno: Errno) {
         self.message_counters.error();
         self.complete_request(&request.md, request.event, &request.outgoing.body, Err(errno));
     }
 
-    /// The peer NI that a request names; none for the loopback.
+    /// The peer NI of a request; `None` for the loopback.
     fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Errno> {
         match request.target.nid {
             None => Err(Errno::Invalid),
             Some(_) if self.is_ending() => Err(Errno::Shutdown),
-            // Of a GET it is the answer that would be too long.
+            // For a GET it is the response that would be too long.
             Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Errno::MessageSize),
             Some(nid) if nid.is_loopback() => Ok(None),
-            // It shall not depend on what is known of the peer.
+            // The source is checked whatever is known of the peer.
             Some(_) if request.source.is_some_and(|source| !self.topology.is_own(source)) => {
                 Err(Errno::Invalid)
             }
             Some(nid) => {
                 let is_new = request.recovery && self.topology.peer_ni(nid).is_none();
                 let peer_ni = self.peer_ni(nid);
-                // This node itself is no peer until then (HE-53), so it came only now.
+                // This node becomes its own peer only with this request (HE-53).
                 if peer_ni.note_use(is_new, request.recovery) && self.topology.is_own(nid) {
                     self.topology.peers().list_last(&peer_ni.peer());
                 }
@@ -141,7 +140,7 @@ impl Core {
         }
     }
 
-    /// The message that a request becomes.
+    /// Makes a message of a request.
     fn address(&self, request: SendRequest, chosen: ChosenPath) -> Box<Message> {
         let SendRequest { target, outgoing, .. } = request;
         chosen.commit();
@@ -168,12 +167,12 @@ impl Core {
         message
     }
 
-    /// When what begins now, a request with its answer or an answer, has taken as long as it may.
+    /// The deadline of an operation that begins now.
     pub(crate) fn deadline_from_now(&self) -> Time {
         self.env.now() + self.env.transaction_timeout()
     }
 
-    /// Has the MD of a request wait for the answer until the request's deadline, if it is to wait for one.
+    /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
     fn track(&self, message: &Message) {
         let settings = self.settings();
         let Some(answer) = answer_to(&message.header.body) else { return };
@@ -185,15 +184,15 @@ impl Core {
 }
 
 impl Core {
-    /// Which way a message to `destination` goes now. Nothing is noted of it: ask again, and the answer is the
-    /// same until something changes.
+    /// The path that a message to `destination` would take now. Nothing is committed: the same call returns the same
+    /// path until something changes.
     pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<ChosenPath, Errno> {
         let peer_ni = (!destination.is_loopback()).then(|| self.peer_ni(destination));
         self.choose_for(source, peer_ni.as_ref(), false, None)
     }
 
-    /// The same, and why no other. A NID that is not known is taken for a peer of one rail, and is not
-    /// remembered.
+    /// Like [`Core::choose`], with the reasons. An unknown NID is treated as a peer that is not multi-rail, and is
+    /// not added.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let numa = self.numa(None);
         let path_request = self.path_request(source, destination, numa.as_ref());
@@ -207,7 +206,7 @@ impl Core {
         self.topology.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), path_request))
     }
 
-    /// Which way a message with this memory goes.
+    /// Selects the path of a message with this memory.
     fn choose_for(
         &self,
         source: Option<Nid>,
@@ -256,7 +255,7 @@ impl Core {
         }
     }
 
-    /// What distances to a message's memory are taken by, where they differ.
+    /// The parameters of the NUMA distances to a message's memory, where these differ.
     fn numa(&self, md: Option<&Md>) -> Option<Numa<'_>> {
         self.env.config().cpts.tells_apart().then(|| Numa {
             cpts: &self.env.config().cpts,
@@ -268,7 +267,7 @@ impl Core {
 }
 
 impl Core {
-    /// Where the path of a message with this memory begins (core-behaviour 2.4).
+    /// Where the distances of a message with this memory begin (core-behaviour 2.4).
     fn origin(&self, md: &Md) -> Origin {
         let first = |md: &Md| md.memory().first().map_or(Origin::Thread, Origin::Memory);
         match md.memory().near() {
@@ -279,7 +278,7 @@ impl Core {
     }
 }
 
-/// The SEND event, but for how it went.
+/// The SEND event, without its status.
 fn send_event(pid: Pid, target: Target, md: &Md, spec: MdSpec, hdr_data: u64) -> Event {
     let this_node = EventParty { nid: None, pid };
     Event {

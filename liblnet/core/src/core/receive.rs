@@ -1,4 +1,4 @@
-//! What becomes of a message that arrives.
+//! Receiving: what happens to a message that arrives.
 
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
@@ -16,17 +16,17 @@ use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whether the payload of an arriving message has a place to go.
+/// Whether the payload of an arriving message has a destination.
 pub(crate) enum Arrival {
     Wanted(Box<Message>),
     Dropped(&'static str, Box<Message>),
 }
 
-/// What the rules say of a header, before anything is looked up.
+/// The result of the checks of a header that need no lookup.
 #[derive(Debug, PartialEq, Eq)]
 enum Inspection {
     ForMe,
-    /// For a node that this one would have to forward to.
+    /// For another node: this one would have to forward it.
     ForAnother,
 }
 
@@ -132,7 +132,7 @@ impl Upcalls for Core {
 }
 
 impl Core {
-    /// Finds out where the payload of a message goes that is for this node and does not wait any more.
+    /// Finds the memory for the payload of a message that is for this node and is not delayed.
     pub(crate) fn deliver(&self, message: Box<Message>, hold: &dyn Fn() -> Arc<dyn DeferredRx>) -> RxAction {
         let arrival = match message.header.body {
             Body::Put { portal, .. } | Body::Get { portal, .. } => {
@@ -147,7 +147,7 @@ impl Core {
         }
     }
 
-    /// The message of a PUT that waited, or did not have to, with the memory that it found.
+    /// The message of a PUT with the memory that was found for it.
     pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found) -> Arrival {
         let Found::Md { md, offset, length, spec, last } = found else {
             return Arrival::Dropped("longer than the memory it matches", message);
@@ -158,13 +158,13 @@ impl Core {
         let event = self.arrival_event(&message, md.handle(), spec);
         message.event = Some(Event { offset, mlength: length, ..event });
         message.offset = offset;
-        // A GET's memory is read later, by its reply.
+        // The memory of a GET is read later, by the REPLY.
         message.length = if matches!(message.header.body, Body::Put { .. }) { length } else { 0 };
         message.md = Some(md);
         Arrival::Wanted(message)
     }
 
-    /// Logs that a message that arrived is dropped, counts it, and forgets it (dbg-025).
+    /// Logs that an arrived message is dropped, counts it, and recycles it (dbg-025).
     pub(crate) fn count_drop(&self, message: Box<Message>, why: &str) {
         let (header, kind) = (&message.header, message.header.body.kind());
         let (from, to, length) = (header.src_nid, header.dest_nid, header.payload_length);
@@ -223,7 +223,7 @@ impl Core {
         }
     }
 
-    /// What a PUT or GET looks for, and whether it may wait for it (TRAP-15).
+    /// The match request of a PUT or GET, and whether it may wait (TRAP-15).
     fn request_of(&self, message: &Message) -> Option<(MatchRequest, bool)> {
         let header = &message.header;
         let (needs, match_bits, length, remote_offset) = match header.body {
@@ -231,7 +231,7 @@ impl Core {
                 (MdOptions::OP_PUT, match_bits, header.payload_length, offset)
             }
             Body::Get { match_bits, offset, sink_length, .. } => {
-                // Whatever the sink could take, a reply is one message.
+                // However much the sink holds, a REPLY is one message.
                 (MdOptions::OP_GET, match_bits, sink_length.min(MAX_PAYLOAD), offset)
             }
             Body::Ack { .. } | Body::Reply { .. } => return None,
@@ -250,7 +250,7 @@ impl Core {
         }
     }
 
-    /// Finds the MD that an ACK or REPLY answers to (MA-42).
+    /// Finds the MD that an ACK or REPLY belongs to (MA-42).
     fn find_asker(&self, handle: WireHandle, answer: Answer, mut message: Box<Message>) -> Arrival {
         if handle.interface_cookie != self.env.config().interface_cookie {
             return Arrival::Dropped("response to a former instance of this node", message);
@@ -271,7 +271,7 @@ impl Core {
         Arrival::Wanted(message)
     }
 
-    /// The event of a message from outside, but for what the MD decides (c-abi 2.7).
+    /// The event of an arrived message, without the fields that the MD decides (c-abi 2.7).
     fn arrival_event(&self, message: &Message, md_handle: MdHandle, md: crate::memory::MdSpec) -> Event {
         let header = &message.header;
         let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
@@ -305,12 +305,12 @@ impl Core {
         }
     }
 
-    /// The PUT event, then the ACK, if one is wanted and all went well.
+    /// Reports the PUT event, then sends the ACK, if one is requested and the PUT succeeded.
     fn put_received(&self, mut message: Box<Message>, ack: Option<WireHandle>, result: Result<(), Errno>) {
         let (Some(md), Some(event)) = (message.md.take(), message.event.take()) else { return };
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
         if ack.is_some() {
-            // Before the event: who ends the node because of that still owes the ACK.
+            // Counted before the event: a handler that shuts the node down still lets the ACK be sent.
             self.count_answer(&mut message);
         }
         self.complete(&md, event, result);
@@ -325,7 +325,7 @@ impl Core {
         }
     }
 
-    /// Sends the data that a GET asked for; the GET event comes when it has left.
+    /// Sends the REPLY to a GET; the GET event is reported when it has left.
     fn reply_to(&self, mut message: Box<Message>, handle: WireHandle) {
         let length = message.event.as_ref().map_or(0, |event| event.mlength);
         message.length = length;
@@ -333,8 +333,8 @@ impl Core {
         self.answer(message, Body::Reply { handle }, length);
     }
 
-    /// Turns a received message round: from the NID it came to, to the NID it came from, by the way it came
-    /// (wire-tcp 5.7).
+    /// Turns a received message into its response: from the NID it came to, to the NID it came from, on the path it
+    /// came (wire-tcp 5.7).
     fn answer(&self, mut message: Box<Message>, body: Body, payload_length: u32) {
         let question = message.header;
         message.header = Header {
@@ -346,7 +346,8 @@ impl Core {
             body,
         };
         let asker = question.src_nid;
-        // A stranger who asks in ever new names is answered where it sits: none of them is made a peer.
+        // A node that sends requests from many unknown NIDs gets its responses by the interface they came on, and no
+        // peers are made of these NIDs.
         if asker.net() == question.dest_nid.net()
             && asker != message.next_hop.nid
             && let Some(peer_ni) = self.topology.peer_ni(asker)
@@ -374,7 +375,7 @@ impl Core {
     }
 }
 
-/// The fatal checks (wire-tcp 5.1), in its order.
+/// The fatal checks, in the order of wire-tcp 5.1.
 fn inspect(header: &Header, my_nid: Nid, nets: &Nets) -> Result<Inspection, Violation> {
     match header.body {
         Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {

@@ -1,4 +1,4 @@
-//! Messages that are sent again, and messages whose path changes before they leave.
+//! Resends, and messages whose path changes before they are sent.
 
 use super::Core;
 use crate::environment::time::Time;
@@ -20,12 +20,12 @@ impl ResendContext for Core {
 }
 
 impl Core {
-    /// Whether a message that failed is sent again, and how (HE-20).
+    /// The plan to resend a failed message, if it is resent (HE-20).
     pub(super) fn plan_resend(&self, message: &mut Message, failure: SendFailure) -> Option<ResendPlan> {
         self.health.plan_resend(&self.env, &self.topology, message, failure, self)
     }
 
-    /// Gives a message that holds no credits its new path; the message if it is to go now.
+    /// Gives a message without credits its new path; returns the message if it is to be sent now.
     pub(super) fn resend(
         &self,
         message: Box<Message>,
@@ -38,7 +38,7 @@ impl Core {
                 Some(message)
             }
             Resend::Later => {
-                // Whoever ends the node may have looked there just before.
+                // The shutdown may have emptied the queue just before.
                 if self.is_ending() {
                     self.end_resends();
                 }
@@ -47,7 +47,7 @@ impl Core {
         }
     }
 
-    /// Sends again what waited for that.
+    /// Resends the messages that are due.
     pub(super) fn resend_due(&self, now: Time) -> Option<Time> {
         let (due, next) = self.health.take_resends(now);
         for message in due {
@@ -59,15 +59,15 @@ impl Core {
         next
     }
 
-    /// Ends what would have been sent later: the node is ending.
+    /// Ends the messages in the resend queue: the node shuts down.
     pub(super) fn end_resends(&self) {
         for message in self.health.take_all_resends() {
             self.end(message, Err(Errno::Shutdown.into()));
         }
     }
 
-    /// The path of a message that had one already: of a request as it was asked for, of an answer back if it can be, any
-    /// other if not (snd-070).
+    /// The new path of a message: of a request as the caller asked for it, of a response the reverse path if
+    /// possible, any other if not (snd-070).
     pub(crate) fn path_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
@@ -98,11 +98,12 @@ impl Core {
         message.peer_ni = chosen.peer_ni;
     }
 
-    /// The same to this peer NI, or another of its peer.
+    /// A new path to this peer NI, or another of its peer.
     ///
-    /// The caller's source is kept (PS-3) as long as it has a working path. Without one, a message that the peer may have
-    /// in part, and would recognise, leaves the source rather than fail: a message sent in its stead would find that
-    /// part's memory taken. Only a multi-rail peer takes it for the same node's, whichever interface it comes from.
+    /// The source of the caller is kept (PS-3) as long as it has a working path. Without one, a message that the peer
+    /// may have received in part, and that the peer deduplicates, takes another source rather than fail: a new
+    /// message in its place would find the memory of the first in use. Only a multi-rail peer deduplicates by the
+    /// node, whichever interface the message comes from.
     pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<ChosenPath, Errno> {
         let chosen = self.choose_again_from(message.source, message, peer_ni);
         let may_leave_source =

@@ -1,9 +1,9 @@
-//! From the chosen path to the driver and back: credits, queues, the end of a message.
+//! Sending, from the selected path to the driver and back: credits, queues, completion.
 //!
-//! Ending one message may start others (those that waited for its credits), which may end at once, and so
-//! on; `Core::run` takes these steps one after the other, so that the stack does not grow with the queue.
-//! Handlers that send over the loopback from inside themselves, against the API's rule, do make it grow: from
-//! some depth on their messages leave only when the outermost handler has returned.
+//! The completion of one message may start others (those that waited for its credits), which may complete at once,
+//! and so on; `Core::run` takes these steps in a loop, so that the stack does not grow with the queue. Handlers that
+//! send over the loopback from inside themselves, against the rules of the API, do make it grow: beyond a certain
+//! depth their messages are sent when the outermost handler has returned.
 
 use crate::core::Core;
 use crate::environment::time::Time;
@@ -22,20 +22,20 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What is to be done next with a message.
+/// The next step of a message.
 enum Step {
-    /// Get its credits and give it to its driver.
+    /// Take the credits and give the message to its driver.
     Post(Box<Message>),
-    /// The same, after it waited in a queue.
+    /// Like `Post`, after waiting in a queue.
     Resume(Box<Message>),
-    /// It has no credits, and its path is not to be used any more: it gets another.
+    /// Without credits, and on a path that should be avoided: select another.
     Reroute(Box<Message>),
-    /// It is done with.
+    /// Complete the message.
     End(Box<Message>, Result<(), SendFailure>),
 }
 
 impl Core {
-    /// Sends a message whose path is chosen.
+    /// Sends a message with a selected path.
     pub(crate) fn launch(&self, message: Box<Message>) {
         match (handler_depth() >= DEEPEST).then(|| self.this()).flatten() {
             Some(this) => {
@@ -45,13 +45,13 @@ impl Core {
         }
     }
 
-    /// Gives a peer NI the credits of its net, if this node is on that (OM-6).
+    /// Gives a peer NI the credits of its net, if this node is on that net (OM-6).
     pub(crate) fn grant_credits(&self, peer_ni: &PeerNi) {
         let Some(credits) = self.topology.peer_credits(peer_ni.nid()) else { return };
         self.resume_all(self.sending.grant(peer_ni, credits));
     }
 
-    /// Sends an answer, by another path if its own is known to be unresponsive.
+    /// Sends a response, on another path if its own is known to be unresponsive.
     pub(crate) fn launch_answer(&self, message: Box<Message>) {
         if self.topology.needs_other_path(&message) {
             self.run(Step::Reroute(message))
@@ -60,30 +60,32 @@ impl Core {
         }
     }
 
-    /// Chooses the path of a message anew and sends it.
+    /// Selects the path of a message again and sends it.
     pub(super) fn reroute_now(&self, message: Box<Message>) {
         self.run(Step::Reroute(message));
     }
 
-    /// Ends a message that a driver had.
+    /// Completes a message that a driver had.
     pub(crate) fn end(&self, message: Box<Message>, result: Result<(), SendFailure>) {
         self.run(Step::End(message, result));
     }
 
-    /// Gives those that wait for a credit of this interface, or of a peer NI to leave by it, another path (snd-085).
+    /// Moves the messages that wait for a credit of this interface, or of a peer NI and would leave by this
+    /// interface, to other paths (snd-085).
     pub(crate) fn move_waiting(&self, ni: &Arc<Ni>) {
         let may_move = |message: &Message| message.source.is_none() && leaves_by(message, ni);
         self.resume_all(self.sending.withdraw_from_ni(ni, may_move));
         self.move_waiting_for_peers(may_move);
     }
 
-    /// Gives those that wait for a credit of a peer NI's, and that may move, another path if theirs is to be avoided.
+    /// Moves those messages that wait for a peer credit, for which `may_move` holds, to other paths if theirs should
+    /// be avoided.
     pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&Message) -> bool) {
         self.resume_all(self.sending.withdraw_from_peers(&self.topology, may_move));
     }
 
-    /// Ends messages that have waited for a credit for as long as a transaction may take; when the next of those that
-    /// wait on is late.
+    /// Ends the messages that have waited for a credit until their deadline; returns when the next one reaches its
+    /// deadline.
     pub(crate) fn end_waiting(&self, now: Time) -> Option<Time> {
         let (late, next) = self.sending.take_late(&self.topology, now);
         for message in late {
@@ -92,7 +94,7 @@ impl Core {
         next
     }
 
-    /// Takes the credits of interfaces back from messages that their drivers have had for too long. When the next time is.
+    /// Takes NI credits back from messages that drivers have had for too long; returns the time of the next check.
     pub(crate) fn reclaim_ni_credits(&self, now: Time) -> Option<Time> {
         match self.sending.reclaim(&self.topology, now) {
             Ok(granted) => {
@@ -107,13 +109,13 @@ impl Core {
         messages.into_iter().for_each(|message| self.run(Step::Resume(message)));
     }
 
-    /// Tells the MD's owner how an operation went.
+    /// Reports the end of an operation to the owner of the MD.
     pub(crate) fn complete(&self, md: &Md, event: Event, status: Result<(), Errno>) {
         self.objects.complete(md, Event { status, ..event });
         send_deferred();
     }
 
-    /// The same of a message that this node has sent. If it failed its answer is not waited for any more.
+    /// Reports the end of a message that this node has sent. After a failure its response is not awaited any more.
     pub(crate) fn complete_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
         let answer = answer_to(body).filter(|_| status.is_err());
         self.objects.complete_without(md, Event { status, ..event }, answer);
@@ -134,7 +136,7 @@ impl Core {
                 {
                     steps.push(Step::End(message, Ok(())));
                 }
-                // As one that is still waiting then: see `end_waiting`.
+                // Like a message that is still waiting then: see `end_waiting`.
                 Step::Resume(message) if message.deadline <= self.env.now() => {
                     steps.push(Step::End(message, Err(Errno::TimedOut.into())));
                 }
@@ -149,8 +151,8 @@ impl Core {
         }
     }
 
-    /// Takes the credits that the message does not have yet, peer's first, and gives it to its driver; it
-    /// stays in a queue if there is none (core-behaviour 3.2).
+    /// Takes the missing credits of the message, the peer's first, and gives it to its driver; without a credit it
+    /// stays in a queue (core-behaviour 3.2).
     fn post(&self, mut message: Box<Message>, steps: &mut Steps) {
         let Some(ni) = message.ni.clone() else {
             steps.push(Step::End(message, Err(Errno::HostUnreachable.into())));
@@ -159,7 +161,7 @@ impl Core {
         if let Some(peer_ni) = &message.peer_ni {
             peer_ni.note_sent();
         }
-        // A ping that tries a path must not wait for messages that are stuck on another path to the same interface.
+        // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
         if let Some(peer_ni) = message.peer_ni.clone().filter(|_| !message.recovery) {
             match self.sending.admit(message, &ni, &peer_ni) {
                 Admission::Granted(granted) => message = granted,
@@ -182,14 +184,14 @@ impl Core {
         }
     }
 
-    /// Chooses the path anew, and posts the message; without another one, by the one that it has.
+    /// Selects the path again, and posts the message; without another path, on its own.
     fn reroute(&self, mut message: Box<Message>, steps: &mut Steps) {
         if self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted()) {
             let errno = if self.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
             return steps.push(Step::End(message, Err(errno.into())));
         }
         match self.path_again(&message) {
-            // It must not make room for those behind it, who would do the same, for ever.
+            // A message that gave its credit to those behind it, which would do the same, would never be sent.
             Ok(chosen) if message.held.peer && chosen.is_last_resort() => steps.push(Step::Post(message)),
             Ok(chosen) => {
                 self.release_credits_of(&mut message, steps);
@@ -200,7 +202,7 @@ impl Core {
         }
     }
 
-    /// Ends a message, or sends it again. Event first, then the credits: NI's, then peer's (CR-10).
+    /// Completes a message, or resends it. The event comes first, then the NI credit, then the peer credit (CR-10).
     fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
         let answered = result.is_err() && message.is_answered();
         if let Err(failure) = result {
@@ -217,7 +219,7 @@ impl Core {
         } else if let Some(ni) = &message.ni {
             self.health.ni_works(&self.env, ni);
         }
-        // Nothing was heard of its arrival but the answer.
+        // Only the response shows that the message arrived.
         let result = if answered { Ok(()) } else { result };
         let outcome = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
         self.count(&message, outcome);
@@ -230,8 +232,8 @@ impl Core {
         self.recycle(message, peer_ni.as_ref());
     }
 
-    /// Logs that a message is not sent again (dbg-025). What its owner or the end of the node has cancelled was not
-    /// lost, and recovery pings have a line of their own.
+    /// Logs that a message is not resent (dbg-025). A message that its owner or the shutdown has cancelled was not
+    /// lost, and recovery pings have their own line.
     fn log_given_up(&self, message: &Message, failure: SendFailure) {
         let is_cancelled = self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted());
         if is_cancelled || message.recovery || failure.cause == Cause::LocalAborted {
@@ -250,14 +252,14 @@ impl Core {
         steps.extend(self.sending.release(message));
     }
 
-    /// What was stuck does not keep others waiting: they may go by other paths.
+    /// Returns the credits of stuck messages: waiting messages may take other paths.
     pub(crate) fn release_taken(&self, credits: Vec<TakenCredits>) {
         for taken in credits {
             self.resume_all(self.sending.release_taken(taken));
         }
     }
 
-    /// Counts a message on its NI and its peer NI.
+    /// Counts a message at its NI and its peer NI.
     pub(crate) fn count(&self, message: &Message, outcome: Outcome) {
         let kind = message.header.body.kind();
         let bytes = message.header.payload_length;
@@ -270,7 +272,7 @@ impl Core {
     }
 }
 
-/// Sends what handlers inside handlers wanted to send, once this thread is out of all of them.
+/// Sends the messages of nested handlers, once this thread has left all of them.
 pub(crate) fn send_deferred() {
     if in_handler() {
         return;
@@ -280,10 +282,10 @@ pub(crate) fn send_deferred() {
     }
 }
 
-/// The steps that are to follow, in a queue that each thread keeps.
+/// The pending steps, in a queue that each thread keeps.
 struct Steps(VecDeque<Step>);
 
-/// Handlers inside handlers from which on messages wait.
+/// The depth of nested handlers beyond which messages wait.
 const DEEPEST: u32 = 8;
 
 thread_local! {

@@ -6,18 +6,18 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use thiserror::Error;
 
-/// No more partitions than these (NU-1).
+/// The maximum number of partitions (NU-1).
 pub const MAX_CPTS: usize = 256;
 
-/// To another node, where the machine does not say.
+/// The distance to another node, if the machine does not report it.
 const REMOTE_DISTANCE: u32 = 20;
 
-/// What a machine is made of.
+/// The CPUs and NUMA nodes of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Its NUMA nodes; one where it does not know of any.
+    /// Its NUMA nodes; one if the machine reports none.
     pub nodes: Vec<NumaNode>,
-    /// How many threads a core has at most.
+    /// The maximum number of threads of a core.
     pub threads_per_core: NonZeroUsize,
 }
 
@@ -26,25 +26,25 @@ pub struct Hardware {
 pub struct NumaNode {
     /// The system's number.
     pub id: u32,
-    /// Its CPUs that are on, the threads of one core beside each other; none for a node of memory only.
+    /// Its online CPUs, the threads of one core adjacent; empty for a node with memory only.
     pub cpus: Vec<u32>,
     /// The distance to each node, in the order of [`Hardware::nodes`].
     pub distances: Vec<u32>,
 }
 
-/// How a machine is to be divided.
+/// How a machine is divided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// By [`default_count`].
     #[default]
     Default,
-    /// Into so many.
+    /// Into this number of partitions.
     Count(NonZeroUsize),
-    /// As it says.
+    /// As the pattern says.
     Pattern(Pattern),
 }
 
-/// Why a machine cannot be divided so.
+/// Why a machine cannot be divided as requested.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// More partitions than CPUs, or more than 256.
@@ -52,28 +52,28 @@ pub enum LayoutError {
         "{wanted} CPU partitions are too many: there are {cpus} CPUs, and never more than 256 partitions"
     )]
     TooMany {
-        /// How many partitions were asked for.
+        /// The requested number of partitions.
         wanted: usize,
-        /// How many CPUs there are.
+        /// The number of CPUs.
         cpus: usize,
     },
-    /// A CPU that the machine does not have, or that is off.
+    /// A CPU that does not exist, or is offline.
     #[error("there is no CPU {0}, or it is off")]
     NoCpu(u32),
-    /// A node that the machine does not have, or that is off.
+    /// A node that does not exist, or is offline.
     #[error("there is no NUMA node {0}, or it is off")]
     NoNode(u32),
     /// A CPU or node in two partitions, or twice in one.
     #[error("{0} is named twice")]
     Twice(u32),
-    /// No CPU at all is in this partition.
+    /// This partition has no CPU.
     #[error("partition {0} has no CPU")]
     Empty(u32),
 }
 
-/// How many partitions a machine with so many CPUs has unless told otherwise (NU-1): one for up to four CPUs,
-/// otherwise the fewest, at least two, with at most two cores each, and fewer than that until every partition has
-/// as many CPUs as every other.
+/// The default number of partitions of a machine with `cpus` CPUs (NU-1): one for up to four CPUs, otherwise the
+/// fewest, at least two, with at most two cores each, and fewer than that until all partitions have the same number
+/// of CPUs.
 pub fn default_count(cpus: usize, threads_per_core: NonZeroUsize) -> NonZeroUsize {
     if cpus <= 4 {
         return NonZeroUsize::MIN;
@@ -90,14 +90,14 @@ impl Hardware {
         Self { nodes: vec![node], threads_per_core: NonZeroUsize::MIN }
     }
 
-    /// Between two nodes, by their numbers.
+    /// The distance between two nodes, by their numbers.
     pub(super) fn distance(&self, from: u32, to: u32) -> u32 {
         let place = |id| self.nodes.iter().position(|node| node.id == id);
         let said = place(from).zip(place(to)).and_then(|(from, to)| self.nodes.get(from)?.distances.get(to));
         said.copied().unwrap_or(if from == to { LOCAL_DISTANCE } else { REMOTE_DISTANCE })
     }
 
-    /// The largest distance between any two.
+    /// The largest distance between any two nodes.
     pub(super) fn farthest(&self) -> u32 {
         let pairs = self.nodes.iter().flat_map(|a| self.nodes.iter().map(|b| self.distance(a.id, b.id)));
         pairs.max().unwrap_or(LOCAL_DISTANCE)
@@ -148,7 +148,7 @@ pub(super) fn divide(hardware: &Hardware, layout: &Layout) -> Result<Vec<Cpt>, L
     }
 }
 
-/// Neighbours together, the sizes differing by one at most.
+/// Adjacent CPUs together; the sizes differ by one at most.
 fn evenly(hardware: &Hardware, cpus: usize, count: NonZeroUsize) -> Result<Vec<Cpt>, LayoutError> {
     let all: Vec<u32> = hardware.cpus().collect();
     let count = count.get();

@@ -1,6 +1,6 @@
-//! CPU partitions: which CPUs and NUMA nodes belong together, and how far partitions are from each other.
+//! CPU partitions: their CPUs and NUMA nodes, and the distances between partitions.
 //!
-//! A table is made once, from what the machine is ([`Hardware`]) and how it is to be divided ([`Layout`]).
+//! A table is made once, from the [`Hardware`] of the machine and the requested [`Layout`].
 
 mod layout;
 mod pattern;
@@ -11,7 +11,7 @@ pub use pattern::{Pattern, PatternError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// What Linux calls the distance of a node to itself, and what it takes where it knows nothing.
+/// Linux's distance of a node to itself, and the default where none is known.
 const LOCAL_DISTANCE: u32 = 10;
 
 /// One partition.
@@ -35,10 +35,10 @@ pub struct CptTable {
     tells_apart: bool,
 }
 
-/// Where memory and threads are. Answers may be out of date as soon as they are given: they are hints.
+/// The placement of memory and threads. Answers may be out of date at once: they are hints.
 pub trait Placement: std::fmt::Debug + Send + Sync {
-    /// The NUMA node that has the page with this address; `None` where that is not known, as for a page that
-    /// nobody has touched yet. The memory is not touched. A system call.
+    /// The NUMA node of the page with this address; `None` if unknown, as for a page that was never accessed. The
+    /// memory is not accessed. A system call.
     fn node_of_memory(&self, address: usize) -> Option<u32>;
 
     /// The CPU that this thread runs on.
@@ -46,7 +46,7 @@ pub trait Placement: std::fmt::Debug + Send + Sync {
 }
 
 impl CptTable {
-    /// So many partitions of a machine of which nothing else is known: all are equally far.
+    /// This number of partitions of an unknown machine: all distances are equal.
     pub fn uniform(cpts: NonZeroUsize) -> Self {
         let cpts = vec![Cpt::default(); cpts.get()];
         let distances = vec![LOCAL_DISTANCE; cpts.len() * cpts.len()];
@@ -59,7 +59,7 @@ impl CptTable {
         let cpts = layout::divide(hardware, layout)?;
         let numbered = || (0_u32..).zip(&cpts);
         let of_cpu = numbered().flat_map(|(i, cpt)| cpt.cpus.iter().map(move |cpu| (*cpu, i))).collect();
-        // Several partitions may share a node: the first has it (NU-3).
+        // Several partitions may share a node: it maps to the first (NU-3).
         let mut of_node = BTreeMap::new();
         for (i, cpt) in numbered() {
             cpt.nodes.iter().for_each(|node| _ = of_node.entry(*node).or_insert(i));
@@ -68,7 +68,7 @@ impl CptTable {
             let pairs = a.iter().flat_map(|a| b.iter().map(move |b| hardware.distance(*a, *b)));
             pairs.max().unwrap_or_else(|| hardware.farthest())
         };
-        // Memory without CPUs belongs to the partition that is nearest.
+        // Memory without CPUs belongs to the nearest partition.
         for node in &hardware.nodes {
             let nearest = numbered().min_by_key(|(_, cpt)| between(&[node.id], &cpt.nodes));
             of_node.entry(node.id).or_insert_with(|| nearest.map_or(0, |(i, _)| i));
@@ -80,7 +80,7 @@ impl CptTable {
         Ok(Self { cpts, of_cpu, of_node, distances, farthest, tells_apart })
     }
 
-    /// How many there are.
+    /// The number of partitions.
     pub fn count(&self) -> NonZeroUsize {
         NonZeroUsize::new(self.cpts.len()).unwrap_or(NonZeroUsize::MIN)
     }
@@ -90,8 +90,8 @@ impl CptTable {
         self.cpts.iter()
     }
 
-    /// From one partition to another: the largest distance between their nodes. From or to one that is not
-    /// known, the largest that there is (NU-2). Comparable with each other and with nothing else.
+    /// The distance from one partition to another: the largest distance between their nodes; from or to an unknown
+    /// one, the largest that exists (NU-2). Comparable only with each other.
     pub fn distance(&self, from: Option<u32>, to: Option<u32>) -> u32 {
         let count = self.cpts.len();
         let known = |cpt: Option<u32>| cpt.map(|cpt| cpt as usize).filter(|cpt| *cpt < count);
@@ -111,7 +111,7 @@ impl CptTable {
         self.tells_apart
     }
 
-    /// The partition of a NUMA node: one for each, always the same (NU-3).
+    /// The partition of a NUMA node, always the same (NU-3).
     pub fn of_node(&self, node: u32) -> Option<u32> {
         self.of_node.get(&node).copied()
     }

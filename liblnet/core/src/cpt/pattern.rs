@@ -9,7 +9,7 @@ use thiserror::Error;
 /// The highest number that a CPU or node may have.
 const MAX_NUMBER: u32 = 0xffff;
 
-/// What belongs to which partition; the numbers have not been compared with any machine.
+/// The CPUs or nodes of each partition; not checked against any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// A partition for each NUMA node that has CPUs.
@@ -20,13 +20,13 @@ pub enum Pattern {
     Cpus(Vec<Vec<u32>>),
 }
 
-/// Why a pattern cannot be read.
+/// Why a pattern cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PatternError {
     /// Not `NUMBER[NUMBERS]`.
     #[error("no partition, such as 0[0-3], at byte {0}")]
     NotAPartition(usize),
-    /// The numbers in brackets cannot be read.
+    /// The numbers in brackets cannot be parsed.
     #[error("{0}")]
     Numbers(TextError),
     /// More than 256 partitions, or more numbers than there can be.
@@ -40,7 +40,7 @@ pub enum PatternError {
 impl FromStr for Pattern {
     type Err = PatternError;
 
-    /// Partitions in any order, blanks between them where one likes.
+    /// Partitions in any order; blanks between them are optional.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let bare = text.trim_ascii_start();
         let by_node = bare.strip_prefix(['N', 'n']);
@@ -54,7 +54,7 @@ impl FromStr for Pattern {
 }
 
 impl PatternError {
-    /// The same error, told of a text in which the one read starts at byte `start`.
+    /// The same error with its position relative to a text that contains this one from byte `start` on.
     const fn within(self, start: usize) -> Self {
         match self {
             Self::NotAPartition(at) => Self::NotAPartition(at + start),
@@ -90,7 +90,7 @@ fn groups(text: &str) -> Result<Vec<Vec<u32>>, PatternError> {
     }
 }
 
-/// The number, the list with its brackets, and what follows.
+/// The number, the list in brackets, and the rest of the text.
 fn group(text: &str) -> Option<(usize, &str, &str)> {
     let open = text.find('[')?;
     let close = text.find(']')?;

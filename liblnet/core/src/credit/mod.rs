@@ -1,10 +1,10 @@
-//! Credits: how many messages may be with a driver at once.
+//! Credits: the number of messages that may be with a driver at a time.
 //!
-//! A message takes one of its peer NI's credits, then one of its NI's. So a peer that takes nothing holds as many
-//! of the NI's as it has itself (`peer_credits`), and whatever else is sent to it waits for its own: others do not
-//! notice. When `credits / peer_credits` peers (of one CPU partition, where the NI's credits are divided) are slow at
-//! once they hold all of the NI's. Then others wait in one queue, first come, first served (CR-10), but not for long:
-//! see [`NiCreditPool`].
+//! A message takes a credit of its peer NI, then one of its NI. So a peer that does not receive holds no more NI
+//! credits than it has itself (`peer_credits`), and further messages to it wait for its own credits, which does not
+//! affect other peers. When `credits / peer_credits` peers (of one CPU partition, where the credits of the NI are
+//! divided) are slow at a time they hold all credits of the NI. Then messages to other peers wait in one FIFO queue
+//! (CR-10), but not for long: see [`NiCreditPool`].
 
 mod ni;
 mod shared;
@@ -15,14 +15,14 @@ pub(crate) use shared::SharedPool;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-/// A number of credits, which goes below zero by one for every message that waits (CR-1).
+/// A number of credits; it is negative by the number of messages that wait (CR-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Credits(pub i32);
 
-/// A pool of credits and the queue of those that wait for one: first come, first served.
+/// A pool of credits with a FIFO queue of waiting items.
 ///
-/// The credits are negative exactly when somebody waits, and by as many as wait; but if the pool was made smaller
-/// than what is in use, until that much has come back.
+/// The number of credits is negative while items wait, by the number of items; after the pool was made smaller than
+/// what is in use, until that has been returned.
 #[derive(Debug)]
 pub struct CreditPool<T> {
     size: Credits,
@@ -38,8 +38,8 @@ impl<T> CreditPool<T> {
         Self { size, credits: size, low_water: size, waiting: VecDeque::new() }
     }
 
-    /// Takes a credit for `item`: gives it back if there was one, keeps it in the queue if not. Either way
-    /// the credit is taken; whoever leaves the queue holds it.
+    /// Takes a credit for `item`: returns the item if there was a credit, queues it otherwise. Either way the credit
+    /// is taken; the item holds it when it leaves the queue.
     #[must_use]
     pub fn take(&mut self, item: T) -> Option<T> {
         self.credits.0 -= 1;
@@ -51,15 +51,14 @@ impl<T> CreditPool<T> {
         Some(item)
     }
 
-    /// Returns a credit: the one that waited longest gets it (CR-10).
+    /// Returns a credit: the item that has waited longest gets it (CR-10).
     #[must_use]
     pub fn give_back(&mut self) -> Option<T> {
         self.credits.0 += 1;
         if self.credits.0 <= 0 { self.waiting.pop_front() } else { None }
     }
 
-    /// Makes it a pool of `credits`; who waits and gets one of those that are new leaves the queue. What is in use
-    /// stays in use.
+    /// Changes the size of the pool; returns the waiting items that get new credits. Credits in use stay in use.
     pub fn resize(&mut self, credits: u32) -> VecDeque<T> {
         let waited = self.waiting.len();
         let more = size(credits).0.saturating_sub(self.size.0);
@@ -70,13 +69,13 @@ impl<T> CreditPool<T> {
         self.waiting.drain(..waited.saturating_sub(wait_on)).collect()
     }
 
-    /// Lets everybody who waits go without a credit.
+    /// Removes all waiting items, without a credit.
     pub fn abandon(&mut self) -> VecDeque<T> {
         self.credits.0 += self.waiting.len() as i32;
         std::mem::take(&mut self.waiting)
     }
 
-    /// Takes those that wait and are `wanted` out of the queue, without a credit.
+    /// Removes the waiting items for which `wanted` holds, without a credit.
     pub fn withdraw(&mut self, mut wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
         let (out, stay): (VecDeque<T>, VecDeque<T>) =
             std::mem::take(&mut self.waiting).into_iter().partition(|item| wanted(item));
@@ -85,22 +84,22 @@ impl<T> CreditPool<T> {
         out
     }
 
-    /// Those that wait, in their order.
+    /// The waiting items in order.
     pub fn waiting(&self) -> impl Iterator<Item = &T> {
         self.waiting.iter()
     }
 
-    /// Credits when none is in use.
+    /// The number of credits when none is in use.
     pub const fn size(&self) -> Credits {
         self.size
     }
 
-    /// Credits now.
+    /// The current number of credits.
     pub const fn credits(&self) -> Credits {
         self.credits
     }
 
-    /// The fewest there ever were.
+    /// The lowest number of credits so far.
     pub const fn low_water(&self) -> Credits {
         self.low_water
     }

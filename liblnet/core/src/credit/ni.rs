@@ -1,12 +1,12 @@
-//! The credits of an interface, which all its peers share.
+//! The credits of an interface, shared by all its peers.
 //!
 //! A message that its driver has had for longer than [`RECLAIM_AFTER`] while others wait for credits has its credit
-//! *reclaimed*: somebody else gets it, and the message returns none when it is over. Nor does anybody wait much longer
-//! than that for a credit. So peers that do not read, however many they are, keep an interface's credits from the others
-//! for a moment only; each still has no more messages with the driver than its own credits.
+//! *reclaimed*: another message gets it, and the first returns none when it ends. No message waits much longer than
+//! that for a credit. So peers that do not read, however many, keep the credits of an interface from others for a
+//! moment only; the number of messages to each is still limited by its own credits.
 //!
-//! Time is counted in epochs, at least `RECLAIM_AFTER` long, which begin only from when somebody waits until there are
-//! credits again: a message costs a counter, and no look at a clock.
+//! Time is counted in epochs, at least `RECLAIM_AFTER` long, which begin only while messages wait: a message costs a
+//! counter, and does not read a clock.
 
 use super::{CreditPool, Credits};
 use crate::sync::{Mutex, lock};
@@ -14,26 +14,25 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-/// How long a message may keep a credit of an interface from those that wait for one, and how long those wait: between
-/// this and twice this.
+/// How long a message may keep a credit of an interface while others wait, and how long those wait: between this and
+/// twice this.
 pub const RECLAIM_AFTER: Duration = Duration::from_millis(100);
 
-/// A credit of an interface that a message holds: the epoch in which it was taken.
+/// A credit of an interface, with the epoch in which it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NiCredit(u64);
 
-/// A pool of credits for messages that may never be over, and the queue of those that wait for one: first come, first
-/// served.
+/// A pool of credits for messages that may never end, with a FIFO queue of waiting items.
 #[derive(Debug)]
 pub struct NiCreditPool<T> {
-    /// What it counts as taken has not been reclaimed.
+    /// The credits that it counts as taken have not been reclaimed.
     pool: CreditPool<Waiting<T>>,
     epoch: u64,
-    /// Credits that are out and were taken in this epoch.
+    /// Credits in use that were taken in this epoch.
     current: u32,
-    /// Those that were taken in the one before.
+    /// Credits in use that were taken in the previous epoch.
     previous: u32,
-    /// Messages that are out, older than that, and hold no credit any more.
+    /// Older messages in use, which hold no credit any more.
     reclaimed: u32,
     low_water: Credits,
 }
@@ -52,7 +51,7 @@ impl<T> NiCreditPool<T> {
         Self { pool, epoch: 0, current: 0, previous: 0, reclaimed: 0, low_water }
     }
 
-    /// Takes a credit for `item`: gives both if there is one, keeps the item in the queue if not.
+    /// Takes a credit for `item`: returns both if there is one, queues the item otherwise.
     #[must_use]
     pub fn take(&mut self, item: T) -> Option<(T, NiCredit)> {
         let granted = self.pool.take(Waiting { since: self.epoch, item });
@@ -61,7 +60,7 @@ impl<T> NiCreditPool<T> {
         granted
     }
 
-    /// Whoever held `credit` is over; unless it was reclaimed, the one that waited longest gets it.
+    /// The holder of `credit` has ended; unless the credit was reclaimed, the item that has waited longest gets it.
     #[must_use]
     pub fn give_back(&mut self, credit: NiCredit) -> Option<(T, NiCredit)> {
         match self.epoch - credit.0 {
@@ -75,8 +74,8 @@ impl<T> NiCreditPool<T> {
         self.pool.give_back().map(|it| self.grant(it))
     }
 
-    /// Begins a new epoch. Credits taken before the one that ends are reclaimed, and who has waited since before that
-    /// goes without one; all that need not wait any more, in their order.
+    /// Begins a new epoch. Credits taken before the previous one are reclaimed, and items that have waited since
+    /// before it are released without one; returns all released items in order.
     #[must_use]
     pub fn next_epoch(&mut self) -> Vec<(T, NiCredit)> {
         self.epoch += 1;
@@ -85,7 +84,7 @@ impl<T> NiCreditPool<T> {
         let epoch = self.epoch;
         let overdue = self.pool.withdraw(|it| it.since + 1 < epoch);
         self.reclaimed += overdue.len() as u32;
-        // As if each had taken its credit when it began to wait.
+        // As if each item had taken its credit when it began to wait.
         let mut go: Vec<_> = overdue.into_iter().map(|it| (it.item, NiCredit(it.since))).collect();
         for _ in 0..old {
             go.extend(self.pool.give_back().map(|it| self.grant(it)));
@@ -93,27 +92,27 @@ impl<T> NiCreditPool<T> {
         go
     }
 
-    /// Lets everybody who waits go without a credit.
+    /// Removes all waiting items, without a credit.
     pub fn abandon(&mut self) -> VecDeque<T> {
         self.pool.abandon().into_iter().map(|it| it.item).collect()
     }
 
-    /// Takes those that wait and are `wanted` out of the queue, without a credit.
+    /// Removes the waiting items for which `wanted` holds, without a credit.
     pub fn withdraw(&mut self, mut wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
         self.pool.withdraw(|it| wanted(&it.item)).into_iter().map(|it| it.item).collect()
     }
 
-    /// Whether there is no credit left for who comes next.
+    /// Whether no credit is available.
     pub fn is_exhausted(&self) -> bool {
         self.pool.credits().0 <= 0
     }
 
-    /// The size, less whatever is out or waits, reclaimed or not.
+    /// The size, less everything in use or waiting, reclaimed or not.
     pub fn credits(&self) -> Credits {
         Credits(self.pool.credits().0.saturating_sub_unsigned(self.reclaimed))
     }
 
-    /// The fewest there ever were.
+    /// The lowest value so far.
     pub const fn low_water(&self) -> Credits {
         self.low_water
     }
@@ -124,7 +123,8 @@ impl<T> NiCreditPool<T> {
     }
 }
 
-/// An [`NiCreditPool`] behind a lock. What path selection compares is readable beside it: a moment old at worst.
+/// An [`NiCreditPool`] behind a lock. The numbers that path selection compares are readable without it, slightly
+/// delayed.
 #[derive(Debug)]
 pub(crate) struct SharedNiPool<T> {
     pool: Mutex<NiCreditPool<T>>,
@@ -166,7 +166,7 @@ impl<T> SharedNiPool<T> {
 
     /// [`NiCreditPool::withdraw`].
     pub(crate) fn withdraw(&self, wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
-        // Whoever waits has made the credits negative.
+        // The credits are negative while items wait.
         if self.credits().0 >= 0 {
             return VecDeque::new();
         }
@@ -178,12 +178,12 @@ impl<T> SharedNiPool<T> {
         self.credits().0 <= 0 && lock(&self.pool).is_exhausted()
     }
 
-    /// Credits as of just now.
+    /// The recent number of credits.
     pub(crate) fn credits(&self) -> Credits {
         Credits(self.credits.load(Ordering::Relaxed))
     }
 
-    /// The fewest there ever were.
+    /// The lowest number of credits so far.
     pub(crate) fn low_water(&self) -> Credits {
         lock(&self.pool).low_water()
     }

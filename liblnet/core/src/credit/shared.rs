@@ -1,16 +1,17 @@
-//! A credit pool that several threads use, and whose state anybody may look at without its lock.
+//! A credit pool for several threads, whose numbers are readable without its lock.
 
 use super::{CreditPool, Credits};
 use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-/// A [`CreditPool`] behind a lock. What path selection compares is readable beside it: a moment old at worst.
+/// A [`CreditPool`] behind a lock. The numbers that path selection compares are readable without it, slightly
+/// delayed.
 #[derive(Debug)]
 pub(crate) struct SharedPool<T> {
     pool: Mutex<CreditPool<T>>,
     credits: AtomicI32,
-    /// Of everything that holds a credit or waits for one.
+    /// The bytes of all items that hold or await a credit.
     bytes: AtomicU64,
 }
 
@@ -21,14 +22,14 @@ impl<T> SharedPool<T> {
         Self { pool: Mutex::new(pool), credits, bytes: AtomicU64::new(0) }
     }
 
-    /// [`CreditPool::take`] for something of this many bytes.
+    /// [`CreditPool::take`] for an item of `bytes` bytes.
     #[must_use]
     pub(crate) fn take(&self, item: T, bytes: u64) -> Option<T> {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.change(|pool| pool.take(item))
     }
 
-    /// [`CreditPool::give_back`] of what [`SharedPool::take`] was told so many bytes of.
+    /// [`CreditPool::give_back`] of an item with the `bytes` passed to [`SharedPool::take`].
     #[must_use]
     pub(crate) fn give_back(&self, bytes: u64) -> Option<T> {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -40,14 +41,14 @@ impl<T> SharedPool<T> {
         self.change(|pool| pool.resize(credits))
     }
 
-    /// Credits when none is in use.
+    /// The number of credits when none is in use.
     pub(crate) fn size(&self) -> Credits {
         lock(&self.pool).size()
     }
 
-    /// [`CreditPool::withdraw`]; `bytes` is what [`SharedPool::take`] was told of each.
+    /// [`CreditPool::withdraw`]; `bytes` is the size of each item as passed to [`SharedPool::take`].
     pub(crate) fn withdraw(&self, wanted: impl FnMut(&T) -> bool, bytes: impl Fn(&T) -> u64) -> VecDeque<T> {
-        // Whoever waits has made the credits negative.
+        // The credits are negative while items wait.
         if self.credits().0 >= 0 {
             return VecDeque::new();
         }
@@ -56,17 +57,17 @@ impl<T> SharedPool<T> {
         out
     }
 
-    /// Credits as of just now.
+    /// The recent number of credits.
     pub(crate) fn credits(&self) -> Credits {
         Credits(self.credits.load(Ordering::Relaxed))
     }
 
-    /// The fewest there ever were.
+    /// The lowest number of credits so far.
     pub(crate) fn low_water(&self) -> Credits {
         lock(&self.pool).low_water()
     }
 
-    /// Bytes of everything that holds a credit or waits for one, as of just now.
+    /// The recent number of bytes of all items that hold or await a credit.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }

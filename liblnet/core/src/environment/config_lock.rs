@@ -1,20 +1,21 @@
-//! The lock of the configuration.
+//! The configuration lock.
 
 use crate::sync::{Mutex, MutexGuard, lock};
 
-/// Held by whoever changes nets, peers, routes, rules or settings: one change at a time. Senders and receivers do not take
-/// it; what they read is replaced as a whole.
+/// The configuration lock: held while nets, peers, routes, rules or settings are changed, one change at a time.
+/// Senders and receivers do not take it; what they read is replaced as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigLock(Mutex<()>);
 
-/// Shows that the lock of the configuration is held; a function that needs it takes this as an argument.
+/// Proves that the configuration lock is held; a function that needs the lock takes this as an argument.
 #[derive(Debug)]
 pub(crate) struct ConfigGuard<'a> {
     _held: MutexGuard<'a, ()>,
 }
 
 impl ConfigLock {
-    /// Waits for the lock. Not from an event handler: who takes an interface away waits for handlers while holding it.
+    /// Takes the lock. Not to be called from an event handler: the removal of an interface waits for handlers under
+    /// this lock.
     pub(crate) fn lock(&self) -> ConfigGuard<'_> {
         ConfigGuard { _held: lock(&self.0) }
     }

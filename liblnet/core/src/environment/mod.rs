@@ -1,5 +1,4 @@
-//! What every part of a node may ask of its surroundings: the time, the settings, who the node is, whether it is ending, the
-//! log.
+//! The environment of the parts of a node: clock, settings, identity, shutdown, log.
 //!
 //! One [`Environment`] belongs to each node and is passed by reference.
 
@@ -23,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use time::Time;
 
-/// The surroundings of a node's parts. Any thread may ask.
+/// The environment of a node's parts. Any thread may call its methods.
 #[derive(Debug)]
 pub(crate) struct Environment {
     config: CoreConfig,
@@ -38,12 +37,12 @@ impl Environment {
         Self { config, settings, ending: AtomicBool::new(false), log }
     }
 
-    /// What the node was given at its start. Settings may have changed since: see [`Environment::settings`].
+    /// The start configuration. Settings may have changed since: see [`Environment::settings`].
     pub(crate) const fn config(&self) -> &CoreConfig {
         &self.config
     }
 
-    /// The time, by the node's one clock.
+    /// The time of the node's clock.
     pub(crate) fn now(&self) -> Time {
         self.config.clock.now()
     }
@@ -53,7 +52,7 @@ impl Environment {
         self.config.pid
     }
 
-    /// The settings as they are.
+    /// The current settings.
     pub(crate) fn settings(&self) -> Settings {
         **self.settings.load()
     }
@@ -62,7 +61,7 @@ impl Environment {
         self.settings.store(Arc::new(settings));
     }
 
-    /// How long a message and its response may take.
+    /// The transaction timeout of a message and its response.
     pub(crate) fn transaction_timeout(&self) -> Duration {
         Duration::from_secs(self.settings().transaction_timeout.into())
     }
@@ -72,17 +71,17 @@ impl Environment {
         self.ending.load(Ordering::Acquire)
     }
 
-    /// Writes a line to the log, as often as its class and subject may be heard of. The subject is a NID, a path, a name.
+    /// Writes a line to the log, rate-limited by its class and subject. The subject is a NID, a path, a name.
     pub(crate) fn log(&self, class: LogClass, subject: impl Display, line: Arguments<'_>) {
         self.log.write(self.now(), class, subject, line);
     }
 
-    /// Says what was suppressed in the periods that have ended; when there will be more to say.
+    /// Logs what was suppressed in the periods that have ended; returns when the next one ends.
     pub(crate) fn poll_log(&self, now: Time) -> Option<Time> {
         self.log.poll(now).map(Time)
     }
 
-    /// From now on the node is ending.
+    /// The shutdown begins.
     pub(crate) fn begin_ending(&self) {
         self.ending.store(true, Ordering::Release);
     }

@@ -1,60 +1,58 @@
-//! Settings of the whole node (core-behaviour 11), and what each accepts.
+//! The settings of a node (core-behaviour 11), and their valid values.
 
 use lnet_wire::Errno;
 
-/// Health values, and the sensitivity to failures, lie in 0..=this; this is healthy.
+/// The maximum of health values and of the sensitivity to failures; a healthy interface has this value.
 pub const MAX_HEALTH: u32 = 1000;
-/// Fewer interfaces than this become [`DEFAULT_MAX_INTERFACES`].
+/// A lower number of interfaces becomes [`DEFAULT_MAX_INTERFACES`].
 const MIN_INTERFACES: i64 = 16;
-/// The most interfaces that a peer may have, unless set.
+/// The default maximum number of interfaces of a peer.
 const DEFAULT_MAX_INTERFACES: u32 = 200;
 
-/// The settings. Fields are read; setters check.
+/// The settings. The setters check their values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// NUMA distances that differ by no more than this count as equal (cfg-090).
     pub numa_range: u32,
-    /// The most interfaces that a peer may have.
+    /// The maximum number of interfaces of a peer.
     pub max_interfaces: u32,
     /// Whether and how peers are discovered.
     pub discovery: DiscoveryMode,
-    /// Whether a peer is pinged before it is used for the first time even if nothing is discovered, as the
-    /// kernel does (DI-32).
+    /// Whether a peer is pinged before its first use although discovery is off, as in the kernel (DI-32).
     pub first_ping: bool,
-    /// Whether [`crate::Core::primary_nid`] answers at once with what is known, as the kernel does (OM-25); if
-    /// not it waits for the peer's discovery.
+    /// Whether [`crate::Core::primary_nid`] returns at once what is known, as in the kernel (OM-25); otherwise it
+    /// waits for the discovery of the peer.
     pub lock_primary: bool,
-    /// Whether a message is dropped that came by another path than the answer would take.
+    /// Whether a message is dropped that came on another path than its response would take.
     pub drop_asym_route: bool,
-    /// How often a message is sent again.
+    /// How often a message is resent.
     pub retry_count: u32,
-    /// Seconds that a message and its answer may take; never 0.
+    /// The seconds for a message and its response; never 0.
     pub transaction_timeout: u32,
     /// By how much a failure lowers a health value.
     pub health_sensitivity: u32,
-    /// Percent of its health that a router's interface must have to be used.
+    /// The health, in percent, that an interface of a router must have to be used.
     pub router_sensitivity: u32,
-    /// For which messages answers are tracked: 0 LNet's own, 1 GETs, 2 PUTs, 3 both.
+    /// The messages whose responses are tracked: 0 LNet's own, 1 GETs, 2 PUTs, 3 both.
     pub response_tracking: u32,
-    /// Seconds for which an unhealthy interface is pinged; 0: for ever.
+    /// The seconds for which an unhealthy interface is pinged; 0: unlimited.
     pub recovery_limit: u32,
-    /// The most seconds from one ping of an unhealthy interface to the next (HE-51); never 0.
+    /// The maximum interval, in seconds, between pings of an unhealthy interface (HE-51); never 0.
     pub max_recovery_ping_interval: u32,
-    /// Whether what may have arrived at a peer that would not know it again is sent again all the same: at least once
-    /// instead of at most once. Towards nodes of this library it is exactly once either way.
+    /// Whether a message that may have arrived is resent to a peer that does not deduplicate: at least once instead
+    /// of at most once. To nodes of this library delivery is exactly once either way.
     pub resend_unconfirmed: bool,
 }
 
-/// Whether and how this node discovers (core-behaviour 5.7).
+/// The discovery mode (core-behaviour 5.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiscoveryMode {
-    /// Peers are what they are configured to be, or what their one NID says.
+    /// Peers are as configured, or have the one NID by which they are known.
     Off,
-    /// Peers are asked for their NIDs before they are used, and told this node's.
+    /// Peers are pinged for their NIDs before they are used, and pushed those of this node.
     #[default]
     On,
-    /// As [`DiscoveryMode::On`], but what is found is only compared with what is known; differences are
-    /// reported.
+    /// As [`DiscoveryMode::On`], but ping information is only compared with what is known; differences are reported.
     Verify,
 }
 
@@ -80,14 +78,14 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Too few become the default, as in the kernel.
+    /// Too low values become the default, as in the kernel.
     pub fn set_max_interfaces(&mut self, value: i64) -> Result<(), Errno> {
         let enough = if value < MIN_INTERFACES { DEFAULT_MAX_INTERFACES.into() } else { value };
         self.max_interfaces = within(enough, 0, u32::MAX)?;
         Ok(())
     }
 
-    /// At most the transaction time-out; without sensitivity to failures only 0.
+    /// At most the transaction timeout; 0 if the health sensitivity is 0.
     pub fn set_retry_count(&mut self, value: i64) -> Result<(), Errno> {
         let count = within(value, 0, self.transaction_timeout)?;
         if count > 0 && self.health_sensitivity == 0 {
@@ -97,14 +95,14 @@ impl Settings {
         Ok(())
     }
 
-    /// More than the retry count.
+    /// Above the retry count.
     pub fn set_transaction_timeout(&mut self, value: i64) -> Result<(), Errno> {
         let least = self.retry_count.checked_add(1).ok_or(Errno::Invalid)?;
         self.transaction_timeout = within(value, least, u32::MAX)?;
         Ok(())
     }
 
-    /// 0 switches health off, and retries with it.
+    /// 0 switches off health, and retries with it.
     pub fn set_health_sensitivity(&mut self, value: i64) -> Result<(), Errno> {
         self.health_sensitivity = within(value, 0, MAX_HEALTH)?;
         if self.health_sensitivity == 0 {
@@ -137,8 +135,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Makes settings that were given together agree: without sensitivity to failures there are no retries
-    /// (HE-2). [`Errno::Invalid`] if the retries do not fit into the transaction time-out (HE-30).
+    /// Makes settings that were given together consistent: without health sensitivity there are no retries (HE-2).
+    /// [`Errno::Invalid`] if the retries do not fit into the transaction timeout (HE-30).
     pub fn agree(&mut self) -> Result<(), Errno> {
         if self.health_sensitivity == 0 {
             self.retry_count = 0;
@@ -146,8 +144,7 @@ impl Settings {
         if self.retry_count < self.transaction_timeout { Ok(()) } else { Err(Errno::Invalid) }
     }
 
-    /// Seconds that a driver has for one message, so that all attempts fit into the transaction time-out
-    /// (HE-30).
+    /// The seconds that a driver has for one message, so that all attempts fit into the transaction timeout (HE-30).
     pub const fn lnd_timeout(&self) -> u32 {
         self.transaction_timeout.saturating_sub(1) / self.retry_count.saturating_add(1)
     }

@@ -1,24 +1,24 @@
-//! Time as the core knows it: it is told, and never looks at a clock of its own.
+//! Time in the core: all time comes from the one [`Clock`] of the node.
 
 use std::fmt;
 use std::ops::Add;
 use std::time::Duration;
 
-/// A moment: so long after the beginning of its clock, which is any.
+/// A point in time, relative to the start of its clock, which is arbitrary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub Duration);
 
 impl Time {
-    /// The beginning of the clock.
+    /// The start of the clock.
     pub const START: Self = Self(Duration::ZERO);
 
-    /// How long after `earlier` this is; nothing if it is not after it.
+    /// The duration since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 }
 
-/// How long after the beginning of its clock, as the log takes it.
+/// The duration since the start of the clock, as the log takes it.
 impl From<Time> for Duration {
     fn from(time: Time) -> Self {
         time.0
@@ -33,7 +33,7 @@ impl Add<Duration> for Time {
     }
 }
 
-/// Tells a node the time. Any thread may ask; it never goes backward.
+/// The clock of a node. Any thread may call it; it never goes backward.
 pub trait Clock: fmt::Debug + Send + Sync {
     /// Now.
     fn now(&self) -> Time;

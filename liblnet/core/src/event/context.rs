@@ -1,7 +1,7 @@
 //! Whether the current thread is inside an event handler.
 //!
-//! The API forbids most calls from handlers. Those that would have to wait for a handler look here first,
-//! so that breaking the rule gives a late event instead of a thread that waits for itself.
+//! The API forbids most calls from handlers. Calls that would have to wait for a handler check here first, so that
+//! breaking the rule delays an event instead of deadlocking the thread.
 
 use std::cell::Cell;
 
@@ -9,17 +9,17 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether a handler, of whichever node, is running on this thread: what may have to wait for one refuses then.
+/// Whether an event handler, of any node, is running on this thread: then calls that may have to wait for one fail.
 pub fn in_handler() -> bool {
     handler_depth() > 0
 }
 
-/// How many handlers are running on this thread, each called from inside the one before.
+/// The number of nested handlers running on this thread.
 pub(crate) fn handler_depth() -> u32 {
     DEPTH.with(Cell::get)
 }
 
-/// Marks this thread as being in a handler until the result is dropped, also by a panic.
+/// Marks this thread as inside a handler until the result is dropped, also by a panic.
 pub(crate) fn enter_handler() -> InHandler {
     DEPTH.with(|depth| depth.set(depth.get() + 1));
     InHandler(())

@@ -1,4 +1,4 @@
-//! What the application hears of its operations.
+//! Events: what the application learns of its operations.
 
 mod context;
 mod queue;
@@ -11,19 +11,19 @@ use crate::memory::{MdHandle, MdSpec};
 use lnet_wire::Errno;
 use lnet_wire::{Nid, Pid};
 
-/// What happened, with the C API's numbers.
+/// The kind of an event, with the C API's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum EventKind {
-    /// This node's data was fetched: the reply has left.
+    /// This node's data was fetched: the REPLY has been sent.
     Get = 1,
     /// Data has arrived in this node's memory.
     Put = 2,
-    /// The data asked for by a GET has arrived.
+    /// The data that a GET asked for has arrived.
     Reply = 3,
-    /// The target has confirmed a PUT.
+    /// The target has acknowledged a PUT.
     Ack = 4,
-    /// A PUT or GET has left; its memory may be reused (PUT).
+    /// A PUT or GET has been sent; the memory of a PUT may be reused.
     Send = 5,
     /// The MD was unlinked and nothing else was left to report.
     Unlink = 6,
@@ -47,13 +47,13 @@ impl EventParty {
 pub struct Event {
     /// What happened.
     pub kind: EventKind,
-    /// The interface of this node that the message came to; in a SEND event, whom it is for.
+    /// The local NID that the message came to; in a SEND event, the target.
     pub target: EventParty,
-    /// The peer by its primary NID (OM-20).
+    /// The primary NID of the peer (OM-20).
     pub initiator: EventParty,
-    /// The peer by the NID that it used.
+    /// The NID that the peer sent from.
     pub source: EventParty,
-    /// The node that handed the message to this one: the source, or a router.
+    /// The node that sent the message to this one: the source, or a router.
     pub sender: Option<Nid>,
     /// The portal.
     pub portal: u32,
@@ -69,18 +69,18 @@ pub struct Event {
     pub md: MdSpec,
     /// The initiator's 64 bits (PUT and its SEND).
     pub hdr_data: u64,
-    /// How it went.
+    /// The status.
     pub status: Result<(), Errno>,
     /// Whether this is the MD's last event.
     pub unlinked: bool,
-    /// Where in the MD's memory.
+    /// The offset in the MD's memory.
     pub offset: u32,
     /// The number of the event in its queue, from 1; 0 in a queue without a ring.
     pub sequence: u64,
 }
 
 impl Event {
-    /// The event that says nothing but that the MD is gone (TRAP-9).
+    /// An event that reports only the end of the MD (TRAP-9).
     pub(crate) const fn unlink(md_handle: MdHandle, md: MdSpec) -> Self {
         Self {
             kind: EventKind::Unlink,

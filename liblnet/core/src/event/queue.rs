@@ -5,16 +5,16 @@ use crate::sync::{Condvar, Mutex, lock, thread};
 use lnet_wire::Errno;
 use std::fmt;
 
-/// Called with every event of a queue, on whichever thread completed the operation, holding no lock of the
-/// library's. Calls for different MDs may run at once.
+/// Called with every event of a queue, on the thread that completed the operation, without any lock of the library.
+/// Calls for different MDs may run concurrently.
 pub type EventHandler = Box<dyn Fn(&Event) + Send + Sync>;
 
-/// The largest ring: far beyond use, but a wrong count must not take all memory.
+/// The largest ring: far beyond any use, but a wrong count must not allocate all memory.
 const MAX_RING: u32 = 1 << 22;
 
 /// An event queue.
 pub struct EventQueue {
-    /// Whether the ring has room for events at all.
+    /// Whether the ring has room for events.
     keeps: bool,
     ring: Mutex<Ring>,
     handler: Option<EventHandler>,
@@ -22,7 +22,7 @@ pub struct EventQueue {
     last_event_delivered: Condvar,
 }
 
-/// What a reader got from a ring.
+/// An event read from a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Polled {
     /// The event.
@@ -34,13 +34,13 @@ pub struct Polled {
 /// The MDs that refer to a queue.
 #[derive(Debug, Default)]
 struct Users {
-    /// May still have several events.
+    /// MDs that may still have several events.
     live: u32,
-    /// Their last event is being delivered.
+    /// MDs whose last event is being delivered.
     ending: u32,
     /// Threads in [`EventQueue::wait_unused`].
     waiters: u32,
-    /// Freed: nobody may begin to refer to it.
+    /// Freed: no MD may refer to the queue any more.
     freed: bool,
 }
 
@@ -50,13 +50,13 @@ struct Ring {
     next_write: u64,
     next_read: u64,
     readers: Vec<thread::Thread>,
-    /// Why nobody may read any more.
+    /// Why the queue cannot be read any more.
     ended: Option<Errno>,
 }
 
 impl EventQueue {
     /// A queue whose ring holds `count` events, rounded up to a power of two; without a ring for 0.
-    /// [`Errno::Invalid`] for neither ring nor handler, [`Errno::NoMemory`] for a ring beyond reason.
+    /// [`Errno::Invalid`] for neither ring nor handler, [`Errno::NoMemory`] for a ring that is too large.
     pub(crate) fn new(count: u32, handler: Option<EventHandler>) -> Result<Self, Errno> {
         if count == 0 && handler.is_none() {
             return Err(Errno::Invalid);
@@ -70,7 +70,7 @@ impl EventQueue {
         Ok(Self { keeps: count > 0, ring, handler, users, last_event_delivered: Condvar::new() })
     }
 
-    /// Stores the event, calls the handler, wakes readers: in this order.
+    /// Stores the event, calls the handler, wakes readers, in this order.
     pub(crate) fn deliver(&self, event: &Event) {
         let mut event = *event;
         if self.keeps {
@@ -95,14 +95,14 @@ impl EventQueue {
         }
     }
 
-    /// From now on nobody reads: who waits is woken and gets `why`. What was not read is lost.
+    /// Ends reading: waiting threads are woken and get `why`. Unread events are lost.
     pub(crate) fn end(&self, why: Errno) {
         let ring = &mut *lock(&self.ring);
         ring.ended.get_or_insert(why);
         ring.wake_readers();
     }
 
-    /// From now on the calling thread is unparked at every event and at the end, until [`EventQueue::leave_reader`].
+    /// Unparks the calling thread at every event and at the end, until [`EventQueue::leave_reader`].
     pub fn join_reader(&self) {
         lock(&self.ring).readers.push(thread::current());
     }
@@ -116,14 +116,14 @@ impl EventQueue {
         }
     }
 
-    /// An MD begins to refer to this queue; false if it has been freed meanwhile.
+    /// An MD begins to refer to this queue; false if it has been freed.
     pub(crate) fn attach_md(&self) -> bool {
         let users = &mut *lock(&self.users);
         users.live += u32::from(!users.freed);
         !users.freed
     }
 
-    /// An MD that refers to this queue is about to have its last event delivered.
+    /// The last event of an MD of this queue is about to be delivered.
     pub(crate) fn md_ending(&self) {
         let users = &mut *lock(&self.users);
         users.live -= 1;
@@ -134,7 +134,7 @@ impl EventQueue {
     pub(crate) fn md_ended(&self) {
         let users = &mut *lock(&self.users);
         users.ending -= 1;
-        // A wake-up costs a system call even when nobody waits.
+        // A wake-up costs a system call even if no thread waits.
         if users.waiters > 0 {
             self.last_event_delivered.notify_all();
         }

@@ -1,7 +1,7 @@
-//! Messages that are late on purpose: they wait here, in the order in which they are due (ST-24).
+//! Messages that a rule delays, in the order in which they are due (ST-24).
 //!
-//! What is to leave waits with its credits. What has arrived waits in its driver, which does not read the payload
-//! meanwhile.
+//! A message that is sent waits with its credits. A message that has arrived waits in its driver, which does not read
+//! the payload meanwhile.
 
 use super::rules::RuleId;
 use super::{FaultRules, ON_ARRIVAL};
@@ -13,7 +13,7 @@ use crate::sync::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Messages that are late, by when they are due; of those due at once the one that came first.
+/// Delayed messages by due time; of equal times in the order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Late {
     waiting: BTreeMap<(Time, u64), Waiting>,
@@ -26,22 +26,22 @@ struct Waiting {
     what: What,
 }
 
-/// A message that was kept.
+/// A message that was delayed.
 pub(crate) struct Delayed {
     /// Whether it is now the first that is due.
     pub(crate) is_first: bool,
-    /// Its interface. If that has gone meanwhile, whoever took it down may have looked here before the message came.
+    /// Its interface. If that was removed meanwhile, its removal may not have found the message.
     pub(crate) ni: Arc<Ni>,
 }
 
-/// What waits.
+/// A delayed message.
 pub(crate) enum What {
     Leaving(Box<Message>),
     Arriving(Box<Message>, Arc<dyn DeferredRx>),
 }
 
 impl Late {
-    /// Whether it is now the first that is due.
+    /// Returns whether the message is now the first that is due.
     fn add(&mut self, due: Time, rule: RuleId, what: What) -> bool {
         self.came += 1;
         let is_first = self.next_due().is_none_or(|first| due < first);
@@ -58,7 +58,7 @@ impl Late {
         self.waiting.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// Takes out those for which `which` holds, in the order in which they are due.
+    /// Removes the messages for which `which` holds, in the order in which they are due.
     fn take(&mut self, which: impl Fn(&Waiting) -> bool) -> Vec<What> {
         let (taken, kept) = std::mem::take(&mut self.waiting).into_iter().partition(|(_, one)| which(one));
         self.waiting = kept;
@@ -76,7 +76,7 @@ impl What {
 }
 
 impl FaultRules {
-    /// Makes a message late that has arrived, if a rule says so; gives it back if not.
+    /// Delays a message that has arrived, if a rule says so; otherwise returns it.
     pub(crate) fn delay_arriving(
         &self,
         message: Box<Message>,
@@ -96,7 +96,7 @@ impl FaultRules {
         }
     }
 
-    /// Keeps a message that has its credits and is to leave by `ni`.
+    /// Delays a message that has its credits and is to be sent on `ni`.
     pub(super) fn delay_leaving(
         &self,
         message: Box<Message>,
@@ -112,22 +112,22 @@ impl FaultRules {
         Delayed { is_first, ni }
     }
 
-    /// Takes out the first of those that are due.
+    /// Removes the first message that is due.
     pub(crate) fn take_due(&self, now: Time) -> Option<What> {
         lock(&self.late).take_due(now)
     }
 
-    /// When the next one is due.
+    /// When the next message is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
         lock(&self.late).next_due()
     }
 
-    /// Takes out those that were made late by rules that are gone.
+    /// Removes the messages that were delayed by rules that have been deleted.
     pub(super) fn take_of_rules(&self, rules: &[RuleId]) -> Vec<What> {
         lock(&self.late).take(|waiting| rules.contains(&waiting.rule))
     }
 
-    /// Takes out those that came or were to leave by an interface that is gone.
+    /// Removes the messages of an interface that has been removed.
     pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> Vec<What> {
         lock(&self.late)
             .take(|waiting| waiting.what.message().ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))

@@ -1,4 +1,4 @@
-//! Messages that are lost on purpose, or fail to be sent (ST-22).
+//! Messages that a rule drops, or makes fail (ST-22).
 
 use super::delay::Delayed;
 use super::rules::Leaving;
@@ -8,16 +8,16 @@ use crate::model::lnd::{LndNi, SendOutcome};
 use crate::model::message::Message;
 use lnet_wire::{Header, Nid};
 
-/// What became of a message that was to leave.
+/// The result of sending a message with rules.
 pub(crate) enum Sent {
-    /// Its driver has it, or it is done with.
+    /// The driver's result.
     Now(SendOutcome),
-    /// It leaves later.
+    /// The message is delayed.
     Later(Delayed),
 }
 
 impl FaultRules {
-    /// Whether a message that has just arrived on `local` is lost.
+    /// Whether a rule drops a message that has just arrived on `local`.
     pub(crate) fn loses(&self, header: &Header, local: Nid, now: impl FnOnce() -> Time) -> bool {
         self.may_act(ON_ARRIVAL) && {
             let now = now();
@@ -25,12 +25,12 @@ impl FaultRules {
         }
     }
 
-    /// Gives a message that has all its credits to its driver, unless a rule is against it.
+    /// Gives a message with all its credits to its driver, unless a rule drops or delays it.
     pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>, now: impl FnOnce() -> Time) -> Sent {
         if !self.may_act(ON_LEAVING) {
             return Sent::Now(lnd.send(message));
         }
-        // A message always has its interface here; without one no rule has a say.
+        // A message always has its interface here; without one no rule applies.
         let Some(ni) = message.ni.clone() else { return Sent::Now(lnd.send(message)) };
         let now = now();
         match self.with(|rules| rules.leaving(&message.header, ni.nid(), now)) {

@@ -1,10 +1,10 @@
-//! Which of the messages that a rule is about it hits (ST-21).
+//! Which of the messages that match a rule it hits (ST-21).
 
 use super::rule::Odds;
 use crate::environment::time::Time;
 use std::time::Duration;
 
-/// Hits so many as its odds say. Time and random numbers are told.
+/// Hits messages with the given odds. The time and the random numbers are arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dice {
     odds: Odds,
@@ -13,11 +13,11 @@ pub(crate) struct Dice {
 
 #[derive(Clone, Copy, Debug)]
 enum Next {
-    /// Of each window of messages: how many have been, and which is hit.
+    /// For each window of messages: how many have matched, and which is hit.
     Message { seen: u32, hit: u32 },
-    /// Of each stretch of time: when it began, and from when on a message is hit.
+    /// For each interval: when it began, and from when a message is hit.
     Moment { began: Time, from: Time },
-    /// Nothing is kept.
+    /// Without state.
     Chance,
 }
 
@@ -36,7 +36,7 @@ impl Dice {
         self.odds
     }
 
-    /// Whether the message that is there now is hit.
+    /// Whether the message that matches now is hit.
     pub(crate) fn hits(&mut self, now: Time, random: u64) -> bool {
         match (self.odds, &mut self.next) {
             (Odds::OneIn(window), Next::Message { seen, hit }) => {
@@ -60,12 +60,12 @@ impl Dice {
     }
 }
 
-/// When the stretch after that in which `now` lies begins.
+/// The start of the interval after the one that contains `now`.
 fn next_stretch(began: Time, interval: Duration, now: Time) -> Time {
     let over = now.since(began).as_nanos().checked_div(interval.as_nanos()).unwrap_or(0);
     let stretches = u32::try_from(over + 1).unwrap_or(u32::MAX);
     let next = began + interval.saturating_mul(stretches);
-    // After more stretches than can be counted any moment is as good.
+    // After more intervals than can be counted any point in time is as good.
     if next > now { next } else { now }
 }
 
@@ -78,7 +78,7 @@ fn within(random: u64, interval: Duration) -> Duration {
     Duration::from_nanos(random % nanoseconds)
 }
 
-/// Numbers by chance, the same from the same seed (splitmix64).
+/// Pseudo-random numbers, the same from the same seed (splitmix64).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 

@@ -1,69 +1,69 @@
-//! What a fault rule is: which messages, how many of them, and what becomes of those (ST-20 to ST-24).
+//! Fault rules: which messages, how many of them, and what happens to those (ST-20 to ST-24).
 
 use crate::health::{Cause, Delivery, SendFailure};
 use lnet_wire::{Body, Errno, Header, MessageType, Nid, NidPattern};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// Which messages a rule is about: those for which all of this holds.
+/// Which messages match a rule: those for which all of this holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Whose they are.
+    /// The source NID.
     pub source: NidPattern,
-    /// For whom.
+    /// The destination NID.
     pub dest: NidPattern,
-    /// By which interface of this node they leave or come in.
+    /// The local NID that sends or receives.
     pub local: NidPattern,
-    /// Of which kinds.
+    /// The types.
     pub kinds: Kinds,
-    /// To which portals: bit n for portal n; 0 for all. With any other only PUTs and GETs are meant.
+    /// The portals: bit n for portal n; 0 for all. With any other value only PUTs and GETs match.
     pub portals: u64,
 }
 
-/// Kinds of messages, one or more.
+/// Types of messages, one or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds(u8);
 
-/// How many of the messages that a rule is about. (ST-21.)
+/// How many of the matching messages are hit (ST-21).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Odds {
-    /// One of each so many, any of them.
+    /// One of each window of this many messages, a random one.
     OneIn(NonZeroU32),
-    /// One in each stretch of so much time, the first after a random moment of it.
+    /// One in each interval, the first after a random moment of it.
     OnePer(Duration),
-    /// Each with a chance of one half. The time is only shown, as the kernel's tools want one.
+    /// Each with probability one half. The interval is only shown, as the kernel's tools require one.
     Half(Duration),
 }
 
-/// A rule that loses messages, or makes it fail to send them. (ST-22.)
+/// A rule that drops messages, or makes sending them fail (ST-22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropRule {
     /// Which messages.
     pub filter: Filter,
-    /// What becomes of them.
+    /// What happens to them.
     pub loss: Loss,
 }
 
-/// Where messages are lost.
+/// Where messages are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// On arrival, and nobody is told.
+    /// On arrival, unreported.
     Arriving(Odds),
-    /// On the way out: their sender is told that they failed, by one of these causes.
+    /// When they are sent: they fail with one of these causes.
     Failing(Odds, Causes),
-    /// All of them. What arrives is lost. What is to leave fails by one of the causes; without any it is lost too, and
-    /// the sender is told that it was sent.
+    /// All of them. What arrives is dropped. What is sent fails with one of the causes; without any it is dropped
+    /// too, and reported as sent.
     Everything(Option<Causes>),
 }
 
-/// A rule that makes messages late, on their way out and on arrival. (ST-24.)
+/// A rule that delays messages when they are sent and when they arrive (ST-24).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayRule {
     /// Which messages.
     pub filter: Filter,
     /// How many of them.
     pub odds: Odds,
-    /// How late.
+    /// The delay.
     pub latency: Duration,
 }
 
@@ -77,7 +77,7 @@ impl Filter {
         Self { source: source.into(), dest: dest.into(), ..Self::default() }
     }
 
-    /// Whether it is about this message, which `local` sends or gets.
+    /// Whether a message that `local` sends or receives matches.
     pub fn matches(&self, header: &Header, local: Nid) -> bool {
         self.source.matches(header.src_nid)
             && self.dest.matches(header.dest_nid)
@@ -87,7 +87,7 @@ impl Filter {
     }
 }
 
-/// 0 for what goes to no portal.
+/// The bit of the portal; 0 without one.
 fn portal_bit(body: &Body) -> u64 {
     match body {
         Body::Put { portal, .. } | Body::Get { portal, .. } => 1_u64.checked_shl(*portal).unwrap_or(0),
@@ -108,7 +108,7 @@ impl Kinds {
         }
     }
 
-    /// The bits.
+    /// The bits of the C API.
     pub const fn bits(self) -> u32 {
         self.0 as u32
     }
@@ -139,10 +139,10 @@ impl From<MessageType> for Kinds {
 }
 
 impl Causes {
-    /// Any of all.
+    /// All causes.
     pub const ALL: Self = Self(0x7fe);
 
-    /// From bits, bit n for number n; all ones are all. `None` where none of them is a cause.
+    /// From bits, bit n for number n; all ones are all causes. `None` if no bit is a cause.
     pub const fn from_bits(bits: u32) -> Option<Self> {
         match bits & Self::ALL.0 {
             0 => None,
@@ -155,7 +155,7 @@ impl Causes {
         self.0
     }
 
-    /// One of them: that with the number nearest to a random one (ST-22).
+    /// One of the causes: the one with the number nearest to a random one (ST-22).
     pub(crate) fn pick(self, random: u64) -> Cause {
         let wanted = random % Cause::ALL.len() as u64 + 1;
         let has = |cause: &Cause| self.0 & 1 << *cause as u32 != 0;
@@ -171,7 +171,7 @@ impl From<Cause> for Causes {
 }
 
 impl DropRule {
-    /// Loses `odds` of what arrives.
+    /// Drops `odds` of what arrives.
     pub const fn arriving(filter: Filter, odds: Odds) -> Self {
         Self { filter, loss: Loss::Arriving(odds) }
     }
@@ -183,7 +183,7 @@ impl DropRule {
 }
 
 impl Loss {
-    /// How many; `None` is all.
+    /// The odds; `None`: all.
     pub const fn odds(self) -> Option<Odds> {
         match self {
             Self::Arriving(odds) | Self::Failing(odds, _) => Some(odds),
@@ -191,7 +191,7 @@ impl Loss {
         }
     }
 
-    /// By what sending fails, if it does.
+    /// The causes with which sending fails, if it does.
     pub const fn causes(self) -> Option<Causes> {
         match self {
             Self::Arriving(_) => None,
@@ -209,7 +209,7 @@ impl Loss {
     }
 }
 
-/// What is told of a message that fails on purpose.
+/// The failure of a message that a rule makes fail.
 pub(crate) const fn failure(cause: Cause) -> SendFailure {
     let (errno, delivery) = match cause {
         Cause::LocalInterrupt => (Errno::Interrupted, Delivery::NotSent),

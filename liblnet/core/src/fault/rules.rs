@@ -1,4 +1,4 @@
-//! The rules of a node in their order, with what they have done.
+//! The rules of a node in their order, with their statistics.
 
 use super::odds::{Dice, Random};
 use super::rule::{DelayRule, DropRule, Filter, Loss, failure};
@@ -7,10 +7,10 @@ use crate::health::SendFailure;
 use lnet_wire::{Header, MessageType, Nid, NidPattern};
 use std::time::Duration;
 
-/// What a rule has done.
+/// The statistics of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultStats {
-    /// Messages that it was about.
+    /// Messages that matched.
     pub matched: u64,
     /// Messages that it hit: dropped, or delayed.
     pub hit: u64,
@@ -31,7 +31,7 @@ pub(super) enum Rule {
     Delay(DelayRule),
 }
 
-/// All rules.
+/// The rules of a node.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) drops: List<DropRule>,
@@ -40,20 +40,20 @@ pub(super) struct Rules {
     next_id: u64,
 }
 
-/// Names a rule for as long as the node lives.
+/// The id of a rule, unique within the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RuleId(u64);
 
-/// What becomes of a message that is to leave.
+/// What a rule does to a message that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaving {
-    /// It does.
+    /// Nothing.
     Goes,
-    /// It is lost, and taken for sent.
+    /// The message is dropped, and reported as sent.
     Lost,
-    /// It is not sent.
+    /// The message fails.
     Fails(SendFailure),
-    /// It leaves so much later.
+    /// The message is delayed by a rule.
     Late(Duration, RuleId),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct List<T>(Vec<Entry<T>>);
 struct Entry<T> {
     id: RuleId,
     rule: T,
-    /// `None`: all are hit.
+    /// `None`: all matching messages are hit.
     dice: Option<Dice>,
     stats: FaultStats,
 }
@@ -94,20 +94,20 @@ impl Rules {
         !self.delays.0.is_empty() || self.drops.0.iter().any(|entry| entry.rule.loss.acts_on_leaving())
     }
 
-    /// Whether a message that arrives on `local` is lost.
+    /// Whether a message that arrives on `local` is dropped.
     pub(super) fn loses(&mut self, header: &Header, local: Nid, now: Time) -> bool {
         let acts = |rule: &DropRule| rule.loss.acts_on_arrival() && rule.filter.matches(header, local);
         self.drops.first_to_hit(acts, header.body.kind(), now, &mut self.random).is_some()
     }
 
-    /// How late a message that arrives on `local` is to be, and by which rule.
+    /// The delay of a message that arrives on `local`, and the rule.
     pub(super) fn delays(&mut self, header: &Header, local: Nid, now: Time) -> Option<(Duration, RuleId)> {
         let acts = |rule: &DelayRule| rule.filter.matches(header, local);
         let (rule, id) = self.delays.first_to_hit(acts, header.body.kind(), now, &mut self.random)?;
         Some((rule.latency, id))
     }
 
-    /// What becomes of a message that is to leave by `local`.
+    /// What happens to a message that is sent from `local`.
     pub(super) fn leaving(&mut self, header: &Header, local: Nid, now: Time) -> Leaving {
         let acts = |rule: &DropRule| rule.loss.acts_on_leaving() && rule.filter.matches(header, local);
         match self.drops.first_to_hit(acts, header.body.kind(), now, &mut self.random) {
@@ -131,7 +131,7 @@ impl Rules {
     }
 }
 
-/// What every rule has.
+/// What all rules have.
 pub(super) trait Filtered: Copy {
     fn filter(&self) -> &Filter;
 }
@@ -153,7 +153,7 @@ impl<T: Filtered> List<T> {
         self.0.insert(0, Entry { id, rule, dice, stats: FaultStats::default() });
     }
 
-    /// Takes out the rules with these patterns; `None` is any pattern (ST-25).
+    /// Removes the rules with these patterns; `None` is any pattern (ST-25).
     pub(super) fn delete(&mut self, source: Option<NidPattern>, dest: Option<NidPattern>) -> Vec<RuleId> {
         let mut deleted = Vec::new();
         self.0.retain(|entry| {
@@ -172,7 +172,7 @@ impl<T: Filtered> List<T> {
         self.0.iter().map(|entry| (entry.rule, entry.stats)).collect()
     }
 
-    /// The first rule that acts and hits. Those before it have seen the message go by.
+    /// The first rule that matches and hits. The message counts as matched for the rules before it.
     fn first_to_hit(
         &mut self,
         acts: impl Fn(&T) -> bool,

@@ -1,14 +1,14 @@
-//! How healthy interfaces and paths are, what is done with messages that fail, and how what is unhealthy recovers
+//! The health of interfaces and paths, the resends of failed messages, and the recovery of what is unhealthy
 //! (core-behaviour 4).
 //!
-//! [`Health`] is told what happens (`message_failed`, `heard`, `path_is_unresponsive`) and asked what is due (`poll_*`). It
-//! calls neither drivers nor the rest of the node: pings that are to be sent, and those that are to be ended, it returns as
-//! [`ProbeAction`]s.
+//! Events go into [`Health`] by methods such as `message_failed`, `heard` and `path_is_unresponsive`; due work comes
+//! out of `poll_*`. [`Health`] calls neither drivers nor the rest of the node: pings to send and to end are returned
+//! as [`ProbeAction`]s.
 //!
-//! Two things are remembered of a failure: the health of the interfaces, as in the kernel, and beyond it which
-//! paths are unresponsive (`path`): a dead rail between two interfaces that are healthy in all other respects takes nothing
-//! but the paths over it out of use; the others to the same peer are suspect until something is heard on them
-//! (`suspect`). What is unhealthy is pinged until it has recovered (`recovery`, `path`).
+//! Two things are kept of a failure: the health values of the interfaces, as in the kernel, and which paths are
+//! unresponsive (`path`). A dead rail between two otherwise healthy interfaces takes only the paths over it out of
+//! use; the other paths to the same peer are suspect until something is received on them (`suspect`). What is
+//! unhealthy is pinged until it has recovered (`recovery`, `path`).
 
 mod path;
 mod probe;
@@ -46,32 +46,32 @@ use std::time::Duration;
 use suspect_paths::SuspectPaths;
 use unresponsive_paths::UnresponsivePaths;
 
-/// What a node knows of its health beside what each interface and peer NI keeps. Any thread may call.
+/// The health state of a node beyond that of each interface and peer NI. Any thread may call its methods.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// Failures of the whole node.
+    /// Failures of the node.
     failures: CauseCounters,
-    /// Interfaces that there have been.
+    /// The number of interfaces ever added.
     numbers: AtomicU32,
     resends: AtomicU64,
     response_timeouts: AtomicU64,
     paths: UnresponsivePaths,
     suspects: SuspectPaths,
-    /// Peers, by any of their NIDs, whose reachability may have changed.
+    /// One NID of each peer whose reachability may have changed.
     reachability: Mutex<BTreeSet<Nid>>,
     queues: RecoveryQueues,
     resend_queue: ResendQueue,
-    /// Something waits, for a response or a credit.
+    /// Whether any message or MD waits for a response or a credit.
     armed: AtomicBool,
-    /// When all that waits is looked through next.
+    /// When everything that waits is scanned next.
     next_scan: Mutex<Option<Time>>,
-    /// Held by the thread that does the monitor's work.
+    /// Held by the thread that runs the monitor's work.
     running: Mutex<()>,
     wakeup: Notify,
 }
 
 impl Health {
-    /// For an interface, to tell it from others.
+    /// A number for an interface, different for each.
     pub(crate) fn next_number(&self) -> u32 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
@@ -82,7 +82,7 @@ impl Health {
         self.response_timeouts.store(0, Ordering::Relaxed);
     }
 
-    /// What went wrong on the whole node, which awaits so many responses now.
+    /// The failure counters of the node, with the number of responses awaited now.
     pub(crate) fn totals(&self, responses_awaited: u64) -> HealthTotals {
         HealthTotals {
             responses_awaited,
@@ -95,50 +95,50 @@ impl Health {
 
 /// The monitor thread's work.
 impl Health {
-    /// The right to do it: one thread at a time.
+    /// Locks the monitor's work: one thread at a time.
     pub(crate) fn run(&self) -> MutexGuard<'_, ()> {
         let running = lock(&self.running);
         self.wakeup.reset();
         running
     }
 
-    /// Takes the messages whose time to be sent again has come; when the next is to go.
+    /// Takes the messages to be resent now; returns when the next is due.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn take_resends(&self, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
         self.resend_queue.take_due(now)
     }
 
-    /// Takes all of them: the node is ending.
+    /// Takes all messages to be resent: the node shuts down.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn take_all_resends(&self) -> Vec<Box<Message>> {
         self.resend_queue.take_all()
     }
 
-    /// Whether any message is to be sent again later.
+    /// Whether any message waits to be resent.
     pub(crate) fn has_resends(&self) -> bool {
         !self.resend_queue.is_empty()
     }
 
-    /// Has the monitor thread look for work now.
+    /// Wakes the monitor thread.
     pub(crate) fn wake(&self) {
         self.wakeup.notify();
     }
 
-    /// Waits until there is work, or `is_over`; at most so long.
+    /// Waits until there is work, or `is_over`; at most `timeout`.
     pub(crate) fn wait(&self, timeout: Option<Duration>, is_over: impl Fn() -> bool) {
         self.wakeup.wait(timeout, is_over);
     }
 
-    /// Something waits that must not wait for ever.
+    /// Something waits for a response or a credit: schedules a scan.
     pub(crate) fn watch(&self) {
         if !self.armed.load(Ordering::Relaxed) && !self.armed.swap(true, Ordering::Relaxed) {
             self.wake();
         }
     }
 
-    /// Has `scan` end what has waited too long for a response or for a credit, if it is time: when the first of what waits is
-    /// late, and twice in a transaction time-out for what begins to wait. `scan` says when the next of what waits is late.
-    /// When the next scan is.
+    /// Calls `scan` if it is due, to end what has waited too long for a response or a credit: at the earliest
+    /// deadline, and twice in a transaction timeout for what begins to wait. `scan` returns the next deadline.
+    /// Returns the time of the next scan.
     pub(crate) fn scan(
         &self,
         now: Time,
@@ -150,7 +150,7 @@ impl Health {
         match *next {
             Some(at) if now < at => {}
             Some(_) => {
-                // Before the look: what begins to wait meanwhile is seen by the next one.
+                // Before the scan: what begins to wait during the scan is found by the next one.
                 self.armed.store(false, Ordering::Relaxed);
                 let late = scan();
                 let again = late.is_some() || self.armed.load(Ordering::Relaxed);

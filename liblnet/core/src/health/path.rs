@@ -1,9 +1,9 @@
-//! Paths, each from an interface of this node's to one of a peer's, and which of them are unresponsive.
+//! Paths, each from a local NI to a peer NI, and which of them are unresponsive.
 //!
-//! The kernel blames one end or the other, takes the other paths of that end for worse than they are, and forgets it as
-//! soon as that end has said anything to anybody. Here the path itself is remembered, the last one to a peer like any
-//! other: it comes last in the selection, as long as there are others, until something has arrived over it; and it is
-//! tried with pings until then, more and more seldom.
+//! The kernel lowers the health of one end, which makes the other paths of that end look bad, and raises it again as
+//! soon as that end has received anything from anywhere. Here the path itself is marked, even the last one to a peer:
+//! selection uses it last, as long as there are others, until something has arrived over it. Until then it is pinged
+//! at growing intervals.
 
 use super::probe::Purpose;
 use super::recovery::is_recoverable;
@@ -23,8 +23,8 @@ impl Health {
         self.paths.any()
     }
 
-    /// Nothing has been heard on this path for too long: that is remembered, and both ends are to blame, once. Whether
-    /// that is new: then what waits for credits to go by it is to take another.
+    /// Marks a path as unresponsive and lowers the health of both ends, once. Returns whether the mark is new: then
+    /// messages that wait for credits on the path take another.
     pub(crate) fn path_is_unresponsive(
         &self,
         env: &Environment,
@@ -39,7 +39,7 @@ impl Health {
         is_new
     }
 
-    /// Notes that nothing gets through on this path, whether or not there is another. Whether that is new.
+    /// Marks a path as unresponsive, whether or not there is another. Returns whether the mark is new.
     pub(crate) fn note_unresponsive(
         &self,
         env: &Environment,
@@ -70,7 +70,7 @@ impl Health {
         is_new
     }
 
-    /// Something has arrived over a path that may be unresponsive.
+    /// Something has arrived over a path that may be marked.
     pub(crate) fn path_is_responsive(&self, env: &Environment, local: Nid, peer_ni: &PeerNi) {
         if peer_ni.unresponsive().remove(local) {
             let peer = peer_ni.nid();
@@ -80,25 +80,25 @@ impl Health {
                 format_args!("{local} -> {peer}"),
                 format_args!("path {local} -> {peer} responsive again"),
             );
-            // A path to the peer works again.
+            // A path to the peer has recovered.
             self.resend_queue.hurry(&peer_ni.peer_now(), env.now());
             self.reachability_may_change(peer);
         }
     }
 
-    /// Has unresponsive paths from this interface pinged at once: something has changed there.
+    /// Pings the unresponsive paths from this interface at once: its state has changed.
     pub(crate) fn hurry_paths_from(&self, local: Nid, now: Time) {
         self.paths.hurry(now, |ni, _| ni == local);
         self.wake();
     }
 
-    /// Has unresponsive paths to this peer NI pinged at once.
+    /// Pings the unresponsive paths to this peer NI at once.
     pub(crate) fn hurry_paths_to(&self, peer: Nid, now: Time) {
         self.paths.hurry(now, |_, peer_ni| peer_ni == peer);
         self.wake();
     }
 
-    /// Pings for the unresponsive paths that are due.
+    /// The pings of unresponsive paths that are due.
     pub(crate) fn poll_paths(&self, env: &Environment, topology: &Topology, now: Time) -> Vec<ProbeAction> {
         let due = self.paths.due(now, |path| match topology.is_only_path(path) {
             true => Duration::from_secs(env.settings().max_recovery_ping_interval.into()),
@@ -110,8 +110,8 @@ impl Health {
             let (ni, peer_ni) = (topology.ni(local), topology.peer_ni(peer));
             match (ni, peer_ni) {
                 (Some(ni), Some(peer_ni)) if peer_ni.unresponsive().has(local) => {
-                    // Who was never heard by any of its NIDs, or has one path and was not heard for long, may not be there
-                    // at all (HE-11).
+                    // A peer that never responded on any of its NIDs, or that has a single path and has not responded
+                    // for long, may not exist (HE-11).
                     let may_be_there = is_recoverable(env, &peer_ni)
                         || !topology.is_only_path(path) && topology.was_heard(&peer_ni.peer_now());
                     if may_be_there && !ni.is_fatal() {
@@ -119,7 +119,7 @@ impl Health {
                         actions.push(ProbeAction::Send(Probe { local, peer, purpose }));
                     }
                 }
-                // The peer NI may be another, of the same NID.
+                // The peer NI may have been replaced by another with the same NID.
                 (_, peer_ni) => {
                     if let Some(peer_ni) = peer_ni {
                         peer_ni.unresponsive().remove(local);
@@ -131,7 +131,7 @@ impl Health {
         actions
     }
 
-    /// When the next unresponsive paths are to be pinged.
+    /// When the next ping of an unresponsive path is due.
     pub(crate) fn next_path(&self, now: Time) -> Option<Time> {
         self.paths.next(now + NEXT_TURN)
     }

@@ -1,19 +1,19 @@
-//! Pings that are to find out whether something works again.
+//! Pings that test whether an interface or a path has recovered.
 
 use super::recovery_queues::{Entry, NiKind};
 use crate::memory::MdHandle;
 use lnet_wire::Nid;
 
-/// What is to be done about pings, in this order.
+/// Pings to send and to end, in this order.
 #[derive(Debug)]
 pub(crate) enum ProbeAction {
-    /// End this one, which nobody has answered. It may have ended by itself.
+    /// Unlink the MD of an unanswered ping. It may have been unlinked already.
     End(MdHandle),
-    /// Send this one, and tell [`super::Health::probe_sent`].
+    /// Send this ping, and call [`super::Health::probe_sent`].
     Send(Probe),
 }
 
-/// A ping from an interface of this node's to one of a peer's, or to this node itself.
+/// A ping from a local NI to a peer NI, or to this node itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     pub(crate) local: Nid,
@@ -21,7 +21,7 @@ pub(crate) struct Probe {
     pub(super) purpose: Purpose,
 }
 
-/// What a ping is sent for.
+/// What a ping tests.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// An unhealthy interface.

@@ -1,9 +1,8 @@
-//! Whether peers can be reached: a state of each peer, derived from what is known of its paths, and told in the log when it
-//! changes.
+//! The reachability of peers: a state of each peer, derived from its paths and logged when it changes.
 //!
-//! The state is a pure function of the paths ([`Assessment::of`]). What may change it notes the peer
-//! ([`Health::reachability_may_change`]); the monitor's thread looks, writes down the new state and logs it. These lines are
-//! never suppressed, but a peer gets at most one in a [`PAUSE`]: who comes and goes faster is told of as it is then.
+//! The state is a pure function of the paths ([`Assessment::of`]). Changes of its inputs mark the peer
+//! ([`Health::reachability_may_change`]); the monitor thread computes, stores and logs the new state. These lines are
+//! never suppressed, but a peer gets at most one per [`PAUSE`]: of faster changes the latest state is logged.
 
 use super::Health;
 use crate::environment::Environment;
@@ -17,30 +16,30 @@ use lnet_wire::Nid;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The least time between two lines about one peer.
+/// The minimum time between two lines about one peer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The reachability of one peer, for whoever asks.
+/// The reachability of one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerReachability {
     /// Its state.
     pub state: Reachability,
-    /// Since when it is so.
+    /// Since when.
     pub since: Time,
-    /// Paths to it.
+    /// The number of paths to it.
     pub paths: usize,
-    /// Those of them that can be used.
+    /// The number of usable paths.
     pub usable: usize,
 }
 
-/// What is known of one path.
+/// The inputs from one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PathFacts {
-    /// Something has arrived over it at some time.
+    /// Something has arrived over it, at any time.
     proven: bool,
-    /// Messages are lost on it, or its connections are refused.
+    /// It is unresponsive: messages are lost, or connections are refused.
     unresponsive: bool,
-    /// This node's end or the peer's does not work.
+    /// The local or the peer NI is down.
     down: bool,
 }
 
@@ -50,21 +49,21 @@ impl PathFacts {
     }
 }
 
-/// What the paths to a peer come to.
+/// The paths to a peer, summed up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Assessment {
     state: Reachability,
     paths: usize,
     usable: usize,
-    /// Those with an interface that is down.
+    /// Paths with an interface that is down.
     down: usize,
 }
 
 impl Assessment {
     /// `heard`: whether anything has ever arrived from the peer. `peer_nis`: the paths to each of its interfaces.
     ///
-    /// A path that never worked is no loss while there is another to the same interface: where each pair of interfaces has
-    /// a subnet of its own, those across lead nowhere.
+    /// A path on which nothing ever arrived does not count while there is another to the same interface: where each
+    /// pair of interfaces has a subnet of its own, the cross paths cannot work.
     fn of(heard: bool, peer_nis: impl IntoIterator<Item = Vec<PathFacts>>) -> Self {
         let (mut its, mut unresponsive) = (Self::default(), false);
         for paths in peer_nis {
@@ -80,7 +79,7 @@ impl Assessment {
         its.state = match (its.usable, heard) {
             (0, true) => Reachability::Unreachable,
             (0, false) if unresponsive => Reachability::Unreachable,
-            // Not everything has been tried.
+            // Some paths have not been tried.
             (_, false) => Reachability::Unknown,
             (usable, true) if usable == its.paths => Reachability::Reachable,
             (_, true) => Reachability::Degraded,
@@ -88,7 +87,7 @@ impl Assessment {
         its
     }
 
-    /// Why the state is what it is, for the log.
+    /// The cause of the state, for the log.
     fn cause(&self) -> String {
         let Self { paths, usable, down, .. } = *self;
         match self.state {
@@ -102,7 +101,7 @@ impl Assessment {
     }
 }
 
-/// What the node does in a state.
+/// What the node does in a state, for the log.
 const fn consequence(state: Reachability) -> &'static str {
     match state {
         Reachability::Unknown | Reachability::Reachable => "",
@@ -112,20 +111,20 @@ const fn consequence(state: Reachability) -> &'static str {
 }
 
 impl Health {
-    /// Something has happened that may change whether the peer of this NID can be reached.
+    /// The reachability of the peer with this NID may have changed.
     pub(crate) fn reachability_may_change(&self, nid: Nid) {
         lock(&self.reachability).insert(nid);
         self.wake();
     }
 
-    /// The same for all peers: this node's interfaces are others.
+    /// The reachability of all peers may have changed: the local interfaces have changed.
     pub(crate) fn reachability_may_change_for_all(&self, topology: &Topology) {
         let peers = topology.peers().peers();
         lock(&self.reachability).extend(peers.iter().map(|peer| peer.primary));
         self.wake();
     }
 
-    /// Writes down, and tells the log, which peers have become reachable or unreachable. When the next line is due.
+    /// Stores and logs the reachability of peers that have been marked; returns when the next line is due.
     pub(crate) fn update_reachability(
         &self,
         env: &Environment,
@@ -147,17 +146,17 @@ impl Health {
 }
 
 impl PeerReachability {
-    /// Of a peer, now.
+    /// The current reachability of a peer.
     pub(crate) fn of(peer: &Peer, env: &Environment, topology: &Topology) -> Self {
         let Assessment { state, paths, usable, .. } = assess(topology, peer);
         let remembered = *lock(&peer.discovery.reachability);
-        // What has just changed is written down in a moment.
+        // A change that has just happened has not been stored yet.
         let since = if remembered.state == state { remembered.since } else { env.now() };
         Self { state, since, paths, usable }
     }
 }
 
-/// When to come back to it, if what there is to say has to wait.
+/// Returns when to come back, if the line about the change has to wait.
 fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) -> Option<Time> {
     let assessment = assess(topology, peer);
     let state = assessment.state;
@@ -195,7 +194,7 @@ fn assess(topology: &Topology, peer: &Peer) -> Assessment {
     })
 }
 
-/// A recovery is no error; that a peer turns out to be there is no news.
+/// A recovery is a warning at most; the first response of a peer is not logged as one.
 const fn log_class(before: Reachability, now: Reachability) -> LogClass {
     match (before, now) {
         (_, Reachability::Unreachable) => LogClass::PeerUnreachable,
@@ -206,10 +205,10 @@ const fn log_class(before: Reachability, now: Reachability) -> LogClass {
     }
 }
 
-/// Of the paths to a peer NI that messages to it may take.
+/// The paths to a peer NI that messages to it may take.
 fn facts(nets: &Nets, peer_ni: &PeerNi, multi_rail: bool) -> Vec<PathFacts> {
     let nis = nets.net(peer_ni.nid().net()).map_or(&[][..], |net| net.nis());
-    // As it is chosen: a peer of one rail sticks to the interface that it has answered.
+    // As in selection: a peer that is not multi-rail is bound to the interface it responded to.
     let sticky = peer_ni.sticky().filter(|_| !multi_rail);
     let sticks_to =
         sticky.and_then(|nid| nis.iter().find(|ni| ni.nid() == nid && peer_ni.was_ever_heard_by(ni)));

@@ -1,4 +1,4 @@
-//! Unhealthy interfaces are pinged until they have recovered (core-behaviour 4.6).
+//! Recovery: unhealthy interfaces are pinged until they have recovered (core-behaviour 4.6).
 
 use super::probe::Purpose;
 use super::recovery_queues::{Entry, NiKind};
@@ -14,12 +14,12 @@ use lnet_wire::{Errno, Nid};
 use std::time::Duration;
 
 impl Health {
-    /// The NIDs that are pinged until they are healthy (`lnetctl debug recovery`).
+    /// The NIDs in the recovery queue (`lnetctl debug recovery`).
     pub(crate) fn recovery_queue(&self, kind: NiKind) -> Vec<Nid> {
         self.queues.entries(kind).iter().map(|entry| entry.nid).collect()
     }
 
-    /// Has an interface of this node's pinged until it is healthy.
+    /// Adds a local NI to the recovery queue.
     pub(super) fn recover_ni(&self, env: &Environment, ni: &Ni) {
         if !ni.nid().is_loopback() && self.queues.add(NiKind::Local, ni.nid()) {
             ni.recovery_state().begin(env.now());
@@ -27,7 +27,7 @@ impl Health {
         }
     }
 
-    /// The same for a peer's, if it has ever been heard of and not too long ago (HE-11).
+    /// Adds a peer NI to the recovery queue, if it has responded before and not too long ago (HE-11).
     pub(super) fn recover_peer_ni(&self, env: &Environment, peer_ni: &PeerNi) {
         if !is_recoverable(env, peer_ni) {
             return peer_ni.recovery_state().end(false);
@@ -38,7 +38,7 @@ impl Health {
         }
     }
 
-    /// Pings for the unhealthy interfaces that are due.
+    /// The recovery pings that are due.
     pub(crate) fn poll_recovery(
         &self,
         env: &Environment,
@@ -63,8 +63,8 @@ impl Health {
         actions
     }
 
-    /// When the next recovery ping is due. Looked up when all pings have left: a reply that is there already
-    /// may have brought one forward.
+    /// When the next recovery ping is due. Called when all pings have been sent: a reply that has already arrived may
+    /// have brought one forward.
     pub(crate) fn next_recovery(&self, topology: &Topology) -> Option<Time> {
         let local = self.recovery_queue(NiKind::Local).into_iter();
         let local = local.filter_map(|nid| topology.ni(nid)?.recovery().next_ping);
@@ -72,7 +72,7 @@ impl Health {
         local.chain(peers.filter_map(|nid| topology.peer_ni(nid)?.recovery().next_ping)).min()
     }
 
-    /// A ping has left, with this MD.
+    /// A ping has been sent, with this MD.
     pub(crate) fn probe_sent(&self, probe: Probe, md: MdHandle) {
         let path = (probe.local, probe.peer);
         match probe.purpose {
@@ -113,7 +113,8 @@ impl Health {
         );
     }
 
-    /// Does for an entry of a queue what is due; `unhealthy` is what belongs to it, if that is still there and recoverable.
+    /// Does what is due for an entry of a queue; `unhealthy` is its interface, if that still exists and is
+    /// recoverable.
     #[allow(
         clippy::too_many_arguments,
         reason = "the environment and the topology are two of them everywhere"
@@ -154,8 +155,8 @@ impl Health {
         }
     }
 
-    /// By which interface to ping: a peer's by any that fits (HE-53). One of this node's by itself, as in the kernel; after a
-    /// ping without a reply by the next one on its net, since that path alone may be closed to it.
+    /// The source of a recovery ping: for a peer NI any that fits (HE-53); for a local NI itself, as in the kernel,
+    /// and after an unanswered ping the next one on its net, since only the path to itself may be blocked.
     fn recovery_source(&self, topology: &Topology, kind: NiKind, entry: Entry) -> Option<Nid> {
         let nid = entry.nid;
         match kind {
@@ -172,7 +173,7 @@ impl Health {
     }
 }
 
-/// Whether a peer's interface is pinged to recover it: if it has ever been heard, and not too long ago (HE-11).
+/// Whether a peer NI is pinged for recovery: if it has responded before, and not too long ago (HE-11).
 pub(super) fn is_recoverable(env: &Environment, peer_ni: &PeerNi) -> bool {
     let limit = Duration::from_secs(env.settings().recovery_limit.into());
     let Recovery { next_ping, last_heard, .. } = peer_ni.recovery();

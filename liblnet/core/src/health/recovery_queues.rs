@@ -1,19 +1,19 @@
-//! The unhealthy interfaces of a node and of its peers, which are pinged until they have recovered.
+//! The recovery queues of local NIs and peer NIs, which are pinged until they have recovered.
 
 use crate::memory::MdHandle;
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 
-/// Whose interfaces.
+/// The side of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NiKind {
-    /// This node's.
+    /// An interface of this node.
     Local,
-    /// Peers'.
+    /// An interface of a peer.
     Peer,
 }
 
-/// The unhealthy interfaces, in the order in which they came.
+/// The unhealthy interfaces, in the order in which they became so.
 #[derive(Debug, Default)]
 pub(super) struct RecoveryQueues {
     local: Mutex<Vec<Entry>>,
@@ -23,9 +23,9 @@ pub(super) struct RecoveryQueues {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) nid: Nid,
-    /// The last ping, as long as it is not known to have ended.
+    /// The MD of the last ping, until it has ended.
     pub(super) ping: Option<MdHandle>,
-    /// Of an interface of this node's: how often another one was to ping it than before.
+    /// For a local NI: how often the source of its pings has been changed.
     pub(super) source: usize,
 }
 
@@ -37,7 +37,7 @@ impl RecoveryQueues {
         }
     }
 
-    /// Whether it is new.
+    /// Returns whether the entry is new.
     pub(super) fn add(&self, kind: NiKind, nid: Nid) -> bool {
         let mut queue = lock(self.of(kind));
         let new = queue.iter().all(|entry| entry.nid != nid);

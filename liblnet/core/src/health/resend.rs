@@ -1,10 +1,10 @@
-//! Messages that failed and go out again (core-behaviour 4.3).
+//! Resends of failed messages (core-behaviour 4.3).
 //!
-//! The kernel sends again what certainly has not arrived, `retry_count` times. Here also what may have arrived goes again
-//! if the peer would know it again. And moving on to a path by which the message has not failed yet is no retry: each may
-//! be tried once (snd-055), those first by which the peer has been heard, and those that are unresponsive last; only who comes
-//! back to one spends a retry. Nor is it one when a connection breaks and the peer would know the message again; then
-//! only the deadline is an end, and unresponsive paths are not tried.
+//! The kernel resends what has certainly not arrived, `retry_count` times. This library also resends what may have
+//! arrived, if the peer deduplicates it. A resend on a path on which the message has not failed yet costs no retry:
+//! each path may be tried once (snd-055), paths on which the peer was heard first, unresponsive paths last; returning
+//! to a path costs one. A broken connection costs none either, if the peer deduplicates the message; then only the
+//! deadline ends the resends, and unresponsive paths are not tried.
 
 use super::value::is_single_nid;
 use super::{Cause, Delivery, Health, SendFailure};
@@ -19,63 +19,63 @@ use lnet_wire::{Errno, Nid};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The wait before the first retry by a path that has failed; each further one is five times as long.
+/// The pause before the first retry on a path that has failed; each further one is five times as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest.
+/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The same once all retries are spent, as long as no path is heard to work again: as seldom as unresponsive paths are pinged.
+/// The pause once all retries are spent, as long as no path has recovered: that of the pings of unresponsive paths.
 const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
 
-/// How a message that failed is sent again.
+/// How a failed message is resent.
 #[derive(Debug)]
 pub(crate) struct ResendPlan {
     path: ChosenPath,
-    /// Not before; `None`: at once.
+    /// The earliest time; `None`: at once.
     at: Option<Time>,
     spends_a_retry: bool,
 }
 
-/// What becomes of a message that is sent again.
+/// The result of a resend.
 pub(crate) enum Resend {
-    /// It goes now, by this path.
+    /// The message is sent now, on this path.
     Now(Box<Message>, ChosenPath),
-    /// It is in the queue.
+    /// The message is in the queue.
     Later,
 }
 
-/// What the decision to send again needs of others.
+/// What the decision to resend needs from the node.
 pub(crate) trait ResendContext {
-    /// The path that a message which had one takes now.
+    /// The path that the message would take now.
     fn choose_again(&self, message: &Message) -> Result<ChosenPath, Errno>;
 
-    /// Whether the message may go once more by a path that has failed, `retry_count` times in all. Notes that it does.
+    /// Whether the message may be resent on a path that has failed, `retry_count` times in all; spends the retry.
     fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool;
 }
 
-/// Whether a failure by itself lets a message be sent again (core-behaviour 4.2, and what the peer would know again).
+/// Whether the failure allows a resend (core-behaviour 4.2, and deduplication).
 const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
     match failure.delivery {
         Delivery::Deduplicated => true,
-        // Whoever did not answer does not matter: nothing has left.
+        // Nothing was sent, so it does not matter which end is to blame.
         Delivery::NotSent => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
         Delivery::Unknown => at_least_once,
     }
 }
 
-/// Whether a connection broke that the peer had accepted: the next one is worth a try as long as there is time.
+/// Whether an accepted connection broke: a new one is worth trying until the deadline.
 const fn is_broken_connection(failure: SendFailure) -> bool {
     let waited = matches!(failure.cause, Cause::LocalTimeout | Cause::RemoteTimeout | Cause::NetworkTimeout);
     matches!(failure.delivery, Delivery::Deduplicated) && !waited
 }
 
-/// The wait before what has failed so often is tried again.
+/// The pause after this number of resends.
 pub(crate) fn pause(resends: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(resends)).min(LONGEST_PAUSE)
 }
 
 impl Health {
-    /// Whether a message that failed is sent again, and how (HE-20).
+    /// Whether a failed message is resent, and how (HE-20).
     pub(crate) fn plan_resend(
         &self,
         env: &Environment,
@@ -100,7 +100,7 @@ impl Health {
         }
         let broke = is_broken_connection(failure);
         if broke {
-            // What breaks is not what works in the other direction only: it may be returned to again.
+            // A connection that breaks shows a path on which data arrived: the message may return to that path.
             message.has_returned = false;
         } else {
             forget_responsive_paths(topology, message);
@@ -112,21 +112,21 @@ impl Health {
         let path_nids = (path.ni.nid(), next_peer_ni.nid());
         let may_be_tried = message.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
         let is_new = may_be_tried && !message.failed.contains(&path_nids);
-        // HE-10: what is to blame has no substitute. What the peer would know again is worth another connection.
+        // HE-10: the interface to blame has no substitute. A deduplicated message is worth another connection.
         let alone = (!failure.cause.blames_ni() || topology.is_single_rail())
             && (!failure.cause.blames_peer_ni() || is_single_nid(&peer_ni));
         let lives_on = may_live_on(topology, message, &peer_ni, failure);
         if alone && !is_new && failure.delivery != Delivery::Deduplicated && !lives_on {
             return None;
         }
-        // Each path is free once: when one has had its second turn, so have all.
+        // The first message on each path is free: after the second on one path, all have had their first.
         let spends_a_retry = (!is_new || message.attempts > 0) && !broke;
         let is_spent = spends_a_retry && !context.spend_retry(message, &peer_ni, settings.retry_count);
         if is_spent && !lives_on {
             return None;
         }
         if !is_new {
-            // All have failed; any may work again.
+            // All paths have failed; any may have recovered.
             message.failed.clear();
         }
         let wait = if is_spent { PAUSE_WHEN_SPENT } else { pause(message.resends) };
@@ -134,8 +134,7 @@ impl Health {
         Some(ResendPlan { path, at, spends_a_retry })
     }
 
-    /// Counts that a message, which holds no credits, is sent again, tells the log (HE-24), and keeps it if it is not to go
-    /// now.
+    /// Counts and logs a resend (HE-24) of a message without credits, and queues it if it is not to be sent now.
     pub(crate) fn resend(
         &self,
         env: &Environment,
@@ -160,9 +159,9 @@ impl Health {
     }
 }
 
-/// A path by which a message has failed, and on which something was heard since, is better than one that nothing is
-/// known of: it counts as untried. Once, unless its connection broke, so that one that works in the other direction only
-/// does not hold the message.
+/// Treats failed paths on which something was received since as untried, as they are better than paths of unknown
+/// state. Once per message, unless its connection broke, so that a path that works in the other direction only does
+/// not hold the message.
 fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
     if message.has_returned || message.failed.is_empty() {
         return;
@@ -178,8 +177,8 @@ fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
     message.has_returned = message.failed.len() < before;
 }
 
-/// Whether a message that has spent its retries goes on until its time is over: an application's, to a peer that was
-/// there and does not refuse it. Nothing speaks against its getting there but that there is no path at the moment.
+/// Whether a message that has spent its retries is resent until its deadline: a message of an application, to a peer
+/// that has responded before and does not refuse it. It lacks only a path at the moment.
 fn may_live_on(topology: &Topology, message: &Message, peer_ni: &PeerNi, failure: SendFailure) -> bool {
     !message.is_reserved()
         && failure.errno != Errno::ConnectionRefused

@@ -1,11 +1,11 @@
-//! Messages that are sent again later.
+//! Messages that wait to be resent.
 
 use crate::environment::time::Time;
 use crate::model::Peer;
 use crate::model::message::Message;
 use crate::sync::{Mutex, lock};
 
-/// Each with when that is.
+/// Each message with its time.
 #[derive(Debug, Default)]
 #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 pub(super) struct ResendQueue(Mutex<Vec<(Time, Box<Message>)>>);
@@ -20,7 +20,7 @@ impl ResendQueue {
         lock(&self.0).is_empty()
     }
 
-    /// Has messages to a peer go at once.
+    /// Makes messages to a peer due now.
     pub(super) fn hurry(&self, peer: &Peer, now: Time) {
         let mut queue = lock(&self.0);
         for (at, _) in queue.iter_mut().filter(|(_, message)| peer.nids.contains(&message.header.dest_nid)) {
@@ -28,7 +28,7 @@ impl ResendQueue {
         }
     }
 
-    /// Takes the messages whose time has come; when the next is to go.
+    /// Takes the messages that are due; returns when the next one is.
     pub(super) fn take_due(&self, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
         let mut queue = lock(&self.0);
         let (due, rest): (Vec<_>, Vec<_>) =

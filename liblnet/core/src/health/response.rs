@@ -1,7 +1,7 @@
-//! Who does not answer: MDs that wait for an ACK or REPLY longer than a transaction may take (core-behaviour 4.5).
+//! Response tracking: MDs that wait for an ACK or REPLY beyond the transaction timeout (core-behaviour 4.5).
 //!
-//! Each MD knows until when it waits and whom it asked; nobody keeps a list. The MDs are looked through twice in a
-//! transaction time-out, and only while any has waited since the last look.
+//! Each MD stores its deadline and the NID it waits for; there is no list. The MDs are scanned twice in a transaction
+//! timeout, and only if one has begun to wait since the last scan.
 
 use super::Health;
 use crate::environment::Environment;
@@ -12,7 +12,7 @@ use lnet_log::LogClass;
 use lnet_wire::Nid;
 use std::sync::atomic::Ordering;
 
-/// Whether answers to this are waited for with a deadline (HE-40).
+/// Whether the response to a request has a deadline (HE-40).
 pub(crate) const fn is_tracked(settings: &Settings, options: MdOptions, answer: Answer) -> bool {
     if options.has(MdOptions::NO_TRACK_RESPONSE) {
         return false;
@@ -24,7 +24,7 @@ pub(crate) const fn is_tracked(settings: &Settings, options: MdOptions, answer: 
 }
 
 impl Health {
-    /// No response has come from this NID in time.
+    /// No response has come from this NID before the deadline.
     pub(crate) fn response_timed_out(&self, env: &Environment, topology: &Topology, nid: Nid) {
         self.response_timeouts.fetch_add(1, Ordering::Relaxed);
         env.log(
@@ -38,7 +38,7 @@ impl Health {
     }
 }
 
-/// See [`is_tracked`]; of the MD's own options.
+/// [`is_tracked`] with the options of this MD.
 pub(crate) fn tracks(settings: &Settings, md: &Md, answer: Answer) -> bool {
     is_tracked(settings, md.options(), answer)
 }

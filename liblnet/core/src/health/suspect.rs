@@ -1,8 +1,9 @@
-//! Other paths to a peer of which one path has just turned out to be unresponsive.
+//! Suspect paths: the other paths to a peer of which one path has become unresponsive.
 //!
-//! What has killed one path has often killed others, and where nothing is under way on those nobody can know. So each of
-//! them is suspect from then on: it is pinged at once, and until something is heard on it, it comes after the paths on
-//! which something was. Otherwise what leaves a dead path goes to the next dead one, and waits there anew.
+//! A failure that kills one path often kills others, which nothing shows where no message is in flight. So each other
+//! path becomes suspect: it is pinged at once, and until something is received on it selection prefers the paths on
+//! which something was. Otherwise messages that leave a dead path would move to the next dead one, and wait for its
+//! timeout.
 
 use super::probe::Purpose;
 use super::suspect_paths::{LONGEST, Pinged};
@@ -14,7 +15,7 @@ use crate::topology::Topology;
 use lnet_wire::Nid;
 
 impl Health {
-    /// This path to a peer has turned out to be unresponsive: every other one that has not is suspect.
+    /// A path has become unresponsive: the other paths to the peer that are not unresponsive become suspect.
     pub(super) fn suspect_other_paths(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
         let peer = peer_ni.peer_now();
         if !peer.is_multi_rail() {
@@ -35,7 +36,7 @@ impl Health {
         }
     }
 
-    /// Pings for paths that have become suspect; those that are so for too long are trusted again.
+    /// The pings of new suspect paths; paths that have been suspect for too long are cleared.
     pub(crate) fn poll_suspects(&self, topology: &Topology, now: Time) -> Vec<ProbeAction> {
         let mut actions = Vec::new();
         for (path @ (local, peer), Pinged { at, ping }) in self.suspects.all() {
@@ -55,7 +56,7 @@ impl Health {
         actions
     }
 
-    /// When the next suspect paths are to be looked at.
+    /// When the next suspect path needs an action.
     pub(crate) fn next_suspect(&self, now: Time) -> Option<Time> {
         self.suspects.next(now)
     }
@@ -68,7 +69,7 @@ impl Health {
     }
 }
 
-/// Whether a path has not turned out to be unresponsive, and both ends are there.
+/// Whether a path is not unresponsive, and both its ends exist.
 fn may_work(topology: &Topology, (local, peer): (Nid, Nid)) -> bool {
     let ends = topology.ni(local).zip(topology.peer_ni(peer));
     ends.is_some_and(|(ni, peer_ni)| !select::is_avoided(&ni, &peer_ni))

@@ -1,4 +1,4 @@
-//! The paths of a node that are or lately were suspect, and when each was pinged.
+//! The paths of a node that are or recently were suspect, and when each was pinged.
 
 use crate::environment::time::Time;
 use crate::memory::MdHandle;
@@ -7,15 +7,15 @@ use lnet_wire::Nid;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a path is suspect if nothing is heard on it, and it does not turn out to be unresponsive.
+/// How long a path stays suspect if nothing is received on it and it does not become unresponsive.
 pub(super) const LONGEST: Duration = Duration::from_secs(5);
-/// For so long a path that has answered its ping does not become suspect anew: where one path dies, others often die with
-/// it, and are found one after the other.
+/// For this time a path that has answered its ping does not become suspect again: where one path fails others often
+/// fail with it, and are detected one after the other.
 const PROVEN: Duration = Duration::from_secs(1);
-/// Paths that are suspect at once. More than these are used as before.
+/// The maximum number of suspect paths. Further paths are used as before.
 const MOST: usize = 64;
 
-/// The paths of a node that are or lately were suspect, by their ends, this node's first.
+/// The paths of a node that are or recently were suspect, by local and peer NID.
 #[derive(Debug, Default)]
 pub(super) struct SuspectPaths {
     paths: Mutex<BTreeMap<(Nid, Nid), Pinged>>,
@@ -23,15 +23,15 @@ pub(super) struct SuspectPaths {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pinged {
-    /// When; not yet if there is none.
+    /// When the ping was sent; `None`: not yet.
     pub(super) at: Option<Time>,
-    /// The last ping, as long as it is not known to have ended.
+    /// The MD of the last ping, until it has ended.
     pub(super) ping: Option<MdHandle>,
 }
 
 impl SuspectPaths {
-    /// Has a path pinged, unless it has just answered or too many are suspect. `becomes_suspect` notes that it is, and says
-    /// whether that is new. Whether it is to be pinged.
+    /// Adds a path, unless it has just answered or too many are suspect. `becomes_suspect` marks the path, and
+    /// returns whether the mark is new. Returns whether the path is to be pinged.
     pub(super) fn add(&self, path: (Nid, Nid), now: Time, becomes_suspect: impl FnOnce() -> bool) -> bool {
         let mut paths = lock(&self.paths);
         let known = paths.get(&path);
@@ -39,7 +39,7 @@ impl SuspectPaths {
         if is_proven || known.is_none() && paths.len() >= MOST || !becomes_suspect() {
             return false;
         }
-        // A former ping may still wait: it is ended when the next one leaves.
+        // A previous ping may still be in flight: it is ended when the next one is sent.
         paths.entry(path).or_default().at = None;
         true
     }
@@ -48,7 +48,7 @@ impl SuspectPaths {
         lock(&self.paths).iter().map(|(path, pinged)| (*path, *pinged)).collect()
     }
 
-    /// Its ping has left.
+    /// The ping has been sent.
     pub(super) fn ping_left(&self, path: (Nid, Nid), ping: MdHandle) {
         if let Some(pinged) = lock(&self.paths).get_mut(&path) {
             pinged.ping = Some(ping);
@@ -63,7 +63,7 @@ impl SuspectPaths {
         lock(&self.paths).remove(&path);
     }
 
-    /// When the next is to be looked at.
+    /// When the next path needs an action.
     pub(super) fn next(&self, now: Time) -> Option<Time> {
         lock(&self.paths).values().map(|pinged| pinged.at.map_or(now, |at| at + LONGEST)).min()
     }

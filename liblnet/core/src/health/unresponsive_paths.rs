@@ -9,26 +9,26 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The longest time between two pings of an unresponsive path to a peer that has another one, working or not. What has
-/// come back is used again within this.
+/// The longest interval between two pings of an unresponsive path to a peer that has another path, in whatever state.
+/// A recovered path is used again within this time.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// Paths that are pinged at once: more wait for the next turn.
+/// The maximum number of pings in flight; further paths wait.
 const MOST_PINGS: usize = 64;
-/// How long those wait.
+/// How long those paths wait.
 pub(super) const NEXT_TURN: Duration = Duration::from_millis(250);
 
-/// A path on which nothing gets through.
+/// An unresponsive path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnresponsivePath {
-    /// This node's end.
+    /// The local NID.
     pub local: Nid,
-    /// The peer's end.
+    /// The peer NID.
     pub peer: Nid,
-    /// When that was noticed.
+    /// When it was detected.
     pub since: Time,
 }
 
-/// The unresponsive paths of a node, by their ends (this node's first), and when each is pinged.
+/// The unresponsive paths of a node, by local and peer NID, and when each is pinged.
 #[derive(Debug, Default)]
 pub(super) struct UnresponsivePaths {
     count: AtomicUsize,
@@ -39,7 +39,7 @@ pub(super) struct UnresponsivePaths {
 struct Pinged {
     pings: u32,
     next: Time,
-    /// The last ping, as long as it is not known to have ended.
+    /// The MD of the last ping, until it has ended.
     ping: Option<MdHandle>,
 }
 
@@ -61,7 +61,7 @@ impl UnresponsivePaths {
         self.count.store(paths.len(), Ordering::Relaxed);
     }
 
-    /// Has all of them tried now.
+    /// Makes the pings of these paths due now.
     pub(super) fn hurry(&self, now: Time, of: impl Fn(Nid, Nid) -> bool) {
         for (_, pinged) in lock(&self.paths).iter_mut().filter(|((local, peer), _)| of(*local, *peer)) {
             pinged.next = now;
@@ -69,7 +69,7 @@ impl UnresponsivePaths {
         }
     }
 
-    /// Takes the turn of those that are due: their ends, with the ping that has not been answered. `longest` is the pause
+    /// Takes the paths whose pings are due, each with its unanswered ping, if any. `longest` limits the interval
     /// between the pings of a path.
     pub(super) fn due(
         &self,
@@ -95,7 +95,7 @@ impl UnresponsivePaths {
         }
     }
 
-    /// When the next is due, not before `not_before`.
+    /// When the next ping is due, not before `not_before`.
     pub(super) fn next(&self, not_before: Time) -> Option<Time> {
         lock(&self.paths).values().map(|pinged| pinged.next.max(not_before)).min()
     }

@@ -20,7 +20,7 @@ pub(crate) const fn raised(value: u32, sensitivity: u32) -> u32 {
 }
 
 impl Health {
-    /// Counts a failure, and lowers the health of whom it is blamed on.
+    /// Counts a failure, and lowers the health of the interfaces that its cause blames.
     pub(crate) fn message_failed(
         &self,
         env: &Environment,
@@ -42,7 +42,7 @@ impl Health {
         if is_of_the_path(failure.cause) {
             peer_ni.note_not_heard_by(ni);
         }
-        // What is known to be unresponsive is not to blame anybody for again.
+        // The failure of an unresponsive path has already lowered the health of its ends.
         if message.recovery
             || env.now() >= message.deadline
             || is_of_the_path(failure.cause) && peer_ni.unresponsive().has(ni.nid())
@@ -55,7 +55,7 @@ impl Health {
         }
     }
 
-    /// Lowers the health of whom it is to be blamed on, who is not alone (HE-10).
+    /// Lowers the health of the interfaces that the cause blames, except those without a substitute (HE-10).
     pub(super) fn lower(
         &self,
         env: &Environment,
@@ -72,7 +72,7 @@ impl Health {
         }
     }
 
-    /// A message has left, or arrived, by this interface.
+    /// A message has been sent, or has arrived, on this interface.
     pub(crate) fn ni_works(&self, env: &Environment, ni: &Ni) {
         if ni.health() < MAX_HEALTH && !ni.nid().is_loopback() {
             self.set_ni_value(env, ni, raised(ni.health(), env.settings().health_sensitivity));
@@ -90,7 +90,7 @@ impl Health {
         peer_ni.note_heard_by(ni);
         let is_first = !peer_ni.was_heard();
         sooner |= peer_ni.note_heard(now);
-        // It may have been given up (HE-11).
+        // Recovery may have been given up (HE-11).
         if peer_ni.health() < MAX_HEALTH && peer_ni.recovery().next_ping.is_none() {
             self.recover_peer_ni(env, peer_ni);
         }
@@ -105,12 +105,12 @@ impl Health {
         }
     }
 
-    /// Lowers it by one failure's worth, and has the interface pinged until it is healthy.
+    /// Lowers the health of a local NI by one failure, and pings it until it is healthy.
     pub(super) fn lower_ni(&self, env: &Environment, ni: &Ni) {
         self.change_ni_health(env, ni, lowered(ni.health(), env.settings().health_sensitivity));
     }
 
-    /// The same for a peer's.
+    /// Lowers the health of a peer NI by one failure, and pings it until it is healthy.
     pub(super) fn lower_peer_ni(&self, env: &Environment, peer_ni: &PeerNi) {
         self.change_peer_ni_health(
             env,
@@ -119,7 +119,7 @@ impl Health {
         );
     }
 
-    /// Sets it; what is not quite healthy is pinged until it is (HE-5, HE-11).
+    /// Sets the health of a local NI; below the maximum it is pinged until it has recovered (HE-5, HE-11).
     pub(crate) fn change_ni_health(&self, env: &Environment, ni: &Ni, value: u32) {
         self.set_ni_value(env, ni, value);
         if value < MAX_HEALTH {
@@ -127,7 +127,7 @@ impl Health {
         }
     }
 
-    /// Sets it, and says if that makes it another state (dbg-110).
+    /// Sets the health of a local NI, and logs a change of its state (dbg-110).
     fn set_ni_value(&self, env: &Environment, ni: &Ni, value: u32) {
         let before = NiState::of(ni);
         ni.set_health(value);
@@ -141,7 +141,7 @@ impl Health {
         }
     }
 
-    /// The same for a peer's.
+    /// Sets the health of a peer NI; below the maximum it is pinged until it has recovered.
     pub(crate) fn change_peer_ni_health(&self, env: &Environment, peer_ni: &PeerNi, value: u32) {
         peer_ni.set_health(value);
         if value < MAX_HEALTH {
@@ -155,7 +155,7 @@ pub(super) fn is_single_nid(peer_ni: &PeerNi) -> bool {
     peer_ni.peer_now().nids.len() <= 1
 }
 
-/// Whether it tells something of the way between two interfaces, and not of this node alone.
+/// Whether the cause concerns the path between two interfaces, and not this node alone.
 const fn is_of_the_path(cause: Cause) -> bool {
     matches!(
         cause,

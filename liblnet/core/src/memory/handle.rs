@@ -1,10 +1,11 @@
-//! Handles: numbers by which C callers and the wire name an object.
+//! Handles: numbers that identify an object for C callers and on the wire.
 //!
-//! A cookie is never reused within a node's life, so that a late ACK or REPLY finds nothing (TRAP-24). Generations
-//! begin elsewhere in each life: a caller's handle of an earlier one shall not be found to be something of the
-//! node's own.
-//! Layout, opaque to everybody: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot.
-//! A slot whose generations are used up is retired.
+//! A cookie is never reused within one incarnation of the node, so that a late ACK or REPLY finds nothing (TRAP-24).
+//! The generations of each incarnation begin at another number: a handle from an earlier one should not match an
+//! object.
+//!
+//! Layout, opaque to everyone else: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot. A slot
+//! whose generations are used up is retired.
 
 use crate::sync::{Mutex, lock};
 use lnet_wire::Errno;
@@ -14,7 +15,7 @@ const KIND_MD: u64 = 1;
 const KIND_ME: u64 = 2;
 const KIND_EQ: u64 = 3;
 const MAX_SLOTS: usize = 1 << 24;
-/// Tables that one kind of handle is spread over, so that threads seldom meet at a lock.
+/// The number of tables of one kind of handle, so that threads seldom contend for a lock.
 const SHARDS: usize = 8;
 
 macro_rules! handle {
@@ -24,7 +25,7 @@ macro_rules! handle {
         pub struct $name(u64);
 
         impl $name {
-            /// From a C caller's or the wire's cookie, which may be anything.
+            /// From a cookie of a C caller or the wire, which may be anything.
             pub const fn from_cookie(cookie: u64) -> Self {
                 Self(cookie)
             }
@@ -58,14 +59,14 @@ handle! {
     EqHandle, KIND_EQ
 }
 
-/// What a cookie says: which table, which slot, which of the slot's lives.
+/// The parts of a cookie: table, slot, generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) table: u8,
     pub(crate) slot: Slot,
 }
 
-/// One life of one slot of a [`Slots`].
+/// One generation of a slot of [`Slots`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) index: u32,
@@ -87,10 +88,10 @@ impl Place {
     }
 }
 
-/// Objects in numbered slots; a slot's number comes back with a new generation only.
+/// Objects in numbered slots; each reuse of a slot has a new generation.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
-    /// With which generation a slot begins.
+    /// The first generation of a slot.
     first: u32,
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
@@ -107,7 +108,7 @@ impl<T> Slots<T> {
         Self { first, slots: Vec::new(), free: Vec::new() }
     }
 
-    /// Puts in what `make` makes, given its slot.
+    /// Inserts what `make` returns for its slot.
     pub(crate) fn insert(&mut self, make: impl FnOnce(Slot) -> T) -> Result<Slot, Errno> {
         let index = match self.free.pop() {
             Some(index) => index,
@@ -131,7 +132,7 @@ impl<T> Slots<T> {
         self.slots.get_mut(slot.index as usize).filter(|e| e.0 == slot.generation)?.1.as_mut()
     }
 
-    /// The object in slot number `index`, whichever life it is in.
+    /// The object in slot number `index`, of whatever generation.
     pub(crate) fn at(&self, index: u32) -> Option<&T> {
         self.slots.get(index as usize)?.1.as_ref()
     }
@@ -175,14 +176,15 @@ pub(crate) struct HandleTable<T> {
 }
 
 impl<T: Clone> HandleTable<T> {
-    /// For one life of a node, which `life` tells from others.
+    /// For the incarnation `life` of a node.
     pub(crate) fn new(life: u64) -> Self {
-        // Spread, for lives differ in their last bits; of the generations at least three quarters are left.
+        // Mixed, as the values of incarnations differ in their low bits; at least three quarters of the generations
+        // are left.
         let first = (life.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32;
         Self { shards: std::array::from_fn(|_| Mutex::new(Slots::beginning_with(first))) }
     }
 
-    /// Puts in what `make` makes, given its place.
+    /// Inserts what `make` returns for its place.
     pub(crate) fn insert(&self, make: impl FnOnce(Place) -> T) -> Result<T, Errno> {
         let table = shard_of_this_thread();
         let mut shard = lock(&self.shards[usize::from(table)]);
@@ -200,12 +202,12 @@ impl<T: Clone> HandleTable<T> {
         lock(self.shards.get(usize::from(place.table))?).remove(place.slot)
     }
 
-    /// Everything that is there, shard by shard.
+    /// All objects, shard by shard.
     pub(crate) fn all(&self) -> Vec<T> {
         self.shards.iter().flat_map(|shard| lock(shard).all().cloned().collect::<Vec<_>>()).collect()
     }
 
-    /// Takes everything out; only for a node that ends.
+    /// Removes all objects; only during the shutdown.
     pub(crate) fn drain(&self) -> Vec<T> {
         self.shards.iter().flat_map(|shard| lock(shard).drain()).collect()
     }

@@ -1,9 +1,9 @@
-//! One memory descriptor: its budget, its operations in progress, and its one end.
+//! One memory descriptor: its threshold, its operations in progress, and its end.
 //!
-//! Every operation charges the MD when it starts ([`Md::commit_put_or_get`] and its sisters) and settles
-//! with an event when it ends ([`Md::complete`]). Which event is the last is decided under the MD's lock, and
-//! events are delivered one at a time in that order, outside the lock: a thread that finds another one
-//! delivering leaves its event there.
+//! Every operation is committed when it starts ([`Md::commit_put_or_get`] and the other `commit_*`), and completed
+//! with an event when it ends ([`Md::complete`]). Which event is the last is decided under the MD's lock, and events
+//! are delivered one at a time in that order, outside the lock: a thread that finds another one delivering queues its
+//! event there.
 
 use super::response_state::{ResponseState, ResponseTracker};
 use super::spec::{MdOptions, MdSpec};
@@ -25,41 +25,41 @@ pub(crate) struct Md {
     auto_unlink: bool,
     attached: Option<MeHandle>,
     queue: Option<Arc<EventQueue>>,
-    /// Owns the memory of the node's own MDs; the application's is borrowed.
+    /// The owner of the memory of the node's own MDs; the application's memory is borrowed.
     _owner: Option<Arc<dyn Any + Send + Sync>>,
     state: Mutex<State>,
     delivered: Condvar,
 }
 
 struct State {
-    /// Operations that may still start; `None` is without limit.
-    budget: Option<u32>,
-    /// Where the next message goes when the initiator does not say.
+    /// Operations that may still start; `None`: unlimited.
+    threshold: Option<u32>,
+    /// The offset of the next message, if the initiator does not give one.
     offset: u32,
     /// Operations started and not completed.
     busy: u32,
-    /// No new operation may start: unlinked by call, or exhausted and on its way out.
+    /// No new operation may start: unlinked by call, or exhausted.
     unlinking: bool,
-    /// Unlinked by call: messages that have not left are to be cancelled.
+    /// Unlinked by call: messages that have not been sent are to be cancelled.
     aborted: bool,
     /// The last event has been decided.
     ended: bool,
-    /// ACKs that were asked for and have not come.
+    /// ACKs that were requested and have not arrived.
     acks_due: u32,
-    /// REPLYs that were asked for and have not come.
+    /// REPLYs that were requested and have not arrived.
     replies_due: u32,
-    /// Until when the answers are waited for, where that is watched.
+    /// The deadline of the responses, if they are tracked.
     tracker: Option<ResponseTracker>,
-    /// They did not come, and it was unlinked for that.
+    /// The responses have not arrived in time, and the MD was unlinked.
     unanswered: bool,
-    /// Some thread is delivering events; others leave theirs in `waiting`.
+    /// A thread is delivering events; others queue theirs in `waiting`.
     delivering: bool,
     waiting: VecDeque<Event>,
     /// Threads in [`Md::wait_until_delivered`].
     waiters: u32,
 }
 
-/// What an MD is made of.
+/// The properties of a new MD.
 pub(crate) struct NewMd {
     pub(crate) spec: MdSpec,
     pub(crate) memory: MdMemory,
@@ -71,7 +71,7 @@ pub(crate) struct NewMd {
     pub(crate) owner: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// A PUT or GET that asks an MD to take part.
+/// A PUT or GET that looks for an MD.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub(crate) needs: MdOptions,
@@ -79,32 +79,32 @@ pub(crate) struct Access {
     pub(crate) remote_offset: u32,
 }
 
-/// What an MD answers to an [`Access`].
+/// The result of [`Md::commit_put_or_get`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Commit {
-    /// Not this MD; look further.
+    /// Another MD: continue the search.
     No,
     /// This MD, but the message is too long for it: drop the message (TRAP-14).
     TooLong,
-    /// This MD. `last`: it leaves the portal now.
+    /// This MD. `last`: it is removed from the portal now.
     Yes { offset: u32, length: u32, spec: MdSpec, last: bool },
 }
 
-/// What a peer sends back for a PUT or GET.
+/// The kind of response to a PUT or GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// For a PUT that wants one.
+    /// To a PUT that requests one.
     Ack,
-    /// For a GET.
+    /// To a GET.
     Reply,
 }
 
-/// Whether the operation just completed was the MD's last.
+/// Whether the completed operation was the last of the MD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Completion {
-    /// It lives on.
+    /// The MD remains.
     Active,
-    /// It is gone: take its handle out of the table.
+    /// The MD has ended: remove its handle from the table.
     Ended,
 }
 
@@ -116,18 +116,18 @@ impl State {
         }
     }
 
-    /// An answer will not come, if it has not come already: its share of the threshold goes with it.
+    /// A response will not arrive, unless it has already: returns its share of the threshold.
     fn forgo(&mut self, answer: Answer) {
         let due = self.due(answer);
         if *due == 0 {
             return;
         }
         *due -= 1;
-        self.budget = self.budget.map(|left| left.saturating_sub(1));
+        self.threshold = self.threshold.map(|left| left.saturating_sub(1));
         self.forget_tracker();
     }
 
-    /// What nothing is waited for has no deadline.
+    /// Without awaited responses there is no deadline.
     fn forget_tracker(&mut self) {
         if self.acks_due == 0 && self.replies_due == 0 {
             self.tracker = None;
@@ -136,13 +136,13 @@ impl State {
 }
 
 impl Md {
-    /// Makes an MD; its queue now counts it. If that has been freed meanwhile it has none
+    /// Creates an MD, which its queue counts. If the queue has been freed meanwhile the MD has none
     /// ([`Md::has_queue`]).
     pub(crate) fn new(handle: MdHandle, new: NewMd) -> Self {
         let NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner } = new;
         let queue = queue.filter(|queue| queue.attach_md());
         let state = State {
-            budget: u32::try_from(spec.threshold).ok(),
+            threshold: u32::try_from(spec.threshold).ok(),
             offset: 0,
             busy: 0,
             unlinking: false,
@@ -170,8 +170,8 @@ impl Md {
         }
     }
 
-    /// The `max_size`, if there is a valid one (rule 6 of c-abi 1.4); the field holds garbage unless
-    /// its option is set (TRAP-8).
+    /// The valid `max_size`, if there is one (rule 6 of c-abi 1.4); without its option the field is undefined
+    /// (TRAP-8).
     pub(crate) fn checked_max_size(spec: &MdSpec, memory: &MdMemory) -> Result<Option<u32>, Errno> {
         if !spec.options.has(MdOptions::MAX_SIZE) {
             return Ok(None);
@@ -206,12 +206,12 @@ impl Md {
         lock(&self.state).aborted
     }
 
-    /// Whether it can serve nothing more (c-abi 3.6).
+    /// Whether no further operation fits (c-abi 3.6).
     pub(crate) fn is_exhausted(&self) -> bool {
         self.exhausted(&lock(&self.state))
     }
 
-    /// Starts an incoming PUT or GET, if this MD takes it (MA-11 to MA-13, without the match criteria).
+    /// Commits an incoming PUT or GET, if this MD accepts it (MA-11 to MA-13, without the match criteria).
     pub(crate) fn commit_put_or_get(&self, access: Access) -> Commit {
         let state = &mut *lock(&self.state);
         if state.unlinking || self.exhausted(state) || !self.spec.options.has(access.needs) {
@@ -220,7 +220,7 @@ impl Md {
         let remote = self.spec.options.has(MdOptions::MANAGE_REMOTE);
         let offset = if remote { access.remote_offset } else { state.offset };
         let Some(room) = self.memory.len().checked_sub(offset) else {
-            // MA-12a: an offset beyond the memory, which only a remote one can be.
+            // MA-12a: an offset beyond the memory, which only a remote offset can be.
             return Commit::TooLong;
         };
         let limit = self.max_size.unwrap_or(room);
@@ -236,14 +236,14 @@ impl Md {
         Commit::Yes { offset, length, spec, last }
     }
 
-    /// Starts a PUT or GET of this node's own, which asks for `answer`; `None` if the MD is attached,
-    /// exhausted or going (MA-31).
+    /// Commits a PUT or GET of this node that requests the response `answer`; `None` if the MD is attached, exhausted
+    /// or being unlinked (MA-31).
     pub(crate) fn commit_send(&self, answer: Option<Answer>) -> Option<MdSpec> {
         if self.attached.is_some() {
             return None;
         }
         let state = &mut *lock(&self.state);
-        if state.unlinking || state.budget == Some(0) {
+        if state.unlinking || state.threshold == Some(0) {
             return None;
         }
         if let Some(answer) = answer {
@@ -253,9 +253,9 @@ impl Md {
         Some(self.commit(state))
     }
 
-    /// Starts the arrival of an ACK or REPLY with `length` bytes (MA-42): how many of them are wanted. Each
-    /// must have been asked for: a peer that knows the handle from a PUT must not write into its memory, nor
-    /// answer twice.
+    /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns how many of them are delivered.
+    /// The response must have been requested: a peer that knows the handle from a PUT must not write into its memory,
+    /// nor respond twice.
     pub(crate) fn commit_answer(&self, answer: Answer, length: u32) -> Option<(u32, MdSpec)> {
         if self.attached.is_some() {
             return None;
@@ -265,7 +265,7 @@ impl Md {
             return None;
         }
         let state = &mut *lock(&self.state);
-        if state.unlinking || state.budget == Some(0) {
+        if state.unlinking || state.threshold == Some(0) {
             return None;
         }
         let due = state.due(answer);
@@ -274,7 +274,7 @@ impl Md {
         Some((length.min(room), self.commit(state)))
     }
 
-    /// The answers that it waits for shall come until then, from there (HE-40).
+    /// Sets the deadline and the NID of the awaited responses (HE-40).
     pub(crate) fn track(&self, tracker: ResponseTracker) {
         let state = &mut *lock(&self.state);
         if state.acks_due > 0 || state.replies_due > 0 {
@@ -282,14 +282,14 @@ impl Md {
         }
     }
 
-    /// What it asked for goes to another NID now.
+    /// The request is resent to another NID.
     pub(crate) fn goes_to(&self, asked: Nid) {
         if let Some(tracker) = &mut lock(&self.state).tracker {
             tracker.asked = asked;
         }
     }
 
-    /// Whether all answers of this kind that it asked for have come: what asked for them has arrived.
+    /// Whether all responses of this kind have arrived: then their requests have arrived.
     pub(crate) fn is_answered(&self, answer: Answer) -> bool {
         *lock(&self.state).due(answer) == 0
     }
@@ -298,7 +298,7 @@ impl Md {
         lock(&self.state).tracker.is_some()
     }
 
-    /// Whether it waits for answers; said once that it has waited too long.
+    /// Whether the MD awaits responses; a timeout is returned once.
     pub(crate) fn unanswered(&self, now: Time) -> ResponseState {
         let state = &mut *lock(&self.state);
         if state.unlinking {
@@ -312,8 +312,8 @@ impl Md {
         waits
     }
 
-    /// Undoes [`Md::new`] for an MD that could not be attached, unless a caller who guessed its handle has
-    /// unlinked it.
+    /// Undoes [`Md::new`] for an MD that could not be attached, unless a caller has guessed its handle and unlinked
+    /// it.
     pub(crate) fn discard(&self) {
         let state = &mut *lock(&self.state);
         if state.ended {
@@ -327,12 +327,12 @@ impl Md {
         }
     }
 
-    /// Ends an operation with `event`.
+    /// Completes an operation with `event`.
     pub(crate) fn complete(&self, event: Event) -> Completion {
         self.complete_without(event, None)
     }
 
-    /// The same for a PUT or GET that has failed, to which this answer will not come.
+    /// Completes a PUT or GET that has failed, whose response `answer` will not arrive.
     pub(crate) fn complete_without(&self, mut event: Event, answer: Option<Answer>) -> Completion {
         let mut state = lock(&self.state);
         if let Some(answer) = answer {
@@ -352,14 +352,14 @@ impl Md {
         if last { Completion::Ended } else { Completion::Active }
     }
 
-    /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (TRAP-2); it says
-    /// [`Errno::TimedOut`] if it is for an answer that did not come. Busy: the last operation's event will say it.
-    /// [`Errno::NotFound`] when it is already going.
+    /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (TRAP-2), with [`Errno::TimedOut`] if
+    /// a response did not arrive. Busy: the event of the last operation reports it. [`Errno::NotFound`] if it is
+    /// being unlinked.
     pub(crate) fn unlink(&self) -> Result<Completion, Errno> {
         self.unlink_as(true)
     }
 
-    /// The same, but what is under way, waiting or not, is not cancelled.
+    /// Unlinks, but does not cancel operations in progress.
     pub(crate) fn retire(&self) -> Result<Completion, Errno> {
         self.unlink_as(false)
     }
@@ -382,8 +382,7 @@ impl Md {
         Ok(Completion::Ended)
     }
 
-    /// Waits until no event of this MD is being delivered; not inside a handler, which would wait for
-    /// itself.
+    /// Waits until no event of this MD is being delivered; does not wait inside a handler, which would deadlock.
     pub(crate) fn wait_until_delivered(&self) {
         if self.queue.is_none() || in_handler() {
             return;
@@ -397,7 +396,7 @@ impl Md {
     }
 
     fn exhausted(&self, state: &State) -> bool {
-        state.budget == Some(0)
+        state.threshold == Some(0)
             || self
                 .max_size
                 .is_some_and(|max| u64::from(state.offset) + u64::from(max) > u64::from(self.memory.len()))
@@ -405,18 +404,18 @@ impl Md {
 
     fn commit(&self, state: &mut State) -> MdSpec {
         state.busy += 1;
-        if let Some(left) = &mut state.budget {
+        if let Some(left) = &mut state.threshold {
             *left -= 1;
         }
         self.snapshot(state)
     }
 
     fn snapshot(&self, state: &State) -> MdSpec {
-        let threshold = state.budget.map_or(self.spec.threshold, |left| left as i32);
+        let threshold = state.threshold.map_or(self.spec.threshold, |left| left as i32);
         MdSpec { threshold, ..self.spec }
     }
 
-    /// Delivers `event` after those before it. Consumes the lock that decided its place.
+    /// Delivers `event` after those before it. Consumes the lock under which its position was decided.
     fn deliver(&self, mut state: crate::sync::MutexGuard<'_, State>, event: Event) {
         let Some(queue) = &self.queue else { return };
         if event.unlinked {
@@ -441,7 +440,7 @@ impl Md {
         let state = &mut *lock(&self.state);
         let next = state.waiting.pop_front();
         state.delivering = next.is_some();
-        // A wake-up costs a system call even when nobody waits.
+        // A wake-up costs a system call even if no thread waits.
         if next.is_none() && state.waiters > 0 {
             self.delivered.notify_all();
         }
@@ -449,7 +448,7 @@ impl Md {
     }
 }
 
-/// One delivery; ends properly even if the handler panics.
+/// One delivery, which is ended properly even if the handler panics.
 struct Turn<'a> {
     md: &'a Md,
     queue: &'a EventQueue,

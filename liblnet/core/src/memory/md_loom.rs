@@ -1,4 +1,4 @@
-//! The MD's one end, under every interleaving: `make test` runs these with loom.
+//! The end of an MD under every interleaving: `make test` runs these with loom.
 
 use super::tests::{any_md_handle, plain_spec};
 use super::*;

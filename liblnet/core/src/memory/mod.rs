@@ -1,4 +1,4 @@
-//! Memory descriptors: what memory of the application's a message may read or fill, and how often.
+//! Memory descriptors: the memory of the application that messages may read or fill, and how often.
 
 mod handle;
 mod md;

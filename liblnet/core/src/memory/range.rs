@@ -1,20 +1,20 @@
-//! Memory of the application's, by address.
+//! Memory of the application, by address.
 //!
-//! The core never touches the bytes: it keeps addresses and tells drivers which of them to read or fill.
-//! That the memory stays valid until the descriptor's last event is the C caller's promise.
+//! The core never accesses the bytes: it keeps addresses and tells drivers which of them to read or fill. The C
+//! caller must keep the memory valid until the descriptor's last event.
 
 use super::handle::MdHandle;
 
-/// A run of bytes in this process.
+/// A contiguous range of bytes in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemRange {
     /// Address of the first byte.
     pub address: usize,
-    /// How many bytes; may be 0.
+    /// The number of bytes; may be 0.
     pub len: usize,
 }
 
-/// The memory that an MD describes: one run or several, at most 4 GiB - 1 byte in all.
+/// The memory of an MD: one or more ranges, at most 4 GiB - 1 byte in all.
 #[derive(Clone, Debug)]
 pub struct MdMemory {
     runs: Runs,
@@ -22,13 +22,13 @@ pub struct MdMemory {
     near: Option<Near>,
 }
 
-/// Where a message's path is to begin, if not where its memory is.
+/// The origin of NUMA distances, if it is not the memory itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Near {
-    /// Where this MD's memory is, as a request should for the bulk data that follows it
-    /// ([`super::MdOptions::BULK_HANDLE`]); without effect once that MD is gone.
+    /// The memory of this MD, as for a request with the bulk data that follows ([`super::MdOptions::BULK_HANDLE`]);
+    /// without effect if that MD has ended.
     Md(MdHandle),
-    /// In this CPU partition. Nobody has to ask the system then (NU-4).
+    /// This CPU partition: no system call is needed (NU-4).
     Cpt(u32),
 }
 
@@ -39,12 +39,12 @@ enum Runs {
 }
 
 impl MdMemory {
-    /// One run of `len` bytes.
+    /// One range of `len` bytes.
     pub const fn contiguous(address: usize, len: u32) -> Self {
         Self { runs: Runs::One([MemRange { address, len: len as usize }]), len, near: None }
     }
 
-    /// The runs in order; `None` when they are 4 GiB or more together.
+    /// The ranges in order; `None` for 4 GiB or more together.
     pub fn scattered(runs: &[MemRange]) -> Option<Self> {
         let len = runs.iter().try_fold(0_u32, |sum, run| sum.checked_add(u32::try_from(run.len).ok()?))?;
         Some(match runs {
@@ -53,13 +53,13 @@ impl MdMemory {
         })
     }
 
-    /// The same, its messages to leave by an interface that suits `near`: a hint.
+    /// The same memory with a hint: selection prefers an interface near `near`.
     #[must_use]
     pub fn with_near(self, near: Near) -> Self {
         Self { near: Some(near), ..self }
     }
 
-    /// What [`MdMemory::with_near`] said.
+    /// The hint of [`MdMemory::with_near`].
     pub(crate) const fn near(&self) -> Option<Near> {
         self.near
     }
@@ -69,17 +69,17 @@ impl MdMemory {
         self.slice(0, self.len).next().map(|run| run.address)
     }
 
-    /// All bytes together.
+    /// The number of bytes in all ranges.
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The non-empty runs that make up `len` bytes from `offset` on, cut short at the end of the memory.
+    /// The non-empty ranges of `len` bytes from `offset` on, limited by the end of the memory.
     pub fn slice(&self, offset: u32, len: u32) -> MemSlice<'_> {
         let runs = match &self.runs {
             Runs::One(run) => &run[..],
@@ -89,7 +89,7 @@ impl MdMemory {
     }
 }
 
-/// A part of an MD's memory: iterates over its runs.
+/// A part of an MD's memory: iterates over its ranges.
 #[derive(Clone, Debug)]
 pub struct MemSlice<'a> {
     runs: &'a [MemRange],
@@ -101,12 +101,12 @@ impl MemSlice<'_> {
     /// No bytes at all.
     pub const EMPTY: Self = Self { runs: &[], skip: 0, left: 0 };
 
-    /// The bytes not yet handed out.
+    /// The bytes that have not been returned.
     pub const fn remaining(&self) -> usize {
         self.left
     }
 
-    /// The same without its first `bytes` bytes.
+    /// The slice without its first `bytes` bytes.
     #[must_use]
     pub const fn advanced(mut self, bytes: usize) -> Self {
         let bytes = if bytes < self.left { bytes } else { self.left };

@@ -1,19 +1,19 @@
-//! Whether an MD waits for a response, and until when.
+//! Whether an MD awaits a response, and until when.
 
 use crate::environment::time::Time;
 use lnet_wire::Nid;
 
-/// Whether an MD waits for an answer.
+/// Whether an MD awaits a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseState {
     No,
-    /// At the longest.
+    /// Until this deadline.
     Until(Time),
-    /// For one from this NID, until now.
+    /// The deadline has passed, for the response of this NID.
     TooLong(Nid),
 }
 
-/// What an MD remembers of whom it asked last.
+/// The last request of an MD whose response is tracked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseTracker {
     pub(crate) deadline: Time,
@@ -21,7 +21,7 @@ pub(crate) struct ResponseTracker {
 }
 
 impl ResponseTracker {
-    /// Who has been asked for too long.
+    /// The state of a tracker at this time.
     pub(crate) fn state(tracker: Option<&Self>, now: Time) -> ResponseState {
         match tracker {
             None => ResponseState::No,

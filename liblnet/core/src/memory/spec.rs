@@ -1,4 +1,4 @@
-//! What a caller says of an MD: `struct lnet_md` without its C.
+//! The description of an MD by its caller: `struct lnet_md` without its C.
 
 use super::handle::EqHandle;
 
@@ -11,11 +11,11 @@ impl MdOptions {
     pub const OP_PUT: Self = Self(0x001);
     /// GETs may match it.
     pub const OP_GET: Self = Self(0x002);
-    /// The initiator's offset counts, not the MD's own.
+    /// The offset of the initiator is used, not that of the MD.
     pub const MANAGE_REMOTE: Self = Self(0x004);
-    /// A message that is too long is cut, not dropped.
+    /// A message that is too long is truncated, not dropped.
     pub const TRUNCATE: Self = Self(0x010);
-    /// No ACK for what arrives here, even if it was asked for.
+    /// No ACK for what arrives here, even if it was requested.
     pub const ACK_DISABLE: Self = Self(0x020);
     /// `start` is an array of `struct iovec`.
     pub const IOVEC: Self = Self(0x040);
@@ -26,9 +26,9 @@ impl MdOptions {
     /// `bulk_handle` is valid.
     pub const BULK_HANDLE: Self = Self(0x200);
 
-    /// Answers to what it asks for are waited for with a deadline.
+    /// The responses to its requests have a deadline.
     pub const TRACK_RESPONSE: Self = Self(0x400);
-    /// They are not.
+    /// The responses to its requests have no deadline.
     pub const NO_TRACK_RESPONSE: Self = Self(0x800);
 
     /// Whether all bits of `other` are set.
@@ -37,21 +37,21 @@ impl MdOptions {
     }
 }
 
-/// An MD as its maker described it. Every event carries a copy, in which only `threshold` changes.
+/// An MD as its creator described it. Every event carries a copy, in which only `threshold` changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MdSpec {
-    /// The caller's pointer (to bytes, or to fragments), never followed, echoed in events (TRAP-10).
+    /// The caller's pointer (to bytes, or to fragments), never dereferenced, returned in events (TRAP-10).
     pub start: usize,
     /// Bytes, or fragments with [`MdOptions::IOVEC`] or [`MdOptions::KIOV`].
     pub length: u32,
-    /// Operations that it may still serve; negative is without limit.
+    /// Operations that may still start; negative: unlimited.
     pub threshold: i32,
     /// With [`MdOptions::MAX_SIZE`]: the longest message, and the room below which it is exhausted.
     pub max_size: i32,
-    /// Bits.
+    /// The options.
     pub options: MdOptions,
-    /// The caller's, echoed in events.
+    /// The caller's value, returned in events.
     pub user_ptr: usize,
-    /// Where its events go, if anywhere.
+    /// The queue of its events, if any.
     pub eq: Option<EqHandle>,
 }

@@ -1,4 +1,4 @@
-//! What is known of the discovery of one peer, and what follows from it.
+//! The progress of the discovery of one peer, and what follows from it.
 
 use super::discovery_result::Step;
 use super::peer_state::PeerState;
@@ -6,17 +6,17 @@ use crate::environment::settings::DiscoveryMode;
 use lnet_wire::ping_info::{PingInfo, ping_buffer_len};
 use lnet_wire::{Errno, Nid};
 
-/// This node, as far as the discovery of a peer depends on it.
+/// The state of this node that the discovery of a peer depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LocalState {
     pub(crate) mode: DiscoveryMode,
-    /// Whether peers are pinged before their first use even if nothing is discovered.
+    /// Whether peers are pinged before their first use although discovery is off.
     pub(crate) first_ping: bool,
-    /// Counts this node's configurations.
+    /// The sequence number of this node's configuration.
     pub(crate) sequence: u32,
-    /// Bytes of the largest answer that is believed.
+    /// The largest ping REPLY, in bytes, that is accepted.
     pub(crate) max_reply_len: u32,
-    /// How often a message may be sent again by a path that has failed (`retry_count`).
+    /// How often a message may be resent on a path that has failed (`retry_count`).
     pub(crate) retries: u8,
 }
 
@@ -25,43 +25,43 @@ impl LocalState {
         !matches!(self.mode, DiscoveryMode::Off)
     }
 
-    /// Requests to a peer of several NIDs that may fail one after the other before it is given up.
+    /// Failed requests in a row after which the discovery of a peer with several NIDs fails.
     pub(crate) const fn tries(&self) -> u8 {
         self.retries.saturating_add(1)
     }
 }
 
-/// How far the discovery of one peer is: what [`crate::discovery`] works on.
+/// The progress of the discovery of one peer: the state of the step function in [`crate::discovery`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) flags: PeerState,
-    /// The latest of this node's configurations that the peer has confirmed.
+    /// The last sequence number of this node that the peer acknowledged.
     pub(crate) node_sequence: u32,
-    /// By which NID it did.
+    /// The NID that acknowledged it.
     pub(crate) confirmed_by: Option<Nid>,
-    /// The latest of its configurations that it has told.
+    /// The last sequence number received from the peer.
     pub(crate) peer_sequence: u32,
-    /// What it said and has not been followed yet ([`PeerState::DATA_PRESENT`]).
+    /// Received ping information that has not been merged ([`PeerState::DATA_PRESENT`]).
     pub(crate) data: Option<Box<PingInfo>>,
-    /// Bytes that its answers need, as far as is known; 0: what is usual.
+    /// The size of its ping REPLYs in bytes, as far as is known; 0: the minimum.
     pub(crate) reply_len: u32,
-    /// This node's NID and the peer's between which the last ping went.
+    /// The local and the peer NID of the last ping.
     pub(crate) path: Option<(Nid, Nid)>,
-    /// The same of a push that it is to be asked about, until it is.
+    /// The local and the peer NID of a push that is to be verified by a ping.
     pub(crate) push_path: Option<(Nid, Nid)>,
-    /// What failed last and has not been dealt with.
+    /// The last failure, if it has not been handled.
     pub(crate) failed: Option<(Step, Errno)>,
-    /// The number of what it said that was older than what is known: if it answers so again it has begun a new life.
+    /// The sequence number of a stale reply: if the next reply has the same, the peer has restarted.
     pub(crate) stale_seq: Option<u32>,
-    /// Whether it has told something since the last ping left: the answer may be older than that.
+    /// Whether a push has arrived since the last ping was sent: the reply may be older than the push.
     pub(crate) pushed_since_ping: bool,
-    /// Requests in a row that failed: of several paths the next one is tried, also by the next discovery.
+    /// Failed requests in a row: of several paths the next one is tried, also by the next discovery.
     pub(crate) failures: u8,
-    /// Requests of this discovery that failed, and retries of their messages: no more than [`LocalState::tries`].
+    /// Failed requests of this discovery, and retries of its messages: at most [`LocalState::tries`].
     pub(crate) tries: u8,
-    /// The last request was given a part of the time only, so that another can follow.
+    /// The last request got only a part of the transaction time, so that another can follow.
     pub(crate) brief: bool,
-    /// Answers in a row that were of no use.
+    /// Useless replies in a row.
     pub(crate) bad_replies: u8,
 }
 
@@ -78,41 +78,41 @@ impl Progress {
         self.flags = self.flags.without(flags);
     }
 
-    /// Spends one of the retries of this discovery, if there is one left.
+    /// Spends one retry of this discovery, if any is left.
     pub(crate) fn spend_retry(&mut self, local: &LocalState) -> bool {
         let is_left = self.tries < local.retries;
         self.tries += u8::from(is_left);
         is_left
     }
 
-    /// Whether neither side is to learn anything from the other (DI-12).
+    /// Whether discovery between both sides is disabled (DI-12).
     pub(crate) const fn is_disabled(&self, local: &LocalState) -> bool {
         !local.discovers() || !self.has(PeerState::MULTI_RAIL) || self.has(PeerState::NO_DISCOVERY)
     }
 
-    /// Bytes that its answer is given.
+    /// The size of the buffer for its ping REPLY.
     pub(crate) const fn reply_buffer_len(&self) -> u32 {
         if self.reply_len > MIN_REPLY_LEN { self.reply_len } else { MIN_REPLY_LEN }
     }
 
-    /// Whether it has to be asked.
+    /// Whether the peer must be pinged.
     pub(crate) const fn needs_ping(&self) -> bool {
         !self.has(PeerState::PING_SENT)
             && (self.has(PeerState::FORCE_PING) || !self.has(PeerState::NIDS_UPTODATE))
     }
 
-    /// Whether it has to be told (DI-10).
+    /// Whether the peer must be pushed to (DI-10).
     pub(crate) const fn needs_push(&self, local: &LocalState) -> bool {
         !self.has(PeerState::PUSH_SENT) && wants_push(self.flags, self.node_sequence, local)
     }
 
-    /// Whether messages go to it without waiting (DI-11).
+    /// Whether messages are sent to the peer without waiting for discovery (DI-11).
     pub(crate) const fn is_up_to_date(&self, local: &LocalState) -> bool {
         is_up_to_date(self.flags, self.node_sequence, local)
     }
 }
 
-/// For sixteen interfaces (`LNET_INTERFACES_MIN`).
+/// Room for sixteen interfaces (`LNET_INTERFACES_MIN`).
 pub(crate) const MIN_REPLY_LEN: u32 = ping_buffer_len(16) as u32;
 
 const UNSETTLED: PeerState = PeerState::DISCOVERING
@@ -121,7 +121,7 @@ const UNSETTLED: PeerState = PeerState::DISCOVERING
     .union(PeerState::REDISCOVER)
     .union(PeerState::MARK_DELETION);
 
-/// [`Progress::is_up_to_date`] of these parts.
+/// [`Progress::is_up_to_date`] of these values.
 pub(crate) const fn is_up_to_date(flags: PeerState, node_sequence: u32, local: &LocalState) -> bool {
     !flags.has_any(UNSETTLED)
         && flags.contains(PeerState::DISCOVERED.union(PeerState::NIDS_UPTODATE))
@@ -132,6 +132,6 @@ const fn wants_push(flags: PeerState, node_sequence: u32, local: &LocalState) ->
     flags.contains(PeerState::MULTI_RAIL)
         && !flags.contains(PeerState::MARK_DELETION)
         && (flags.contains(PeerState::FORCE_PUSH)
-            // Not "is lower": the count wraps.
+            // Compared for inequality: the number wraps.
             || !flags.contains(PeerState::NO_DISCOVERY) && local.discovers() && node_sequence != local.sequence)
 }

@@ -1,40 +1,40 @@
-//! What a discovery does, how it fails, and what it finds to differ.
+//! The steps and failures of a discovery, and the differences that it finds.
 
 use lnet_wire::{Errno, Nid};
 
-/// What a node does to discover another.
+/// A step of a discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Asking it for its NIDs.
+    /// The ping, which fetches the NIDs of the peer.
     Ping,
-    /// Telling it this node's.
+    /// The push, which sends the NIDs of this node.
     Push,
 }
 
-/// Why a discovery did not succeed.
+/// Why a discovery failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("discovery {step} to {nid} failed: {}", errno.text())]
 pub struct Failure {
-    /// What was being done.
+    /// The step that failed.
     pub step: Step,
-    /// To which NID.
+    /// The NID it was sent to.
     pub nid: Nid,
-    /// How it failed.
+    /// The error.
     pub errno: Errno,
 }
 
-/// How what a peer says of itself differs from what is known of it (dyn-060).
+/// A difference between the ping information of a peer and what is known of the peer (dyn-060).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// It has a NID that it is not known by.
+    /// An unknown NID.
     Extra(Nid),
-    /// It does not have a NID that it is known by.
+    /// A known NID is missing.
     Missing(Nid),
-    /// It says that it is multi-rail (or not), and is known not to be (or to be).
+    /// Whether it is multi-rail.
     MultiRail(bool),
-    /// Its primary NID is another.
+    /// Another primary NID.
     Primary(Nid),
-    /// It has a NID that is known to be another peer's.
+    /// A NID of another known peer.
     Claimed(Nid),
 }
 

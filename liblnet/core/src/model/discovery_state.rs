@@ -1,4 +1,4 @@
-//! What is kept for the discovery of one peer, whatever NIDs it gains and loses.
+//! The discovery state of one peer, which stays the same when the peer gains and loses NIDs.
 
 use super::discovery_progress::{LocalState, Progress, is_up_to_date};
 use super::discovery_result::{Difference, Failure};
@@ -8,40 +8,40 @@ use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The discovery of one peer.
+/// The discovery state of one peer.
 #[derive(Debug)]
 pub(crate) struct DiscoveryState {
-    /// Tells it from those of all other peers of the node, past ones too.
+    /// Distinguishes it from those of all other peers of the node, removed ones too.
     id: u64,
-    /// Copies of what is in `inner`, to be read without its lock.
+    /// Copies of fields of `inner`, to be read without its lock.
     flags: AtomicU32,
     node_sequence: AtomicU32,
     inner: Mutex<Inner>,
-    /// Whether the peer can be reached.
+    /// The stored reachability of the peer.
     pub(crate) reachability: Mutex<Remembered>,
 }
 
-/// What a [`DiscoveryState`] guards.
+/// The fields behind the lock.
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     pub(crate) progress: Progress,
-    /// The NID by which the peer is found; it is another's, or nobody's, once the peer is gone.
+    /// The NID by which the peer is found; once the peer is removed it may be that of another peer.
     pub(crate) primary: Option<Nid>,
     pub(crate) failure: Option<Failure>,
-    /// Discoveries in a row that have failed while something waited for them.
+    /// Failed discoveries in a row for which requests waited.
     pub(crate) rounds: u32,
     pub(crate) differences: Vec<Difference>,
-    /// NIDs that it says it has and did not get.
+    /// NIDs that the peer claims and did not get.
     pub(crate) rejected_nids: Vec<Nid>,
-    /// How many requests wait until the peer is discovered; discovery keeps them.
+    /// The number of parked requests, which discovery keeps.
     pub(crate) parked: usize,
-    /// It is in the queue.
+    /// Whether it is in a queue.
     pub(crate) queued: bool,
-    /// In that for which something waits.
+    /// Whether it is in the urgent queue.
     pub(crate) urgent: bool,
-    /// The NID that the last request went to which failed.
+    /// The NID of the last failed request.
     pub(crate) failing: Option<Nid>,
-    /// The peer is gone: nothing may be parked any more.
+    /// Whether the peer has been removed: nothing may be parked any more.
     pub(crate) removed: bool,
 }
 
@@ -57,7 +57,7 @@ impl DiscoveryState {
         }
     }
 
-    /// Tells it from those of all other peers of the node, past ones too.
+    /// Distinguishes the state from those of all other peers of the node, removed ones too.
     pub(crate) const fn id(&self) -> u64 {
         self.id
     }
@@ -66,12 +66,12 @@ impl DiscoveryState {
         PeerState(self.flags.load(Ordering::Acquire))
     }
 
-    /// Whether messages go to the peer without waiting: read for every message.
+    /// Whether messages are sent to the peer without waiting for discovery: read for every message.
     pub(crate) fn is_up_to_date(&self, local: &LocalState) -> bool {
         is_up_to_date(self.flags(), self.node_sequence.load(Ordering::Acquire), local)
     }
 
-    /// Looks at and changes what is kept. `change` must not call out.
+    /// Runs `change` under the lock. `change` must not make upcalls.
     pub(crate) fn with<R>(&self, change: impl FnOnce(&mut Inner) -> R) -> R {
         let inner = &mut *lock(&self.inner);
         let result = change(inner);

@@ -1,20 +1,20 @@
-//! How far messages have got between this node and a peer NI.
+//! How far the exchange of messages with a peer NI has got.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How far messages have got between this node and a peer NI since that became known. It never goes back.
+/// How far the exchange of messages with a peer NI has got since it was added. It never goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Exchange {
-    /// Nothing has been sent to it.
+    /// Nothing was sent to it.
     None,
-    /// Something has, and nothing has arrived from it.
+    /// Something was sent to it, and nothing has arrived from it.
     Sent,
     /// Something has arrived from it.
     Answered,
 }
 
-/// An [`Exchange`] that every message to and from the peer NI looks at, and few change.
+/// An [`Exchange`] that every message to and from the peer NI reads, and few change.
 #[derive(Debug, Default)]
 pub(crate) struct ExchangeCell(AtomicU8);
 
@@ -27,7 +27,7 @@ impl ExchangeCell {
         }
     }
 
-    /// It has got that far, if not farther.
+    /// Advances to `to`, unless it is further.
     pub(crate) fn advance(&self, to: Exchange) {
         if self.get() < to {
             self.0.fetch_max(to as u8, Ordering::Relaxed);

@@ -1,36 +1,37 @@
-//! Why a message was not sent: what drivers report, and what it means (core-behaviour 4.2).
+//! Why a message was not sent: what drivers report, and its meaning (core-behaviour 4.2).
 
 use lnet_wire::Errno;
 
-/// What went wrong, by the numbers of core-behaviour 4.2. `Local*`: nothing left this node, or its own device
-/// failed. [`Cause::RemoteDropped`]: certainly not delivered. The rest: it may have been delivered.
+/// Causes of failures, with the numbers of core-behaviour 4.2. `Local*`: nothing left this node, or its device
+/// failed. [`Cause::RemoteDropped`]: certainly not delivered. With the other causes the message may have been
+/// delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
     /// The device was interrupted.
     LocalInterrupt = 1,
-    /// It was dropped before it left.
+    /// The message was dropped before it left.
     LocalDropped = 2,
-    /// It was taken back before it left.
+    /// The message was cancelled before it left.
     LocalAborted = 3,
-    /// This node has no route there.
+    /// This node has no route to the peer.
     LocalNoRoute = 4,
-    /// This node's device, or its driver, failed.
+    /// The device of this node, or its driver, failed.
     LocalError = 5,
-    /// It waited too long in this node.
+    /// The message waited too long in this node.
     LocalTimeout = 6,
     /// The peer failed.
     RemoteError = 7,
-    /// The peer did not take it.
+    /// The peer did not accept the message.
     RemoteDropped = 8,
     /// The peer took too long.
     RemoteTimeout = 9,
-    /// Nothing was heard, and nobody knows which end it is.
+    /// No response, and either end may be to blame.
     NetworkTimeout = 10,
 }
 
 impl Cause {
-    /// All, in the order of their numbers.
+    /// All causes, in the order of their numbers.
     pub const ALL: [Self; 10] = [
         Self::LocalInterrupt,
         Self::LocalDropped,
@@ -44,22 +45,22 @@ impl Cause {
         Self::NetworkTimeout,
     ];
 
-    /// Whether it lowers the health of this node's interface.
+    /// Whether the cause lowers the health of the local NI.
     pub const fn blames_ni(self) -> bool {
         (self as u8) < Self::RemoteError as u8 || matches!(self, Self::NetworkTimeout)
     }
 
-    /// Whether it lowers the health of the peer's interface.
+    /// Whether the cause lowers the health of the peer NI.
     pub const fn blames_peer_ni(self) -> bool {
         self as u8 >= Self::RemoteError as u8
     }
 
-    /// Whether the message may be sent again by what the kernel knows: that it has not been delivered.
+    /// Whether the message may be resent by the rules of the kernel: it has not been delivered.
     pub const fn is_safe_to_resend(self) -> bool {
         !matches!(self, Self::LocalError | Self::RemoteError | Self::RemoteTimeout | Self::NetworkTimeout)
     }
 
-    /// As the kernel's tools name it.
+    /// The name in the kernel's tools.
     pub const fn text(self) -> &'static str {
         match self {
             Self::LocalInterrupt => "LOCAL_INTERRUPT",
@@ -76,38 +77,37 @@ impl Cause {
     }
 }
 
-/// Whether the peer may have a message that failed.
+/// Whether the peer may have received a failed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// It has not, not all of it.
+    /// The peer has not received the whole message.
     NotSent,
-    /// Perhaps; and it would take it for another if it came again.
+    /// The peer may have received the message, and does not deduplicate it.
     Unknown,
-    /// Perhaps; and it would know it again if it came by another path under the same id
+    /// The peer may have received the message, and deduplicates it when it comes on another path with the same id
     /// ([`crate::Message::message_id`]).
     Deduplicated,
 }
 
-/// A message that a driver has not sent, or of which it does not know that it has arrived.
+/// The failure of a message that a driver has not sent, or that is not known to have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendFailure {
-    /// What the message's owner is told if it is not sent again.
+    /// The status of the event, if the message is not resent.
     pub errno: Errno,
-    /// What health and resending go by.
+    /// The cause, for health and resends.
     pub cause: Cause,
-    /// Whether it may have arrived all the same.
+    /// Whether the message may have arrived.
     pub delivery: Delivery,
 }
 
 impl SendFailure {
-    /// A failure of a message of which nothing has left.
+    /// The failure of a message of which nothing was sent.
     pub const fn unsent(errno: Errno, cause: Cause) -> Self {
         Self { errno, cause, delivery: Delivery::NotSent }
     }
 }
 
-/// Of a message that waited to be sent: what is wrong when a connection is not to be had (core-behaviour 4.3, the
-/// mapping of the TCP
+/// The failure of a message that waited to be sent when a connect failed (core-behaviour 4.3, the mapping of the TCP
 /// driver).
 impl From<Errno> for SendFailure {
     fn from(errno: Errno) -> Self {

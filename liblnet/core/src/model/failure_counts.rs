@@ -1,26 +1,26 @@
-//! How often what went wrong (dbg-020).
+//! Failure counters (dbg-020).
 
 use super::Cause;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Failures by their cause.
+/// Failures by cause.
 #[derive(Debug, Default)]
 pub struct CauseCounters([AtomicU64; Cause::ALL.len()]);
 
-/// What [`CauseCounters`] held at a moment.
+/// A snapshot of [`CauseCounters`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CauseCounts([u64; Cause::ALL.len()]);
 
-/// The whole node's numbers beside those of its interfaces and peers (`struct lnet_counters_health`).
+/// The counters of the node beside those of its interfaces and peers (`struct lnet_counters_health`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HealthTotals {
-    /// Answers that are waited for now.
+    /// Responses awaited now.
     pub responses_awaited: u64,
-    /// Messages sent again.
+    /// Messages resent.
     pub resends: u64,
-    /// Answers that did not come in time.
+    /// Responses that did not arrive in time.
     pub response_timeouts: u64,
-    /// Messages that failed, each attempt by itself.
+    /// Failed messages, each attempt counted.
     pub failures: CauseCounts,
 }
 
@@ -31,7 +31,7 @@ impl CauseCounters {
         }
     }
 
-    /// The numbers as they are at this moment.
+    /// A snapshot.
     pub fn read(&self) -> CauseCounts {
         CauseCounts(std::array::from_fn(|at| self.0[at].load(Ordering::Relaxed)))
     }
@@ -42,7 +42,7 @@ impl CauseCounters {
 }
 
 impl CauseCounts {
-    /// How often this.
+    /// The number of failures with this cause.
     pub const fn of(&self, cause: Cause) -> u64 {
         self.0[cause as usize - 1]
     }

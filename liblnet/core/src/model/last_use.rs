@@ -1,16 +1,16 @@
-//! Whose turn it is among candidates that differ in nothing else: the least recently used (PS-31).
+//! Round robin: of candidates that are otherwise equal the least recently used is selected (PS-31).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// When a candidate was used last, in a sequence that it shares with those that it takes turns with.
+/// The last use of a candidate, as a number that is comparable among the candidates of one round robin.
 ///
-/// There is no counter: whoever is used gets the number after the highest among the others. So one that is new, or was
-/// not used for long while the others were, comes first once and is then the most recently used; it does not catch
-/// up. And who is the most recently used already writes nothing: where there is nothing to take turns with, no message
-/// changes what other threads read.
+/// There is no counter: a candidate that is used gets the highest number of the others plus one. So one that is new,
+/// or was not used for long, is selected once and is then the most recently used; it does not catch up. The most
+/// recently used candidate writes nothing: with a single candidate no message writes to memory that other threads
+/// read.
 ///
-/// Two threads that use different candidates at the same moment may give both the same number: a tie, which their order
-/// decides once. 64 bits do not wrap.
+/// Two threads that use different candidates at the same time may store the same number: a tie, which the order of
+/// the candidates decides once. 64 bits do not wrap.
 #[derive(Debug, Default)]
 pub(crate) struct LastUse(AtomicU64);
 
@@ -20,7 +20,7 @@ impl LastUse {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The candidate is used now, when the most recent use of the others was `others`.
+    /// The candidate is used now; `others` is the most recent use of the others.
     pub(crate) fn note(&self, others: u64) {
         if self.get() <= others {
             self.0.store(others.saturating_add(1), Ordering::Relaxed);

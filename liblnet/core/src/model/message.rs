@@ -1,4 +1,4 @@
-//! One message on its way out or in.
+//! A message that is sent or received.
 //!
 //! The same object serves a whole exchange: a received PUT becomes its ACK, a received GET its REPLY.
 
@@ -17,54 +17,55 @@ use std::sync::Arc;
 /// Bytes of a header on the wire.
 const HEADER_LEN: u64 = 72;
 
-/// A message that a driver sends, or whose payload it reads. Made by the core, handed back to the core.
+/// A message that a driver sends, or whose payload it reads. The core creates it, and the driver returns it to the
+/// core.
 #[derive(Debug)]
 pub struct Message {
     pub(crate) header: Header,
     pub(crate) next_hop: ProcessId,
-    /// Whose memory the payload is, and where in it.
+    /// The MD of the payload.
     pub(crate) md: Option<Arc<Md>>,
     pub(crate) offset: u32,
     pub(crate) length: u32,
-    /// What the MD's owner will be told when this is over; `None` when there is no MD to tell it of.
+    /// The event to report when the operation ends; `None` without an MD.
     pub(crate) event: Option<Event>,
     pub(crate) ni: Option<Arc<Ni>>,
-    /// Not for messages over the loopback.
+    /// `None` for messages over the loopback.
     pub(crate) peer_ni: Option<Arc<PeerNi>>,
     pub(crate) held: HeldCredits,
-    /// Who it answers, as long as it counts among the answers to that one.
+    /// The peer NI that the message counts as a pending response to.
     pub(crate) answers: Option<Arc<PeerNi>>,
-    /// Where it is counted as long as the node has it.
+    /// The shard of the counters that it is counted in.
     pub(crate) counted: ShardId,
-    /// The id under which a driver sent it first.
+    /// The id with which a driver first sent it.
     pub(crate) message_id: Option<NonZeroU64>,
-    /// The source that its sender asked for, if any: then it goes by no other.
+    /// The source NID that the caller asked for: the message is sent from no other.
     pub(crate) source: Option<Nid>,
-    /// After this it is not sent again.
+    /// After this time the message is not resent.
     pub(crate) deadline: Time,
-    /// How often it was sent again by a path that had failed.
+    /// The number of resends on paths that had failed.
     pub(crate) attempts: u32,
-    /// How often it was sent again at all.
+    /// The number of resends.
     pub(crate) resends: u32,
-    /// the paths by which it has failed since all had been tried, this node's NID first.
+    /// The paths on which it has failed since all had been tried: local NID, peer NID.
     pub(crate) failed: Vec<(Nid, Nid)>,
-    /// Whether paths by which it has failed, and on which something was heard since, have counted as untried once.
+    /// Whether failed paths on which something was received since have been treated as untried.
     pub(crate) has_returned: bool,
-    /// Whether it goes by an unresponsive path sooner than by one of those.
+    /// Whether selection prefers an unresponsive path to one of those.
     pub(crate) tries_unresponsive: bool,
-    /// It is to find out whether an unhealthy interface has recovered: nobody's health suffers from it (HE-10).
+    /// Whether it is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
 }
 
-/// The send credits that a message holds, which it must return once.
+/// The send credits that a message holds and must return once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeldCredits {
     pub(crate) peer: bool,
-    /// Not while it waits for one.
+    /// `None` while it waits for an NI credit.
     pub(crate) ni: Option<NiCredit>,
 }
 
-/// Credits of a message that its driver still has: see [`Message::take_credits`].
+/// The credits of a message that its driver still has: see [`Message::take_credits`].
 #[derive(Debug)]
 pub struct TakenCredits {
     pub(crate) ni: Option<(Arc<Ni>, NiCredit)>,
@@ -74,8 +75,8 @@ pub struct TakenCredits {
 }
 
 impl Message {
-    /// Takes the send credits that it holds, for [`crate::model::lnd::Upcalls::release_credits`]: it is stuck on an unresponsive
-    /// path, and others are not to wait for it. `None` if it holds none any more.
+    /// Takes the send credits of the message, for [`crate::model::lnd::Upcalls::release_credits`]: it is stuck on an
+    /// unresponsive path, and other messages should not wait for it. `None` if it holds none.
     pub fn take_credits(&mut self) -> Option<TakenCredits> {
         let held = std::mem::take(&mut self.held);
         (held.ni.is_some() || held.peer).then(|| TakenCredits {
@@ -86,41 +87,41 @@ impl Message {
         })
     }
 
-    /// The header, complete, as it goes on the wire (or came off it).
+    /// The complete header, in its wire form.
     pub const fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The node to hand it to: its destination, or a router on the way there.
+    /// The next hop: the destination, or a router.
     pub const fn next_hop(&self) -> ProcessId {
         self.next_hop
     }
 
-    /// Bytes of [`Message::payload`]: on the way out what follows the header; on the way in what is wanted
-    /// of it, which may be less than the header announces.
+    /// The length of [`Message::payload`]: when sending, what follows the header; when receiving, what is delivered
+    /// of the payload, which may be less than the header announces.
     pub const fn payload_len(&self) -> usize {
         self.length as usize
     }
 
-    /// The id that a driver gave it when it was sent first, by which the peer recognises it if it comes by another
+    /// The id that a driver gave the message when it was first sent, by which the peer deduplicates it on another
     /// path; `None` for a message that was never sent, or without an id.
     pub const fn message_id(&self) -> Option<NonZeroU64> {
         self.message_id
     }
 
-    /// Gives it that id. Once: the first one stays.
+    /// Sets the id, unless it is set.
     pub fn set_message_id(&mut self, id: NonZeroU64) {
         self.message_id.get_or_insert(id);
     }
 
-    /// Whether what it asked for has come: it has arrived, whatever its driver knows of that.
+    /// Whether its response has arrived: then the message has arrived, whatever its driver knows.
     pub(crate) fn is_answered(&self) -> bool {
         let Some(answer) = answer_to(&self.header.body) else { return false };
         self.event.as_ref().is_some_and(|event| event.kind == EventKind::Send)
             && self.md.as_ref().is_some_and(|md| md.is_answered(answer))
     }
 
-    /// Whether the owner of its memory does not want it any more: a driver need not go out of its way for it.
+    /// Whether the owner of the MD has unlinked it: a driver need make no further effort.
     pub fn is_given_up(&self) -> bool {
         self.md.as_ref().is_some_and(|md| md.is_aborted())
     }
@@ -133,19 +134,19 @@ impl Message {
         )
     }
 
-    /// Whether it may go to a peer of one rail by any interface: a request to the reserved portal, and an answer, which its
-    /// receiver knows by a handle. A node that was just started knows all by one NID each, and may have heard them on a
-    /// better path than the first one.
+    /// Whether it may be sent to a peer that is not multi-rail from any interface: a request to the reserved portal,
+    /// or a response, which its receiver identifies by a handle. A restarted node knows each peer by a single NID,
+    /// and the message may have arrived on a better path than the first one.
     pub(crate) const fn leaves_by_any(&self) -> bool {
         self.is_reserved() || matches!(self.header.body, Body::Ack { .. } | Body::Reply { .. })
     }
 
-    /// Bytes that it is on the wire, header included.
+    /// Its length on the wire in bytes, header included.
     pub(crate) const fn wire_len(&self) -> u64 {
         HEADER_LEN + self.length as u64
     }
 
-    /// The memory to send from or to read into.
+    /// The memory of the payload.
     pub fn payload(&self) -> MemSlice<'_> {
         self.md.as_ref().map_or(MemSlice::EMPTY, |md| md.memory().slice(self.offset, self.length))
     }
@@ -184,7 +185,7 @@ impl Message {
     }
 }
 
-/// What a message asks to be answered with.
+/// The kind of response that a request asks for.
 pub(crate) const fn answer_to(body: &Body) -> Option<Answer> {
     match body {
         Body::Put { ack: Some(_), .. } => Some(Answer::Ack),
@@ -193,12 +194,12 @@ pub(crate) const fn answer_to(body: &Body) -> Option<Answer> {
     }
 }
 
-/// Messages kept for the next use, so that the steady state allocates nothing.
+/// A pool of unused messages, so that the steady state allocates nothing.
 #[derive(Debug, Default)]
 #[allow(clippy::vec_box, reason = "the boxes are what is kept")]
 pub(crate) struct MessagePool(Mutex<Vec<Box<Message>>>);
 
-/// More than a peer's default credits each way; what a burst leaves beyond it is freed.
+/// More than the default credits of a peer in both directions; the rest of a burst is freed.
 const KEPT: usize = 32;
 
 impl MessagePool {
@@ -208,7 +209,7 @@ impl MessagePool {
         message
     }
 
-    /// Takes back a message that refers to nothing any more.
+    /// Recycles a message that refers to nothing any more.
     pub(crate) fn put(&self, mut message: Box<Message>) {
         *message = Message::blank();
         let mut kept = lock(&self.0);

@@ -1,5 +1,5 @@
-//! What a node keeps of its nets, NIs, peers, peer NIs and messages, and what a driver (LND) is to it. Plain data with
-//! methods about itself: nothing here knows who decides what.
+//! The data model: nets, NIs, peers, peer NIs and messages, and the interface of a driver (LND). Plain data with
+//! methods about itself; the model does not depend on the engines.
 
 mod discovery_progress;
 mod discovery_result;

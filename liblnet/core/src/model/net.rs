@@ -20,12 +20,12 @@ pub struct Net {
 }
 
 impl Net {
-    /// What changes while messages flow.
+    /// The state that changes while messages flow.
     pub const fn usage(&self) -> &Arc<NetUsage> {
         &self.usage
     }
 
-    /// Which net.
+    /// The id of the net.
     pub const fn id(&self) -> NetId {
         self.id
     }
@@ -40,8 +40,8 @@ impl Net {
         self.nis.iter().map(|ni| ni.last_use().get()).max().unwrap_or(0)
     }
 
-    /// The CPU partitions of all its interfaces together, ascending; `None`, all that there are, as soon as one
-    /// of them is bound to none (OM-12).
+    /// The union of its interfaces' CPU partitions, ascending; `None`, for all partitions, if one interface is bound
+    /// to none (OM-12).
     pub fn cpts(&self) -> Option<Vec<u32>> {
         if self.nis.iter().any(|ni| ni.config().cpts.is_empty()) {
             return None;
@@ -57,19 +57,19 @@ impl Net {
 #[derive(Clone, Debug, Default)]
 pub struct Nets(Vec<Net>);
 
-/// How far a NID is (`LNetDist`).
+/// The distance of a NID (`LNetDist`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// 0: my own interface. 1: on a net of mine.
+    /// 0: a local NI. 1: on a local net.
     pub hops: u32,
-    /// The interface to use: the NID itself at distance 0.
+    /// The local NID to use: the NID itself at distance 0.
     pub source: Nid,
-    /// Smaller is preferred: 0 loopback, 1 own, then by position in the configuration.
+    /// Smaller is preferred: 0 loopback, 1 local NI, then by position in the configuration.
     pub order: u32,
 }
 
 impl Nets {
-    /// The nets in order.
+    /// The nets in the order of configuration.
     pub fn iter(&self) -> std::slice::Iter<'_, Net> {
         self.0.iter()
     }
@@ -89,8 +89,8 @@ impl Nets {
         self.net(nid.net())?.nis.iter().find(|ni| ni.nid() == nid)
     }
 
-    /// The CPU partition, out of so many, that handles what has to do with `nid` where no interface is given: one
-    /// of its net's, if that is local and bound to some (OM-11).
+    /// The CPU partition, of `cpts`, that handles `nid` where no interface is given: one of its net's, if that is
+    /// local and bound to some (OM-11).
     pub fn cpt_of(&self, nid: Nid, cpts: NonZeroUsize) -> u32 {
         let bound_to = self.net(nid.net()).and_then(Net::cpts).unwrap_or_default();
         let of_net =
@@ -98,7 +98,7 @@ impl Nets {
         of_net.unwrap_or_else(|| cpt_of_nid(nid, cpts) as u32)
     }
 
-    /// How far `nid` is. All own NIDs are looked at first. [`Errno::HostUnreachable`] without a path.
+    /// The distance of `nid`; local NIDs are checked first. [`Errno::HostUnreachable`] without a path.
     pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
         if self.ni(nid).is_some() {
             return Ok(Distance { hops: 0, source: nid, order: u32::from(!nid.is_loopback()) });
@@ -110,8 +110,8 @@ impl Nets {
             .ok_or(Errno::HostUnreachable)
     }
 
-    /// With `ni` added at the end of its net. [`Errno::Exists`] if the NID is there already, or the
-    /// interface is on that net (cfg-040, OM-13).
+    /// The nets with `ni` added at the end of its net. [`Errno::Exists`] if the NID exists, or the interface is on
+    /// that net (cfg-040, OM-13).
     pub(crate) fn with(&self, ni: Arc<Ni>) -> Result<Self, Errno> {
         let same = |its: &Arc<Ni>| {
             let (its, new) = (&its.config().interface, &ni.config().interface);
@@ -129,7 +129,7 @@ impl Nets {
         Ok(Self(nets))
     }
 
-    /// Without the interface `nid`, and without its net if it was the last there.
+    /// The nets without the interface `nid`, and without its net if that has no other.
     pub(crate) fn without(&self, nid: Nid) -> Self {
         let mut nets = self.0.clone();
         for net in &mut nets {

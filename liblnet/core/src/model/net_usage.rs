@@ -1,9 +1,9 @@
-//! What changes of a net while messages flow.
+//! The state of a net that changes while messages flow.
 
 use super::priority::LOWEST_PRIORITY;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What changes of a net while messages flow; stays with it whatever interfaces come and go.
+/// The state of a net that changes while messages flow; it is kept when interfaces are added and removed.
 #[derive(Debug)]
 pub struct NetUsage {
     priority: AtomicU32,

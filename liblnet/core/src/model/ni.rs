@@ -15,18 +15,18 @@ use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// What can be set for a net's interfaces.
+/// The tunables of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NiTunables {
-    /// Messages with the driver at once, per interface (`credits`).
+    /// Messages with the driver at a time, per interface (`credits`).
     pub credits: u32,
-    /// Messages with the driver at once, per peer NI (`peer_credits`).
+    /// Messages with the driver at a time, per peer NI (`peer_credits`).
     pub peer_credits: u32,
     /// Router buffers that one peer may occupy; 0: as many as `peer_credits` (`peer_buffer_credits`).
     pub peer_buffer_credits: u32,
-    /// Seconds of silence after which a router takes a peer for dead; 0: never (`peer_timeout`).
+    /// Seconds without a message after which a router treats a peer as down; 0: never (`peer_timeout`).
     pub peer_timeout: u32,
-    /// For drivers with connections: how many to each peer NI; `None`: the driver's own setting.
+    /// For drivers with connections: the number of connections to each peer NI; `None`: the driver's setting.
     pub conns_per_peer: Option<u16>,
 }
 
@@ -42,16 +42,16 @@ impl Default for NiTunables {
     }
 }
 
-/// How an interface is to be.
+/// The configuration of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NiConfig {
     /// What can be set for it.
     pub tunables: NiTunables,
-    /// The name of the machine's interface that it is on, if it is on one.
+    /// The name of the network interface of the machine, if it has one.
     pub interface: Option<String>,
     /// The CPU partitions that it is bound to; none: all (cfg-025, cfg-035).
     pub cpts: Vec<u32>,
-    /// The CPU partition of its device, if that is known.
+    /// The CPU partition of its device, if known.
     pub device_cpt: Option<u32>,
 }
 
@@ -67,16 +67,16 @@ pub struct Ni {
     config: NiConfig,
     health: AtomicU32,
     fatal: AtomicBool,
-    /// One bit of 64 that tells it from the node's other interfaces.
+    /// One bit of 64 that distinguishes it from the node's other interfaces.
     mark: AtomicU64,
-    /// Of the machine's address; 0: not known.
+    /// The prefix length of the machine's address; 0: unknown.
     prefix_len: AtomicU32,
     lnd: OnceLock<std::sync::Arc<dyn LndNi>>,
     down: AtomicBool,
     tx: Box<[SharedNiPool<Box<Message>>]>,
-    /// By selection rules.
+    /// The priority by selection rules.
     priority: AtomicU32,
-    /// Among the interfaces of this node.
+    /// Its last use among the interfaces of this node.
     last_use: LastUse,
     counters: Counters,
     failures: CauseCounters,
@@ -84,8 +84,8 @@ pub struct Ni {
 }
 
 impl Ni {
-    /// An interface that no driver serves yet, on a node with so many CPU partitions. [`Errno::Invalid`]
-    /// for no credits at all (CR-2) and for a partition that the node does not have.
+    /// An interface without a driver, on a node with `cpts` CPU partitions. [`Errno::Invalid`] for no credits (CR-2)
+    /// and for a partition that does not exist.
     pub(crate) fn new(nid: Nid, config: NiConfig, cpts: NonZeroUsize) -> Result<Self, Errno> {
         let tunables = config.tunables;
         if tunables.credits == 0 || tunables.peer_credits == 0 {
@@ -115,17 +115,17 @@ impl Ni {
         })
     }
 
-    /// Its identity. For TCP the address part is the IP address to bind.
+    /// Its NID. For TCP the address part is the IP address to bind.
     pub const fn nid(&self) -> Nid {
         self.nid
     }
 
-    /// What was set for it.
+    /// Its tunables.
     pub const fn tunables(&self) -> NiTunables {
         self.config.tunables
     }
 
-    /// How it was asked to be.
+    /// Its configuration.
     pub const fn config(&self) -> &NiConfig {
         &self.config
     }
@@ -139,7 +139,8 @@ impl Ni {
         self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
     }
 
-    /// Whether it is broken, as its driver or the machine says: used only if all others on its net are too.
+    /// Whether it has a fatal error, as its driver or the machine reports: used only if all others on its net have
+    /// one.
     pub fn is_fatal(&self) -> bool {
         self.fatal.load(Ordering::Relaxed)
     }
@@ -149,22 +150,22 @@ impl Ni {
         self.fatal.store(fatal, Ordering::Relaxed);
     }
 
-    /// Connections to each peer NI, where the driver has such.
+    /// The number of connections to each peer NI, if the driver has connections.
     pub fn conns_per_peer(&self) -> Option<u16> {
         self.lnd().and_then(LndNi::conns_per_peer)
     }
 
-    /// What went through it.
+    /// Its message counters.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Its failures by their causes: the local ones, and [`crate::Cause::NetworkTimeout`].
+    /// Its failures by cause: the local ones, and [`crate::Cause::NetworkTimeout`].
     pub const fn failures(&self) -> &CauseCounters {
         &self.failures
     }
 
-    /// When it is pinged again, if it is unhealthy.
+    /// The time of its next recovery ping, if it is unhealthy.
     pub fn recovery(&self) -> Recovery {
         self.recovery_state.get()
     }
@@ -173,7 +174,7 @@ impl Ni {
         &self.recovery_state
     }
 
-    /// It is the node's so many-eth interface. With more than 64 some cannot be told apart.
+    /// Sets the number of the interface. With more than 64 interfaces some have the same mark.
     pub(crate) fn set_number(&self, number: u32) {
         self.mark.store(1 << (number % u64::BITS), Ordering::Relaxed);
     }
@@ -182,35 +183,35 @@ impl Ni {
         self.mark.load(Ordering::Relaxed)
     }
 
-    /// How many leading bits of its address the addresses of its neighbours on the link have in common with it; until it
-    /// is said, nobody is known to be a neighbour.
+    /// Sets the prefix length of its link: addresses with the same prefix are neighbours. Until then it has no known
+    /// neighbours.
     pub fn set_prefix_len(&self, bits: u32) {
         self.prefix_len.store(bits, Ordering::Relaxed);
     }
 
-    /// Whether this NID is on the same link, as far as that is known.
+    /// Whether this NID is known to be on the same link.
     pub(crate) fn is_neighbour(&self, nid: Nid) -> bool {
         let bits = self.prefix_len.load(Ordering::Relaxed);
         bits > 0 && nid.net() == self.nid.net() && share_prefix(self.nid, nid, bits)
     }
 
-    /// Send credits left, over all CPU partitions: as many as there are, less the messages that are with the driver or
-    /// wait for it.
+    /// Available send credits, over all CPU partitions: the configured number, less the messages that are with the
+    /// driver or wait for it.
     pub fn credits(&self) -> Credits {
         Credits(self.tx.iter().map(|pool| pool.credits().0).sum())
     }
 
-    /// The fewest there ever were on all partitions together, each at its own lowest.
+    /// The lowest value of the credits: the sum of the lowest values of all partitions.
     pub fn min_credits(&self) -> Credits {
         Credits(self.tx.iter().map(|pool| pool.low_water().0).sum())
     }
 
-    /// Its driver, once that has been started and until it is shut down.
+    /// Its driver, from the start of the driver until its shutdown.
     pub(crate) fn lnd(&self) -> Option<&dyn LndNi> {
         if self.down.load(Ordering::Acquire) { None } else { self.lnd.get().map(|lnd| &**lnd) }
     }
 
-    /// Sets the number of connections to each peer NI, where the driver has such: see
+    /// Sets the number of connections to each peer NI, if the driver has connections: see
     /// [`LndNi::set_conns_per_peer`].
     pub fn set_conns_per_peer(&self, connections: u16) {
         if let Some(lnd) = self.lnd() {
@@ -232,18 +233,18 @@ impl Ni {
     }
 
     pub(crate) fn set_lnd(&self, lnd: std::sync::Arc<dyn LndNi>) {
-        // Only the thread that starts an interface calls this, once.
+        // Called once, by the thread that starts the interface.
         let _ = self.lnd.set(lnd);
     }
 
-    /// No more sends; the driver, to be shut down.
+    /// Stops sending; returns the driver, which the caller shuts down.
     pub(crate) fn take_down(&self) -> Option<&dyn LndNi> {
         self.down.store(true, Ordering::Release);
         self.lnd.get().map(|lnd| &**lnd)
     }
 
-    /// The CPU partition that handles what goes to or comes from `nid` on this interface: one of those that it is
-    /// bound to (OM-11).
+    /// The CPU partition that handles messages to or from `nid` on this interface: one of those that it is bound to
+    /// (OM-11).
     pub fn cpt_of(&self, nid: Nid) -> u32 {
         let place = self.place_of(nid);
         self.config.cpts.get(place).copied().unwrap_or(place as u32)
@@ -254,7 +255,7 @@ impl Ni {
         &self.tx[self.place_of(nid)]
     }
 
-    /// Among the partitions that it is bound to.
+    /// The index of the partition among those that the interface is bound to.
     fn place_of(&self, nid: Nid) -> usize {
         match NonZeroUsize::new(self.tx.len()) {
             None | Some(NonZeroUsize::MIN) => 0,
@@ -273,7 +274,7 @@ impl std::fmt::Debug for Ni {
     }
 }
 
-/// Whether two addresses have their first so many bits in common.
+/// Whether the first `bits` bits of two addresses are equal.
 fn share_prefix(a: Nid, b: Nid, bits: u32) -> bool {
     let same = |a: u128, b: u128, width: u32| {
         let rest = width.saturating_sub(bits);

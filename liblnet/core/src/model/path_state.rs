@@ -5,8 +5,8 @@ use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// From which of this node's NIDs a peer NI is unresponsive, and since when; asked for every message while the
-/// node has an unresponsive path anywhere.
+/// The local NIDs from which a peer NI is unresponsive, and since when; read for every message while the node has any
+/// unresponsive path.
 #[derive(Debug, Default)]
 pub(crate) struct UnresponsiveFrom {
     any: AtomicBool,
@@ -26,7 +26,7 @@ impl UnresponsiveFrom {
         lock(&self.nids).clone()
     }
 
-    /// Whether it is new.
+    /// Returns whether the entry is new.
     pub(crate) fn add(&self, local: Nid, since: Time) -> bool {
         let mut nids = lock(&self.nids);
         let new = nids.iter().all(|(nid, _)| *nid != local);
@@ -37,7 +37,7 @@ impl UnresponsiveFrom {
         new
     }
 
-    /// Whether it was there.
+    /// Returns whether the entry existed.
     pub(crate) fn remove(&self, local: Nid) -> bool {
         let mut nids = lock(&self.nids);
         let before = nids.len();

@@ -1,4 +1,4 @@
-//! Another node: known by one or more NIDs, each a peer NI; one of them is its primary NID.
+//! A peer: another node with one or more NIDs, each a peer NI; one of them is its primary NID.
 
 use super::discovery_state::DiscoveryState;
 use super::last_use::LastUse;
@@ -9,18 +9,18 @@ use lnet_wire::{NetId, Nid};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 
-/// Another node. Its NIDs never change: a node that gains or loses one gets a new `Peer`.
+/// Another node. The NIDs of a `Peer` never change: a node that gains or loses one gets a new `Peer`.
 #[derive(Clone, Debug)]
 pub struct Peer {
     /// The NID by which upper layers know it (OM-20).
     pub primary: Nid,
-    /// All its NIDs, the primary first: net by net, in the order in which they were learned.
+    /// All NIDs, the primary first: net by net, in the order in which they were added.
     pub nids: Vec<Nid>,
-    /// The same by nets, in the order in which the nets came.
+    /// The NIDs by net, in the order in which the nets were added.
     pub(crate) nets: Vec<PeerNet>,
-    /// What is known of it, and its discovery: stays with the peer whatever NIDs come and go.
+    /// The discovery state, which stays with the peer when it gains or loses NIDs.
     pub(crate) discovery: Arc<DiscoveryState>,
-    /// Peers are listed in the order in which they came: this is its place.
+    /// The position in the list of peers, which is in the order of addition.
     pub(crate) order: Arc<AtomicU64>,
 }
 
@@ -28,11 +28,11 @@ pub struct Peer {
 #[derive(Clone, Debug)]
 pub(crate) struct PeerNet {
     pub(crate) id: NetId,
-    /// Not to keep them alive: they keep the peer. One that is forgotten is not there any more.
+    /// Weak, as the peer NIs hold the peer. A removed peer NI is gone from here.
     pub(crate) nis: Vec<Weak<PeerNi>>,
-    /// When each of them was used last.
+    /// The last use of each peer NI.
     pub(crate) last_uses: Vec<Arc<LastUse>>,
-    /// Stays with the net of the peer whatever NIDs come and go.
+    /// Kept when the peer gains or loses NIDs.
     pub(crate) usage: Arc<NetUsage>,
 }
 
@@ -41,24 +41,24 @@ impl PeerNet {
         self.nis.iter().filter_map(Weak::upgrade)
     }
 
-    /// When any of them was used last.
+    /// The most recent use of any of them.
     pub(crate) fn last_use(&self) -> u64 {
         self.last_uses.iter().map(|last_use| last_use.get()).max().unwrap_or(0)
     }
 }
 
 impl Peer {
-    /// What is known of it.
+    /// The state flags.
     pub fn state(&self) -> PeerState {
         self.discovery.flags()
     }
 
-    /// Whether any of its NIDs may be used in place of another.
+    /// Whether its NIDs are interchangeable.
     pub fn is_multi_rail(&self) -> bool {
         self.state().contains(PeerState::MULTI_RAIL)
     }
 
-    /// Whether an operator made it.
+    /// Whether it is configured.
     pub fn is_configured(&self) -> bool {
         self.state().contains(PeerState::CONFIGURED)
     }

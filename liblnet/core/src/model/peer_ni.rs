@@ -1,4 +1,4 @@
-//! One interface of another node, with all that this node keeps of it.
+//! A peer NI: one interface of another node, with all state that this node keeps about it.
 
 use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
@@ -18,15 +18,15 @@ use lnet_wire::Nid;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Which of this node's NIDs are best for a peer NI.
+/// The preferred local NIDs of a peer NI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Preferred {
     /// None.
     #[default]
     Nothing,
-    /// The one by which a peer that is not multi-rail was first met (PS-30, OM-22).
+    /// The NID on which a peer that is not multi-rail was first met (PS-30, OM-22).
     Sticky(Nid),
-    /// Those that a selection rule names.
+    /// The NIDs that a selection rule names.
     ByRule(Vec<Nid>),
 }
 
@@ -36,31 +36,32 @@ pub struct PeerNi {
     pub(crate) peer: ArcSwap<Peer>,
     tx: SharedPool<Box<Message>>,
     health: AtomicU32,
-    /// Its node says that it does not work.
+    /// Whether its node reports it as down.
     reported_down: AtomicBool,
-    /// By selection rules.
+    /// The priority by selection rules.
     priority: AtomicU32,
-    /// Among the peer NIs of its peer, which look at it without holding the peer NI.
+    /// Its last use among the peer NIs of its peer, which read it without holding the peer NI.
     last_use: Arc<LastUse>,
-    /// This node's NIDs that are best for it.
+    /// The preferred local NIDs.
     preferred: ArcSwap<Preferred>,
-    /// Whether those are [`Preferred::ByRule`], so that who asks where there are no rules need not look.
+    /// Whether `preferred` is [`Preferred::ByRule`]: spares the look without rules.
     by_rule: AtomicBool,
     spare: MessagePool,
-    /// Answers to it that are not over.
+    /// Pending responses to it.
     answers: AtomicU32,
     counters: Counters,
     failures: CauseCounters,
     recovery_state: RecoveryState,
     exchange: ExchangeCell,
     unresponsive: UnresponsiveFrom,
-    /// Nothing but pings that try an interface has gone to it.
+    /// Whether only recovery pings were sent to it.
     only_probed: AtomicBool,
-    /// The marks of this node's interfaces by which something has arrived from it since nothing got through there.
+    /// The marks of the local NIs on which something has arrived from it since the path was last unresponsive.
     heard_by: AtomicU64,
-    /// The marks of those by which anything ever has.
+    /// The marks of the local NIs on which anything has ever arrived from it.
     ever_heard_by: AtomicU64,
-    /// The marks of those by which nothing has since another path to its peer turned out to be unresponsive.
+    /// The marks of the local NIs from which it is suspect: nothing has arrived since another path to its peer became
+    /// unresponsive.
     suspect_from: AtomicU64,
 }
 
@@ -90,67 +91,67 @@ impl PeerNi {
         }
     }
 
-    /// There is one more answer to it.
+    /// Counts a pending response.
     pub(crate) fn answers(&self) {
         self.answers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One is over.
+    /// A pending response has ended.
     pub(crate) fn answered(&self) {
         self.answers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether no message to it is under way or waits, and no answer to it is owed.
+    /// Whether no message to it is in flight or waits, and no response to it is pending.
     pub(crate) fn is_idle(&self) -> bool {
         self.pending_answers() == 0 && self.tx.credits() >= self.tx.size()
     }
 
-    /// Answers to it that are not over.
+    /// Pending responses to it.
     pub(crate) fn pending_answers(&self) -> u32 {
         self.answers.load(Ordering::Relaxed)
     }
 
-    /// Its identity.
+    /// Its NID.
     pub const fn nid(&self) -> Nid {
         self.nid
     }
 
-    /// The node that it belongs to.
+    /// Its peer.
     pub fn peer(&self) -> Arc<Peer> {
         self.peer.load_full()
     }
 
-    /// The same for a short look.
+    /// Its peer, for a short access.
     pub(crate) fn peer_now(&self) -> Guard<Arc<Peer>> {
         self.peer.load()
     }
 
-    /// The primary NID of that node.
+    /// The primary NID of its peer.
     pub fn primary(&self) -> Nid {
         self.peer.load().primary
     }
 
-    /// The place of that node in the order in which peers came.
+    /// The position of its peer in the list of peers.
     pub(crate) fn order(&self) -> u64 {
         self.peer.load().order.load(Ordering::Relaxed)
     }
 
-    /// Send credits left.
+    /// Available send credits.
     pub fn credits(&self) -> Credits {
         self.tx.credits()
     }
 
-    /// Messages that may be under way to it at once.
+    /// The number of messages that may be in flight to it.
     pub fn max_credits(&self) -> u32 {
         self.tx.size().0.unsigned_abs()
     }
 
-    /// The fewest send credits there ever were.
+    /// The lowest value of the send credits.
     pub fn min_credits(&self) -> Credits {
         self.tx.low_water()
     }
 
-    /// Bytes that wait for a credit or are under way, headers included.
+    /// Bytes that wait for a credit or are in flight, headers included.
     pub fn queued_bytes(&self) -> u64 {
         self.tx.bytes()
     }
@@ -164,12 +165,12 @@ impl PeerNi {
         self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
     }
 
-    /// Whether its node says that it does not work.
+    /// Whether its node reports it as down.
     pub fn is_reported_down(&self) -> bool {
         self.reported_down.load(Ordering::Relaxed)
     }
 
-    /// Its health as far as it can be used: none while its node says that it does not work.
+    /// Its health value, or 0 while its node reports it as down.
     pub(crate) fn usable_health(&self) -> u32 {
         if self.is_reported_down() { 0 } else { self.health() }
     }
@@ -178,22 +179,22 @@ impl PeerNi {
         self.reported_down.store(down, Ordering::Relaxed);
     }
 
-    /// What went to it and came from it.
+    /// Its message counters.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Its failures by their causes: the remote ones, and [`crate::Cause::NetworkTimeout`].
+    /// Its failures by cause: the remote ones, and [`crate::Cause::NetworkTimeout`].
     pub const fn failures(&self) -> &CauseCounters {
         &self.failures
     }
 
-    /// When it is pinged again, if it is unhealthy.
+    /// The time of its next recovery ping, if it is unhealthy.
     pub fn recovery(&self) -> Recovery {
         self.recovery_state.get()
     }
 
-    /// This node's NIDs from which it is unresponsive: paths that are not used while there are others.
+    /// The local NIDs from which it is unresponsive: paths that are used only if there are no others.
     pub fn unresponsive_from(&self) -> Vec<Nid> {
         self.unresponsive.all().into_iter().map(|(local, _)| local).collect()
     }
@@ -206,7 +207,7 @@ impl PeerNi {
         &self.recovery_state
     }
 
-    /// Whether something has arrived from it by this interface since nothing got through there.
+    /// Whether something has arrived from it on this interface since the path was last unresponsive.
     pub(crate) fn was_heard_by(&self, ni: &Ni) -> bool {
         self.heard_by.load(Ordering::Relaxed) & ni.mark() != 0
     }
@@ -219,22 +220,22 @@ impl PeerNi {
         self.trust_from(ni);
     }
 
-    /// Whether anything has ever arrived from it by this interface.
+    /// Whether anything has ever arrived from it on this interface.
     pub(crate) fn was_ever_heard_by(&self, ni: &Ni) -> bool {
         self.ever_heard_by.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
-    /// Whether it has to show that the path from this interface works: another path to its peer has turned out not to.
+    /// Whether the path from this interface is suspect: another path to its peer has become unresponsive.
     pub(crate) fn is_suspect_from(&self, ni: &Ni) -> bool {
         self.suspect_from.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
-    /// Has it show that. Whether it did not have to yet.
+    /// Makes the path from this interface suspect. Returns whether it was not.
     pub(crate) fn suspect_from(&self, ni: &Ni) -> bool {
         self.suspect_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
     }
 
-    /// It need not show that any more.
+    /// The path from this interface is not suspect any more.
     pub(crate) fn trust_from(&self, ni: &Ni) {
         if self.is_suspect_from(ni) {
             self.suspect_from.fetch_and(!ni.mark(), Ordering::Relaxed);
@@ -250,29 +251,30 @@ impl PeerNi {
         self.exchange() == Exchange::Answered
     }
 
-    /// How far messages have got between it and this node.
+    /// How far the exchange of messages with it has got.
     pub(crate) fn exchange(&self) -> Exchange {
         self.exchange.get()
     }
 
-    /// A message to it takes its credit: it is about to leave, or waits.
+    /// A message to it takes its credit: it is about to be sent, or waits.
     pub(crate) fn note_sent(&self) {
         self.exchange.advance(Exchange::Sent);
     }
 
-    /// Something has arrived from it: its pings begin anew (HE-52). Whether the next one comes sooner for that.
+    /// Something has arrived from it: its recovery pings start again (HE-52). Returns whether the next one comes
+    /// sooner.
     pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) -> bool {
         self.exchange.advance(Exchange::Answered);
         self.recovery_state.heard(now)
     }
 
-    /// Whether nothing has gone to it but pings that try an interface.
+    /// Whether only recovery pings were sent to it.
     pub(crate) fn is_only_probed(&self) -> bool {
         self.only_probed.load(Ordering::Relaxed)
     }
 
-    /// Something is sent to it: such a ping, or not. Perhaps it was made for that. Whether it is the first that is no such
-    /// ping after some that were.
+    /// Something is sent to it, a recovery ping or not; it may have been added for that. Returns whether it is the
+    /// first message after recovery pings only.
     pub(crate) fn note_use(&self, is_new: bool, is_try: bool) -> bool {
         if is_new {
             self.only_probed.store(true, Ordering::Relaxed);
@@ -280,7 +282,7 @@ impl PeerNi {
         !is_try && self.is_only_probed() && self.only_probed.swap(false, Ordering::Relaxed)
     }
 
-    /// Its priority by selection rules; `u32::MAX` is none.
+    /// Its priority by selection rules; `u32::MAX` is the lowest.
     pub fn priority(&self) -> u32 {
         self.priority.load(Ordering::Relaxed)
     }
@@ -293,7 +295,7 @@ impl PeerNi {
         &self.last_use
     }
 
-    /// This node's NIDs that are best for it, and why.
+    /// The preferred local NIDs, and why.
     pub fn preferred(&self) -> Arc<Preferred> {
         self.preferred.load_full()
     }
@@ -313,7 +315,7 @@ impl PeerNi {
         self.preferred.store(Arc::new(preferred));
     }
 
-    /// The interface that messages to it stick to, if it is a peer of one rail (PS-30).
+    /// The local NID that it is bound to, if its peer is not multi-rail (PS-30).
     pub(crate) fn sticky(&self) -> Option<Nid> {
         match &**self.preferred.load() {
             Preferred::Sticky(nid) => Some(*nid),
@@ -322,7 +324,7 @@ impl PeerNi {
         }
     }
 
-    /// Messages to and from it that are kept for the next use.
+    /// Its message pool.
     pub(crate) const fn spare(&self) -> &MessagePool {
         &self.spare
     }

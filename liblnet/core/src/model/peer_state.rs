@@ -1,43 +1,43 @@
-//! What is known of a peer, as the flags that the kernel's tools show.
+//! The state flags of a peer, as the kernel's tools show them.
 
-/// What is known of a peer, in the bits that the kernel's tools show (dlc appendix C).
+/// The state flags of a peer, with the bits that the kernel's tools show (dlc appendix C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerState(pub u32);
 
 impl PeerState {
-    /// Any of its NIDs may be used in place of another.
+    /// Its NIDs are interchangeable.
     pub const MULTI_RAIL: Self = Self(1 << 0);
-    /// It, or this node, does not discover.
+    /// The peer, or this node, does not discover.
     pub const NO_DISCOVERY: Self = Self(1 << 1);
     /// It forwards messages.
     pub const ROUTER_ENABLED: Self = Self(1 << 2);
-    /// An operator made it.
+    /// It is configured.
     pub const CONFIGURED: Self = Self(1 << 3);
     /// It has been discovered.
     pub const DISCOVERED: Self = Self(1 << 4);
-    /// It must be looked at again; UNDISCOVERED in the design's words.
+    /// It must be discovered again; UNDISCOVERED in the design's words.
     pub const REDISCOVER: Self = Self(1 << 5);
-    /// It is being discovered, or queued for it.
+    /// It is being discovered, or is queued for it.
     pub const DISCOVERING: Self = Self(1 << 6);
-    /// It has said something that has not been followed yet.
+    /// Ping information has been received and not merged.
     pub const DATA_PRESENT: Self = Self(1 << 7);
-    /// Its NIDs are believed to be known.
+    /// Its NIDs are up to date.
     pub const NIDS_UPTODATE: Self = Self(1 << 8);
-    /// A ping is under way.
+    /// A ping is in flight.
     pub const PING_SENT: Self = Self(1 << 9);
-    /// A push is under way.
+    /// A push is in flight.
     pub const PUSH_SENT: Self = Self(1 << 10);
-    /// The last ping failed, and that has not been dealt with.
+    /// The last ping failed, and that has not been handled.
     pub const PING_FAILED: Self = Self(1 << 11);
-    /// The last push failed, and that has not been dealt with.
+    /// The last push failed, and that has not been handled.
     pub const PUSH_FAILED: Self = Self(1 << 12);
-    /// It must be pinged whatever is known; PING_REQUIRED in the design's words.
+    /// It must be pinged in any case; PING_REQUIRED in the design's words.
     pub const FORCE_PING: Self = Self(1 << 13);
-    /// It must be pushed to whatever it knows.
+    /// It must be pushed to in any case.
     pub const FORCE_PUSH: Self = Self(1 << 14);
-    /// It is to be forgotten and found anew.
+    /// It is to be removed and discovered again.
     pub const MARK_DELETION: Self = Self(1 << 18);
-    /// Its primary NID stays what it is (OM-24).
+    /// Its primary NID is locked (OM-24).
     pub const LOCK_PRIMARY: Self = Self(1 << 20);
     /// Another peer claims one of its NIDs, and both are locked.
     pub const BAD_CONFIG: Self = Self(1 << 21);

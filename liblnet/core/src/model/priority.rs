@@ -1,4 +1,4 @@
 //! Priorities that selection rules give.
 
-/// The priority of what no rule gives one.
+/// The priority without a rule.
 pub const LOWEST_PRIORITY: u32 = u32::MAX;

@@ -1,4 +1,4 @@
-//! When an unhealthy interface is pinged next (HE-51, HE-52).
+//! The recovery state of an unhealthy interface: when it is pinged next (HE-51, HE-52).
 
 use crate::environment::settings::MAX_HEALTH;
 use crate::environment::time::Time;
@@ -6,22 +6,22 @@ use crate::sync::{Mutex, lock};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// When an unhealthy interface is pinged again (HE-51).
+/// When an unhealthy interface is pinged next (HE-51).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Pings since something was last received.
     pub ping_count: u32,
-    /// When the next one is due; `None` for who is not in the queue.
+    /// When the next ping is due; `None` if it is not in the queue.
     pub next_ping: Option<Time>,
     /// When something was last received, or when it became unhealthy.
     pub last_heard: Time,
 }
 
-/// An interface's [`Recovery`], which who receives a message looks at without its lock.
+/// An interface's [`Recovery`], with a flag that receiving threads read without its lock.
 #[derive(Debug, Default)]
 pub(crate) struct RecoveryState {
     recovery: Mutex<Recovery>,
-    /// There is something that a message from it changes.
+    /// Whether a received message changes anything.
     is_concerned: AtomicBool,
 }
 
@@ -30,13 +30,13 @@ impl RecoveryState {
         *lock(&self.recovery)
     }
 
-    /// It is in the queue from now on.
+    /// Enters the queue.
     pub(crate) fn begin(&self, now: Time) {
         self.change(|recovery| *recovery = Recovery::beginning(now));
     }
 
-    /// It leaves the queue, because it is healthy or gone; or it has not been heard for too long: then how often it was
-    /// pinged stays to be seen.
+    /// Leaves the queue: the interface is healthy or removed, or has not responded for too long; in the last case the
+    /// number of pings is kept.
     pub(crate) fn end(&self, is_well: bool) {
         self.change(|recovery| {
             let ping_count = if is_well { 0 } else { recovery.ping_count };
@@ -44,7 +44,8 @@ impl RecoveryState {
         });
     }
 
-    /// What is to be done now, noted before it is done: the answer to a ping may be there before the ping has left here.
+    /// The action that is due, stored before it is taken: the reply to a ping may arrive before the ping is known to
+    /// be sent.
     pub(crate) fn take_turn(&self, health: u32, now: Time, longest: Duration) -> Turn {
         self.change(|recovery| {
             let turn = turn(Some(health), *recovery, now, longest);
@@ -63,7 +64,7 @@ impl RecoveryState {
         result
     }
 
-    /// Something has arrived: the pings begin anew (HE-52). Whether the next one comes sooner for that.
+    /// Something has arrived: the pings start again (HE-52). Returns whether the next one comes sooner.
     pub(crate) fn heard(&self, now: impl FnOnce() -> Time) -> bool {
         self.is_concerned.load(Ordering::Relaxed) && {
             let now = now();
@@ -80,8 +81,8 @@ impl Recovery {
         Self { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
     }
 
-    /// It has been heard of: the next ping need not wait for as long as after those that were not answered. Whether it
-    /// comes sooner.
+    /// The interface has responded: the next ping does not wait for the long interval after unanswered pings. Returns
+    /// whether it comes sooner.
     fn begin_anew(&mut self, now: Time) -> bool {
         self.ping_count = 0;
         let soon = now + wait_before(0, Duration::MAX);
@@ -93,17 +94,17 @@ impl Recovery {
     }
 }
 
-/// What is to be done with an entry of a queue (HE-51).
+/// The action for an entry of a queue (HE-51).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// It is healthy, or gone.
+    /// Remove it: it is healthy, or gone.
     Leave,
     Wait(Time),
-    /// Ping it; the next time is then.
+    /// Ping it; the next ping is due then.
     Ping(Recovery),
 }
 
-/// How long to wait after so many pings without an answer, at most `longest` (HE-51, HE-52).
+/// The interval after this number of unanswered pings, at most `longest` (HE-51, HE-52).
 pub(crate) fn wait_before(pings: u32, longest: Duration) -> Duration {
     match pings {
         0..=9 => Duration::from_secs(1 << pings).min(longest),

@@ -6,7 +6,7 @@ use crate::memory::Md;
 use lnet_wire::{Body, Nid, PING_MATCH_BITS, Pid, ProcessId, RESERVED_PORTAL};
 use std::sync::Arc;
 
-/// Where a PUT or GET is addressed to.
+/// The target of a PUT or GET.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The node; `None` is "any", which no message can be sent to.
@@ -15,36 +15,36 @@ pub struct Target {
     pub pid: Pid,
     /// The portal; not checked here.
     pub portal: u32,
-    /// What the entries there match on.
+    /// The match bits.
     pub match_bits: u64,
-    /// Where in the target's memory, if that is [`crate::memory::MdOptions::MANAGE_REMOTE`].
+    /// The offset in the target's memory, if that is [`crate::memory::MdOptions::MANAGE_REMOTE`].
     pub offset: u32,
 }
 
 impl Target {
-    /// Where a process is pinged, and pushed to.
+    /// The target of pings and pushes to a process.
     pub const fn of_pings(process: ProcessId) -> Self {
         let (portal, match_bits) = (RESERVED_PORTAL, PING_MATCH_BITS);
         Self { nid: Some(process.nid), pid: process.pid, portal, match_bits, offset: 0 }
     }
 }
 
-/// A PUT or GET of this node's, its MD charged.
+/// A PUT or GET of this node, counted against the threshold of its MD.
 #[derive(Debug)]
 pub(crate) struct SendRequest {
     pub(crate) source: Option<Nid>,
     pub(crate) target: Target,
     pub(crate) md: Arc<Md>,
     pub(crate) outgoing: Outgoing,
-    /// The SEND event, but for how it went.
+    /// The SEND event, without its status.
     pub(crate) event: Event,
-    /// The time of the operation: it began with the call, and the wait for a discovery is part of it.
+    /// The deadline of the operation: its time began with the call, and includes the wait for discovery.
     pub(crate) deadline: Time,
-    /// It is a recovery ping: nobody's health suffers from it (HE-10).
+    /// Whether it is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
 }
 
-/// What a PUT and a GET differ in.
+/// What differs between a PUT and a GET.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) body: Body,

@@ -1,6 +1,5 @@
-//! States of interfaces in one word (core-behaviour 10.2; the FSMs of the design): from health, and for peer NIs
-//! from how
-//! far messages have got. Not from counters, which operators reset.
+//! The states of interfaces (core-behaviour 10.2; the FSMs of the design), derived from health and, for peer NIs,
+//! from the exchange of messages. Not from counters, which operators reset.
 
 use super::exchange::Exchange;
 use super::net::Net;
@@ -9,32 +8,32 @@ use super::peer_ni::PeerNi;
 use crate::environment::settings::MAX_HEALTH;
 use std::fmt;
 
-/// How an interface of this node, or a net of it, is (dbg-030).
+/// The state of a local NI, or of a local net (dbg-030).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NiState {
     /// Healthy.
     Active,
-    /// It works, but messages have failed lately.
+    /// It works, but messages have failed recently.
     Degraded,
-    /// It does not work.
+    /// It is down.
     Failed,
 }
 
-/// How a peer's interface is, as far as this node has used it.
+/// The state of a peer NI, as far as this node has used it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerNiState {
     /// Nothing has been sent to it.
     Created,
-    /// Something is under way to it, and nothing has been heard of it yet.
+    /// Something was sent to it, and nothing has arrived from it.
     Activating,
-    /// The last exchange went well.
+    /// The last exchange succeeded.
     Connected,
-    /// Messages have failed, or its node says that it does not work.
+    /// Messages have failed, or its node reports it as down.
     Failed,
 }
 
 impl NiState {
-    /// Of an interface.
+    /// The state of a local NI.
     pub fn of(ni: &Ni) -> Self {
         match ni.health() {
             0 => Self::Failed,
@@ -44,7 +43,7 @@ impl NiState {
         }
     }
 
-    /// Of a net: that of its best interface.
+    /// The state of a local net: that of its best interface.
     pub fn of_net(net: &Net) -> Self {
         let mut states = net.nis().iter().map(|ni| Self::of(ni));
         let rank = |state: &Self| match state {
@@ -58,12 +57,12 @@ impl NiState {
 }
 
 impl PeerNiState {
-    /// Of a peer NI.
+    /// The state of a peer NI.
     pub fn of(peer_ni: &PeerNi) -> Self {
         Self::from_parts(peer_ni.exchange(), peer_ni.usable_health())
     }
 
-    /// One that fails before anything has arrived, or afterwards, is where it was when it has recovered.
+    /// A peer NI that has failed returns to its previous state when it has recovered.
     const fn from_parts(exchange: Exchange, usable_health: u32) -> Self {
         match exchange {
             _ if usable_health < MAX_HEALTH => Self::Failed,

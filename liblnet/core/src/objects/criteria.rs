@@ -1,9 +1,9 @@
-//! What a match entry asks of a message.
+//! The match criteria of match entries.
 
 use crate::memory::Access;
 use lnet_wire::{Nid, Pid, ProcessId};
 
-/// Whose messages an entry takes; `None` is anybody's.
+/// The initiator that an entry accepts; `None` is any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchId {
     /// The peer, by its primary NID.
@@ -17,7 +17,7 @@ impl MatchId {
     pub const ANY: Self = Self { nid: None, pid: None };
 }
 
-/// Where among its like a new entry goes.
+/// The position of a new entry among its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertPosition {
     /// Before the others (`LNET_INS_BEFORE`).
@@ -28,10 +28,10 @@ pub enum InsertPosition {
     Local,
 }
 
-/// Which of the two kinds of portal an entry makes or needs (MA-1).
+/// The two kinds of portals (MA-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Every entry names one process and all its bits.
+    /// Every entry names one process and all match bits.
     Unique,
     /// Anything else.
     Wildcard,
@@ -45,7 +45,7 @@ pub(crate) struct Criteria {
     pub(crate) ignore_bits: u64,
 }
 
-/// A PUT or GET that looks for its memory.
+/// A PUT or GET that is matched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatchRequest {
     /// By primary NID (TRAP-13).

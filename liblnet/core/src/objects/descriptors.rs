@@ -1,4 +1,4 @@
-//! Memory descriptors by their handles: made, attached, unlinked, completed.
+//! Memory descriptors by their handles: creating, attaching, unlinking, completing.
 
 use super::{Delayed, Found, Objects};
 use crate::event::Event;
@@ -7,19 +7,19 @@ use lnet_wire::Errno;
 use std::any::Any;
 use std::sync::Arc;
 
-/// What an MD that was attached has brought about.
+/// The result of attaching an MD.
 pub(crate) struct MdAttached {
     pub(crate) md: Arc<Md>,
-    /// PUTs that waited for it, each with what it found: to be delivered or dropped.
+    /// PUTs that waited for the MD, each with its match: to be delivered or dropped.
     pub(crate) released: Vec<(Delayed, Found)>,
 }
 
-/// Keeps the memory of an MD alive.
+/// Keeps the memory of an MD allocated.
 pub(crate) type Owner = Option<Arc<dyn Any + Send + Sync>>;
 
 impl Objects {
-    /// Gives a match entry its MD. `announce` gets the handle before any event can come of it. On failure the entry is as
-    /// before: see [`crate::Core::md_attach`].
+    /// Attaches an MD to a match entry. `announce` gets the handle before the first event. On failure the entry is
+    /// not changed: see [`crate::Core::md_attach`].
     pub(crate) fn attach_md(
         &self,
         me: MeHandle,
@@ -47,7 +47,7 @@ impl Objects {
         }
     }
 
-    /// Makes a free MD: see [`crate::Core::md_bind`].
+    /// Creates a free MD: see [`crate::Core::md_bind`].
     pub(crate) fn bind_md(
         &self,
         spec: MdSpec,
@@ -71,12 +71,12 @@ impl Objects {
         self.mds.all()
     }
 
-    /// Its handle names nothing any more; messages that have the MD may still use it.
+    /// Removes the handle; messages that have the MD may still use it.
     pub(crate) fn remove_md(&self, md: &Md) {
         self.mds.remove(md.handle().place());
     }
 
-    /// An MD that no message finds any more. [`Errno::NotFound`] when it is gone.
+    /// Detaches an MD: no message finds it any more. [`Errno::NotFound`] if it does not exist.
     pub(crate) fn detach_md(&self, md: MdHandle) -> Result<Arc<Md>, Errno> {
         let md = self.md(md).ok_or(Errno::NotFound)?;
         if let Some((portal, slot)) = md.attached().and_then(|me| self.me(me)) {
@@ -85,16 +85,16 @@ impl Objects {
         Ok(md)
     }
 
-    /// Ends an MD: an idle one reports UNLINK before this returns, a busy one ([`Completion::Active`]) reports its end with its
-    /// last operation.
+    /// Unlinks an MD: an idle one reports UNLINK before this returns, a busy one ([`Completion::Active`]) with the
+    /// end of its last operation.
     pub(crate) fn unlink_md(&self, md: &Md) -> Result<Completion, Errno> {
         let completion = md.unlink()?;
-        // Busy or idle, the handle is dead from here on; only messages still know the MD.
+        // Busy or idle, the handle is invalid from here on; only messages still have the MD.
         self.remove_md(md);
         Ok(completion)
     }
 
-    /// Ends an MD of the node's own that serves GETs: those that it has taken are answered.
+    /// Unlinks an MD of the node that serves GETs; GETs that it has accepted are answered.
     pub(crate) fn retire_md(&self, md: MdHandle) -> Result<(), Errno> {
         let md = self.detach_md(md)?;
         md.retire()?;
@@ -102,13 +102,13 @@ impl Objects {
         Ok(())
     }
 
-    /// Tells the MD's owner how an operation went.
+    /// Reports the end of an operation to the owner of the MD.
     pub(crate) fn complete(&self, md: &Md, event: Event) {
         let completion = md.complete(event);
         self.end_completed(md, completion);
     }
 
-    /// The same of a request of this node's, whose `response` is not waited for any more if one is given.
+    /// Reports the end of a request of this node, whose `response`, if given, is not awaited any more.
     pub(crate) fn complete_without(&self, md: &Md, event: Event, response: Option<Answer>) {
         let completion = md.complete_without(event, response);
         self.end_completed(md, completion);

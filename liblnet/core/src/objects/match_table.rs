@@ -1,8 +1,8 @@
-//! The entries of one portal, in the order in which they are tried.
+//! The match entries of one portal, in the order in which they are tried.
 //!
-//! Entries with ignore bits stand in one list, tried first; each of the others stands in the list of its
-//! exact match bits (and, in a unique portal, process), which a hash finds. So a look-up costs the same
-//! however many exact entries there are.
+//! Entries with ignore bits are in one list, which is tried first; each of the others is in the list of its exact
+//! match bits (and, in a unique portal, process), which a hash finds. So the cost of a lookup does not depend on the
+//! number of exact entries.
 
 use super::criteria::{Criteria, InsertPosition, Kind, MatchRequest};
 use crate::memory::{Commit, Md, Slot, Slots};
@@ -23,7 +23,7 @@ pub(crate) struct MatchTable {
 #[derive(Debug)]
 struct Entry {
     criteria: Criteria,
-    /// Goes when its MD goes.
+    /// Whether the entry is removed with its MD.
     unlink: bool,
     md: Option<Arc<Md>>,
     before: Option<u32>,
@@ -42,14 +42,14 @@ enum Key {
     BitsAndProcess(u64, ProcessId),
 }
 
-/// What a look-up comes to.
+/// The result of a match.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// No entry takes the message.
+    /// No entry accepts the message.
     Nothing,
     /// An entry matches, but the message is too long for it.
     TooLong,
-    /// This MD takes it, and has been charged.
+    /// This MD accepts it, and has been committed.
     Md { md: Arc<Md>, offset: u32, length: u32, spec: crate::memory::MdSpec, last: bool },
 }
 
@@ -68,8 +68,8 @@ impl MatchTable {
         self.link(criteria, unlink, neighbour)
     }
 
-    /// Adds an entry next to `current`, or, when it belongs to another list than that, at that list's end or
-    /// beginning. [`Errno::NotFound`] when `current` is gone.
+    /// Adds an entry next to `current`, or, if it belongs to another list, at the end or the beginning of that list.
+    /// [`Errno::NotFound`] if `current` does not exist.
     pub(crate) fn insert(
         &mut self,
         current: Slot,
@@ -86,7 +86,7 @@ impl MatchTable {
         self.link(criteria, unlink, Some(neighbour))
     }
 
-    /// Removes an entry; the MD that it had.
+    /// Removes an entry; returns its MD.
     pub(crate) fn remove(&mut self, slot: Slot) -> Result<Option<Arc<Md>>, Errno> {
         let entry = self.entries.remove(slot).ok_or(Errno::NotFound)?;
         self.close_gap(&entry);
@@ -102,14 +102,14 @@ impl MatchTable {
         }
     }
 
-    /// Gives `slot` its MD.
+    /// Attaches an MD to `slot`.
     pub(crate) fn set_md(&mut self, slot: Slot, md: Arc<Md>) {
         if let Some(entry) = self.entries.get_mut(slot) {
             entry.md = Some(md);
         }
     }
 
-    /// Takes `md` off its entry, and the entry away if it goes with its MD.
+    /// Detaches `md` from its entry, and removes the entry if it is to be removed with its MD.
     pub(crate) fn detach_md(&mut self, slot: Slot, md: &Arc<Md>) {
         let Some(entry) = self.entries.get_mut(slot) else { return };
         if !entry.md.as_ref().is_some_and(|its| Arc::ptr_eq(its, md)) {
@@ -117,12 +117,13 @@ impl MatchTable {
         }
         entry.md = None;
         if entry.unlink {
-            // It was just found: it is there to be removed.
+            // The entry was just found, so it exists.
             let _ = self.remove(slot);
         }
     }
 
-    /// The first entry that takes `request`; its MD is charged, and leaves the table if that was its last.
+    /// Finds the first entry that accepts `request`; its MD is committed, and is detached if that was its last
+    /// operation.
     pub(crate) fn find(&mut self, kind: Kind, request: &MatchRequest) -> Found {
         let key = match kind {
             Kind::Wildcard => Key::Bits(request.match_bits),
@@ -144,7 +145,7 @@ impl MatchTable {
         Found::Nothing
     }
 
-    /// Offers `request` to the one entry in `slot`.
+    /// Tries `request` on the entry in `slot`.
     pub(crate) fn offer_to(&mut self, slot: Slot, request: &MatchRequest) -> Found {
         let found = self.entries.get(slot).map_or(Found::Nothing, |entry| self.offer(entry, request));
         self.take_out_if_last(&found);
@@ -178,7 +179,7 @@ impl MatchTable {
         }
     }
 
-    /// The list that an entry belongs to: `None` is `masked`.
+    /// The list of an entry: `None` is `masked`.
     fn place_of(criteria: &Criteria) -> Option<Key> {
         match (criteria.ignore_bits, criteria.from.nid, criteria.from.pid) {
             (0, Some(nid), Some(pid)) => {
@@ -228,8 +229,8 @@ impl MatchTable {
         }
     }
 
-    /// Makes `before` point on to `after_before` and `after` point back to `before_after`, where a missing
-    /// neighbour means the end of the list.
+    /// Links `before` to `after_before`, and `after` back to `before_after`; a missing neighbour is the end of the
+    /// list.
     fn join(
         &mut self,
         criteria: &Criteria,

@@ -1,8 +1,7 @@
-//! The objects that programs make: match entries (ME) on portals, memory descriptors (MD), event queues (EQ). Attached,
-//! matched, unlinked, completed.
+//! The objects of programs: match entries (ME) on portals, memory descriptors (MD), event queues (EQ).
 //!
-//! [`Objects`] knows handles and matching, and nothing of peers or drivers: what becomes deliverable, and what has ended, it
-//! returns.
+//! [`Objects`] has handles and matching, and does not depend on peers or drivers: it returns what can be delivered
+//! and what has ended.
 
 mod criteria;
 mod descriptors;
@@ -32,8 +31,8 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// All portals, without entries. `interface_cookie` makes the handles of this incarnation of the node differ from those
-    /// of others.
+    /// All portals, without entries. `interface_cookie` makes the handles of this incarnation of the node differ from
+    /// those of others.
     pub(crate) fn new(interface_cookie: u64) -> Self {
         Self {
             portals: portals(),
@@ -42,7 +41,7 @@ impl Objects {
         }
     }
 
-    /// One of the portals. [`Errno::Invalid`] for a number that none has.
+    /// One of the portals. [`Errno::Invalid`] if it does not exist.
     pub(crate) fn portal(&self, portal: u32) -> Result<&Portal, Errno> {
         self.portals.get(portal as usize).ok_or(Errno::Invalid)
     }
@@ -83,13 +82,13 @@ impl Objects {
         Ok(MeHandle::new(Place { table, slot }))
     }
 
-    /// Removes a match entry; its MD, which is to be unlinked.
+    /// Removes a match entry; returns its MD, which is to be unlinked.
     pub(crate) fn remove_me(&self, me: MeHandle) -> Result<Option<Arc<Md>>, Errno> {
         let (portal, slot) = self.me(me).ok_or(Errno::NotFound)?;
         portal.remove(slot)
     }
 
-    /// Forgets all MDs and entries without an event: the node ends. Queues end with [`Errno::NetworkDown`].
+    /// Drops all MDs and entries without an event: the node shuts down. Queues end with [`Errno::NetworkDown`].
     pub(crate) fn end(&self) {
         self.mds.drain();
         for queue in self.queues.drain() {
@@ -97,15 +96,15 @@ impl Objects {
         }
     }
 
-    /// What an ME handle names.
+    /// The portal and slot of an ME handle.
     fn me(&self, me: MeHandle) -> Option<(&Portal, Slot)> {
         let place = me.place()?;
         Some((self.portals.get(usize::from(place.table))?, place.slot))
     }
 }
 
-/// All portals; on the reserved one pushes wait for a buffer (core-behaviour 5.1), and nothing else, which would wait
-/// for ever.
+/// All portals. On the reserved portal pushes wait for a buffer (core-behaviour 5.1); other PUTs do not, as they
+/// would wait for ever.
 fn portals() -> Box<[Portal]> {
     let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
     portals.iter().take(1).for_each(|reserved| reserved.set_lazy_for(PING_MATCH_BITS));

@@ -18,50 +18,50 @@ pub(crate) struct Portal {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Fixed by the first entry for the node's whole life (MA-1).
+    /// Set by the first entry, for the lifetime of the node (MA-1).
     kind: Option<Kind>,
     lazy: Lazy,
     table: MatchTable,
     delayed: VecDeque<Delayed>,
 }
 
-/// Which PUTs wait that match nothing.
+/// Which PUTs wait if they match nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Lazy {
     #[default]
     No,
-    /// Those with these match bits.
+    /// PUTs with these match bits.
     Only(u64),
     All,
 }
 
-/// A PUT that waits on a lazy portal, with the driver that holds its payload back.
+/// A PUT that waits on a lazy portal, with its deferred payload.
 pub(crate) struct Delayed {
     pub(crate) request: MatchRequest,
     pub(crate) message: Box<Message>,
     pub(crate) hold: Arc<dyn DeferredRx>,
 }
 
-/// What a portal makes of a PUT or GET.
+/// The result of a PUT or GET on a portal.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     /// See [`Found::Md`].
     Matched(Found),
-    /// It waits; the [`Delayed`] was taken.
+    /// The PUT waits; the [`Delayed`] was taken.
     Held,
-    /// It is to be dropped.
+    /// The message is to be dropped.
     Dropped(&'static str),
 }
 
-/// What became of PUTs that waited, when an MD was attached.
+/// The PUTs that waited when an MD was attached.
 #[derive(Debug, Default)]
 pub(crate) struct Attached {
-    /// Each with what it found: an MD, or one that it is too long for.
+    /// Each with its match: an MD, or one that it is too long for.
     pub(crate) released: Vec<(Delayed, Found)>,
 }
 
 impl Portal {
-    /// Adds an entry: `LNetMEAttach`. [`Errno::NotPermitted`] for an entry of the other kind than the first.
+    /// Adds an entry: `LNetMEAttach`. [`Errno::NotPermitted`] for an entry of another kind than the first.
     pub(crate) fn attach(
         &self,
         criteria: Criteria,
@@ -91,13 +91,13 @@ impl Portal {
         state.table.insert(current, criteria, unlink, before)
     }
 
-    /// Removes an entry; the MD that it had.
+    /// Removes an entry; returns its MD.
     pub(crate) fn remove(&self, slot: Slot) -> Result<Option<Arc<Md>>, Errno> {
         lock(&self.state).table.remove(slot)
     }
 
-    /// Gives an entry its MD and offers that to the PUTs that wait, oldest first, until it is exhausted.
-    /// `announce` runs before the MD can have an event (TRAP-18).
+    /// Attaches an MD to an entry, and delivers the waiting PUTs to it, oldest first, until it is exhausted.
+    /// `announce` runs before the first event of the MD (TRAP-18).
     pub(crate) fn attach_md(
         &self,
         slot: Slot,
@@ -121,13 +121,13 @@ impl Portal {
         Ok(attached)
     }
 
-    /// Takes an MD off its entry, and the entry away if it goes with its MD.
+    /// Detaches an MD from its entry, and removes the entry if it is to be removed with its MD.
     pub(crate) fn detach_md(&self, slot: Slot, md: &Arc<Md>) {
         lock(&self.state).table.detach_md(slot, md);
     }
 
-    /// Finds the memory for `request`, or lets it wait if `may_wait` and the portal is lazy; `delay` is
-    /// called in that case only.
+    /// Finds the memory for `request`, or delays it if `may_wait` and the portal is lazy; `delay` is called in that
+    /// case only.
     pub(crate) fn find(
         &self,
         request: &MatchRequest,
@@ -153,29 +153,29 @@ impl Portal {
         }
     }
 
-    /// Makes PUTs that match nothing wait.
+    /// Delays PUTs that match nothing.
     pub(crate) fn set_lazy(&self) {
         lock(&self.state).lazy = Lazy::All;
     }
 
-    /// Makes PUTs with these match bits wait that match nothing.
+    /// Delays PUTs with these match bits that match nothing.
     pub(crate) fn set_lazy_for(&self, match_bits: u64) {
         lock(&self.state).lazy = Lazy::Only(match_bits);
     }
 
-    /// Ends that; the PUTs that waited, to be dropped.
+    /// Makes the portal not lazy; returns the PUTs that waited, to be dropped.
     pub(crate) fn clear_lazy(&self) -> VecDeque<Delayed> {
         let state = &mut *lock(&self.state);
         state.lazy = Lazy::No;
         std::mem::take(&mut state.delayed)
     }
 
-    /// Forgets all entries, and with them their MDs: the node ends.
+    /// Drops all entries, and their MDs with them: the node shuts down.
     pub(crate) fn forget_entries(&self) {
         lock(&self.state).table = MatchTable::default();
     }
 
-    /// Takes out the waiting PUTs for which `which` holds.
+    /// Removes the waiting PUTs for which `which` holds.
     pub(crate) fn take_delayed(&self, which: impl Fn(&Message) -> bool) -> Vec<Delayed> {
         let state = &mut *lock(&self.state);
         let (taken, kept) = state.delayed.drain(..).partition(|delayed| which(&delayed.message));

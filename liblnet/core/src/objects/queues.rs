@@ -7,7 +7,7 @@ use lnet_wire::Errno;
 use std::sync::Arc;
 
 impl Objects {
-    /// Makes an event queue. `count` events fit in its ring (rounded up to a power of two); with 0 it has none.
+    /// Creates an event queue. Its ring holds `count` events (rounded up to a power of two); with 0 it has no ring.
     /// [`Errno::Invalid`] without ring and handler, [`Errno::NoMemory`].
     pub(crate) fn add_queue(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
         let queue = Arc::new(EventQueue::new(count, handler)?);
@@ -19,12 +19,12 @@ impl Objects {
         handle.ok_or(Errno::NoMemory)
     }
 
-    /// The queue itself. [`Errno::NotFound`] when it is not there.
+    /// The queue. [`Errno::NotFound`] if it does not exist.
     pub(crate) fn queue(&self, eq: EqHandle) -> Result<Arc<EventQueue>, Errno> {
         self.queues.get(eq.place()).ok_or(Errno::NotFound)
     }
 
-    /// Takes it out; who waits for an event of it gets `errno`. [`Errno::NotFound`] when it is not there.
+    /// Removes the queue; waiting threads get `errno`. [`Errno::NotFound`] if it does not exist.
     pub(crate) fn remove_queue(&self, eq: EqHandle, errno: Errno) -> Result<(), Errno> {
         self.queues.remove(eq.place()).ok_or(Errno::NotFound)?.end(errno);
         Ok(())

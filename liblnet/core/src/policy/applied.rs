@@ -1,27 +1,27 @@
-//! What the rules come to for one NID (UD-40).
+//! The effect of the rules on one NID (UD-40).
 
 use super::{Action, Rule, Rules};
 use crate::model::LOWEST_PRIORITY;
 use lnet_wire::{Nid, Selector};
 
-/// The most NIDs of a list that are told.
+/// The maximum number of NIDs in a list.
 const MAX_SHOWN: usize = 128;
 
-/// What the rules come to for one NID.
+/// The effect of the rules on one NID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// Its own priority.
+    /// The priority of the NID.
     pub nid_priority: u32,
-    /// Its net's priority.
+    /// The priority of its net.
     pub net_priority: u32,
-    /// Its preferred partners among this node's NIDs; at most 128.
+    /// The preferred local NIDs; at most 128.
     pub preferred_nids: Vec<Nid>,
-    /// Its preferred routers; at most 128.
+    /// The preferred routers; at most 128.
     pub preferred_routers: Vec<Nid>,
 }
 
 impl Rules {
-    /// What they come to for one of this node's interfaces.
+    /// The effect on a local NI.
     pub fn applied_to_ni(&self, nid: Nid) -> Applied {
         let (nid_priority, net_priority) = self.priorities(nid, |rule| match (&rule.src, &rule.dst) {
             (Some(src), None) => Some(src),
@@ -30,8 +30,7 @@ impl Rules {
         Applied { nid_priority, net_priority, preferred_nids: Vec::new(), preferred_routers: Vec::new() }
     }
 
-    /// What they come to for another node's interface, on a node with the NIDs `own` that knows `gateways`
-    /// by their primary NIDs.
+    /// The effect on a peer NI, on a node with the local NIDs `own` and the `gateways`, given by their primary NIDs.
     pub fn applied_to_peer_ni(&self, nid: Nid, own: &[Nid], gateways: &[Nid]) -> Applied {
         let (nid_priority, net_priority) =
             self.priorities(nid, |rule| match (&rule.src, &rule.dst, &rule.rte) {
@@ -56,7 +55,7 @@ impl Rules {
         }
     }
 
-    /// The priorities that rules about one side give `nid` and its net.
+    /// The priorities of `nid` and its net by the rules about one side.
     fn priorities(&self, nid: Nid, side: impl Fn(&Rule) -> Option<&Selector>) -> (u32, u32) {
         let first = |of_nets: bool| {
             let given = self.iter().find_map(|rule| match (side(rule), rule.action) {

@@ -1,5 +1,5 @@
-//! User-defined selection policy (UDSP, core-behaviour 8): an ordered list of rules, and what they come to
-//! for one NID. Preferred routers are stored and shown, and not heeded yet.
+//! User-defined selection policy (UDSP, core-behaviour 8): an ordered list of rules, and their effect on one NID.
+//! Preferred routers are stored and shown, and have no effect yet.
 
 mod applied;
 mod rules;

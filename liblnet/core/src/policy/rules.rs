@@ -7,7 +7,7 @@ use lnet_wire::{Errno, Selector};
 pub enum Action {
     /// Gives it a priority; smaller is preferred.
     Priority(u32),
-    /// Makes what matches on one side the preferred partners of what matches on the other.
+    /// Makes the NIDs that match on one side the preferred partners of those that match on the other.
     PreferredList,
 }
 
@@ -25,8 +25,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether src, dst and rte are one of the combinations that mean something: one side, both, or a
-    /// destination and its router (core-behaviour 8.1).
+    /// Whether src, dst and rte are a valid combination: one side, both, or a destination and its router
+    /// (core-behaviour 8.1).
     fn makes_sense(&self) -> bool {
         matches!(
             (&self.src, &self.dst, &self.rte),
@@ -39,7 +39,7 @@ impl Rule {
     }
 }
 
-/// The rules in order: the first has the final say (UD-11).
+/// The rules in order: the first that matches decides (UD-11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules(Vec<Rule>);
 
@@ -54,9 +54,9 @@ impl Rules {
         self.0.get(index)
     }
 
-    /// Adds a rule before the one at `index`; at the end for `None` or an index beyond it (UD-30).
-    /// [`Errno::Invalid`] for a combination that means nothing. A rule about the same is [`Errno::Already`],
-    /// unless both give priorities that differ: then that one's is changed.
+    /// Adds a rule before the one at `index`; at the end for `None` or an index beyond it (UD-30). [`Errno::Invalid`]
+    /// for an invalid combination. If a rule with the same selectors exists, [`Errno::Already`], unless both have
+    /// priorities that differ: then the priority of the existing rule is changed.
     pub fn add(&mut self, rule: Rule, index: Option<usize>) -> Result<(), Errno> {
         if !rule.makes_sense() {
             return Err(Errno::Invalid);
@@ -75,8 +75,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Deletes the rule at `index`, or all; what follows moves up (UD-31). Nothing there is no error, as in
-    /// the kernel.
+    /// Deletes the rule at `index`, or all rules; the following ones move up (UD-31). A missing rule is no error, as
+    /// in the kernel.
     pub fn delete(&mut self, index: Option<usize>) {
         match index {
             None => self.0.clear(),

@@ -1,24 +1,24 @@
-//! What is compared of local nets, local NIs and peer NIs, and in which order.
+//! The candidates of selection: local nets, local NIs and peer NIs, with their criteria in order.
 
 use super::compare::{Candidate, Criterion, first_difference};
 
-/// How much speaks against a path.
+/// The state of a path, the best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathState {
-    /// Nothing is known against it.
+    /// The path works, as far as is known.
     #[default]
     Usable,
-    /// The message has failed elsewhere, and nothing has been heard over this path since it last failed, if ever; or nothing
-    /// has since another path to the peer turned out to be unresponsive.
+    /// The message has failed elsewhere, and nothing has arrived over this path since it last failed, if ever; or the
+    /// path is suspect.
     Unproven,
-    /// Nothing gets through, or this message did not.
+    /// The path is unresponsive, or the message has failed on it.
     Unresponsive,
-    /// This message did not, and what is unresponsive may work again.
+    /// The message has failed on it, and unresponsive paths may have recovered.
     Failed,
 }
 
 impl PathState {
-    /// Why somebody with less of it is better.
+    /// The criterion by which a path of a worse state loses.
     const fn criterion(self) -> Criterion {
         match self {
             Self::Unproven => Criterion::Unproven,
@@ -27,23 +27,23 @@ impl PathState {
     }
 }
 
-/// A local NI on the net that was chosen (core-behaviour 2.4). The criterion of direct memory access between
-/// devices does not arise in user space.
+/// A local NI on the selected net (core-behaviour 2.4). The criterion of direct memory access between devices does
+/// not arise in user space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalNiCandidate {
-    /// The driver says that it is broken.
+    /// The driver reports a fatal error.
     pub fatal: bool,
-    /// Whether anything gets through from it to the peer's.
+    /// The state of the path to the peer.
     pub path_state: PathState,
     /// Health value.
     pub health: u32,
-    /// Priority by selection rules; `u32::MAX` is none.
+    /// Priority by selection rules; `u32::MAX` is the lowest.
     pub priority: u32,
     /// NUMA distance to the memory, not below `numa_range`.
     pub distance: u32,
-    /// Send credits, negative for every message that waits.
+    /// Send credits; negative by the number of messages that wait.
     pub credits: i32,
-    /// When it was used last: higher is more recent, 0 is never.
+    /// Its last use: higher is more recent, 0 is never.
     pub last_use: u64,
 }
 
@@ -61,22 +61,22 @@ impl Candidate for LocalNiCandidate {
     }
 }
 
-/// A peer NI on the net that was chosen (core-behaviour 2.5).
+/// A peer NI on the selected net (core-behaviour 2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerNiCandidate {
-    /// Whether anything gets through to it from the local NI that was chosen.
+    /// The state of the path from the selected local NI.
     pub path_state: PathState,
     /// Health value.
     pub health: u32,
-    /// Priority by selection rules; `u32::MAX` is none.
+    /// Priority by selection rules; `u32::MAX` is the lowest.
     pub priority: u32,
-    /// Whether a rule prefers it for the local NI that was chosen.
+    /// Whether a rule prefers it for the selected local NI.
     pub preferred: bool,
-    /// Bytes queued for it or under way; the same for all where they are not to be compared (snd-035).
+    /// Bytes queued for it or in flight; the same for all where they are not compared (snd-035).
     pub queued_bytes: u64,
-    /// Send credits, negative for every message that waits.
+    /// Send credits; negative by the number of messages that wait.
     pub credits: i32,
-    /// When it was used last: higher is more recent, 0 is never.
+    /// Its last use: higher is more recent, 0 is never.
     pub last_use: u64,
 }
 
@@ -94,25 +94,24 @@ impl Candidate for PeerNiCandidate {
     }
 }
 
-/// A net that both nodes are on (core-behaviour 2.3). Nets on which this node has no NI that works come last
-/// (PS-15).
+/// A net that both nodes are on (core-behaviour 2.3). Nets on which this node has no working NI come last (PS-15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NetCandidate {
-    /// All of this node's NIs on it are broken.
+    /// All local NIs on it have a fatal error.
     pub fatal: bool,
-    /// Whether anything gets through on it.
+    /// The state of the best path on it.
     pub path_state: PathState,
-    /// The best health of the peer's NIs on it.
+    /// The best health of the peer NIs on it.
     pub peer_health: u32,
-    /// Priority of the peer's net by selection rules.
+    /// The priority of the peer's net by selection rules.
     pub peer_priority: u32,
-    /// The best health of this node's NIs on it.
+    /// The best health of the local NIs on it.
     pub local_health: u32,
-    /// Priority of this node's net by selection rules.
+    /// The priority of the local net by selection rules.
     pub local_priority: u32,
-    /// When the peer's net was used last.
+    /// The last use of the peer's net.
     pub peer_last_use: u64,
-    /// When this node's net was used last.
+    /// The last use of the local net.
     pub local_last_use: u64,
 }
 

@@ -1,19 +1,19 @@
-//! Comparing candidates: by one criterion after the other, and remembering which one decided.
+//! Comparing candidates by one criterion after the other, with the deciding criterion as a result.
 
 use std::cmp::Ordering;
 
-/// What two candidates can differ in, under the names of the specification.
+/// The criteria, under the names of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Criterion {
-    /// The driver says that the interface is broken: used only if all are.
+    /// The interface has a fatal error: used only if all have one.
     Fatal,
-    /// Nothing gets through over it: used only if there is nothing else.
+    /// The path is unresponsive: used only if there is no other.
     Unresponsive,
-    /// It has not shown yet that it works, and there is reason to ask: used only if no other has.
+    /// The path is suspect or untested: used only if no other works.
     Unproven,
     /// Health value: higher is better.
     Health,
-    /// Its node says that it does not work: it counts as of no health.
+    /// Its node reports it as down: its health counts as 0.
     ReportedDown,
     /// Priority from selection rules: lower is better.
     Priority,
@@ -21,11 +21,11 @@ pub enum Criterion {
     Distance,
     /// A selection rule prefers the path.
     Preferred,
-    /// Bytes that wait or are under way: fewer is better.
+    /// Bytes queued or in flight: fewer is better.
     QueuedBytes,
     /// Send credits: more is better.
     Credits,
-    /// Who was used least recently.
+    /// Least recently used.
     RoundRobin,
     /// The first in order, when nothing else differs.
     Order,
@@ -33,12 +33,12 @@ pub enum Criterion {
     LocalNetHealth,
     /// Priority of the local net.
     LocalNetPriority,
-    /// Which local net was used least recently.
+    /// Least recently used local net.
     LocalNetRoundRobin,
 }
 
 impl Criterion {
-    /// In a few words, for `explain`.
+    /// A short text, for `explain`.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Fatal => "the driver reports it as broken",
@@ -60,10 +60,10 @@ impl Criterion {
     }
 }
 
-/// Something to be chosen from.
+/// A candidate of selection.
 pub trait Candidate {
-    /// Whether this one beats the best so far, and the criterion that decided. A tie in everything is
-    /// [`Criterion::Order`] and no victory: the earlier one stays.
+    /// Whether this candidate is better than the best so far, and the deciding criterion. In a tie
+    /// ([`Criterion::Order`]) the earlier one stays.
     fn beats(&self, best: &Self) -> (bool, Criterion);
 }
 
@@ -74,7 +74,7 @@ pub fn best<C: Candidate, T>(candidates: impl IntoIterator<Item = (C, T)>) -> Op
     Some(candidates.fold(first, |best, next| if next.0.beats(&best.0).0 { next } else { best }))
 }
 
-/// The same choice with, for every candidate but the chosen one, the criterion by which it lost to that.
+/// The same selection with, for each other candidate, the criterion by which it lost.
 pub fn explained<C: Candidate, T>(candidates: Vec<(C, T)>) -> Option<Explained<C, T>> {
     let chosen = (1..candidates.len())
         .fold(0, |best, next| if candidates[next].0.beats(&candidates[best].0).0 { next } else { best });
@@ -96,16 +96,16 @@ pub fn explained<C: Candidate, T>(candidates: Vec<(C, T)>) -> Option<Explained<C
     winner.map(|chosen| Explained { chosen, others })
 }
 
-/// A choice with its reasons.
+/// A selection with its reasons.
 #[derive(Clone, Debug)]
 pub struct Explained<C, T> {
-    /// Who was chosen.
+    /// The selected candidate.
     pub chosen: (C, T),
-    /// Who was not, in order, each with the criterion by which it lost to the chosen one.
+    /// The other candidates in order, each with the criterion by which it lost.
     pub others: Vec<(C, T, Criterion)>,
 }
 
-/// Compares by criteria in order. Each is an [`Ordering`] in which `Greater` is better.
+/// Compares by criteria in order. `Greater` is better in each [`Ordering`].
 pub(super) fn first_difference<const N: usize>(criteria: [(Ordering, Criterion); N]) -> (bool, Criterion) {
     for (ordering, criterion) in criteria {
         match ordering {

@@ -1,4 +1,4 @@
-//! A choice with the reasons why everything else lost.
+//! A selection with the reasons why the other candidates lost.
 
 use super::compare::{Criterion, Explained, explained};
 use super::{ChosenPath, PathRequest, choose, local_nis, peer_nis, shared_nets};
@@ -7,33 +7,33 @@ use crate::model::{Nets, PeerNi};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
-/// A net that was not chosen: its state, and why.
+/// A net that was not selected: its state, and why.
 pub type NetLoser = (NetId, NetCandidate, Criterion);
-/// An interface of this node's that was not chosen.
+/// A local NI that was not selected.
 pub type LocalLoser = (Nid, LocalNiCandidate, Criterion);
-/// An interface of the peer's that was not chosen.
+/// A peer NI that was not selected.
 pub type PeerLoser = (Nid, PeerNiCandidate, Criterion);
 
-/// Which path a message would take now, and why no other.
+/// The path that a message would take now, and why no other.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The path; nothing has been noted of it.
+    /// The selected path; it has not been committed.
     pub chosen: ChosenPath,
-    /// The chosen net's state, where there was a choice.
+    /// The state of the selected net, if there was a choice.
     pub net: NetCandidate,
-    /// The chosen interface's state, where there was a choice.
+    /// The state of the selected local NI, if there was a choice.
     pub local_ni: LocalNiCandidate,
-    /// The chosen peer NI's state, where there was a choice.
+    /// The state of the selected peer NI, if there was a choice.
     pub peer_ni: PeerNiCandidate,
-    /// Nets of both nodes that lost; empty where there was no choice.
+    /// Common nets that lost; empty if there was no choice.
     pub nets: Vec<NetLoser>,
-    /// Interfaces on the chosen net that lost; empty where there was no choice.
+    /// Local NIs on the selected net that lost; empty if there was no choice.
     pub local_nis: Vec<LocalLoser>,
-    /// The peer's interfaces on the chosen net that lost; empty where there was no choice.
+    /// Peer NIs on the selected net that lost; empty if there was no choice.
     pub peer_nis: Vec<PeerLoser>,
 }
 
-/// [`choose`], explained.
+/// [`choose`], with its reasons.
 pub fn explain(
     nets: &Nets,
     destination: Option<&Arc<PeerNi>>,
@@ -54,7 +54,7 @@ pub fn explain(
     };
     let peer = peer_ni.peer();
     let net = nets.net(peer_ni.nid().net());
-    // A peer of one rail that sticks to an interface left nothing to choose.
+    // For a peer that is bound to an interface there was no choice.
     let had_a_choice = peer.is_multi_rail() || peer_ni.sticky().is_none();
     let peer_net = peer.nets.iter().find(|net| peer.is_multi_rail() && net.id == peer_ni.nid().net());
     let its = peer_net.map_or(&[][..], |net| &net.nis);
@@ -91,7 +91,8 @@ pub fn explain(
     Ok(explanation)
 }
 
-/// What is reported down has lost by its health, which nobody has lowered: that would not be found anywhere else.
+/// A peer NI that is reported as down loses by health, though its health value was not lowered: nothing else shows
+/// that.
 const fn named(why: Criterion, reported_down: bool) -> Criterion {
     match why {
         Criterion::Health if reported_down => Criterion::ReportedDown,

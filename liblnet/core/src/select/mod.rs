@@ -1,7 +1,7 @@
-//! which path a message takes (core-behaviour 2): by which of this node's interfaces, to which of the peer's.
+//! Path selection (core-behaviour 2): the local NI and the peer NI of a message.
 //!
-//! [`choose`] reads nets and peer as they are and changes nothing; [`ChosenPath::commit`] notes the choice, so that
-//! the next one among equals is another. What is compared, and in which order, is in `candidates`.
+//! [`choose`] reads the nets and the peer and changes nothing; [`ChosenPath::commit`] stores the use, so that round
+//! robin selects another of equal candidates next. The criteria and their order are in `candidates`.
 
 mod candidates;
 mod compare;
@@ -17,42 +17,42 @@ use crate::model::{LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
 use lnet_wire::{Errno, Nid};
 use std::sync::{Arc, Weak};
 
-/// What is to be sent, as far as its path depends on it.
+/// The properties of a message that its path depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct PathRequest<'a> {
-    /// The caller's choice of a source; `None` leaves it to LNet.
+    /// The source NID that the caller asked for; `None` leaves it to selection.
     pub source: Option<Nid>,
-    /// The NID that the caller names.
+    /// The NID that the caller named.
     pub destination: Nid,
-    /// Whether peers' queued bytes count before their credits (snd-035); the kernel does not compare them.
+    /// Whether the queued bytes of peers count before their credits (snd-035); the kernel does not compare them.
     pub compare_queued_bytes: bool,
-    /// Whether it goes to the reserved portal. Such a request leaves by any interface, and a peer of one rail
-    /// does not stick to that (PS-30).
+    /// Whether it goes to the reserved portal. Such a request is sent from any interface, and does not bind a peer to
+    /// that interface (PS-30).
     pub reserved: bool,
-    /// Whether there are unresponsive paths.
+    /// Whether any path is unresponsive.
     pub any_unresponsive: bool,
-    /// the paths by which it has failed already, this node's NID first; `None` for what is sent for the first time.
+    /// The paths on which it has failed, local NID first; `None` if it was not sent before.
     pub failed: Option<&'a [(Nid, Nid)]>,
-    /// Whether an unresponsive path is better than one by which it has failed.
+    /// Whether an unresponsive path is better than one on which it has failed.
     pub tries_unresponsive: bool,
-    /// What tells how far interfaces are from the memory; `None` where all are equally far.
+    /// The NUMA distances of interfaces from the memory; `None` where all are equal.
     pub numa: Option<&'a Numa<'a>>,
 }
 
-/// Where a message goes.
+/// The path of a message.
 #[derive(Clone, Debug)]
 pub struct ChosenPath {
-    /// By which of this node's interfaces.
+    /// The local NI.
     pub ni: Arc<Ni>,
-    /// To which of the peer's; `None` over the loopback.
+    /// The peer NI; `None` over the loopback.
     pub peer_ni: Option<Arc<PeerNi>>,
     round_robin: RoundRobin,
-    /// The peer NI is to stick to the interface.
+    /// Whether the peer NI is to be bound to the local NI.
     sticks: bool,
 }
 
-/// When those were used last that take turns with what was chosen: of this node's interfaces those on the nets that the
-/// peer is on, and all of the peer's.
+/// The last uses of the candidates of the same round robin: the local NIs on the nets of the peer, and all peer NIs
+/// of the peer.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundRobin {
     other_nis: u64,
@@ -80,18 +80,18 @@ impl ChosenPath {
         Self { ni: Arc::clone(ni), peer_ni: None, round_robin: RoundRobin::default(), sticks: false }
     }
 
-    /// The NID that goes into the header.
+    /// The NID for the header.
     pub fn destination(&self) -> Nid {
         self.peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
     }
 
-    /// Whether it is only chosen because there is nothing better.
+    /// Whether the path is selected only because there is no better one.
     pub(crate) fn is_last_resort(&self) -> bool {
         self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
     }
 
-    /// Notes that this choice is followed: who was chosen comes last among its equals next time (PS-31), and
-    /// a peer of one rail stays with its interface (PS-30).
+    /// Commits the selection: its candidates come last among equals next time (PS-31), and a peer that is not
+    /// multi-rail is bound to the local NI (PS-30).
     pub(crate) fn commit(&self) {
         let Some(peer_ni) = &self.peer_ni else { return };
         self.round_robin.note(&self.ni, peer_ni);
@@ -101,9 +101,8 @@ impl ChosenPath {
     }
 }
 
-/// Chooses the path of a request from this node (core-behaviour 2.2). `destination` is the peer NI of the NID that
-/// the caller
-/// names.
+/// Selects the path of a request of this node (core-behaviour 2.2). `destination` is the peer NI of the NID that the
+/// caller named.
 ///
 /// `0@lo` always goes by the loopback, whatever `source` says (PS-1). A given `source` must be one of this
 /// node's ([`Errno::Invalid`]) and on the destination's net, and then nothing is chosen (PS-10). Otherwise a
@@ -128,8 +127,7 @@ pub fn choose(
     if let Some(source) = path_request.source {
         let ni = nets.ni(source).ok_or(Errno::Invalid)?;
         return match source.net() == named.nid().net() {
-            // The first interface that a peer of one rail is sent to by is its own from then on, whoever chose
-            // it (PS-30).
+            // A peer that is not multi-rail is bound to the first interface that sends to it (PS-30).
             true => {
                 let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
                 Ok(chosen(ni, named, sticks))
@@ -139,7 +137,7 @@ pub fn choose(
     }
     if !peer.is_multi_rail() {
         let net = nets.net(named.nid().net()).ok_or(Errno::HostUnreachable)?;
-        // Who has never answered an interface does not know this node by it.
+        // A peer that has never responded on an interface does not know this node by that NID.
         let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
         let sticky = named.sticky().filter(|_| !path_request.reserved).and_then(|nid| nets.ni(nid));
         let sticky = sticky.filter(may_stick);
@@ -156,13 +154,12 @@ pub fn choose(
     Ok(chosen(ni, &peer_ni, false))
 }
 
-/// Notes that an answer leaves by this interface for that of a peer: among equals what was used last comes last,
-/// whoever chose it (PS-31).
+/// Stores the use of a path by a response: among equals the last used comes last, whoever selected it (PS-31).
 pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
     RoundRobin::of(nets, &peer_ni.peer_now(), ni, peer_ni).note(ni, peer_ni);
 }
 
-/// The best net that this node and a peer are both on. Where there is only one, nothing is compared.
+/// The best common net of this node and a peer. A single one is not compared.
 fn best_net<'a>(
     nets: &'a Nets,
     peer: &'a Peer,
@@ -176,7 +173,7 @@ fn best_net<'a>(
     }
 }
 
-/// The nets that this node and a peer are both on, in the peer's order.
+/// The common nets of this node and a peer, in the order of the peer.
 fn shared_nets<'a>(
     nets: &'a Nets,
     peer: &'a Peer,
@@ -203,7 +200,7 @@ fn shared_nets<'a>(
     })
 }
 
-/// The best interface on a net to send to these of a peer's.
+/// The best local NI on a net to send to these peer NIs.
 fn best_local_ni<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
@@ -219,7 +216,7 @@ fn best_local_ni<'a>(
     }
 }
 
-/// The interfaces on a net, in the order of configuration.
+/// The local NIs on a net, in the order of configuration.
 fn local_nis<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
@@ -232,7 +229,7 @@ fn local_nis<'a>(
     })
 }
 
-/// What speaks against the best path from this interface to these.
+/// The state of the best path from this interface to these peer NIs.
 fn path_state_of(ni: &Ni, peer_nis: &[Weak<PeerNi>], path_request: PathRequest<'_>) -> PathState {
     if !path_request.looks_at_pairs() {
         return PathState::Usable;
@@ -241,7 +238,7 @@ fn path_state_of(ni: &Ni, peer_nis: &[Weak<PeerNi>], path_request: PathRequest<'
     its.map(|peer_ni| path_state(ni, &peer_ni, path_request)).min().unwrap_or_default()
 }
 
-/// What speaks against a path.
+/// The state of a path.
 fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_>) -> PathState {
     if !path_request.looks_at_pairs() {
         return PathState::Usable;
@@ -258,15 +255,16 @@ fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_>) -> PathS
 }
 
 impl PathRequest<'_> {
-    /// Whether anything can speak against a path by itself.
+    /// Whether path states can differ.
     const fn looks_at_pairs(&self) -> bool {
         self.any_unresponsive || self.failed.is_some()
     }
 }
 
-/// Whether a message to this peer NI's node, which is to leave by `ni`, may get through by another path. A peer of one
-/// rail is sent to as named, and only requests to the reserved portal (`reserved`) leave by any interface; others do too
-/// as long as the peer has never answered `ni`: it does not know this node by that NID then.
+/// Whether a message to the node of this peer NI, which is to leave on `ni`, may get through on another path. To a
+/// peer that is not multi-rail the named NID is used, and only requests to the reserved portal (`reserved`) are sent
+/// from any interface; other requests as well as long as the peer has never responded on `ni`: it does not know this
+/// node by that NID then.
 pub(crate) fn has_other_path(nets: &Nets, peer_ni: &PeerNi, ni: &Ni, reserved: bool) -> bool {
     let local = ni.nid();
     let works = |ni: &Ni, its: &PeerNi| {
@@ -283,7 +281,7 @@ pub(crate) fn has_other_path(nets: &Nets, peer_ni: &PeerNi, ni: &Ni, reserved: b
     any_path(nets, &peer, works)
 }
 
-/// Whether there is no other path from this node to the peer than this one, working or not.
+/// Whether there is no other path from this node to the peer, in whatever state.
 pub(crate) fn is_only_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
     let is_other = |ni: &Ni, its: &PeerNi| (ni.nid(), its.nid()) != (local, peer_ni.nid());
     !any_path(nets, &peer_ni.peer_now(), is_other)
@@ -304,20 +302,20 @@ fn any_path(nets: &Nets, peer: &Peer, mut is_it: impl FnMut(&Ni, &PeerNi) -> boo
     })
 }
 
-/// Whether a message to this peer NI's node could be tried on another path than this one, unresponsive or not: any of
-/// them may work again.
+/// Whether a message to the node of this peer NI could be tried on another path, unresponsive or not: any may have
+/// recovered.
 pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
     let peer = peer_ni.peer_now();
     let is_other = |ni: &Ni, its: &PeerNi| (ni.nid(), its.nid()) != (local, peer_ni.nid()) && !ni.is_fatal();
     peer.is_multi_rail() && any_path(nets, &peer, is_other)
 }
 
-/// Whether these two are not to be used while there are others.
+/// Whether this path is used only if there is no other.
 pub(crate) fn is_avoided(ni: &Ni, peer_ni: &PeerNi) -> bool {
     ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.unresponsive().has(ni.nid())
 }
 
-/// The best interface to reach exactly this one of a peer's by.
+/// The best local NI to reach exactly this peer NI.
 pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: bool) -> Option<Nid> {
     let destination = peer_ni.nid();
     let path_request = PathRequest {
@@ -346,7 +344,7 @@ fn local_ni(ni: &Ni, distance: u32, path_state: PathState) -> LocalNiCandidate {
     }
 }
 
-/// A peer's interfaces on a net, the primary one first.
+/// The peer NIs of a peer on a net, the primary one first.
 fn peer_nis(
     peer_net: &PeerNet,
     ni: &Ni,

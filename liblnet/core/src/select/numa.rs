@@ -1,36 +1,36 @@
-//! How far a message's memory is from the devices of this node's interfaces (core-behaviour 2.4, snd-010 to
-//! snd-025). Peers' interfaces are not compared so (snd-040).
+//! NUMA distances from the memory of a message to the devices of local NIs (core-behaviour 2.4, snd-010 to snd-025).
+//! Peer NIs have no distance (snd-040).
 
 use crate::cpt::{CptTable, Placement};
 use crate::model::Ni;
 use std::sync::Arc;
 
-/// What distances are taken by.
+/// The parameters of the distances.
 #[derive(Clone, Copy, Debug)]
 pub struct Numa<'a> {
     /// The CPU partitions.
     pub cpts: &'a CptTable,
-    /// Distances up to this count as equal (cfg-090).
+    /// Distances up to this value count as equal (cfg-090).
     pub range: u32,
-    /// Who knows where memory and threads are.
+    /// The source of the placement of memory and threads.
     pub placement: Option<&'a dyn Placement>,
-    /// From where.
+    /// The origin of the distances.
     pub origin: Origin,
 }
 
-/// Where a message's path begins.
+/// Where the distances begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Where the page with this address is; where this thread runs if nobody knows.
+    /// The page with this address; the current thread if its placement is unknown.
     Memory(usize),
     /// In this CPU partition.
     Cpt(u32),
-    /// Where this thread runs: there is no memory.
+    /// The current thread: there is no memory.
     Thread,
 }
 
 impl<'a> Numa<'a> {
-    /// The distances of these interfaces, if they can differ; only then is anybody asked where the memory is.
+    /// The distances of these interfaces, if they can differ; only then the placement of the memory is looked up.
     #[cold]
     pub(super) fn distances(&self, nis: &[Arc<Ni>]) -> Option<Distances<'a>> {
         let (first, others) = nis.split_first()?;
@@ -50,7 +50,7 @@ impl<'a> Numa<'a> {
     }
 }
 
-/// Distances from one place.
+/// The distances from one origin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Distances<'a> {
     cpts: &'a CptTable,
@@ -59,7 +59,7 @@ pub(super) struct Distances<'a> {
 }
 
 impl Distances<'_> {
-    /// To the device of an interface, not below the range.
+    /// The distance to the device of an interface, at least the range.
     #[inline(never)]
     pub(super) fn to(&self, ni: &Ni) -> u32 {
         self.cpts.distance(self.from, ni.config().device_cpt).max(self.range)

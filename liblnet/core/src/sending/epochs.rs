@@ -1,11 +1,11 @@
-//! When the next epoch of the interfaces' credits begins.
+//! The epochs of the interfaces' credits.
 
 use crate::credit::RECLAIM_AFTER;
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Epochs of all of a node's interfaces together. None begins while there are credits everywhere.
+/// The epochs of all interfaces of a node. None begins while every interface has credits.
 #[derive(Debug, Default)]
 pub(crate) struct Epochs {
     watched: AtomicBool,
@@ -13,25 +13,25 @@ pub(crate) struct Epochs {
 }
 
 impl Epochs {
-    /// An interface has no credits left; whether that is new to the one who begins the epochs.
+    /// An interface has no credits left. Returns whether that is new to the thread that begins the epochs.
     pub(crate) fn watch(&self) -> bool {
         !self.is_watched() && !self.watched.swap(true, Ordering::AcqRel)
     }
 
-    /// Whether that has been so since the last epoch began.
+    /// Whether an interface had no credits left since the last epoch began.
     pub(crate) fn is_watched(&self) -> bool {
         self.watched.load(Ordering::Acquire)
     }
 
-    /// Begins an epoch, if the last one is long enough ago; when that will be, if not. Which interfaces
-    /// have no credits left is to be looked at afterwards.
+    /// Begins an epoch, if the last one began long enough ago; otherwise returns when. Check which interfaces have no
+    /// credits left after this.
     pub(crate) fn begin(&self, now: Time) -> Result<(), Time> {
         let mut began = lock(&self.began);
         match began.map(|began| began + RECLAIM_AFTER).filter(|due| *due > now) {
             Some(due) => Err(due),
             None => {
                 *began = Some(now);
-                // Before the look: who begins to wait meanwhile is seen by the next one.
+                // Before the check: what begins to wait during the check is found by the next one.
                 self.watched.store(false, Ordering::Release);
                 Ok(())
             }

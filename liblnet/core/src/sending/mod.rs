@@ -1,8 +1,8 @@
-//! Which messages may be with their drivers now: the credits that a message takes before it leaves, the queues in which it
-//! waits for them, and who gets what comes back (core-behaviour 3.2).
+//! Admission to the drivers: the credits that a message takes before it is sent, the queues in which it waits for
+//! them, and the messages that get returned credits (core-behaviour 3.2).
 //!
-//! [`Sending`] gives a message its credits or keeps it; messages that have got theirs, and those that have waited too
-//! long, it returns. It calls no driver.
+//! [`Sending`] gives a message its credits or queues it; it returns messages that have got theirs, and those that
+//! have waited too long. It calls no driver.
 
 mod epochs;
 
@@ -15,26 +15,26 @@ use epochs::Epochs;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The credits of one node's interfaces and peer NIs. Any thread may call.
+/// The credits of a node's interfaces and peer NIs. Any thread may call its methods.
 #[derive(Debug, Default)]
 pub(crate) struct Sending {
-    /// When interfaces' credits are taken back from messages that are not over.
+    /// When the credits of interfaces are reclaimed from messages that have not ended.
     epochs: Epochs,
 }
 
-/// What came of asking for a message's credits.
+/// The result of [`Sending::admit`].
 pub(crate) enum Admission {
-    /// It has them all.
+    /// The message has all its credits.
     Granted(Box<Message>),
-    /// It waits for one of the peer NI's.
+    /// The message waits for a credit of the peer NI.
     WaitsForPeer,
-    /// It waits for one of the interface's.
+    /// The message waits for a credit of the interface.
     WaitsForNi,
 }
 
 #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 impl Sending {
-    /// Takes the credits that a message to `peer_ni` by `ni` does not have yet, the peer NI's first.
+    /// Takes the credits that a message to `peer_ni` on `ni` does not have yet, the peer NI's first.
     pub(crate) fn admit(&self, mut message: Box<Message>, ni: &Ni, peer_ni: &PeerNi) -> Admission {
         if !message.held.peer {
             message.held.peer = true;
@@ -53,7 +53,7 @@ impl Sending {
         Admission::Granted(message)
     }
 
-    /// Returns the credits that a message holds, the interface's first (CR-10); the messages that get them.
+    /// Returns the credits of a message, the interface's first (CR-10); returns the messages that get them.
     pub(crate) fn release(&self, message: &mut Message) -> impl Iterator<Item = Box<Message>> + use<> {
         let held = std::mem::take(&mut message.held);
         let of_ni = message.ni.as_ref().zip(held.ni);
@@ -63,7 +63,7 @@ impl Sending {
         of_ni.map(with_ni_credit).into_iter().chain(of_peer)
     }
 
-    /// The same of credits that were taken from a message which its driver still has.
+    /// Returns credits that were taken from a message which its driver still has.
     pub(crate) fn release_taken(&self, taken: TakenCredits) -> impl Iterator<Item = Box<Message>> + use<> {
         let TakenCredits { ni, peer_ni, next_hop, bytes } = taken;
         let of_ni = ni.and_then(|(ni, credit)| ni.tx(next_hop).give_back(credit));
@@ -71,7 +71,7 @@ impl Sending {
         of_ni.map(with_ni_credit).into_iter().chain(of_peer)
     }
 
-    /// Takes those out of the queues of peer NIs for which `which` holds.
+    /// Removes the messages for which `which` holds from the queues of peer NIs.
     pub(crate) fn withdraw_from_peers(
         &self,
         topology: &Topology,
@@ -87,17 +87,17 @@ impl Sending {
         out
     }
 
-    /// Takes those out of the queues of an interface for which `which` holds. They keep their peer NI's credit.
+    /// Removes the messages for which `which` holds from the queues of an interface. They keep their peer credit.
     pub(crate) fn withdraw_from_ni(&self, ni: &Ni, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
         ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| which(message))).collect()
     }
 
-    /// Takes out all that wait for this interface: it is going down.
+    /// Removes all messages that wait for this interface: it is being removed.
     pub(crate) fn abandon(&self, ni: &Ni) -> Vec<Box<Message>> {
         ni.all_tx().iter().flat_map(SharedNiPool::abandon).collect()
     }
 
-    /// Takes out those that have waited for as long as a transaction may take; when the next of those that wait on is late.
+    /// Removes the messages whose deadline has passed; returns the next deadline of those that wait on.
     pub(crate) fn take_late(&self, topology: &Topology, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
         let next: Cell<Option<Time>> = Cell::new(None);
         let late = |message: &Message| {
@@ -114,13 +114,14 @@ impl Sending {
         (out, next.get())
     }
 
-    /// A message waits for an interface's credit. Whether [`Sending::reclaim`] is to be called from now on.
+    /// A message waits for a credit of an interface. Returns whether [`Sending::reclaim`] must be called from now on.
     pub(crate) fn watch(&self) -> bool {
         self.epochs.watch()
     }
 
-    /// Takes the credits of interfaces back from messages that their drivers have had for too long, if others wait for
-    /// these: see [`crate::credit::NiCreditPool`]. The messages that get them; or when to come back, if at all.
+    /// Reclaims the credits of interfaces from messages that their drivers have had for too long, if others wait for
+    /// them: see [`crate::credit::NiCreditPool`]. Returns the messages that get them, or when to call again, if at
+    /// all.
     pub(crate) fn reclaim(&self, topology: &Topology, now: Time) -> Result<Vec<Box<Message>>, Option<Time>> {
         if !self.epochs.is_watched() {
             return Err(None);
@@ -131,8 +132,8 @@ impl Sending {
         Ok(granted.map(with_ni_credit).collect())
     }
 
-    /// Looks whether interfaces still have no credits, after those that [`Sending::reclaim`] returned have left. When that is
-    /// to be called again.
+    /// Checks whether interfaces still have no credits, after the messages that [`Sending::reclaim`] returned have
+    /// been sent. Returns when that is to be called again.
     pub(crate) fn next_reclaim(&self, topology: &Topology, now: Time) -> Option<Time> {
         let nets = topology.nets();
         if nets.nis().flat_map(|ni| ni.all_tx()).any(SharedNiPool::is_exhausted) {
@@ -141,13 +142,13 @@ impl Sending {
         self.epochs.is_watched().then(|| now + RECLAIM_AFTER)
     }
 
-    /// Gives a peer NI so many credits (OM-6); the messages that waited for them.
+    /// Gives a peer NI `credits` credits (OM-6); returns the messages that waited for them.
     pub(crate) fn grant(&self, peer_ni: &PeerNi, credits: u32) -> Vec<Box<Message>> {
         peer_ni.tx().resize(credits).into()
     }
 }
 
-/// Whether a message leaves by this interface.
+/// Whether a message is sent on this interface.
 pub(crate) fn leaves_by(message: &Message, ni: &Arc<Ni>) -> bool {
     message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))
 }

@@ -1,35 +1,35 @@
-//! How many messages a node has, counted so that threads with different peers do not meet at a counter.
+//! Message counters, in shards so that threads with different peers do not contend for a counter.
 
 use super::MessageCounts;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// Groups that peers are divided into. More make threads meet less often and the maximum less exact.
+/// The number of shards. With more of them threads contend less, and the maximum is less exact.
 const SHARDS: usize = 16;
 
-/// Counts messages from when they are made to when they are put away.
+/// Counts messages from their creation until they are recycled.
 #[derive(Debug, Default)]
 pub(crate) struct MessageCounters {
     shards: [Shard; SHARDS],
-    /// Written only when something goes wrong.
+    /// Written only when something fails.
     errors: AtomicU64,
 }
 
-/// Which shard counts a message; it stays with the message, whatever peer that goes to in the end.
+/// The shard in which a message is counted; it stays the same if the message goes to another peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShardId(u8);
 
-/// On cache lines of its own: two, because processors fetch them in pairs.
+/// Two cache lines, as processors fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
     msgs_alloc: AtomicI64,
     msgs_max: AtomicI64,
-    /// of those allocated, answers to other nodes.
+    /// Of those allocated, responses to other nodes.
     answers: AtomicI64,
 }
 
 impl MessageCounters {
-    /// Counts a message that is made for the peer that came as the `peer`th.
+    /// Counts a new message for the peer with number `peer`.
     pub(crate) fn enter(&self, peer: u64) -> ShardId {
         let number = ShardId((peer % SHARDS as u64) as u8);
         let shard = self.shard(number);
@@ -40,30 +40,30 @@ impl MessageCounters {
         number
     }
 
-    /// Counts that it is put away.
+    /// The message is recycled.
     pub(crate) fn leave(&self, number: ShardId) {
         self.shard(number).msgs_alloc.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// One of those counted is an answer now.
+    /// A counted message becomes a response.
     pub(crate) fn answers(&self, number: ShardId) {
         self.shard(number).answers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// And is over.
+    /// The response has ended.
     pub(crate) fn answered(&self, number: ShardId) {
         self.shard(number).answers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether there are `limit` answers in all, and in this shard its share of these. The other shards are looked at only
-    /// when this one has its share.
+    /// Whether there are `limit` responses in all, and in this shard its share of them. The other shards are read
+    /// only if this one has its share.
     pub(crate) fn is_answering_too_much(&self, number: ShardId, limit: u32) -> bool {
         let limit = i64::from(limit);
         let share = limit / SHARDS as i64;
         self.shard(number).answers.load(Ordering::Relaxed) >= share && self.answers_in_all() >= limit
     }
 
-    /// Whether any of those allocated is an answer.
+    /// Whether any message is a response.
     pub(crate) fn has_answers(&self) -> bool {
         self.answers_in_all() > 0
     }
@@ -72,7 +72,7 @@ impl MessageCounters {
         self.shards.iter().map(|shard| shard.answers.load(Ordering::Relaxed)).sum()
     }
 
-    /// Counts something that went wrong.
+    /// Counts a failure.
     pub(crate) fn error(&self) {
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
@@ -88,7 +88,7 @@ impl MessageCounters {
         MessageCounts { msgs_alloc, msgs_max, errors: self.errors.load(Ordering::Relaxed) }
     }
 
-    /// Begins anew: no errors, and never more messages than now.
+    /// Resets: no errors, and a maximum of the current number.
     pub(crate) fn reset(&self) {
         self.errors.store(0, Ordering::Relaxed);
         for shard in &self.shards {

@@ -6,14 +6,14 @@ use lnet_wire::MessageType;
 pub(crate) use message_counters::{MessageCounters, ShardId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A driver sent it.
+    /// A driver has sent it.
     Sent,
-    /// It was received and used.
+    /// It was received and delivered.
     Received,
-    /// It was received, or queued to be sent, and thrown away.
+    /// It was received, or queued to be sent, and dropped.
     Dropped,
 }
 
@@ -64,14 +64,14 @@ impl Counters {
         self.bytes[outcome as usize].fetch_add(bytes.into(), Ordering::Relaxed);
     }
 
-    /// The numbers with one outcome, as they are at this moment.
+    /// A snapshot of the numbers with one outcome.
     pub fn read(&self, outcome: Outcome) -> TypeCounts {
         let [ack, put, get, reply] =
             std::array::from_fn(|kind| self.messages[outcome as usize][kind].load(Ordering::Relaxed));
         TypeCounts { ack, put, get, reply, bytes: self.bytes[outcome as usize].load(Ordering::Relaxed) }
     }
 
-    /// The numbers of all fates, as they are at this moment.
+    /// A snapshot of the numbers of all outcomes.
     pub fn read_all(&self) -> NodeCounters {
         NodeCounters {
             sent: self.read(Outcome::Sent),
@@ -97,16 +97,15 @@ pub struct NodeCounters {
     pub dropped: TypeCounts,
 }
 
-/// The messages that a node has, and those that went wrong.
+/// The counters of existing and failed messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageCounts {
-    /// Messages that the node has now: being sent, arriving, or waiting.
+    /// Messages that exist now: being sent, arriving, or waiting.
     pub msgs_alloc: u64,
-    /// The most that there were at once since the last reset: exact with one peer. With several never less than the
-    /// truth; it may be more, because peers are counted in groups whose maxima are added.
+    /// The maximum number of messages since the last reset: exact with one peer; with several possibly too high,
+    /// never too low, as the maxima of the shards are added.
     pub msgs_max: u64,
-    /// Messages that ended with an error since the last reset: not sent, broken off while they arrived, or
-    /// against the protocol.
+    /// Messages that ended with an error since the last reset: not sent, aborted during reception, or invalid.
     pub errors: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Who is where: this node's nets and NIs, other nodes' peers and peer NIs, routes, selection rules.
+//! The topology: local nets and NIs, peers and peer NIs, routes, selection rules.
 
 pub(crate) mod peer_config;
 mod peer_table;
@@ -21,8 +21,8 @@ use arc_swap::ArcSwap;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
-/// The nets, peers, routes and rules of one node. What is read for a message is a value that is replaced as a
-/// whole; any thread may read.
+/// The nets, peers, routes and rules of a node. What is read for each message is a value that is replaced as a whole;
+/// any thread may read.
 pub(crate) struct Topology {
     nets: ArcSwap<Nets>,
     peers: PeerTable,
@@ -31,9 +31,9 @@ pub(crate) struct Topology {
     rules: ArcSwap<Rules>,
 }
 
-/// This node's nets.
+/// Local nets.
 impl Topology {
-    /// Of a node that is on no net and knows no peer.
+    /// Without nets and peers.
     pub(crate) fn new() -> Self {
         Self {
             nets: ArcSwap::from_pointee(Nets::default()),
@@ -44,27 +44,27 @@ impl Topology {
         }
     }
 
-    /// The nets that the node is on now.
+    /// The current nets.
     pub(crate) fn nets(&self) -> Arc<Nets> {
         self.nets.load_full()
     }
 
-    /// The same for a short look.
+    /// The current nets, for a short access.
     pub(crate) fn with_nets<R>(&self, look: impl FnOnce(&Nets) -> R) -> R {
         look(&self.nets.load())
     }
 
-    /// Puts the node on other nets; those that it was on.
+    /// Replaces the nets; returns the previous ones.
     pub(crate) fn replace_nets(&self, _: &ConfigGuard<'_>, nets: Arc<Nets>) -> Arc<Nets> {
         self.nets.swap(nets)
     }
 
-    /// This node's interface with this NID.
+    /// The local NI with this NID.
     pub(crate) fn ni(&self, nid: Nid) -> Option<Arc<Ni>> {
         self.with_nets(|nets| nets.ni(nid).cloned())
     }
 
-    /// Whether one of this node's interfaces has this NID.
+    /// Whether this is the NID of a local NI.
     pub(crate) fn is_own(&self, nid: Nid) -> bool {
         self.with_nets(|nets| nets.ni(nid).is_some())
     }
@@ -75,8 +75,8 @@ impl Topology {
         self.with_nets(|nets| nets.net(nid.net()).and_then(of_net))
     }
 
-    /// The credits that a peer NI is made with. On a net that this node is not on none can be used; they are set
-    /// when it joins the net.
+    /// The initial credits of a peer NI. On a net that this node is not on it cannot be used; its credits are set
+    /// when this node joins the net.
     pub(crate) fn first_peer_credits(&self, nid: Nid) -> u32 {
         self.peer_credits(nid).unwrap_or_else(|| NiTunables::default().peer_credits)
     }
@@ -99,23 +99,23 @@ impl Topology {
         self.peers.get(nid).map(|peer_ni| peer_ni.peer())
     }
 
-    /// The peer that this state is kept for, as it is now; `None` once it is removed.
+    /// The peer with this discovery state, as it is now; `None` once it is removed.
     pub(crate) fn peer_of(&self, state: &DiscoveryState) -> Option<Arc<Peer>> {
         let primary = state.with(|inner| inner.primary)?;
         self.peer(primary).filter(|peer| peer.discovery.id() == state.id())
     }
 
-    /// All peers, in the order in which they came; this node itself if anybody has sent to it by one of its NIDs, but not
-    /// for having pinged an interface of its own (HE-53).
+    /// All peers, in the order in which they were added. This node itself is one of them once a message has been sent
+    /// to one of its NIDs; a recovery ping of one of its interfaces does not count (HE-53).
     pub(crate) fn listed_peers(&self) -> Vec<Arc<Peer>> {
         let mut peers = self.peers.peers();
         let only_probed = |nid: &Nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.is_only_probed());
-        // Of all its NIDs: one that was used, or that is not this node's any more, must be found in a peer.
+        // All its NIDs are checked: one that was used, or that is not local any more, must be shown.
         peers.retain(|peer| !peer.nids.iter().all(|nid| self.is_own(*nid) && only_probed(nid)));
         peers
     }
 
-    /// Whether anything has ever arrived from this peer, by whichever of its NIDs.
+    /// Whether anything has ever arrived from this peer, from any of its NIDs.
     pub(crate) fn was_heard(&self, peer: &Peer) -> bool {
         peer.nids.iter().any(|nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
     }
@@ -135,13 +135,13 @@ impl Topology {
             && path.is_some_and(|(ni, peer_ni)| self.has_other_path(ni, peer_ni, message.leaves_by_any()))
     }
 
-    /// Whether a message has a path that is not to be used while there is another, and there is one.
+    /// Whether the path of a message should be avoided, and another one exists.
     pub(crate) fn needs_other_path(&self, message: &Message) -> bool {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
         select::is_avoided(ni, peer_ni) && self.may_change_path(message)
     }
 
-    /// Whether there is no other path to the peer than the one between these two, working or not.
+    /// Whether there is no other path to the peer, in whatever state.
     pub(crate) fn is_only_path(&self, (local, peer): (Nid, Nid)) -> bool {
         self.peer_ni(peer)
             .is_none_or(|peer_ni| self.with_nets(|nets| select::is_only_path(nets, &peer_ni, local)))
@@ -155,7 +155,7 @@ impl Topology {
 
 /// Routes and forwarding.
 impl Topology {
-    /// The routes as they are.
+    /// The current routes.
     pub(crate) fn routes(&self) -> Arc<Routes> {
         self.routes.load_full()
     }
@@ -165,12 +165,12 @@ impl Topology {
         self.routes.load().lead_to(net)
     }
 
-    /// Whether routes go by this peer.
+    /// Whether a route has this peer as its gateway.
     pub(crate) fn is_gateway(&self, peer: &Peer) -> bool {
         self.routes.load().iter().any(|route| peer.nids.contains(&route.gateway))
     }
 
-    /// Adds a route (RT-1): see [`Routes::with`]. Whether it is the first.
+    /// Adds a route (RT-1): see [`Routes::with`]. Returns whether it is the first.
     pub(crate) fn add_route(&self, _: &ConfigGuard<'_>, route: Route) -> Result<bool, Errno> {
         let before = self.routes.load();
         let routes = self.with_nets(|nets| before.with(route, nets))?;
@@ -191,12 +191,12 @@ impl Topology {
         Ok(())
     }
 
-    /// Whether and how the node forwards.
+    /// The forwarding configuration.
     pub(crate) fn router(&self) -> Router {
         **self.router.load()
     }
 
-    /// Changes that.
+    /// Changes the forwarding configuration.
     pub(crate) fn change_router(&self, _: &ConfigGuard<'_>, change: impl FnOnce(Router) -> Router) {
         self.router.store(Arc::new(change(self.router())));
     }

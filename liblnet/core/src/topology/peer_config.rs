@@ -1,19 +1,19 @@
-//! What an operator may do to peers, and what is refused (OM-27 to OM-30; dlc appendix A). Decisions
-//! only: carried out by `configure`.
+//! Which changes of peers by operators are allowed (OM-27 to OM-30; dlc appendix A). Decides only; `configure`
+//! carries the changes out.
 
 use crate::model::{Peer, PeerState};
 use lnet_wire::{Errno, Nid};
 
-/// What comes of a wish to make a peer.
+/// The decision about adding a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Making {
-    /// It is there as wished.
+    /// The peer exists as requested.
     Unchanged,
-    /// What was known by this NID gives way to a new peer.
+    /// A new peer replaces what has this NID.
     Make,
 }
 
-/// May an operator make a peer `primary`, where `known` is who has that NID now? (OM-27)
+/// Decides about adding a configured peer `primary`; `known` is the peer that has the NID now (OM-27).
 pub(crate) fn make(
     known: Option<&Peer>,
     primary: Nid,
@@ -37,18 +37,18 @@ pub(crate) fn make(
     }
 }
 
-/// What comes of a wish to give a peer a NID.
+/// The decision about adding a NID to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Adding {
-    /// It has it.
+    /// The peer has the NID.
     Unchanged,
-    /// It gets it; whoever had it loses it.
+    /// The peer gets the NID; its previous peer loses it.
     Attach,
-    /// It gets it; whoever had it as its primary NID is forgotten.
+    /// The peer gets the NID; the peer whose primary NID it was is removed.
     Replace,
 }
 
-/// May an operator give the peer known by `primary` the NID `nid`, which `owner` has now? (OM-28, OM-29)
+/// Decides about adding `nid`, which belongs to `owner` now, to the peer `primary` (OM-28, OM-29).
 pub(crate) fn add(
     peer: Option<&Peer>,
     primary: Nid,
@@ -86,19 +86,19 @@ pub(crate) fn add(
     }
 }
 
-/// What comes of a wish to delete.
+/// The decision about deleting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deleting {
-    /// The whole peer.
+    /// The whole peer is removed.
     Peer,
-    /// All its NIDs but the primary one, which is locked.
+    /// All NIDs but the primary one, which is locked, are removed.
     Secondaries,
-    /// One NID.
+    /// One NID is removed.
     Nid(Nid),
 }
 
-/// May an operator take `nid` from the peer known by `primary`, or forget that peer? `nid_is_known` tells
-/// whether anybody has that NID. (OM-24, OM-30)
+/// Decides about removing `nid` from the peer `primary`, or the peer. `nid_is_known`: whether any peer has that NID
+/// (OM-24, OM-30).
 pub(crate) fn delete(
     peer: Option<&Peer>,
     primary: Nid,

@@ -1,4 +1,4 @@
-//! Every peer NI by its NID, and the peers that they make up (OM-1).
+//! All peer NIs by NID, and the peers that they belong to (OM-1).
 
 use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
@@ -11,22 +11,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
-/// Tables that peer NIs are spread over, so that threads seldom meet at a lock.
+/// The number of tables of peer NIs, so that threads seldom contend for a lock.
 const SHARDS: usize = 16;
 
 type Shard = HashMap<Nid, Arc<PeerNi>>;
 
-/// Strangers that nobody needs are looked for so often.
+/// The minimum interval between two searches for unused peers.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The peers. Look-ups and first contacts come from any thread; what else changes a peer takes
-/// a [`ConfigGuard`].
+/// The peers. Lookups and first contacts come from any thread; other changes of a peer take a [`ConfigGuard`].
 pub(crate) struct PeerTable {
     shards: [RwLock<Shard>; SHARDS],
     born: AtomicU64,
-    /// What was kept for peers that are forgotten: somebody may wait there.
+    /// The discovery states of removed peers, for which requests or threads may wait.
     removed: Mutex<Vec<Arc<DiscoveryState>>>,
-    /// When room was last made for strangers.
+    /// The time of the last search for unused peers.
     swept: Mutex<Option<Time>>,
 }
 
@@ -45,8 +44,8 @@ impl PeerTable {
         self.read(nid).get(&nid).cloned()
     }
 
-    /// The peer NI with this NID; made, with `credits`, if it is not known: what traffic makes of an unknown
-    /// NID is a peer with just that one (OM-21).
+    /// The peer NI with this NID. If it is unknown it is added, with `credits`: a peer with this NID only, as for all
+    /// unknown NIDs of messages (OM-21).
     pub(crate) fn get_or_add(&self, nid: Nid, credits: u32) -> Arc<PeerNi> {
         self.get(nid).unwrap_or_else(|| {
             Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
@@ -60,13 +59,13 @@ impl PeerTable {
         })
     }
 
-    /// How many there are.
+    /// The number of peer NIs.
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().unwrap_or_else(PoisonError::into_inner).len()).sum()
     }
 
-    /// Whether there are fewer than `most`, after those that only traffic has made, and that nobody uses at this time,
-    /// have been forgotten if need be. They are not looked for again within a [`PAUSE`], in vain or not.
+    /// Whether there are fewer than `most`, after removing unused peers that messages have added, if necessary. These
+    /// are searched for at most once per [`PAUSE`].
     pub(crate) fn makes_room(&self, most: usize, now: Time) -> bool {
         if self.len() < most {
             return true;
@@ -87,13 +86,12 @@ impl PeerTable {
         self.len() < most
     }
 
-    /// The primary NID of the node with this NID: itself, for a node that is not known (TRAP-13).
+    /// The primary NID of the peer with this NID: the NID itself if it is unknown (TRAP-13).
     pub(crate) fn primary(&self, nid: Nid) -> Nid {
         self.read(nid).get(&nid).map_or(nid, |peer_ni| peer_ni.primary())
     }
 
-    /// Puts a new peer with just this NID in the place of the one that was known by it, which is forgotten.
-    /// Credits in use stay in use.
+    /// Replaces the peer with this NID by a new one with just this NID. Credits in use stay in use.
     pub(crate) fn make(&self, _: &ConfigGuard<'_>, nid: Nid, state: PeerState, credits: u32) {
         let previous = self.get_or_add(nid, credits).peer();
         self.forget(previous.nids.iter().copied().filter(|its| *its != nid));
@@ -101,14 +99,13 @@ impl PeerTable {
         self.note_removed(&previous);
     }
 
-    /// Gives `peer` the NID `nid`, taking it from whoever has it; who had it as the primary NID is forgotten.
+    /// Moves `nid` to `peer`, from the peer that has it; a peer whose primary NID it was is removed.
     pub(crate) fn attach(&self, config: &ConfigGuard<'_>, peer: &Arc<Peer>, nid: Nid, credits: u32) {
         let nids = peer.nids.iter().copied().chain([nid]).collect();
         self.reshape(config, peer, peer.primary, nids, |_| credits);
     }
 
-    /// Takes from `peer` the NIDs that `go` picks, and forgets them. Without its primary NID nothing of it
-    /// stays.
+    /// Removes the NIDs for which `go` holds from `peer`. Without its primary NID the whole peer is removed.
     pub(crate) fn detach(&self, config: &ConfigGuard<'_>, peer: &Arc<Peer>, go: impl Fn(Nid) -> bool) {
         if go(peer.primary) {
             self.forget(peer.nids.iter().copied());
@@ -119,9 +116,8 @@ impl PeerTable {
         }
     }
 
-    /// Makes `nids`, `primary` among them, the NIDs of `peer`. Those that are new to it are taken from whoever
-    /// has them, with what is under way to them; who had one as the primary NID is forgotten. A NID that nobody
-    /// has gets what `credits` says.
+    /// Makes `nids`, `primary` among them, the NIDs of `peer`. NIDs of other peers are taken from these with their
+    /// messages in flight; a peer whose primary NID is taken is removed. Unknown NIDs get the credits `credits`.
     pub(crate) fn reshape(
         &self,
         _: &ConfigGuard<'_>,
@@ -138,7 +134,7 @@ impl PeerTable {
         self.store(&Peer { primary, ..Peer::clone(peer) }, nids)
     }
 
-    /// Takes `nid` from whoever has it, for `peer`.
+    /// Takes `nid` from the peer that has it, for `peer`.
     fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
         let peer_ni = Arc::clone(
             self.write(nid)
@@ -155,11 +151,11 @@ impl PeerTable {
             self.note_removed(&previous);
         } else {
             self.store(&previous, others.collect());
-            path_state(&previous);
+            rediscover(&previous);
         }
     }
 
-    /// What was kept for peers that have been forgotten since the last call.
+    /// The discovery states of peers that have been removed since the last call.
     pub(crate) fn take_removed(&self) -> Vec<Arc<DiscoveryState>> {
         std::mem::take(&mut *self.removed.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -169,22 +165,22 @@ impl PeerTable {
         self.removed.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.discovery));
     }
 
-    /// Forgets that another node had `nid`, which is this node's own now, unless an operator said so. What it is
-    /// told there would be told to this node itself.
+    /// Removes `nid`, which has become local, from its peer, unless that is configured. What is sent to that peer
+    /// would be sent to this node.
     pub(crate) fn forget_nid(&self, config: &ConfigGuard<'_>, nid: Nid) {
         let peer = self.get(nid).map(|peer_ni| peer_ni.peer());
         if let Some(peer) = peer.filter(|peer| !peer.is_configured()) {
             self.detach(config, &peer, |its| its == nid);
-            path_state(&peer);
+            rediscover(&peer);
         }
     }
 
-    /// Forgets every NID on `net`, and the peers whose primary NID is there (OM-33).
+    /// Removes every NID on `net`, and the peers whose primary NID is there (OM-33).
     pub(crate) fn forget_net(&self, config: &ConfigGuard<'_>, net: NetId) {
         for peer in self.peers() {
             if peer.nids.iter().any(|nid| nid.net() == net) {
                 self.detach(config, &peer, |nid| nid.net() == net);
-                path_state(&peer);
+                rediscover(&peer);
             }
         }
     }
@@ -197,9 +193,9 @@ impl PeerTable {
         self.shards.iter().flat_map(read).collect()
     }
 
-    /// All peers, in the order in which they came.
+    /// All peers, in the order in which they were added.
     pub(crate) fn peers(&self) -> Vec<Arc<Peer>> {
-        // One look at each: meanwhile it may become another's.
+        // Read once: meanwhile the peer NI may move to another peer.
         let primary =
             |peer_ni: Arc<PeerNi>| Some(peer_ni.peer()).filter(|peer| peer.primary == peer_ni.nid());
         let mut peers: Vec<_> = self.all().into_iter().filter_map(primary).collect();
@@ -207,7 +203,7 @@ impl PeerTable {
         peers
     }
 
-    /// From now on the peer is listed after all others, as if it had come now.
+    /// Moves the peer to the end of the list, as if it had just been added.
     pub(crate) fn list_last(&self, peer: &Peer) {
         peer.order.store(self.born.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
@@ -218,7 +214,7 @@ impl PeerTable {
         }
     }
 
-    /// A new peer, its NID not yet among its nets.
+    /// A new peer, without its NID among its nets.
     fn peer(&self, primary: Nid, state: PeerState) -> Peer {
         let id = self.born.fetch_add(1, Ordering::Relaxed);
         let order = Arc::new(AtomicU64::new(id));
@@ -226,8 +222,8 @@ impl PeerTable {
         Peer { primary, nids: vec![primary], nets: Vec::new(), discovery, order }
     }
 
-    /// Gives `peer` just the NIDs `nids`, all of which are known: net by net, in the order in which they were learned, but
-    /// the primary one and its net first (OM-7).
+    /// Gives `peer` exactly the NIDs `nids`, all of which are known: net by net, in the order in which they were
+    /// added, but the primary one and its net first (OM-7).
     fn store(&self, peer: &Peer, nids: Vec<Nid>) -> Arc<Peer> {
         let nids = by_net(in_order(peer.primary, &peer.nids, &nids));
         let peer_nis: Vec<_> = nids.iter().filter_map(|nid| self.get(*nid)).collect();
@@ -264,7 +260,7 @@ impl PeerTable {
     }
 }
 
-/// `nids`, those first that are in `known`, in the order there; `primary`, if it is among them, before all.
+/// `nids`, with those in `known` first, in that order; `primary`, if it is among them, before all.
 fn in_order(primary: Nid, known: &[Nid], nids: &[Nid]) -> Vec<Nid> {
     let place = |nid: &Nid| known.iter().position(|its| its == nid).unwrap_or(usize::MAX);
     let mut ordered = nids.to_vec();
@@ -272,7 +268,7 @@ fn in_order(primary: Nid, known: &[Nid], nids: &[Nid]) -> Vec<Nid> {
     ordered
 }
 
-/// The same net by net, each in the place of its first.
+/// The NIDs net by net, each net at the position of its first NID.
 fn by_net(nids: Vec<Nid>) -> Vec<Nid> {
     let place = |net: NetId| nids.iter().position(|nid| nid.net() == net);
     let mut ordered = nids.clone();
@@ -280,7 +276,7 @@ fn by_net(nids: Vec<Nid>) -> Vec<Nid> {
     ordered
 }
 
-/// Whether a peer is nothing but a NID that was seen, and nobody waits for what becomes of it.
+/// Whether a peer is only a NID that messages came from, and nothing waits for its discovery.
 fn is_only_a_seen_nid(peer: &Arc<Peer>) -> bool {
     let harmless = PeerState::NO_DISCOVERY.0
         | PeerState::DISCOVERED.0
@@ -291,9 +287,9 @@ fn is_only_a_seen_nid(peer: &Arc<Peer>) -> bool {
         && peer.discovery.with(|inner| !inner.queued && inner.parked == 0)
 }
 
-/// A peer has lost a NID and has not said so: it is asked, and told, before it is used again. What it was told may
-/// have been heard by who has the NID now.
-fn path_state(peer: &Peer) {
+/// A peer has lost a NID without a push of its own: it is pinged and pushed to before it is used again. The last push
+/// to it may have reached the peer that has the NID now.
+fn rediscover(peer: &Peer) {
     if !peer.is_configured() {
         peer.discovery.with(|inner| {
             inner.progress.clear(PeerState::NIDS_UPTODATE);

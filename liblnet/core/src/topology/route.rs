@@ -1,17 +1,16 @@
-//! Routes: which nodes forward to nets that this node is not on. Stored, checked and shown; messages do not
-//! go by them yet.
+//! Routes: the gateways to nets that this node is not on. Stored, checked and shown; messages do not use them yet.
 
 use super::Nets;
 use lnet_wire::{Errno, NetId, Nid};
 
-/// A path to a net that this node is not on.
+/// A route to a net that this node is not on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// To which net.
+    /// The net.
     pub net: NetId,
     /// The NID of the gateway by which it was added.
     pub gateway: Nid,
-    /// Over how many nodes; `None`: not said (RT-2).
+    /// The number of hops; `None`: not given (RT-2).
     pub hops: Option<u32>,
     /// Smaller is preferred.
     pub priority: u32,
@@ -19,7 +18,7 @@ pub struct Route {
     pub health_sensitivity: u32,
 }
 
-/// All routes, in the order in which they were added. Never changes: a change makes a new one.
+/// All routes, in the order in which they were added. Immutable: a change makes a new value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes(Vec<Route>);
 
@@ -29,14 +28,14 @@ impl Routes {
         self.0.iter()
     }
 
-    /// Whether any route leads to `net`.
+    /// Whether there is a route to `net`.
     pub fn lead_to(&self, net: NetId) -> bool {
         self.0.iter().any(|route| route.net == net)
     }
 
-    /// With `route` at the end, if it makes sense on a node with these nets (RT-1): [`Errno::Invalid`],
-    /// [`Errno::Exists`] (this net is local, or the gateway routes it already), [`Errno::HostUnreachable`]
-    /// (the gateway is on no net of ours).
+    /// The routes with `route` at the end, if it is valid on a node with these nets (RT-1): [`Errno::Invalid`],
+    /// [`Errno::Exists`] (the net is local, or the gateway has a route to it), [`Errno::HostUnreachable`] (the
+    /// gateway is on no local net).
     pub fn with(&self, route: Route, nets: &Nets) -> Result<Self, Errno> {
         let hops_make_sense = route.hops.is_none_or(|hops| (1..=255).contains(&hops));
         let loops =
@@ -56,8 +55,8 @@ impl Routes {
         Ok(Self(routes))
     }
 
-    /// Without the routes to `net` (or any) by a gateway that `is_gateway` knows. [`Errno::NotFound`]
-    /// without a route to that net; no such gateway is no error (RT-3).
+    /// The routes without those to `net` (`None`: any) whose gateway satisfies `is_gateway`. [`Errno::NotFound`]
+    /// without a route to that net; an unknown gateway is no error (RT-3).
     pub fn without(&self, net: Option<NetId>, is_gateway: impl Fn(Nid) -> bool) -> Result<Self, Errno> {
         let concerns = |route: &Route| net.is_none_or(|net| route.net == net);
         if !self.0.iter().any(concerns) {

@@ -1,4 +1,4 @@
-//! What the selection rules come to for the NIs and peer NIs that there are (cfg-095 to cfg-165).
+//! The effect of the selection rules on the NIs and peer NIs (cfg-095 to cfg-165).
 
 use super::{PeerNi, Preferred, Topology};
 use crate::environment::ConfigGuard;
@@ -7,19 +7,18 @@ use lnet_wire::Nid;
 use std::sync::Arc;
 
 impl Topology {
-    /// The rules as they are.
+    /// The current rules.
     pub(crate) fn rules(&self) -> Arc<Rules> {
         self.rules.load_full()
     }
 
-    /// Replaces them.
+    /// Replaces the rules.
     pub(crate) fn set_rules(&self, _: &ConfigGuard<'_>, rules: Rules) {
         self.rules.store(Arc::new(rules));
         self.apply_rules();
     }
 
-    /// Puts what the rules come to into what path selection reads (UD-10): all of it, or what concerns peer
-    /// NIs that are new.
+    /// Stores the effect of the rules where path selection reads it (UD-10): for all, or for new peer NIs.
     fn apply_rules(&self) {
         let rules = self.rules();
         self.with_nets(|nets| {
@@ -36,8 +35,8 @@ impl Topology {
         }
     }
 
-    /// The same for one peer NI. A peer of one rail keeps the interface that it sticks to unless a rule names
-    /// others (UD-14).
+    /// Stores the effect of the rules on one peer NI. A peer that is not multi-rail stays bound to its interface
+    /// unless a rule names others (UD-14).
     pub(crate) fn apply_rules_to(&self, peer_ni: &PeerNi) {
         let applied = self.applied_to_peer_ni(peer_ni.nid());
         peer_ni.set_priority(applied.nid_priority);
@@ -57,14 +56,14 @@ impl Topology {
         self.rules.load().iter().next().is_some()
     }
 
-    /// After interfaces or NIDs of peers came or went (UD-12).
+    /// Applies the rules after interfaces or NIDs of peers have been added or removed (UD-12).
     pub(crate) fn reapply_rules(&self, _: &ConfigGuard<'_>) {
         if self.has_rules() {
             self.apply_rules();
         }
     }
 
-    /// What the rules come to for another node's interface.
+    /// The effect of the rules on a peer NI.
     pub(crate) fn applied_to_peer_ni(&self, nid: Nid) -> Applied {
         let own: Vec<Nid> = self.with_nets(|nets| nets.nis().map(|ni| ni.nid()).collect());
         let mut gateways: Vec<Nid> = Vec::new();

@@ -90,7 +90,7 @@ impl Network {
     /// The message that waited, whose connection goes on now.
     pub(crate) fn take_resumed(&mut self) -> Option<(Waiting, RxAction)> {
         let at = self.resumed.iter().position(|(number, _)| self.waiting.contains_key(number))?;
-        let (number, verdict) = self.resumed.remove(at)?;
+        let (number, action) = self.resumed.remove(at)?;
         let waiting = self.waiting.remove(&number)?;
         if let Some(link) = self.links.get_mut(&waiting.key)
             && link.stopped_by == Some(number)
@@ -102,7 +102,7 @@ impl Network {
                 self.arm(waiting.key);
             }
         }
-        Some((waiting, verdict))
+        Some((waiting, action))
     }
 
     /// Messages that wait for a buffer.
