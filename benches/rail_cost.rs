@@ -119,7 +119,9 @@ impl Pair {
         let rails = match contestant {
             Contestant::One => Rails::on_loopback(&networks(0, 1), &networks(1, 1)),
             Contestant::Four => Rails::on_loopback(&networks(0, RAILS), &networks(1, RAILS)),
-            Contestant::FourByHand => Rails::strangers_on_loopback(&networks(0, RAILS), &networks(1, RAILS)),
+            Contestant::FourByHand => {
+                Rails::undiscovered_on_loopback(&networks(0, RAILS), &networks(1, RAILS))
+            }
         };
         let end = |from: &Node, to: &Node| {
             let ways = match contestant {

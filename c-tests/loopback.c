@@ -729,7 +729,7 @@ static void counters(void)
 }
 
 /* c-abi 1.1: what is left goes without events. */
-static void the_end_is_silent(void)
+static void the_end_reports_no_event(void)
 {
 	struct lnet_handle_md at;
 
@@ -770,6 +770,6 @@ int main(void)
 	cookies_do_not_come_back();
 	the_ping_target();
 	counters();
-	the_end_is_silent();
+	the_end_reports_no_event();
 	return failures != 0;
 }

@@ -113,7 +113,7 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_sub
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_subcommand_from add" -s i -l if -d 'Interfaces between commas, by name or address, with their CPU partitions if they have any: eth0,eth1[0,2]' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_subcommand_from add" -l nid -d 'Net and interface in one, in place of --net and --if' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_subcommand_from add" -s p -l ip2net -d 'A rule by addresses, in place of --net and --if: "tcp(eth0) 10.0.*.*"; at most 127 characters' -r
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_subcommand_from add" -s t -l peer-timeout -d 'Seconds of silence after which a peer counts as dead [default: 180]' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_subcommand_from add" -s t -l peer-timeout -d 'Seconds without a message after which a peer counts as down [default: 180]' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_subcommand_from add" -s c -l peer-credits -d 'Messages under way to one peer [default: 8]' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_subcommand_from add" -s b -l peer-buffer-credits -d 'Router buffers that one peer may occupy [default: 0, as many as --peer-credits]' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand net; and __fish_seen_subcommand_from add" -s r -l credits -d 'Messages under way on the interface [default: 256]' -r

@@ -142,7 +142,7 @@ static void offer(enum portal portal, struct lnet_md md)
 static void serve(void)
 {
 	static unsigned char inbox[INBOX_SIZE], library[LARGE];
-	static __u64 visitors_verdict;
+	static __u64 other_nodes_result;
 	struct lnet_handle_eq eq;
 	bool visiting = true;
 
@@ -151,7 +151,7 @@ static void serve(void)
 	/* Each message lands behind the one before; the event says where. */
 	offer(INBOX, md_of(inbox, INBOX_SIZE, LNET_MD_OP_PUT, eq));
 	offer(LIBRARY, md_of(library, LARGE, LNET_MD_OP_GET | LNET_MD_MANAGE_REMOTE | LNET_MD_TRUNCATE, eq));
-	offer(GOODBYE, md_of(&visitors_verdict, 8, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE, eq));
+	offer(GOODBYE, md_of(&other_nodes_result, 8, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE, eq));
 	say("is ready");
 	while (visiting) {
 		struct lnet_event event = next_event(eq);
@@ -171,7 +171,7 @@ static void serve(void)
 			say("gave %s to %s on %s", size_name(event.mlength), from, at);
 		}
 	}
-	expect(visitors_verdict == 1, "the other node is content");
+	expect(other_nodes_result == 1, "the other node is content");
 }
 
 /* ---- node A ---- */
@@ -292,7 +292,7 @@ static void get(const struct rail *rail, struct lnet_handle_eq eq, unsigned char
 static void visit(char **rails, unsigned int count)
 {
 	static unsigned char data[LARGE];
-	static __u64 verdict;
+	static __u64 result;
 	struct lnet_handle_eq eq;
 	struct rail rail = { 0, LNET_NID_ANY, { LNET_NID_ANY, LNET_PID_LUSTRE } };
 	unsigned int i, j;
@@ -306,8 +306,8 @@ static void visit(char **rails, unsigned int count)
 			get(&rail, eq, data, SIZES[j]);
 		}
 	}
-	verdict = all_well ? 1 : 0;
-	must(LNetPut(rail.from, bind_for_two(md_of(&verdict, sizeof(verdict), 0, eq)), LNET_ACK_REQ, rail.to, GOODBYE,
+	result = all_well ? 1 : 0;
+	must(LNetPut(rail.from, bind_for_two(md_of(&result, sizeof(result), 0, eq)), LNET_ACK_REQ, rail.to, GOODBYE,
 		     0, 0, 0),
 	     "LNetPut");
 	result_of(eq, LNET_EVENT_ACK);

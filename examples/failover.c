@@ -21,7 +21,7 @@
 enum { PORTAL = 10 };
 
 /* So many messages are under way at once, each from memory of its own to memory of its own: a slot. */
-enum { SLOTS = 8, SIZE = 16 * 1024, PAUSE_MS = 5, REPORT_MS = 500, PATIENCE_MS = 90000, RAILS = 8 };
+enum { SLOTS = 8, SIZE = 16 * 1024, PAUSE_MS = 5, REPORT_MS = 500, DRAIN_TIMEOUT_MS = 90000, RAILS = 8 };
 
 static unsigned char memory[SLOTS][SIZE];
 
@@ -170,7 +170,7 @@ struct slot {
 	bool busy, acknowledged;
 };
 
-struct tally {
+struct counts {
 	unsigned int messages;
 	double longest;
 	struct {
@@ -180,40 +180,40 @@ struct tally {
 };
 
 /* The interface of the peer that a message was acknowledged from says which rail it was. */
-static void count(struct tally *tally, lnet_nid_t nid, double took)
+static void count(struct counts *counts, lnet_nid_t nid, double took)
 {
 	unsigned int i;
 
-	tally->messages++;
-	if (took > tally->longest)
-		tally->longest = took;
+	counts->messages++;
+	if (took > counts->longest)
+		counts->longest = took;
 	for (i = 0; i < RAILS; i++) {
-		if (tally->rails[i].nid == 0 || tally->rails[i].nid == nid) {
-			tally->rails[i].nid = nid;
-			tally->rails[i].messages++;
+		if (counts->rails[i].nid == 0 || counts->rails[i].nid == nid) {
+			counts->rails[i].nid = nid;
+			counts->rails[i].messages++;
 			break;
 		}
 	}
 }
 
 /* Says how the time since the last report went, and begins anew; rails stay where they are in the line. */
-static void report(struct tally *tally, const struct slot *slots, double since_start)
+static void report(struct counts *counts, const struct slot *slots, double since_start)
 {
 	double now = now_ms();
 	unsigned int i;
 
 	for (i = 0; i < SLOTS; i++)
-		if (slots[i].busy && now - slots[i].begun > tally->longest)
-			tally->longest = now - slots[i].begun;
-	printf("  node A: %4.1f s  %4u messages", since_start / 1e3, tally->messages);
-	for (i = 0; i < RAILS && tally->rails[i].nid != 0; i++) {
-		printf("  %s %4u", libcfs_nid2str(tally->rails[i].nid), tally->rails[i].messages);
-		tally->rails[i].messages = 0;
+		if (slots[i].busy && now - slots[i].begun > counts->longest)
+			counts->longest = now - slots[i].begun;
+	printf("  node A: %4.1f s  %4u messages", since_start / 1e3, counts->messages);
+	for (i = 0; i < RAILS && counts->rails[i].nid != 0; i++) {
+		printf("  %s %4u", libcfs_nid2str(counts->rails[i].nid), counts->rails[i].messages);
+		counts->rails[i].messages = 0;
 	}
-	printf("  longest wait %.0f ms\n", tally->longest);
+	printf("  longest wait %.0f ms\n", counts->longest);
 	fflush(stdout);
-	tally->messages = 0;
-	tally->longest = 0;
+	counts->messages = 0;
+	counts->longest = 0;
 }
 
 static void put(unsigned int slot, __u64 number, struct lnet_process_id to, struct lnet_handle_eq eq)
@@ -229,7 +229,7 @@ static int send(double seconds, struct lnet_process_id to)
 {
 	struct lnet_handle_eq eq = start(LNET_EQ_HANDLER_NONE);
 	static struct slot slots[SLOTS];
-	struct tally tally = { 0, 0, { { 0, 0 } } };
+	struct counts counts = { 0, 0, { { 0, 0 } } };
 	double begin = now_ms(), next_report = begin + REPORT_MS, end = begin + seconds * 1e3, longest = 0;
 	unsigned int i, busy, sent = 0, failed = 0;
 	struct lnet_event event;
@@ -250,12 +250,12 @@ static int send(double seconds, struct lnet_process_id to)
 			busy += slots[i].busy;
 		}
 		if (now >= next_report && now < end + REPORT_MS) {
-			if (tally.longest > longest)
-				longest = tally.longest;
-			report(&tally, slots, now - begin);
+			if (counts.longest > longest)
+				longest = counts.longest;
+			report(&counts, slots, now - begin);
 			next_report += REPORT_MS;
 		}
-		if (now > end + PATIENCE_MS)
+		if (now > end + DRAIN_TIMEOUT_MS)
 			must(-ETIMEDOUT, "waiting for the last messages");
 		found = LNetEQPoll(&eq, 1, PAUSE_MS, &event, &which);
 		must(found, "LNetEQPoll");
@@ -264,7 +264,7 @@ static int send(double seconds, struct lnet_process_id to)
 		i = slot_of(&event);
 		if (event.type == LNET_EVENT_ACK && event.status == 0) {
 			slots[i].acknowledged = true;
-			count(&tally, event.source.nid, now_ms() - slots[i].begun);
+			count(&counts, event.source.nid, now_ms() - slots[i].begun);
 		}
 		if (event.unlinked) {
 			slots[i].busy = false;
@@ -275,8 +275,8 @@ static int send(double seconds, struct lnet_process_id to)
 			}
 		}
 	} while (now_ms() < end || busy > 0);
-	if (tally.longest > longest)
-		longest = tally.longest;
+	if (counts.longest > longest)
+		longest = counts.longest;
 	printf("  node A: %u messages sent; failed: %u; the longest wait was %.0f ms\n", sent, failed, longest);
 	must(LNetNIFini(), "LNetNIFini");
 	return failed == 0 ? 0 : 1;

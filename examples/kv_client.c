@@ -150,7 +150,7 @@ struct slot {
 static struct {
 	unsigned long long done, failed, wrong, in_second;
 	double longest;
-} tally;
+} counts;
 
 static volatile sig_atomic_t ended;
 
@@ -200,31 +200,31 @@ static int judge(struct ptlrpc_request *req, void *arg, int rc)
 	__u32 length, version;
 
 	slot->is_busy = false;
-	if (took > tally.longest)
-		tally.longest = took;
+	if (took > counts.longest)
+		counts.longest = took;
 	if (rc == 0)
 		rc = told(req, &length, &version);
 	if (rc != 0) {
 		fprintf(stderr, "kv_client: %s %s: %s\n", slot->is_put ? "PUT" : "GET", slot->key, strerror(-rc));
-		tally.failed++;
+		counts.failed++;
 		/* It may have been executed: the next GET shows it. */
 		slot->is_known = slot->is_known && !slot->is_put;
 		return rc;
 	}
-	tally.done++;
-	tally.in_second++;
+	counts.done++;
+	counts.in_second++;
 	if (!slot->is_known) {
 		slot->version = version;
 		slot->is_known = true;
 	} else if (version != slot->version + slot->is_put) {
 		fprintf(stderr, "kv_client: %s: put %u times, not %u\n", slot->key, version, slot->version + slot->is_put);
-		tally.wrong++;
+		counts.wrong++;
 		slot->version = version - slot->is_put;
 	}
 	slot->version += slot->is_put;
 	if (!slot->is_put && !is_right(slot, value_of(req, length, slot->memory), length)) {
 		fprintf(stderr, "kv_client: %s: value %u is not what was put\n", slot->key, version);
-		tally.wrong++;
+		counts.wrong++;
 	}
 	return rc;
 }
@@ -249,11 +249,11 @@ static void begin(struct obd_import *imp, struct ptlrpc_request_set *set, struct
 
 static void report(double since_start)
 {
-	printf("%4.0f s  %6llu done  %llu failed  %llu wrong  longest wait %.0f ms\n", since_start / 1e3, tally.in_second,
-	       tally.failed, tally.wrong, tally.longest);
+	printf("%4.0f s  %6llu done  %llu failed  %llu wrong  longest wait %.0f ms\n", since_start / 1e3, counts.in_second,
+	       counts.failed, counts.wrong, counts.longest);
 	fflush(stdout);
-	tally.in_second = 0;
-	tally.longest = 0;
+	counts.in_second = 0;
+	counts.longest = 0;
 }
 
 static int load(struct obd_import *imp, const char *name, unsigned int in_flight, double seconds)
@@ -287,8 +287,8 @@ static int load(struct obd_import *imp, const char *name, unsigned int in_flight
 			ptlrpc_req_finished(req);
 		if (now_ms() >= next_report) {
 			for (i = 0; i < in_flight; i++)
-				if (slots[i].is_busy && now_ms() - slots[i].begun > tally.longest)
-					tally.longest = now_ms() - slots[i].begun;
+				if (slots[i].is_busy && now_ms() - slots[i].begun > counts.longest)
+					counts.longest = now_ms() - slots[i].begun;
 			report(next_report - start);
 			next_report += 1000;
 		}
@@ -297,8 +297,8 @@ static int load(struct obd_import *imp, const char *name, unsigned int in_flight
 	for (i = 0; i < in_flight; i++)
 		free(slots[i].memory);
 	free(slots);
-	printf("%llu done, %llu failed, %llu wrong\n", tally.done, tally.failed, tally.wrong);
-	return tally.done > 0 && tally.failed + tally.wrong == 0 ? 0 : 1;
+	printf("%llu done, %llu failed, %llu wrong\n", counts.done, counts.failed, counts.wrong);
+	return counts.done > 0 && counts.failed + counts.wrong == 0 ? 0 : 1;
 }
 
 /* ---- command line ---- */

@@ -59,7 +59,7 @@ struct lnet_fault_attr {
 struct lnet_fault_stat {
 	/** Messages that it was about. */
 	__u64 fs_count;
-	/** Messages that it changed the fate of, by kind. */
+	/** Messages that it hit, by type. */
 	__u64 fs_put;
 	__u64 fs_ack;
 	__u64 fs_get;

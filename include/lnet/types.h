@@ -346,7 +346,7 @@ typedef void (*lnet_eq_handler_t)(struct lnet_event *event);
 
 /** The kinds of message on the wire. */
 enum lnet_msg_type {
-	/** The receipt for a PUT. */
+	/** The acknowledgement of a PUT. */
 	LNET_MSG_ACK = 0,
 	/** Data for the target. */
 	LNET_MSG_PUT = 1,

@@ -65,7 +65,7 @@ enum ptlrpc_kind {
 struct ptlrpc_timeouts {
 	/** What counts where nothing adapts itself; pings are a quarter of it apart. 0: 100 s. */
 	__u32 obd_timeout;
-	/** The least that a service is reckoned to need to answer. 0: none. */
+	/** The minimum estimate of the service time. 0: none. */
 	__u32 at_min;
 	/** The most. 0: 600 s. */
 	__u32 at_max;
@@ -395,7 +395,7 @@ struct ptlrpc_service_conf {
 	__u32 at_history;
 	/** No client's word makes a request live longer. 0: 600 s. */
 	__u32 longest_timeout;
-	/** Clients of which nothing was heard for so long are evicted. 0: never. */
+	/** Clients from which nothing was received for this time are evicted. 0: never. */
 	__u32 evict_unresponsive_after;
 	/** How long ptlrpc_unregister_service may take. 0: 75 s. */
 	__u32 stop_timeout;
@@ -471,7 +471,7 @@ struct ptlrpc_service_counts {
 	__u64 bulk_failed;
 	/** Buffers that were opened for requests. */
 	__u64 buffers_posted;
-	/** Clients that were evicted for their silence. */
+	/** Clients that were evicted because they did not respond. */
 	__u64 evicted;
 	/** Connections that there are now. */
 	__u64 connected;

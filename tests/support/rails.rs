@@ -53,11 +53,11 @@ impl Rails {
     /// Two nodes on the loopback interface, with networks as `LNET_NETWORKS` has them: nothing limits them, and
     /// every address reaches every other.
     pub fn on_loopback(near: &str, far: &str) -> Self {
-        Self::strangers_on_loopback(near, far).introduced()
+        Self::undiscovered_on_loopback(near, far).introduced()
     }
 
     /// The same, but each takes every NID of the other's for a node of its own.
-    pub fn strangers_on_loopback(near: &str, far: &str) -> Self {
+    pub fn undiscovered_on_loopback(near: &str, far: &str) -> Self {
         let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
         let node = |networks| node(networks, &port, Discovery::Off);
         Self { near: node(near), far: node(far), machines: None }

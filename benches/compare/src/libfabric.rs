@@ -2,7 +2,7 @@
 
 use crate::contestant::IterationTest;
 use crate::error::{Error, context};
-use crate::peer_process::{ask_silent_server, free_port};
+use crate::peer_process::{ask_idle_server, free_port};
 use crate::scenario::{Operation, Scenario};
 use std::process::Command;
 
@@ -56,7 +56,7 @@ impl IterationTest for Endpoint {
         server.args(["-B", &port]);
         let mut client = common();
         client.args(["-P", &port, "127.0.0.1"]);
-        let output = ask_silent_server(&mut server, &mut client)?;
+        let output = ask_idle_server(&mut server, &mut client)?;
         Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
     }
 }

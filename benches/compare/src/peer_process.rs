@@ -57,7 +57,7 @@ pub(crate) fn output_of(command: &mut Command) -> Result<String, Error> {
 }
 
 /// Starts a server that says nothing when it is ready, and asks it with a client until it answers.
-pub(crate) fn ask_silent_server(server: &mut Command, client: &mut Command) -> Result<String, Error> {
+pub(crate) fn ask_idle_server(server: &mut Command, client: &mut Command) -> Result<String, Error> {
     let _server = Peer::start(server.stderr(Stdio::null()))?;
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {

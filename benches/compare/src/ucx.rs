@@ -2,7 +2,7 @@
 
 use crate::contestant::IterationTest;
 use crate::error::{Error, context};
-use crate::peer_process::{ask_silent_server, free_port};
+use crate::peer_process::{ask_idle_server, free_port};
 use crate::scenario::{Operation, Scenario};
 use std::process::Command;
 
@@ -71,7 +71,7 @@ impl IterationTest for Test {
         };
         let mut client = common();
         client.arg("127.0.0.1");
-        let output = ask_silent_server(&mut common(), &mut client)?;
+        let output = ask_idle_server(&mut common(), &mut client)?;
         Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
     }
 }

@@ -130,7 +130,7 @@ pub enum lnet_event_kind {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum lnet_msg_type {
-    /// The receipt for a PUT.
+    /// The acknowledgement of a PUT.
     LNET_MSG_ACK = 0,
     /// Data for the target.
     LNET_MSG_PUT = 1,

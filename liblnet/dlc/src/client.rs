@@ -268,12 +268,12 @@ const TRIES: u32 = 8;
 
 /// A connection that failed.
 enum Lost {
-    /// Before the request was with the node.
+    /// The request was not sent.
     NotSent(io::Error),
-    /// When it may have been carried out.
+    /// The request may have been carried out.
     NoAnswer(FrameError),
-    /// It may be carried out yet: the node is there and says nothing.
-    Silent(NodeName),
+    /// The request may still be carried out: the node accepted the connection and does not respond.
+    NoResponse(NodeName),
 }
 
 /// How long an answer may take; `None` for what takes as long as it takes.
@@ -297,7 +297,7 @@ impl Lost {
         match self {
             Self::NotSent(_) => true,
             Self::NoAnswer(_) => harmless,
-            Self::Silent(_) => false,
+            Self::NoResponse(_) => false,
         }
     }
 }
@@ -306,9 +306,9 @@ impl From<Lost> for Failure {
     fn from(lost: Lost) -> Self {
         match lost {
             Lost::NotSent(error) => Self::new((&error).into(), format!("the node does not listen: {error}")),
-            Lost::Silent(name) => {
+            Lost::NoResponse(name) => {
                 let text =
-                    format!("node {name} is there and does not answer: it hangs, or is stopped (SIGSTOP)");
+                    format!("node {name} is running and does not answer: it hangs, or is stopped (SIGSTOP)");
                 Self::new(Errno::TimedOut, text)
             }
             Lost::NoAnswer(FrameError::Io(error)) => {
@@ -338,7 +338,7 @@ impl Link {
                 return Err(Lost::NoAnswer(FrameError::Io(io::ErrorKind::UnexpectedEof.into())));
             }
             (Err(FrameError::Io(error)), Ok(())) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(Lost::Silent(self.name.clone()));
+                return Err(Lost::NoResponse(self.name.clone()));
             }
             (Err(error), Ok(())) => return Err(Lost::NoAnswer(error)),
         };
@@ -366,8 +366,8 @@ mod tests {
         let link = Link { stream: mine, name: "7".parse().unwrap(), read_only: false };
         let request = frame::encode_request(&Request::GetNode).unwrap();
         let lost = link.exchange(&request, Some(Duration::from_millis(1)));
-        let Err(Lost::Silent(name)) = lost else { panic!("an answer from nobody") };
-        assert_eq!(Failure::from(Lost::Silent(name)).errno, Errno::TimedOut);
+        let Err(Lost::NoResponse(name)) = lost else { panic!("an answer from nobody") };
+        assert_eq!(Failure::from(Lost::NoResponse(name)).errno, Errno::TimedOut);
         drop(theirs);
     }
 

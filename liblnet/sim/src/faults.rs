@@ -125,13 +125,13 @@ impl Faults {
         pair.into_iter().chain(nodes).chain(rails.into_iter().flatten())
     }
 
-    /// Nobody is there any more to read or write.
-    pub(crate) fn silence(&mut self, node: NodeId, now: Time) {
+    /// The node neither reads nor writes any more.
+    pub(crate) fn shut_off(&mut self, node: NodeId, now: Time) {
         self.mend(FaultPoint::Frozen(node), now);
         self.break_spot(FaultPoint::Down(node));
     }
 
-    pub(crate) fn is_silent(&self, node: NodeId) -> bool {
+    pub(crate) fn is_shut_off(&self, node: NodeId) -> bool {
         self.is_broken(FaultPoint::Down(node))
     }
 

@@ -217,14 +217,14 @@ impl Ledger {
         if event.status.is_err() && event.kind == EventKind::Send && !op.ended {
             self.send_failed.push(OpId(number));
         }
-        let silent_end = op.ended && op.sent.is_none();
+        let ended_unsent = op.ended && op.sent.is_none();
         if op.ended && self.once {
             self.just_ended.push(OpId(number));
         }
         self.open -= usize::from(event.unlinked);
         if twice {
             self.report(format!("operation {number} is told {:?} once too often", event.kind));
-        } else if silent_end {
+        } else if ended_unsent {
             self.report(format!("operation {number} ends and was never told whether it left"));
         }
     }

@@ -106,14 +106,14 @@ impl World {
         self.settle(node);
     }
 
-    /// Ends a node without a word to anybody. What it had sent still arrives.
+    /// Ends a node without closing its connections. What it had sent still arrives.
     pub fn crash(&mut self, node: NodeId) {
         let Some(incarnation) = self.nodes.get_mut(node.0 as usize).and_then(|it| it.incarnation.take())
         else {
             return;
         };
         self.note(node, || "dies".to_owned());
-        self.network.lock().silence(node);
+        self.network.lock().shut_off(node);
         lock(&self.ledger).orphan(node);
         incarnation.core.shutdown();
         if let Some(it) = self.nodes.get_mut(node.0 as usize) {

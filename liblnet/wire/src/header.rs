@@ -18,7 +18,7 @@ pub const LONG_HEADER_LEN: usize = 96;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum MessageType {
-    /// The receipt for a PUT.
+    /// The acknowledgement of a PUT.
     Ack = 0,
     /// Data for the target's memory.
     Put = 1,
@@ -72,7 +72,7 @@ impl WireHandle {
 /// What differs from kind to kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// The receipt for a PUT.
+    /// The acknowledgement of a PUT.
     Ack {
         /// From the PUT.
         handle: WireHandle,
@@ -83,7 +83,7 @@ pub enum Body {
     },
     /// Data for the target's memory.
     Put {
-        /// Where the receipt goes; `None` when none is wanted (all ones on the wire).
+        /// The MD of the ACK; `None` if none is requested (all ones on the wire).
         ack: Option<WireHandle>,
         /// What the target matches on.
         match_bits: u64,

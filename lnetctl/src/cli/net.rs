@@ -33,7 +33,7 @@ pub struct NetAdd {
     /// A rule by addresses, in place of --net and --if: "tcp(eth0) 10.0.*.*"; at most 127 characters
     #[arg(short = 'p', long, alias = "ip2nets", value_name = "RULE")]
     pub ip2net: Option<String>,
-    /// Seconds of silence after which a peer counts as dead [default: 180]
+    /// Seconds without a message after which a peer counts as down [default: 180]
     #[arg(short = 't', long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = number::int)]
     pub peer_timeout: Option<i32>,
     /// Messages under way to one peer [default: 8]

@@ -124,7 +124,7 @@ mod tests {
         // A moment in the last tenth of a second hits the first message of the next.
         assert!(by_second.iter().all(|hits| *hits <= 1), "{by_second:?}");
         assert!(by_second.iter().sum::<u32>() >= 35, "{by_second:?}");
-        // After a long silence the first message is hit, and then one a second again.
+        // After a long pause the first message is hit, and then one a second again.
         let late = Time(second * 10_000);
         let hits = (0..10).filter(|_| dice.hits(late, random.next())).count();
         assert_eq!(hits, 1);

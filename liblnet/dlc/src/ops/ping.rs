@@ -33,7 +33,7 @@ pub fn ping(
     let ask = |target| {
         let ping = Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS };
         let answer: PingAnswer =
-            backend.ask(Request::PingPeer(ping)).map_err(|errno| cause(backend, errno, MORE_PATIENCE))?;
+            backend.ask(Request::PingPeer(ping)).map_err(|errno| cause(backend, errno, LONGER_TIMEOUT))?;
         Ok(to_value(&answer))
     };
     ask_each("ping", nids, ask, seq_no, report)
@@ -111,7 +111,7 @@ fn parse_target(text: &str) -> Result<ProcessId, TextError> {
 }
 
 /// What may help where time was too short.
-const MORE_PATIENCE: &str = "is more --timeout needed?";
+const LONGER_TIMEOUT: &str = "is more --timeout needed?";
 const MORE_TRANSACTION_TIME: &str = "is more of 'lnetctl set transaction_timeout' needed?";
 
 /// A host may be unreachable for a net that is down, too: then the remedy for a missing node would mislead.

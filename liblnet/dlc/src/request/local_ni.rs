@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What every driver has for an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NiTunables {
-    /// Seconds of silence after which a peer counts as dead.
+    /// Seconds without a message after which a peer counts as down.
     pub peer_timeout: Option<u32>,
     /// Messages under way to one peer NI.
     pub peer_credits: Option<u32>,

@@ -74,11 +74,11 @@ pub(super) fn bytes(counters: &Counters) -> ElementStats {
 /// Of an interface or a peer NI: messages by kind.
 pub(super) fn messages(counters: &Counters) -> MessageStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();
-    let by_kind = |tally: TypeCounts| CommCount {
-        put: tally.put,
-        get: tally.get,
-        reply: tally.reply,
-        ack: tally.ack,
+    let by_kind = |counts: TypeCounts| CommCount {
+        put: counts.put,
+        get: counts.get,
+        reply: counts.reply,
+        ack: counts.ack,
         hello: 0,
     };
     MessageStats { sent: by_kind(sent), received: by_kind(received), dropped: by_kind(dropped) }

@@ -291,8 +291,8 @@ impl Network {
         (plugged.map(|(_, upcalls)| upcalls), back.collect())
     }
 
-    /// Nothing that the node does reaches anybody any more, nor anything it.
-    pub(crate) fn silence(&mut self, node: NodeId) {
+    /// Nothing reaches the node any more, and nothing from the node reaches any other.
+    pub(crate) fn shut_off(&mut self, node: NodeId) {
         let Some(interfaces) = self.interfaces.get_mut(node.0 as usize) else { return };
         for (index, interface) in (0..).zip(interfaces) {
             let place = InterfaceId { node, index };
@@ -302,7 +302,7 @@ impl Network {
         }
         self.hang_up(|key| key.to.node == node, "the node is down");
         let now = self.now();
-        self.faults.silence(node, now);
+        self.faults.shut_off(node, now);
         self.taken.remove(&node);
     }
 

@@ -4,7 +4,7 @@ use super::*;
 
 impl Network {
     pub(crate) fn send(&mut self, from: InterfaceId, message: Box<Message>) -> SendOutcome {
-        if self.faults.is_silent(from.node) {
+        if self.faults.is_shut_off(from.node) {
             return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
         }
         let header = *message.header();

@@ -30,7 +30,7 @@ impl Network {
         self.events.plan(at, |_| SimEvent::PathCheck(from, peer));
     }
 
-    /// Checks a path; messages in flight for longer than `timeout` fail. Returns what the core is to be told, if anything.
+    /// Checks a path; messages in flight for longer than `timeout` fail. Returns what to report to the core, if anything.
     pub(crate) fn check_path(
         &mut self,
         from: InterfaceId,
@@ -45,16 +45,17 @@ impl Network {
             return None;
         };
         self.plan_path_check(from, peer);
-        let is_silent = !self.is_open_both_ways(from, peer);
+        let is_unresponsive = !self.is_open_both_ways(from, peer);
         let since = self.path_checks.entry((from, peer)).or_default();
-        let answers = since.is_some() && !is_silent;
-        let silent_since = is_silent.then(|| *since.get_or_insert(now));
-        *since = silent_since;
+        let answers = since.is_some() && !is_unresponsive;
+        let unresponsive_since = is_unresponsive.then(|| *since.get_or_insert(now));
+        *since = unresponsive_since;
         if now.since(oldest) >= timeout {
             self.end_pair(from, peer, ConnError::Stalled);
             return None;
         }
-        if !answers && silent_since.is_none_or(|since| now.since(since) + CHECK_INTERVAL < UNRESPONSIVE_AFTER)
+        if !answers
+            && unresponsive_since.is_none_or(|since| now.since(since) + CHECK_INTERVAL < UNRESPONSIVE_AFTER)
         {
             return None;
         }
