@@ -1,19 +1,19 @@
 //! The one clock of a node. The core, its threads, the TCP driver, heat and shutdown read it.
 //!
-//! Not read from it: the deadlines of event waits, of spinning and of delivery ACKs that wait for a message, which must be
-//! exact to microseconds, and those of control sockets, which bound system calls and never reach the core.
+//! Other clocks measure the deadlines of event waits, of spinning and of delivery ACKs that wait for a message, which
+//! must be exact to microseconds, and those of control sockets, which bound system calls and never reach the core.
 
 use lnet_core::time::{Clock, Time};
 use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The machine's monotonic clock, from the node's start on, as of the last tick, up to some milliseconds ago. It is
-/// read for every message; reading the exact time takes several times as long.
+/// The machine's monotonic clock as of the last tick, up to some milliseconds ago, relative to the node's start. It
+/// is read for every message; reading the exact time takes several times as long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MonotonicClock(Duration);
 
 impl MonotonicClock {
-    /// Begins now.
+    /// The clock starts now.
     pub(crate) fn start() -> Self {
         Self(last_tick())
     }
@@ -25,8 +25,8 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// By the C library: what `rustix` does instead reads memory that a program under valgrind does not have.
+/// Through the C library: `rustix` reads memory that a program under valgrind does not have.
 fn last_tick() -> Duration {
-    // A clock that every Linux has.
+    // Every Linux has this clock.
     clock_gettime(ClockId::CLOCK_MONOTONIC_COARSE).map_or(Duration::ZERO, Duration::from)
 }

@@ -1,6 +1,6 @@
 //! The threads that call the core, one of each a node: `lnet_discovery` and `lnet_monitor`.
 //!
-//! The core decides what is to be done, and when it wants to be called again.
+//! The core decides what is due, and when it must be called again.
 
 use crate::clock::MonotonicClock;
 use lnet_core::{Clock, Core, Errno, Time};
@@ -11,16 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 
-/// The pause after a panic in the core: it cannot say any more when it wants to be called.
+/// The pause after a panic in the core, which then cannot return the time of the next call.
 const PANIC_PAUSE: Duration = Duration::from_secs(1);
 
-/// What one of the threads runs.
+/// The function of one of the threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadSpec {
     name: &'static str,
-    /// Does what is due; returns the time at which it wants to be called again at the latest.
+    /// Does what is due; returns the latest time of the next call.
     run: fn(&Core) -> Option<Time>,
-    /// Waits until there is something to do, at most so long.
+    /// Waits until there is something to do; at most the given duration.
     wait: fn(&Core, Option<Duration>),
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct CoreThread {
 }
 
 impl CoreThread {
-    /// Starts it. The log says why it cannot be.
+    /// Starts the thread. A failure is logged.
     pub(crate) fn start(spec: ThreadSpec, core: Arc<Core>, clock: MonotonicClock) -> Result<Self, Errno> {
         let ending = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&ending);
@@ -56,14 +56,14 @@ impl CoreThread {
         Ok(Self { name: spec.name, ending, thread, process, handle: Mutex::new(Some(handle)) })
     }
 
-    /// Tells the thread to end after the call that it is in. That call may last until the core shuts down.
+    /// Requests the end of the thread after its current call, which may last until the core shuts down.
     pub(crate) fn request_stop(&self) {
         self.ending.store(true, Ordering::Release);
         self.thread.unpark();
     }
 
-    /// Waits for it to end, which it does only after [`CoreThread::request_stop`] and when the core is
-    /// ending. Does not wait when called by the thread itself, or by a child of `fork`.
+    /// Waits for the end of the thread, which needs [`CoreThread::request_stop`] and the shutdown of the core. Does
+    /// not wait when called by the thread itself, or by a child of `fork`.
     pub(crate) fn join(&self) {
         if thread::current().id() == self.thread.id() || std::process::id() != self.process {
             return;
@@ -81,7 +81,7 @@ impl CoreThread {
 
 fn run(spec: ThreadSpec, core: &Core, clock: MonotonicClock, ending: &AtomicBool) {
     while !ending.load(Ordering::Acquire) {
-        // A panic while one peer is served does not end the thread that serves all of them.
+        // A panic in the work for one peer does not end the thread, which serves all of them.
         let timeout = match catch_unwind(AssertUnwindSafe(|| (spec.run)(core))) {
             Ok(again) => again.map(|at| at.since(clock.now())),
             Err(_) => {

@@ -1,4 +1,4 @@
-//! The node's CPU partitions: made at the start, by what is configured and what the machine is.
+//! The node's CPU partitions: made at the start, from the configuration and the machine.
 
 use crate::start_config::StartConfig;
 use crate::sysfs;
@@ -10,7 +10,7 @@ use lnet_wire::nid::Address;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// The partitions (NU-1). The log says why the machine cannot be divided as asked: [`Errno::Invalid`].
+/// The partitions (NU-1). [`Errno::Invalid`] if the machine cannot be divided as configured; the cause is logged.
 pub(crate) fn table(config: &StartConfig) -> Result<CptTable, Errno> {
     let hardware = sysfs::hardware(&config.sysfs);
     let table = CptTable::new(&hardware, &config.cpts).map_err(|error| {
@@ -21,8 +21,8 @@ pub(crate) fn table(config: &StartConfig) -> Result<CptTable, Errno> {
     Ok(table)
 }
 
-/// The partition of the device that the interface with this NID is on (`dev cpt`, NU-5). `name` is how the
-/// operator calls it: by its name, by an alias of it, or by its address.
+/// The partition of the device of the interface with this NID (`dev cpt`, NU-5). `name` is the operator's name for
+/// it: its name, an alias, or its address.
 pub(crate) fn of_device(cpts: &CptTable, sysfs: &Path, nid: Nid, name: Option<&str>) -> Option<u32> {
     let host = || host_interfaces().unwrap_or_default();
     let name = match name {

@@ -1,4 +1,4 @@
-//! From the name of an interface to the address that is its NID's.
+//! From the name of an interface to the address of its NID.
 
 use lnet_core::Errno;
 use lnet_dlc::interfaces::{HostInterface, Unusable, addresses_of, first_usable, host_interfaces};
@@ -7,19 +7,18 @@ use lnet_wire::nid::Address;
 use lnet_wire::{NetId, Nid};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-/// An interface, found.
+/// A resolved interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Its NID on the net in question.
+    /// Its NID on the requested net.
     pub(crate) nid: Nid,
     /// The name or address by which it is found again.
     pub(crate) name: String,
 }
 
-/// The interface with this name or address; the machine's first interface that is up, not the loopback and
-/// has an IPv4 address, for `None`. The log says what is wrong with it: [`Errno::NoDevice`] when there is no
-/// such interface, [`Errno::AddressNotAvailable`] when it has no address, [`Errno::NetworkDown`] when it is
-/// down.
+/// The interface with this name or address; for `None` the machine's first interface that is up, not the loopback and
+/// has an IPv4 address. The cause of an error is logged: [`Errno::NoDevice`] if there is no such interface,
+/// [`Errno::AddressNotAvailable`] if it has no address, [`Errno::NetworkDown`] if it is down.
 pub(crate) fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
     let (name, address) = match interface {
         None => first_interface()?,
@@ -42,7 +41,7 @@ pub(crate) fn nid(net: NetId, address: IpAddr) -> Nid {
     }
 }
 
-/// The IP address that a NID of an IP network has.
+/// The IP address of a NID on an IP network.
 pub(crate) fn address(nid: Nid) -> IpAddr {
     match nid.address() {
         Address::Short(v4) => IpAddr::V4(v4.into()),
@@ -50,7 +49,7 @@ pub(crate) fn address(nid: Nid) -> IpAddr {
     }
 }
 
-/// This machine's interfaces. The log says why they cannot be listed.
+/// The machine's interfaces. If they cannot be listed the cause is logged.
 pub(crate) fn interfaces() -> Result<Vec<HostInterface>, Errno> {
     host_interfaces().map_err(|error| {
         write_line!(LogClass::NiNotStarted, "interfaces of this machine: cannot be listed ({error})");
@@ -59,7 +58,7 @@ pub(crate) fn interfaces() -> Result<Vec<HostInterface>, Errno> {
 }
 
 fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
-    // One may bind to these, but no interface has them.
+    // Binding to these addresses works, but no interface has them.
     if address.is_unspecified() || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
         write_line!(
             LogClass::NiNotStarted,
@@ -67,7 +66,7 @@ fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
         );
         return Err(Errno::AddressNotAvailable);
     }
-    // Asking the kernel is surer than comparing lists: all of 127.0.0.0/8 is local, and so are routes of
+    // The kernel is more reliable than a comparison with the list: all of 127.0.0.0/8 is local, and so are routes of
     // type `local`.
     UdpSocket::bind((address, 0)).map(|_| address).map_err(|error| {
         write_line!(

@@ -1,4 +1,4 @@
-//! An LNet node that runs: the core with its drivers, its threads and its configuration at start.
+//! A running LNet node: the core with its drivers, its threads and its start configuration.
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

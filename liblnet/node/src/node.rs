@@ -43,8 +43,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node: the loopback first, then the nets of `config` in their order, its routes and its file.
-    /// If anything cannot be started all is taken down again; the log names what was in the way.
+    /// Starts a node: the loopback first, then the nets of `config` in order, its routes and its file. After a
+    /// failure everything is shut down again; the cause is logged.
     pub fn start(pid: Pid, config: StartConfig) -> Result<Arc<Self>, Errno> {
         let clock = MonotonicClock::start();
         let core = Core::new(CoreConfig {
@@ -59,7 +59,7 @@ impl Node {
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
-        // Who asks for no more delivery ACKs than the kernel does says no more than it, either.
+        // With delivery ACKs as the kernel sends them the node also sends no more identification than the kernel.
         let says_who = config.says_implementation && config.socklnd.delivery_acks != DeliveryAcks::Large;
         let implementation_id = if says_who { new_implementation_id() } else { 0 };
         let tcp =
@@ -82,7 +82,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Says in the log that the node can talk to itself only, if that is so: for whoever may have meant it otherwise.
+    /// Logs that the node has only the loopback, if so, as that may not be intended.
     pub fn warn_if_only_loopback(&self) {
         if self.core.nets().nis().all(|ni| ni.nid().is_loopback()) {
             write_line!(
@@ -98,35 +98,34 @@ impl Node {
         &self.core
     }
 
-    /// What the node is called where several run on one machine (`LNET_NODE`).
+    /// The node's name where several run on one machine (`LNET_NODE`).
     pub const fn name(&self) -> &NodeName {
         &self.name
     }
 
-    /// The time on the clock that the node goes by.
+    /// The time on the node's clock.
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// What interfaces get for which nothing else is said.
+    /// The default tunables of interfaces.
     pub const fn ni_tunables(&self) -> NiTunables {
         self.ni
     }
 
-    /// Puts the node on `net` by `interface`: a name, an address, or the machine's first. The log says what
-    /// is wrong with it; [`Errno::ProtocolNotSupported`] for a kind of net without a driver,
-    /// [`Errno::Exists`] when it is there already.
+    /// Adds an interface on `net`: by name, by address, or the machine's first. The cause of an error is logged;
+    /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if it exists.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
         let found = interfaces::find(net, interface)?;
         self.start_ni(found.nid, NiConfig { interface: Some(found.name), ..self.ni.into() })
     }
 
-    /// As [`Node::add_ni`], by NID: its address must be one of this machine's.
+    /// As [`Node::add_ni`], by NID: its address must be local.
     pub fn add_nid(&self, nid: Nid) -> Result<Nid, Errno> {
         self.start_ni(nid, self.ni.into())
     }
 
-    /// Adds an interface that has been found, as `config` has it.
+    /// Adds a resolved interface with this configuration.
     pub(crate) fn start_ni(&self, nid: Nid, mut config: NiConfig) -> Result<Nid, Errno> {
         let driver: &dyn Driver = match nid.net().kind() {
             NetType::TCP => &*self.tcp,
@@ -144,20 +143,19 @@ impl Node {
         Ok(nid)
     }
 
-    /// Takes the node off an interface: see [`Core::remove_ni`].
+    /// Removes an interface: see [`Core::remove_ni`].
     pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
         self.core.remove_ni(nid)
     }
 
-    /// Makes the node configurable from outside, by sockets where the environment says (`LNET_RUNTIME_DIR`),
-    /// until the server that is returned is stopped. Stop the node first: who waits for one of its answers
-    /// is told so then.
+    /// Serves control requests on sockets where the environment says (`LNET_RUNTIME_DIR`), until the returned server
+    /// is stopped. Shut the node down first: clients that wait for a response get an error then.
     pub fn serve(self: &Arc<Self>) -> io::Result<ControlServer> {
         ControlServer::start(ControlConfig::from_env(self.name.clone())?, Arc::clone(self) as SharedBackend)
     }
 
-    /// Stops everything. No event is delivered after the return. Doing it twice does no harm. ACKs and REPLYs that are
-    /// under way have half a second to arrive.
+    /// Stops everything. No event is delivered after the return. A second call has no effect. ACKs and REPLYs in
+    /// flight have half a second to arrive.
     pub fn shutdown(&self) {
         self.drain_answers();
         self.links.end();
@@ -167,7 +165,7 @@ impl Node {
         self.threads.iter().for_each(CoreThread::join);
     }
 
-    /// A program that ends as soon as it has what it waited for should not leave the peer to its time-out.
+    /// A program that exits after its last event should not leave the peer waiting for its timeout.
     fn drain_answers(&self) {
         let deadline = self.now() + DRAIN_TIMEOUT;
         while self.core.owes_answers() && self.now() < deadline {
@@ -176,7 +174,7 @@ impl Node {
     }
 }
 
-/// How long a node that ends waits for its last answers to arrive.
+/// How long the shutdown waits for the last responses to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How often it checks whether they have.
@@ -188,13 +186,13 @@ impl Drop for Node {
     }
 }
 
-/// A number that tells this incarnation of the node from all others, for peers of this implementation.
+/// Distinguishes this incarnation of the node from all others, for peers of this implementation.
 fn new_implementation_id() -> u64 {
-    // The system's randomness, as the standard library draws it for its tables.
+    // Random numbers of the system, as the standard library uses them for its tables.
     socklnd::implementation_id(RandomState::new().hash_one(wall_clock_ns()))
 }
 
-/// Tells this incarnation of the node from earlier ones.
+/// Distinguishes this incarnation of the node from earlier ones.
 fn wall_clock_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
 }

@@ -1,4 +1,4 @@
-//! Asking another node who it is: a GET of its ping information.
+//! Ping: a GET of the ping information of another node.
 
 use crate::node::Node;
 use lnet_core::event::in_handler;
@@ -11,24 +11,23 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// What to ask, and how.
+/// The parameters of a ping.
 #[derive(Clone, Copy, Debug)]
 pub struct PingRequest {
-    /// Whom.
+    /// The target.
     pub target: ProcessId,
-    /// By which of this node's interfaces; `None` for whichever LNet chooses.
+    /// The local NID; `None`: selected by LNet.
     pub source: Option<Nid>,
-    /// Room for so many interfaces in the answer, its loopback among them. The kernel's `lnetctl ping` asks
-    /// for 200.
+    /// The maximum number of interfaces in the reply, the loopback among them. The kernel's `lnetctl ping` uses 200.
     pub max_entries: u32,
-    /// How long to wait; `None` for as long as it takes.
+    /// The timeout; `None`: unlimited.
     pub timeout: Option<Duration>,
 }
 
 impl Node {
-    /// Pings a node. [`Errno::TimedOut`] without an answer in time, [`Errno::Protocol`] for an answer that
-    /// is none, [`Errno::Invalid`] for room for nothing, [`Errno::Busy`] from an event handler, on whose thread
-    /// the answer may have to come, or why the question could not be sent.
+    /// Pings a node. [`Errno::TimedOut`] without a reply in time, [`Errno::Protocol`] for an invalid reply,
+    /// [`Errno::Invalid`] for `max_entries` of 0, [`Errno::Busy`] in an event handler, whose thread may have to
+    /// receive the reply, or the error of the request.
     pub fn ping(&self, request: PingRequest) -> Result<ReceivedPingInfo, Errno> {
         if in_handler() {
             return Err(Errno::Busy);
@@ -51,8 +50,8 @@ impl Node {
         let (target, owner) = (Target::of_pings(request.target), Arc::new(room.clone()));
         let answer = core.bind_owned(spec, room.memory(), true, owner).and_then(|md| {
             let answer = core.get(request.source, md, target).and_then(|()| wait(&received, request.timeout));
-            // After an answer the MD is gone already. After a time-out this unlinks it; its memory stays for as long as a
-            // driver may write there.
+            // After a reply the MD has ended. After a timeout this unlinks it; its memory stays as long as a driver
+            // may write there.
             let _ = core.md_unlink(md);
             answer
         });
@@ -71,14 +70,14 @@ impl Node {
     }
 }
 
-/// Passes on what the waiting thread waits for: the answer's length, or a failure.
+/// Sends the result to the waiting thread: the length of the reply, or a failure.
 fn report(event: &Event, results: &SyncSender<Result<u32, Errno>>) {
     let result = match (event.kind, event.status) {
         (EventKind::Reply, Ok(())) => Ok(event.mlength),
         (_, Err(errno)) => Err(errno),
         _ => return,
     };
-    // After a time-out the receiver is gone.
+    // After a timeout the receiver has been dropped.
     let _ = results.try_send(result);
 }
 

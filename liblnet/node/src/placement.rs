@@ -1,14 +1,14 @@
-//! Where this process's memory and threads are now.
+//! The current placement of this process's memory and threads.
 
 use lnet_core::Placement;
 use lnet_log::{LogClass, write_line};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the system says.
+/// The placement according to the system.
 #[derive(Debug, Default)]
 pub(crate) struct SystemPlacement {
-    /// It does not answer questions about memory, as in many a container.
+    /// The system call for memory is not permitted, as in many containers.
     refuses: AtomicBool,
 }
 
@@ -36,8 +36,8 @@ impl Placement for SystemPlacement {
     }
 }
 
-/// The NUMA node of one page; `None` for one that is not in memory. Unlike `get_mempolicy`, this brings no page
-/// into memory that was not there.
+/// The NUMA node of one page; `None` for one that is not in memory. Unlike `get_mempolicy`, this does not load the
+/// page.
 #[allow(unsafe_code, reason = "no safe wrapper of this system call is known")]
 fn node_of_page(address: usize) -> io::Result<Option<u32>> {
     let pages = [std::ptr::without_provenance::<libc::c_void>(address)];
@@ -56,7 +56,7 @@ fn node_of_page(address: usize) -> io::Result<Option<u32>> {
             libc::c_long::from(0_i32),
         )
     };
-    // What is positive counts pages that were not looked at.
+    // A positive result counts pages that were not checked.
     match result {
         0 => Ok(u32::try_from(status[0]).ok()),
         1.. => Ok(None),

@@ -1,22 +1,22 @@
-//! Waiting without sleeping, as long as that pays.
+//! Spinning: waiting without sleeping, as long as that pays.
 //!
-//! Going to sleep and being woken costs more than many a message takes. But a thread that spins for what
-//! comes late wastes its CPU, so after a few waits without an event only one in many is tried again.
+//! Sleeping and waking cost more than many a message takes. But a thread that spins for a late event wastes its CPU,
+//! so after a few waits without an event only one in many waits spins.
 
 use lnet_core::lnd::Progress;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Waits without an event after which spinning does not pay.
+/// Waits without an event after which spinning stops.
 const MAX_FAILED: u32 = 4;
-/// One wait in so many spins while it does not pay.
+/// One wait in this many spins while spinning has stopped.
 const RETRY: u32 = 64;
 
 /// Whether and how long to spin.
 #[derive(Debug)]
 pub(crate) struct Spin {
     limit: Duration,
-    /// Waits since spinning last paid.
+    /// Waits since spinning last found an event.
     failed: AtomicU32,
 }
 
@@ -25,7 +25,7 @@ impl Spin {
         Self { limit, failed: AtomicU32::new(0) }
     }
 
-    /// Asks `ask` until it has something, for the limit or `timeout` if that is less.
+    /// Calls `ask` until it returns something, for the limit or `timeout`, whichever is less.
     pub(crate) fn run<T>(
         &self,
         timeout: Option<Duration>,
@@ -46,20 +46,20 @@ impl Spin {
                     self.failed.store(0, Ordering::Relaxed);
                     return Some(found);
                 }
-                // Another thread reads the sockets; two would compete for them.
+                // Another thread polls the sockets; two would compete for them.
                 (Progress::NotOffered, None) => return None,
                 _ if Instant::now() >= until => {
                     self.failed.store(failed.wrapping_add(1), Ordering::Relaxed);
                     return None;
                 }
-                // The one waited for may want this very CPU.
+                // The thread that this one waits for may need this CPU.
                 _ => std::thread::yield_now(),
             }
         }
     }
 }
 
-/// Whether to spin after so many waits without an event.
+/// Whether to spin after this number of waits without an event.
 fn worth_trying(failed: u32) -> bool {
     failed < MAX_FAILED || failed.is_multiple_of(RETRY)
 }

@@ -15,12 +15,12 @@ use lnet_wire::NetId;
 use std::fs;
 use std::path::Path;
 
-/// Carries out what `config` says beyond the loopback. The first failure ends it; the log says which part of
-/// the configuration it was and what to do about it. Nothing is taken back.
+/// Applies `config`, except for the loopback. The first failure ends it; the log names the part of the configuration
+/// and what to do. Nothing is undone.
 ///
-/// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::NotFound`] when no `ip2nets`
-/// rule matches, [`Errno::Invalid`] and [`Errno::NoDevice`] for rules that do not fit the machine's
-/// interfaces, [`Errno::Invalid`] for a file that cannot be imported; otherwise as the node answers.
+/// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::NotFound`] if no `ip2nets` rule
+/// matches, [`Errno::Invalid`] and [`Errno::NoDevice`] for rules that do not fit the machine's interfaces,
+/// [`Errno::Invalid`] for a file that cannot be imported; otherwise the error of the node.
 pub(crate) fn apply(node: &dyn Backend, config: &StartConfig) -> Result<(), Errno> {
     let host = if config.ip2nets.is_empty() { Vec::new() } else { interfaces::interfaces()? };
     carry_out(node, config, &host)
@@ -51,7 +51,7 @@ fn nis_of_network(network: &Network) -> Vec<AddLocalNi> {
     }
 }
 
-/// What the rules come to on this machine: each interface of a net once.
+/// The interfaces that the rules select on this machine, each interface of a net once.
 fn nis_of_rules(rules: &[Rule], host: &[HostInterface], strict: bool) -> Result<Vec<AddLocalNi>, Errno> {
     let mut nis: Vec<AddLocalNi> = Vec::new();
     for rule in rules {
@@ -83,8 +83,7 @@ fn nis_of_rules(rules: &[Rule], host: &[HostInterface], strict: bool) -> Result<
     Ok(nis)
 }
 
-/// The mismatch for which a strict start ends. A rule that names what is not there does so even when it
-/// comes to something else.
+/// The mismatch that ends a strict start. A rule that names a missing interface is one even if it selects others.
 fn fatal(matched: &Matched) -> Option<&Mismatch> {
     let is_missing = |it: &&Mismatch| matches!(it, Mismatch::Missing(_));
     matched.failure().or_else(|| matched.mismatches.iter().find(is_missing))
@@ -96,7 +95,7 @@ fn ni_on(net: NetId) -> AddLocalNi {
 }
 
 fn add_ni(node: &dyn Backend, ni: AddLocalNi) -> Result<(), Errno> {
-    // Asked before the interface is looked for, which may be missing for the same reason.
+    // Checked before the interface is resolved, which may be missing for the same reason.
     if !networks::has_driver(ni.net) {
         write_line!(
             LogClass::NiNotStarted,
@@ -112,8 +111,8 @@ fn add_ni(node: &dyn Backend, ni: AddLocalNi) -> Result<(), Errno> {
     })
 }
 
-/// One string of routes serves many nodes: a route that this one has already, or does not need since it is on
-/// the net itself, or whose gateway is on none of its nets, is for others.
+/// One string of routes serves many nodes: a route that exists, or that this node does not need as it is on the net
+/// itself, or whose gateway is on none of its nets, is skipped.
 fn add_route(node: &dyn Backend, route: AddRoute) -> Result<(), Errno> {
     let AddRoute { net, gateway, .. } = route;
     match node.tell(Request::AddRoute(route)) {
@@ -155,7 +154,7 @@ fn import_file(node: &dyn Backend, file: &Path) -> Result<(), Errno> {
     Err(errno_of(rc))
 }
 
-/// The library's own codes and errnos overlap; in the range of the former it is [`Errno::Invalid`].
+/// The library's own codes and errnos overlap; codes in the common range become [`Errno::Invalid`].
 fn errno_of(rc: ReturnCode) -> Errno {
     if rc.0 < ReturnCode::NO_MATCH.0 { Errno::from_c(rc.0) } else { Errno::Invalid }
 }

@@ -1,4 +1,4 @@
-//! What a node is started with.
+//! The start configuration of a node.
 
 use lnet_core::cpt::Layout;
 use lnet_core::{NiTunables, Settings};
@@ -10,43 +10,42 @@ use socklnd::{DeliveryAcks, SocklndConfig};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a node is started with. Of the nets, rules, routes and the file, all that there are apply, in this
-/// order; [`StartConfig::from_env`] fills in the file or the others.
+/// The start configuration of a node. The nets, rules, routes and the file are all applied, in this order;
+/// [`StartConfig::from_env`] sets either the file or the others.
 #[derive(Clone, Debug)]
 pub struct StartConfig {
-    /// What the node is called where several run on one machine (`LNET_NODE`); the process id otherwise.
+    /// The node's name where several run on one machine (`LNET_NODE`); otherwise the process id.
     pub name: NodeName,
-    /// The nets it is on, besides the loopback.
+    /// The nets, besides the loopback.
     pub networks: Vec<Network>,
-    /// By which of the machine's addresses it is on which nets; with rules, at least one must match.
+    /// The rules that select nets by the machine's addresses; if there are any, at least one must match.
     pub ip2nets: Vec<Rule>,
-    /// Whether an interface that a rule names and this machine does not have so ends the start, or only
-    /// brings a warning.
+    /// Whether a rule that names a missing interface ends the start, or only causes a warning.
     pub ip2nets_strict: bool,
-    /// By whom other nets are reached. Those by nodes that this one cannot reach are passed over.
+    /// The routes to other nets. Routes with unreachable gateways are skipped.
     pub routes: Vec<AddRoute>,
     /// A YAML file to import.
     pub config_file: Option<PathBuf>,
-    /// Settings of the whole node, which can be changed while it runs.
+    /// The settings of the node, which can be changed while it runs.
     pub settings: Settings,
-    /// For every interface.
+    /// The tunables of every interface.
     pub ni: NiTunables,
-    /// For the TCP driver.
+    /// The configuration of the TCP driver.
     pub socklnd: SocklndConfig,
-    /// Whether peers of this implementation are told that this node is one of theirs. If not, each takes the other for a
-    /// kernel node.
+    /// Whether the node identifies itself to peers of this implementation. If not, each treats the other as a kernel
+    /// node.
     pub says_implementation: bool,
-    /// How long a thread that waits for an event asks again and again before it sleeps; zero is not at all.
+    /// How long a thread that waits for an event spins before it sleeps; zero: not at all.
     pub wait_spin: Duration,
-    /// Whether peers' interfaces are compared by their queued bytes before their credits (snd-035).
+    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035).
     pub compare_queued_bytes: bool,
-    /// How many peer NIs there may be before others' messages make no more.
+    /// The number of peer NIs above which received messages add no more.
     pub max_peers: usize,
-    /// How many ACKs and REPLYs may wait until their peers take them before what asks for more is dropped.
+    /// The number of pending ACKs and REPLYs above which requests are dropped.
     pub max_pending_responses: u32,
-    /// Into which CPU partitions the machine is divided.
+    /// The CPU partitions of the machine.
     pub cpts: Layout,
-    /// Where the system tells of CPUs, NUMA nodes and devices: `/sys`, or what is laid out like it.
+    /// The directory with CPUs, NUMA nodes and devices: `/sys`, or one with the same layout.
     pub sysfs: PathBuf,
 }
 
@@ -73,7 +72,7 @@ impl Default for StartConfig {
     }
 }
 
-/// On one CPU, who spins keeps the one from running that it waits for.
+/// With one CPU a spinning thread keeps the thread that it waits for from running.
 fn default_spin() -> Duration {
     let alone = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1);
     if alone { Duration::ZERO } else { Duration::from_micros(50) }

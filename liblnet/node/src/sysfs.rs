@@ -1,5 +1,5 @@
-//! What the system says of its CPUs, its NUMA nodes and the devices of its interfaces: files below `/sys`, or
-//! below another directory laid out like it.
+//! The machine's CPUs, NUMA nodes and the devices of its interfaces: files below `/sys`, or below another directory
+//! with the same layout.
 
 use lnet_core::cpt::{Hardware, NumaNode};
 use lnet_wire::Expression;
@@ -8,13 +8,13 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// The highest number of a CPU or node that is believed.
+/// The highest number of a CPU or node that is accepted.
 const MAX_NUMBER: u32 = 0xffff;
-/// How many interfaces may lie upon each other: a VLAN upon a bond upon a card is three.
+/// The maximum depth of stacked interfaces: a VLAN on a bond on a card is three.
 const MAX_LAYERS: u32 = 8;
 
-/// The machine's CPUs that are on, by NUMA nodes. What cannot be read is taken to be as on a machine without
-/// NUMA (snd-010, snd-015).
+/// The machine's online CPUs by NUMA node. What cannot be read is taken to be as on a machine without NUMA (snd-010,
+/// snd-015).
 pub(crate) fn hardware(root: &Path) -> Hardware {
     let system = root.join("devices/system");
     let online = list(&system.join("cpu/online")).unwrap_or_else(all_that_may_be_used);
@@ -48,8 +48,8 @@ pub(crate) fn hardware(root: &Path) -> Hardware {
     }
 }
 
-/// The NUMA node of an interface's device (NU-5); of one that lies upon others, such as a VLAN or a bond, that of
-/// their devices, if they agree. `None` where the system does not know, or there is no device.
+/// The NUMA node of an interface's device (NU-5); of a stacked interface, such as a VLAN or a bond, that of the
+/// devices below it, if they agree. `None` if it is unknown, or there is no device.
 pub(crate) fn node_of_interface(root: &Path, name: &str) -> Option<u32> {
     node_below(&root.canonicalize().ok()?, name, MAX_LAYERS)
 }
@@ -60,7 +60,7 @@ fn node_below(root: &Path, name: &str, layers: u32) -> Option<u32> {
     }
     let interface = root.join("class/net").join(name);
     if let Ok(device) = interface.join("device").canonicalize() {
-        // The node is told of the card, which may be some way above what the interface belongs to.
+        // The file is in the card's directory, which may be several levels above the interface's device.
         let above = device.ancestors().take_while(|path| path.starts_with(root));
         let told = above.filter_map(|path| fs::read_to_string(path.join("numa_node")).ok()).next()?;
         return told.trim().parse().ok();
@@ -72,7 +72,7 @@ fn node_below(root: &Path, name: &str, layers: u32) -> Option<u32> {
     nodes.all(|node| node == Some(first)).then_some(first)
 }
 
-/// `0-3,8-11`; nothing for an empty file.
+/// `0-3,8-11`; empty for an empty file.
 fn list(file: &Path) -> Option<Vec<u32>> {
     let text = fs::read_to_string(file).ok()?;
     match text.trim() {
@@ -83,7 +83,7 @@ fn list(file: &Path) -> Option<Vec<u32>> {
     }
 }
 
-/// `10 21`; what is no number ends it.
+/// `10 21`; the first invalid number ends the list.
 fn numbers(file: &Path) -> Vec<u32> {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.split_ascii_whitespace().map_while(|number| number.parse().ok()).collect()

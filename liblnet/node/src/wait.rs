@@ -1,9 +1,8 @@
 //! Waiting for events.
 //!
-//! A thread that waits reads the node's sockets itself for a while, so that the message it waits for needs
-//! no second thread to wake it: first it asks again and again without sleeping, as long as that pays
-//! (`spin`), then it sleeps in the driver; when nothing comes it sleeps outside, and the driver's own thread
-//! wakes it.
+//! A thread that waits polls the node's sockets itself for a while, so that the message it waits for needs no second
+//! thread to wake it: first it spins, as long as that pays (`spin`), then it sleeps in the driver; without a message
+//! it sleeps outside, and the driver's own thread wakes it.
 
 use crate::node::Node;
 use lnet_core::event::{EventQueue, in_handler};
@@ -13,18 +12,18 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a waiting thread polls the driver before it looks at its queues again: an event that another
-/// thread delivered meanwhile is seen this much late at worst.
+/// How long a waiting thread polls the driver before it checks its queues again: the maximum delay of an event that
+/// another thread has delivered meanwhile.
 const DRIVER_POLL: Duration = Duration::from_millis(1);
-/// After so many polls without a message the thread sleeps.
+/// After this number of polls without a message the thread sleeps.
 const MAX_IDLE_POLLS: u32 = 3;
 
 impl Node {
-    /// Waits for an event on any of `eqs`: `LNetEQPoll`, and `LNetEQWait` with one queue and no `timeout`.
-    /// The first queue that has one gives it; its index comes with it. `None` when `timeout` has passed.
-    /// [`Errno::NotFound`] for no queue at all, or one that is not there or is freed meanwhile; [`Errno::NetworkDown`]
-    /// when the node ends; [`Errno::Busy`] in an event handler, unless `timeout` is zero: it may be what the event that
-    /// is waited for would come after.
+    /// Waits for an event on any of `eqs`: `LNetEQPoll`, and `LNetEQWait` with one queue and no `timeout`. Returns
+    /// the event with the index of its queue, the first that has one; `None` after `timeout`. [`Errno::NotFound`]
+    /// without queues, or for one that does not exist or is freed meanwhile; [`Errno::NetworkDown`] when the node
+    /// shuts down; [`Errno::Busy`] in an event handler, unless `timeout` is zero: the awaited event might have to
+    /// wait for the handler.
     pub fn eq_poll(
         &self,
         eqs: &[EqHandle],
@@ -45,7 +44,7 @@ impl Node {
         found.transpose()
     }
 
-    /// What comes first, an event or an end; `None` when the time is over.
+    /// The first event or end of a queue; `None` after the timeout.
     fn wait(
         &self,
         queues: &[Arc<EventQueue>],
@@ -61,7 +60,7 @@ impl Node {
         if timeout == Some(Duration::ZERO) {
             return None;
         }
-        // Beyond what a clock can add up to is for ever.
+        // A deadline that the clock cannot represent means no limit.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         if let Some(found) = self.spin.run(timeout, || (self.tcp.progress(Duration::ZERO), look())) {
             return Some(found);
@@ -92,7 +91,7 @@ impl Node {
     }
 }
 
-/// The calling thread as a reader of queues, until dropped.
+/// Registers the calling thread as a reader of queues, until dropped.
 struct Reading<'a>(&'a [Arc<EventQueue>]);
 
 impl<'a> Reading<'a> {

@@ -1,9 +1,9 @@
-//! Copying payloads: from one MD's memory to another's, and out of and into bytes that a driver keeps.
+//! Copying payloads: from one MD's memory to another's, and to and from bytes that a driver keeps.
 
 use lnet_core::Message;
 use lnet_core::memory::{MdMemory, MemSlice};
 
-/// The payload of a message that is to be sent, as it is now.
+/// The current payload of a message that is to be sent.
 pub fn payload_of(message: &Message) -> Box<[u8]> {
     let mut bytes = vec![0; message.payload_len()];
     let memory = MdMemory::contiguous(bytes.as_mut_ptr() as usize, message.payload_len() as u32);
@@ -11,7 +11,7 @@ pub fn payload_of(message: &Message) -> Box<[u8]> {
     bytes.into()
 }
 
-/// Puts `bytes` where the payload of an arriving message goes; what is more than wanted is left out.
+/// Copies `bytes` to the payload memory of an arriving message; bytes beyond its length are discarded.
 pub fn fill_payload_of(message: &Message, bytes: &[u8]) {
     let len = bytes.len().min(message.payload_len()) as u32;
     let memory = MdMemory::contiguous(bytes.as_ptr() as usize, len);

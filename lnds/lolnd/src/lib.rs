@@ -1,4 +1,4 @@
-//! The loopback driver: what is sent to `0@lo` arrives within the call that sends it.
+//! The loopback driver: a message to `0@lo` arrives within the call that sends it.
 //!
 //! Order of events (c-abi 3.9): a PUT's target event, its ACK, its SEND; a GET's SEND, its REPLY, its
 //! target event.
@@ -58,7 +58,7 @@ impl LndNi for Loopback {
 fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, action: RxAction) -> SendOutcome {
     match action {
         RxAction::Deliver(arriving) if matches!(sent.header().body, Body::Get { .. }) => {
-            // The asker hears that its question has left before it hears the answer.
+            // The SEND event of a request comes before the event of its response.
             upcalls.finalize(sent, Ok(()));
             upcalls.received(arriving, Ok(()));
             SendOutcome::Pending
@@ -70,12 +70,12 @@ fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, action: RxAction) -> SendO
         }
         RxAction::Discard => SendOutcome::Done(sent, Ok(())),
         RxAction::Reject(Violation::ShuttingDown) => SendOutcome::Done(sent, Err(Errno::Shutdown.into())),
-        // A message waits at most once, and this node keeps its own rules.
+        // A message is deferred at most once, and this node sends no invalid messages.
         RxAction::Defer | RxAction::Reject(_) => SendOutcome::Done(sent, Err(Errno::Protocol.into())),
     }
 }
 
-/// A message that waits for a buffer of this node's (a lazy portal). Its sender's memory stays busy.
+/// A message that waits for a buffer of this node (a lazy portal). The memory of its sender stays in use.
 struct Held {
     upcalls: Arc<dyn Upcalls>,
     state: Mutex<State>,

@@ -1,4 +1,4 @@
-//! Discoveries that are asked for, and how far those of peers are.
+//! Requested discoveries, and the discovery status of peers.
 
 use crate::node::Node;
 use lnet_core::discovery::{self, DiscoveryStatus, Failure, Step};
@@ -9,14 +9,14 @@ use lnet_dlc::request::{
 use lnet_wire::{Nid, Pid};
 use std::time::Duration;
 
-/// What there is to be done besides the waiting for answers.
+/// Time for everything besides the wait for responses.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often one discovery begins, if what was known of the peer turns out to be void.
+/// How often one discovery is started, if the peer is removed or replaced meanwhile.
 const MOST_BEGINNINGS: usize = 3;
 
-/// Discovers a peer and waits for it (DI-34, DI-35). Which step failed is an answer; an error is what was in
-/// the way before the first.
+/// Discovers a peer and waits for the end (DI-34, DI-35). A failed step is a reply; an error is a failure before the
+/// first step.
 pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> {
     let core = node.core();
     let nid = whom(core, ask.target.nid);
@@ -35,15 +35,15 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
     Err(Errno::NotFound)
 }
 
-/// What is known of the peer with this NID; none if the discovery has taken the NID from it, or has ended with
-/// the peer being forgotten: then who has the NID now is still to be found out.
+/// The peer with this NID; `None` if the discovery has taken the NID from it, or has ended with the removal of the
+/// peer: then the peer that has the NID now is still to be discovered.
 fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
     let (peer, _) = core.peer(nid)?;
     let differences = core.discovery_of(nid).map(|standing| differences(&standing)).unwrap_or_default();
     let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(max_nids as usize);
     let answer = PingAnswer {
         primary: peer.primary,
-        // What peers have another of is not kept.
+        // The process ids of peers are not stored.
         pid: Pid::LUSTRE.0,
         multi_rail: peer.is_multi_rail(),
         nids: nids.collect(),
@@ -51,14 +51,14 @@ fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
     Some(Discovered::Found { answer, differences })
 }
 
-/// This node, known by its loopback only: nobody needs to be asked.
+/// This node with its loopback only: no peer is needed.
 fn alone(core: &Core) -> Discovered {
     let multi_rail = core.settings().discovery == DiscoveryMode::On;
     let answer = PingAnswer { primary: Nid::LOOPBACK, pid: core.pid().0, multi_rail, nids: Vec::new() };
     Discovered::Found { answer, differences: Vec::new() }
 }
 
-/// Who asks for the loopback gets to know this node itself, by its first NID on a net, as in the kernel.
+/// The NID to discover: for the loopback the first NID of this node on a net, as in the kernel.
 fn whom(core: &Core, nid: Nid) -> Nid {
     match nid.is_loopback() {
         true => core.nets().nis().map(|ni| ni.nid()).find(|nid| !nid.is_loopback()).unwrap_or(nid),
@@ -66,7 +66,7 @@ fn whom(core: &Core, nid: Nid) -> Nid {
     }
 }
 
-/// How far the discovery of a peer is, for who looks at it.
+/// The discovery status of a peer, as it is shown.
 pub(super) fn of_peer(standing: &DiscoveryStatus) -> PeerDiscovery {
     PeerDiscovery {
         up_to_date: standing.up_to_date,

@@ -1,4 +1,4 @@
-//! Which way a message would go, and why no other.
+//! The path that a message would take, and why no other.
 
 use super::peer;
 use crate::node::Node;
@@ -7,7 +7,7 @@ use lnet_core::select::{ChosenPath, Criterion, LocalNiCandidate, NetCandidate, P
 use lnet_dlc::request::{Explain, Explanation, Passed, PassedOver};
 use std::fmt::Display;
 
-/// Asks the very code that sends.
+/// Uses the same selection code as sending.
 pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
     let core = node.core();
     let known = core.peer(ask.destination);
@@ -37,7 +37,7 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
     })
 }
 
-/// What is wrong with a path that was chosen, because no better one is left.
+/// What is wrong with a path that was selected because there is no better one.
 fn remark(node: &Node, chosen: &ChosenPath) -> Option<String> {
     let (local, its) = (chosen.ni.nid(), chosen.peer_ni.as_ref()?);
     let unresponsive = node.core().unresponsive_paths(its.nid()).into_iter();
@@ -88,7 +88,7 @@ fn told(why: Criterion, its: impl Display, best: impl Display) -> String {
     format!("{}: {its}, the chosen one has {best}", why.text())
 }
 
-/// As rules are written: what no rule names has none.
+/// As rules are written; `None` without a rule.
 fn priority(priority: u32) -> String {
     match priority {
         u32::MAX => "none".to_owned(),

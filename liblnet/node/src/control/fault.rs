@@ -1,4 +1,4 @@
-//! Rules that lose or delay messages on purpose.
+//! Fault injection: rules that drop or delay messages.
 
 use lnet_core::fault::{Causes, DelayRule, DropRule, FaultStats, Filter, Kinds, Loss, Odds};
 use lnet_core::{Core, Errno};
@@ -6,7 +6,7 @@ use lnet_dlc::request::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, F
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// PUT and GET: what goes to portals.
+/// PUT and GET: the messages with a portal.
 const TO_PORTALS: u32 = 2 | 4;
 
 pub(super) fn add(core: &Core, rule: &FaultRule) -> Result<(), Errno> {
@@ -63,7 +63,7 @@ fn filter(rule: &FaultRule) -> Result<Filter, Errno> {
     let messages = match (rule.messages, rule.portals) {
         (messages, 0) => messages,
         (0, _) => TO_PORTALS,
-        // What goes to no portal would never be hit.
+        // A message without a portal would never match.
         (messages, _) if messages & TO_PORTALS == 0 => return Err(Errno::Invalid),
         (messages, _) => messages,
     };

@@ -1,9 +1,9 @@
-//! Heat: how much NIDs were used of late (dbg-070, dbg-075; core behaviour 10.2).
+//! Heat: how much NIDs were used recently (dbg-070, dbg-075; core behaviour 10.2).
 //!
-//! A use counts 1 and decays: h becomes h * 2^(-t / [`TAU`]) in a time t. Nothing runs for it: it is brought
-//! up to date from the counters when somebody looks. What was counted between two looks is taken as spread
-//! evenly over the time between them, so looking every few seconds shows what happened, and one look after
-//! a long time the average since the node began. Nothing is chosen by it.
+//! A use counts 1 and decays: h becomes h * 2^(-t / [`TAU`]) in a time t. Nothing runs periodically: the value is
+//! updated from the counters when it is read. Uses between two reads are treated as spread evenly over the time
+//! between them, so reads every few seconds show the recent use, and one read after a long time the average since the
+//! start. Selection does not use heat.
 
 use lnet_core::Time;
 use lnet_core::stats::{Counters, NodeCounters};
@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// In this time half of it goes.
+/// The half-life.
 pub(crate) const TAU: Duration = Duration::from_secs(10);
 
-/// The heat of all NIDs of a node that anybody ever looked at.
+/// The heat of all NIDs of a node that were ever read.
 #[derive(Debug)]
 pub(crate) struct HeatTable {
     started: Time,
@@ -27,22 +27,22 @@ pub(crate) struct HeatTable {
 struct State {
     own: HashMap<Nid, Heat>,
     peers: HashMap<Nid, Heat>,
-    /// Since when the counters count, after the node began.
+    /// When the counters were last reset.
     counting_since: Duration,
 }
 
 impl HeatTable {
-    /// For a node whose counters count from `now` on.
+    /// For a node whose counters start at `now`.
     pub(crate) fn new(now: Time) -> Self {
         Self { started: now, state: Mutex::default() }
     }
 
-    /// An interface's.
+    /// The heat of a local NI.
     pub(super) fn of_ni(&self, now: Time, nid: Nid, counters: &Counters) -> request::Heat {
         self.look(|state| &mut state.own, now, nid, counters)
     }
 
-    /// A peer NI's.
+    /// The heat of a peer NI.
     pub(super) fn of_peer_ni(&self, now: Time, nid: Nid, counters: &Counters) -> request::Heat {
         self.look(|state| &mut state.peers, now, nid, counters)
     }
@@ -59,13 +59,13 @@ impl HeatTable {
         which(&mut state).entry(nid).or_insert(cold).look(Uses::of(counters), now.since(self.started))
     }
 
-    /// The counters are 0 again: everything is cold.
+    /// The counters have been reset: all heat is 0.
     pub(super) fn reset(&self, now: Time) {
         let counting_since = now.since(self.started);
         *self.lock() = State { counting_since, ..State::default() };
     }
 
-    /// Forgets peer NIs that are gone, if there are so many that some must be.
+    /// Drops the entries of removed peer NIs, if there are too many entries.
     pub(super) fn keep_peers<'a>(&self, there: impl Iterator<Item = &'a Nid> + Clone) {
         let mut state = self.lock();
         if state.peers.len() > there.clone().count() {
@@ -79,7 +79,7 @@ impl HeatTable {
     }
 }
 
-/// Sent and received, as counters have them.
+/// The sent and received counters.
 #[derive(Clone, Copy, Debug, Default)]
 struct Uses {
     messages: u64,
@@ -96,7 +96,7 @@ impl Uses {
     }
 }
 
-/// Of one NID, as it was at the last look.
+/// The heat of one NID at the last read.
 #[derive(Clone, Copy, Debug)]
 struct Heat {
     at: Duration,
@@ -125,7 +125,7 @@ impl Heat {
     }
 }
 
-/// What becomes of `heat` in `time`, in which there were so many uses, evenly spread.
+/// The value of `heat` after `time`, with `uses` evenly spread over that time.
 fn decay(heat: f64, uses: u64, time: Duration) -> f64 {
     let x = time.as_secs_f64() / TAU.as_secs_f64() * std::f64::consts::LN_2;
     // The mean of 2^(-t / TAU) over `time`.

@@ -1,4 +1,4 @@
-//! Interfaces of this node.
+//! Local NIs.
 
 use super::stats::{self, Due};
 use crate::interfaces::{self, Found};
@@ -13,7 +13,7 @@ use lnet_dlc::request::{
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
-/// Adds an interface; what is not said is as the node was started with (cfg-020, cfg-025, cfg-035).
+/// Adds an interface; tunables that are not given are those of the node's start (cfg-020, cfg-025, cfg-035).
 pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
     let found = find(add.net, add.interface.as_deref())?;
     let mut tunables = node.ni_tunables();
@@ -31,8 +31,8 @@ pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
     node.start_ni(found.nid, NiConfig { tunables, interface: Some(found.name), cpts, device_cpt: None })
 }
 
-/// An interface that is down is [`Errno::AddressNotAvailable`]: to those who ask over the control socket
-/// [`Errno::NetworkDown`] says that LNet is.
+/// An interface that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
+/// [`Errno::NetworkDown`] means that LNet is down.
 fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
     interfaces::find(net, interface).map_err(|errno| match errno {
         Errno::NetworkDown => Errno::AddressNotAvailable,
@@ -40,8 +40,8 @@ fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
     })
 }
 
-/// Takes an interface away, or a net. An interface is found by the name under which it was added, whatever
-/// its state, or else by the address that it has now.
+/// Removes an interface, or a net. An interface is found by the name under which it was added, in whatever state, or
+/// else by its current address.
 pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
     let nets = node.core().nets();
     let on_net = |net: NetId| nets.net(net).map_or(&[][..], |net| net.nis());
@@ -61,7 +61,7 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
     nids.into_iter().try_for_each(|nid| node.remove_ni(nid))
 }
 
-/// The `index`th interface as it is (dbg-035, dbg-040).
+/// The `index`th interface (dbg-035, dbg-040).
 pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
     let core = node.core();
     let nets = core.nets();
@@ -84,7 +84,7 @@ pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
     })
 }
 
-/// The loopback has none of what is shown for others; the kernel shows zeros.
+/// Zeros for the loopback, as in the kernel.
 fn tunables(ni: &Ni) -> NiTunables {
     let its = ni.tunables();
     let shown = |value: u32| Some(if ni.nid().is_loopback() { 0 } else { value });
@@ -96,8 +96,8 @@ fn tunables(ni: &Ni) -> NiTunables {
     }
 }
 
-/// What befell it, by the names that the kernel's tools have for causes (dbg-020, dbg-030). The loopback has
-/// no health; the kernel shows 0.
+/// The failure counters, under the kernel's names of the causes (dbg-020, dbg-030). The loopback has no health value;
+/// the kernel shows 0.
 fn health(node: &Node, ni: &Ni) -> LocalHealth {
     let failed = ni.failures().read();
     let Due { ping_count, at, seconds } = Due::new(node, ni.recovery());
@@ -141,7 +141,7 @@ fn cpts(core: &Core, ni: &Ni) -> CptList {
     }
 }
 
-/// Of one interface or of all that have connections.
+/// Of one interface, or of all that have connections.
 pub(super) fn set_conns_per_peer(core: &Core, set: SetConnsPerPeer) {
     let nets = core.nets();
     let concerned = |ni: &&Arc<Ni>| set.nid.is_none_or(|nid| ni.nid() == nid);

@@ -1,4 +1,4 @@
-//! A node as the one that carries out control requests: what `lnetctl`, the DLC calls and `LNetCtl` come to.
+//! The node's backend of control requests: for `lnetctl`, the DLC calls and `LNetCtl`.
 
 mod discovery;
 mod explain;
@@ -18,7 +18,7 @@ use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
 use lnet_dlc::{Backend, Reply, Request, request};
 use std::time::Duration;
 
-/// Who asks for a ping may have gone since; it does not hold a place at the control socket for ever.
+/// The longest ping: its client may have gone, and must not occupy the control socket for ever.
 const LONGEST_PING: Duration = Duration::from_secs(120);
 
 impl Backend for Node {
@@ -35,7 +35,7 @@ impl Backend for Node {
                 core.fail_nid(nid, count);
                 Ok(Reply::Done)
             }
-            // A node that answers is up, and taking it down is for whoever started it.
+            // A node that answers is configured, and only its owner may shut it down.
             Request::Configure(_) => Ok(Reply::Done),
             Request::Unconfigure => Err(Errno::Busy),
             Request::LnetDist(nid) => core.dist(nid).map(|far| {
@@ -52,7 +52,7 @@ impl Backend for Node {
             Request::GetFault(kind, index) => {
                 fault::get(core, kind, index).map(|fault| Reply::Fault(Box::new(fault)))
             }
-            // It comes with routing.
+            // Not supported without routing.
             Request::NotifyRouter(_) => Err(Errno::NotSupported),
             Request::Explain(ask) => explain::explain(self, ask).map(Reply::Explanation),
             Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
@@ -107,8 +107,8 @@ impl Backend for Node {
 }
 
 impl Node {
-    /// Primary NID and multi-rail are what this node knows of the other, as in the kernel; the NIDs are what
-    /// the other says.
+    /// The primary NID and multi-rail are what this node knows of the other, as in the kernel; the NIDs come from the
+    /// reply.
     fn control_ping(&self, ping: request::Ping) -> Result<Reply, Errno> {
         let answer = self.ping(crate::PingRequest {
             target: ping.target,

@@ -1,4 +1,4 @@
-//! Other nodes.
+//! Peers.
 
 use super::discovery;
 use super::stats::{self, Due};
@@ -10,7 +10,7 @@ use lnet_dlc::request::{self, AddPeerNi, PeerHealth, SetPeerState};
 use lnet_wire::Nid;
 use std::sync::Arc;
 
-/// Makes a peer or gives it a NID (cfg-070).
+/// Adds a peer, or a NID to it (cfg-070).
 pub(super) fn add(core: &Core, add: AddPeerNi) -> Result<(), Errno> {
     match add.nid {
         None => core.make_peer(add.primary, add.multi_rail, add.lock_primary),
@@ -22,11 +22,11 @@ pub(super) fn set_state(core: &Core, set: SetPeerState) -> Result<(), Errno> {
     core.set_peer_state(set.nid, PeerState(set.state))
 }
 
-/// The peer with this NID as it is (dbg-050 to dbg-065).
+/// The peer with this NID (dbg-050 to dbg-065).
 pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     let core = node.core();
     let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
-    // Whether a gateway lives is not watched yet; until it is known to be dead it counts as alive.
+    // Gateways are not monitored yet; they count as alive.
     let alive = core.is_gateway(&peer).then_some(true);
     let standing = core.discovery_of(nid);
     Ok(request::Peer {
@@ -39,7 +39,7 @@ pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     })
 }
 
-/// Whether a peer can be reached; `None` for one that is not known.
+/// The reachability of a peer; `None` for an unknown one.
 pub(super) fn reachability(node: &Node, nid: Nid) -> Option<request::PeerReachability> {
     let found = node.core().reachability(nid)?;
     let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
@@ -52,7 +52,7 @@ pub(super) fn reachability(node: &Node, nid: Nid) -> Option<request::PeerReachab
 }
 
 fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerNi {
-    // Credits are those of a local net: by another net nothing can be sent (OM-6).
+    // Credits are those of a local net: on another net nothing can be sent (OM-6).
     let is_local = node.core().nets().net(ni.nid().net()).is_some();
     let of_local = |credits: i32| if is_local { credits } else { 0 };
     let max = of_local(i32::try_from(ni.max_credits()).unwrap_or(i32::MAX));
@@ -66,7 +66,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
         tx_queued_bytes: u32::try_from(ni.queued_bytes()).unwrap_or(u32::MAX),
         rtr_credits: max,
         min_rtr_credits: max,
-        // This look at it is one that does not count.
+        // Without the reference of this function.
         refcount: u32::try_from(Arc::strong_count(ni).saturating_sub(1)).unwrap_or(u32::MAX),
         stats: stats::element(ni.counters()),
         messages: stats::messages(ni.counters()),
@@ -76,7 +76,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
     }
 }
 
-/// What befell it, by the names that the kernel's tools have for causes.
+/// The failure counters, under the kernel's names of the causes.
 fn health(node: &Node, ni: &PeerNi) -> PeerHealth {
     let failed = ni.failures().read();
     let Due { ping_count, at, seconds } = Due::new(node, ni.recovery());

@@ -24,8 +24,7 @@ pub(super) fn get(core: &Core, index: u32) -> Result<Udsp, Errno> {
     Ok(Udsp { index, src: rule.src, dst: rule.dst, rte: rule.rte, action })
 }
 
-/// What the rules come to for an interface of this node (`own`) or of another. [`Errno::NotFound`] for a
-/// NID that nobody has.
+/// The effect of the rules on a local NI (`own`) or a peer NI. [`Errno::NotFound`] for an unknown NID.
 pub(super) fn applied(core: &Core, nid: Nid, own: bool) -> Result<AppliedUdsp, Errno> {
     let known = if own { core.nets().ni(nid).is_some() } else { core.peer(nid).is_some() };
     if !known {

@@ -17,7 +17,7 @@ pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
     })
 }
 
-/// Gateways are not watched yet: until then they count as alive, and as not on the net itself.
+/// Gateways are not monitored yet: they count as alive, and as not on the net itself.
 pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
     let routes = core.routes();
     let route = routes.iter().nth(index as usize).ok_or(Errno::NotFound)?;
@@ -46,8 +46,8 @@ pub(super) fn set_buffers(core: &Core, counts: BufferCounts) -> Result<(), Errno
     core.change_router(|router| router.with_buffers([counts.tiny, counts.small, counts.large]))
 }
 
-/// The buffers of one CPU partition. [`Errno::NotFound`] past the last one, and on a node that never
-/// forwarded.
+/// The buffers of one CPU partition. [`Errno::NotFound`] past the last one, and on a node on which forwarding was
+/// never enabled.
 pub(super) fn buffers(core: &Core, cpt: u32) -> Result<CptBuffers, Errno> {
     let cpts =
         NonZeroUsize::new(core.cpts()).filter(|cpts| (cpt as usize) < cpts.get()).ok_or(Errno::NotFound)?;

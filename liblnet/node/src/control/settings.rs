@@ -1,10 +1,10 @@
-//! Settings of the whole node, and health values.
+//! The settings of the node, and health values.
 
 use lnet_core::settings::{MAX_HEALTH, Settings};
 use lnet_core::{Core, DiscoveryMode, Errno};
 use lnet_dlc::request::{SetHealth, SetHealthKind, Tunable, Tunables};
 
-/// The kernel's deprecated tunable: accepted, without effect, and always shown as this.
+/// The kernel's deprecated tunable: accepted without effect, and always shown with this value.
 const RECOVERY_INTERVAL: u32 = 1;
 
 pub(super) fn set_numa_range(core: &Core, range: u32) -> Result<(), Errno> {
@@ -61,7 +61,7 @@ pub(super) fn all(settings: &Settings) -> Tunables {
     }
 }
 
-/// What is no health value becomes the best one, as in the kernel.
+/// An invalid health value becomes the maximum, as in the kernel.
 pub(super) fn set_health(core: &Core, set: SetHealth) {
     let value = u32::try_from(set.value).ok().filter(|value| *value <= MAX_HEALTH).unwrap_or(MAX_HEALTH);
     match set.kind {

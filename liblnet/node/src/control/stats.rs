@@ -1,4 +1,4 @@
-//! Counters as they are shown.
+//! Counters, as they are shown.
 
 use crate::node::Node;
 use lnet_core::Core;
@@ -6,7 +6,7 @@ use lnet_core::health::{Cause, HealthTotals, Recovery};
 use lnet_core::stats::{Counters, NodeCounters, TypeCounts};
 use lnet_dlc::request::{CommCount, ElementStats, LnetStats, MessageStats};
 
-/// The node's (dbg-020, dbg-045). Nothing is routed yet.
+/// The counters of the node (dbg-020, dbg-045). Nothing is routed yet.
 pub(super) fn node(core: &Core) -> LnetStats {
     let (counters, messages) = (core.counters(), core.message_counts());
     let HealthTotals { responses_awaited, resends, response_timeouts, failures } = core.health_totals();
@@ -40,11 +40,11 @@ pub(super) fn node(core: &Core) -> LnetStats {
 
 /// When the next recovery ping is due.
 pub(super) struct Due {
-    /// Pings since it was last heard.
+    /// Pings since the interface last responded.
     pub(super) ping_count: u64,
-    /// Seconds on the node's clock; 0 for what is healthy.
+    /// Seconds on the node's clock; 0 for a healthy interface.
     pub(super) at: u64,
-    /// In how many seconds.
+    /// Seconds from now.
     pub(super) seconds: Option<u64>,
 }
 
@@ -59,19 +59,19 @@ impl Due {
     }
 }
 
-/// Of an interface or a peer NI: messages in all (dbg-010, dbg-015, dbg-025).
+/// Of a local NI or a peer NI: messages in total (dbg-010, dbg-015, dbg-025).
 pub(super) fn element(counters: &Counters) -> ElementStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();
     ElementStats { sent: sent.messages(), received: received.messages(), dropped: dropped.messages() }
 }
 
-/// Of an interface or a peer NI: bytes of payload.
+/// Of a local NI or a peer NI: bytes of payload.
 pub(super) fn bytes(counters: &Counters) -> ElementStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();
     ElementStats { sent: sent.bytes, received: received.bytes, dropped: dropped.bytes }
 }
 
-/// Of an interface or a peer NI: messages by kind.
+/// Of a local NI or a peer NI: messages by type.
 pub(super) fn messages(counters: &Counters) -> MessageStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();
     let by_kind = |counts: TypeCounts| CommCount {

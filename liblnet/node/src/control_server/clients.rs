@@ -29,7 +29,7 @@ struct Table {
     clients: BTreeMap<u64, Client>,
     /// Threads that have ended or are about to.
     ended: Vec<JoinHandle<()>>,
-    /// Counts clients and requests: what has the greater number came later.
+    /// Counts clients and requests; a greater number is later.
     count: u64,
 }
 
@@ -40,7 +40,7 @@ struct Client {
     state: State,
 }
 
-/// What a client's thread is at.
+/// The state of a client's thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Waiting for a request, or for the rest of one; since when, by [`Table::count`].
@@ -51,7 +51,7 @@ enum State {
     Leaving,
 }
 
-/// What becomes of a new client.
+/// The decision about a new client.
 #[derive(Debug, PartialEq, Eq)]
 enum Admission {
     Accept,
@@ -60,8 +60,8 @@ enum Admission {
     Reject,
 }
 
-/// Clients that are being disconnected do not count towards `most`, since an idle one goes at once. One that has a
-/// request to finish goes later, so of those there may be at most `most`, too.
+/// Clients that are being disconnected do not count towards `most`, as idle ones end at once. Those with a request to
+/// finish end later, so there may be at most `most` of them, too.
 fn admission(states: impl Iterator<Item = (u64, State)>, most: usize) -> Admission {
     let (mut here, mut leaving, mut longest_idle) = (0, 0, None);
     for (id, state) in states {
@@ -90,7 +90,7 @@ impl Clients {
         Self { most, log, table: Mutex::default(), gone: Condvar::new() }
     }
 
-    /// Gives a new client its thread.
+    /// Starts the thread of a new client.
     pub(super) fn admit(
         self: &Arc<Self>,
         stream: UnixStream,
@@ -151,7 +151,7 @@ impl Clients {
             )
         });
         match thread {
-            // The thread does nothing to the table before this lets go of it.
+            // The thread does not access the table before this releases the lock.
             Ok(thread) => {
                 let state = State::Idle(id);
                 table.clients.insert(id, Client { stream, thread: Some(thread), state });
@@ -171,7 +171,7 @@ impl Clients {
         lock(&self.table).clients.values_mut().for_each(Client::leave);
     }
 
-    /// Waits for the clients to go, until `reply_deadline` for their replies and until `last` for their threads.
+    /// Waits for the end of the clients, until `reply_deadline` for their replies and until `last` for their threads.
     pub(super) fn wait(&self, reply_deadline: Instant, last: Instant) {
         if !self.wait_for_none(reply_deadline) {
             for client in lock(&self.table).clients.values() {
@@ -200,7 +200,7 @@ impl Clients {
 }
 
 impl Client {
-    /// No further request is read; one that is there already is carried out, and the client sees the end.
+    /// Reads no further request; one that has arrived is carried out, and the client gets the end of the stream.
     fn leave(&mut self) {
         self.state = State::Leaving;
         let _ = self.stream.shutdown(Shutdown::Read);
@@ -209,7 +209,7 @@ impl Client {
 
 fn join(threads: Vec<JoinHandle<()>>) {
     for thread in threads {
-        // The last client may be the one through which the server is being stopped.
+        // The last client may be the one whose request stops the server.
         if thread.thread().id() != thread::current().id() {
             let _ = thread.join();
         }
@@ -227,7 +227,7 @@ fn reject(stream: &UnixStream, errno: Errno) {
 pub(super) struct ClientSlot {
     clients: Arc<Clients>,
     id: u64,
-    /// Who the client is.
+    /// The user of the client.
     pub(super) user: String,
 }
 

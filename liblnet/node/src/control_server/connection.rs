@@ -1,4 +1,4 @@
-//! One client: its requests are read, carried out and answered, one after the other.
+//! One client: its requests are read, carried out and answered one at a time.
 
 use super::clients::ClientSlot;
 use super::listener::Access;
@@ -56,7 +56,7 @@ pub(super) fn serve(
             );
             return;
         }
-        // After bytes that are no request, nobody knows where the next one begins.
+        // After invalid bytes the beginning of the next request is unknown.
         if matches!(request, Err(FrameError::Garbage(_))) {
             return;
         }
@@ -75,7 +75,7 @@ fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Res
     })
 }
 
-/// Waits for the first byte of a request for ever, and for the others until the timeout.
+/// Waits for the first byte of a request without limit, and for the others until the timeout.
 struct TimedReader<'a> {
     stream: &'a UnixStream,
     timeout: Duration,

@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 /// Which requests a listener accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Everything, by the owner and root.
+    /// All requests, from the owner and root.
     Configure,
-    /// What only reads, by whom the file's mode lets in.
+    /// Requests that only read, from users that the file's mode permits.
     Read,
 }
 
 impl Access {
-    /// Whether this client may ask anything here.
+    /// Whether this client may send any request to this listener.
     pub(super) fn admits(self, client: &UnixStream) -> bool {
         match self {
             Self::Read => true,
@@ -33,7 +33,7 @@ impl Access {
         }
     }
 
-    /// Whether this may be asked here: [`Errno::Access`] if not.
+    /// Whether this request is permitted on this listener: [`Errno::Access`] if not.
     pub(super) const fn allows(self, request: &Request) -> Result<(), Errno> {
         match self {
             Self::Read if !request.only_reads() => Err(Errno::Access),
@@ -42,7 +42,7 @@ impl Access {
     }
 }
 
-/// Who a client is, as the log names it.
+/// The user of a client, as the log names it.
 pub(super) fn user(client: &UnixStream) -> String {
     PeerCred::of(client).map_or_else(|_| "unknown user".to_owned(), |it| format!("uid {}", it.user))
 }
@@ -51,7 +51,7 @@ const fn may_configure(client: u32, owner: u32) -> bool {
     client == owner || client == 0
 }
 
-/// A listening socket and what its clients may ask.
+/// A listening socket with its permissions.
 #[derive(Debug)]
 pub(super) struct ControlListener {
     pub(super) socket: UnixListener,
@@ -61,14 +61,14 @@ pub(super) struct ControlListener {
 }
 
 impl ControlListener {
-    /// Takes a socket that listens already; its file is left alone.
+    /// Uses a socket that is listening already; its file is left alone.
     pub(super) fn inherited(listener: UnixListener, access: Access) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self { socket: listener, access, _file: None })
     }
 
-    /// Makes a socket with this mode at `path`, under another name first: nobody can connect to it before it
-    /// listens and has its mode. A socket on which nobody listens any more is replaced by the same rename.
+    /// Creates a socket with this mode at `path`, under another name first: no client can connect before it listens
+    /// and has its mode. The rename also replaces a stale socket, on which no process listens.
     pub(super) fn bind(directory: &RuntimeDir, path: &Path, mode: u32, access: Access) -> io::Result<Self> {
         let named = |error: io::Error, path: &Path| {
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))
@@ -80,7 +80,7 @@ impl ControlListener {
             return Err(named(io::ErrorKind::AddrInUse.into(), path));
         }
         let new = path.with_extension(format!("new{}", std::process::id()));
-        // Left over from a process that had this number and was killed.
+        // A leftover of a killed process with the same process id.
         let _ = fs::remove_file(&new);
         let make = || {
             let listener = UnixListener::bind(&new)?;
@@ -98,7 +98,7 @@ impl ControlListener {
     }
 }
 
-/// The file of a socket made here.
+/// The file of a socket created here.
 #[derive(Debug)]
 struct SocketFile {
     directory: PathBuf,
@@ -109,7 +109,7 @@ struct SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         let _only_one = lock_directory(&self.directory);
-        // Somebody may have removed it, and another node may have made its own in its place.
+        // The file may have been removed, and replaced by that of another node.
         if identity(&self.path).is_ok_and(|found| found == self.identity) {
             let _ = fs::remove_file(&self.path);
         }
@@ -121,7 +121,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((found.dev(), found.ino()))
 }
 
-/// Removes what killed processes have left: sockets named after a process on which nobody listens. A socket with
+/// Removes the sockets of killed processes: those named after a process on which no process listens. A socket with
 /// another name stays until a node of that name replaces it. The directory must be locked.
 fn remove_stale(directory: &RuntimeDir) {
     let of_process = |name: &NodeName| name.as_str().bytes().all(|byte| byte.is_ascii_digit());
@@ -134,7 +134,7 @@ fn remove_stale(directory: &RuntimeDir) {
     }
 }
 
-/// Nobody else makes or removes sockets here until the lock is dropped.
+/// No other process creates or removes sockets here until the lock is dropped.
 fn lock_directory(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = open(directory.join(".lock"), flags, Mode::RUSR | Mode::WUSR)?;

@@ -1,9 +1,8 @@
 //! The control socket: a node carries out the requests of other processes (`lnetctl`, liblnetconfig).
 //!
-//! One thread accepts, one thread a client reads, carries out and answers. A client
-//! that stalls, dies, or sends something other than a request costs the node one thread and one line in the log.
-//! Of the two sockets, `NAME.sock` configures and is for the owner and root; `NAME.status.sock` only tells,
-//! and is there only where the operator wants it (`LNET_STATUS_MODE`).
+//! One thread accepts, and one thread per client reads, carries out and answers requests. A client that stalls, dies,
+//! or sends invalid data costs the node one thread and one line in the log. `NAME.sock` permits configuration, to the
+//! owner and root; `NAME.status.sock` is read-only, and exists only if the operator wants it (`LNET_STATUS_MODE`).
 
 mod clients;
 mod connection;
@@ -23,34 +22,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Where the sockets of a node are, and their limits.
+/// The sockets of a node, and their limits.
 #[derive(Debug)]
 pub struct ControlConfig {
-    /// Where the sockets are made.
+    /// The directory of the sockets.
     pub directory: RuntimeDir,
-    /// After whom they are named.
+    /// The node's name, of which the names of the sockets are made.
     pub name: NodeName,
-    /// The mode of the socket that only tells, such as `0o666`; `None`: there is no such socket.
+    /// The mode of the read-only socket, such as `0o666`; `None`: there is no such socket.
     pub status_mode: Option<u32>,
-    /// A socket that listens already, in place of one made here: systemd's. Its file is left alone.
+    /// A socket that is listening already (socket activation by systemd), instead of a new one. Its file is left
+    /// alone.
     pub listener: Option<UnixListener>,
-    /// The same for the socket that only tells.
+    /// The same for the read-only socket.
     pub status_listener: Option<UnixListener>,
-    /// The longest time from the first byte of a request to its last, and for a client to take a reply.
+    /// The maximum time from the first byte of a request to its last, and for a client to read a reply.
     pub request_timeout: Duration,
-    /// The most clients of one socket. For one more, the one that has been idle for longest goes.
+    /// The maximum number of clients of one socket. A further client replaces the one that has been idle for longest.
     pub max_clients: usize,
 }
 
 impl ControlConfig {
-    /// For a node of this name, with sockets where the environment says. [`io::ErrorKind::InvalidInput`] for
-    /// an `LNET_STATUS_MODE` that is no mode.
+    /// For a node of this name, with sockets where the environment says. [`io::ErrorKind::InvalidInput`] for an
+    /// invalid `LNET_STATUS_MODE`.
     pub fn from_env(name: NodeName) -> io::Result<Self> {
         let mode = std::env::var("LNET_STATUS_MODE").unwrap_or_default();
         Ok(Self { status_mode: parse_mode(mode.trim())?, ..Self::new(RuntimeDir::from_env(), name) })
     }
 
-    /// For a node of this name, in this directory, without a socket that only tells.
+    /// For a node of this name, in this directory, without a read-only socket.
     pub fn new(directory: RuntimeDir, name: NodeName) -> Self {
         Self {
             directory,
@@ -75,7 +75,7 @@ fn parse_mode(text: &str) -> io::Result<Option<u32>> {
     }
 }
 
-/// A node's backend as its clients' threads share it.
+/// A node's backend, as the threads of its clients share it.
 pub type SharedBackend = Arc<dyn Backend + Send + Sync>;
 
 /// The sockets of a node. Dropping it is [`ControlServer::stop`].
@@ -87,8 +87,8 @@ pub struct ControlServer {
 }
 
 impl ControlServer {
-    /// Makes the sockets and serves `backend` on them. Files of sockets on which nobody listens any more are
-    /// replaced; [`io::ErrorKind::AddrInUse`] where somebody does.
+    /// Creates the sockets and serves `backend` on them. Stale socket files are replaced;
+    /// [`io::ErrorKind::AddrInUse`] if a process listens on one.
     pub fn start(config: ControlConfig, backend: SharedBackend) -> io::Result<Self> {
         let ControlConfig { directory, name, status_mode, listener, status_listener, .. } = config;
         let (control, status) = (directory.socket(&name), directory.status_socket(&name));
@@ -117,19 +117,19 @@ impl ControlServer {
         Ok(Self { process: std::process::id(), clients, acceptor })
     }
 
-    /// Removes the socket files and accepts no more clients; those that are connected stay. Calling it twice does no harm.
+    /// Removes the socket files and accepts no more clients; connected ones stay. A second call has no effect.
     pub fn close(&self) {
         let acceptor = lock(&self.acceptor).take();
-        // A child of fork has no threads, and the files are its parent's.
+        // A child of fork has no threads, and the files belong to its parent.
         if let Some(Acceptor { wake, thread }) = acceptor.filter(|_| self.process == std::process::id()) {
             drop(wake);
             let _ = thread.join();
         }
     }
 
-    /// Closes the listeners, waits for the replies to requests that are being carried out, and ends the connections.
-    /// Takes three seconds at most: a request that takes longer keeps its thread until the backend returns. So shut
-    /// the node down first.
+    /// Closes the listeners, waits for the replies to requests in progress, and ends the connections. Takes at most
+    /// three seconds: a request that takes longer keeps its thread until the backend returns. So shut the node down
+    /// first.
     pub fn stop(&self) {
         self.close();
         if self.process == std::process::id() {
@@ -150,7 +150,7 @@ impl Drop for ControlServer {
 
 #[derive(Debug)]
 struct Acceptor {
-    /// The thread ends when this is closed.
+    /// Closing this ends the thread.
     wake: UnixStream,
     thread: JoinHandle<()>,
 }
@@ -160,11 +160,11 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long it waits for the threads after the connections have been shut down.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What reading JSON and adding an interface need, with room to spare.
+/// Enough for parsing JSON and adding an interface.
 const STACK: usize = 512 * 1024;
-/// The pause before the next `accept` after one that failed for want of descriptors or memory.
+/// The pause before the next `accept` after one that failed for lack of descriptors or memory.
 const ACCEPT_RETRY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// How long what was suppressed in the log may wait until it is said.
+/// The interval of reports on suppressed log lines.
 const LOG_PERIOD: Timespec = Timespec { tv_sec: lnet_log::PERIOD.as_secs().cast_signed(), tv_nsec: 0 };
 
 fn accept(

@@ -17,7 +17,7 @@ const NETWORKS: &str = "LNET_NETWORKS";
 const IP2NETS: &str = "LNET_IP2NETS";
 const ROUTES: &str = "LNET_ROUTES";
 
-/// The variables that say where a node is, and what each has, in a few words.
+/// The variables that configure a node, each with a short description.
 pub const CONFIGURATION: &[(&str, &str)] = &[
     (
         CONFIG,
@@ -42,8 +42,8 @@ pub const CONFIGURATION: &[(&str, &str)] = &[
 ];
 
 impl StartConfig {
-    /// From the environment: the variables of [`CONFIGURATION`] and [`TUNABLES`]. Without any, a node that is
-    /// only on the loopback. The log says what is wrong, [`Errno::Invalid`], and which variables have no effect.
+    /// From the environment: the variables of [`CONFIGURATION`] and [`TUNABLES`]. Without any, a node with the
+    /// loopback only. The log has the errors ([`Errno::Invalid`]) and the variables without effect.
     pub fn from_env() -> Result<Self, Errno> {
         warn_of_unknown_variables();
         Self::from_lookup(|name| std::env::var(name).ok())
@@ -106,7 +106,7 @@ impl StartConfig {
     }
 }
 
-/// What a variable says; nothing for one that is not set.
+/// The parsed value of a variable; the default if it is not set.
 fn read<T: Default, E: Display>(
     name: &str,
     text: Option<String>,

@@ -1,4 +1,4 @@
-//! Variables of the environment that nobody reads: most likely a name with a mistake in it.
+//! Environment variables that are not read anywhere: most likely misspelt.
 
 use super::CONFIGURATION;
 use crate::tunables::TUNABLES;
@@ -6,13 +6,14 @@ use lnet_dlc::nearest;
 use lnet_log::{LogClass, write_line};
 
 const PREFIXES: [&str; 2] = ["LNET_", "SOCKLND_"];
-/// What is read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control socket.
+/// Variables that are read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control
+/// socket.
 const READ_ELSEWHERE: [&str; 4] = ["LNET_DEBUG", "LNET_NODE", "LNET_RUNTIME_DIR", "LNET_STATUS_MODE"];
-/// Of this project's own tests.
+/// Variables of this project's tests.
 const FOR_TESTS: [&str; 3] = ["LNET_SIM_", "LNET_TEST_", "LNET_WRITE_"];
 
-/// Says in the log which variables look as if they were meant for the library and are not known to it. To be called once
-/// for the start of a node whose configuration comes from the environment.
+/// Logs variables that look like the library's and are unknown. To be called once at the start of a node that is
+/// configured from the environment.
 pub fn warn_of_unknown_variables() {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for (name, meant) in unknown(names) {
@@ -20,7 +21,7 @@ pub fn warn_of_unknown_variables() {
     }
 }
 
-/// Those that are not known, each with what may have been meant.
+/// The unknown variables, each with the most similar known one.
 fn unknown(names: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
     let known = || {
         let configuration = CONFIGURATION.iter().map(|(name, _)| *name);

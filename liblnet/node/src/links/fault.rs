@@ -1,30 +1,29 @@
-//! Whether an interface of this node works, by what the machine has. Pure.
+//! Whether an interface of this node works, according to the machine's links. Pure.
 
 use super::host_links::Entry;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Why an interface of this node does not work.
+/// Why an interface of this node is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault<'a> {
     /// There is no link of this name.
     Gone(&'a str),
     /// The link of this name is set down.
     Down(&'a str),
-    /// The link of this name is set up, but nothing is at its other end.
+    /// The link of this name is set up, but has no carrier.
     NoCarrier(&'a str),
-    /// The link of this name works, but the address is not on it, nor on another.
+    /// The link of this name works, but the address is on no link.
     NoAddress(&'a str),
-    /// Nothing has the address.
+    /// The address does not exist.
     Nowhere,
 }
 
-/// What is wrong with the interface with this address. `name` is how it was found: the name of a link, the label of
-/// an alias, or an address. `is_local` is asked for an address that no link has, unless the interface was found by
-/// a name: then a link did have it.
+/// The fault of the interface with this address. `name` is how it was resolved: the name of a link, the label of an
+/// alias, or an address. `is_local` is called for an address that no link has, unless the interface was resolved by a
+/// name: then a link had it.
 ///
-/// An address that has moved to another link is as good as before, and an address on two links works if one of them
-/// does.
+/// An address that has moved to another link works as before, and an address on two links works if one of them does.
 pub(super) fn fault_of<'a>(
     address: IpAddr,
     name: Option<&'a str>,
@@ -39,7 +38,7 @@ pub(super) fn fault_of<'a>(
     let Some(name) = name.filter(|name| name.parse::<IpAddr>().is_err()) else {
         return if is_local(address) { None } else { Some(Fault::Nowhere) };
     };
-    // Without its address an alias is not listed, but its link is.
+    // An alias without its address is not listed, but its link is.
     let link = name.split_once(':').map_or(name, |(link, _)| link);
     match machine.iter().find(|entry| entry.name == link) {
         None => Some(Fault::Gone(link)),

@@ -6,20 +6,20 @@ use nix::sys::socket::SockaddrStorage;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-/// A link, or one of its addresses; a link with two addresses comes three times.
+/// A link, or one of its addresses; a link with two addresses has three entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// The link's name; with an address perhaps the label of an alias (`eth0:1`).
+    /// The name of the link; with an address possibly the label of an alias (`eth0:1`).
     pub(super) name: String,
     /// Whether the link is set up.
     pub(super) up: bool,
-    /// Whether something is at its other end that lets it talk.
+    /// Whether the link has a carrier.
     pub(super) carrier: bool,
     /// The address, if this entry is one.
     pub(super) address: Option<IpAddr>,
-    /// Only of an IPv4 address of the loopback: the mask of the net of which every address is the machine's.
+    /// Only for an IPv4 address of the loopback: the mask of the net whose addresses are all local.
     pub(super) whole_net: Option<Ipv4Addr>,
-    /// Of an address: how many of its leading bits its neighbours on the link have, too.
+    /// For an address: the prefix length of its link.
     pub(super) prefix_len: Option<u32>,
 }
 
@@ -34,7 +34,7 @@ impl Entry {
     }
 }
 
-/// All that there is now, in the network namespace of the calling thread.
+/// All current entries, in the network namespace of the calling thread.
 pub(super) fn entries() -> io::Result<Vec<Entry>> {
     let entry = |name, flags: InterfaceFlags, address: Option<IpAddr>, mask: Option<IpAddr>| Entry {
         name,
@@ -54,8 +54,9 @@ pub(super) fn entries() -> io::Result<Vec<Entry>> {
     Ok(listed.map(|it| entry(it.interface_name, it.flags, ip(it.address), ip(it.netmask))).collect())
 }
 
-/// IFF_RUNNING comes up to a second after the carrier, and IFF_LOWER_UP is not everywhere; when one has gone and
-/// a netlink message of it has come, both have. IFF_DORMANT is a port that has not let this machine in yet.
+/// IFF_RUNNING is set up to a second after the carrier, and IFF_LOWER_UP does not exist everywhere; when one is
+/// cleared and its netlink message has arrived, both are. IFF_DORMANT is a port that has not admitted this machine
+/// yet.
 fn has_carrier(flags: InterfaceFlags) -> bool {
     flags.intersects(InterfaceFlags::IFF_LOWER_UP | InterfaceFlags::IFF_RUNNING)
         && !flags.contains(InterfaceFlags::IFF_DORMANT)
@@ -67,7 +68,7 @@ fn ip(address: Option<SockaddrStorage>) -> Option<IpAddr> {
     v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
 }
 
-/// Whether an address belongs to this machine though no link has it, as routes of type `local` make it.
+/// Whether an address is local though no link has it, as with routes of type `local`.
 pub(super) fn is_local(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }

@@ -1,8 +1,8 @@
-//! The machine's links and addresses, watched: an interface of this node whose link or address has gone is marked
-//! as broken, and as working when both are back (HE-4).
+//! Monitors the machine's links and addresses: an interface of this node whose link or address is gone is marked as
+//! down, and as up when both are back (HE-4).
 //!
-//! A netlink message says only that something has changed; then all links and addresses are listed anew. So a message
-//! that is lost, comes late, or is about something else does no harm.
+//! A netlink message only triggers a new listing of all links and addresses. So a message that is lost, late, or
+//! about something else does no harm.
 
 mod fault;
 mod host_links;
@@ -19,8 +19,8 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// The watch over the links of one node; its thread, `lnet_links`, starts with the first interface that needs it and ends with
-/// [`Links::end`], not when this is dropped.
+/// The link monitor of one node; its thread, `lnet_links`, starts with the first interface that needs it and ends
+/// with [`Links::end`], not when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Links {
     /// The process in which the thread runs: a child of `fork` does not have it.
@@ -30,30 +30,29 @@ pub(crate) struct Links {
 
 #[derive(Debug)]
 enum State {
-    /// Nothing to watch yet.
+    /// Nothing to monitor yet.
     Idle,
     Watching(Watch),
-    /// No netlink socket can be had; the log has said so.
+    /// No netlink socket is available; that has been logged.
     Unavailable,
     Ended,
 }
 
 #[derive(Debug)]
 struct Watch {
-    /// Readable from the moment on at which the thread is to end.
+    /// Becomes readable when the thread should end.
     end: Arc<OwnedFd>,
     handle: JoinHandle<()>,
 }
 
 impl Links {
-    /// Nothing is watched before [`Links::cover`].
+    /// Nothing is monitored before [`Links::cover`].
     pub(crate) fn new() -> Self {
         Self { process: std::process::id(), state: Mutex::new(State::Idle) }
     }
 
-    /// From now on the interface `nid` of `core` is watched, if it is one on a net over IP; what is so now is
-    /// known when this returns. Where the machine does not tell, the log says so once, and every interface is
-    /// taken to work.
+    /// Monitors the interface `nid` of `core`, if it is on a net over IP; its current state is known when this
+    /// returns. If the machine provides no link state, that is logged once, and every interface counts as up.
     pub(crate) fn cover(&self, core: &Arc<Core>, nid: Nid) {
         if nid.net().kind() == NetType::TCP && self.is_watching(core) {
             check(core, Some(nid));
@@ -77,15 +76,15 @@ impl Links {
         matches!(state, State::Watching(_))
     }
 
-    /// Ends the thread, and waits for it. Nothing is watched any more, nor will be. Everybody who calls this
-    /// waits, but who does not have the thread.
+    /// Ends the thread, and waits for it. Nothing is monitored any more. Every caller waits, except a process that
+    /// does not have the thread.
     pub(crate) fn end(&self) {
         if std::process::id() != self.process {
             return;
         }
         let state = &mut *self.state();
         if let State::Watching(Watch { end, handle }) = std::mem::replace(state, State::Ended) {
-            // It cannot fail: the counter is at 0.
+            // This cannot fail: the counter is at 0.
             let _ = rustix::io::write(&end, &1_u64.to_ne_bytes());
             if handle.join().is_err() {
                 write_line!(
@@ -130,9 +129,9 @@ fn run(core: &Core, netlink: &NetlinkSocket, end: &OwnedFd) {
     }
 }
 
-/// Compares this node's interfaces, or one of them, with what the machine has now. Whether that could be listed.
+/// Compares this node's interfaces, or one of them, with the current links. Returns whether these could be listed.
 ///
-/// Two threads may do so at once: if the one that is through last has the older list, a netlink message has come
+/// Two threads may do so at the same time: if the last one has the older list, a netlink message has arrived
 /// meanwhile, and another check follows.
 fn check(core: &Core, only: Option<Nid>) -> bool {
     let nets = core.nets();

@@ -1,6 +1,6 @@
-//! A netlink socket that wakes up when a link or an address of the machine has changed.
+//! A netlink socket that becomes readable when a link or an address of the machine has changed.
 //!
-//! It needs no privilege. The contents of the messages are not read: see the module above.
+//! It needs no privilege. The contents of the messages are not read: see the parent module.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -12,10 +12,10 @@ use std::os::fd::OwnedFd;
 /// Changes come in groups: those within this time after the first count as one.
 const DEBOUNCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// After the links could not be listed: perhaps no further message comes that would ask for another attempt.
+/// The interval after a failed listing: possibly no further message triggers one.
 const RETRY_INTERVAL: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// A socket on which the kernel tells of the network namespace of the thread that made it.
+/// A netlink socket of the network namespace of the thread that created it.
 #[derive(Debug)]
 pub(super) struct NetlinkSocket(OwnedFd);
 
@@ -38,7 +38,7 @@ impl NetlinkSocket {
         Ok(Self(socket))
     }
 
-    /// Waits until something may have changed, or `end` is readable. With `retry` for [`RETRY_INTERVAL`] at most.
+    /// Waits until something may have changed, or `end` is readable; with `retry` at most [`RETRY_INTERVAL`].
     pub(super) fn wait(&self, end: &OwnedFd, retry: bool) -> io::Result<Wakeup> {
         let (netlink, ending) = (PollFd::new(&self.0, PollFlags::IN), PollFd::new(end, PollFlags::IN));
         let mut waited_for = [ending, netlink];

@@ -1,7 +1,7 @@
 //! The environment variables that tune a node: one table for each module.
 //!
-//! To add one, add a row. The name is that of the kernel's module parameter, in capitals, behind the
-//! module's: `LNET_` or `SOCKLND_`.
+//! To add a tunable, add a row. The name is that of the kernel's module parameter, in capitals, after the prefix of
+//! the module: `LNET_` or `SOCKLND_`.
 
 mod lnet;
 mod socklnd;
@@ -18,13 +18,13 @@ use crate::start_config::StartConfig;
 pub struct Tunable {
     /// Its name.
     pub variable: &'static str,
-    /// What it does, and its default, in a few words.
+    /// Its effect and its default, in a few words.
     pub help: &'static str,
-    /// Puts its value into the configuration; the error says what was wanted instead.
+    /// Stores its value in the configuration; the error names the valid values.
     pub set: fn(&mut StartConfig, &str) -> Result<(), &'static str>,
 }
 
-/// All of them, in the order in which they are applied: of two that set the same field the later one wins.
+/// All tunables, in the order in which they are applied: of two that set the same field the later one wins.
 pub const TUNABLES: &[Tunable] = &concatenated();
 
 const fn concatenated() -> [Tunable; LNET.len() + SOCKLND.len()] {

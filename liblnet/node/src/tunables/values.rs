@@ -1,13 +1,13 @@
-//! What the values of tunables may be, and how they are read.
+//! Parsing and checking the values of tunables.
 
 use crate::start_config::StartConfig;
 use lnet_core::{Errno, Settings};
 use std::time::Duration;
 
-/// What is said of text that is no number, and of a number out of range.
+/// The error for text that is not a number, and for a number out of range.
 const WANTED: &str = "a number in the range that the variable has";
 
-/// Reads a number, checks it with `accept` and puts it in its place.
+/// Parses a number, checks it with `accept` and stores it.
 pub(super) fn put<N: std::str::FromStr, V>(
     place: &mut V,
     text: &str,
@@ -17,7 +17,7 @@ pub(super) fn put<N: std::str::FromStr, V>(
     Ok(())
 }
 
-/// Reads a number and sets a setting of the whole node to it.
+/// Parses a number and changes a setting of the node to it.
 pub(super) fn settings(
     config: &mut StartConfig,
     text: &str,
