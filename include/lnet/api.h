@@ -64,25 +64,24 @@ int LNetGetId(unsigned int index, struct lnet_process_id *id);
 int LNetDist(lnet_nid_t nid, lnet_nid_t *srcnid, __u32 *order);
 
 /**
- * The primary NID of the node that has the interface nid: the one that match entries see, and the
- * initiator in events. nid itself if nothing is known of that node.
+ * The primary NID of the node that has the interface nid: the one that match entries see, and the initiator in
+ * events. nid itself if the node is unknown.
  *
- * The answer stays right: what is attached with it as the match id matches, and is the initiator, whatever is
- * found out about the node later. A node that is not known well is asked who it is (discovery). The call does not
- * wait for that: what it answers stays the node's primary NID. If the environment says LNET_LOCK_PRIM_NID=0 it waits,
- * but not in an event handler, for at most twice the transaction time-out; then only what could not be found out
- * stays.
+ * The answer stays valid: what is attached with it as the match id matches, and is the initiator, whatever discovery
+ * finds later. A node that has not been discovered is discovered. The call does not wait for that: what it returns
+ * stays the node's primary NID. If the environment has LNET_LOCK_PRIM_NID=0 it waits, but not in an event handler,
+ * for at most twice the transaction timeout; then only what could not be discovered stays.
  */
 lnet_nid_t LNetPrimaryNID(lnet_nid_t nid);
 
 /**
- * Says that these NIDs, at most 128, are those of one node: of 2.15. The first is its primary NID, and stays it
- * unless the environment says LNET_LOCK_PRIM_NID=0. Without discovery each is a node of its own. What an
- * operator has configured stays as it is. Sends nothing.
+ * Declares that these NIDs, at most 128, belong to one node: of 2.15. The first is its primary NID, and stays it
+ * unless the environment has LNET_LOCK_PRIM_NID=0. Without discovery each is a node of its own. Configured peers are
+ * not changed. Sends nothing.
  *
- * Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or one that is none, or too many),
- * -EEXIST (a NID is another node's for good), -EPERM (the node is configured without it); the NIDs before
- * it are the node's then. -EBUSY from an event handler.
+ * Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or an invalid one, or too many), -EEXIST
+ * (a NID is locked to another node), -EPERM (the node is configured without it); the NIDs before it are the node's
+ * then. -EBUSY from an event handler.
  */
 int LNetAddPeer(lnet_nid_t *nids, __u32 num_nids);
 
@@ -106,13 +105,13 @@ void LNetDebugPeer(struct lnet_process_id id);
 /**
  * Adds a match entry to a portal. It matches nothing until it has a memory descriptor.
  *
- * It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards)
- * whose match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it goes together with
- * its memory descriptor, with LNET_RETAIN it stays. The first entry of a portal decides for good whether
- * the portal is for entries with wildcards (in match_id or ignore_bits) or without.
+ * It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
+ * match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
+ * descriptor, with LNET_RETAIN it stays. The first entry of a portal decides for good whether the portal is for
+ * entries with wildcards (in match_id or ignore_bits) or without.
  *
- * Stores the handle in *handle. Errors: -EINVAL (no such portal), -EPERM (an entry of the other kind than
- * the portal's; pos is unknown), -ENOMEM. Not from an event handler.
+ * Stores the handle in *handle. Errors: -EINVAL (no such portal), -EPERM (an entry of another kind than the
+ * portal's; pos is unknown), -ENOMEM. Not from an event handler.
  */
 int LNetMEAttach(unsigned int portal, struct lnet_process_id match_id, __u64 match_bits,
 		__u64 ignore_bits, enum lnet_unlink unlink, enum lnet_ins_pos pos,
@@ -140,15 +139,15 @@ int LNetMEUnlink(struct lnet_handle_me me);
 /* ---- memory descriptors ---- */
 
 /**
- * Gives a match entry its memory: messages that match it may use the memory from now on.
+ * Attaches a memory descriptor to a match entry: messages that match it may use the memory from now on.
  *
- * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor goes by
- * itself when it is used up, with LNET_RETAIN it stays until LNetMDUnlink. On a lazy portal, PUTs that
- * waited are delivered to it before this returns, and so are their events.
+ * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
+ * exhausted, with LNET_RETAIN it stays until LNetMDUnlink. On a lazy portal, PUTs that waited are delivered to it
+ * before this returns, and so are their events.
  *
- * Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or
- * allows neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has
- * one already), -ENOMEM. After an error the match entry is as before. Not from an event handler.
+ * Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or allows
+ * neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has one already),
+ * -ENOMEM. After an error the match entry is not changed. Not from an event handler.
  */
 int LNetMDAttach(struct lnet_handle_me me, struct lnet_md md, enum lnet_unlink unlink,
 		struct lnet_handle_md *handle);
@@ -156,11 +155,11 @@ int LNetMDAttach(struct lnet_handle_me me, struct lnet_md md, enum lnet_unlink u
 /**
  * Makes memory ready for LNetPut and LNetGet.
  *
- * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor goes by
- * itself when it is used up, with LNET_RETAIN it stays until LNetMDUnlink.
+ * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
+ * exhausted, with LNET_RETAIN it stays until LNetMDUnlink.
  *
- * Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such
- * event queue), -ENOMEM. Not from an event handler.
+ * Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such event
+ * queue), -ENOMEM. Not from an event handler.
  */
 int LNetMDBind(struct lnet_md md, enum lnet_unlink unlink, struct lnet_handle_md *handle);
 
@@ -188,11 +187,11 @@ int LNetMDUnlink(struct lnet_handle_md md);
 int LNetEQAlloc(unsigned int count, lnet_eq_handler_t handler, struct lnet_handle_eq *handle);
 
 /**
- * Ends an event queue; events that nobody fetched are lost. Threads that wait for an event of it in LNetEQWait or
- * LNetEQPoll return -ENOENT.
+ * Frees an event queue; unread events are lost. Threads that wait for an event of it in LNetEQWait or LNetEQPoll
+ * return -ENOENT.
  *
- * After the last event of the last memory descriptor that uses it, this succeeds from any thread.
- * Errors: -ENOENT, -EBUSY (a memory descriptor uses it). Not from an event handler.
+ * After the last event of the last memory descriptor that uses it, this succeeds from any thread. Errors: -ENOENT,
+ * -EBUSY (a memory descriptor uses it). Not from an event handler.
  */
 int LNetEQFree(struct lnet_handle_eq eq);
 
@@ -228,26 +227,26 @@ int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_ev
 /**
  * Sends all of a memory descriptor's data to a target.
  *
- * self_nid is the interface to send from, and then the target's NID is used as it is; LNET_NID_ANY leaves
- * both to LNet. The target takes the data into what matches on portal by match_bits and this node; offset
- * counts only if it has LNET_MD_MANAGE_REMOTE there. hdr_data goes into the target's event.
+ * self_nid is the interface to send from, and then the target's NID is used as it is; LNET_NID_ANY leaves both to
+ * LNet. The target takes the data into what matches on portal by match_bits and this node; offset counts only if it
+ * has LNET_MD_MANAGE_REMOTE there. hdr_data goes into the target's event.
  *
- * Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is said by events:
- * LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come
- * before this returns.
+ * Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is reported by events:
+ * LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come before this
+ * returns.
  *
- * If the ACK does not come within the transaction time-out (LNET_TRANSACTION_TIMEOUT) the memory descriptor is
+ * If the ACK does not come within the transaction timeout (LNET_TRANSACTION_TIMEOUT) the memory descriptor is
  * unlinked, and its last event, LNET_EVENT_UNLINK if nothing else is in progress, has the status -ETIMEDOUT. If
- * LNET_EVENT_SEND has another status than 0, no ACK is waited for: what it would have taken of the threshold is taken, so
- * that a memory descriptor for just this PUT ends with that event.
+ * LNET_EVENT_SEND has another status than 0, no ACK is awaited: its share of the threshold is taken, so that a
+ * memory descriptor for just this PUT ends with that event.
  *
- * The status is -EINVAL if self_nid is not this node's, -EHOSTUNREACH if there is no way to the target or it refuses
- * connections, -EMSGSIZE for more than LNET_MTU bytes, -ECANCELED if the memory descriptor was unlinked before the
- * message left, -ESHUTDOWN if the node or its interface ends, -ETIMEDOUT, or another with which the network failed.
+ * The status is -EINVAL if self_nid is not this node's, -EHOSTUNREACH if there is no path to the target or it
+ * refuses connections, -EMSGSIZE for more than LNET_MTU bytes, -ECANCELED if the memory descriptor was unlinked
+ * before the message was sent, -ESHUTDOWN if the node shuts down or its interface is removed, -ETIMEDOUT, or the
+ * error of the network.
  *
- * Errors, without events: -ENOENT (no such memory descriptor; it is used up, or
- * attached to a match entry), -EINVAL (ack), -ENOMEM, -EIO (a failure that was asked for).
- * Not from an event handler.
+ * Errors, without events: -ENOENT (no such memory descriptor, or it is exhausted, or attached to a match entry),
+ * -EINVAL (ack), -ENOMEM, -EIO (fault injection). Not from an event handler.
  */
 int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack,
 		struct lnet_process_id target, unsigned int portal, __u64 match_bits,
@@ -256,10 +255,10 @@ int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack
 /**
  * Fetches data from a target into all of a memory descriptor.
  *
- * The arguments are as those of LNetPut. Returns 0 when the GET was accepted: everything else is said by
- * events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data is here. They may come before this returns,
- * in any order. A REPLY that does not come, or that cannot come because LNET_EVENT_SEND failed, is as the ACK of LNetPut;
- * so are the statuses. Errors, without events: as LNetPut. Not from an event handler.
+ * The arguments are those of LNetPut. Returns 0 when the GET was accepted: everything else is reported by events:
+ * LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before this returns, in any order.
+ * For a REPLY that does not come, or that cannot come because LNET_EVENT_SEND failed, the same holds as for the ACK
+ * of LNetPut; so it does for the statuses. Errors, without events: as LNetPut. Not from an event handler.
  */
 int LNetGet(lnet_nid_t self_nid, struct lnet_handle_md md, struct lnet_process_id target,
 		unsigned int portal, __u64 match_bits, unsigned int offset);

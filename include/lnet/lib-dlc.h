@@ -215,7 +215,7 @@ struct __attribute__((packed)) lnet_ioctl_lnet_stats {
 struct lnet_ioctl_ping_data {
 	/** The start. */
 	struct libcfs_ioctl_hdr ping_hdr;
-	/** In: milliseconds to wait; for a discovery, 1: even if the peer has this node's NIDs, tell it. */
+	/** In: milliseconds to wait; for a discovery, 1: push to the peer even if it is up to date. */
 	__u32 op_param;
 	/** In: room in ping_buf. Out: how many there are. */
 	__u32 ping_count;
@@ -223,7 +223,7 @@ struct lnet_ioctl_ping_data {
 	__u32 ping_flags;
 	/** Out: the peer is multi-rail. */
 	bool mr_info;
-	/** In: whom to ask. Out of a discovery: its primary NID. */
+	/** In: the target. Out of a discovery: its primary NID. */
 	struct lnet_process_id ping_id;
 	/** Out: its interfaces. */
 	struct lnet_process_id *ping_buf;

@@ -17,15 +17,15 @@ extern "C" {
 /** Stores in *counters what the node has moved; zeros while the network is down. */
 void lnet_counters_get(struct lnet_counters *counters);
 
-/** The CPU partition that serves a peer: there is one as far as C programs are told, number 0. */
+/** The CPU partition that serves a peer: for C programs there is only one, number 0. */
 int lnet_cpt_of_nid(lnet_nid_t nid, struct lnet_ni *ni);
 
 /** CPU partitions; opaque. */
 struct cfs_cpt_table;
 
 /**
- * The CPU partitions, for calls of the caller's that take a table: there is one as far as C programs are told. Never
- * NULL; there is nothing behind it.
+ * The CPU partitions, for the caller's calls that take a table: for C programs there is only one. Never NULL, and
+ * not to be dereferenced.
  */
 struct cfs_cpt_table *lnet_cpt_table(void);
 

@@ -183,7 +183,7 @@ static inline int LNetMDHandleIsInvalid(struct lnet_handle_md h)
 enum lnet_unlink {
 	/** It stays until it is unlinked. */
 	LNET_RETAIN = 0,
-	/** It goes by itself. */
+	/** It is unlinked automatically. */
 	LNET_UNLINK = 1,
 };
 typedef enum lnet_unlink lnet_unlink_t;
@@ -282,7 +282,7 @@ enum lnet_event_kind {
 	LNET_EVENT_GET = 1,
 	/** Data has been put into this MD. */
 	LNET_EVENT_PUT = 2,
-	/** The data asked for by LNetGet is in this MD. */
+	/** The data that LNetGet requested is in this MD. */
 	LNET_EVENT_REPLY = 3,
 	/** The target of an LNetPut has the data. */
 	LNET_EVENT_ACK = 4,
@@ -312,7 +312,7 @@ struct lnet_event {
 	unsigned int pt_index;
 	/** As given by the initiator. */
 	__u64 match_bits;
-	/** Bytes asked for. */
+	/** Bytes requested. */
 	unsigned int rlength;
 	/** Bytes moved. */
 	unsigned int mlength;
@@ -352,7 +352,7 @@ enum lnet_msg_type {
 	LNET_MSG_PUT = 1,
 	/** A request for the target's data. */
 	LNET_MSG_GET = 2,
-	/** The data asked for by a GET. */
+	/** The data that a GET requested. */
 	LNET_MSG_REPLY = 3,
 	/** Part of the oldest handshake, never a message. */
 	LNET_MSG_HELLO = 4,

@@ -25,8 +25,8 @@ pub fn text(value: &Value, format: Format) -> String {
     }
 }
 
-/// Writes what a command has to say: what is shown, if it is anything, to standard output; errors, if it
-/// failed or something is not shown, to standard error, with `hint` before them: as a comment in YAML, under a key of its own in JSON.
+/// Writes the result of a command: what is shown, if anything, to standard output; errors, if it failed or could not
+/// show something, to standard error, with `hint` before them: as a comment in YAML, under its own key in JSON.
 pub fn write(
     report: &Report,
     outcome: Outcome,
@@ -57,7 +57,7 @@ pub fn write(
     Ok(())
 }
 
-/// The tree without what went well.
+/// The tree without successful entries.
 fn failures(errors: &Value) -> Value {
     let Value::Map(operations) = errors else { return errors.clone() };
     let of_operation = |value: &Value| match value {

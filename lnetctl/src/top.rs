@@ -47,7 +47,7 @@ pub fn once(node: &dyn Backend, top: &Top, width: u16) -> Result<String, Errno> 
     Ok(draw::as_text(&watch.view(clock.elapsed()), width))
 }
 
-/// Until somebody ends it. Standard output is a terminal, which is given back as it was.
+/// Runs until the user ends it. Standard output is a terminal, which is restored.
 pub fn live(node: &dyn Backend, top: &Top) -> Result<(), TopError> {
     let clock = Instant::now();
     let mut watch = Watch::new(top.interval, top.sort);

@@ -39,8 +39,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Closes what whoever started this process had open and did not mean for it: a lock or the end of a pipe that
-/// a daemon holds is never let go. Before this process has opened anything itself.
+/// Closes the file descriptors that this process has inherited unintentionally: a daemon would hold a lock or the end
+/// of a pipe for ever. Called before this process has opened any.
 fn close_inherited() {
     let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

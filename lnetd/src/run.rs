@@ -1,4 +1,4 @@
-//! The daemon's life: start, serve, stop.
+//! The daemon: start, serve, stop.
 
 use crate::options::Options;
 use crate::source::Nets;
@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-/// Why the daemon did not come up: the number, and the text for whoever started it.
+/// Why the daemon did not start: the error number, and the text for its parent.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) errno: Errno,
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Failure::new(errno, "the configuration file cannot be used; `lnetd --check` says why")
     })?;
     let daemon = Arc::new(Daemon { node: OnceLock::new(), events: sender });
-    // First of all, for it says whether there is such a node already. Who asks before the node is up waits.
+    // First of all, as it detects another node of this name. Clients wait until the node is up.
     let server = listen(options, Arc::clone(&daemon))?;
     let node = match start_node(options, &nets) {
         Ok(node) => node,
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells whoever supervises this process, if anybody does.
+/// Notifies the service manager, if there is one.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(false, states) {
         log::debug!("NOTIFY_SOCKET: {error}");
@@ -119,7 +119,7 @@ fn start_node(options: &Options, nets: &Nets) -> Result<Arc<Node>, Failure> {
     started.map_err(|errno| Failure::new(errno, format!("cannot start the node: {}", errno.text())))
 }
 
-/// What ends the daemon or is asked of it.
+/// A signal to the daemon, or a request.
 enum Event {
     Signal(i32),
     /// A client takes the node down. Its answer goes when this is dropped.

@@ -32,7 +32,7 @@ impl Clock for SystemClock {
 pub struct ManualClock(Mutex<Instant>);
 
 impl ManualClock {
-    /// A thread that waits for this clock asks it again after so much real time.
+    /// A thread that waits for this clock reads it again after this real time.
     const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
     /// Lets time pass.

@@ -12,12 +12,12 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Nothing has been written yet; `now` by the clock of whoever owns it.
+    /// A log without lines; `now` by the clock of its owner.
     pub(crate) fn new(now: Instant) -> Self {
         Self { lines: RateLimitedLog::new(), epoch: now }
     }
 
-    /// Writes a line, as often as its class and subject may be heard of.
+    /// Logs a line, rate-limited by its class and subject.
     pub(crate) fn log(&self, now: Instant, class: LogClass, subject: impl Display, line: Arguments<'_>) {
         self.lines.write(now.saturating_duration_since(self.epoch), class, subject, line);
     }

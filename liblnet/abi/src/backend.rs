@@ -114,7 +114,7 @@ fn users() -> Result<MutexGuard<'static, Users>, Errno> {
     Ok(users)
 }
 
-/// A child of `fork` has none of the node's threads: it is told so by the first call, and may start a node of its own.
+/// A child of `fork` has none of the node's threads: its first call returns an error, and it may start a node.
 fn watch_forks() {
     extern "C" fn in_child() {
         INHERITED.store(true, Ordering::Relaxed);

@@ -9,26 +9,26 @@ use std::ffi::{c_int, c_uint};
 
 /// Sends all of a memory descriptor's data to a target.
 ///
-/// self_nid is the interface to send from, and then the target's NID is used as it is; LNET_NID_ANY leaves
-/// both to LNet. The target takes the data into what matches on portal by match_bits and this node; offset
-/// counts only if it has LNET_MD_MANAGE_REMOTE there. hdr_data goes into the target's event.
+/// self_nid is the interface to send from, and then the target's NID is used as it is; LNET_NID_ANY leaves both to
+/// LNet. The target takes the data into what matches on portal by match_bits and this node; offset counts only if it
+/// has LNET_MD_MANAGE_REMOTE there. hdr_data goes into the target's event.
 ///
-/// Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is said by events:
-/// LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come
-/// before this returns.
+/// Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is reported by events:
+/// LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come before this
+/// returns.
 ///
-/// If the ACK does not come within the transaction time-out (LNET_TRANSACTION_TIMEOUT) the memory descriptor is
+/// If the ACK does not come within the transaction timeout (LNET_TRANSACTION_TIMEOUT) the memory descriptor is
 /// unlinked, and its last event, LNET_EVENT_UNLINK if nothing else is in progress, has the status -ETIMEDOUT. If
-/// LNET_EVENT_SEND has another status than 0, no ACK is waited for: what it would have taken of the threshold is taken, so
-/// that a memory descriptor for just this PUT ends with that event.
+/// LNET_EVENT_SEND has another status than 0, no ACK is awaited: its share of the threshold is taken, so that a
+/// memory descriptor for just this PUT ends with that event.
 ///
-/// The status is -EINVAL if self_nid is not this node's, -EHOSTUNREACH if there is no way to the target or it refuses
-/// connections, -EMSGSIZE for more than LNET_MTU bytes, -ECANCELED if the memory descriptor was unlinked before the
-/// message left, -ESHUTDOWN if the node or its interface ends, -ETIMEDOUT, or another with which the network failed.
+/// The status is -EINVAL if self_nid is not this node's, -EHOSTUNREACH if there is no path to the target or it
+/// refuses connections, -EMSGSIZE for more than LNET_MTU bytes, -ECANCELED if the memory descriptor was unlinked
+/// before the message was sent, -ESHUTDOWN if the node shuts down or its interface is removed, -ETIMEDOUT, or the
+/// error of the network.
 ///
-/// Errors, without events: -ENOENT (no such memory descriptor; it is used up, or
-/// attached to a match entry), -EINVAL (ack), -ENOMEM, -EIO (a failure that was asked for).
-/// Not from an event handler.
+/// Errors, without events: -ENOENT (no such memory descriptor, or it is exhausted, or attached to a match entry),
+/// -EINVAL (ack), -ENOMEM, -EIO (fault injection). Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPut(
     self_nid: lnet_nid_t,
@@ -53,10 +53,10 @@ pub unsafe extern "C" fn _LNetPut(
 
 /// Fetches data from a target into all of a memory descriptor.
 ///
-/// The arguments are as those of LNetPut. Returns 0 when the GET was accepted: everything else is said by
-/// events: LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data is here. They may come before this returns,
-/// in any order. A REPLY that does not come, or that cannot come because LNET_EVENT_SEND failed, is as the ACK of LNetPut;
-/// so are the statuses. Errors, without events: as LNetPut. Not from an event handler.
+/// The arguments are those of LNetPut. Returns 0 when the GET was accepted: everything else is reported by events:
+/// LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before this returns, in any order.
+/// For a REPLY that does not come, or that cannot come because LNET_EVENT_SEND failed, the same holds as for the ACK
+/// of LNetPut; so it does for the statuses. Errors, without events: as LNetPut. Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetGet(
     self_nid: lnet_nid_t,

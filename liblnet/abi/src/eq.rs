@@ -39,11 +39,11 @@ pub unsafe extern "C" fn _LNetEQAlloc(
     })
 }
 
-/// Ends an event queue; events that nobody fetched are lost. Threads that wait for an event of it in LNetEQWait or
-/// LNetEQPoll return -ENOENT.
+/// Frees an event queue; unread events are lost. Threads that wait for an event of it in LNetEQWait or LNetEQPoll
+/// return -ENOENT.
 ///
-/// After the last event of the last memory descriptor that uses it, this succeeds from any thread.
-/// Errors: -ENOENT, -EBUSY (a memory descriptor uses it). Not from an event handler.
+/// After the last event of the last memory descriptor that uses it, this succeeds from any thread. Errors: -ENOENT,
+/// -EBUSY (a memory descriptor uses it). Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetEQFree(eq: lnet_handle_eq) -> c_int {
     entry("LNetEQFree", || backend::core(|core| core.eq_free(eq.into())).map(|()| 0))
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn _LNetEQPoll(
     })
 }
 
-/// How long C wants to wait; `None` without limit.
+/// The timeout; `None`: no limit.
 fn wait(milliseconds: c_long) -> Option<Duration> {
     match u64::try_from(milliseconds) {
         Ok(ms) if milliseconds != c_long::MAX => Some(Duration::from_millis(ms)),

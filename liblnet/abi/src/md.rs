@@ -1,4 +1,4 @@
-//! Memory descriptors: what C says of memory, checked and copied.
+//! Memory descriptors: C's description of memory, checked and copied.
 
 use crate::backend;
 use crate::entry::{entry, not_null};
@@ -13,15 +13,15 @@ const MAX_FRAGMENTS: u32 = 256;
 /// Bytes of the page that a `lnet_kiov_t` lies in.
 const PAGE_SIZE: u64 = 4096;
 
-/// Gives a match entry its memory: messages that match it may use the memory from now on.
+/// Attaches a memory descriptor to a match entry: messages that match it may use the memory from now on.
 ///
-/// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor goes by
-/// itself when it is used up, with LNET_RETAIN it stays until LNetMDUnlink. On a lazy portal, PUTs that
-/// waited are delivered to it before this returns, and so are their events.
+/// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
+/// exhausted, with LNET_RETAIN it stays until LNetMDUnlink. On a lazy portal, PUTs that waited are delivered to it
+/// before this returns, and so are their events.
 ///
-/// Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or
-/// allows neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has
-/// one already), -ENOMEM. After an error the match entry is as before. Not from an event handler.
+/// Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or allows
+/// neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has one already),
+/// -ENOMEM. After an error the match entry is not changed. Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDAttach(
     me: lnet_handle_me,
@@ -47,11 +47,11 @@ pub unsafe extern "C" fn _LNetMDAttach(
 
 /// Makes memory ready for LNetPut and LNetGet.
 ///
-/// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor goes by
-/// itself when it is used up, with LNET_RETAIN it stays until LNetMDUnlink.
+/// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
+/// exhausted, with LNET_RETAIN it stays until LNetMDUnlink.
 ///
-/// Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such
-/// event queue), -ENOMEM. Not from an event handler.
+/// Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such event
+/// queue), -ENOMEM. Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *mut lnet_handle_md) -> c_int {
     entry("LNetMDBind", || {

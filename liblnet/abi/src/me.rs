@@ -11,13 +11,13 @@ use std::ffi::{c_int, c_uint};
 
 /// Adds a match entry to a portal. It matches nothing until it has a memory descriptor.
 ///
-/// It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards)
-/// whose match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it goes together with
-/// its memory descriptor, with LNET_RETAIN it stays. The first entry of a portal decides for good whether
-/// the portal is for entries with wildcards (in match_id or ignore_bits) or without.
+/// It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
+/// match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
+/// descriptor, with LNET_RETAIN it stays. The first entry of a portal decides for good whether the portal is for
+/// entries with wildcards (in match_id or ignore_bits) or without.
 ///
-/// Stores the handle in *handle. Errors: -EINVAL (no such portal), -EPERM (an entry of the other kind than
-/// the portal's; pos is unknown), -ENOMEM. Not from an event handler.
+/// Stores the handle in *handle. Errors: -EINVAL (no such portal), -EPERM (an entry of another kind than the
+/// portal's; pos is unknown), -ENOMEM. Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMEAttach(
     portal: c_uint,

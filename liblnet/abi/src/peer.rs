@@ -11,14 +11,13 @@ use lnet_log::{LogClass, write_line};
 use lnet_wire::Nid;
 use std::ffi::c_int;
 
-/// The primary NID of the node that has the interface nid: the one that match entries see, and the
-/// initiator in events. nid itself if nothing is known of that node.
+/// The primary NID of the node that has the interface nid: the one that match entries see, and the initiator in
+/// events. nid itself if the node is unknown.
 ///
-/// The answer stays right: what is attached with it as the match id matches, and is the initiator, whatever is
-/// found out about the node later. A node that is not known well is asked who it is (discovery). The call does not
-/// wait for that: what it answers stays the node's primary NID. If the environment says LNET_LOCK_PRIM_NID=0 it waits,
-/// but not in an event handler, for at most twice the transaction time-out; then only what could not be found out
-/// stays.
+/// The answer stays valid: what is attached with it as the match id matches, and is the initiator, whatever discovery
+/// finds later. A node that has not been discovered is discovered. The call does not wait for that: what it returns
+/// stays the node's primary NID. If the environment has LNET_LOCK_PRIM_NID=0 it waits, but not in an event handler,
+/// for at most twice the transaction timeout; then only what could not be discovered stays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     helper(nid, || match Nid::from_u64(nid) {
@@ -27,13 +26,13 @@ pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     })
 }
 
-/// Says that these NIDs, at most 128, are those of one node: of 2.15. The first is its primary NID, and stays it
-/// unless the environment says LNET_LOCK_PRIM_NID=0. Without discovery each is a node of its own. What an
-/// operator has configured stays as it is. Sends nothing.
+/// Declares that these NIDs, at most 128, belong to one node: of 2.15. The first is its primary NID, and stays it
+/// unless the environment has LNET_LOCK_PRIM_NID=0. Without discovery each is a node of its own. Configured peers are
+/// not changed. Sends nothing.
 ///
-/// Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or one that is none, or too many),
-/// -EEXIST (a NID is another node's for good), -EPERM (the node is configured without it); the NIDs before
-/// it are the node's then. -EBUSY from an event handler.
+/// Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or an invalid one, or too many), -EEXIST
+/// (a NID is locked to another node), -EPERM (the node is configured without it); the NIDs before it are the node's
+/// then. -EBUSY from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) -> c_int {
     entry("LNetAddPeer", || {

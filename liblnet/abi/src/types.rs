@@ -81,7 +81,7 @@ pub struct lnet_handle_eq {
 pub enum lnet_unlink {
     /// It stays until it is unlinked.
     LNET_RETAIN = 0,
-    /// It goes by itself.
+    /// It is unlinked automatically.
     LNET_UNLINK = 1,
 }
 
@@ -115,7 +115,7 @@ pub enum lnet_event_kind {
     LNET_EVENT_GET = 1,
     /// Data has been put into this MD.
     LNET_EVENT_PUT = 2,
-    /// The data asked for by LNetGet is in this MD.
+    /// The data that LNetGet requested is in this MD.
     LNET_EVENT_REPLY = 3,
     /// The target of an LNetPut has the data.
     LNET_EVENT_ACK = 4,
@@ -136,7 +136,7 @@ pub enum lnet_msg_type {
     LNET_MSG_PUT = 1,
     /// A request for the target's data.
     LNET_MSG_GET = 2,
-    /// The data asked for by a GET.
+    /// The data that a GET requested.
     LNET_MSG_REPLY = 3,
     /// Part of the oldest handshake, never a message.
     LNET_MSG_HELLO = 4,
@@ -204,7 +204,7 @@ pub struct lnet_event {
     pub pt_index: c_uint,
     /// As given by the initiator.
     pub match_bits: __u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub rlength: c_uint,
     /// Bytes moved.
     pub mlength: c_uint,
@@ -388,7 +388,7 @@ pub struct lnet_ioctl_lnet_stats {
 pub struct lnet_ioctl_ping_data {
     /// The start.
     pub ping_hdr: libcfs_ioctl_hdr,
-    /// In: milliseconds to wait; for a discovery, 1: even if the peer has this node's NIDs, tell it.
+    /// In: milliseconds to wait; for a discovery, 1: push to the peer even if it is up to date.
     pub op_param: __u32,
     /// In: room in ping_buf. Out: how many there are.
     pub ping_count: __u32,
@@ -396,7 +396,7 @@ pub struct lnet_ioctl_ping_data {
     pub ping_flags: __u32,
     /// Out: the peer is multi-rail.
     pub mr_info: Flag,
-    /// In: whom to ask. Out of a discovery: its primary NID.
+    /// In: the target. Out of a discovery: its primary NID.
     pub ping_id: lnet_process_id,
     /// Out: its interfaces.
     pub ping_buf: *mut lnet_process_id,

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A node behind a control socket. Connects at the first request and again when the connection was lost.
-/// Threads may share it: each request that finds the connection in use makes one of its own.
+/// A node behind a control socket. Connects at the first request, and again after the connection was lost. Threads
+/// may share a client: each request that finds the connection in use opens another.
 ///
-/// Without a node, [`Request::Configure`] starts the daemon and [`Request::Unconfigure`] has nothing to do;
-/// everything else is [`Errno::NetworkDown`]. [`Errno::Access`] without permission, [`Errno::NotUnique`]
-/// where several nodes run and none was chosen, [`Errno::ConnectionReset`] where the node went away and
-/// nobody knows whether it carried out the request. [`Client::explain`] has the words.
+/// Without a node, [`Request::Configure`] starts the daemon and [`Request::Unconfigure`] succeeds; every other
+/// request fails with [`Errno::NetworkDown`]. [`Errno::Access`] without permission, [`Errno::NotUnique`] if several
+/// nodes run and none was selected, [`Errno::ConnectionReset`] if the node was shut down and may have carried out the
+/// request. [`Client::explain`] has the texts.
 #[derive(Debug)]
 pub struct Client {
     directory: RuntimeDir,
@@ -86,7 +86,7 @@ impl Client {
             tries += 1;
             match link.exchange(&bytes, timeout_of(request)) {
                 Ok(answer) => return Ok(self.keep(link, request, answer)),
-                // A node on its way down; whoever looks again finds none, or the next one.
+                // The node is shutting down; the next attempt finds none, or the next one.
                 Err(lost) if lost.nothing_happened(request) && tries < TRIES => {}
                 Err(lost) => return Err(lost.into()),
             }

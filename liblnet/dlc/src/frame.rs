@@ -1,7 +1,7 @@
-//! The control socket's messages: four bytes of length, little-endian, and so many bytes of JSON.
+//! The control socket's messages: four bytes of length, little-endian, and as many bytes of JSON.
 //!
-//! A client sends `{"version":1,"request":...}` and gets, in the order of its requests,
-//! `{"version":1,"reply":...}` or `{"version":1,"errno":-17}`.
+//! A client sends `{"version":1,"request":...}` and gets, in the order of its requests, `{"version":1,"reply":...}`
+//! or `{"version":1,"errno":-17}`.
 
 use crate::request::{Reply, Request};
 use lnet_wire::Errno;
@@ -39,13 +39,13 @@ pub enum FrameError {
     /// A message of another version of the protocol.
     #[error("version {0} of the control protocol; this is version {VERSION}")]
     Version(u32),
-    /// A message that is well formed and says nothing that is known here.
+    /// A well-formed message with an unknown request.
     #[error("not understood: {0}")]
     Unknown(serde_json::Error),
 }
 
 impl FrameError {
-    /// What the other side is told.
+    /// The error that is sent to the other side.
     pub fn errno(&self) -> Errno {
         match self {
             Self::Io(error) => error.into(),

@@ -28,8 +28,9 @@ impl PeerCred {
     }
 }
 
-/// Connects to a node's socket. A child of `fork` has its parent's sockets too, and keeps them open when the
-/// parent has ended, without ever answering: [`io::ErrorKind::ConnectionRefused`], as where nobody listens.
+/// Connects to a node's socket. A child of `fork` also has its parent's sockets, and keeps them open when the parent
+/// has ended, without ever answering: [`io::ErrorKind::ConnectionRefused`], as for a socket on which no process
+/// listens.
 pub fn connect(socket: &Path) -> io::Result<UnixStream> {
     let stream = UnixStream::connect(socket)?;
     match PeerCred::of(&stream)?.has_ended() {

@@ -26,7 +26,7 @@ pub const FLAGS: [&str; 22] = [
     "bad-config",
 ];
 
-/// The bit that says that the peer was configured, and not only heard of.
+/// The flag of a configured peer.
 pub const CONFIGURED: u32 = 1 << 3;
 
 /// The bits of `state` that are set, lowest first, by name; those without one by their number.

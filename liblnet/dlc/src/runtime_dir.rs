@@ -31,7 +31,7 @@ pub struct NodeName(String);
 pub struct NotANodeName(String);
 
 impl NodeName {
-    /// The daemon's, unless it is told another.
+    /// The daemon's default name.
     pub fn lnetd() -> Self {
         Self("lnetd".to_owned())
     }
@@ -55,8 +55,8 @@ impl NodeName {
     }
 }
 
-/// Whether this process has no more rights than who started it, whose environment may then say what to run and
-/// whom to ask.
+/// Whether this process has no more rights than the user who started it, whose environment may then select programs
+/// and nodes.
 pub(crate) fn is_of_its_user() -> bool {
     use rustix::process::{getegid, geteuid, getgid, getuid};
     getuid() == geteuid() && getgid() == getegid()
@@ -85,7 +85,7 @@ impl fmt::Display for NodeName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeDir {
     path: PathBuf,
-    /// In a directory that everybody writes to: somebody else may have made it.
+    /// In a directory that is writable for everyone: another user may have made it.
     shared: bool,
 }
 
@@ -123,7 +123,7 @@ impl RuntimeDir {
         self.path.join(format!("{name}{SOCKET}"))
     }
 
-    /// The socket that only tells.
+    /// The read-only socket.
     pub fn status_socket(&self, name: &NodeName) -> PathBuf {
         self.path.join(format!("{name}{STATUS}{SOCKET}"))
     }
@@ -133,8 +133,8 @@ impl RuntimeDir {
         self.path.join(format!("{name}.log"))
     }
 
-    /// Makes it if it is not there. Others may look into it, since every socket has a mode of its own, but
-    /// not into the one in `/tmp`.
+    /// Creates it if it does not exist. Other users may read it, as every socket has its own mode, but not the one in
+    /// `/tmp`.
     pub fn make(&self) -> io::Result<()> {
         let mode = if self.shared { 0o700 } else { 0o755 };
         if let Some(parent) = self.path.parent().filter(|_| !self.shared) {
@@ -147,9 +147,8 @@ impl RuntimeDir {
         self.check()
     }
 
-    /// Whether what it holds can be believed: in `/tmp` somebody else may have put a directory or a link
-    /// there first. [`io::ErrorKind::PermissionDenied`] if not; the error says what is wrong and what helps, but not
-    /// where it is.
+    /// Whether its contents can be trusted: in `/tmp` another user may have put a directory or a link there first.
+    /// [`io::ErrorKind::PermissionDenied`] if not; the error has the cause and the remedy, but not the path.
     pub fn check(&self) -> io::Result<()> {
         let found = match self.shared {
             true => fs::symlink_metadata(&self.path)?,

@@ -30,7 +30,7 @@ pub struct Digest {
     pub header: Header,
     /// What it is for.
     pub purpose: Purpose,
-    /// What it says of its sender, if it does.
+    /// The ping information of its sender, if it carries any.
     pub block: Option<Block>,
 }
 

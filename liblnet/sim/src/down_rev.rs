@@ -5,7 +5,7 @@ use lnet_wire::byte_order::put_u32;
 use lnet_wire::ping_info::{Features, PING_MAGIC};
 use lnet_wire::{Body, Header, RESERVED_PORTAL};
 
-/// Takes from a ping reply what such a node does not say.
+/// Removes from a ping reply what such a node does not support.
 pub(crate) fn send(header: &Header, payload: &mut [u8], hidden: Features) {
     if !matches!(header.body, Body::Reply { .. }) {
         return;
@@ -16,7 +16,7 @@ pub(crate) fn send(header: &Header, payload: &mut [u8], hidden: Features) {
     }
 }
 
-/// Whether such a node has a use for a message that arrives: one without multi-rail drops pushes.
+/// Whether such a node accepts a message that arrives: one without multi-rail drops pushes.
 pub(crate) const fn understands(header: &Header, hidden: Features) -> bool {
     !hidden.contains(Features::MULTI_RAIL)
         || !matches!(header.body, Body::Put { portal: RESERVED_PORTAL, .. })

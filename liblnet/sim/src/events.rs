@@ -12,9 +12,9 @@ use std::collections::BinaryHeap;
 pub(crate) enum SimEvent {
     /// The first message of a connection arrives, if the link is still armed with this token.
     Arrival(LinkKey, u64),
-    /// The sender of this message is told how it went.
+    /// The result of this message is reported to its sender.
     Finish(u64),
-    /// The ACK for this message comes to its sender.
+    /// The ACK for this message arrives at its sender.
     Ack(u64),
     /// Somebody looks after what is under way from an interface to a peer NI.
     PathCheck(InterfaceId, Nid),

@@ -89,7 +89,7 @@ impl Choice {
 struct Fork {
     choices: Vec<Choice>,
     taken: usize,
-    /// What was tried before and comes to the same if it is done later.
+    /// Choices that were tried before and lead to the same state if they are made later.
     asleep: Vec<Choice>,
 }
 
@@ -137,7 +137,7 @@ pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Vio
     Ok(explored)
 }
 
-/// Tries just the order that [`Violation::path`] tells of; where it ends, or makes no sense, whatever comes first.
+/// Repeats the order of [`Violation::path`]; where it ends, or does not apply, in the order of arrival.
 pub fn again(scenario: &Scenario<'_>, path: &str) -> Result<(), Box<Violation>> {
     let mut path = path.split(',').map(|word| word.trim().parse().unwrap_or(0));
     run(scenario, &mut |_, _| path.next().or(Some(0))).map(drop)

@@ -24,11 +24,11 @@ pub(crate) enum FaultPoint {
     Pair(Nid, Nid),
     /// From one node to another.
     Nodes(NodeId, NodeId),
-    /// A node that is down: others hear of it from its machine.
+    /// A node that is down: its machine resets connections.
     Down(NodeId),
     /// A node that does nothing; its machine does.
     Frozen(NodeId),
-    /// An interface that its own node knows to be broken, or does not have.
+    /// An interface that its node knows to be down, or does not have.
     Missing(Nid),
 }
 
@@ -102,8 +102,8 @@ impl Faults {
         self.doubled.clear();
     }
 
-    /// Since when messages could go both paths at any time, nodes and interfaces at the ends being well; `None` if
-    /// they cannot.
+    /// Since when messages could pass in both directions without interruption, with the nodes and interfaces at both
+    /// ends up; `None` if they cannot now.
     pub(crate) fn healthy_since(&self, a: End, b: End) -> Option<Time> {
         let paths = self.on_the_way(a, b).chain(self.on_the_way(b, a));
         let ends = [a, b].into_iter().flat_map(|end| {

@@ -36,7 +36,7 @@ pub fn node(core: &Core) -> Result<(), String> {
     }
     let nets = core.nets();
     for peer_ni in core.peer_nis() {
-        // A node that tries an interface of its own sends to itself.
+        // A recovery ping of a local NI goes to this node itself.
         if !owner.contains_key(&peer_ni.nid()) && nets.ni(peer_ni.nid()).is_none() {
             return Err(format!("the peer NI {} is in no peer", peer_ni.nid()));
         }
@@ -44,8 +44,8 @@ pub fn node(core: &Core) -> Result<(), String> {
     Ok(())
 }
 
-/// Of a world in which nothing is under way: no request waits for a discovery that nobody does, no discovery is
-/// under way, and every operation whose answer cannot be lost has ended.
+/// Checks a world without pending events: no request waits for a discovery that does not run, no discovery is
+/// running, and every operation whose response cannot be lost has ended.
 pub fn quiet(world: &World) -> Result<(), String> {
     if !world.is_idle() {
         return Err("something is still under way".to_owned());
@@ -75,10 +75,11 @@ const BUSY: [(PeerState, &str); 4] = [
     (PeerState::DISCOVERING, "DISCOVERING"),
 ];
 
-/// Of two nodes that talked, in both directions, since anything changed: each knows the other as it is, and knows
-/// that the other knows. Those that do not discover are known by single NIDs.
+/// Checks two nodes that have exchanged messages in both directions since the last change: each knows the current
+/// state of the other, and has the acknowledgement of its push. Nodes that do not discover are known by single NIDs.
 ///
-/// Nothing is said of those of whom an operator told one of them: that stands, whatever they tell each other.
+/// Nodes of which one has the other as a configured peer are not checked: the configuration stays, whatever they
+/// push.
 pub fn agreement(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     if is_by_order(world, a, b) {
         return Ok(());
@@ -98,12 +99,12 @@ fn beliefs(world: &World, a: NodeId, b: NodeId) -> String {
     text
 }
 
-/// Whether an operator told one of the two of the other.
+/// Whether one of the two has the other as a configured peer.
 pub(crate) fn is_by_order(world: &World, a: NodeId, b: NodeId) -> bool {
     was_told_of(world, a, b) || was_told_of(world, b, a)
 }
 
-/// Whether an operator told `a` of `b`.
+/// Whether `a` has `b` as a configured peer.
 fn was_told_of(world: &World, a: NodeId, b: NodeId) -> bool {
     let Some(core) = world.core(a) else { return false };
     let is_configured = |nid: &Nid| core.peer(*nid).is_some_and(|(peer, _)| peer.is_configured());
@@ -125,7 +126,7 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
             }
             continue;
         };
-        // What is not up to date is asked before it is used.
+        // A peer that is not up to date is pinged before it is used.
         if !both_discover && !core.discovery_of(*nid).is_some_and(|standing| standing.up_to_date) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Every operation that was started, and what its owner was told of it: each must end exactly once.
+//! The ledger of all operations with their events: each must end exactly once.
 
 use crate::match_bits::{OPERATION, OpId, PORTAL, operation_of};
 use crate::trace::NodeId;
@@ -6,7 +6,7 @@ use lnet_core::{Errno, Event, EventKind, MdHandle, Time};
 use lnet_wire::Nid;
 use std::collections::HashSet;
 
-/// What is asked of another node.
+/// The kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
     /// To take data, with no answer.
@@ -20,7 +20,7 @@ pub enum OpKind {
 /// A request in every detail.
 #[derive(Clone, Copy, Debug)]
 pub struct OpSpec {
-    /// What is asked.
+    /// The operation.
     pub ask: OpKind,
     /// From which of the node's NIDs; `None`: whichever is best.
     pub source: Option<Nid>,
@@ -39,7 +39,7 @@ impl Default for OpSpec {
 /// One operation.
 #[derive(Clone, Debug)]
 pub struct Op {
-    /// Who asked.
+    /// The node that started it.
     pub node: NodeId,
     /// Whom.
     pub target: Nid,
@@ -60,13 +60,13 @@ pub struct Op {
     pub(crate) md: Option<MdHandle>,
     /// The pairs of interfaces that it could go by, as far as its node knew.
     pub(crate) paths: Vec<(Nid, Nid)>,
-    /// Its owner did not want to wait any more.
+    /// Its owner has given it up.
     pub(crate) given_up: bool,
-    /// Its node died under it: nobody is told anything more.
+    /// Its node crashed: no more events come.
     pub(crate) orphaned: bool,
 }
 
-/// What a handler was told that it must not be told.
+/// An event that must not have occurred.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LedgerError(pub(crate) String);
 
@@ -80,7 +80,7 @@ pub(crate) struct Ledger {
     pub(crate) error: Option<LedgerError>,
     /// Operations that could not leave and still wait for an answer: their owners give them up.
     pub(crate) send_failed: Vec<OpId>,
-    /// What has ended since that was looked at, if anybody does.
+    /// Operations that have ended since the last check, if there are checks.
     pub(crate) just_ended: Vec<OpId>,
     /// Whether no operation may be served twice by the same incarnation of a node.
     once: bool,
@@ -105,7 +105,7 @@ impl Op {
         self.md
     }
 
-    /// Whether all that it asked for happened.
+    /// Whether all its events were successful.
     pub const fn succeeded(&self) -> bool {
         let answered = matches!((self.ask, self.answered), (OpKind::Put, _) | (_, Some(Ok(()))));
         matches!(self.sent, Some(Ok(()))) && answered && self.ended
@@ -176,7 +176,7 @@ impl Ledger {
         }
     }
 
-    /// The node is gone, and with it whoever waited.
+    /// The node is down, and the owners of its operations with it.
     pub(crate) fn orphan(&mut self, node: NodeId) {
         for op in self.ops.iter_mut().filter(|op| op.node == node && !op.ended && !op.orphaned) {
             op.orphaned = true;
@@ -184,7 +184,7 @@ impl Ledger {
         }
     }
 
-    /// What a handler hears.
+    /// Records an event.
     pub(crate) fn on_event(&mut self, node: NodeId, incarnation: u32, event: &Event, now: Time) {
         if event.md.user_ptr == SERVER {
             self.served += 1;

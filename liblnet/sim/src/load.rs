@@ -1,5 +1,5 @@
-//! What nobody thought of: small worlds made by chance, in which everything happens that can, and which must come
-//! to rest in the end with all who discover knowing each other.
+//! Random loads: small worlds made at random, in which all kinds of events happen, and which must reach quiescence in
+//! the end, with all nodes that discover knowing each other.
 
 use crate::invariants;
 use crate::ledger::{Op, OpKind, OpSpec};
@@ -21,7 +21,7 @@ const ENDLESS: usize = 500_000;
 /// Messages of discovery for each thing that was done, beyond which it is a storm.
 const STORM: u64 = 60;
 
-/// Makes the world of this seed, lets it live, and says what happened in it.
+/// Makes the world of this seed, runs it, and returns its statistics.
 pub fn run_seed(seed: u64) -> Result<LoadStats, Box<Violation>> {
     let mut load = Load::new(seed);
     load.live();
@@ -39,7 +39,7 @@ struct Load {
     addresses: u32,
     /// Nodes that did not always discover as they do now: what others believe of them may be old for good.
     changed_mode: BTreeSet<NodeId>,
-    /// Whether NIDs go from node to node here; if not, operators tell nodes of others.
+    /// Whether NIDs move between nodes; if not, operators configure peers.
     nids_move: bool,
     done: u64,
 }
@@ -108,7 +108,7 @@ fn network(random: &mut fastrand::Rng) -> NetworkConfig {
     }
 }
 
-/// Letting it live.
+/// Running the world.
 impl Load {
     fn live(&mut self) {
         for _ in 0..self.random.u32(20..100) {
@@ -269,7 +269,7 @@ impl Load {
         let node = self.any_node();
         let peers = self.world.core(node).map(|core| core.peers()).unwrap_or_default();
         let Some(peer) = self.random.choice(peers) else { return };
-        // What an operator takes from a peer that was discovered stays away until that has something new to tell.
+        // A NID that an operator deletes from a discovered peer stays deleted until the next push of that peer.
         let part = peer.is_configured() && self.random.bool();
         let nid = if part { self.random.choice(peer.nids.clone()) } else { None };
         self.world.note(node, || format!("forgets {} of {}", nid.unwrap_or(peer.primary), peer.primary));
@@ -328,7 +328,7 @@ impl Load {
         self.world.expect(cost < most, || format!("{cost} pings and pushes for {} actions", self.done));
     }
 
-    /// Until nothing happens any more, and nobody waits for what will not come.
+    /// Runs until no event is left, and gives up operations whose response will not come.
     fn quieten(&mut self) {
         self.world.run_until_quiet(ENDLESS);
         let now = self.world.now();
@@ -355,7 +355,7 @@ impl Load {
         }
     }
 
-    /// Whether all who discover agree, and what was asked since the operation `first` was answered.
+    /// Whether all nodes that discover agree, and operations from `first` on have succeeded.
     fn all_is_well(&self, first: usize) -> Result<(), String> {
         for a in self.world.node_ids() {
             for b in self.world.node_ids().filter(|b| *b > a) {
@@ -378,7 +378,7 @@ impl Load {
         let modes = [mode(a), mode(b)];
         let both_on = modes == [Some(DiscoveryMode::On); 2];
         let verifies = modes.contains(&Some(DiscoveryMode::Verify));
-        // Who does not discover any more tells nobody that a NID has gone elsewhere.
+        // A node that does not discover any more pushes no change of its NIDs.
         let as_ever =
             self.stats.nids_moved == 0 && !self.changed_mode.contains(&a) && !self.changed_mode.contains(&b);
         both_on || as_ever && !verifies

@@ -54,7 +54,7 @@ load_stats! {
     operations,
     /// Those that did what they were to do.
     succeeded,
-    /// Peers that turned out to be one with another, or were forgotten.
+    /// Peers that were merged with another, or removed.
     peers_joined,
     /// Interfaces that came.
     nis_added,

@@ -1,4 +1,5 @@
-//! The portal and the match bits of requests between nodes of a world; they tell which operation a request is of.
+//! The portal and the match bits of requests between nodes of a world; the match bits contain the number of the
+//! operation.
 
 /// The portal that every node serves.
 pub const PORTAL: u32 = 9;
@@ -10,7 +11,7 @@ pub(crate) const OPERATION: u64 = 0xffff_ffff_0000_0000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpId(pub usize);
 
-/// What a request's match bits say of the operation that it is of.
+/// The match bits of a request of this operation.
 pub(crate) const fn operation_bits(id: OpId) -> u64 {
     (id.0 as u64 + 1) << OPERATION.trailing_zeros()
 }

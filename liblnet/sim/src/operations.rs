@@ -22,7 +22,7 @@ impl World {
         }
         let core = self.core(node).filter(|_| !self.is_frozen(node))?;
         self.note(node, || format!("asks {nid}: {:?}", spec.ask));
-        // Elsewhere nobody may answer.
+        // On other portals there may be no response.
         let served = spec.portal == PORTAL;
         let paths = if served { self.paths(&core, node, nid, spec.source) } else { Vec::new() };
         let now = self.clock.now();
@@ -105,8 +105,7 @@ impl World {
         lock(&self.ledger).served
     }
 
-    /// Has the owners of operations that began before `before` and have not ended give them up, as whoever
-    /// waits for an answer does in the end.
+    /// Gives up the operations that began before `before` and have not ended, as an application does in the end.
     pub fn give_up_ops(&mut self, before: Time) {
         let late: Vec<OpId> = {
             let ledger = lock(&self.ledger);

@@ -8,7 +8,7 @@ use lnet_core::Time;
 use lnet_wire::Nid;
 use std::time::Duration;
 
-/// Rails. Nothing that happens to one is told to anybody, but what [`World::tell`] tells.
+/// Rails. No node is notified of what happens to a rail, except by [`World::set_link_state`].
 impl World {
     /// Has interfaces with this NID hang on a rail; they hang on none before.
     pub fn hang_on(&mut self, nid: Nid, rail: Rail) {
@@ -67,7 +67,7 @@ impl World {
         self.mend(&[FaultPoint::Pair(from, to)], || format!("{from} reaches {to} again"));
     }
 
-    /// Tells a node that an interface of its own does not work, or works again, as its machine would.
+    /// Reports to a node that an interface is down or up again, as its machine would.
     pub fn set_link_state(&mut self, node: NodeId, nid: Nid, works: bool) {
         self.note(node, || format!("is told that {nid} {}", if works { "works" } else { "does not work" }));
         {

@@ -1,4 +1,4 @@
-//! Time, and what it brings: messages arrive, senders are told, nodes wake.
+//! Running the world: messages arrive, results are reported, nodes wake.
 
 use crate::driver::HeldRx;
 use crate::events::SimEvent;
@@ -118,8 +118,7 @@ impl World {
         self.fail(format!("still not quiet after {most} steps"));
     }
 
-    /// Does what has to happen before anything can be chosen: senders are told. With `all` also what only time
-    /// brings.
+    /// Runs the steps that need no choice: results are reported. With `all` also timed events.
     pub(crate) fn step_unchosen(&mut self, all: bool) -> bool {
         let due = {
             let network = self.network.lock();
@@ -246,7 +245,7 @@ const ENDLESS: usize = 100_000;
 /// More rounds of discovery without anything new do not come to an end.
 const SPINS: usize = 1000;
 
-/// Puts the payload where it belongs, and says so.
+/// Stores the payload, and reports it to the core.
 fn place(upcalls: &dyn Upcalls, message: Box<Message>, payload: Option<&[u8]>, result: Result<(), Errno>) {
     if let (Some(payload), Ok(())) = (payload, result) {
         fill_payload_of(&message, payload);

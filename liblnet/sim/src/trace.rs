@@ -1,4 +1,4 @@
-//! The last things that happened in a world, kept as they are and written out only when somebody asks.
+//! The last events of a world, formatted only when they are printed.
 
 use crate::digest::Digest;
 use lnet_core::{SendFailure, Time};
@@ -20,11 +20,11 @@ pub enum TraceEvent {
     Held(Digest),
     /// A message will never arrive, and why.
     Lost(Digest, &'static str),
-    /// The sender of a message was told that it could not be sent.
+    /// The sender of a message got a failure.
     Failed(Digest, SendFailure),
     /// A message arrived that its receiver has had before.
     Deduplicated(Digest),
-    /// Something else was done to the node, or asked of it.
+    /// Another action on the node.
     Changed(String),
 }
 

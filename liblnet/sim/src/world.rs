@@ -48,7 +48,7 @@ pub struct World {
     pub(crate) unchecked: u32,
     /// The longest that one call of `run_discovery` took, by a clock of the caller's.
     pub(crate) slowest_discovery: Option<(fn() -> Duration, Duration)>,
-    /// Peers that nodes knew and know no more, since they are one with another or forgotten.
+    /// Peers that nodes have merged with another, or removed.
     pub(crate) peers_joined: u64,
 }
 
@@ -228,8 +228,7 @@ impl World {
         self.network.lock().faults.double(a, b);
     }
 
-    /// Has a push arrive that nobody sent: the node with the NID `src` tells the one with `dest` that it has these
-    /// NIDs. Takes a connection of its own.
+    /// Makes a forged push arrive: from the NID `src` to `dest`, with these NIDs. Uses a connection of its own.
     pub fn forge_push(&mut self, src: Nid, dest: Nid, sequence: u32, nids: &[Nid]) {
         let entries = nids.iter().map(|nid| PingEntry { nid: *nid, status: NiStatus::Up }).collect();
         let features =
@@ -270,7 +269,7 @@ impl World {
         self.nodes.get(node.0 as usize).map(|it| &it.spec)
     }
 
-    /// The NIDs of a node as it tells them to others: net by net, the primary one first. None while it is down.
+    /// The NIDs of a node in its ping information: net by net, the primary one first. Empty while it is down.
     pub fn nids(&self, node: NodeId) -> Vec<Nid> {
         let Some(core) = self.core(node) else { return Vec::new() };
         core.nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
@@ -323,7 +322,7 @@ impl World {
         self.network.lock().waiting()
     }
 
-    /// How many peers of nodes were found to be one with another, or forgotten; counted only if the world is checked.
+    /// The number of peers that were merged with another, or removed; counted only if the world is checked.
     pub const fn peers_joined(&self) -> u64 {
         self.peers_joined
     }

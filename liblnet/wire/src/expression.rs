@@ -20,7 +20,7 @@ pub struct Range {
     pub stride: NonZeroU32,
 }
 
-/// A set of numbers as its author wrote it: in that order, with what is said twice said twice.
+/// A set of numbers in the order in which it was written, with repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expression {
     ranges: Vec<Range>,

@@ -1,8 +1,8 @@
-//! The LNet message header: who to whom, what kind, how much follows.
+//! The LNet message header: source, target, type and length of a message.
 //!
-//! Two forms carry the same content: 72 bytes with eight-byte NIDs (every IPv4 network), 96 bytes with
-//! twenty-byte NIDs (2.16 and later, on IPv6). Integers are little-endian in both; twenty-byte NIDs are
-//! big-endian; wire handles are opaque.
+//! Two forms carry the same content: 72 bytes with eight-byte NIDs (every IPv4 network), 96 bytes with twenty-byte
+//! NIDs (2.16 and later, on IPv6). Integers are little-endian in both; twenty-byte NIDs are big-endian; wire handles
+//! are opaque.
 
 use crate::byte_order::{ByteOrder, array, put_u32, put_u64};
 use crate::nid::{Nid, Pid};
@@ -47,9 +47,9 @@ impl fmt::Display for MessageType {
 /// the sixteen bytes back as they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WireHandle {
-    /// Names one life of the owner: answers meant for an earlier life are dropped.
+    /// Identifies one incarnation of the owner: responses meant for an earlier one are dropped.
     pub interface_cookie: u64,
-    /// Names the descriptor within that life.
+    /// Identifies the descriptor within that incarnation.
     pub object_cookie: u64,
 }
 
@@ -133,7 +133,7 @@ pub struct Header {
     pub dest_nid: Nid,
     /// The interface that it first left from.
     pub src_nid: Nid,
-    /// The process that it is for; nobody checks it.
+    /// The target process; not checked.
     pub dest_pid: Pid,
     /// The process that sent it.
     pub src_pid: Pid,
@@ -149,7 +149,7 @@ pub enum HeaderError {
     /// Not ACK, PUT, GET or REPLY.
     #[error("unknown message type {0}")]
     UnknownType(u32),
-    /// Source or destination is the wildcard, or has an address size nobody uses.
+    /// Source or destination is the wildcard, or has an unknown address size.
     #[error("the {0} NID does not name one interface")]
     NidNotConcrete(&'static str),
 }

@@ -1,8 +1,6 @@
-//! LNet's numbers and bytes.
-//!
-//! What two nodes must agree on and nothing else: network addresses and their strings, the message header,
-//! the ping information block. No I/O, and no allocation where none is needed. Every decoder here may be
-//! fed bytes from a stranger: it returns an error, it never panics.
+//! Encoding and decoding of what LNet nodes exchange: network addresses and their strings, the message header, the
+//! ping information. No I/O, and no allocation where none is needed. Every decoder here accepts arbitrary bytes: it
+//! returns an error, and never panics.
 #![forbid(unsafe_code)]
 
 pub mod byte_order;
@@ -40,7 +38,7 @@ pub use text::TextError;
 pub const MAX_PAYLOAD: u32 = 1 << 20;
 /// Portals are numbered 0..64 (`MAX_PORTALS`).
 pub const MAX_PORTALS: u32 = 64;
-/// The portal that LNet keeps for its own pings and pushes.
+/// The portal that LNet reserves for its own pings and pushes.
 pub const RESERVED_PORTAL: u32 = 0;
 /// Match bits of every ping (GET) and push (PUT) on the reserved portal.
 pub const PING_MATCH_BITS: u64 = 1 << 63;

@@ -1,7 +1,7 @@
-//! Network identifiers: which net, which address on it.
+//! Network identifiers: a net and an address on it.
 //!
-//! A [`Nid`] always names one interface. The "any" wildcard of the C API is not a `Nid`; Rust code says
-//! `Option<Nid>` (or a match type of its own) where any will do.
+//! A [`Nid`] always names one interface. The "any" wildcard of the C API is not a `Nid`; Rust code uses `Option<Nid>`
+//! (or a match type) where any NID is valid.
 
 use crate::byte_order::array;
 use std::cmp::Ordering;

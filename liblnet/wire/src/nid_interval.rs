@@ -6,7 +6,7 @@ use crate::ip_range::IpRange;
 use crate::nid::{NetId, Nid};
 use crate::nid_range::{AddressRange, Addresses, NidList, NidRange};
 
-/// A list in so many pieces that joining them takes more steps than this counts as broken.
+/// A list whose intervals take more steps than this to join is rejected.
 const MAX_STEPS: usize = 1 << 16;
 
 impl NidList {

@@ -1,4 +1,4 @@
-//! Whose messages a fault rule is about: one NID, a net, anybody (ST-20).
+//! The NIDs that a fault rule matches: one NID, a net, any (ST-20).
 
 use crate::nid::{Address, NetId, Nid};
 use crate::text::TextError;
@@ -27,8 +27,8 @@ impl NidPattern {
         }
     }
 
-    /// As C has it: all ones for anybody, an address of all ones for a net. `None` for 0, and for a net or a
-    /// NID that there is not.
+    /// From C's form: all ones for any NID, an address of all ones for a net. `None` for 0, and for an invalid net or
+    /// NID.
     pub const fn from_u64(value: u64) -> Option<Self> {
         match (value, value as u32) {
             (0, _) => None,

@@ -1,8 +1,7 @@
-//! The ping information block: what a node says of itself (wire-tcp 6.2 to 6.4).
+//! The ping information block: the NIDs and features of a node (wire-tcp 6.2 to 6.4).
 //!
-//! A node answers every ping with it and pushes it to its peers. The first entry of the block is always
-//! `0@lo`, whose status word holds the block's sequence number; here that is a field, and the entries are
-//! the real interfaces.
+//! A node answers every ping with it and pushes it to its peers. The first entry of the block is always `0@lo`, whose
+//! status word holds the block's sequence number; here that is a field, and the entries are the real interfaces.
 
 use crate::byte_order::{ByteOrder, array, put_u32, put_u64};
 use crate::nid::{NetId, Nid, Pid};
@@ -18,7 +17,7 @@ pub const PING_ENTRY_LEN: usize = 16;
 /// Bytes of an entry with an IPv6 NID.
 pub const PING_LONG_ENTRY_LEN: usize = 24;
 
-/// What a node tells of itself.
+/// The ping information of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PingInfo {
     /// What the node can do. Encoding sets [`Features::LARGE_ADDR`], [`Features::PRIMARY_LARGE`] and
@@ -88,7 +87,7 @@ pub enum PingInfoError {
     /// The first entry is not `0@lo`.
     #[error("the first entry is {0:#018x}, not 0@lo")]
     NoLoopback(u64),
-    /// An entry is the wildcard, or of a form that nobody uses.
+    /// An entry is the wildcard, or of an unknown form.
     #[error("entry {0} does not name one interface")]
     NotANid(u32),
     /// The announced size has no room for the entries, or room for many more than this node allows.
@@ -205,9 +204,9 @@ impl PingInfo {
         out
     }
 
-    /// Reads a block, in either byte order, as far as `bytes` go. `max_count` is the most entries of either
-    /// size that are believed (`lnet_interfaces_max`); further `0@lo` entries name nobody and are left out,
-    /// as are long entries of a size not known here.
+    /// Decodes a block, in either byte order, as far as `bytes` go. `max_count` is the maximum number of entries of
+    /// either size (`lnet_interfaces_max`); further `0@lo` entries are left out, as are long entries of an unknown
+    /// size.
     pub fn decode(bytes: &[u8], max_count: u32) -> Result<ReceivedPingInfo, PingInfoError> {
         let head = Head::decode(bytes, max_count)?;
         let mut short = Vec::new();

@@ -1,4 +1,4 @@
-//! Whether a peer can be reached: a node's answer to an operator, in its own process and over the control socket.
+//! The reachability of a peer, as a node reports it in its own process and over the control socket.
 
 use std::fmt;
 

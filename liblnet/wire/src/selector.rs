@@ -12,7 +12,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     kind: NetType,
-    /// Which net numbers; `None`: just 0, nothing having been said.
+    /// The net numbers; `None`: only 0, as none was given.
     numbers: Option<Expression>,
     /// Which addresses; `None`: a rule about nets.
     addresses: Option<AddressRange>,
@@ -39,7 +39,7 @@ impl Selector {
         self.addresses.as_ref()
     }
 
-    /// Whether it is about nets as such and not about NIDs.
+    /// Whether it selects nets, not NIDs.
     pub const fn is_of_nets(&self) -> bool {
         self.addresses.is_none()
     }

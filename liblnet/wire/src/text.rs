@@ -59,7 +59,7 @@ impl TextError {
         Self { problem, at }
     }
 
-    /// The same error, told of a text in which the one read starts at byte `start`.
+    /// The same error with its position relative to a text that contains this one from byte `start` on.
     pub(crate) const fn within(self, start: usize) -> Self {
         Self { problem: self.problem, at: self.at + start }
     }

@@ -1,4 +1,4 @@
-//! What the commands do: from what was said to the operations of `lnet_dlc`. One file for each group.
+//! The commands: from parsed options to the operations of `lnet_dlc`. One file for each group.
 
 mod cpt_of_nid;
 mod fault;
@@ -20,7 +20,7 @@ use std::io::Read;
 
 /// What a command works with.
 pub struct Context<'a> {
-    /// The node; asked only by commands that need one.
+    /// The node; used only by commands that need one.
     pub node: &'a dyn Backend,
     /// How it went and what is shown.
     pub report: Report,
@@ -46,9 +46,9 @@ pub struct Outcome {
 pub enum Kind {
     /// It changes something.
     Change,
-    /// It shows something: nothing to show is said in JSON.
+    /// It shows something: an empty result is written in JSON.
     Show,
-    /// It shows what it can, and tells of what it cannot without failing.
+    /// It shows what it can, and reports the rest without failing.
     Export,
 }
 

@@ -5,7 +5,7 @@ use crate::cli::Route;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::route::{self, RouteConfig, RouteFilter};
 
-/// What the operations have for "not said".
+/// The operations' value for an option that is not given.
 const UNSAID: i32 = -1;
 
 pub(super) fn run(command: &Route, cx: &mut Context<'_>) -> Outcome {

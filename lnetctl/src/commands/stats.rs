@@ -27,7 +27,7 @@ fn show_prometheus(cx: &mut Context<'_>) -> Outcome {
     }
 }
 
-/// Takes two samples; the time between them is measured, not believed.
+/// Takes two samples; the time between them is measured.
 fn show_rate(rate: &StatsRate, cx: &mut Context<'_>) -> Outcome {
     let mut sample = || -> Result<(Sample, Instant), ReturnCode> {
         let sample = stats::sample(cx.node, 0, &mut cx.report)?;

@@ -44,7 +44,7 @@ pub fn peers_that_fit(view: &View, height: u16) -> usize {
     Heights::new(view, height).peers.into()
 }
 
-/// All of it as text, without the line that tells the keys.
+/// The whole view as text, without the line of keys.
 pub fn as_text(view: &View, width: u16) -> String {
     let rows = view.rails.len().saturating_add(view.peers.len()).min(usize::from(u16::MAX / 4)) as u16;
     let longest = view.rails.iter().chain(&view.peers).map(|row| row.nid.len()).max().unwrap_or(0);
@@ -125,7 +125,7 @@ impl Heights {
     }
 }
 
-/// At least so many columns for a NID.
+/// The minimum width of the NID column.
 const NID: u16 = 21;
 const DETAIL: u16 = 8;
 /// State, health, credits, messages, out, in.

@@ -6,7 +6,7 @@ use lnet_dlc::request::{LnetStats, LocalNi, NiState, NiStatus, Peer};
 use lnet_wire::Reachability;
 use std::time::Duration;
 
-/// What somebody pressed.
+/// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// `q`, Escape, Ctrl-C
@@ -260,7 +260,7 @@ fn worst_health(peer: &Peer) -> u32 {
     peer.nis.iter().map(usable_health).min().unwrap_or(0)
 }
 
-/// As messages are sent: what its own node says is down has none.
+/// The health that selection uses: 0 for a peer NI that its node reports as down.
 const fn usable_health(ni: &lnet_dlc::request::PeerNi) -> u32 {
     if ni.reported_down { 0 } else { ni.health.value }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The state of an import (`imp_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportState {
-    /// Nobody has asked for a connection yet.
+    /// No connection has been requested yet.
     New,
     /// There is no connection, and one is wanted.
     Disconnected,
@@ -97,7 +97,7 @@ const MIN_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(2);
 
 impl ConnectState {
-    /// Of an import with so many servers, at least one.
+    /// An import with `servers` servers, at least one.
     pub(crate) fn new(servers: usize) -> Self {
         Self {
             state: ImportState::New,

@@ -61,10 +61,10 @@ pub(crate) enum SessionAction {
 /// The limits of the network latency that failed connect attempts lead to.
 const MIN_NET_LATENCY_LIMIT: Duration = Duration::from_secs(5);
 const MAX_NET_LATENCY_LIMIT: Duration = Duration::from_secs(50);
-/// Service times are told in whole seconds, so a second of a round trip may be the service's.
+/// Service times are reported in whole seconds, so a second of a round trip may be the service's.
 const SERVICE_TIME_UNIT: Duration = Duration::from_secs(1);
 
-/// For whoever holds the import.
+/// The interface for the owner of the import.
 impl Session {
     /// `cookie`: this client's handle of the connection.
     pub(crate) fn new(
@@ -108,7 +108,7 @@ impl Session {
         self.cookie
     }
 
-    /// Writes a line about the import to the log, as often as its class may be heard of.
+    /// Logs a line about the import, rate-limited by its class.
     pub(crate) fn log(&self, now: Instant, class: LogClass, line: Arguments<'_>) {
         self.log.log(now, class, self.name(), line);
     }

@@ -32,7 +32,7 @@ pub enum Ack {
     No,
 }
 
-/// [`Node::progress`] polls LNet for so long at a time, and returns after so many polls in a row without an event.
+/// [`Node::progress`] polls LNet for this time, and returns after this number of polls in a row without an event.
 const POLL_MS: c_long = 1;
 const MAX_IDLE_POLLS: u32 = 3;
 

@@ -1,4 +1,4 @@
-//! What client and server support, as they tell each other when they connect (`obd_connect_data`).
+//! The features of client and server, which they exchange when they connect (`obd_connect_data`).
 
 use super::flags::flags;
 use lnet_wire::byte_order::{ByteOrder, array};

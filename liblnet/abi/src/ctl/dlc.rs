@@ -1,7 +1,7 @@
-//! Commands that change or tell the configuration: from the structures of `lib-dlc.h` to requests and back.
+//! Commands that change or return the configuration: from the structures of `lib-dlc.h` to requests and back.
 //!
-//! Structures have the layout of 2.10 where 2.10 has them, that of 2.15 otherwise (c-abi 5.4). Offsets
-//! stand where they are used, in the order of c-abi 5.4.
+//! Structures have the layout of 2.10 where 2.10 has them, that of 2.15 otherwise (c-abi 5.4). Offsets stand where
+//! they are used, in the order of c-abi 5.4.
 
 use super::argument::{Argument, Bytes, store};
 use super::udsp;
@@ -261,7 +261,7 @@ fn get_buffers(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The `pr_count`th peer NI of partition `cr_ncpt`; all are told as of partition 0.
+/// The `pr_count`th peer NI of partition `cr_ncpt`; all are reported as in partition 0.
 fn get_peer_info(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     if data.u32(24 + 156) != 0 {
         return Err(Errno::NotFound);

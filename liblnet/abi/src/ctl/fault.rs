@@ -23,8 +23,8 @@ const RESET: u32 = 2;
 const LIST: u32 = 3;
 const OF_DELAYS: u32 = 4;
 
-/// Carries out what `ioc_flags` says. LIST tells the rule at place `ioc_count`, [`Errno::NotFound`] past the end; DEL
-/// stores in `ioc_count` how many rules have gone.
+/// Carries out the action in `ioc_flags`. LIST returns the rule at position `ioc_count`, [`Errno::NotFound`] past the
+/// end; DEL stores the number of deleted rules in `ioc_count`.
 pub(super) fn run(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     let kind = match data.ioc_flags / OF_DELAYS {
         0 => FaultKind::Drop,

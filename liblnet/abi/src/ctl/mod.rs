@@ -103,15 +103,15 @@ pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
     });
 }
 
-/// The CPU partition that serves a peer: there is one as far as C programs are told, number 0.
+/// The CPU partition that serves a peer: for C programs there is only one, number 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lnet_cpt_of_nid(nid: lnet_nid_t, ni: *mut lnet_ni) -> c_int {
     let _ = (nid, ni);
     0
 }
 
-/// The CPU partitions, for calls of the caller's that take a table: there is one as far as C programs are told. Never
-/// NULL; there is nothing behind it.
+/// The CPU partitions, for the caller's calls that take a table: for C programs there is only one. Never NULL, and
+/// not to be dereferenced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lnet_cpt_table() -> *mut cfs_cpt_table {
     static ONE_PARTITION: u64 = 0;

@@ -1,7 +1,7 @@
-//! The configuration as a value: what every form of YAML comes to (dlc 2 and 3).
+//! The configuration as a value: the result of every form of YAML (dlc 2 and 3).
 //!
-//! Everything in it has been checked as far as that is possible without a node; each item knows where in its
-//! file it stood, so that later errors can say so.
+//! Everything in it has been checked as far as that is possible without a node; each item has its position in the
+//! file, for later errors.
 
 use crate::ip2nets::Rule;
 use crate::ops::global::Setting;
@@ -55,7 +55,7 @@ pub enum Block {
     Route(Vec<Item<RouteItem>>),
     /// `peer`, `peers`
     Peer(Vec<Item<PeerItem>>),
-    /// `routing`: `enable`, where it is said.
+    /// `routing`: `enable`, if it is given.
     Routing(Item<Option<bool>>),
     /// `buffers`: tiny, small, large.
     Buffers(Item<[Option<u32>; 3]>),
@@ -132,7 +132,7 @@ pub struct RouteItem {
 pub struct PeerItem {
     /// Its primary NID.
     pub primary: Option<Nid>,
-    /// Its NIDs, expanded, the primary among them or not; `None`: not said (which matters to `del`).
+    /// Its NIDs, expanded, with or without the primary; `None`: not given (which matters to `del`).
     pub nids: Option<Vec<Nid>>,
     /// Whether it is multi-rail.
     pub multi_rail: bool,

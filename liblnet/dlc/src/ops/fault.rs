@@ -8,26 +8,26 @@ use lnet_wire::{MAX_PORTALS, NidPattern};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// A rule as somebody words it.
+/// A rule as it is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wording<'a> {
     /// Whose messages: a NID, `*@NET` or `*`. Mandatory.
     pub source: Option<&'a str>,
-    /// For whom. Mandatory.
+    /// The destination. Mandatory.
     pub dest: Option<&'a str>,
-    /// By which interface of the node; not said: by any.
+    /// The local NID; not given: any.
     pub local: Option<&'a str>,
     /// Kinds of messages, in either case; none: all.
     pub messages: &'a [String],
     /// Portals; none: all.
     pub portals: &'a [i64],
-    /// One of so many.
+    /// One of this many messages.
     pub rate: Option<i64>,
-    /// One in so much time.
+    /// One in each interval.
     pub interval: Option<Duration>,
 }
 
-/// What becomes of the messages.
+/// What happens to the messages.
 #[derive(Clone, Copy, Debug)]
 pub enum RuleAction<'a> {
     /// They are lost.

@@ -111,7 +111,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So much in such a time; nothing in no time.
+    /// The rate of `traffic` in `time`; 0 if that is 0.
     pub fn new(traffic: Traffic, time: Duration) -> Self {
         let seconds = time.as_secs_f64();
         let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
@@ -143,7 +143,7 @@ impl std::ops::AddAssign for Rate {
     }
 }
 
-/// How fast everything went between two samples. What is not in both has no rate yet: nothing is said of it.
+/// The rates between two samples. What is missing in one of them has no rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rates {
     /// The node's interfaces together.
@@ -155,7 +155,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// From one sample to the next, `time` later. Between different nodes, or lives of one, there is none.
+    /// From one sample to the next, `time` later. Samples of different nodes, or incarnations of one, have no rates.
     pub fn between(before: &Sample, now: &Sample, time: Duration) -> Self {
         if before.node != now.node {
             return Self::default();

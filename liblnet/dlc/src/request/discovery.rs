@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Discover {
     /// Whom.
     pub target: ProcessId,
-    /// Also tell it this node's NIDs, even if it has them.
+    /// Whether to push to the peer even if it is up to date.
     pub force: bool,
-    /// Room for so many NIDs.
+    /// The maximum number of NIDs in the reply.
     pub max_nids: u32,
 }
 
@@ -23,7 +23,7 @@ pub enum Discovered {
     Found {
         /// What is known of it now.
         answer: PingAnswer,
-        /// What it says of itself and is not followed.
+        /// What the peer's ping information contains and was not merged.
         #[serde(default)]
         differences: Vec<Difference>,
     },
@@ -53,7 +53,7 @@ pub struct DiscoveryFailure {
     pub errno: Errno,
 }
 
-/// How what a peer says of itself differs from what is known of it (dyn-060).
+/// A difference between the ping information of a peer and what is known of the peer (dyn-060).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
@@ -82,7 +82,7 @@ pub struct PeerDiscovery {
     pub parked: u64,
     /// Why the last discovery failed, if it did.
     pub failure: Option<DiscoveryFailure>,
-    /// What it says of itself and is not followed.
+    /// What the peer's ping information contains and was not merged.
     pub differences: Vec<Difference>,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Asks for it. Nothing is sent, and no peer is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explain {
-    /// To whom.
+    /// The destination NID.
     pub destination: Nid,
     /// By which of the node's own NIDs; `None` leaves it to LNet.
     pub source: Option<Nid>,
@@ -28,7 +28,7 @@ pub struct Explanation {
     pub remote: Nid,
     /// Net by net, then this node's interfaces, then the peer's.
     pub passed_over: Vec<PassedOver>,
-    /// Whether the peer can be reached, where the node tells.
+    /// The reachability of the peer, if the node reports it.
     #[serde(default)]
     pub reachability: Option<PeerReachability>,
     /// What is wrong with the chosen path, of which there is no better one.

@@ -19,7 +19,7 @@ pub enum FaultKind {
 pub struct FaultRule {
     /// Whose messages.
     pub source: NidPattern,
-    /// For whom.
+    /// The destination NIDs.
     pub dest: NidPattern,
     /// By which interface of the node they leave or come in.
     pub local: NidPattern,
@@ -29,7 +29,7 @@ pub struct FaultRule {
     pub portals: u64,
     /// How many of them.
     pub odds: FaultOdds,
-    /// What becomes of those.
+    /// What happens to the messages that are hit.
     pub effect: FaultEffect,
 }
 
@@ -37,15 +37,15 @@ pub struct FaultRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultOdds {
-    /// One of each so many.
+    /// One of each window of this many messages.
     OneIn(NonZeroU32),
-    /// One in each so many milliseconds.
+    /// One in each interval of this many milliseconds.
     OnePerMs(u64),
     /// Half of them, by chance; the interval in milliseconds is only shown.
     HalfMs(u64),
 }
 
-/// What becomes of messages that are hit.
+/// What happens to messages that are hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultEffect {

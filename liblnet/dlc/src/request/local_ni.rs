@@ -84,23 +84,23 @@ pub struct LocalNi {
     /// Bytes of their payloads.
     #[serde(default)]
     pub bytes: ElementStats,
-    /// How much it was used of late.
+    /// How much it was used recently.
     #[serde(default)]
     pub heat: Heat,
-    /// How well it is.
+    /// Its health.
     pub health: LocalHealth,
-    /// Send credits left now, and the fewest there ever were; negative: so many messages wait.
+    /// Available send credits, and their lowest value; negative by the number of messages that wait.
     pub tx_credits: i64,
     /// See `tx_credits`.
     pub min_tx_credits: i64,
 }
 
-/// How well an interface is, and what befell it.
+/// The health of an interface, and its failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalHealth {
     /// The driver says that it is broken.
     pub fatal_error: bool,
-    /// 0 to 1000; 1000 is well.
+    /// 0 to 1000; 1000 is healthy.
     pub value: u32,
     /// Failures by cause.
     pub interrupts: u64,
@@ -114,14 +114,14 @@ pub struct LocalHealth {
     pub timeouts: u64,
     /// See `interrupts`.
     pub error: u64,
-    /// Recovery pings since it was last heard.
+    /// Recovery pings since it last responded.
     pub ping_count: u64,
-    /// When the next is due: seconds on the node's clock; 0 for who is not being recovered.
+    /// When the next ping is due: seconds on the node's clock; 0 if it is healthy.
     pub next_ping: u64,
     /// In how many seconds that is.
     #[serde(default)]
     pub next_ping_in: Option<u64>,
-    /// All that in a word, where the node tells.
+    /// Its state, if the node reports it.
     #[serde(default)]
     pub state: Option<NiState>,
     /// Its net's: that of the net's best interface.
@@ -133,7 +133,7 @@ pub struct LocalHealth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NiState {
-    /// All is well.
+    /// Healthy.
     Active,
     /// It works, but messages have failed lately.
     Degraded,

@@ -1,8 +1,7 @@
-//! What a node can be asked and told: one request for each control call (IOCTL) of the kernel, under its
-//! name, and what is answered.
+//! The requests to a node and their replies: one request for each control call (IOCTL) of the kernel, under its name.
 //!
-//! The same values go three ways: to a node in this process ([`Backend`]), over the control socket as JSON,
-//! and to and from the C structures of `LNetCtl`.
+//! The same values are used in three ways: for a node in this process ([`Backend`]), over the control socket as JSON,
+//! and for the C structures of `LNetCtl`.
 
 mod discovery;
 mod explain;
@@ -49,10 +48,9 @@ pub enum Request {
     GetNode,
     /// (50) The node's `index`th NID, from 0; [`Errno::NotFound`] past the end. [`Reply::Id`].
     GetNi(u32),
-    /// (51) Make messages to or from a NID (all, without one) fail: so many, 0 for no longer, `u32::MAX` for
-    /// all to come.
+    /// (51) Make messages to or from a NID (or any) fail: this number of them, 0 to stop, `u32::MAX` for all.
     FailNid(Option<Nid>, u32),
-    /// (55) A router's state as somebody outside found it.
+    /// (55) The state of a router as another node found it.
     NotifyRouter(NetNotice),
     /// (59) Bring LNet up; `true`: with the nets that are configured for its start. Nothing if it is up.
     Configure(bool),
@@ -64,9 +62,9 @@ pub enum Request {
     PingPeer(Ping),
     /// (64) Add a rule that loses or delays messages. [`Errno::Invalid`] for one that could not hit any.
     AddFault(FaultRule),
-    /// (64) Delete such rules. [`Reply::Number`]: how many they were.
+    /// (64) Delete matching rules. [`Reply::Number`]: their number.
     DelFaults(DelFaults),
-    /// (64) Set the counts of such rules to 0, and begin anew.
+    /// (64) Reset the statistics of these rules, and restart their intervals.
     ResetFaults(FaultKind),
     /// (64) The `index`th rule of a kind, the newest first; [`Errno::NotFound`] past the end. [`Reply::Fault`].
     GetFault(FaultKind, u32),
@@ -90,7 +88,7 @@ pub enum Request {
     ResetLnetStats,
     /// (92) Make a peer or give it a NID.
     AddPeerNi(AddPeerNi),
-    /// (93) Take a NID from a peer or forget the peer.
+    /// (93) Remove a NID of a peer, or the peer.
     DelPeerNi(DelPeerNi),
     /// (94) The peer with this NID. [`Reply::Peer`].
     GetPeerNi(Nid),
@@ -133,8 +131,8 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it only tells: what a read-only control socket lets through. A ping or a discovery is not
-    /// among them, for it makes traffic and may make peers.
+    /// Whether it only reads: such requests are permitted on a read-only control socket. A ping or a discovery is not
+    /// among them, as it sends messages and may add peers.
     pub const fn only_reads(&self) -> bool {
         matches!(
             self,
@@ -186,7 +184,7 @@ macro_rules! replies {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Reply {
-            /// Done; nothing to tell.
+            /// Done, without a result.
             Done,
             $($(#[$doc])* $name($type),)*
         }
@@ -245,7 +243,7 @@ replies! {
     Explanation(Explanation),
 }
 
-/// Requests whose answer is of one kind, asked in one word.
+/// Requests with replies of one kind, as one call.
 impl dyn Backend + '_ {
     /// Carries out a request that is answered with a `T`.
     pub fn ask<T: TryFrom<Reply, Error = Errno>>(&self, request: Request) -> Result<T, Errno> {

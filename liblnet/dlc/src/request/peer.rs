@@ -17,7 +17,7 @@ pub struct AddPeerNi {
     pub lock_primary: bool,
 }
 
-/// Takes a NID from a peer, or forgets the peer.
+/// Removes a NID of a peer, or the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelPeerNi {
     /// Its primary NID.
@@ -48,10 +48,10 @@ pub struct Peer {
     pub state: u32,
     /// Its interfaces.
     pub nis: Vec<PeerNi>,
-    /// How far its discovery is, where the node tells.
+    /// The state of its discovery, if the node reports it.
     #[serde(default)]
     pub discovery: Option<PeerDiscovery>,
-    /// Whether it can be reached, where the node tells.
+    /// Its reachability, if the node reports it.
     #[serde(default)]
     pub reachability: Option<PeerReachability>,
 }
@@ -81,7 +81,7 @@ pub struct PeerNi {
     pub reported_down: bool,
     /// Messages that may be under way to it at once.
     pub max_tx_credits: i32,
-    /// How many more may be now; negative: so many wait.
+    /// Available send credits; negative by the number of messages that wait.
     pub tx_credits: i32,
     /// The fewest there ever were.
     pub min_tx_credits: i32,
@@ -100,17 +100,17 @@ pub struct PeerNi {
     /// Bytes of their payloads.
     #[serde(default)]
     pub bytes: ElementStats,
-    /// How much it was used of late.
+    /// How much it was used recently.
     #[serde(default)]
     pub heat: Heat,
-    /// How well it is.
+    /// Its health.
     pub health: PeerHealth,
 }
 
-/// How well a peer NI is, and what befell it.
+/// The health of a peer NI, and its failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHealth {
-    /// 0 to 1000; 1000 is well.
+    /// 0 to 1000; 1000 is healthy.
     pub value: u32,
     /// Failures by cause.
     pub dropped: u64,
@@ -120,18 +120,17 @@ pub struct PeerHealth {
     pub error: u64,
     /// See `dropped`.
     pub network_timeout: u64,
-    /// Recovery pings since it was last heard.
+    /// Recovery pings since it last responded.
     pub ping_count: u64,
-    /// When the next is due: seconds on the node's clock; 0 for who is not being recovered.
+    /// When the next ping is due: seconds on the node's clock; 0 if it is healthy.
     pub next_ping: u64,
     /// In how many seconds that is.
     #[serde(default)]
     pub next_ping_in: Option<u64>,
-    /// All that in a word, where the node tells.
+    /// Its state, if the node reports it.
     #[serde(default)]
     pub state: Option<PeerNiState>,
-    /// The node's own NIDs from which nothing has reached it of late: the pair is not used while there is
-    /// another.
+    /// The local NIDs from which it is unresponsive: these paths are used only if there is no other.
     #[serde(default)]
     pub unresponsive_from: Vec<Nid>,
 }
@@ -142,9 +141,9 @@ pub struct PeerHealth {
 pub enum PeerNiState {
     /// Nothing has been sent to it.
     Created,
-    /// Something is under way to it, and nothing has been heard of it yet.
+    /// Something was sent to it, and nothing has arrived from it.
     Activating,
-    /// The last exchange went well.
+    /// The last exchange succeeded.
     Connected,
     /// Messages have failed, or its node says that it does not work.
     Failed,
@@ -171,11 +170,11 @@ pub struct Ping {
     pub source: Option<Nid>,
     /// How long to wait, in milliseconds; `None`: as long as it takes.
     pub timeout_ms: Option<u32>,
-    /// Room for so many NIDs.
+    /// The maximum number of NIDs in the reply.
     pub max_nids: u32,
 }
 
-/// What a node says of itself.
+/// The ping information of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PingAnswer {
     /// Its primary NID as this node knows it.
@@ -188,11 +187,11 @@ pub struct PingAnswer {
     pub nids: Vec<Nid>,
 }
 
-/// A router's state as somebody outside found it.
+/// The state of a router as another node found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetNotice {
     /// Which router.
     pub nid: Nid,
-    /// Whether it lives.
+    /// Whether it is alive.
     pub alive: bool,
 }

@@ -10,7 +10,7 @@ pub struct AddRoute {
     pub net: NetId,
     /// By which node.
     pub gateway: Nid,
-    /// Over how many nodes, 1 to 255; `None`: not said.
+    /// The number of hops, 1 to 255; `None`: not given.
     pub hops: Option<u32>,
     /// Smaller is preferred.
     pub priority: u32,
@@ -34,7 +34,7 @@ pub struct Route {
     pub net: NetId,
     /// By which node.
     pub gateway: Nid,
-    /// Over how many nodes; `None`: not said.
+    /// The number of hops; `None`: not given.
     pub hops: Option<u32>,
     /// Smaller is preferred.
     pub priority: u32,
@@ -64,7 +64,7 @@ pub struct BufferPool {
     pub pages: u32,
     /// How many there are.
     pub buffers: u32,
-    /// How many are free; negative: so many messages wait.
+    /// Free buffers; negative by the number of messages that wait.
     pub credits: i32,
     /// The fewest there ever were.
     pub min_credits: i32,

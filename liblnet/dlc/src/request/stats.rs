@@ -13,8 +13,8 @@ pub struct ElementStats {
     pub dropped: u64,
 }
 
-/// How much something was used of late (dbg-070, dbg-075): a use counts 1 at first, half of that after
-/// seven seconds, and so on; `lnet_node` says exactly how. In thousandths. Nothing is chosen by it.
+/// The recent use of an interface or a peer NI (dbg-070, dbg-075), in thousandths: a use counts 1 and decays with a
+/// half-life of ten seconds. Selection does not use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heat {
     /// Thousandths of messages, sent and received.

@@ -1,4 +1,4 @@
-//! The keys of one mapping: each is asked for by name, and what nobody asked for is a problem.
+//! The keys of one mapping: each is read by name, and the keys that were not read are problems.
 
 use super::tree::{Entry, Kind, Node};
 use super::{MAX_PROBLEMS, Problem, Purpose};
@@ -44,7 +44,7 @@ impl Reader {
     }
 }
 
-/// The entries of a mapping, and which names have been asked for.
+/// The entries of a mapping, and the names that have been read.
 pub(super) struct Fields<'a> {
     /// Where the mapping begins.
     pub at: Place,
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
         self.known.extend_from_slice(keys);
     }
 
-    /// What nobody has asked for yet: keys, places and values. Of a key that comes twice, the first.
+    /// Entries that have not been read: keys, positions and values. Of duplicate keys the first.
     pub(super) fn others(&self) -> Vec<(&'a str, Place, &'a Node)> {
         let mut seen = HashSet::new();
         let all = self.entries.iter().map(|it| (it.key.as_str(), it.at, &it.value));
@@ -115,12 +115,12 @@ impl<'a> Fields<'a> {
         self.entries.iter().filter(|entry| is_label(&entry.key)).map(|entry| &entry.value)
     }
 
-    /// Notes keys that nobody asked for.
+    /// Notes keys that were not read.
     pub(super) fn finish(self, reader: &mut Reader) {
         self.finish_but(|_| false, reader);
     }
 
-    /// Notes keys that nobody asked for, unless `known` knows them.
+    /// Notes keys that were not read, except those for which `known` holds.
     pub(super) fn finish_but(self, known: fn(&str) -> bool, reader: &mut Reader) {
         for entry in self.entries {
             if self.known.contains(&entry.key.as_str()) || known(&entry.key) {

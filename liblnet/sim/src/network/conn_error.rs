@@ -1,4 +1,4 @@
-//! Why a message could not be delivered, and what its sender is told: as the TCP driver does.
+//! Why a message could not be delivered, and the failure that its sender gets: as with the TCP driver.
 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
@@ -20,7 +20,7 @@ pub(crate) enum ConnError {
 }
 
 impl ConnError {
-    /// What the sender of a message is told of which so much has left.
+    /// The failure of a message; `left`: whether a part of it was sent.
     pub(crate) fn failure(self, left: bool, deduplicated: bool) -> SendFailure {
         let delivery = match (left, deduplicated) {
             (false, _) => Delivery::NotSent,

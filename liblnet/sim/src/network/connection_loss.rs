@@ -1,4 +1,4 @@
-//! What is lost, and who is told.
+//! The loss of connections: the messages that are lost, and the senders that get a failure.
 
 use super::*;
 

@@ -20,7 +20,7 @@ impl Network {
         postpones
     }
 
-    /// A node stands still from now on; its machine confirms what arrives, and nobody reads it.
+    /// Stops a node; its machine acknowledges what arrives, and no process reads it.
     pub(crate) fn freeze(&mut self, node: NodeId) {
         self.faults.break_spot(FaultPoint::Frozen(node));
     }

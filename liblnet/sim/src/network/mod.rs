@@ -43,7 +43,7 @@ pub enum Order {
     Chosen,
 }
 
-/// When a sender is told that its message has left.
+/// When the driver reports that a message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
     /// From inside the call that sends it, as when there is room in the socket.
@@ -52,10 +52,10 @@ pub enum Completion {
     Later,
 }
 
-/// When a message counts as sent, and what becomes of it when its connection ends before.
+/// When a message counts as sent, and what happens to it if its connection ends before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// When the socket has taken it: what is lost on the way is lost, and its sender is told nothing, as between
+    /// When the socket has taken it: what is lost in flight is lost without a report to its sender, as between
     /// kernels.
     Socket,
     /// When its receiver has it. If the connection ends before, it comes back, and the receiver would take it for
@@ -74,13 +74,13 @@ pub struct NetworkConfig {
     pub latency: Duration,
     /// What may come on top of it.
     pub jitter: Duration,
-    /// One message in so many takes a thousand times as long; 0: none.
+    /// One message in this number takes a thousand times as long; 0: none.
     pub slow_one_in: u32,
-    /// When senders are told.
+    /// When senders get the result.
     pub completion: Completion,
     /// Connections between two interfaces; messages take turns on them.
     pub connections: u8,
-    /// One message in so many breaks its connection; 0: none.
+    /// One message in this number breaks its connection; 0: none.
     pub breaks_one_in: u32,
     /// When messages count as sent.
     pub delivery: Delivery,
@@ -153,7 +153,7 @@ struct Unfinished {
     sent: Time,
     /// Whether any of it may have left this node.
     left: bool,
-    /// Its receiver has it, and cannot say so.
+    /// The receiver has it, and its delivery ACK is pending.
     owed: bool,
     result: Result<(), SendFailure>,
 }
@@ -161,7 +161,7 @@ struct Unfinished {
 /// A message that was not sent, and why.
 pub(crate) type Failed = (Box<Message>, SendFailure);
 
-/// A message whose sender is to be told.
+/// A message whose result is to be reported to its sender.
 pub(crate) struct Finished {
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) node: NodeId,
@@ -208,7 +208,7 @@ pub(crate) struct Network {
     pub(crate) last_business: Time,
     /// Connections that are up, by [`LinkKey::connection`].
     connected: BTreeSet<LinkKey>,
-    /// Connections that the receiver has ended; their senders cannot be told.
+    /// Connections that the receiver has ended; their senders cannot be notified.
     orphaned: BTreeSet<LinkKey>,
     /// Interfaces and peers between which messages are under way, and since when nothing has been heard.
     path_checks: BTreeMap<(InterfaceId, Nid), Option<Time>>,
@@ -306,7 +306,7 @@ impl Network {
         self.taken.remove(&node);
     }
 
-    /// What an earlier incarnation of a node sent is not read by anybody who has heard of its new one.
+    /// Drops what an earlier incarnation of a node sent: peers that know the new one do not read it.
     pub(crate) fn forget_earlier_incarnation(&mut self, node: NodeId) {
         let keys: Vec<LinkKey> = self.links.keys().filter(|key| key.from.node == node).copied().collect();
         keys.into_iter().for_each(|key| self.break_link(key, "it is of an earlier incarnation"));

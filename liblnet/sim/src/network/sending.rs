@@ -78,7 +78,7 @@ impl Network {
         SendOutcome::Pending
     }
 
-    /// Nobody will hear of the message; its sender is told late, or that all is well, as TCP does.
+    /// The message is lost; its sender gets a late failure, or success, as with TCP.
     fn send_into_the_dark(
         &mut self,
         from: InterfaceId,
@@ -108,7 +108,7 @@ impl Network {
         SendOutcome::Pending
     }
 
-    /// Keeps a message that no connection has, until its sender is told.
+    /// Keeps a message without a connection until its result is reported.
     fn keep(
         &mut self,
         number: u64,
@@ -141,7 +141,7 @@ impl Network {
         many > 0 && self.random.u32(0..many) == 0
     }
 
-    /// The sender of a message is to be told now, if it has not been.
+    /// Takes a message whose result is to be reported now, unless it has been.
     pub(crate) fn take_finished(&mut self, number: u64) -> Option<Finished> {
         let Unfinished { from, message, result, .. } = self.unfinished.remove(&number)?;
         let (_, upcalls) = self.interface(from)?.plugged.as_ref()?;

@@ -9,7 +9,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// The time without an answer after which messages may take another path.
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(1);
 
-/// What a node's core is told of a path: that it is unresponsive, or that it answers again.
+/// A report on a path for the core of a node: it is unresponsive, or responsive again.
 pub(crate) struct PathCheck {
     pub(crate) ni: Arc<Ni>,
     pub(crate) upcalls: Arc<dyn Upcalls>,
@@ -131,14 +131,14 @@ impl Network {
         self.links.keys().copied().chain(unconfirmed).filter(wanted).collect()
     }
 
-    /// One end of a connection ends it, and the other hears of that if it can.
+    /// One end of a connection closes it, and the other gets an error if it can be reached.
     fn end_connection(&mut self, key: LinkKey, error: ConnError) {
         self.end_direction(key, error, true);
         self.end_by_peer(key.back());
         self.connected.remove(&key.connection());
     }
 
-    /// The receiver has ended a connection: its sender is told, if it can be.
+    /// The receiver has closed a connection: its sender gets an error, if it can be reached.
     fn end_by_peer(&mut self, key: LinkKey) {
         if self.is_open_from(key.to, key.from) {
             self.end_direction(key, ConnError::EndedByPeer, false);
@@ -147,7 +147,7 @@ impl Network {
         }
     }
 
-    /// Both ends of a connection are told that it has ended.
+    /// Both ends of a connection get an error.
     pub(super) fn reset(&mut self, key: LinkKey) {
         self.end_by_peer(key);
         self.end_by_peer(key.back());

@@ -40,7 +40,7 @@ pub(crate) struct Rpc {
     sent_to: Option<u32>,
     /// It has been sent with this XID.
     is_resent: bool,
-    /// Replies that said that it is not executed now.
+    /// Replies with the result that the request is not executed now.
     in_progress_replies: u32,
     /// Bytes of the expected reply.
     reply_len: u32,

@@ -27,7 +27,7 @@ impl Environment {
         self.clock.now()
     }
 
-    /// Writes a line about the service to the log, as often as its class may be heard of.
+    /// Logs a line about the service, rate-limited by its class.
     pub(crate) fn log(&self, class: LogClass, line: Arguments<'_>) {
         self.log.log(self.now(), class, self.name(), line);
     }

@@ -41,7 +41,7 @@ enum EarlyState {
     Closed,
 }
 
-/// Where replies go, and where bulk data is (PR-40), as the client said in its last transmission.
+/// The addresses of replies and bulk data (PR-40), from the client's last transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReplyRoute {
     /// The local NI that the request was sent to.

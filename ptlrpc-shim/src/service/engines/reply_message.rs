@@ -11,7 +11,7 @@ use crate::service::rules::admission::RequestHead;
 use crate::service::rules::early_reply::ClientTimeout;
 use std::sync::Arc;
 
-/// What a reply says of the server.
+/// The server's fields of a reply.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ServerFields {
     pub(crate) last_committed: u64,
@@ -36,7 +36,7 @@ impl ReplyMessage {
         Self { region, match_bits: route.reply_bits, offset }
     }
 
-    /// An early reply, which tells the client to wait until `timeout` (PR-72).
+    /// An early reply, which extends the client's timeout to `timeout` (PR-72).
     pub(crate) fn early(head: &RequestHead, route: &ReplyRoute, timeout: ClientTimeout) -> Option<Self> {
         let body = Body { timeout: timeout.seconds(), ..Body::reply_to(&head.body) };
         let mut region = Region::zeroed(BODY_ONLY_LEN);

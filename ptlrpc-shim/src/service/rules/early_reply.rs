@@ -1,9 +1,9 @@
-//! Early replies: when a client is told to wait longer, and for how long (PR-72, PR-74).
+//! Early replies: when the timeout of a client is extended, and by how much (PR-72, PR-74).
 
 use crate::service::config::Adaptive;
 use std::time::{Duration, Instant};
 
-/// The timeout of a request at its client: what the request said, or the last early reply.
+/// The timeout of a request at its client: from the request, or the last early reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientTimeout {
     /// When the request arrived.

@@ -1,4 +1,4 @@
-//! The estimate of a service's time, which replies tell to clients (PR-74).
+//! The estimate of the service time, which replies carry to clients (PR-74).
 
 use super::early_reply::whole_seconds;
 use crate::service::config::Adaptive;
