@@ -26,7 +26,9 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{BITS, Node, Raw, addresses, config, hello, message, ours, pattern, put_header, room, tcp};
+use support::{
+    BITS, Node, Raw, addresses, buffer, config, hello, message, pattern, put_header, same_implementation, tcp,
+};
 
 const SLICE: Duration = Duration::from_millis(250);
 const TICK: Duration = Duration::from_millis(10);
@@ -120,12 +122,12 @@ impl Scene {
 
     fn set_by(start: impl Fn(Nid, SocklndConfig) -> Node) -> Self {
         let (low, high, port) = addresses();
-        let node = start(tcp(high), ours(config(port), 1));
-        let honest = start(tcp(low), ours(config(port), 2));
+        let node = start(tcp(high), same_implementation(config(port), 1));
+        let honest = start(tcp(low), same_implementation(config(port), 2));
         for one in [&node, &honest] {
-            one.offer(room(MIB));
+            one.offer(buffer(MIB));
             one.offer_with(
-                lnet_core::MdMemory::contiguous(room(MIB).as_ptr() as usize, MIB as u32),
+                lnet_core::MdMemory::contiguous(buffer(MIB).as_ptr() as usize, MIB as u32),
                 BITS + 1,
                 0,
             );
@@ -159,7 +161,7 @@ impl Scene {
         socket.bind(&SocketAddr::from((self.address(n), 0)).into()).unwrap();
         socket.connect(&SocketAddr::from((self.me, self.port)).into()).unwrap();
         let mut raw = Raw::over(socket.into());
-        raw.say(&self.opening(n));
+        raw.send(&self.opening(n));
         raw.read_hello();
         raw
     }
@@ -266,7 +268,7 @@ fn processor_time() -> f64 {
 
 /// The next event, for which this thread reads itself.
 fn wait(node: &Node) -> lnet_core::Event {
-    let end = Instant::now() + support::PATIENCE;
+    let end = Instant::now() + support::TIMEOUT;
     loop {
         if let Some(event) = try_wait(node) {
             return event;
@@ -305,13 +307,13 @@ fn slow(scene: &Scene) -> Step {
             0 => (Raw::connect(scene.address(n).into(), 0, scene.me.into(), scene.port), opening),
             1 => {
                 let mut raw = Raw::connect(scene.address(n).into(), 0, scene.me.into(), scene.port);
-                raw.say(&opening[..16]);
+                raw.send(&opening[..16]);
                 (raw, opening[16..].to_vec())
             }
             2 => (scene.open(n), put),
             _ => {
                 let mut raw = scene.open(n);
-                raw.say(&put[..100]);
+                raw.send(&put[..100]);
                 (raw, put[100..].to_vec())
             }
         }
@@ -363,7 +365,7 @@ fn unasked(scene: &Scene) -> Step {
 fn unread(scene: &Scene) -> Step {
     let get = scene.get(0, support::PORTAL, BITS + 1, MIB as u32);
     let mut raw = scene.open(0);
-    raw.say(&get.repeat(1000));
+    raw.send(&get.repeat(1000));
     Box::new(move || {
         let _ = raw.stream.write_all(&get);
     })

@@ -16,7 +16,7 @@ pub struct SocklndConfig {
     pub pid: Pid,
     /// From whom connections are accepted. Default: only from privileged source ports.
     pub accept: AcceptFrom,
-    /// The TCP port to listen on and to call, the same on all nodes. Default 988.
+    /// The TCP port to listen on and to connect to, the same on all nodes. Default 988.
     pub accept_port: u16,
     /// How long a connecting peer may take for each piece of its handshake. Default 5 s.
     pub accept_timeout: Duration,
@@ -36,7 +36,7 @@ pub struct SocklndConfig {
     pub typed_conns: bool,
     /// A message of at least this many bytes, headers included, is bulk. Default 1024.
     pub min_bulk: u32,
-    /// After so much silence of a peer it is sent a keep-alive. Zero: never. Default 30 s.
+    /// A peer from which nothing has arrived for so long is sent a keep-alive. Zero: never. Default 30 s.
     pub keepalive: Duration,
     /// Idle time before TCP's own keep-alive probes. Default 30 s.
     pub keepalive_idle: Duration,
@@ -64,7 +64,7 @@ pub struct SocklndConfig {
     pub zc_min_payload: Option<u32>,
     /// Whether TCP may hold small segments back. Default no.
     pub nagle: bool,
-    /// The protocol proposed to a peer whose version is not known; IPv6 peers are always called with
+    /// The protocol proposed to a peer whose version is not known; connects to IPv6 peers always propose
     /// version 4. Default version 3.
     pub use_protocol: Version,
     /// Threads that read and write established connections. Default 1, at least 1.

@@ -10,9 +10,9 @@ macro_rules! counters {
         pub struct SocklndCounters { $($(#[$doc])* pub $name: u64,)* }
 
         #[derive(Debug, Default)]
-        pub(crate) struct Counts { $(pub(crate) $name: Count,)* }
+        pub(crate) struct NiCounters { $(pub(crate) $name: Count,)* }
 
-        impl Counts {
+        impl NiCounters {
             pub(crate) fn read(&self) -> SocklndCounters {
                 SocklndCounters { $($name: self.$name.0.load(Ordering::Relaxed),)* }
             }
@@ -51,9 +51,9 @@ counters! {
     acks,
     /// NOOPs sent that brought delivery ACKs.
     ack_noops,
-    /// Messages that came again and were here already.
+    /// Messages that were sent again and had arrived before: duplicates.
     duplicates,
-    /// Messages that came again and had arrived in part before.
+    /// Messages that were sent again and had arrived in part before.
     resumed,
 }
 

@@ -37,17 +37,17 @@ impl LocalNi {
     }
 }
 
-/// The called side: a connection request, then a HELLO.
+/// The passive side: a connection request, then a HELLO.
 #[derive(Debug)]
 pub(crate) struct Passive {
     bytes: Vec<u8>,
-    /// The interface that was called, once the request is in.
+    /// The NI that the peer wants, once the request is in.
     target: Option<Nid>,
     need: usize,
     pieces: u32,
 }
 
-/// What the called side does next.
+/// What the passive side does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PassiveStep {
     /// Read on.
@@ -57,14 +57,14 @@ pub(crate) enum PassiveStep {
     /// Send a HELLO of type none in the version of this implementation, with our own NID as destination, and close: so the
     /// connecting peer learns which version we speak.
     OfferVersion {
-        /// The interface that was called.
+        /// The NI that the peer wants.
         target: Nid,
     },
     /// Close without a word.
     Close(PassiveError),
     /// The HELLO is complete.
     Hello {
-        /// The interface that was called.
+        /// The NI that the peer wants.
         target: Nid,
         /// The connecting peer's HELLO.
         hello: Hello,
@@ -73,7 +73,7 @@ pub(crate) enum PassiveStep {
     },
 }
 
-/// Why the called side closes.
+/// Why the passive side closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PassiveError {
     #[error(transparent)]
@@ -92,7 +92,7 @@ impl Passive {
         self.need.saturating_sub(self.bytes.len())
     }
 
-    /// The interface called, once that is known.
+    /// The NI that the peer wants, once that is known.
     pub(crate) fn target(&self) -> Option<Nid> {
         self.target
     }
@@ -134,7 +134,7 @@ impl Passive {
     }
 }
 
-/// The calling side: it has sent a request and a HELLO and waits for the answer.
+/// The active side: it has sent a request and a HELLO and waits for the answer.
 #[derive(Debug)]
 pub(crate) struct Active {
     peer: ProcessId,
@@ -144,7 +144,7 @@ pub(crate) struct Active {
     need: usize,
 }
 
-/// What the calling side does next.
+/// What the active side does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ActiveStep {
     /// Read on.
@@ -168,7 +168,7 @@ pub(crate) enum ActiveStep {
     Close(ActiveError),
 }
 
-/// Why the calling side closes.
+/// Why the active side closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ActiveError {
     #[error("its acceptor does not take our connection request")]
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_says_in_plain_words_why_a_connection_is_refused() {
+    fn the_reasons_for_refusing_a_connection_are_plain_sentences() {
         use crate::decide::admit::Refusal;
         use acceptor::Rejected;
         let other = ProcessId { nid: nid(7), pid: Pid::LUSTRE };
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_passive_answers_to_odd_requests() {
+    fn the_passive_side_answers_odd_requests_by_the_table() {
         let hello = |hello: &Hello| hello.encode().unwrap();
         let edit = |offset: usize, with: &[u8]| {
             let mut bytes = hello(&v3(Some(Control)));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_behind_the_hello_is_taken() {
+    fn bytes_behind_the_hello_are_not_consumed() {
         let opening = Active::new(ProcessId { nid: called().nid, pid: Pid::LUSTRE }, Version::V3, Control)
             .opening(caller())
             .unwrap();
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_active_sides_table() {
+    fn the_active_side_acts_on_a_hello_by_the_table() {
         let answer = |version, kind| called().hello(version, caller().nid, kind);
         let open = |version| ActiveStep::Open {
             version,

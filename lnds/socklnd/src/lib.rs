@@ -1,7 +1,7 @@
 //! LNet over TCP, on the wire of the kernel's ksocklnd.
 //!
 //! [`Socklnd`] is the driver, [`SocklndConfig`] its tunables. [`proto`] holds the bytes: what two nodes say
-//! to each other, with no I/O. Where to look: calling and being called are in `connd`, the decisions in
+//! to each other, with no I/O. Where to look: connecting and accepting are in `connd`, the decisions in
 //! `decide`, one connection's sending and receiving in `conn`, delivery ACKs in `ack`, the threads that do both
 //! in `scheduler`.
 #![deny(unsafe_code)]

@@ -2,7 +2,7 @@
 //! are in `ni_peers`.
 
 use crate::config::bulk_conns;
-use crate::counters::Counts;
+use crate::counters::NiCounters;
 use crate::handshake::LocalNi;
 use crate::shared::Shared;
 use crate::sync::lock;
@@ -25,7 +25,7 @@ pub(crate) struct SockNi {
     lnet_ni: Weak<Ni>,
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) counts: Counts,
+    pub(crate) counts: NiCounters,
     conns_per_peer: AtomicU16,
     hasher: foldhash::fast::RandomState,
     /// Random numbers drawn so far.
@@ -50,7 +50,7 @@ impl SockNi {
             lnet_ni: Arc::downgrade(lnet_ni),
             upcalls,
             shared: Arc::clone(shared),
-            counts: Counts::default(),
+            counts: NiCounters::default(),
             conns_per_peer: AtomicU16::new(bulk_conns(conns_per_peer)),
             hasher: foldhash::fast::RandomState::default(),
             random_numbers: AtomicU64::new(0),

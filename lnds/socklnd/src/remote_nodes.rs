@@ -1,7 +1,7 @@
 //! The nodes of this implementation that send to this one, over all their connections and beyond the ends of those: which
 //! of their messages have arrived, and which in part.
 
-use crate::ack::dedup::{Known, Resend};
+use crate::ack::dedup::{DedupTable, Resend};
 use crate::ack::message_id::{ConnSeq, MessageId};
 use crate::conn::deferred_rx::Deferred;
 use crate::decide::implementation_id::NodeId;
@@ -25,7 +25,7 @@ pub(crate) struct RemoteNodes(Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::f
 /// One of them, in one life of it.
 #[derive(Debug)]
 pub(crate) struct RemoteNode {
-    known: Mutex<Known<Weak<dyn InboundConn>, Parked>>,
+    known: Mutex<DedupTable<Weak<dyn InboundConn>, Parked>>,
     /// It is known beyond the ends of its connections.
     remembered: bool,
     /// Its connections to this node. It grows under the lock of the table only.
@@ -154,7 +154,7 @@ impl RemoteNode {
     ) -> Dedup {
         let ask = || lock(&self.known).resent(message_id, downgrade(connection));
         let mut resend = ask();
-        if let Resend::End(before) = resend {
+        if let Resend::CloseFirst(before) = resend {
             match before.upgrade() {
                 Some(before) if before.id() == connection.id() => return Dedup::Invalid,
                 Some(before) => before.abandoned_by_peer(),
@@ -169,7 +169,7 @@ impl RemoteNode {
             Resend::New => Dedup::New,
             Resend::Duplicate => Dedup::Duplicate,
             Resend::Resume(parked) => Dedup::Resumed(parked),
-            Resend::End(_) => Dedup::Busy,
+            Resend::CloseFirst(_) => Dedup::Busy,
         }
     }
 

@@ -133,7 +133,7 @@ impl<C: Pollable> Scheduler<C> {
         Ok(())
     }
 
-    /// Has the report of a sent message made soon: by the application's thread when it comes again, or by the
+    /// Has the report of a sent message made soon: by the application's thread when it polls again, or by the
     /// scheduler's.
     pub(crate) fn finish_later(&self, task: C::Task) {
         lock(&self.ready).push_back(Ready::Task(task));

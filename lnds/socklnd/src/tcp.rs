@@ -85,7 +85,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn what_a_peer_does_not_read_is_outstanding_and_what_it_reads_is_not() {
+    fn unread_bytes_are_outstanding_and_read_ones_are_not() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let mut there = listener.accept().unwrap().0;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tcp_socket_has_no_state() {
+    fn a_socket_of_another_kind_has_no_tcp_state() {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         assert!(state(socket.as_fd()).is_err());
     }

@@ -109,7 +109,7 @@ fn loom_the_owner_ends_although_an_application_thread_takes_events() {
 }
 
 #[test]
-fn loom_the_owner_hears_of_what_only_it_does_although_an_application_thread_takes_events() {
+fn loom_the_owner_is_woken_for_its_own_work_although_an_application_thread_takes_events() {
     loom::model(|| {
         let set = Set::new();
         let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
@@ -131,7 +131,7 @@ fn loom_the_owner_hears_of_what_only_it_does_although_an_application_thread_take
                 }
             })
         };
-        // The application thread reads something that has the owner owe, takes what the set has, and never comes again.
+        // The application thread reads something that has the owner owe, takes what the set has, and never polls again.
         owes.store(true, Ordering::Relaxed);
         wakeups.wake_owner_if_it_sleeps();
         poll(&wakeups, &set);
@@ -140,7 +140,7 @@ fn loom_the_owner_hears_of_what_only_it_does_although_an_application_thread_take
 }
 
 #[test]
-fn loom_an_application_thread_hears_of_work_although_the_owner_takes_events() {
+fn loom_an_application_thread_is_woken_for_work_although_the_owner_takes_events() {
     // Three threads that wait in turns: all interleavings with up to three switches that nothing forces.
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);

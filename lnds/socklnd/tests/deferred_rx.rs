@@ -15,7 +15,7 @@ const AGAIN: u64 = 1 << 63;
 /// A node of this implementation whose portal is lazy, the address of a peer, its own, and the port.
 fn lazy_node() -> (Node, Ipv4Addr, Ipv4Addr, u16) {
     let (low, high, port) = addresses();
-    let node = Node::start(tcp(high), ours(config(port), 1));
+    let node = Node::start(tcp(high), same_implementation(config(port), 1));
     node.core.set_lazy_portal(PORTAL).unwrap();
     (node, low, high, port)
 }
@@ -37,9 +37,9 @@ fn asks(request: u64) -> Cookies {
 }
 
 #[test]
-fn what_is_behind_a_held_message_goes_on() {
+fn messages_behind_a_deferred_one_are_received() {
     let (node, low, high, port) = lazy_node();
-    let (first, second) = (room(5000), room(300));
+    let (first, second) = (buffer(5000), buffer(300));
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
     offer(&node, second, 2);
     raw.put(&put_with_bits(low, high, 5000, 1), asks(5), pattern(5000, 1));
@@ -58,26 +58,26 @@ fn what_is_behind_a_held_message_goes_on() {
 }
 
 #[test]
-fn held_messages_outlive_their_connection() {
+fn deferred_messages_survive_the_end_of_their_connection() {
     let (node, low, high, port) = lazy_node();
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
     raw.put(&put_with_bits(low, high, 5000, 1), NO_COOKIES, pattern(5000, 1));
     drop(raw);
     wait_for("the end", || node.counters().closed_by_peer == 1);
-    let landed = room(5000);
+    let landed = buffer(5000);
     offer(&node, landed, 1);
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));
     assert!(landed == pattern(5000, 1));
 }
 
 #[test]
-fn when_there_is_no_room_left_the_rest_waits_in_its_connection() {
+fn beyond_the_quota_a_deferred_message_blocks_its_connection() {
     const SIZE: usize = 900_000;
     let (node, low, high, port) = lazy_node();
     let mut raw = Raw::open(low, high, port, ConnectionType::BulkOut);
-    let landed = room(SIZE);
+    let landed = buffer(SIZE);
     let (header, small) = (put_with_bits(low, high, SIZE, 1), put_with_bits(low, high, 300, 2));
-    let last = room(300);
+    let last = buffer(300);
     offer(&node, last, 2);
     let writer = std::thread::spawn(move || {
         for seed in 1..=4 {
@@ -97,18 +97,18 @@ fn when_there_is_no_room_left_the_rest_waits_in_its_connection() {
 }
 
 #[test]
-fn a_held_message_that_had_arrived_in_part_is_not_asked_about_again() {
+fn a_partly_received_deferred_message_is_resumed_without_asking_the_core_again() {
     let (node, low, high, port) = lazy_node();
     let header = put_with_bits(low, high, 1000, 1);
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let whole = message(Version::V3, &header, asks(7 << 40 | 1), pattern(1000, 1));
-    raw.say(&whole[..600]);
+    raw.send(&whole[..600]);
     drop(raw);
     wait_for("the end", || node.counters().closed_by_peer == 1);
-    let landed = room(1000);
+    let landed = buffer(1000);
     offer(&node, landed, 1);
     node.no_event();
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     raw.put(&header, asks(AGAIN | 7 << 40 | 1), pattern(1000, 1));
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));
     assert!(landed == pattern(1000, 1));
@@ -118,14 +118,14 @@ fn a_held_message_that_had_arrived_in_part_is_not_asked_about_again() {
 }
 
 #[test]
-fn a_node_ends_with_messages_held() {
+fn a_node_ends_with_deferred_messages() {
     let (node, low, high, port) = lazy_node();
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_with_bits(low, high, 1000, 1);
     raw.put(&header, asks(7 << 40 | 1), pattern(1000, 1));
     assert_eq!(raw.read_noop().ack, 7 << 40 | 1);
-    raw.say(&message(Version::V3, &header, asks(7 << 40 | 2), pattern(500, 1)));
+    raw.send(&message(Version::V3, &header, asks(7 << 40 | 2), pattern(500, 1)));
     node.core.remove_ni(node.nid).unwrap();
-    offer(&node, room(1000), 1);
+    offer(&node, buffer(1000), 1);
     node.no_event();
 }

@@ -18,7 +18,7 @@ const AGAIN: u64 = 1 << 63;
 /// A node of this implementation with number 1, the address of a peer, its own, and the port.
 fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
     let (low, high, port) = addresses();
-    let mut config = ours(config(port), 1);
+    let mut config = same_implementation(config(port), 1);
     change(&mut config);
     (Node::start(tcp(high), config), low, high, port)
 }
@@ -37,26 +37,26 @@ fn noop(request: u64, ack: u64) -> Cookies {
 }
 
 #[test]
-fn a_node_says_who_it_is_in_every_version_that_has_room_for_it() {
+fn a_hello_carries_the_implementation_id_in_every_version_with_a_field_for_it() {
     let (_node, low, high, port) = node(|_| {});
     for version in [Version::V2, Version::V3, Version::V4] {
         let said = Hello { version, ..hello(low, high, Some(ConnectionType::Control)) };
-        let (_raw, answer) = Raw::say_hello(low, high, port, &said);
+        let (_raw, answer) = Raw::send_hello(low, high, port, &said);
         assert_eq!(answer.dest_incarnation, implementation_id(1), "{version:?}");
     }
     let (caller, low, _, port) = node(|_| {});
     let listener = Listening::on(low, port);
     caller.put(caller.bind_bytes(pattern(8, 1)), tcp(low), false);
-    assert_eq!(listener.called().1.dest_incarnation, implementation_id(1));
+    assert_eq!(listener.accept_handshake().1.dest_incarnation, implementation_id(1));
 }
 
 #[test]
-fn a_kernel_that_reflects_what_it_hears_is_not_one_of_ours() {
+fn a_kernel_that_echoes_the_incarnation_is_not_taken_for_this_implementation() {
     let (node, low, high, port) = node(|_| {});
-    node.offer(room(100));
+    node.offer(buffer(100));
     let reflection =
         Hello { dest_incarnation: implementation_id(1), ..hello(low, high, Some(ConnectionType::Control)) };
-    let mut raw = Raw::say_hello(low, high, port, &reflection).0;
+    let mut raw = Raw::send_hello(low, high, port, &reflection).0;
     // Asked for a delivery ACK it gives one at once, and without a way for delivery ACKs it asks for none.
     raw.put(&put_header(tcp(low), tcp(high), 100, true), asks(5), &[1; 100]);
     assert_eq!(raw.read_noop(), noop(0, 5));
@@ -66,10 +66,10 @@ fn a_kernel_that_reflects_what_it_hears_is_not_one_of_ours() {
 }
 
 #[test]
-fn receipts_ride_on_messages_that_go_the_other_way() {
+fn delivery_acks_ride_on_messages_in_the_other_direction() {
     let (node, low, high, port) = node(|_| {});
-    node.offer(room(100));
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    node.offer(buffer(100));
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let mut last = 0;
     for sequence in 1..20 {
         let cookies = Cookies { request: name(7, sequence), ack: last };
@@ -86,10 +86,10 @@ fn receipts_ride_on_messages_that_go_the_other_way() {
 }
 
 #[test]
-fn receipts_that_find_no_message_go_alone() {
+fn delivery_acks_without_a_message_leave_in_a_noop() {
     let (node, low, high, port) = node(|_| {});
-    node.offer(room(100));
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    node.offer(buffer(100));
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     for sequence in 1..4 {
         raw.put(&put_header(tcp(low), tcp(high), 100, false), asks(name(7, sequence)), &[1; 100]);
         assert_eq!(raw.read_noop(), noop(0, name(7, sequence)));
@@ -105,15 +105,15 @@ fn receipts_that_find_no_message_go_alone() {
 }
 
 #[test]
-fn four_receipts_do_not_wait() {
+fn four_delivery_acks_leave_at_once() {
     let (node, low, high, port) = node(|_| {});
-    node.offer(room(100));
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    node.offer(buffer(100));
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 100, false);
     let four: Vec<u8> = (1..=400)
         .flat_map(|sequence| message(Version::V3, &header, asks(name(7, sequence)), &[1; 100]))
         .collect();
-    raw.say(&four);
+    raw.send(&four);
     let mut next = 1;
     let mut noops = 0;
     while next <= 400 {
@@ -131,7 +131,7 @@ fn four_receipts_do_not_wait() {
 /// A node that has one message under way, and its peer's end of the connection.
 fn under_way(change: impl Fn(&mut SocklndConfig)) -> (Node, Raw, u64) {
     let (node, low, high, port) = node(change);
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     wait_for("the connection", || node.counters().accepted == 1);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
     let request = raw.read_lnet().1.request;
@@ -139,15 +139,15 @@ fn under_way(change: impl Fn(&mut SocklndConfig)) -> (Node, Raw, u64) {
 }
 
 #[test]
-fn a_message_is_sent_when_the_peer_has_it() {
+fn send_is_reported_with_the_delivery_ack() {
     let (node, mut raw, request) = under_way(|_| {});
     node.no_event();
-    raw.say(Head::noop(noop(0, request)).bytes());
+    raw.send(Head::noop(noop(0, request)).bytes());
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
 }
 
 #[test]
-fn a_message_without_a_receipt_is_not_sent() {
+fn without_a_delivery_ack_send_is_not_reported() {
     let (node, mut raw, _) = under_way(|config| config.sock_timeout = Duration::from_millis(300));
     assert_eq!(node.expect(EventKind::Send).status, Err(Errno::TimedOut));
     raw.read_to_end();
@@ -157,24 +157,24 @@ fn a_message_without_a_receipt_is_not_sent() {
 }
 
 #[test]
-fn a_receipt_counts_though_the_connection_ends_behind_it() {
+fn a_delivery_ack_counts_although_the_connection_ends_behind_it() {
     let (node, mut raw, request) = under_way(|_| {});
-    raw.say(Head::noop(noop(0, request)).bytes());
+    raw.send(Head::noop(noop(0, request)).bytes());
     drop(raw);
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
 }
 
 #[test]
-fn receipts_for_messages_of_connections_that_are_gone_are_nothing_wrong() {
+fn delivery_acks_for_messages_of_closed_connections_are_accepted() {
     let (node, mut raw, request) = under_way(|_| {});
     let line = request & !((1 << 40) - 1);
     for stray in [line + (1 << 40) + 1, AGAIN | name(99, 1)] {
-        raw.say(Head::noop(noop(0, stray)).bytes());
+        raw.send(Head::noop(noop(0, stray)).bytes());
     }
-    raw.say(Head::noop(noop(0, request)).bytes());
+    raw.send(Head::noop(noop(0, request)).bytes());
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
     // But nothing that was not sent on this one has a delivery ACK.
-    raw.say(Head::noop(noop(0, request + 1)).bytes());
+    raw.send(Head::noop(noop(0, request + 1)).bytes());
     raw.read_to_end();
     assert_eq!(node.counters().protocol_errors, 1);
 }
@@ -182,9 +182,9 @@ fn receipts_for_messages_of_connections_that_are_gone_are_nothing_wrong() {
 /// A node that offers memory, and a peer of this implementation that has sent `taken` messages on line 7 and is gone.
 fn after_a_line(taken: u64) -> (Node, Ipv4Addr, Ipv4Addr, u16, &'static [u8]) {
     let (node, low, high, port) = node(|_| {});
-    let landed = room(100);
+    let landed = buffer(100);
     node.offer(landed);
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     for sequence in 1..=taken {
         raw.put(&put_header(tcp(low), tcp(high), 100, false), asks(name(7, sequence)), &[1; 100]);
         node.expect(EventKind::Put);
@@ -206,9 +206,9 @@ fn read_resend_ack(raw: &mut Raw) -> Cookies {
 }
 
 #[test]
-fn what_was_delivered_is_not_delivered_again_and_is_acknowledged_again() {
+fn a_duplicate_is_acknowledged_and_not_delivered() {
     let (node, low, high, port, landed) = after_a_line(3);
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 100, false);
     for sequence in [3, 1, 2, 3] {
         raw.put(&header, asks(AGAIN | name(7, sequence)), &[9; 100]);
@@ -232,28 +232,28 @@ fn what_was_delivered_is_not_delivered_again_and_is_acknowledged_again() {
 }
 
 #[test]
-fn another_node_has_other_names() {
+fn message_ids_of_different_nodes_do_not_collide() {
     let (node, low, high, port, _) = after_a_line(3);
-    let mut raw = Raw::open_as_ours(low, high, port, 3, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 3, ConnectionType::Control);
     raw.put(&put_header(tcp(low), tcp(high), 100, false), asks(AGAIN | name(7, 3)), &[9; 100]);
     node.expect(EventKind::Put);
 }
 
 #[test]
-fn what_had_arrived_in_part_goes_on_in_the_same_memory() {
+fn a_partly_received_message_is_resumed_in_the_same_memory() {
     let (node, low, high, port) = node(|_| {});
-    let landed = room(1000);
+    let landed = buffer(1000);
     node.offer(landed);
     let header = put_header(tcp(low), tcp(high), 1000, true);
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let bytes = message(Version::V3, &header, asks(name(7, 1)), pattern(1000, 1));
     for (cut, cookie) in [(500, name(7, 1)), (700, AGAIN | name(7, 1)), (96, AGAIN | name(7, 1))] {
         let bytes = [&message(Version::V3, &header, asks(cookie), &[])[..], &bytes[96..cut]].concat();
-        raw.say(&bytes);
+        raw.send(&bytes);
         drop(raw);
         raw = loop {
-            let hello = hello_of_ours(low, high, 2, ConnectionType::Control);
-            let (raw, answer) = Raw::say_hello(low, high, port, &hello);
+            let hello = hello_of_same_implementation(low, high, 2, ConnectionType::Control);
+            let (raw, answer) = Raw::send_hello(low, high, port, &hello);
             // Until the end of the other has been noticed.
             if answer.connection_type.is_some() {
                 break raw;
@@ -270,12 +270,12 @@ fn what_had_arrived_in_part_goes_on_in_the_same_memory() {
 }
 
 #[test]
-fn what_had_arrived_in_part_and_does_not_come_again_fails() {
+fn a_partly_received_message_that_is_not_resent_fails() {
     let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(300));
-    node.offer(room(1000));
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    node.offer(buffer(1000));
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 1000, false);
-    raw.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
+    raw.send(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
     wait_for("the head", || node.counters().accepted == 1);
     drop(raw);
     assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
@@ -291,11 +291,11 @@ fn half_by_an_interface_that_is_removed() -> (Node, &'static [u8], Ipv4Addr, Ipv
     node.core.change_settings(retries).unwrap();
     let other = Ipv4Addr::from(u32::from(high) + 1);
     node.core.add_ni(tcp(other), NiTunables::default(), &*node.driver).unwrap();
-    let landed = room(1000);
+    let landed = buffer(1000);
     node.offer(landed);
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 1000, true);
-    raw.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
+    raw.send(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
     wait_for("the head", || node.core.message_counts().msgs_alloc == 1);
     node.core.remove_ni(node.nid).unwrap();
     node.no_event();
@@ -303,9 +303,9 @@ fn half_by_an_interface_that_is_removed() -> (Node, &'static [u8], Ipv4Addr, Ipv
 }
 
 #[test]
-fn what_had_arrived_in_part_by_an_interface_that_is_removed_goes_on_by_another() {
+fn a_partly_received_message_is_resumed_on_another_ni_when_its_own_is_removed() {
     let (node, landed, low, other, port) = half_by_an_interface_that_is_removed();
-    let mut raw = Raw::open_as_ours(low, other, port, 2, ConnectionType::Control);
+    let mut raw = Raw::open_as_same_implementation(low, other, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(other), 1000, true);
     raw.put(&header, asks(AGAIN | name(7, 1)), &[2; 1000]);
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));
@@ -316,7 +316,7 @@ fn what_had_arrived_in_part_by_an_interface_that_is_removed_goes_on_by_another()
 }
 
 #[test]
-fn what_had_arrived_in_part_ends_with_the_last_interface() {
+fn partly_received_messages_end_with_the_last_ni() {
     let (node, _, _, other, _) = half_by_an_interface_that_is_removed();
     node.core.remove_ni(tcp(other)).unwrap();
     assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
@@ -324,12 +324,12 @@ fn what_had_arrived_in_part_ends_with_the_last_interface() {
 }
 
 #[test]
-fn a_node_that_ends_waits_for_nothing_that_had_arrived_in_part() {
+fn a_node_ends_without_waiting_for_partly_received_messages() {
     let (node, low, high, port) = node(|_| {});
-    node.offer(room(1000));
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    node.offer(buffer(1000));
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 1000, false);
-    raw.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
+    raw.send(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
     drop(raw);
     wait_for("the end", || node.counters().closed_by_peer == 1);
     node.core.remove_ni(node.nid).unwrap();
@@ -337,15 +337,15 @@ fn a_node_that_ends_waits_for_nothing_that_had_arrived_in_part() {
 }
 
 #[test]
-fn a_connection_whose_sender_has_given_it_up_is_ended_before_its_messages_are_taken_by_another() {
+fn a_connection_that_its_sender_abandoned_is_closed_before_its_messages_are_resumed() {
     let (node, low, high, port) = node(|_| {});
-    let landed = room(1000);
+    let landed = buffer(1000);
     node.offer(landed);
     let header = put_header(tcp(low), tcp(high), 1000, false);
-    let mut old = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
-    old.say(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
+    let mut old = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
+    old.send(&message(Version::V3, &header, asks(name(7, 1)), &[1; 500]));
     // The peer has a bulk connection of its own for the next; the old one has not been seen to end.
-    let mut new = Raw::open_as_ours(low, high, port, 2, ConnectionType::BulkOut);
+    let mut new = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::BulkOut);
     new.put(&header, asks(AGAIN | name(7, 1)), &[2; 1000]);
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));
     assert!(*landed == [2; 1000]);
@@ -356,7 +356,7 @@ fn a_connection_whose_sender_has_given_it_up_is_ended_before_its_messages_are_ta
 }
 
 #[test]
-fn names_that_make_no_sense_end_the_connection() {
+fn invalid_message_ids_end_the_connection() {
     let header = |low, high| put_header(tcp(low), tcp(high), 100, false);
     for (what, names) in [
         ("no line", vec![5]),
@@ -367,8 +367,8 @@ fn names_that_make_no_sense_end_the_connection() {
         ("its own line again", vec![name(7, 1), AGAIN | name(7, 2)]),
     ] {
         let (node, low, high, port) = node(|_| {});
-        node.offer(room(100));
-        let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+        node.offer(buffer(100));
+        let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
         for cookie in names {
             raw.put(&header(low, high), asks(cookie), &[1; 100]);
         }
@@ -378,27 +378,28 @@ fn names_that_make_no_sense_end_the_connection() {
 }
 
 #[test]
-fn a_line_is_one_connection() {
+fn two_connections_with_one_sequence_are_a_protocol_violation() {
     let (node, low, high, port) = node(|_| {});
-    node.offer(room(100));
+    node.offer(buffer(100));
     let header = put_header(tcp(low), tcp(high), 100, false);
-    let mut one = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    let mut one = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     one.put(&header, asks(name(7, 1)), &[1; 100]);
     node.expect(EventKind::Put);
-    let mut other = Raw::open_as_ours(low, high, port, 2, ConnectionType::BulkOut);
+    let mut other = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::BulkOut);
     other.put(&header, asks(name(7, 2)), &[1; 100]);
     other.read_to_end();
     assert_eq!(node.counters().protocol_errors, 1);
 }
 
 #[test]
-fn a_peer_of_ours_may_speak_version_2_with_checksums() {
+fn a_peer_of_this_implementation_may_speak_version_2_with_checksums() {
     let (node, low, high, port) = node(|config| config.enable_csum = true);
-    node.offer(room(100));
-    let hello = Hello { version: Version::V2, ..hello_of_ours(low, high, 2, ConnectionType::Any) };
+    node.offer(buffer(100));
+    let hello =
+        Hello { version: Version::V2, ..hello_of_same_implementation(low, high, 2, ConnectionType::Any) };
     let mut raw = Raw::connect(low.into(), 0, high.into(), port);
     raw.version = Version::V2;
-    raw.say(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
+    raw.send(&[acceptor::encode_request(tcp(high)), hello.encode().unwrap()].concat());
     raw.read_hello();
     raw.put(&put_header(tcp(low), tcp(high), 100, true), asks(name(7, 1)), &[1; 100]);
     let (ack, _) = raw.read_message();
@@ -412,12 +413,12 @@ fn a_peer_of_ours_may_speak_version_2_with_checksums() {
 }
 
 #[test]
-fn who_asks_for_receipts_and_does_not_read_them_is_disconnected() {
+fn a_peer_that_does_not_read_the_acks_it_asked_for_is_disconnected() {
     let (node, low, high, port) = node(|_| {});
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 0, false);
     let many: Vec<u8> = (0..1000).flat_map(|_| message(Version::V3, &header, asks(5), &[])).collect();
-    raw.stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    raw.stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     let mut rounds = 0;
     while std::io::Write::write_all(&mut raw.stream, &many).is_ok() {
         rounds += 1;

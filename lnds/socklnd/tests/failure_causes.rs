@@ -74,14 +74,14 @@ fn assert_both(failures: &[SendFailure], errnos: &[Errno], left: Cause, not_left
 const ENDED: [Errno; 2] = [Errno::ConnectionReset, Errno::Pipe];
 
 #[test]
-fn a_peer_that_closes_its_connections_is_to_blame() {
+fn a_close_by_the_peer_is_a_remote_cause() {
     let scene = scene(|_| {});
     let failures = scene.fails_when(drop);
     assert_both(&failures, &ENDED, Cause::RemoteError, Cause::RemoteDropped);
 }
 
 #[test]
-fn a_peer_that_resets_its_connections_is_to_blame() {
+fn a_reset_by_the_peer_is_a_remote_cause() {
     let scene = scene(|_| {});
     let failures = scene.fails_when(|connections| {
         for raw in connections {
@@ -92,17 +92,17 @@ fn a_peer_that_resets_its_connections_is_to_blame() {
 }
 
 #[test]
-fn a_peer_that_breaks_the_protocol_is_to_blame() {
+fn a_protocol_violation_is_a_remote_cause() {
     let scene = scene(|_| {});
     let failures = scene.fails_when(|mut connections| {
-        connections[0].say(&[0xff; 24]);
+        connections[0].send(&[0xff; 24]);
         connections[0].read_to_end();
     });
     assert_both(&failures, &[Errno::Protocol], Cause::RemoteError, Cause::RemoteDropped);
 }
 
 #[test]
-fn what_a_peer_does_not_take_in_time_is_late_and_so_is_what_it_gives_no_receipt_for() {
+fn a_message_that_is_not_received_or_not_acknowledged_in_time_has_a_timeout_cause() {
     let late = |config: &mut SocklndConfig| config.sock_timeout = Duration::from_millis(400);
     let scene = scene(late);
     let mut kept = Vec::new();
@@ -111,7 +111,7 @@ fn what_a_peer_does_not_take_in_time_is_late_and_so_is_what_it_gives_no_receipt_
 }
 
 #[test]
-fn who_does_not_listen_drops_what_is_sent_to_him() {
+fn messages_to_a_port_that_does_not_listen_have_the_cause_remote_dropped() {
     let scene = scene(|_| {});
     let Scene { node, spy, peer, low } = scene;
     drop(peer);
@@ -124,34 +124,34 @@ fn who_does_not_listen_drops_what_is_sent_to_him() {
 }
 
 #[test]
-fn who_answers_no_call_in_time_is_waited_for_and_no_longer() {
+fn an_unanswered_connect_fails_messages_at_their_timeout() {
     let scene = scene(|config| config.sock_timeout = Duration::from_millis(300));
     // It is called, and says nothing.
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
-    let _silent = scene.peer.called();
+    let _silent = scene.peer.accept_handshake();
     wait_for("the message to come back", || !scene.spy.failures().is_empty());
     assert_eq!(scene.spy.failures(), [failure(Errno::TimedOut, Cause::LocalTimeout, Delivery::NotSent)]);
 }
 
 #[test]
-fn an_interface_that_ends_takes_its_messages_back() {
+fn an_ni_that_ends_gives_its_messages_back() {
     let scene = scene(|_| {});
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
-    let _called = scene.peer.called();
+    let _called = scene.peer.accept_handshake();
     scene.node.stop();
     assert_eq!(scene.spy.failures(), [failure(Errno::Shutdown, Cause::LocalAborted, Delivery::NotSent)]);
 }
 
 #[test]
-fn what_the_core_breaks_off_comes_back_for_the_cores_reason_if_nothing_of_it_has_left() {
+fn an_aborted_message_has_the_cores_cause_if_nothing_of_it_has_left() {
     let scene = scene(|_| {});
-    scene.spy.elsewhere.store(true, Ordering::SeqCst);
-    let face = scene.spy.face.lock().unwrap().clone().unwrap();
+    scene.spy.other_path.store(true, Ordering::SeqCst);
+    let ni_handle = scene.spy.ni.lock().unwrap().clone().unwrap();
     let mut connections = scene.connected();
     let long = pattern(1 << 20, 2);
     let memory = scene.node.bind_bytes(long);
     (0..8).for_each(|_| scene.node.put(memory, tcp(scene.low), false));
-    face.abort_tx(Some(tcp(scene.low)), Cause::NetworkTimeout);
+    ni_handle.abort_tx(Some(tcp(scene.low)), Cause::NetworkTimeout);
     let failures = scene.spy.failures();
     let unsent = failure(Errno::TimedOut, Cause::NetworkTimeout, Delivery::NotSent);
     assert!(!failures.is_empty() && failures.iter().all(|it| *it == unsent), "{failures:?}");
@@ -160,12 +160,12 @@ fn what_the_core_breaks_off_comes_back_for_the_cores_reason_if_nothing_of_it_has
 }
 
 #[test]
-fn a_call_that_is_under_way_is_broken_off_too() {
+fn abort_tx_aborts_a_connect_under_way() {
     let scene = scene(|_| {});
-    let face = scene.spy.face.lock().unwrap().clone().unwrap();
+    let ni_handle = scene.spy.ni.lock().unwrap().clone().unwrap();
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
-    let (mut called, _) = scene.peer.called();
-    face.abort_tx(None, Cause::LocalDropped);
+    let (mut called, _) = scene.peer.accept_handshake();
+    ni_handle.abort_tx(None, Cause::LocalDropped);
     assert_eq!(scene.spy.failures(), [failure(Errno::NetworkDown, Cause::LocalDropped, Delivery::NotSent)]);
     assert_eq!(called.read_to_end(), []);
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
@@ -174,7 +174,7 @@ fn a_call_that_is_under_way_is_broken_off_too() {
 }
 
 #[test]
-fn a_peer_whose_name_was_made_up_cannot_be_called() {
+fn no_connect_is_made_to_a_peer_with_a_synthetic_id() {
     let scene = scene(|_| {});
     let elsewhere = Nid::new(NetId::new(NetType::TCP, 0), u32::from(scene.low));
     let target = lnet_core::Target { pid: lnet_wire::Pid(0x8000_1234), ..target(elsewhere) };

@@ -57,7 +57,7 @@ fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
 }
 
 #[test]
-fn why_a_caller_is_refused_and_why_a_call_fails_is_said_in_plain_words() {
+fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
     log::set_logger(&SAID).unwrap();
     log::set_max_level(LevelFilter::Debug);
 
@@ -91,7 +91,7 @@ fn why_a_caller_is_refused_and_why_a_call_fails_is_said_in_plain_words() {
             let mut opening = [acceptor::encode_request(tcp(high)), hello].concat();
             opening[offset..offset + bytes.len()].copy_from_slice(bytes);
             let mut raw = Raw::connect(low.into(), 0, high.into(), port);
-            raw.say(&opening);
+            raw.send(&opening);
             raw.read_to_end();
         });
         assert_eq!(said, [expected]);
@@ -112,7 +112,7 @@ fn why_a_caller_is_refused_and_why_a_call_fails_is_said_in_plain_words() {
         let said = said_of(low, || {
             let mut second = hello(low, high, Some(ConnectionType::Control));
             change(&mut second);
-            let (_, answer) = Raw::say_hello(low, high, port, &second);
+            let (_, answer) = Raw::send_hello(low, high, port, &second);
             assert_eq!(answer.connection_type, None);
         });
         assert!(said.iter().any(|line| line == expected), "{said:?}");
@@ -132,8 +132,8 @@ fn why_a_caller_is_refused_and_why_a_call_fails_is_said_in_plain_words() {
             node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
             let mut answer = hello(low, high, Some(ConnectionType::Control));
             change(&mut answer);
-            let (mut raw, _) = listener.called();
-            raw.say(&answer.encode().unwrap());
+            let (mut raw, _) = listener.accept_handshake();
+            raw.send(&answer.encode().unwrap());
             raw.read_to_end();
             assert!(node.expect(EventKind::Send).status.is_err());
         });

@@ -8,7 +8,7 @@ use socklnd::SocklndConfig;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::cutter::Cutter;
-use support::resend::{Failures, Resending};
+use support::resend::{Failures, resending_node};
 use support::*;
 
 /// Two nodes that send again what comes back; the first calls the second through a cutter.
@@ -26,13 +26,13 @@ impl Cut {
         let other = free_port(low, high);
         let failures = Failures::default();
         let node = |ip, port, number| {
-            let config = ours(config(port), number);
+            let config = same_implementation(config(port), number);
             let config = SocklndConfig {
                 min_reconnect: Duration::from_millis(5),
                 max_reconnect: Duration::from_millis(20),
                 ..config
             };
-            Node::start_through(tcp(ip), config, |driver| Resending::over(driver, &failures))
+            resending_node(tcp(ip), config, &failures)
         };
         let a = node(low, port, 1);
         let b = node(high, other, 2);
@@ -41,7 +41,7 @@ impl Cut {
         Self { a, b, failures, cutter, back }
     }
 
-    /// One PUT with ACK, cut after so many bytes there or back, whichever node called the other.
+    /// One PUT with ACK, cut after so many bytes there or back, whichever node connected to the other.
     fn put(&self, landed: &'static [u8], size: usize, forward: Option<i64>, back: Option<i64>) {
         let sent = pattern(size, forward.or(back).unwrap_or(0) as u8);
         self.cutter.cut_after(forward, back);
@@ -62,7 +62,7 @@ impl Cut {
 #[test]
 fn a_put_that_is_cut_at_any_byte_is_delivered_once() {
     let cut = Cut::new();
-    let landed = room(20);
+    let landed = buffer(20);
     cut.b.offer(landed);
     cut.put(landed, 20, None, None);
     // The head, the payload, and a bit of what follows.
@@ -80,9 +80,9 @@ fn a_put_that_is_cut_at_any_byte_is_delivered_once() {
 }
 
 #[test]
-fn a_put_whose_receipt_or_ack_is_cut_at_any_byte_is_delivered_once() {
+fn a_put_whose_delivery_ack_or_ack_is_cut_at_any_byte_is_delivered_once() {
     let cut = Cut::new();
-    let landed = room(20);
+    let landed = buffer(20);
     cut.b.offer(landed);
     cut.put(landed, 20, None, None);
     for bytes in 0..=96 + 4 {
@@ -95,7 +95,7 @@ fn a_put_whose_receipt_or_ack_is_cut_at_any_byte_is_delivered_once() {
 fn a_large_put_that_is_cut_many_times_is_matched_once_and_delivered_once() {
     const SIZE: usize = 300_000;
     let cut = Cut::new();
-    let landed = room(SIZE);
+    let landed = buffer(SIZE);
     cut.b.offer(landed);
     cut.put(landed, SIZE, None, None);
     for bytes in (0..20).map(|n| n * 15_013) {
@@ -120,12 +120,12 @@ fn seeds() -> u64 {
 }
 
 #[test]
-fn whatever_is_cut_each_of_many_messages_is_delivered_once_and_ends_once() {
+fn each_of_many_messages_is_delivered_and_completed_once_whatever_is_cut() {
     const MESSAGES: usize = 1000;
     let sizes = [0_usize, 8, 100, 900, 2_000, 30_000, 200_000];
     for seed in 1..=seeds() {
         let cut = Cut::new();
-        let landed = room(200_000);
+        let landed = buffer(200_000);
         cut.b.offer(landed);
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
-//! Which messages of a node of this implementation are here already, so that one that comes again is known.
+//! Which messages of a node of this implementation have arrived, so that duplicates are detected.
 //!
-//! A message has the name of its first sending: a line, which is a connection, and its number there. What came on a line
-//! first is known by the highest number taken; what came again, one by one.
+//! The ID of a message is that of its first sending: the sequence of a connection, and the message's number in it. Of those
+//! sent first on a connection the highest number that has arrived is remembered; those sent again are remembered one by one.
 
 use super::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
@@ -13,40 +13,40 @@ use std::time::Duration;
 
 /// What is older is forgotten. A message is sent again within seconds, or not at all.
 const MEMORY: Duration = Duration::from_secs(300);
-/// Closed lines that are remembered.
+/// Sequences of closed connections that are remembered.
 const MAX_CLOSED: usize = 64;
-/// Names of messages that came again that are remembered.
+/// IDs of resent messages that are remembered.
 const MAX_RESENT: usize = 1024;
 /// Messages that have arrived in part and may come again.
 const MAX_PARKED: usize = 256;
 
 /// What is known of one node. `C` stands for a connection, `M` for a message that has arrived in part.
 #[derive(Debug)]
-pub(crate) struct Known<C, M> {
-    conns: HashMap<ConnSeq, KnownConn<C>, foldhash::fast::RandomState>,
+pub(crate) struct DedupTable<C, M> {
+    conns: HashMap<ConnSeq, SeqEntry<C>, foldhash::fast::RandomState>,
     message_ids: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
-    /// The names of those taken, the oldest first.
+    /// The IDs of those that have arrived, the oldest first.
     taken: VecDeque<(NonZeroU64, Time)>,
     parked: usize,
 }
 
 #[derive(Debug)]
-struct KnownConn<C> {
+struct SeqEntry<C> {
     /// The number of the last message taken.
     highest: Arc<AtomicU64>,
-    state: KnownConnState<C>,
+    state: SeqState<C>,
 }
 
 #[derive(Debug)]
-enum KnownConnState<C> {
+enum SeqState<C> {
     Open(C),
     Closed(Time),
 }
 
-/// What became of a message whose line tells nothing.
+/// What became of a message that was resent.
 #[derive(Debug)]
 enum Outcome<C, M> {
-    /// It is on its way by this connection, for the second time at least.
+    /// It is arriving on this connection, for the second time at least.
     Arriving(C),
     /// It had arrived in part when its connection ended.
     Parked(M, Time),
@@ -58,41 +58,41 @@ enum Outcome<C, M> {
 pub(crate) enum Resend<C, M> {
     /// It is not known: take it.
     New,
-    /// It is here already: throw it away.
+    /// It has arrived before: drop it.
     Duplicate,
-    /// Its first part is here, and it has been matched: take it from the start, into the same memory.
+    /// Its first part is here, and it has been matched: receive it from the start, into the same memory.
     Resume(M),
-    /// The connection by which it came first is still open here. Its sender has given that up: end it, then ask again.
-    End(C),
+    /// The connection on which it was sent before is still open here. Its sender has given that up: close it, then ask again.
+    CloseFirst(C),
 }
 
-impl<C, M> Default for Known<C, M> {
+impl<C, M> Default for DedupTable<C, M> {
     fn default() -> Self {
         Self { conns: HashMap::default(), message_ids: HashMap::default(), taken: VecDeque::new(), parked: 0 }
     }
 }
 
-impl<C: Clone, M> Known<C, M> {
+impl<C: Clone, M> DedupTable<C, M> {
     /// The first message on a connection is here. Where to note the numbers of messages taken; `None` if another
-    /// connection is that line.
+    /// connection has that sequence.
     pub(crate) fn open(&mut self, conn_seq: ConnSeq, connection: C) -> Option<Arc<AtomicU64>> {
-        if matches!(self.conns.get(&conn_seq), Some(KnownConn { state: KnownConnState::Open(_), .. })) {
+        if matches!(self.conns.get(&conn_seq), Some(SeqEntry { state: SeqState::Open(_), .. })) {
             return None;
         }
         let highest = Arc::new(AtomicU64::new(0));
-        let state = KnownConnState::Open(connection);
-        self.conns.insert(conn_seq, KnownConn { highest: Arc::clone(&highest), state });
+        let state = SeqState::Open(connection);
+        self.conns.insert(conn_seq, SeqEntry { highest: Arc::clone(&highest), state });
         Some(highest)
     }
 
-    /// Nothing more comes on the line, and what came in part has been parked.
+    /// Nothing more arrives with this sequence, and what has arrived in part has been parked.
     pub(crate) fn close(&mut self, conn_seq: ConnSeq, now: Time) {
         if let Some(known) = self.conns.get_mut(&conn_seq) {
-            known.state = KnownConnState::Closed(now);
+            known.state = SeqState::Closed(now);
         }
         let closed = self.conns.iter().filter_map(|(conn_seq, known)| match known.state {
-            KnownConnState::Closed(at) => Some((at, *conn_seq)),
-            KnownConnState::Open(_) => None,
+            SeqState::Closed(at) => Some((at, *conn_seq)),
+            SeqState::Open(_) => None,
         });
         let closed: Vec<_> = closed.collect();
         if closed.len() > MAX_CLOSED
@@ -102,11 +102,11 @@ impl<C: Clone, M> Known<C, M> {
         }
     }
 
-    /// A message comes again, by `connection`. Unless it is a duplicate or a connection is to be ended first, it is on
+    /// A message is sent again, on `connection`. Unless it is a duplicate or a connection is to be closed first, it is on
     /// its way from now on.
     pub(crate) fn resent(&mut self, cookie: MessageId, connection: C) -> Resend<C, M> {
         match self.conns.get(&cookie.conn_seq()) {
-            Some(KnownConn { state: KnownConnState::Open(first), .. }) => return Resend::End(first.clone()),
+            Some(SeqEntry { state: SeqState::Open(first), .. }) => return Resend::CloseFirst(first.clone()),
             Some(conn_seq) if cookie.sequence() <= conn_seq.highest.load(Ordering::Acquire) => {
                 return Resend::Duplicate;
             }
@@ -115,7 +115,7 @@ impl<C: Clone, M> Known<C, M> {
         let message_id = cookie.first();
         match self.message_ids.get(&message_id) {
             Some(Outcome::Taken) => return Resend::Duplicate,
-            Some(Outcome::Arriving(before)) => return Resend::End(before.clone()),
+            Some(Outcome::Arriving(before)) => return Resend::CloseFirst(before.clone()),
             Some(Outcome::Parked(..)) | None => {}
         }
         match self.message_ids.insert(message_id, Outcome::Arriving(connection)) {
@@ -127,7 +127,7 @@ impl<C: Clone, M> Known<C, M> {
         }
     }
 
-    /// A message that came again is here.
+    /// A message that was sent again has arrived.
     pub(crate) fn take(&mut self, message_id: NonZeroU64, now: Time) {
         self.message_ids.insert(message_id, Outcome::Taken);
         self.taken.push_back((message_id, now));
@@ -138,7 +138,7 @@ impl<C: Clone, M> Known<C, M> {
         }
     }
 
-    /// A message that came again has not arrived, and nothing is to be kept of it.
+    /// A message that was sent again has not arrived, and nothing is to be kept of it.
     pub(crate) fn forget(&mut self, message_id: NonZeroU64) {
         if matches!(self.message_ids.get(&message_id), Some(Outcome::Arriving(_))) {
             self.message_ids.remove(&message_id);
@@ -161,7 +161,7 @@ impl<C: Clone, M> Known<C, M> {
     /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
     pub(crate) fn expire(&mut self, now: Time, is_over: impl Fn(&M) -> bool) -> Vec<M> {
         let old = |at: Time| now.since(at) >= MEMORY;
-        self.conns.retain(|_, conn_seq| !matches!(conn_seq.state, KnownConnState::Closed(at) if old(at)));
+        self.conns.retain(|_, conn_seq| !matches!(conn_seq.state, SeqState::Closed(at) if old(at)));
         while let Some((message_id, _)) = self.taken.front().copied().filter(|(_, at)| old(*at)) {
             self.taken.pop_front();
             self.message_ids.remove(&message_id);
@@ -201,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    type K = Known<u32, &'static str>;
+    type K = DedupTable<u32, &'static str>;
 
     fn conn_seq(n: u64) -> ConnSeq {
         ConnSeq::nth(n)
@@ -211,7 +211,7 @@ mod tests {
         MessageId::new(conn_seq(line_number), sequence).unwrap().resent()
     }
 
-    /// A node with line 1 open as connection 1, on which 5 messages were taken.
+    /// A node with sequence 1 open as connection 1, on which 5 messages have arrived.
     fn five_taken() -> (K, Time) {
         let mut known = K::default();
         known.open(conn_seq(1), 1).unwrap().store(5, Ordering::Release);
@@ -219,9 +219,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_on_a_line_is_known_when_it_comes_again() {
+    fn a_message_of_a_known_sequence_is_a_duplicate_when_it_is_resent() {
         let (mut known, now) = five_taken();
-        assert_eq!(known.resent(resent(1, 5), 2), Resend::End(1));
+        assert_eq!(known.resent(resent(1, 5), 2), Resend::CloseFirst(1));
         known.close(conn_seq(1), now);
         assert_eq!(known.resent(resent(1, 5), 2), Resend::Duplicate);
         assert_eq!(known.resent(resent(1, 1), 2), Resend::Duplicate);
@@ -230,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_a_third_time_is_known_by_its_name() {
+    fn a_message_resent_twice_is_a_duplicate_by_its_id() {
         let (mut known, now) = five_taken();
         known.close(conn_seq(1), now);
         let cookie = resent(1, 6);
         assert_eq!(known.resent(cookie, 2), Resend::New);
         // The second way is given up, too, while the message is on it.
-        assert_eq!(known.resent(cookie, 3), Resend::End(2));
+        assert_eq!(known.resent(cookie, 3), Resend::CloseFirst(2));
         known.forget(cookie.first());
         assert_eq!(known.resent(cookie, 3), Resend::New);
         known.take(cookie.first(), now);
@@ -246,13 +246,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_arrived_in_part_is_adopted_once() {
+    fn a_partly_received_message_is_resumed_once() {
         let (mut known, now) = five_taken();
         let cookie = resent(1, 6);
         known.park(cookie.first(), "half", now + MEMORY).unwrap();
         known.close(conn_seq(1), now);
         assert_eq!(known.resent(cookie, 2), Resend::Resume("half"));
-        assert_eq!(known.resent(cookie, 3), Resend::End(2));
+        assert_eq!(known.resent(cookie, 3), Resend::CloseFirst(2));
         known.park(cookie.first(), "half", now + MEMORY).unwrap();
         assert_eq!(known.resent(cookie, 3), Resend::Resume("half"));
         known.take(cookie.first(), now);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_again_in_time_is_given_up() {
+    fn a_parked_message_that_is_not_resent_in_time_is_given_up() {
         let (mut known, now) = five_taken();
         let later = now + Duration::from_secs(30);
         known.park(resent(1, 6).first(), "six", later).unwrap();
@@ -273,16 +273,16 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_one_connection_at_a_time() {
+    fn a_sequence_belongs_to_one_connection_at_a_time() {
         let (mut known, now) = five_taken();
         assert!(known.open(conn_seq(1), 2).is_none());
         known.close(conn_seq(1), now);
-        // Numbers of lines come again in the end.
+        // Sequences are reused in the end.
         assert_eq!(known.open(conn_seq(1), 2).unwrap().load(Ordering::Acquire), 0);
     }
 
     #[test]
-    fn all_is_forgotten_in_time_and_never_too_much_is_kept() {
+    fn entries_expire_and_their_number_is_limited() {
         let mut known = K::default();
         let now = Time(Duration::from_secs(1000));
         for n in 0..1000 {
@@ -331,7 +331,7 @@ mod tests {
         #[test]
         fn each_message_is_taken_at_most_once(first in 0_u64..6, steps in prop::collection::vec(step(), 0..60)) {
             let now = Time(Duration::from_secs(1000));
-            let mut known: Known<u32, u64> = Known::default();
+            let mut known: DedupTable<u32, u64> = DedupTable::default();
             known.open(conn_seq(1), 0).unwrap().store(first, Ordering::Release);
             known.close(conn_seq(1), now);
             let mut taken: BTreeSet<u64> = (1..=first).collect();
@@ -344,7 +344,7 @@ mod tests {
                         connections += 1;
                         let want = match (taken.contains(&n), under_way.get(&n), matched.contains(&n)) {
                             (true, _, _) => Resend::Duplicate,
-                            (_, Some(connection), _) => Resend::End(*connection),
+                            (_, Some(connection), _) => Resend::CloseFirst(*connection),
                             (_, None, true) => Resend::Resume(n),
                             (_, None, false) => Resend::New,
                         };

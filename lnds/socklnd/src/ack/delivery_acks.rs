@@ -27,7 +27,7 @@ pub(crate) struct AckRequest {
     pub(crate) bulk_out: bool,
     /// The payload is at least `zc_min_payload`.
     pub(crate) large: bool,
-    /// This end of the connection has a privileged port, or the port that others call. Where it has not, a kernel takes
+    /// This end of the connection has a privileged port, or the port that others connect to. Where it has not, a kernel takes
     /// each connection for a peer of its own.
     pub(crate) proper_port: bool,
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_for_receipts() {
+    fn a_delivery_ack_is_requested_where_the_peer_can_give_one() {
         let kernel = AckRequest {
             same_implementation: false,
             version: Version::V3,
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn receipts_share_noops() {
+    fn several_delivery_acks_share_a_noop() {
         type Row = (&'static [u64], &'static [(u64, u64)]);
         let table: [Row; 8] = [
             (&[], &[]),
@@ -206,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_is_brought(acks in prop::collection::btree_set(2_u64..30, 0..10)) {
+        fn packed_delivery_acks_unpack_to_the_same_set(acks in prop::collection::btree_set(2_u64..30, 0..10)) {
             let mut packed: Vec<u64> = acks.iter().rev().copied().collect();
             let mut got = Vec::new();
             for cookies in pack(&mut packed) {

@@ -18,7 +18,7 @@ pub(crate) struct ConnSeq(u32);
 pub(crate) struct MessageId(NonZeroU64);
 
 impl ConnSeq {
-    /// The line of the connection made as number `count`.
+    /// The sequence of the connection made as number `count`.
     pub(crate) const fn nth(count: u64) -> Self {
         Self((count % ((1 << CONN_SEQ_BITS) - 1)) as u32 + 1)
     }
@@ -41,12 +41,12 @@ impl MessageId {
         self.0.get()
     }
 
-    /// The line on which the message was sent first.
+    /// The sequence of the connection on which the message was sent first.
     pub(crate) const fn conn_seq(self) -> ConnSeq {
         ConnSeq((self.wire() >> SEQUENCE_BITS) as u32 & ((1 << CONN_SEQ_BITS) - 1))
     }
 
-    /// Which message on that line it was.
+    /// Its number in that sequence.
     pub(crate) const fn sequence(self) -> u64 {
         self.wire() & ((1 << SEQUENCE_BITS) - 1)
     }
@@ -75,7 +75,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_not_a_name_is_seen() {
+    fn values_that_are_no_message_ids_are_rejected() {
         for wire in [0, 1, 2, (1 << 40) - 1, 1 << 40, RESEND, RESEND | 1, RESEND | 1 << 40] {
             assert_eq!(MessageId::of(wire), None, "{wire:x}");
         }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_lines_come_again_without_0() {
+    fn sequences_wrap_around_and_skip_0() {
         let all = (1 << CONN_SEQ_BITS) - 1;
         for (count, conn_seq) in [(0, 1), (1, 2), (all - 1, all), (all, 1), (all + 1, 2)] {
             assert_eq!(u64::from(ConnSeq::nth(count).0), conn_seq);
@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_says_what_was_put_in(count: u64, sequence in 1_u64..1 << 40) {
+        fn a_message_id_holds_its_sequence_and_number(count: u64, sequence in 1_u64..1 << 40) {
             let cookie = MessageId::new(ConnSeq::nth(count), sequence).unwrap();
             prop_assert_eq!((cookie.conn_seq(), cookie.sequence(), cookie.is_resend()), (ConnSeq::nth(count), sequence, false));
             let resent = cookie.resent();

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn receipts_go_one_by_one_the_oldest_first_or_all_at_once() {
+    fn pending_acks_leave_one_by_one_the_oldest_first_or_all_at_once() {
         let pending_acks = PendingAcks::default();
         assert_eq!(pending_acks.take_one(), None);
         assert_eq!(pending_acks.add(5, true), Added { list: true, full: None });
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fourth_makes_them_go_or_the_eighth_if_answers_are_expected() {
+    fn the_fourth_pending_ack_fills_a_batch_or_the_eighth_if_an_answer_is_expected() {
         let pending_acks = PendingAcks::default();
         let add = |acks: std::ops::RangeInclusive<u64>, answered| {
             acks.map(|ack| pending_acks.add(ack, answered).full.map(all)).collect::<Vec<_>>()

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_waits_for_its_receipt() {
+    fn a_written_message_waits_for_its_delivery_ack() {
         let mut unacked = written(3);
         assert_eq!(unacked.acknowledge(message_id(2)), Ok(Some(2)));
         assert_eq!(unacked.acknowledge(message_id(2)), Err(NotOutstanding));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receipt_may_be_faster_than_the_writer() {
+    fn a_delivery_ack_may_arrive_before_the_write_returns() {
         let mut unacked = Unacked::new(conn_seq());
         let cookie = unacked.open().unwrap();
         assert_eq!(unacked.acknowledge(cookie), Ok(None));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_sent_again_keeps_its_name() {
+    fn a_resent_message_keeps_its_id() {
         let mut unacked = written(1);
         let elsewhere = MessageId::new(ConnSeq::nth(1), 99).unwrap();
         let cookie = unacked.open_resend(elsewhere);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_whose_receipts_will_never_come_are_given_back_once() {
+    fn messages_that_will_not_be_acknowledged_are_given_back_once() {
         let mut unacked = written(2);
         let (writing, acknowledged) = (unacked.open().unwrap(), unacked.open().unwrap());
         let resent = unacked.open_resend(MessageId::new(ConnSeq::nth(1), 1).unwrap());
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_must_be_waited_for_in_full() {
+    fn a_range_of_acks_must_be_outstanding_in_full() {
         let mut unacked = written(6);
         assert_eq!(unacked.acknowledge(message_id(2)), Ok(Some(2)));
         for (from, to, want) in [
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_message_is_watched() {
+    fn the_oldest_unacknowledged_message_is_timed() {
         let start = Time(Duration::from_secs(1000));
         let at = |seconds| start + Duration::from_secs(seconds);
         let waits = |unacked: &mut Unacked<u64>, seconds| {
@@ -391,7 +391,7 @@ mod tests {
     proptest! {
         /// The model: for each name, whether it is written and whether its delivery ACK is here; it ends when both are.
         #[test]
-        fn each_message_comes_back_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
+        fn each_unacknowledged_message_is_given_back_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
             let mut unacked = Unacked::new(conn_seq());
             let mut model: BTreeMap<MessageId, (bool, bool)> = BTreeMap::new();
             let mut message_ids = Vec::new();

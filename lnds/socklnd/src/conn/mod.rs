@@ -2,7 +2,7 @@
 //!
 //! Sending is in `transmit`, receiving in `receive`. Neither holds a lock while it is in the kernel or in
 //! the core, so one connection can be written to by one thread and read by another, and handlers may send
-//! on the connection that they were called for.
+//! on the connection that the message arrived on.
 
 pub(crate) mod deferred_rx;
 mod read_ahead;
@@ -380,7 +380,7 @@ impl scheduler::Pollable for Connection {
         self.token.get().copied()
     }
 
-    /// The kernel has news; whether there was anything to receive.
+    /// The kernel reports events; whether there was anything to receive.
     fn on_event(self: &Arc<Self>, flags: EventFlags) -> bool {
         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         if flags.intersects(ended) {

@@ -1,8 +1,8 @@
-//! Whose turn it is to receive on a connection, without a lock that anybody would wait for.
+//! Which thread receives on a connection, without a lock that another would wait for.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Who receives: nobody, somebody, or somebody who must look again before leaving.
+/// No thread receives, or one does, or one does and must look again before it leaves.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveTurn(AtomicU8);
 
@@ -11,7 +11,7 @@ impl ReceiveTurn {
     const BUSY: u8 = 1;
     const AGAIN: u8 = 2;
 
-    /// Whether the caller is the one now. If not, the one who is will look again.
+    /// Whether the calling thread is the receiver now. If not, the one that is will look again.
     pub(crate) fn take(&self) -> bool {
         loop {
             let (from, to) = match self.0.load(Ordering::Acquire) {
@@ -25,7 +25,7 @@ impl ReceiveTurn {
         }
     }
 
-    /// Leaves; false if the caller has to look again first.
+    /// Leaves; false if the thread has to look again first.
     pub(crate) fn leave(&self) -> bool {
         if self.0.compare_exchange(Self::BUSY, Self::IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             return true;

@@ -5,7 +5,7 @@ use super::entry::{Active, Entry};
 use crate::conn::Settled;
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::ConnError;
-use crate::decide::dial::Next;
+use crate::decide::connect_schedule::Next;
 use crate::decide::unresponsive::{Finding, judge};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};

@@ -110,7 +110,7 @@ impl Commands {
     }
 
     /// Ends listening, connects and handshakes of an NI. When this returns the connecting thread makes no upcall for it
-    /// any more, unless a thread of the driver has called this: it must not wait, perhaps for itself.
+    /// any more, unless the calling thread is the driver's: that must not wait, perhaps for itself.
     pub(crate) fn remove_ni(&self, nid: Nid) {
         let removed = Arc::new(Removed::default());
         if self.push(Command::Remove(nid, Arc::clone(&removed))) && !is_driver_thread() {

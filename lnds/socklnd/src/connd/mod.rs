@@ -11,7 +11,7 @@ mod passive;
 use crate::config::SocklndConfig;
 use crate::conn::watch::CHECK_INTERVAL;
 use crate::decide::cause::ConnError;
-use crate::decide::dial::Next;
+use crate::decide::connect_schedule::Next;
 use crate::ni_table::NiTable;
 use crate::peer::Peer;
 use crate::remote_nodes::RemoteNodes;

@@ -187,8 +187,8 @@ impl Connd {
                     Refusal::OtherIncarnation if may_end => {
                         peer.end_all(ConnError::ClosedByPeer(Errno::ConnectionReset));
                     }
-                    // It may have lost those that are open here; then its system says so, or nothing comes from there any
-                    // more, and its next call is taken.
+                    // It may have lost those that are open here; then its system resets them, or nothing arrives on them any
+                    // more, and its next connect is accepted.
                     Refusal::Duplicate => peer.note_surplus_connect(mine, may_end, now),
                     Refusal::OtherIncarnation | Refusal::LostRace => {}
                 }

@@ -4,7 +4,7 @@ use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::Nid;
 use std::time::Duration;
 
-/// After so long this node's own call is no reason to turn the peer's down: it hangs, and the peer's has come through.
+/// After so long this node's own connect is no reason to refuse the peer's: it hangs, and the peer's has arrived.
 const HANGS: Duration = Duration::from_secs(1);
 
 /// One life of a peer, as the first connection told it: later connections must tell the same.
@@ -14,7 +14,7 @@ pub(crate) struct PeerIncarnation {
     pub(crate) incarnation: u64,
 }
 
-/// What is known here of the peer that calls.
+/// What is known here of the peer that connects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     /// Its life, while there are connections.
@@ -26,7 +26,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Whether this node's own call hangs.
+    /// Whether this node's own connect hangs.
     pub(crate) fn hangs(&self) -> bool {
         self.connecting.is_some_and(|lasts| lasts > HANGS)
     }
@@ -57,7 +57,7 @@ pub(crate) enum Refusal {
     Duplicate,
 }
 
-/// Decides. `limit` is how many connections of a type there may be; `to_itself` says that connecting peer and called
+/// Decides. `limit` is how many connections of a type there may be; `to_itself` says that the connecting and the accepting
 /// have the same address.
 pub(crate) fn admit(
     hello: &Hello,
@@ -88,7 +88,7 @@ mod tests {
     use lnet_wire::{NetId, NetType, Pid};
 
     #[test]
-    fn every_row_of_the_passive_sides_table() {
+    fn a_hello_is_accepted_refused_or_closed_by_the_admission_table() {
         use Admission::{Accept, Close, Refuse};
         const NO: Option<Duration> = None;
         const NOW: Option<Duration> = Some(HANGS);

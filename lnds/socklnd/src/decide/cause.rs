@@ -5,9 +5,9 @@ use lnet_core::{Cause, Delivery, Errno, SendFailure};
 /// What kept messages from their peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnError {
-    /// The peer has no connection that messages may go over, and is one that cannot be called.
+    /// The peer has no connection that messages may go over, and this node cannot connect to it.
     NoRoute,
-    /// Calling the peer failed, with that.
+    /// Connecting to the peer failed, with that.
     NotConnected(Errno),
     /// No connection came up in the time that a message may wait.
     WaitedTooLong,
@@ -117,7 +117,7 @@ mod tests {
     };
 
     #[test]
-    fn every_trouble_has_its_cause_by_what_had_left() {
+    fn the_cause_follows_from_the_error_and_whether_any_byte_had_left() {
         let refused = Errno::ConnectionRefused;
         for (conn_error, errno, unsent, sent) in [
             (ConnError::NoRoute, Errno::HostUnreachable, RemoteError, RemoteError),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_core_breaks_off_comes_back_with_the_cores_cause() {
+    fn a_message_that_the_core_aborts_comes_back_with_the_cores_cause() {
         for cause in Cause::ALL {
             for (left, delivery) in
                 [(BytesSent::Nothing, Delivery::NotSent), (BytesSent::Something, Delivery::Unknown)]

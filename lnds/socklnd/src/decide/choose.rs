@@ -5,7 +5,7 @@ use crate::proto::{ConnectionType, Version};
 
 /// What is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cargo {
+pub(crate) enum TxKind {
     /// An LNet message with so many bytes of payload.
     Message(usize),
     /// A NOOP with a delivery ACK.
@@ -36,7 +36,7 @@ enum Rating {
 /// unsent bytes, of these the one not used for longest.
 pub(crate) fn choose(
     candidates: impl IntoIterator<Item = Candidate>,
-    cargo: Cargo,
+    tx: TxKind,
     min_bulk: u32,
 ) -> Option<usize> {
     candidates
@@ -44,36 +44,36 @@ pub(crate) fn choose(
         .enumerate()
         .map(|(index, c)| {
             let worse = std::cmp::Reverse((c.unsent, c.last_used));
-            (rate(c.kind, c.version, cargo, min_bulk), worse, index)
+            (rate(c.kind, c.version, tx, min_bulk), worse, index)
         })
         .filter(|(rating, ..)| *rating != Rating::No)
         .max_by_key(|(rating, worse, _)| (*rating, *worse))
         .map(|(.., index)| index)
 }
 
-fn rate(kind: ConnectionType, version: Version, cargo: Cargo, min_bulk: u32) -> Rating {
+fn rate(kind: ConnectionType, version: Version, tx: TxKind, min_bulk: u32) -> Rating {
     use ConnectionType::{Any, BulkIn, BulkOut, Control};
     use Rating::{Maybe, No, Yes};
     let typed = version >= Version::V3;
-    let bulk = match cargo {
-        Cargo::Message(payload) => head_len(version) + payload >= min_bulk as usize,
-        Cargo::Ack | Cargo::Keepalive => false,
+    let bulk = match tx {
+        TxKind::Message(payload) => head_len(version) + payload >= min_bulk as usize,
+        TxKind::Ack | TxKind::Keepalive => false,
     };
-    match (cargo, kind) {
+    match (tx, kind) {
         (_, Any) if !typed => Yes,
         (_, BulkIn) if !typed => Maybe,
         // The kernel's versions 3 and 4 never send on an untyped connection; but everybody receives on
         // any, so as a last resort it beats losing the message.
-        (Cargo::Message(_), Any) => Maybe,
-        (Cargo::Message(_), Control) => {
+        (TxKind::Message(_), Any) => Maybe,
+        (TxKind::Message(_), Control) => {
             if bulk {
                 Maybe
             } else {
                 Yes
             }
         }
-        (Cargo::Message(_), BulkIn) => No,
-        (Cargo::Message(_), BulkOut) => {
+        (TxKind::Message(_), BulkIn) => No,
+        (TxKind::Message(_), BulkOut) => {
             if bulk {
                 Yes
             } else {
@@ -87,11 +87,11 @@ fn rate(kind: ConnectionType, version: Version, cargo: Cargo, min_bulk: u32) -> 
                 Maybe
             }
         }
-        (Cargo::Ack, Control) => Yes,
-        (Cargo::Ack, BulkIn | BulkOut) => Maybe,
-        (Cargo::Ack, Any) => No,
-        (Cargo::Keepalive, BulkIn) => Yes,
-        (Cargo::Keepalive, _) => No,
+        (TxKind::Ack, Control) => Yes,
+        (TxKind::Ack, BulkIn | BulkOut) => Maybe,
+        (TxKind::Ack, Any) => No,
+        (TxKind::Keepalive, BulkIn) => Yes,
+        (TxKind::Keepalive, _) => No,
     }
 }
 
@@ -102,10 +102,10 @@ mod tests {
     use Rating::{Maybe, No, Yes};
 
     #[test]
-    fn every_cell_of_the_table() {
+    fn connections_are_rated_by_type_version_and_message() {
         // 24 + 72 bytes stand before the payload, so 928 bytes of payload are the first bulk.
-        let (small, big) = (Cargo::Message(927), Cargo::Message(928));
-        let (ack, keepalive) = (Cargo::Ack, Cargo::Keepalive);
+        let (small, big) = (TxKind::Message(927), TxKind::Message(928));
+        let (ack, keepalive) = (TxKind::Ack, TxKind::Keepalive);
         for (version, kind, want) in [
             (Version::V3, Any, [Maybe, Maybe, No, No]),
             (Version::V3, Control, [Yes, Maybe, Yes, No]),
@@ -116,13 +116,13 @@ mod tests {
             (Version::V2, Control, [Yes, Maybe, Yes, Yes]),
             (Version::V2, BulkOut, [Maybe, Yes, Maybe, Maybe]),
         ] {
-            let got = [small, big, ack, keepalive].map(|cargo| rate(kind, version, cargo, 1024));
+            let got = [small, big, ack, keepalive].map(|tx| rate(kind, version, tx, 1024));
             assert_eq!(got, want, "{version:?} {kind:?}");
         }
-        assert_eq!(rate(Control, Version::V4, Cargo::Message(903), 1024), Yes);
-        assert_eq!(rate(Control, Version::V4, Cargo::Message(904), 1024), Maybe);
-        assert_eq!(rate(Control, Version::V1, Cargo::Message(951), 1024), Yes);
-        assert_eq!(rate(Control, Version::V1, Cargo::Message(952), 1024), Maybe);
+        assert_eq!(rate(Control, Version::V4, TxKind::Message(903), 1024), Yes);
+        assert_eq!(rate(Control, Version::V4, TxKind::Message(904), 1024), Maybe);
+        assert_eq!(rate(Control, Version::V1, TxKind::Message(951), 1024), Yes);
+        assert_eq!(rate(Control, Version::V1, TxKind::Message(952), 1024), Maybe);
     }
 
     fn on(kind: ConnectionType, unsent: usize, last_used: u64) -> Candidate {
@@ -130,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn the_best_rated_wins_then_the_shortest_queue_then_the_longest_unused() {
-        let message = Cargo::Message(4096);
+    fn the_best_rated_connection_wins_then_the_shortest_queue_then_the_longest_unused() {
+        let message = TxKind::Message(4096);
         for (name, candidates, want) in [
             ("none", vec![], None),
             ("only bulk-in", vec![on(BulkIn, 0, 0)], None),

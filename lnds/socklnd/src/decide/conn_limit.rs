@@ -14,7 +14,7 @@ const MOST_DESCRIPTORS: u64 = 1 << 24;
 /// What connecting peers get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Connections in all: three in four of the descriptors. The rest is the application's, and for calls.
+    /// Connections in all: three in four of the descriptors. The rest is the application's, and for connects.
     pub(crate) all: usize,
     /// Those of them that have not said hello: one in four.
     pub(crate) unfinished: usize,
@@ -36,7 +36,7 @@ struct Count {
     unfinished: usize,
 }
 
-/// Whether there is room for one more.
+/// Whether one more may be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Capacity {
     Free,
@@ -65,7 +65,7 @@ impl ConnLimit {
         Self { limits, of: HashMap::default(), sum: Count::default() }
     }
 
-    /// Whether there is room for a connecting peer from `address`.
+    /// Whether a connection from `address` may be accepted.
     pub(crate) fn capacity(&self, address: IpAddr) -> Capacity {
         let mine = self.of.get(&address).copied().unwrap_or_default();
         if mine.all >= self.limits.of_one {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_of_the_descriptors() {
+    fn the_connection_limit_is_a_share_of_the_descriptors() {
         for (descriptors, of_one, want) in [
             (Some(1024), 1024, (768, 256, 384)),
             (Some(1024), 100, (768, 256, 100)),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_costs_those_who_make_it_their_places() {
+    fn a_flood_evicts_handshakes_of_its_own_address() {
         let mut conn_limit = conn_limit(100, 4, 50);
         for _ in 0..3 {
             conn_limit.enter(address(1));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_said_hello_stays_and_one_address_does_not_get_everything() {
+    fn a_completed_handshake_is_not_evicted_and_one_address_is_limited() {
         let mut conn_limit = conn_limit(6, 6, 3);
         for _ in 0..3 {
             conn_limit.enter(address(1));
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whoever_heeds_the_answers_never_has_more_than_the_limits(steps in prop::collection::vec((0_u8..5, 0_u8..4), 0..200)) {
+        fn connections_never_exceed_the_limits(steps in prop::collection::vec((0_u8..5, 0_u8..4), 0..200)) {
             let mut conn_limit = conn_limit(12, 5, 6);
             let mut here: Vec<(u8, bool)> = Vec::new();
             for (step, who) in steps {

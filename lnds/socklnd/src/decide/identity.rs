@@ -27,9 +27,9 @@ impl Identity {
 
 /// Who connects to the NI `mine` from `source` with `hello`.
 ///
-/// A connecting peer from a privileged port is who it says. From another port the kernel believes nothing and makes
-/// a name up of source address and port. We believe such a connecting peer if it names the address that it calls
-/// from, on the net that it calls: then nodes without privileges can be full peers of each other, and what
+/// A peer that connects from a privileged port is who it claims to be. From another port the kernel believes nothing and
+/// makes a synthetic ID of source address and port. This driver believes such a peer if it claims the address that it
+/// connects from, on the net that it connects to: then nodes without privileges can be full peers of each other, and what
 /// is claimed is no more than what the address proves.
 pub(crate) fn identify(hello: &Hello, source: SocketAddr, mine: Nid) -> Identity {
     let claimed = ProcessId { nid: hello.src_nid, pid: hello.src_pid };
@@ -73,7 +73,7 @@ mod tests {
     use lnet_wire::{NetId, NetType};
 
     #[test]
-    fn every_row_of_who_is_who() {
+    fn a_peer_is_who_it_claims_to_be_if_its_port_or_its_address_proves_it() {
         let tcp = |address| Nid::new(NetId::new(NetType::TCP, 0), address);
         let tcp9 = |address| Nid::new(NetId::new(NetType::TCP, 9), address);
         let mine = tcp(0x0a00_0002);
@@ -83,7 +83,7 @@ mod tests {
             ("10.0.0.1:1023", tcp(0x0a00_0037), 12345, (tcp(0x0a00_0037), 12345), false),
             ("10.0.0.1:900", tcp9(0x0a00_0001), 12345, (tcp9(0x0a00_0001), 12345), false),
             ("10.0.0.1:1023", tcp(0x0a00_0001), 0x8000_3039, (tcp(0x0a00_0001), 0x8000_3039), false),
-            // From another one only its own address on the net that it calls.
+            // From another one only its own address on the net that it connects to.
             ("10.0.0.1:1024", tcp(0x0a00_0001), 12345, (tcp(0x0a00_0001), 12345), false),
             ("10.0.0.1:40000", tcp(0x0a00_0009), 12345, (tcp(0x0a00_0001), 0x8000_0000 | 40000), true),
             ("10.0.0.1:40000", tcp9(0x0a00_0001), 12345, (tcp(0x0a00_0001), 0x8000_0000 | 40000), true),

@@ -1,6 +1,6 @@
 //! Which peers are nodes of this implementation: they say so where a kernel has nothing to say.
 //!
-//! In a HELLO the destination's incarnation is 0 from a kernel that calls, and what it was sent from a kernel that
+//! In a HELLO the destination's incarnation is 0 from a kernel that connects, and what it was sent from a kernel that
 //! answers; nobody checks it (wire-tcp 2.3). There a node of this implementation puts a number of its own.
 
 use std::num::NonZeroU64;
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_another_marked_number_is_one_of_ours() {
+    fn only_a_marked_number_of_another_node_identifies_this_implementation() {
         let (mine, other) = (implementation_id(1), implementation_id(u64::MAX));
         for (own, said, same_implementation) in [
             (mine, other, true),

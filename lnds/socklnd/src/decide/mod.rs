@@ -4,7 +4,7 @@ pub(crate) mod admit;
 pub(crate) mod cause;
 pub(crate) mod choose;
 pub(crate) mod conn_limit;
-pub(crate) mod dial;
+pub(crate) mod connect_schedule;
 pub(crate) mod identity;
 pub(crate) mod implementation_id;
 pub(crate) mod unresponsive;

@@ -1,6 +1,6 @@
 //! Whether a peer to which something is under way has become unresponsive.
 //!
-//! A stopped or slow process is not unresponsive: its system still acknowledges what comes, or says that there is no room.
+//! A stopped or slow process is not unresponsive: its system still acknowledges what arrives, or advertises a closed window.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(crate) enum Finding {
     Nothing,
     /// The peer answers, or there is no reason yet to think that it does not.
     Fine,
-    /// The peer is heard, but acknowledges nothing of what is sent: the path is dead in this direction.
+    /// Something arrives from the peer, but it acknowledges nothing: the path is dead in this direction.
     Unacknowledged,
     /// The peer has been unresponsive for too long, unless its answer is on its way.
     MaybeUnresponsive,
@@ -36,15 +36,15 @@ pub(crate) enum Finding {
     Unresponsive,
 }
 
-/// A single loss is repaired by the first retransmission; who does not answer the second is gone.
+/// A single loss is repaired by the first retransmission; a peer that does not answer the second is gone.
 const RETRANSMISSIONS: u8 = 2;
 /// What the local system does not let out is not retransmitted, or not counted: then it is time that tells.
 const RETRANSMISSIONS_AT_LENGTH: u8 = 1;
 /// A peer does not answer every probe, so the second may be the only one in a while that it answers at all.
 const PROBES: u8 = 2;
 
-/// Judges a connection on which something was found outstanding `suspected` ago for the first time since the peer was
-/// last heard. Of what is outstanding nothing has been acknowledged for the time `unacknowledged`. `limit` is how long a peer
+/// The state of a connection on which something was found outstanding `suspected` ago for the first time since the peer was
+/// last received from. Of what is outstanding nothing has been acknowledged for the time `unacknowledged`. `limit` is how long a peer
 /// near by may be unresponsive.
 pub(crate) fn judge(
     tcp: TcpState,
@@ -60,7 +60,7 @@ pub(crate) fn judge(
     let for_a_while = suspected >= limit * 3 / 4;
     let for_long = suspected >= limit * 3 / 2;
     if tcp.last_received < limit {
-        // What is heard may be no more than the peer's own retransmissions.
+        // What arrives may be no more than the peer's own retransmissions.
         match tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && unacknowledged >= limit {
             true => Finding::Unacknowledged,
             false => Finding::Fine,
@@ -76,11 +76,11 @@ pub(crate) fn judge(
     }
 }
 
-/// Judges a unresponsive connection by what else the peer does: `called_again` ago, when this one had been suspected already, it
-/// called for one that it has, so the network works. If it had only been disturbed, TCP would have tried again since then,
+/// Whether the peer has lost an unresponsive connection: `surplus_connect` ago, when this one had been suspected already, it
+/// asked for one that it has, so the network works. If that had only been disturbed, TCP would have retried since then,
 /// and been answered: each of its pauses is as long as all before it, and a first one.
-pub(crate) fn is_lost(suspected: Duration, called_again: Duration, limit: Duration) -> bool {
-    called_again >= suspected.saturating_sub(called_again) + limit
+pub(crate) fn is_lost(suspected: Duration, surplus_connect: Duration, limit: Duration) -> bool {
+    surplus_connect >= suspected.saturating_sub(surplus_connect) + limit
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_nothing_is_silent_and_who_is_slow_is_not() {
+    fn a_peer_that_answers_nothing_is_unresponsive_and_a_slow_one_is_not() {
         // (what, outstanding, retransmissions, probes, last_received, round trip, suspected, unacknowledged, finding), with 600 ms
         // as the limit.
         let table = [
@@ -105,8 +105,8 @@ mod tests {
             ("no answer to the second, after a long pause", true, 2, 0, 60_000, 1, 450, 450, Unresponsive),
             ("retransmissions in a hurry", true, 5, 0, 60_000, 1, 100, 100, Fine),
             ("losses, but what is sent arrives", true, 3, 0, 100, 1, 5_000, 500, Fine),
-            ("heard, and nothing of what is sent arrives", true, 1, 0, 100, 1, 0, 600, Unacknowledged),
-            ("heard, and what is sent is not retransmitted", true, 0, 0, 100, 1, 0, 5_000, Fine),
+            ("something arrives, and nothing is acknowledged", true, 1, 0, 100, 1, 0, 600, Unacknowledged),
+            ("something arrives, and nothing was retransmitted", true, 0, 0, 100, 1, 0, 5_000, Fine),
             ("a closed window: probes are answered", true, 0, 0, 100, 1, 60_000, 60_000, Fine),
             ("a closed window: one probe is not", true, 0, 1, 5_000, 1, 4_700, 4_700, Fine),
             ("a closed window, and nobody answers", true, 0, 2, 900, 1, 800, 800, MaybeUnresponsive),
@@ -114,10 +114,10 @@ mod tests {
             ("nothing gets out yet", true, 1, 0, 1000, 1, 800, 800, Fine),
             ("never retransmitted", true, 0, 0, 60_000, 1, 60_000, 60_000, Fine),
             ("far away", true, 2, 0, 1000, 500, 1000, 1000, Fine),
-            ("far away, and heard", true, 2, 0, 1000, 500, 1200, 1400, Fine),
+            ("far away, and something arrives", true, 2, 0, 1000, 500, 1200, 1400, Fine),
             ("far away, and the other direction works", true, 2, 0, 1000, 500, 1200, 1500, Unacknowledged),
             ("far away, and gone", true, 2, 0, 1600, 500, 1300, 1300, Unresponsive),
-            ("measured in trouble", true, 2, 0, 2500, 30_000, 2000, 2000, Unresponsive),
+            ("round trip measured in an outage", true, 2, 0, 2500, 30_000, 2000, 2000, Unresponsive),
         ];
         for (
             what,
@@ -139,9 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_lost_if_the_peer_calls_and_it_has_had_the_time_to_answer_since() {
-        // (suspected, called again, lost), with 600 ms as the limit.
-        for (suspected, called_again, lost) in [
+    fn a_connection_is_lost_if_the_peer_connects_again_and_has_had_the_time_to_answer_since() {
+        // (suspected, surplus connect, lost), with 600 ms as the limit.
+        for (suspected, surplus_connect, lost) in [
             (650, 599, false),
             (650, 640, true),
             (1000, 799, false),
@@ -152,7 +152,11 @@ mod tests {
             (10_000, 5200, false),
             (10_000, 5300, true),
         ] {
-            assert_eq!(is_lost(ms(suspected), ms(called_again), ms(600)), lost, "{suspected} {called_again}");
+            assert_eq!(
+                is_lost(ms(suspected), ms(surplus_connect), ms(600)),
+                lost,
+                "{suspected} {surplus_connect}"
+            );
         }
     }
 }

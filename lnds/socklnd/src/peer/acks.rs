@@ -5,7 +5,7 @@ use super::Peer;
 use crate::ack::delivery_acks::pack;
 use crate::ack::pending_acks::Batch;
 use crate::conn::{Connection, Scheduler};
-use crate::decide::choose::Cargo;
+use crate::decide::choose::TxKind;
 use crate::proto::ConnectionType;
 use crate::proto::frame::Cookies;
 use crate::scheduler::AckSender;
@@ -24,7 +24,7 @@ impl Peer {
         let other = if connection.kind == ConnectionType::BulkIn {
             None
         } else {
-            lock(&self.state).choose(Cargo::Ack, self.ni.shared.config.min_bulk)
+            lock(&self.state).choose(TxKind::Ack, self.ni.shared.config.min_bulk)
         };
         self.ni.counts.acks.add();
         self.ni.counts.ack_noops.add();
@@ -55,7 +55,7 @@ impl Peer {
         }
         let connection = {
             let mut state = lock(&self.state);
-            let best = state.choose(Cargo::Ack, self.ni.shared.config.min_bulk);
+            let best = state.choose(TxKind::Ack, self.ni.shared.config.min_bulk);
             best.or_else(|| Some(Arc::clone(&state.connections.first()?.connection)))
         };
         // Without a connection nobody waits for them: the peer has given those messages up.

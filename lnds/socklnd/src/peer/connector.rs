@@ -1,11 +1,11 @@
-//! Calling a peer, being called by it, and what follows when a connection stands.
+//! Connecting to a peer, accepting its connections, and what follows when a connection is established.
 
 use super::{Peer, State, Waiting};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
 use crate::decide::admit::{Known, PeerIncarnation};
 use crate::decide::cause::{BytesSent, ConnError};
-use crate::decide::choose::Cargo;
-use crate::decide::dial::{Counts, Next, Pace, next_type};
+use crate::decide::choose::TxKind;
+use crate::decide::connect_schedule::{ConnCounts, Next, Pace, next_type};
 use crate::decide::identity::{Identity, IpNid};
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
@@ -34,51 +34,51 @@ impl Peer {
         lock(&self.state).connections.iter().any(|slot| slot.connection.privileged)
     }
 
-    /// What a connecting peer is judged by.
+    /// What decides whether a connection from the peer is accepted.
     pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr, now: Time) -> Known {
         let state = lock(&self.state);
         let alike = |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
         Known {
             peer_incarnation: state.peer_incarnation,
-            connecting: state.dialling.connecting(now),
+            connecting: state.schedule.connecting(now),
             alike: state.connections.iter().filter(alike).count(),
         }
     }
 
-    /// Whether the call that was planned is due; notes that it is being made.
+    /// Whether the connect that was planned is due; notes that it is being made.
     pub(crate) fn is_due(&self, now: Time) -> bool {
         {
             let mut state = lock(&self.state);
-            if !state.dialling.due(now) {
+            if !state.schedule.due(now) {
                 return false;
             }
             if state.has_reason_to_connect() {
                 return true;
             }
-            state.dialling.drop_it();
+            state.schedule.cancel();
         }
         self.retire();
         false
     }
 
-    /// Whether a call is still to be made: one that was asked for may have been overtaken by another.
+    /// Whether a connect is still to be made: the one that was requested may have been overtaken by another.
     pub(crate) fn is_asked(&self) -> bool {
-        lock(&self.state).dialling.asked()
+        lock(&self.state).schedule.is_requested()
     }
 
-    /// Whether to go on with a call for the next connection of the set; notes that it is being made.
+    /// Whether to go on with a connect for the next connection of the set; notes that it is being made.
     pub(crate) fn wants_more(&self) -> bool {
-        lock(&self.state).ask()
+        lock(&self.state).request_connect()
     }
 
-    /// What to call for now. Begins the call, or drops the plan if there is nothing to call for.
+    /// What connection to ask for now. Begins the connect, or drops the plan if there is nothing to connect for.
     pub(crate) fn begin_connect(&self, now: Time) -> Option<(Version, ConnectionType)> {
         let mut state = lock(&self.state);
         let Some(kind) = state.wanted.filter(|_| !state.gone) else {
-            state.dialling.drop_it();
+            state.schedule.cancel();
             return None;
         };
-        state.dialling.begin(now);
+        state.schedule.begin(now);
         state.missed = false;
         let usual = match self.id.nid.address() {
             Address::Short(_) => self.ni.shared.config.use_protocol,
@@ -92,12 +92,12 @@ impl Peer {
         Some((version, kind))
     }
 
-    /// The call must wait for a connecting peer that may be this peer.
+    /// The connect must wait for an inbound handshake that may be this peer's.
     pub(crate) fn postpone_connect(&self, until: Time) {
-        lock(&self.state).dialling.postpone(until);
+        lock(&self.state).schedule.postpone(until);
     }
 
-    /// Whether a call that found this life of the peer found it restarted, or of another version.
+    /// Whether a connect that found this incarnation of the peer found it restarted, or of another version.
     pub(crate) fn is_other_incarnation(&self, peer_incarnation: PeerIncarnation) -> bool {
         lock(&self.state).peer_incarnation.is_some_and(|known| known != peer_incarnation)
     }
@@ -105,28 +105,28 @@ impl Peer {
     pub(crate) fn connect_refused(&self, now: Time) -> Next {
         let mut state = lock(&self.state);
         let have = self.count(&state);
-        state.dialling.refused(now, self.pace(), have)
+        state.schedule.refused(now, self.pace(), have)
     }
 
-    /// It must be called again at once, in another version if one is given.
+    /// This node must connect again at once, in another version if one is given.
     pub(crate) fn connect_again(&self, now: Time, version: Option<Version>) -> Next {
         let mut state = lock(&self.state);
         state.proposed = version.or(state.proposed);
-        state.dialling.again(now, self.pace())
+        state.schedule.again(now, self.pace())
     }
 
     pub(crate) fn connect_failed(&self, now: Time) -> Next {
         let mut state = lock(&self.state);
         let connected = !state.connections.is_empty();
-        state.dialling.failed(now, self.pace(), connected)
+        state.schedule.failed(now, self.pace(), connected)
     }
 
-    /// The peer's system did not answer the call.
+    /// The peer's system did not answer the connect.
     pub(crate) fn connect_unanswered(&self) -> Next {
         let next = {
             let mut state = lock(&self.state);
             let wanted = state.has_reason_to_connect();
-            state.dialling.unanswered(wanted)
+            state.schedule.unanswered(wanted)
         };
         if next == Next::Enough {
             self.retire();
@@ -134,15 +134,15 @@ impl Peer {
         next
     }
 
-    /// The call was given up for a reason that says nothing about the peer; there may still be one to make.
+    /// The connect was given up for a reason that tells nothing about the peer; there may still be one to make.
     pub(crate) fn connect_abandoned(&self) {
-        lock(&self.state).dialling.abandoned();
+        lock(&self.state).schedule.abandoned();
         self.retire();
     }
 
     fn pace(&self) -> Pace {
         let config = &self.ni.shared.config;
-        Pace { min: config.min_reconnect, max: config.max_reconnect, chance: self.ni.random() }
+        Pace { min: config.min_reconnect, max: config.max_reconnect, random: self.ni.random() }
     }
 
     /// Whether any message waits for a connection.
@@ -170,7 +170,7 @@ impl Peer {
         self.give_back_waiting(ConnError::NotConnected(errno));
     }
 
-    /// A connection stands: messages go over it from now on.
+    /// A connection is established: messages are sent on it from now on.
     pub(crate) fn install(
         &self,
         settled: Settled,
@@ -200,7 +200,7 @@ impl Peer {
                 state.peer_incarnation = Some(peer_incarnation);
                 self.recount(&mut state);
                 if called {
-                    state.dialling.succeeded();
+                    state.schedule.succeeded();
                 }
             }
             state.gone
@@ -222,7 +222,7 @@ impl Peer {
         let waiting = {
             let mut state = lock(&self.state);
             let min_bulk = self.ni.shared.config.min_bulk;
-            if state.holds_back() || state.choose(Cargo::Message(0), min_bulk).is_none() {
+            if state.holds_back() || state.choose(TxKind::Message(0), min_bulk).is_none() {
                 return;
             }
             std::mem::take(&mut state.waiting)
@@ -235,10 +235,10 @@ impl Peer {
         }
     }
 
-    fn count(&self, state: &State) -> Counts {
+    fn count(&self, state: &State) -> ConnCounts {
         let ip = self.ip();
         let here = state.connections.iter().filter(|slot| slot.connection.remote == ip);
-        Counts::of(here.map(|slot| slot.connection.kind))
+        ConnCounts::of(here.map(|slot| slot.connection.kind))
     }
 
     pub(super) fn recount(&self, state: &mut State) {
@@ -246,14 +246,14 @@ impl Peer {
         state.wanted = next_type(self.count(state), config.typed_conns, self.ni.conns_per_peer().into());
     }
 
-    /// The address to call it at.
+    /// The address to connect to.
     pub(crate) fn ip(&self) -> IpAddr {
         self.id.nid.ip()
     }
 }
 
 impl State {
-    /// With nothing to send, only a set of connections that is not complete is a reason to call.
+    /// With nothing to send, only an incomplete set of connections is a reason to connect.
     fn has_reason_to_connect(&self) -> bool {
         self.missed || !self.waiting.is_empty() || !self.connections.is_empty()
     }

@@ -3,8 +3,8 @@
 use super::{Peer, Waiting};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
-use crate::decide::choose::Cargo;
-use crate::decide::dial::Dialling;
+use crate::decide::choose::TxKind;
+use crate::decide::connect_schedule::ConnectSchedule;
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::scheduler::AckSender;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// A keep-alive is sent at most so often.
 const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
 
-/// A peer that owes delivery ACKs and says nothing is probed at most so often.
+/// A peer that owes delivery ACKs and sends nothing is probed at most so often.
 const PROBE_PAUSE: Duration = Duration::from_millis(500);
 
 impl Peer {
@@ -107,15 +107,15 @@ impl Peer {
         Some(connections)
     }
 
-    /// After an end: calls the peer if something waits, leaves the interface's table if there is nothing to
+    /// After an end: connects to the peer if something waits, leaves the NI's table if there is nothing to
     /// remember.
     pub(crate) fn retire(&self) {
         let idle = {
             let mut state = lock(&self.state);
             if !state.waiting.is_empty() && !state.gone {
-                // It may have waited for a peer that called to complete its connections.
+                // It may have waited for a peer that had connected to complete its connections.
                 self.connect_if_not_connected(&mut state);
-                if state.ask() {
+                if state.request_connect() {
                     drop(state);
                     return self.request_connect();
                 }
@@ -123,8 +123,8 @@ impl Peer {
             let idle = !state.kept
                 && state.connections.is_empty()
                 && state.waiting.is_empty()
-                && state.dialling.idle()
-                && !state.dialling.has_failed();
+                && state.schedule.idle()
+                && !state.schedule.has_failed();
             state.gone |= idle;
             idle
         };
@@ -134,7 +134,7 @@ impl Peer {
         }
     }
 
-    /// The interface ends: nothing waits, nobody calls, nothing new is taken.
+    /// The NI ends: nothing waits, nothing new is accepted.
     pub(crate) fn shutdown(&self) {
         lock(&self.state).gone = true;
         // Who waits for a delivery ACK should not have to guess.
@@ -143,13 +143,13 @@ impl Peer {
         self.end_all(ConnError::Shutdown);
     }
 
-    /// Nothing gets there at this time: what is not known to have arrived comes back, and the call that may be under way
+    /// Nothing reaches the peer at this time: what is not known to have arrived comes back, and the connect that may be under way
     /// is given up. What is sent from now on is tried anew.
     pub(crate) fn give_up(&self, conn_error: ConnError) {
         let connecting = {
             let mut state = lock(&self.state);
-            let connecting = state.dialling.connecting(self.ni.shared.now()).is_some();
-            state.dialling = Dialling::default();
+            let connecting = state.schedule.connecting(self.ni.shared.now()).is_some();
+            state.schedule = ConnectSchedule::default();
             state.missed = false;
             connecting
         };
@@ -177,7 +177,7 @@ impl Peer {
         }
     }
 
-    /// Once in a while: fails what has waited too long, and breaks a long silence.
+    /// Once in a while: fails what has waited too long, and sends a keep-alive after a long pause.
     pub(crate) fn scan(&self, now: Time) {
         let timeout = self.ni.sock_timeout();
         let late = |since: Time| now.since(since) >= timeout;
@@ -193,7 +193,7 @@ impl Peer {
             state.waiting = waiting;
             let overdue = state.connections.iter().map(|slot| &slot.connection);
             let overdue: Vec<_> = overdue.filter(|it| it.is_ack_overdue(now)).cloned().collect();
-            // An outage is no reason to end what may outlast it: the peer's next message would find nobody there.
+            // An outage is no reason to end what may outlast it: the peer's next message would find no connection.
             let outlast = state.unresponsive && overdue.iter().all(|connection| connection.outlasts);
             (expired, !overdue.is_empty() && !outlast, overdue)
         };
@@ -217,7 +217,7 @@ impl Peer {
         }
     }
 
-    /// Sends a NOOP if nothing has been heard for long (wire-tcp 3.6).
+    /// Sends a NOOP if nothing has been received for long (wire-tcp 3.6).
     fn keep_alive(&self, now: Time) {
         let config = &self.ni.shared.config;
         if config.keepalive.is_zero() {
@@ -232,7 +232,7 @@ impl Peer {
             if !is_idle || lately {
                 return;
             }
-            let Some(connection) = state.choose(Cargo::Keepalive, config.min_bulk) else { return };
+            let Some(connection) = state.choose(TxKind::Keepalive, config.min_bulk) else { return };
             if connection.version < Version::V3 || connection.has_unsent() {
                 return;
             }

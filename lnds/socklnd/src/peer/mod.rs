@@ -15,8 +15,8 @@ use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::{BytesSent, ConnError};
-use crate::decide::choose::{Candidate, Cargo, choose};
-use crate::decide::dial::Dialling;
+use crate::decide::choose::{Candidate, TxKind, choose};
+use crate::decide::connect_schedule::ConnectSchedule;
 use crate::decide::identity::Identity;
 use crate::ni::SockNi;
 use crate::proto::{ConnectionType, Version};
@@ -77,33 +77,33 @@ struct State {
     /// Connections that the peer has ended, while what it sent before is read.
     leaving: Vec<Arc<Connection>>,
     uses: u64,
-    /// Which life of the peer the connections belong to.
+    /// Which incarnation of the peer the connections belong to.
     peer_incarnation: Option<PeerIncarnation>,
-    /// This node calls it: something was sent to it when it had no connection.
-    called: bool,
-    dialling: Dialling,
-    /// What was wrong when it was last called in vain.
+    /// This node connects to it: something was sent to it when it had no connection.
+    active: bool,
+    schedule: ConnectSchedule,
+    /// Why the last connect failed.
     last_failure: Option<Errno>,
     /// The version that the peer proposed when it refused ours.
     proposed: Option<Version>,
-    /// What to call it for next; `None` when the set is complete.
+    /// The type of connection to ask for next; `None` when the set is complete.
     wanted: Option<ConnectionType>,
     waiting: VecDeque<Waiting>,
     last_keepalive: Option<Time>,
     last_probe: Option<Time>,
-    /// How long to wait before it is probed again because it calls for what it has; zero if it never did.
+    /// How long to wait before it is probed again because it asks for connections that it has; zero if it never did.
     surplus_pause: Duration,
     /// When it was last probed for that.
     last_surplus_probe: Option<Time>,
     /// When the core was last told that this path is unresponsive.
     last_report: Option<Time>,
-    /// Nothing is heard on any of its connections, although something is under way on one.
+    /// Nothing arrives on any of its connections, although something is under way on one.
     unresponsive: bool,
-    /// Messages were told at once that there is no connection: there is a reason to call again.
+    /// Messages failed at once because there is no connection: there is a reason to connect again.
     missed: bool,
-    /// It is being judged whether a call of its is accepted.
+    /// It is being decided whether a connection of it is accepted: it stays in the table.
     kept: bool,
-    /// No longer in the interface's table: whoever still has it must look there again.
+    /// No longer in the NI's table: a thread that still has it must look there again.
     gone: bool,
 }
 
@@ -128,12 +128,12 @@ pub(crate) enum UnresponsiveAction {
     Stay { is_new: bool, moved: usize },
 }
 
-/// Where a message goes.
-enum Way {
+/// What becomes of a message.
+enum TxTarget {
     /// On this connection; whether it asks for a delivery ACK.
     On(Arc<Connection>, bool, Box<Message>),
     Waiting,
-    Nowhere(Box<Message>, ConnError),
+    Failed(Box<Message>, ConnError),
 }
 
 impl Peer {
@@ -160,66 +160,65 @@ impl Peer {
     /// Sends, queues, or fails. The message comes back when this peer is no longer the one to ask.
     pub(crate) fn send(&self, mut message: Box<Message>) -> Result<SendOutcome, Box<Message>> {
         loop {
-            let (way, dial) = {
+            let (target, connect) = {
                 let mut state = lock(&self.state);
                 if state.gone {
                     return Err(message);
                 }
-                let way = self.way(&mut state, message);
-                (way, state.ask())
+                let target = self.target(&mut state, message);
+                (target, state.request_connect())
             };
-            if dial {
+            if connect {
                 self.request_connect();
             }
-            message = match way {
-                Way::On(connection, asks, message) => {
+            message = match target {
+                TxTarget::On(connection, asks, message) => {
                     match self.hand_over(&connection, asks, message) {
                         Ok(outcome) => return Ok(outcome),
                         // It ended since; there may be another.
                         Err(message) => message,
                     }
                 }
-                Way::Waiting => return Ok(SendOutcome::Pending),
-                Way::Nowhere(message, conn_error) => {
+                TxTarget::Waiting => return Ok(SendOutcome::Pending),
+                TxTarget::Failed(message, conn_error) => {
                     return Ok(SendOutcome::Done(message, Err(conn_error.failure(BytesSent::Nothing))));
                 }
             };
         }
     }
 
-    fn way(&self, state: &mut State, message: Box<Message>) -> Way {
+    fn target(&self, state: &mut State, message: Box<Message>) -> TxTarget {
         if state.holds_back() {
             state.waiting.push_back(Waiting { message, since: self.ni.shared.now() });
-            return Way::Waiting;
+            return TxTarget::Waiting;
         }
         if let Some(connection) =
-            state.choose(Cargo::Message(message.payload_len()), self.ni.shared.config.min_bulk)
+            state.choose(TxKind::Message(message.payload_len()), self.ni.shared.config.min_bulk)
         {
             let asks = self.wants_ack(state, &connection, message.payload_len());
-            return Way::On(connection, asks, message);
+            return TxTarget::On(connection, asks, message);
         }
         self.connect_if_not_connected(state);
         let now = self.ni.shared.now();
-        // One of this implementation that called goes on until its connections are complete.
+        // A peer of this implementation that has connected goes on until its connections are complete.
         let completes = state.connections.iter().any(|slot| slot.connection.same_implementation());
-        if !state.called && !completes {
-            return Way::Nowhere(message, ConnError::NoRoute);
+        if !state.active && !completes {
+            return TxTarget::Failed(message, ConnError::NoRoute);
         }
-        if state.connections.is_empty() && state.dialling.is_hopeless(now) {
+        if state.connections.is_empty() && state.schedule.is_backing_off(now) {
             state.missed = true;
             let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
-            return Way::Nowhere(message, ConnError::NotConnected(why));
+            return TxTarget::Failed(message, ConnError::NotConnected(why));
         }
         state.waiting.push_back(Waiting { message, since: now });
-        Way::Waiting
+        TxTarget::Waiting
     }
 
-    /// Something is to be sent. Who has called us is not called while a connection exists, whatever it is good for
-    /// (wire-tcp 2.11);
-    /// whose name we synthetic has no address to call (wire-tcp 2.7).
+    /// Something is to be sent. This node does not connect to a peer that has connected to it while a connection exists,
+    /// whatever that is good for (wire-tcp 2.11); one with a synthetic ID has no address to connect to (wire-tcp 2.7).
     fn connect_if_not_connected(&self, state: &mut State) {
-        if state.connections.is_empty() && !self.synthetic && !state.called {
-            state.called = true;
+        if state.connections.is_empty() && !self.synthetic && !state.active {
+            state.active = true;
             self.recount(state);
         }
     }
@@ -278,12 +277,12 @@ impl State {
         self.connections.iter().map(|slot| &slot.connection).chain(&self.leaving)
     }
 
-    /// Whether the peer would know again what comes twice.
+    /// Whether the peer detects duplicates.
     fn deduplicates(&self) -> bool {
         self.connections.iter().any(|slot| slot.connection.same_implementation())
     }
 
-    /// Whether messages wait although there are connections: what had left by an unresponsive one could not be sent again.
+    /// Whether messages wait although there are connections: what has left on an unresponsive one could not be sent again.
     fn holds_back(&self) -> bool {
         self.unresponsive && !self.connections.is_empty() && !self.deduplicates()
     }
@@ -294,25 +293,25 @@ impl State {
         self.surplus_pause = Duration::ZERO;
         self.peer_incarnation = None;
         self.proposed = None;
-        self.dialling.start_over();
+        self.schedule.start_over();
     }
 
-    fn choose(&mut self, cargo: Cargo, min_bulk: u32) -> Option<Arc<Connection>> {
+    fn choose(&mut self, tx: TxKind, min_bulk: u32) -> Option<Arc<Connection>> {
         let candidates = self.connections.iter().map(|slot| Candidate {
             kind: slot.connection.kind,
             version: slot.connection.version,
             unsent: slot.connection.unsent(),
             last_used: slot.last_used,
         });
-        let best = choose(candidates, cargo, min_bulk)?;
+        let best = choose(candidates, tx, min_bulk)?;
         let slot = self.connections.get_mut(best)?;
         self.uses += 1;
         slot.last_used = self.uses;
         Some(Arc::clone(&slot.connection))
     }
 
-    /// Whether the connecting thread is to be asked to call now.
-    fn ask(&mut self) -> bool {
-        self.called && self.dialling.ask(self.wanted)
+    /// Whether the connecting thread is to be asked to connect now.
+    fn request_connect(&mut self) -> bool {
+        self.active && self.schedule.request(self.wanted)
     }
 }

@@ -1,4 +1,4 @@
-//! The connection request: the first bytes that the calling side sends, and what the called side makes of
+//! The connection request: the first bytes that the active side sends, and what the passive side makes of
 //! them (wire-tcp 1.3 and 1.4).
 //!
 //! A request is not answered when it is accepted: the HELLO follows at once. The sixteen bytes of
@@ -30,7 +30,7 @@ pub enum AcceptFrom {
     Secure,
     /// From any source port.
     All,
-    /// From nobody: this node only calls out.
+    /// From nobody: this node only connects to others.
     None,
 }
 
@@ -66,7 +66,7 @@ pub enum Rejected {
     /// Not the start of a request.
     #[error("it sent {0:#010x} where a connection request starts")]
     BadMagic(u32),
-    /// The NID that it called is none of this node's.
+    /// The NID that it asks for is none of this node's.
     #[error("it asked for {}, which is no interface of this node", asked_for(.0))]
     NotMine(Option<Nid>),
 }
@@ -86,7 +86,7 @@ pub enum Decision {
     Close(Rejected),
     /// The request is complete and good; the HELLO follows.
     Accept {
-        /// The interface of this node that is called.
+        /// The NI that the peer wants.
         target: Nid,
         /// How many of the bytes were the request.
         len: usize,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_acceptors_table() {
+    fn the_acceptor_decides_by_the_table() {
         let le = |parts: &[u32]| parts.iter().flat_map(|p| p.to_le_bytes()).collect::<Vec<u8>>();
         let be = |parts: &[u32]| parts.iter().flat_map(|p| p.to_be_bytes()).collect::<Vec<u8>>();
         let mut big = be(&[MAGIC, 1]);

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_hello_may_say() {
+    fn invalid_hellos_are_rejected() {
         let edit = |version, offset: usize, with: &[u8]| {
             let mut bytes = sample(version).encode().unwrap();
             bytes[offset..offset + with.len()].copy_from_slice(with);
@@ -487,7 +487,7 @@ mod tests {
         }
 
         #[test]
-        fn a_hello_goes_there_and_back(
+        fn a_hello_survives_encoding_and_decoding(
             version in prop::sample::select(vec![Version::V1, Version::V2, Version::V3, Version::V4]),
             src: u64, dest: u64, pids: (u32, u32), incarnations: (u64, u64), kind in 0_u32..5,
             ips in prop::collection::vec(1_u32.., 0..17),

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod cutter;
+pub mod forwarding;
 pub mod resend;
 pub mod spy;
 
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Far longer than anything takes; a test that waits so long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 pub const PORTAL: u32 = 9;
 pub const BITS: u64 = 0x1122_3344;
 
@@ -66,7 +67,7 @@ pub fn config(port: u16) -> SocklndConfig {
 }
 
 /// Of a node that others know for one of this implementation.
-pub fn ours(config: SocklndConfig, number: u64) -> SocklndConfig {
+pub fn same_implementation(config: SocklndConfig, number: u64) -> SocklndConfig {
     SocklndConfig {
         implementation_id: socklnd::implementation_id(number),
         delivery_acks: DeliveryAcks::All,
@@ -75,7 +76,7 @@ pub fn ours(config: SocklndConfig, number: u64) -> SocklndConfig {
 }
 
 pub fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !condition() {
         assert!(Instant::now() < end, "waited too long for: {what}");
         std::thread::yield_now();
@@ -111,18 +112,8 @@ pub struct Node {
 
 impl Node {
     pub fn start(nid: Nid, config: SocklndConfig) -> Self {
-        Self::start_through(nid, config, |driver| driver)
-    }
-
-    /// Starts a node whose core has `wrap` between itself and the driver.
-    pub fn start_through<D: Driver>(
-        nid: Nid,
-        config: SocklndConfig,
-        wrap: impl FnOnce(Arc<Socklnd>) -> Arc<D>,
-    ) -> Self {
         let driver = Socklnd::new(config, running_clock());
-        let wrapped = wrap(Arc::clone(&driver));
-        Self::start_by(nid, driver, &*wrapped)
+        Self::start_by(nid, Arc::clone(&driver), &*driver)
     }
 
     /// A node for which time goes by, with a thread that does what is to be done once in a while.
@@ -173,7 +164,7 @@ impl Node {
     }
 
     pub fn event(&self) -> Event {
-        self.events.lock().unwrap().recv_timeout(PATIENCE).expect("an event")
+        self.events.lock().unwrap().recv_timeout(TIMEOUT).expect("an event")
     }
 
     pub fn event_within(&self, time: Duration) -> Option<Event> {
@@ -274,21 +265,21 @@ impl Raw {
     }
 
     pub fn over(stream: TcpStream) -> Self {
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream, version: Version::V3 }
     }
 
     /// Connects and says hello; the answer.
     pub fn hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> (Self, Hello) {
-        Self::say_hello(from, to, port, &hello(from, to, Some(kind)))
+        Self::send_hello(from, to, port, &hello(from, to, Some(kind)))
     }
 
     /// Connects and says `hello`; the answer.
-    pub fn say_hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, hello: &Hello) -> (Self, Hello) {
+    pub fn send_hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, hello: &Hello) -> (Self, Hello) {
         let mut raw = Self::connect(from.into(), 0, to.into(), port);
         raw.version = hello.version;
-        raw.say(&[acceptor::encode_request(tcp(to)), hello.encode().unwrap()].concat());
+        raw.send(&[acceptor::encode_request(tcp(to)), hello.encode().unwrap()].concat());
         let answer = raw.read_hello();
         (raw, answer)
     }
@@ -301,19 +292,26 @@ impl Raw {
     }
 
     /// An open connection of a node of this implementation with this number.
-    pub fn open_as_ours(from: Ipv4Addr, to: Ipv4Addr, port: u16, number: u64, kind: ConnectionType) -> Self {
-        let (raw, answer) = Self::say_hello(from, to, port, &hello_of_ours(from, to, number, kind));
+    pub fn open_as_same_implementation(
+        from: Ipv4Addr,
+        to: Ipv4Addr,
+        port: u16,
+        number: u64,
+        kind: ConnectionType,
+    ) -> Self {
+        let (raw, answer) =
+            Self::send_hello(from, to, port, &hello_of_same_implementation(from, to, number, kind));
         assert_eq!(answer.connection_type, Some(kind.mirror()));
         raw
     }
 
-    pub fn say(&mut self, bytes: &[u8]) {
+    pub fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();
     }
 
-    pub fn say_slowly(&mut self, bytes: &[u8]) {
+    pub fn send_slowly(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            self.say(std::slice::from_ref(byte));
+            self.send(std::slice::from_ref(byte));
         }
     }
 
@@ -379,7 +377,7 @@ impl Raw {
 
     pub fn put(&mut self, header: &Header, cookies: Cookies, payload: &[u8]) {
         let bytes = message(self.version, header, cookies, payload);
-        self.say(&bytes);
+        self.send(&bytes);
     }
 }
 
@@ -428,7 +426,7 @@ impl Listening {
     }
 
     /// The next caller, if there is one already.
-    pub fn called_already(&self) -> Option<(Raw, Hello)> {
+    pub fn try_accept_handshake(&self) -> Option<(Raw, Hello)> {
         self.0.set_nonblocking(true).unwrap();
         let caller = self.0.accept();
         self.0.set_nonblocking(false).unwrap();
@@ -438,12 +436,12 @@ impl Listening {
     }
 
     /// The next caller, after its request; its HELLO.
-    pub fn called(&self) -> (Raw, Hello) {
+    pub fn accept_handshake(&self) -> (Raw, Hello) {
         Self::listen_to(self.0.accept().unwrap().0)
     }
 
     /// The next caller, of whom nothing has been read.
-    pub fn unheard(&self) -> Raw {
+    pub fn accept_without_answer(&self) -> Raw {
         Raw::over(self.0.accept().unwrap().0)
     }
 
@@ -457,7 +455,7 @@ impl Listening {
 
     /// Lets the next caller in.
     pub fn accept(&self, me: Ipv4Addr) -> (Raw, ConnectionType) {
-        let (mut raw, asked) = self.called();
+        let (mut raw, asked) = self.accept_handshake();
         let kind = asked.connection_type.unwrap();
         let answer = Hello {
             version: asked.version,
@@ -467,7 +465,7 @@ impl Listening {
             ..hello(me, me, None)
         };
         raw.version = asked.version;
-        raw.say(&answer.encode().unwrap());
+        raw.send(&answer.encode().unwrap());
         (raw, kind)
     }
 }
@@ -479,12 +477,17 @@ pub fn pattern(len: usize, seed: u8) -> &'static [u8] {
 }
 
 /// Memory to receive into.
-pub fn room(len: usize) -> &'static [u8] {
+pub fn buffer(len: usize) -> &'static [u8] {
     Box::leak(vec![0; len].into())
 }
 
 /// A HELLO of a node of this implementation with this number.
-pub fn hello_of_ours(from: Ipv4Addr, to: Ipv4Addr, number: u64, kind: ConnectionType) -> Hello {
+pub fn hello_of_same_implementation(
+    from: Ipv4Addr,
+    to: Ipv4Addr,
+    number: u64,
+    kind: ConnectionType,
+) -> Hello {
     Hello { dest_incarnation: socklnd::implementation_id(number), ..hello(from, to, Some(kind)) }
 }
 

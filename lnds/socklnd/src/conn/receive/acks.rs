@@ -9,12 +9,12 @@ use crate::driver_thread::is_app_poller;
 use crate::sync::lock;
 use std::sync::Arc;
 
-/// Delivery ACKs that one range of a node of this implementation brings; it never lets so many wait.
+/// Delivery ACKs in one range from a node of this implementation; it never lets so many wait.
 const MAX_ACK_RANGE: u64 = 64;
 
 impl Connection {
     /// Delivery ACKs have come, for messages of any connection of the peer. With a request that the application's thread may
-    /// be waiting for, what they end is reported when that thread comes again: the answer goes first.
+    /// be waiting for, the messages that they complete are reported when that thread receives again: the answer goes first.
     pub(super) fn acknowledge(self: &Arc<Self>, acks_in: AcksIn, with_request: bool) -> Result<(), RxEnd> {
         let later = with_request && is_app_poller();
         let known = match acks_in {
@@ -30,7 +30,7 @@ impl Connection {
         }
     }
 
-    /// Whether somebody asked for it.
+    /// Whether a message asked for it.
     fn on_ack(self: &Arc<Self>, wire: u64, later: bool) -> bool {
         let Some(cookie) = MessageId::of(wire) else { return false };
         let Some(sender) = self.sender_of(cookie) else { return self.accepts_late_acks() };
@@ -51,8 +51,8 @@ impl Connection {
 
     fn on_ack_range(self: &Arc<Self>, from: u64, to: u64) -> bool {
         if self.same_implementation() {
-            // Names of messages that were sent again make ranges, too, and of a connection that has ended meanwhile some
-            // may be known no more: each is judged by itself.
+            // IDs of messages that were sent again make ranges, too, and of a connection that has ended meanwhile some
+            // may be forgotten: each is looked up by itself.
             let count = to.saturating_sub(from).saturating_add(1);
             return count <= MAX_ACK_RANGE && (from..=to).all(|cookie| self.on_ack(cookie, false));
         }
@@ -66,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// The connection, of those to the same peer, that sent the message of this name.
+    /// The connection, of those to the same peer, that sent the message with this ID.
     fn sender_of(self: &Arc<Self>, cookie: MessageId) -> Option<Arc<Self>> {
         let mine = if cookie.is_resend() {
             lock(&self.tx).unacked.contains(cookie)

@@ -54,7 +54,7 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
     let machine = |number: u8| {
         let (switch, mut config) = (switch.clone(), config.clone());
         if config.implementation_id != 0 {
-            config = ours(config, number.into());
+            config = same_implementation(config, number.into());
         }
         let (ready, done) = channel();
         thread::spawn(move || ready.send(Machine::start(number, &switch, config)));
@@ -65,7 +65,7 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
         ip(&["link", "set", &port(number), "master", "switch", "up"]);
     }
     let reached = || both.0.node.counters().connected > 0;
-    both.1.node.offer(room(1 << 20));
+    both.1.node.offer(buffer(1 << 20));
     both.0.node.put(both.0.node.bind_bytes(pattern(8, 1)), both.1.node.nid, true);
     wait_for("the machines to reach each other", reached);
     both.1.node.expect(EventKind::Put);
@@ -73,7 +73,7 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
     assert!(kinds.contains(&EventKind::Ack) && kinds.contains(&EventKind::Send), "{kinds:?}");
     wait_for("the whole set", || both.0.node.counters().connected == 3);
     // It may have taken a while until the cable was there.
-    both.0.spy.asked.store(0, Ordering::SeqCst);
+    both.0.spy.unresponsive.store(0, Ordering::SeqCst);
     Some(both)
 }
 
@@ -137,7 +137,7 @@ impl Machine {
         let begin = Instant::now();
         let memory = self.node.bind_bytes(pattern(8, 2));
         loop {
-            assert!(begin.elapsed() < PATIENCE, "the peer cannot be reached");
+            assert!(begin.elapsed() < TIMEOUT, "the peer cannot be reached");
             self.node.put(memory, peer.node.nid, true);
             loop {
                 match self.node.event_within(Duration::from_secs(1)) {
@@ -168,9 +168,9 @@ fn print_time(what: &str, time: Duration) {
 }
 
 #[test]
-fn a_silent_rail_is_left_within_about_a_second_and_used_again_soon() {
+fn messages_leave_an_unresponsive_rail_and_return_when_it_responds() {
     let Some((near, far)) = ours_or_skip() else { return };
-    near.spy.elsewhere.store(true, Ordering::SeqCst);
+    near.spy.other_path.store(true, Ordering::SeqCst);
     for len in [8, 1 << 20] {
         near.spy.failures.lock().unwrap().clear();
         swallow(2);
@@ -197,12 +197,12 @@ fn a_silent_rail_is_left_within_about_a_second_and_used_again_soon() {
 }
 
 #[test]
-fn without_another_way_a_silent_rail_is_waited_for_and_what_comes_after_it_is_not_disturbed() {
+fn without_another_path_messages_wait_for_an_unresponsive_rail_and_later_ones_are_not_disturbed() {
     let Some((near, far)) = machines_or_skip(|_| {}) else { return };
     swallow(2);
     let memory = near.node.bind_bytes(pattern(8, 2));
     near.node.put(memory, far.node.nid, true);
-    wait_for("the core to be told again and again", || near.spy.asked.load(Ordering::SeqCst) >= 3);
+    wait_for("the core to be told again and again", || near.spy.unresponsive.load(Ordering::SeqCst) >= 3);
     let_through(2);
     let back = Instant::now();
     let kinds = [near.node.event().kind, near.node.event().kind];
@@ -220,7 +220,7 @@ fn without_another_way_a_silent_rail_is_waited_for_and_what_comes_after_it_is_no
 }
 
 #[test]
-fn without_another_way_what_is_sent_into_silence_fails_in_its_time() {
+fn without_another_path_messages_on_an_unresponsive_rail_fail_at_their_timeout() {
     let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(3)) else {
         return;
     };
@@ -242,12 +242,12 @@ fn without_another_way_what_is_sent_into_silence_fails_in_its_time() {
 }
 
 #[test]
-fn a_machine_that_has_lost_its_connections_is_let_in_again_soon() {
+fn a_rebooted_host_that_lost_its_connections_is_accepted_again_soon() {
     let Some((near, far)) = ours_or_skip() else { return };
-    near.node.offer(room(1 << 20));
+    near.node.offer(buffer(1 << 20));
     swallow(2);
-    let face = far.spy.face.lock().unwrap().clone().unwrap();
-    face.abort_tx(None, Cause::LocalDropped);
+    let ni_handle = far.spy.ni.lock().unwrap().clone().unwrap();
+    ni_handle.abort_tx(None, Cause::LocalDropped);
     let_through(2);
     // It calls for what the other still has, and has not heard the end of.
     let time = far.reach(&near);
@@ -257,9 +257,9 @@ fn a_machine_that_has_lost_its_connections_is_let_in_again_soon() {
 }
 
 #[test]
-fn a_peer_that_does_not_read_is_not_silent() {
+fn a_peer_that_does_not_read_is_not_unresponsive() {
     let Some((near, far)) = machines_or_skip(|_| {}) else { return };
-    near.spy.elsewhere.store(true, Ordering::SeqCst);
+    near.spy.other_path.store(true, Ordering::SeqCst);
     // No thread of the peer's reads while one is kept in a handler.
     let stuck = Arc::new(Mutex::new(()));
     let guard = stuck.lock().unwrap();
@@ -270,7 +270,7 @@ fn a_peer_that_does_not_read_is_not_silent() {
     }
     thread::sleep(Duration::from_secs(3));
     assert_eq!(near.spy.failures(), []);
-    assert_eq!(near.spy.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(near.spy.unresponsive.load(Ordering::SeqCst), 0);
     drop(guard);
     for _ in 0..8 {
         assert_eq!(near.node.expect(EventKind::Send).status, Ok(()));
@@ -278,9 +278,9 @@ fn a_peer_that_does_not_read_is_not_silent() {
 }
 
 #[test]
-fn what_is_broken_off_comes_back_at_once_and_what_follows_is_tried_anew() {
+fn aborted_messages_return_at_once_and_later_ones_connect_again() {
     let Some((near, far)) = ours_or_skip() else { return };
-    let face = near.spy.face.lock().unwrap().clone().unwrap();
+    let ni_handle = near.spy.ni.lock().unwrap().clone().unwrap();
     for peer in [None, Some(far.node.nid)] {
         near.spy.failures.lock().unwrap().clear();
         near.within(|| ip(&["link", "set", "eth0", "down"]));
@@ -289,13 +289,13 @@ fn what_is_broken_off_comes_back_at_once_and_what_follows_is_tried_anew() {
             near.node.put(memory, far.node.nid, false);
         }
         // Another peer's connections are no concern of this.
-        face.abort_tx(Some(tcp(address(9))), Cause::LocalError);
+        ni_handle.abort_tx(Some(tcp(address(9))), Cause::LocalError);
         assert_eq!(near.spy.failures(), []);
         let begin = Instant::now();
-        face.abort_tx(peer, Cause::LocalDropped);
+        ni_handle.abort_tx(peer, Cause::LocalDropped);
         let broken_off = |it: &&SendFailure| it.cause == Cause::LocalDropped;
         while near.spy.failures().iter().filter(broken_off).count() < 7 {
-            assert!(begin.elapsed() < PATIENCE, "messages stay away");
+            assert!(begin.elapsed() < TIMEOUT, "messages stay away");
             thread::yield_now();
         }
         print_time("what is broken off is back after", begin.elapsed());
@@ -335,7 +335,7 @@ fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
         let peers_fault = [Cause::RemoteDropped, Cause::RemoteError];
         assert!(failures.iter().all(|it| peers_fault.contains(&it.cause)), "{failures:?}");
         while near.node.event_within(Duration::from_millis(50)).is_some() {}
-        far.node.offer(room(1 << 20));
+        far.node.offer(buffer(1 << 20));
         near.reach(&far);
     }
 }
@@ -344,19 +344,19 @@ fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
 const MORE_THAN_TCP_TAKES: usize = 1 << 20;
 
 #[test]
-fn what_a_kernel_may_have_stays_with_tcp_and_what_has_not_left_takes_another_path() {
+fn a_kernel_peers_partly_sent_messages_stay_with_tcp_and_unsent_ones_take_another_path() {
     let Some((near, far)) = machines_or_skip(|_| {}) else { return };
-    near.spy.elsewhere.store(true, Ordering::SeqCst);
-    far.node.offer(room(64 << 20));
+    near.spy.other_path.store(true, Ordering::SeqCst);
+    far.node.offer(buffer(64 << 20));
     for abort_tx in [false, true] {
         near.spy.failures.lock().unwrap().clear();
         swallow(2);
-        let face = near.spy.face.lock().unwrap().clone().unwrap();
+        let ni_handle = near.spy.ni.lock().unwrap().clone().unwrap();
         let memory = near.node.bind_bytes(pattern(MORE_THAN_TCP_TAKES, 3));
         let sent: u32 = 8;
         (0..sent).for_each(|_| near.node.put(memory, far.node.nid, false));
         if abort_tx {
-            face.abort_tx(Some(far.node.nid), Cause::LocalAborted);
+            ni_handle.abort_tx(Some(far.node.nid), Cause::LocalAborted);
         }
         wait_for("what has not left to come back", || !near.spy.failures().is_empty());
         let failures = near.spy.failures();
@@ -381,11 +381,11 @@ fn what_a_kernel_may_have_stays_with_tcp_and_what_has_not_left_takes_another_pat
 }
 
 #[test]
-fn the_first_message_of_a_kernel_after_a_long_outage_finds_the_connection_that_it_goes_by() {
+fn a_kernels_connection_survives_a_long_outage_for_its_first_message_after_it() {
     let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(3)) else {
         return;
     };
-    near.node.offer(room(1 << 20));
+    near.node.offer(buffer(1 << 20));
     swallow(2);
     near.node.put(near.node.bind_bytes(pattern(8, 3)), far.node.nid, false);
     // Far longer than anything may take.

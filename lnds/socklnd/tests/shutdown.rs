@@ -6,21 +6,17 @@
 
 mod support;
 
-use lnet_core::lnd::{Driver, LndNi, Progress, Upcalls};
-use lnet_core::topology::Ni;
-use lnet_core::{
-    Cause, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec,
-};
-use lnet_wire::NetType;
+use lnet_core::{Cause, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec};
+use socklnd::implementation_id;
 use socklnd::proto::frame::Cookies;
 use socklnd::proto::{ConnectionType, Hello};
-use socklnd::{Socklnd, implementation_id};
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+use support::spy::Spy;
 use support::*;
 
 /// As many messages as a peer gets at once, of the largest size: more than sockets hold.
@@ -43,9 +39,9 @@ enum State {
     Held,
     /// There was no room for it.
     HeldInSocket,
-    HalfHeld,
+    HalfDeferred,
     /// As [`State::Parked`], but the core decides later.
-    HeldParked,
+    DeferredParked,
 }
 
 use State::*;
@@ -59,8 +55,8 @@ const STATES: [State; 10] = [
     Parked,
     Held,
     HeldInSocket,
-    HalfHeld,
-    HeldParked,
+    HalfDeferred,
+    DeferredParked,
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +84,7 @@ struct Scene {
 }
 
 #[test]
-fn whatever_state_an_operation_is_in_and_whatever_ends_it_it_ends_once_and_leaves_nothing() {
+fn every_operation_completes_once_and_leaves_nothing_whatever_ends_it() {
     for state in STATES {
         for end in [Unlinked, NiRemoved, Stopped] {
             check(state, end);
@@ -122,7 +118,7 @@ fn check(state: State, end: End) {
         assert!(event.status.is_err(), "{case}: {event:?}");
         assert_eq!(event.unlinked, end == Unlinked && left == 0, "{case}: {event:?}");
     }
-    if end == Unlinked && matches!(state, Held | HeldInSocket | HalfHeld | HeldParked) {
+    if end == Unlinked && matches!(state, Held | HeldInSocket | HalfDeferred | DeferredParked) {
         // Nobody has unlinked anything: they wait for memory. Their payload may be here, or come again.
         assert!(node.core.message_counts().msgs_alloc > 0, "{case}");
         node.core.clear_lazy_portal(PORTAL).unwrap();
@@ -147,7 +143,7 @@ fn check(state: State, end: End) {
 impl Scene {
     fn new() -> Self {
         let (low, high, port) = addresses();
-        let node = Node::start(tcp(high), ours(config(port), 1));
+        let node = Node::start(tcp(high), same_implementation(config(port), 1));
         Self { node, low, high, port, listener: None, raws: Vec::new(), md: None, operations: 0 }
     }
 
@@ -160,14 +156,14 @@ impl Scene {
             WaitsForConnection => {
                 self.listener = Some(Listening::on(self.low, self.port));
                 self.puts(1, 8);
-                let called = self.listener.as_ref().unwrap().called().0;
+                let called = self.listener.as_ref().unwrap().accept_handshake().0;
                 self.raws.push(called);
             }
             HalfWritten => {
                 let listener = Listening::on(self.low, self.port);
                 self.puts(MANY, LARGE);
                 for _ in 0..3 {
-                    let raw = accept_as_ours(&listener, self.low);
+                    let raw = accept_same_implementation(&listener, self.low);
                     self.raws.push(raw);
                 }
                 self.listener = Some(listener);
@@ -177,14 +173,14 @@ impl Scene {
             Unreceipted => {
                 let listener = Listening::on(self.low, self.port);
                 self.puts(1, 8);
-                let mut raw = accept_as_ours(&listener, self.low);
+                let mut raw = accept_same_implementation(&listener, self.low);
                 let (_, cookies, _) = raw.read_lnet();
                 assert_ne!(cookies.request, 0);
                 self.raws.push(raw);
                 self.listener = Some(listener);
             }
             HalfArrived | HalfArrivedFromKernel | Parked => {
-                self.md = Some(offer(&self.node, room(LARGE)));
+                self.md = Some(offer(&self.node, buffer(LARGE)));
                 self.operations = 1;
                 self.half(state != HalfArrivedFromKernel);
                 if state == Parked {
@@ -193,24 +189,24 @@ impl Scene {
             }
             Held => {
                 self.node.core.set_lazy_portal(PORTAL).unwrap();
-                let mut raw = self.called_as_ours();
-                self.say_put(&mut raw, 1, LARGE, LARGE);
+                let mut raw = self.open_same_implementation();
+                self.send_put(&mut raw, 1, LARGE, LARGE);
                 // Its delivery ACK says that it is here.
                 assert_eq!(raw.read_noop().ack, name(1));
                 self.raws.push(raw);
             }
             HeldInSocket => {
                 self.node.core.set_lazy_portal(PORTAL).unwrap();
-                let mut raw = self.called_as_ours();
-                self.say_put(&mut raw, 1, LARGE, LARGE);
-                self.say_put(&mut raw, 2, LARGE, 1000);
+                let mut raw = self.open_same_implementation();
+                self.send_put(&mut raw, 1, LARGE, LARGE);
+                self.send_put(&mut raw, 2, LARGE, 1000);
                 self.alive(2);
                 self.raws.push(raw);
             }
-            HalfHeld | HeldParked => {
+            HalfDeferred | DeferredParked => {
                 self.node.core.set_lazy_portal(PORTAL).unwrap();
                 self.half(true);
-                if state == HeldParked {
+                if state == DeferredParked {
                     self.park();
                 }
             }
@@ -227,11 +223,11 @@ impl Scene {
         self.operations = count;
     }
 
-    fn called_as_ours(&self) -> Raw {
-        Raw::open_as_ours(self.low, self.high, self.port, 2, ConnectionType::Control)
+    fn open_same_implementation(&self) -> Raw {
+        Raw::open_as_same_implementation(self.low, self.high, self.port, 2, ConnectionType::Control)
     }
 
-    fn say_put(&self, raw: &mut Raw, sequence: u64, length: usize, said: usize) {
+    fn send_put(&self, raw: &mut Raw, sequence: u64, length: usize, said: usize) {
         let header = put_header(tcp(self.low), tcp(self.high), length, false);
         raw.put(&header, Cookies { request: name(sequence), ack: 0 }, &vec![7; said]);
     }
@@ -239,7 +235,7 @@ impl Scene {
     /// Half of a message arrives.
     fn half(&mut self, ours: bool) {
         let mut raw = if ours {
-            self.called_as_ours()
+            self.open_same_implementation()
         } else {
             Raw::open(self.low, self.high, self.port, ConnectionType::Control)
         };
@@ -258,15 +254,14 @@ impl Scene {
     }
 }
 
-/// A node ends an interface whose connection has been closed before, while a handler still runs that was called for it:
-/// nothing may be heard of the interface after its end.
+/// A node ends an interface whose connection has been closed before, while a handler still runs for a message of it:
+/// no upcall may follow the end of the NI.
 #[test]
-fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() {
+fn the_end_of_an_ni_waits_for_threads_in_closed_connections() {
     let _watchdog = Watchdog::new("a handler on a closed connection");
     let (low, high, port) = addresses();
-    let face = Arc::default();
-    let capturing = |driver: Arc<Socklnd>| Arc::new(Capturing { driver, face: Arc::clone(&face) });
-    let node = Node::start_through(tcp(high), ours(config(port), 1), capturing);
+    let spy = Arc::new(Spy::default());
+    let node = spy.node(tcp(high), same_implementation(config(port), 1));
     let (entered, handler_entered) = channel();
     let (let_go, is_let_go) = channel::<()>();
     let (entered, is_let_go) = (Mutex::new(entered), Mutex::new(is_let_go));
@@ -277,13 +272,13 @@ fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() 
         }
     };
     let eq = node.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
-    offer_with_queue(&node, room(8), eq);
-    let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+    offer_with_queue(&node, buffer(8), eq);
+    let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 8, false);
     raw.put(&header, Cookies { request: name(1), ack: 0 }, &[7; 8]);
     handler_entered.recv().unwrap();
-    let captured: Option<Arc<dyn LndNi>> = face.lock().unwrap().take();
-    captured.unwrap().abort_tx(Some(tcp(low)), Cause::LocalAborted);
+    let ni = spy.ni.lock().unwrap().clone().unwrap();
+    ni.abort_tx(Some(tcp(low)), Cause::LocalAborted);
     thread::scope(|scope| {
         let (returned, has_returned) = channel();
         let node = &node;
@@ -301,14 +296,14 @@ fn the_end_of_an_interface_waits_for_those_who_work_on_what_is_closed_already() 
 }
 
 #[test]
-fn receipts_that_are_owed_are_given_before_the_end() {
+fn pending_delivery_acks_are_sent_before_the_end() {
     let ends: [fn(&Node); 2] = [|node| node.core.remove_ni(node.nid).unwrap(), Node::stop];
     for end in ends {
         let _watchdog = Watchdog::new("owed receipts");
         let (low, high, port) = addresses();
-        let node = Node::start(tcp(high), ours(config(port), 1));
-        node.offer(room(8));
-        let mut raw = Raw::open_as_ours(low, high, port, 2, ConnectionType::Control);
+        let node = Node::start(tcp(high), same_implementation(config(port), 1));
+        node.offer(buffer(8));
+        let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
         let header = put_header(tcp(low), tcp(high), 8, false);
         for sequence in 1..=3 {
             raw.put(&header, Cookies { request: name(sequence), ack: 0 }, &[7; 8]);
@@ -324,27 +319,6 @@ fn receipts_that_are_owed_are_given_before_the_end() {
         }
         assert_eq!(given, [name(1), name(2), name(3)]);
         assert_eq!(raw.read_to_end(), []);
-    }
-}
-
-struct Capturing {
-    driver: Arc<Socklnd>,
-    face: Arc<Mutex<Option<Arc<dyn LndNi>>>>,
-}
-
-impl Driver for Capturing {
-    fn net_type(&self) -> NetType {
-        self.driver.net_type()
-    }
-
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        let face = self.driver.start_ni(ni, upcalls)?;
-        *self.face.lock().unwrap() = Some(Arc::clone(&face));
-        Ok(face)
-    }
-
-    fn progress(&self, timeout: Duration) -> Progress {
-        self.driver.progress(timeout)
     }
 }
 
@@ -369,8 +343,8 @@ fn offer_with_queue(node: &Node, memory: &'static [u8], eq: lnet_core::EqHandle)
 }
 
 /// Lets the next caller in, as a node of this implementation.
-fn accept_as_ours(listener: &Listening, me: Ipv4Addr) -> Raw {
-    let (mut raw, asked) = listener.called();
+fn accept_same_implementation(listener: &Listening, me: Ipv4Addr) -> Raw {
+    let (mut raw, asked) = listener.accept_handshake();
     let answer = Hello {
         version: asked.version,
         src_nid: tcp(me),
@@ -380,7 +354,7 @@ fn accept_as_ours(listener: &Listening, me: Ipv4Addr) -> Raw {
         ..hello(me, me, None)
     };
     raw.version = asked.version;
-    raw.say(&answer.encode().unwrap());
+    raw.send(&answer.encode().unwrap());
     raw
 }
 

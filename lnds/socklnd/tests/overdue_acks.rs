@@ -11,9 +11,9 @@ use std::time::Duration;
 use support::*;
 
 #[test]
-fn receipts_come_back_on_the_bulk_connection_that_asked() {
+fn delivery_acks_return_on_the_bulk_connection_that_asked() {
     let (node, low, high, port) = node(|_| {});
-    node.offer(room(2000));
+    node.offer(buffer(2000));
     let _control = Raw::open(low, high, port, ConnectionType::Control);
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
     let header = put_header(tcp(low), tcp(high), 2000, false);
@@ -31,7 +31,7 @@ fn receipts_come_back_on_the_bulk_connection_that_asked() {
 }
 
 #[test]
-fn a_message_that_asks_for_a_receipt_ends_with_it() {
+fn a_message_that_asks_for_a_delivery_ack_completes_with_it() {
     let (node, low, _, port) = node(|config| config.zc_min_payload = Some(1000));
     let listener = Listening::on(low, port);
     let send = || node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
@@ -50,7 +50,7 @@ fn a_message_that_asks_for_a_receipt_ends_with_it() {
     }
     node.no_event();
     for (noop, ends) in [((0, first + 2), 1), ((first + 3, first + 1), 2), ((first + 4, first + 5), 2)] {
-        bulk_in.say(Head::noop(Cookies { request: noop.0, ack: noop.1 }).bytes());
+        bulk_in.send(Head::noop(Cookies { request: noop.0, ack: noop.1 }).bytes());
         for _ in 0..ends {
             assert_eq!(node.expect(EventKind::Send).status, Ok(()));
         }
@@ -62,7 +62,7 @@ fn a_message_that_asks_for_a_receipt_ends_with_it() {
 }
 
 #[test]
-fn a_receipt_that_never_comes_ends_the_connections() {
+fn a_delivery_ack_that_never_arrives_ends_the_connections() {
     let (node, low, _, port) = node(|config| {
         config.zc_min_payload = Some(1000);
         config.sock_timeout = Duration::from_millis(300);
@@ -80,7 +80,7 @@ fn a_receipt_that_never_comes_ends_the_connections() {
 }
 
 #[test]
-fn silence_is_broken_by_keepalives_on_the_bulk_connection() {
+fn keepalives_are_sent_on_an_idle_bulk_connection() {
     let (_node, low, high, port) = node(|config| config.keepalive = Duration::from_millis(100));
     let _control = Raw::open(low, high, port, ConnectionType::Control);
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
@@ -88,18 +88,18 @@ fn silence_is_broken_by_keepalives_on_the_bulk_connection() {
         assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 1 });
     }
     // Ours are not answered.
-    bulk.say(Head::noop(Cookies { request: 0, ack: 1 }).bytes());
+    bulk.send(Head::noop(Cookies { request: 0, ack: 1 }).bytes());
     assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 1 });
 }
 
 #[test]
 fn a_message_that_stops_half_way_times_out() {
     let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(300));
-    node.offer(room(5000));
+    node.offer(buffer(5000));
     let mut control = Raw::open(low, high, port, ConnectionType::Control);
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
     let header = put_header(tcp(low), tcp(high), 5000, false);
-    bulk.say(&message(Version::V3, &header, NO_COOKIES, &[0; 4000]));
+    bulk.send(&message(Version::V3, &header, NO_COOKIES, &[0; 4000]));
     assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
     assert_eq!(bulk.read_to_end(), []);
     assert_eq!(control.read_to_end(), []);

@@ -20,7 +20,7 @@ const SIZES: [usize; 9] = [0, 1, 927, 928, 1023, 4096, 65_537, 1 << 19, 1 << 20]
 fn pair(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
     let (low, high, port) = addresses();
     let node = |ip, number| {
-        let mut config = ours(config(port), number);
+        let mut config = same_implementation(config(port), number);
         change(&mut config);
         Node::start(tcp(ip), config)
     };
@@ -41,7 +41,7 @@ fn exchange_all_sizes(a: &Node, b: &Node) {
         let bits = fresh_bits();
         let there = Target { match_bits: bits, ..target(b.nid) };
         let sent = pattern(size, seed as u8);
-        let landed = room(size);
+        let landed = buffer(size);
         b.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, size as u32), bits, 0);
         a.core.put(None, a.bind_bytes(sent), true, there, 77).unwrap();
         let put = b.expect(EventKind::Put);
@@ -51,7 +51,7 @@ fn exchange_all_sizes(a: &Node, b: &Node) {
         let kinds = [a.event().kind, a.event().kind];
         assert!(kinds.contains(&EventKind::Ack) && kinds.contains(&EventKind::Send), "{kinds:?}");
 
-        let fetched = room(size);
+        let fetched = buffer(size);
         a.core.get(None, a.bind_bytes(fetched), there).unwrap();
         let events = [a.event(), a.event()];
         let reply = events.iter().find(|event| event.kind == EventKind::Reply).unwrap();
@@ -72,11 +72,13 @@ fn puts_and_gets_of_all_sizes_go_both_ways() {
 }
 
 #[test]
-fn a_node_that_asks_for_no_receipts_gives_them() {
+fn a_node_that_asks_for_no_delivery_acks_gives_them() {
     let (low, high, port) = addresses();
-    let a = Node::start(tcp(low), ours(config(port), 1));
-    let b =
-        Node::start(tcp(high), SocklndConfig { delivery_acks: DeliveryAcks::Large, ..ours(config(port), 2) });
+    let a = Node::start(tcp(low), same_implementation(config(port), 1));
+    let b = Node::start(
+        tcp(high),
+        SocklndConfig { delivery_acks: DeliveryAcks::Large, ..same_implementation(config(port), 2) },
+    );
     exchange_all_sizes(&a, &b);
     exchange_all_sizes(&b, &a);
     assert_eq!(a.counters().acks, 0);
@@ -84,7 +86,7 @@ fn a_node_that_asks_for_no_receipts_gives_them() {
 }
 
 #[test]
-fn strangers_give_each_other_receipts_once_there_is_a_way_for_them() {
+fn nodes_that_hide_their_implementation_acknowledge_once_they_have_a_bulk_connection() {
     let (a, b) = strangers(|_| {});
     exchange_all_sizes(&a, &b);
     wait_for("three connections", || a.counters().connected == 3);
@@ -108,7 +110,7 @@ fn version_2_works_with_checksums_and_without() {
 }
 
 #[test]
-fn receipts_are_asked_for_and_given() {
+fn delivery_acks_are_requested_and_given() {
     let (a, b) = strangers(|config| {
         config.delivery_acks = DeliveryAcks::Large;
         config.zc_min_payload = Some(928);
@@ -144,7 +146,7 @@ fn untyped_connections_and_several_schedulers_work() {
 fn a_node_sends_to_itself() {
     let (low, _, port) = addresses();
     let node = Node::start(tcp(low), config(port));
-    let landed = room(5000);
+    let landed = buffer(5000);
     let sent = pattern(5000, 1);
     node.offer(landed);
     node.put(node.bind_bytes(sent), node.nid, true);
@@ -160,7 +162,7 @@ fn a_node_sends_to_itself() {
 fn memory_in_many_pieces_is_sent_and_filled() {
     let (a, b) = pair(|_| {});
     let sent = pattern(1 << 20, 9);
-    let landed = room(1 << 20);
+    let landed = buffer(1 << 20);
     // More pieces than one system call takes.
     let pieces = |bytes: &[u8], size: usize| {
         let runs: Vec<_> = bytes
@@ -176,10 +178,10 @@ fn memory_in_many_pieces_is_sent_and_filled() {
 }
 
 #[test]
-fn what_does_not_fit_is_thrown_away_and_the_next_message_is_found() {
+fn a_payload_beyond_the_md_is_dropped_and_the_next_message_is_received() {
     let (a, b) = pair(|_| {});
     let sent = pattern(1 << 20, 3);
-    let landed = room(10_000);
+    let landed = buffer(10_000);
     let memory = MdMemory::contiguous(landed.as_ptr() as usize, 10_000);
     b.offer_with(memory, BITS, MdOptions::TRUNCATE.0);
     let md = a.bind_bytes(sent);
@@ -197,11 +199,11 @@ fn what_does_not_fit_is_thrown_away_and_the_next_message_is_found() {
 }
 
 #[test]
-fn a_lazy_portal_holds_a_message_until_there_is_a_buffer() {
+fn a_lazy_portal_defers_a_message_until_an_md_is_attached() {
     let (a, b) = pair(|_| {});
     b.core.set_lazy_portal(PORTAL).unwrap();
     let sent = pattern(300_000, 5);
-    let landed = room(300_000);
+    let landed = buffer(300_000);
     a.put(a.bind_bytes(sent), b.nid, true);
     a.expect(EventKind::Send);
     wait_for("the whole set", || a.counters().connected == 3);
@@ -213,7 +215,7 @@ fn a_lazy_portal_holds_a_message_until_there_is_a_buffer() {
 }
 
 #[test]
-fn a_buffer_posted_inside_a_handler_resumes_a_held_message() {
+fn an_md_attached_in_a_handler_resumes_a_deferred_message() {
     let (a, b) = pair(|_| {});
     b.core.set_lazy_portal(PORTAL).unwrap();
     let sent = pattern(2000, 5);
@@ -221,7 +223,7 @@ fn a_buffer_posted_inside_a_handler_resumes_a_held_message() {
         a.put(a.bind_bytes(sent), b.nid, true);
         a.expect(EventKind::Send);
     }
-    let landed = room(2000);
+    let landed = buffer(2000);
     b.offer(landed);
     for _ in 0..2 {
         assert_eq!(b.expect(EventKind::Put).mlength, 2000);
@@ -230,9 +232,9 @@ fn a_buffer_posted_inside_a_handler_resumes_a_held_message() {
 }
 
 #[test]
-fn an_application_thread_can_do_the_reading() {
+fn an_application_thread_can_receive() {
     let (a, b) = pair(|_| {});
-    let landed = room(100);
+    let landed = buffer(100);
     let sent = pattern(100, 2);
     b.offer(landed);
     let stop = AtomicBool::new(false);
@@ -253,7 +255,7 @@ fn an_application_thread_can_do_the_reading() {
 }
 
 #[test]
-fn only_one_application_thread_at_a_time_is_let_in() {
+fn only_one_application_thread_at_a_time_polls() {
     let (low, _, port) = addresses();
     let node = Node::start(tcp(low), config(port));
     let turned_away = AtomicBool::new(false);
@@ -272,7 +274,7 @@ fn only_one_application_thread_at_a_time_is_let_in() {
 }
 
 #[test]
-fn many_threads_send_both_ways_and_nothing_is_lost() {
+fn many_threads_send_in_both_directions_and_nothing_is_lost() {
     const THREADS: u64 = 4;
     const EACH: u64 = 300;
     let (a, b) = pair(|config| config.zc_min_payload = Some(20_000));
@@ -280,7 +282,7 @@ fn many_threads_send_both_ways_and_nothing_is_lost() {
         for (from, to, first) in [(&a, &b, 0), (&b, &a, THREADS)] {
             for thread in first..first + THREADS {
                 let size = 1 + (thread as usize) * 7919;
-                let landed = room(size);
+                let landed = buffer(size);
                 let bits = 500 + thread;
                 to.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, size as u32), bits, 0);
                 let sent = pattern(size, thread as u8);
@@ -312,10 +314,10 @@ fn many_threads_send_both_ways_and_nothing_is_lost() {
 }
 
 #[test]
-fn both_calling_at_once_end_up_connected() {
+fn nodes_that_connect_to_each_other_at_once_are_connected() {
     for _ in 0..20 {
         let (a, b) = pair(|config| config.min_reconnect = Duration::from_millis(20));
-        let landed = room(8);
+        let landed = buffer(8);
         a.offer(landed);
         b.offer(landed);
         let sent = pattern(8, 1);
@@ -336,10 +338,10 @@ fn both_calling_at_once_end_up_connected() {
 }
 
 #[test]
-fn a_node_ends_while_messages_flow_and_every_message_ends() {
+fn every_message_completes_when_a_node_ends_under_load() {
     for round in 0..10 {
         let (a, b) = pair(|config| config.zc_min_payload = (round % 2 == 0).then_some(1000));
-        let landed = room(1 << 20);
+        let landed = buffer(1 << 20);
         a.offer(landed);
         b.offer(landed);
         let sent = pattern(1 << 20, 1);
@@ -367,7 +369,7 @@ fn a_node_ends_while_messages_flow_and_every_message_ends() {
 fn a_message_sent_just_before_the_end_still_arrives() {
     for size in [8, 200_000] {
         let (a, b) = pair(|_| {});
-        let landed = room(size);
+        let landed = buffer(size);
         let sent = pattern(size, 1);
         b.offer(landed);
         a.put(a.bind_bytes(sent), b.nid, false);
@@ -379,11 +381,11 @@ fn a_message_sent_just_before_the_end_still_arrives() {
 }
 
 #[test]
-fn a_restarted_node_is_reached_again() {
+fn a_restarted_node_is_connected_to_again() {
     let (low, high, port) = addresses();
     let fast = SocklndConfig { min_reconnect: Duration::from_millis(20), ..config(port) };
     let a = Node::start(tcp(low), fast.clone());
-    let landed = room(8);
+    let landed = buffer(8);
     let sent = pattern(8, 1);
     for _ in 0..3 {
         let b = Node::start(tcp(high), fast.clone());
@@ -406,7 +408,7 @@ fn a_restarted_node_is_reached_again() {
 }
 
 #[test]
-fn an_interface_needs_its_address_and_port() {
+fn an_ni_needs_its_address_and_port() {
     let (low, _, port) = addresses();
     let taken = TcpListener::bind((low, port)).unwrap();
     let start = |nid, accept| {
@@ -438,7 +440,7 @@ fn two_nets_share_one_address() {
     for node in [(&a, on(7, low)), (&b, on(7, high))] {
         node.0.core.add_ni(node.1, lnet_core::NiTunables::default(), &*node.0.driver).unwrap();
     }
-    let landed = room(8);
+    let landed = buffer(8);
     let sent = pattern(8, 1);
     b.offer(landed);
     for net in [0, 7] {

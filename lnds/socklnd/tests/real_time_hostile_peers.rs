@@ -15,7 +15,8 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use support::{
-    BITS, Node, PATIENCE, Raw, addresses, config, hello, message, ours, pattern, put_header, room,
+    BITS, Node, Raw, TIMEOUT, addresses, buffer, config, hello, message, pattern, put_header,
+    same_implementation,
 };
 use support::{tcp, wait_for};
 
@@ -34,11 +35,11 @@ struct Scene {
 impl Scene {
     fn set(change: impl FnOnce(&mut SocklndConfig)) -> Self {
         let (low, high, port) = addresses();
-        let mut attacked = ours(config(port), 1);
+        let mut attacked = same_implementation(config(port), 1);
         change(&mut attacked);
         let node = Node::start(tcp(high), attacked);
-        let honest = Node::start(tcp(low), ours(config(port), 2));
-        node.offer(room(4096));
+        let honest = Node::start(tcp(low), same_implementation(config(port), 2));
+        node.offer(buffer(4096));
         // Far from the addresses of other tests.
         let attacker = u32::from(Ipv4Addr::new(127, 240, 0, 0)) | (u32::from(high) & 0xffff) << 4;
         Self { node, honest, me: high, port, attacker }
@@ -98,7 +99,7 @@ fn is_connected(stream: &TcpStream) -> bool {
 }
 
 #[test]
-fn an_address_has_only_so_many_connections_and_others_get_in() {
+fn connections_of_one_address_are_limited_and_others_are_accepted() {
     const MOST: usize = 5;
     let scene = Scene::set(|config| config.conns_per_address = MOST);
     scene.round_trip();
@@ -109,7 +110,7 @@ fn an_address_has_only_so_many_connections_and_others_get_in() {
             src_nid: tcp(scene.address(1000 + number)),
             ..hello(scene.address(0), scene.me, Some(ConnectionType::Any))
         };
-        let (raw, answer) = Raw::say_hello(scene.address(0), scene.me, scene.port, &said);
+        let (raw, answer) = Raw::send_hello(scene.address(0), scene.me, scene.port, &said);
         assert_eq!(answer.connection_type, Some(ConnectionType::Any));
         open.push(raw);
     }
@@ -133,14 +134,14 @@ fn an_address_has_only_so_many_connections_and_others_get_in() {
 }
 
 #[test]
-fn callers_from_everywhere_leave_the_process_descriptors() {
+fn inbound_connections_leave_descriptors_to_the_process() {
     const DESCRIPTORS: u64 = 240;
     let had = getrlimit(Resource::Nofile);
     let few = Rlimit { current: Some(DESCRIPTORS), ..had };
     setrlimit(Resource::Nofile, few).unwrap();
     let scene = Scene::set(|config| {
         config.accept_backlog = 1000;
-        config.accept_timeout = PATIENCE;
+        config.accept_timeout = TIMEOUT;
     });
     // The attacker is in the same process. What matters is what the node was told at its start.
     setrlimit(Resource::Nofile, had).unwrap();
@@ -179,11 +180,11 @@ fn callers_from_everywhere_leave_the_process_descriptors() {
 }
 
 #[test]
-fn silent_callers_of_one_address_push_out_each_other_and_nobody_else() {
+fn idle_handshakes_of_one_address_evict_each_other_and_no_others() {
     const MOST: usize = 50;
     let scene = Scene::set(|config| {
         config.conns_per_address = MOST;
-        config.accept_timeout = PATIENCE;
+        config.accept_timeout = TIMEOUT;
         config.accept_backlog = 1000;
     });
     // Slow, but before all others.
@@ -193,7 +194,7 @@ fn silent_callers_of_one_address_push_out_each_other_and_nobody_else() {
         hello(scene.address(7), scene.me, Some(ConnectionType::Control)).encode().unwrap(),
     ]
     .concat();
-    slow.say(&opening[..10]);
+    slow.send(&opening[..10]);
     let request = acceptor::encode_request(scene.node.nid);
     let mut silent = Vec::new();
     for number in 0..300 {
@@ -205,12 +206,12 @@ fn silent_callers_of_one_address_push_out_each_other_and_nobody_else() {
     wait_for("the others to be dropped", || scene.counters().handshakes_dropped >= 300 - MOST as u64);
     assert!(silent.iter().filter(|raw| is_open(raw)).count() <= MOST);
     scene.round_trip();
-    slow.say(&opening[10..]);
+    slow.send(&opening[10..]);
     assert_eq!(slow.read_hello().connection_type, Some(ConnectionType::Control));
 }
 
 #[test]
-fn who_says_its_hello_too_slowly_is_dropped_however_it_goes_on() {
+fn a_hello_that_arrives_too_slowly_is_dropped() {
     let scene = Scene::set(|config| config.accept_timeout = Duration::from_millis(300));
     let opening = [
         acceptor::encode_request(scene.node.nid),
@@ -230,12 +231,12 @@ fn who_says_its_hello_too_slowly_is_dropped_however_it_goes_on() {
 }
 
 #[test]
-fn who_sends_a_message_a_byte_at_a_time_does_not_keep_its_memory_for_ever() {
+fn a_message_sent_byte_by_byte_does_not_hold_its_memory_for_ever() {
     let scene = Scene::set(|config| config.sock_timeout = Duration::from_millis(400));
     for begun in [10, 96 + 10] {
         let mut raw = scene.open(begun, ConnectionType::Control);
         let put = scene.put(begun, 0, &[7; 4000]);
-        raw.say(&put[..begun as usize]);
+        raw.send(&put[..begun as usize]);
         let began = Instant::now();
         let mut rest = put[begun as usize..].iter();
         // Each byte is well within the time between two.
@@ -255,12 +256,12 @@ fn who_sends_a_message_a_byte_at_a_time_does_not_keep_its_memory_for_ever() {
 }
 
 #[test]
-fn who_asks_for_receipts_and_does_not_read_them_is_hung_up_on() {
+fn a_hostile_peer_that_does_not_read_its_acks_is_disconnected() {
     let scene = Scene::set(|_| {});
     let mut raw = scene.open(0, ConnectionType::Control);
     let puts: Vec<u8> = (2..2000).flat_map(|cookie| scene.put(0, cookie, b"")).collect();
     // What the sockets take, and a thousand more; each of them is an event, too.
-    raw.stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    raw.stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     wait_for("the end", || raw.stream.write_all(&puts).is_err());
     assert_eq!(scene.counters().timed_out, 1);
     while scene.node.event_within(Duration::from_millis(200)).is_some() {}
@@ -268,7 +269,7 @@ fn who_asks_for_receipts_and_does_not_read_them_is_hung_up_on() {
 }
 
 #[test]
-fn a_flood_of_small_things_does_not_keep_others_out() {
+fn a_flood_of_small_messages_does_not_starve_other_peers() {
     let noops = Head::noop(Cookies { request: 0, ack: 1 }).bytes().repeat(500);
     let scene = Scene::set(|_| {});
     let unmatched = |n| {
@@ -315,17 +316,17 @@ fn a_flood_of_small_things_does_not_keep_others_out() {
 }
 
 #[test]
-fn a_receipt_that_was_not_asked_for_ends_a_kernels_connections() {
+fn an_unrequested_delivery_ack_ends_a_kernels_connections() {
     let scene = Scene::set(|_| {});
     let mut raw = scene.open(0, ConnectionType::Control);
-    raw.say(Head::noop(Cookies { request: 0, ack: 77 }).bytes());
+    raw.send(Head::noop(Cookies { request: 0, ack: 77 }).bytes());
     assert_eq!(raw.read_to_end(), []);
     assert_eq!(scene.counters().protocol_errors, 1);
     scene.round_trip();
 }
 
 #[test]
-fn who_asks_for_data_and_does_not_read_it_gets_only_so_many_answers() {
+fn replies_to_a_peer_that_does_not_read_are_limited() {
     const GETS: usize = 100_000;
     let scene = Scene::set(|_| {});
     scene.node.offer_with(
@@ -346,7 +347,7 @@ fn who_asks_for_data_and_does_not_read_it_gets_only_so_many_answers() {
     };
     let gets = message(socklnd::proto::Version::V3, &header, NONE, &[]).repeat(1000);
     for _ in 0..GETS / 1000 {
-        raw.say(&gets);
+        raw.send(&gets);
     }
     scene.round_trip();
     let most = scene.node.core.message_counts().msgs_max;
@@ -359,7 +360,7 @@ fn who_asks_for_data_and_does_not_read_it_gets_only_so_many_answers() {
 }
 
 #[test]
-fn a_thousand_connections_come_and_go_and_nothing_is_left() {
+fn a_thousand_connections_leave_no_resources_behind() {
     let scene = Scene::set(|config| config.accept_backlog = 1000);
     for number in 0..1000_u32 {
         let raw = scene.call(number % 7);
@@ -379,7 +380,7 @@ fn a_thousand_connections_come_and_go_and_nothing_is_left() {
 }
 
 #[test]
-fn who_does_not_read_and_does_not_end_is_given_up_in_time() {
+fn a_peer_that_does_not_read_is_given_up_in_time() {
     let scene = Scene::set(|config| config.sock_timeout = Duration::from_millis(500));
     let raw = scene.open(0, ConnectionType::Control);
     let md = scene.node.bind_bytes(pattern(1 << 20, 3));

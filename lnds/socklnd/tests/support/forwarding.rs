@@ -1,0 +1,152 @@
+//! Between a core and the driver: forwards everything, and lets a test look at it or change it.
+
+use super::{Node, running_clock};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, Progress, RxAction, SendOutcome, Upcalls};
+use lnet_core::message::TakenCredits;
+use lnet_core::topology::Ni;
+use lnet_core::{Cause, Errno, Message, SendFailure};
+use lnet_wire::{Header, NetType, Nid};
+use socklnd::{Socklnd, SocklndConfig};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub type SendResult = Result<(), SendFailure>;
+
+/// What a test does in between. Each default forwards.
+pub trait Hooks: Send + Sync + 'static {
+    /// The NI has started: the driver's side and the core's.
+    fn started(self: Arc<Self>, ni: &Arc<dyn LndNi>, upcalls: &Arc<dyn Upcalls>) {
+        let _ = (ni, upcalls);
+    }
+
+    /// The NI ends.
+    fn ended(&self) {}
+
+    /// The driver gives a message back; `None`: the test keeps it.
+    fn completed(&self, message: Box<Message>, result: SendResult) -> Option<(Box<Message>, SendResult)> {
+        Some((message, result))
+    }
+
+    fn path_is_unresponsive(&self, upcalls: &dyn Upcalls, ni: &Arc<Ni>, peer: Nid) -> bool {
+        upcalls.path_is_unresponsive(ni, peer)
+    }
+
+    fn path_is_responsive(&self, upcalls: &dyn Upcalls, ni: &Arc<Ni>, peer: Nid) {
+        upcalls.path_is_responsive(ni, peer);
+    }
+
+    fn may_change_path(&self, upcalls: &dyn Upcalls, message: &Message) -> bool {
+        upcalls.may_change_path(message)
+    }
+}
+
+/// A node with `hooks` between its core and its driver.
+pub fn node_with(hooks: &Arc<impl Hooks>, nid: Nid, config: SocklndConfig) -> Node {
+    let driver = Socklnd::new(config, running_clock());
+    let known_as = ForwardingDriver { driver: Arc::clone(&driver), hooks: Arc::clone(hooks) };
+    Node::start_by(nid, driver, &known_as)
+}
+
+struct ForwardingDriver<H> {
+    driver: Arc<Socklnd>,
+    hooks: Arc<H>,
+}
+
+struct ForwardingNi<H> {
+    ni: Arc<dyn LndNi>,
+    hooks: Arc<H>,
+}
+
+struct ForwardingUpcalls<H> {
+    upcalls: Arc<dyn Upcalls>,
+    hooks: Arc<H>,
+}
+
+impl<H: Hooks> Driver for ForwardingDriver<H> {
+    fn net_type(&self) -> NetType {
+        self.driver.net_type()
+    }
+
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        let hooks = || Arc::clone(&self.hooks);
+        let forwarding = Arc::new(ForwardingUpcalls { upcalls: Arc::clone(&upcalls), hooks: hooks() });
+        let started = self.driver.start_ni(ni, forwarding)?;
+        hooks().started(&started, &upcalls);
+        Ok(Arc::new(ForwardingNi { ni: started, hooks: hooks() }))
+    }
+
+    fn progress(&self, timeout: Duration) -> Progress {
+        self.driver.progress(timeout)
+    }
+}
+
+impl<H: Hooks> LndNi for ForwardingNi<H> {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        match self.ni.send(message) {
+            SendOutcome::Done(message, result) => match self.hooks.completed(message, result) {
+                Some((message, result)) => SendOutcome::Done(message, result),
+                None => SendOutcome::Pending,
+            },
+            SendOutcome::Pending => SendOutcome::Pending,
+        }
+    }
+
+    fn open(&self) {
+        self.ni.open();
+    }
+
+    fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
+        self.ni.abort_tx(peer, cause);
+    }
+
+    fn shutdown(&self) {
+        self.hooks.ended();
+        self.ni.shutdown();
+    }
+}
+
+impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
+    fn receive(
+        &self,
+        ni: &Arc<Ni>,
+        from: Nid,
+        header: &Header,
+        defer: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction {
+        self.upcalls.receive(ni, from, header, defer)
+    }
+
+    fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
+        self.upcalls.received(message, result);
+    }
+
+    fn finalize(&self, message: Box<Message>, result: SendResult) {
+        if let Some((message, result)) = self.hooks.completed(message, result) {
+            self.upcalls.finalize(message, result);
+        }
+    }
+
+    fn lnd_timeout(&self) -> Duration {
+        self.upcalls.lnd_timeout()
+    }
+
+    fn is_late(&self, message: &Message) -> bool {
+        self.upcalls.is_late(message)
+    }
+
+    fn path_is_unresponsive(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
+        self.hooks.path_is_unresponsive(&*self.upcalls, ni, peer)
+    }
+
+    fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
+        self.hooks.path_is_responsive(&*self.upcalls, ni, peer);
+    }
+
+    fn release_credits(&self, credits: Vec<TakenCredits>) {
+        self.upcalls.release_credits(credits);
+    }
+
+    fn may_change_path(&self, message: &Message) -> bool {
+        self.hooks.may_change_path(&*self.upcalls, message)
+    }
+}
