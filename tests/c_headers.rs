@@ -100,7 +100,7 @@ impl Language {
 
     /// As many at once as there are processors.
     fn all_compile(&self, runs: Vec<Run>) {
-        let (next, complaints) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         thread::scope(|scope| {
             for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
                 scope.spawn(|| {
@@ -108,14 +108,14 @@ impl Language {
                         let output = self.compile(run);
                         if !output.status.success() {
                             let said = String::from_utf8_lossy(&output.stderr).into_owned();
-                            complaints.lock().unwrap().push(format!("{run:?}\n{said}"));
+                            failures.lock().unwrap().push(format!("{run:?}\n{said}"));
                         }
                     }
                 });
             }
         });
-        let complaints = complaints.into_inner().unwrap();
-        assert!(complaints.is_empty(), "{} of {}: {}", complaints.len(), runs.len(), complaints[0]);
+        let failures = failures.into_inner().unwrap();
+        assert!(failures.is_empty(), "{} of {}: {}", failures.len(), runs.len(), failures[0]);
     }
 
     fn compile(&self, (standard, defines, source): &Run) -> Output {

@@ -36,8 +36,8 @@ fn second_card_as_told(node: &Node, machine: usize) -> Option<NiStatus> {
 /// PUTs that left the near node by each card, and that came in by each.
 fn puts(rails: &Rails) -> [Vec<u64>; 2] {
     let nets = rails.near.core().nets();
-    [Outcome::Sent, Outcome::Received].map(|fate| {
-        let counted = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(fate).put;
+    [Outcome::Sent, Outcome::Received].map(|outcome| {
+        let counted = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(outcome).put;
         nids(&rails.near).iter().map(counted).collect()
     })
 }
@@ -53,7 +53,7 @@ fn transfer(rails: &Rails) -> [[bool; 2]; 2] {
 
 /// Breaks the second rail of the near machine and mends it, and looks what both nodes make of it.
 fn both_nodes_follow(break_it: impl FnOnce(&Rails), mend_it: impl FnOnce(&Rails)) {
-    let Some(rails) = Rails::strangers_or_skip(2, |_| None, Discovery::On) else { return };
+    let Some(rails) = Rails::undiscovered_or_skip(2, |_| None, Discovery::On) else { return };
     rails.transfer(Transfer::Put, 1, 64, 1);
     let far_is_told = || second_card_as_told(&rails.far, 0);
     wait_until("they know each other", || {
@@ -189,7 +189,7 @@ fn words(command: &[String]) -> Vec<&str> {
 /// What is told by a rail that swallows everything is told by another before the time for it is over.
 #[test]
 fn a_push_lost_on_an_unresponsive_rail_is_resent_over_another() {
-    let Some(rails) = Rails::strangers_or_skip(2, |_| None, Discovery::On) else { return };
+    let Some(rails) = Rails::undiscovered_or_skip(2, |_| None, Discovery::On) else { return };
     rails.transfer(Transfer::Put, 1, 64, 1);
     wait_until("they know each other", || {
         second_card_as_told(&rails.far, 0).is_some() && second_card_as_told(&rails.near, 1).is_some()

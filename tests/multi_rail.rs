@@ -8,9 +8,9 @@ use lnet_node::Node;
 use support::rails::{Rails, Transfer, nids};
 
 /// PUTs that left by each interface, or came in by it.
-fn puts(node: &Node, fate: Outcome) -> Vec<u64> {
+fn puts(node: &Node, outcome: Outcome) -> Vec<u64> {
     let nets = node.core().nets();
-    nids(node).iter().map(|nid| nets.ni(*nid).unwrap().counters().read(fate).put).collect()
+    nids(node).iter().map(|nid| nets.ni(*nid).unwrap().counters().read(outcome).put).collect()
 }
 
 /// snd-005, snd-030: fails if one of four equal interfaces carries more than the others.

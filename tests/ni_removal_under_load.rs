@@ -188,7 +188,7 @@ fn await_until(what: &str, come: impl Fn() -> bool) {
 }
 
 /// Requests that left by an interface, answers that came by it, and requests that failed on it.
-fn tally(ni: &Ni) -> [u64; 3] {
+fn counts(ni: &Ni) -> [u64; 3] {
     let [sent, received, dropped] =
         [Outcome::Sent, Outcome::Received, Outcome::Dropped].map(|it| ni.counters().read(it));
     [sent.put + sent.get, received.ack + received.reply, dropped.put + dropped.get]
@@ -237,7 +237,7 @@ fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: imp
     // An answer may come late, by an interface that came back, and what could not go by one that went may have gone by
     // another; so what has none is counted over all of them.
     gone.extend(rails.near.core().nets().nis().filter(|ni| !ni.nid().is_loopback()).cloned());
-    let sum = gone.iter().map(|ni| tally(ni)).fold([0; 3], |[a, b, c], [x, y, z]| [a + x, b + y, c + z]);
+    let sum = gone.iter().map(|ni| counts(ni)).fold([0; 3], |[a, b, c], [x, y, z]| [a + x, b + y, c + z]);
     let count = |which: fn(&Operation) -> bool| operations.iter().filter(|op| which(op)).count() as u64;
     let (failed, unanswered) =
         (count(|op| op.failed.is_some()), count(|op| op.failed.is_none() && op.answers == 0));

@@ -54,12 +54,12 @@ fn every_requirement_has_a_test_or_a_reason() {
 #[test]
 fn every_test_of_a_requirement_states_how_it_would_fail() {
     let tests = all_tests();
-    let silent: Vec<String> = tests
+    let without_line: Vec<String> = tests
         .iter()
         .filter(|test| test.named.iter().any(|id| !test.explained.contains(id)))
         .map(|test| format!("{}: {:?}", test.place, test.named.difference(&test.explained)))
         .collect();
-    assert!(silent.is_empty(), "no line `ID: fails if ...` in\n{}", silent.join("\n"));
+    assert!(without_line.is_empty(), "no line `ID: fails if ...` in\n{}", without_line.join("\n"));
 }
 
 #[test]

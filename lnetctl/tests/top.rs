@@ -19,7 +19,7 @@ use std::sync::Arc;
 const WIDTH: NonZeroU16 = NonZeroU16::new(80).unwrap();
 const HEIGHT: NonZeroU16 = NonZeroU16::new(24).unwrap();
 /// After so long in which nothing comes, nothing will.
-const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
+const TIMEOUT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
 struct Terminal {
     /// The side of the person in front of it.
@@ -54,7 +54,7 @@ impl Terminal {
     fn until(&mut self, text: &str) {
         while !self.screen.screen().contents().contains(text) {
             let mut ready = [PollFd::new(&self.front, PollFlags::IN)];
-            let came = poll(&mut ready, Some(&PATIENCE)).unwrap();
+            let came = poll(&mut ready, Some(&TIMEOUT)).unwrap();
             assert!(came > 0, "no '{text}' on\n{}", self.screen.screen().contents());
             self.read();
         }

@@ -23,7 +23,7 @@ pub(crate) fn handshake(scene: &Scene, version: Version, kind: ConnectionType) -
     let mut raw = scene.connect();
     raw.version = version;
     let hello = Hello { version, ..hello(scene.hostile_ip, scene.ip, Some(kind)) };
-    raw.say(&[acceptor::encode_request(scene.node.nid), hello.encode().unwrap()].concat());
+    raw.send(&[acceptor::encode_request(scene.node.nid), hello.encode().unwrap()].concat());
     assert_eq!(raw.read_hello().connection_type, Some(kind.mirror()));
     raw
 }

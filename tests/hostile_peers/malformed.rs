@@ -6,7 +6,7 @@ use crate::hostile::{
     send_until_closed,
 };
 use crate::support::netns::namespace_or_skip;
-use crate::support::nodes::{fresh_bits, hello, message, pattern, put_header, room, wait_for};
+use crate::support::nodes::{buffer, fresh_bits, hello, message, pattern, put_header, wait_for};
 use crate::support::scene::{Random, Scene};
 use lnet_core::{Errno, EventKind, MdMemory};
 use lnet_wire::{Body, Header, MAX_PAYLOAD, NetId, NetType, Nid, WireHandle};
@@ -92,7 +92,7 @@ fn a_message_without_a_target_is_dropped_and_its_connection_stays_open() {
         let mut raw = handshake(&scene, Version::V3, ConnectionType::Control);
         for (name, bytes) in rows {
             println!("{name}");
-            raw.say(&bytes);
+            raw.send(&bytes);
             expect_ping_reply(&scene, &mut raw);
         }
     });
@@ -102,7 +102,7 @@ fn a_message_without_a_target_is_dropped_and_its_connection_stays_open() {
 fn a_wrong_checksum_ends_the_operation_with_an_error() {
     let scene = Scene::new(|_| {});
     let bits = fresh_bits();
-    let sink = room(3000);
+    let sink = buffer(3000);
     scene.node.offer_with(MdMemory::contiguous(sink.as_ptr() as usize, 3000), bits, 0);
     let mut header = put_header(scene.hostile_nid(), scene.node.nid, 3000, true);
     if let Body::Put { match_bits, .. } = &mut header.body {
@@ -120,7 +120,7 @@ fn a_wrong_checksum_ends_the_operation_with_an_error() {
             if let Some(at) = at {
                 bytes[at] ^= 1;
             }
-            raw.say(&bytes);
+            raw.send(&bytes);
             let event = scene.event(bits);
             assert_eq!((event.kind, event.status), (EventKind::Put, status), "{at:?}: {event:?}");
             let before = CLOSED_BY_PEER(&scene.node.counters());
@@ -140,7 +140,7 @@ fn expect_closed_and_counted(scene: &Scene, bad: &Malformed) {
         Phase::Message(version) => handshake(scene, version, ConnectionType::Control),
     };
     if let Phase::Hello = bad.phase {
-        raw.say(&acceptor::encode_request(scene.node.nid));
+        raw.send(&acceptor::encode_request(scene.node.nid));
     }
     send_until_closed(&mut raw, &bad.bytes);
     let answer = raw.read_to_end();

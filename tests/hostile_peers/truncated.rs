@@ -1,7 +1,7 @@
 //! Handshakes and messages that end too early, or that come one byte at a time.
 
 use crate::hostile::{CLOSED_BY_PEER, close, handshake, send_until_closed};
-use crate::support::nodes::{Raw, fresh_bits, hello, message, pattern, put_header, room, wait_for};
+use crate::support::nodes::{Raw, buffer, fresh_bits, hello, message, pattern, put_header, wait_for};
 use crate::support::scene::{SHORT, Scene};
 use lnet_core::{Errno, EventKind, MdMemory};
 use lnet_wire::{Body, MessageType};
@@ -19,7 +19,7 @@ fn a_handshake_truncated_at_any_byte_is_closed_or_times_out() {
         for cut in 0..opening.len() {
             for gracefully in [true, false] {
                 let mut raw = scene.connect();
-                raw.say(&opening[..cut]);
+                raw.send(&opening[..cut]);
                 close(raw, gracefully);
             }
         }
@@ -43,7 +43,7 @@ fn a_handshake_truncated_at_any_byte_is_closed_or_times_out() {
 fn a_message_truncated_at_any_byte_ends_its_operation_with_an_error() {
     let scene = Scene::new(|_| {});
     let bits = fresh_bits();
-    let sink = room(5000);
+    let sink = buffer(5000);
     scene.node.offer_with(MdMemory::contiguous(sink.as_ptr() as usize, 5000), bits, 0);
     let mut header = put_header(scene.hostile_nid(), scene.node.nid, 5000, true);
     if let Body::Put { match_bits, .. } = &mut header.body {
@@ -59,7 +59,7 @@ fn a_message_truncated_at_any_byte_ends_its_operation_with_an_error() {
             for gracefully in [true, false] {
                 let before = CLOSED_BY_PEER(&scene.node.counters());
                 let mut raw = handshake(&scene, Version::V3, kind);
-                raw.say(&put[..cut]);
+                raw.send(&put[..cut]);
                 close(raw, gracefully);
                 wait_for("the end of the connection to be counted", || {
                     CLOSED_BY_PEER(&scene.node.counters()) > before
@@ -90,9 +90,9 @@ fn a_reset_within_a_payload_ends_its_operation_with_an_error() {
         for _ in 0..20 {
             let before = CLOSED_BY_PEER(&scene.node.counters());
             let mut raw = handshake(&scene, Version::V3, ConnectionType::Control);
-            raw.say(head.bytes());
+            raw.send(head.bytes());
             let mark = before as u8 + 1;
-            raw.say(&[mark; 1000]);
+            raw.send(&[mark; 1000]);
             wait_for("the beginning of the payload", || sink[999].load(Ordering::Relaxed) == mark);
             close(raw, false);
             let event = scene.event(bits);
@@ -108,7 +108,7 @@ fn a_reset_within_a_payload_ends_its_operation_with_an_error() {
 fn a_peer_that_sends_one_byte_at_a_time_is_served() {
     let scene = Scene::new(|_| {});
     let bits = fresh_bits();
-    let sink = room(300);
+    let sink = buffer(300);
     scene.node.offer_with(MdMemory::contiguous(sink.as_ptr() as usize, 300), bits, 0);
     let mut header = put_header(scene.hostile_nid(), scene.node.nid, 300, true);
     if let Body::Put { match_bits, .. } = &mut header.body {
@@ -121,10 +121,10 @@ fn a_peer_that_sends_one_byte_at_a_time_is_served() {
                 let mut raw = scene.connect();
                 raw.version = version;
                 let hello = Hello { version, ..hello(scene.hostile_ip, scene.ip, Some(kind)) };
-                raw.say_slowly(&acceptor::encode_request(scene.node.nid));
-                raw.say_slowly(&hello.encode().unwrap());
+                raw.send_slowly(&acceptor::encode_request(scene.node.nid));
+                raw.send_slowly(&hello.encode().unwrap());
                 assert_eq!(raw.read_hello().connection_type, Some(kind.mirror()));
-                raw.say_slowly(&message(version, &header, Cookies::default(), sent));
+                raw.send_slowly(&message(version, &header, Cookies::default(), sent));
                 let event = scene.event(bits);
                 assert_eq!((event.kind, event.status, event.mlength), (EventKind::Put, Ok(()), 300));
                 assert!(sink == sent);

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Says where the two programs lie: the server, a space, the client. Without it there are no RPCs.
 pub const PROGRAMS: &str = "SOAK_RPC";
 
-/// An RPC that waits when the load ends is sent again until it is answered, and the client then says farewell.
+/// An RPC that waits when the load ends is sent again until it is answered, and the client then disconnects.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 pub struct Rpcs {

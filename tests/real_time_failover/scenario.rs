@@ -157,7 +157,7 @@ pub fn all() -> Vec<Scenario> {
             |testbed| testbed.set_carrier(NEAR, RAIL, true),
         ),
         rail(
-            "silent blackhole at the peer",
+            "blackhole at the peer",
             "blackhole",
             "32.3 s",
             "2 s",

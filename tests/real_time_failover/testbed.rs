@@ -242,13 +242,13 @@ impl Testbed {
     /// Shuts the machine's node down and waits for the end of its process.
     pub fn stop(&mut self, machine: usize, how: End) {
         self.tell(machine, &Order::End);
-        self.bury(machine, how);
+        self.remove_process(machine, how);
     }
 
     /// Kills the machine's process.
     pub fn kill(&mut self, machine: usize) {
         self.signal(machine, Signal::KILL);
-        self.bury(machine, End::Killed);
+        self.remove_process(machine, End::Killed);
     }
 
     /// Sends a signal to the machine's process.
@@ -341,7 +341,7 @@ impl Testbed {
     }
 
     /// Waits for the end of a process, whose last words are then in the books.
-    fn bury(&mut self, machine: usize, how: End) {
+    fn remove_process(&mut self, machine: usize, how: End) {
         let mut process = self.processes[machine].take().expect("a process on the machine");
         let ended = now();
         let give_up = Instant::now() + FOR_EVER;

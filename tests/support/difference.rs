@@ -39,8 +39,8 @@ pub const EXCEPTIONS: [Exception; 6] = [
         bits: 0xff,
     },
     Exception {
-        name: "receipt cookie",
-        why: "how a node numbers the messages that it wants receipts for is its own affair",
+        name: "delivery ACK cookie",
+        why: "how a node numbers the messages that it wants delivery ACKs for is its own affair",
         place: node_chosen_cookie,
         bits: 0xff,
     },
@@ -121,7 +121,7 @@ fn incarnation(line: &Line) -> Option<Range<usize>> {
     }
 }
 
-/// Where the cookie of a message is that asks for a receipt.
+/// Where the cookie of a message is that asks for a delivery ACK.
 pub fn node_chosen_cookie(line: &Line) -> Option<Range<usize>> {
     match &line.item.content {
         Content::Message { cookies, .. } if cookies.request != 0 => Some(8..16),

@@ -46,7 +46,7 @@ pub struct Player<'a> {
     sockets: HashMap<usize, TcpStream>,
     /// What the node wrote into its requests, by what the captured node wrote.
     handles: HashMap<WireHandle, WireHandle>,
-    /// The same for what it asked receipts by.
+    /// The same for the cookies by which it asked for delivery ACKs.
     cookies: HashMap<u64, u64>,
     /// How many HELLOs were said, by number of the dialogue.
     greetings: HashMap<usize, usize>,
@@ -227,8 +227,8 @@ impl<'a> Player<'a> {
     fn check(&mut self, place: Place, heard: &[u8]) {
         let dialogue = &self.script.dialogues[place.0];
         let line = self.script.line(place.0, place.1);
-        if let Err(complaint) = self.difference.check(dialogue.our_end().ip(), line, heard) {
-            panic!("{}: {complaint}\nkernel: {:?}", dialogue.name(), line.item);
+        if let Err(mismatch) = self.difference.check(dialogue.our_end().ip(), line, heard) {
+            panic!("{}: {mismatch}\nkernel: {:?}", dialogue.name(), line.item);
         }
         if let (Some(theirs), Some(ours)) = (own_handle(line, &line.bytes), own_handle(line, heard)) {
             self.handles.insert(theirs, ours);

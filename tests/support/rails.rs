@@ -29,11 +29,11 @@ impl Rails {
     /// Makes the machines and starts a node on each. `megabits` limits both directions of a card, by its number.
     /// `None`: it cannot be done here, or has been done elsewhere.
     pub fn or_skip(cards: usize, megabits: impl Fn(usize) -> Option<u32>) -> Option<Self> {
-        Some(Self::strangers_or_skip(cards, megabits, Discovery::Off)?.introduced())
+        Some(Self::undiscovered_or_skip(cards, megabits, Discovery::Off)?.introduced())
     }
 
     /// The same, but neither node knows the other.
-    pub fn strangers_or_skip(
+    pub fn undiscovered_or_skip(
         cards: usize,
         megabits: impl Fn(usize) -> Option<u32>,
         discovery: Discovery,

@@ -1,7 +1,7 @@
 //! A node that hostile peers connect to, and two other nodes whose traffic with it must not be disturbed.
 
 use super::nodes::{
-    Node, PATIENCE, Raw, addresses, config, fresh_bits, pattern, room, target, tcp, wait_for,
+    Node, Raw, TIMEOUT, addresses, buffer, config, fresh_bits, pattern, target, tcp, wait_for,
 };
 use lnet_core::{Event, EventKind, MdMemory, NiTunables, Target};
 use lnet_wire::Nid;
@@ -55,7 +55,7 @@ impl Scene {
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &lolnd::Lolnd).unwrap();
         let after = |n: u32| Ipv4Addr::from(u32::from(other) + n);
         let good_peers = [(other, LENGTHS[0]), (after(1), LENGTHS[1])].map(|(ip, len)| {
-            let (bits, sink) = (fresh_bits(), room(len));
+            let (bits, sink) = (fresh_bits(), buffer(len));
             node.offer_with(MdMemory::contiguous(sink.as_ptr() as usize, len as u32), bits, 0);
             GoodPeer { node: start(ip), bits, sent: pattern(len, 5), sink, rounds: AtomicU64::new(0) }
         });
@@ -146,13 +146,13 @@ impl Scene {
 
     /// A new node, on an address of its own, pings the node and gets its ping buffer.
     pub fn serves_a_new_node(&self) {
-        let socklnd = SocklndConfig { sock_timeout: PATIENCE, ..config(self.port) };
+        let socklnd = SocklndConfig { sock_timeout: TIMEOUT, ..config(self.port) };
         let start = lnet_node::StartConfig { socklnd, ..lnet_node::StartConfig::default() };
         let new_node = lnet_node::Node::start(lnet_wire::Pid::LUSTRE, start).unwrap();
         new_node.add_nid(tcp(addresses().0)).unwrap();
         let target = lnet_wire::ProcessId { nid: self.node.nid, pid: lnet_wire::Pid::LUSTRE };
         let request =
-            lnet_node::PingRequest { target, source: None, max_entries: 16, timeout: Some(PATIENCE) };
+            lnet_node::PingRequest { target, source: None, max_entries: 16, timeout: Some(TIMEOUT) };
         let answer = new_node.ping(request).unwrap().info;
         assert!(answer.entries.iter().any(|entry| entry.nid == self.node.nid));
         new_node.shutdown();

@@ -58,8 +58,8 @@ fn a_drop_rule_of_one_in_three_drops_on_receive_and_counts() {
     let rig = rig();
     accept_puts(&rig);
     rig.core.add_drop_rule(DropRule::arriving(Filter::between(tcp(2), tcp(1)), one_in(3)));
-    let verdicts: Vec<_> = (0..30).map(|_| rig.arrives(&put_from(2))).collect();
-    let lost = verdicts.iter().filter(|verdict| matches!(verdict, RxAction::Discard)).count();
+    let actions: Vec<_> = (0..30).map(|_| rig.arrives(&put_from(2))).collect();
+    let lost = actions.iter().filter(|action| matches!(action, RxAction::Discard)).count();
     assert_eq!(lost, 10);
     assert_eq!(rig.ni().counters().read(Outcome::Dropped).put, 10);
     let [(_, stats)] = rig.core.drop_rules()[..] else { panic!() };

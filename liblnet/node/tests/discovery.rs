@@ -3,7 +3,7 @@
 
 mod live;
 
-use live::{PATIENCE, free_port, nids, node, peer, peer_nids, put, wait_until};
+use live::{TIMEOUT, free_port, nids, node, peer, peer_nids, put, wait_until};
 use lnet_core::discovery::DiscoveryStatus;
 use lnet_core::topology::PeerState;
 use lnet_core::{DiscoveryMode, Errno};
@@ -130,7 +130,7 @@ fn a_node_that_was_only_pinged_does_not_discover_the_sender() {
     let (port, a, b) = (free_port(), ["127.0.47.1", "127.0.47.2"], ["127.0.48.1"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
     let target = ProcessId { nid: nids(&b)[0], pid: Pid::LUSTRE };
-    near.ping(PingRequest { target, source: Some(nids(&a)[0]), max_entries: 16, timeout: Some(PATIENCE) })
+    near.ping(PingRequest { target, source: Some(nids(&a)[0]), max_entries: 16, timeout: Some(TIMEOUT) })
         .unwrap();
     let told = peer(&far, nids(&a)[0]).unwrap();
     assert_eq!((told.nis.len(), told.multi_rail), (1, false));
@@ -326,7 +326,7 @@ fn discovering_the_loopback_returns_this_node() {
 fn shutdown_ends_the_discoveries_that_threads_wait_for() {
     let port = free_port();
     // It takes callers and says nothing.
-    let silent = TcpListener::bind(("127.0.55.9", port)).unwrap();
+    let idle_listener = TcpListener::bind(("127.0.55.9", port)).unwrap();
     let near = node(port, &["127.0.55.1"], DiscoveryMode::On);
     let nid = nids(&["127.0.55.9"])[0];
     let (tell, ended) = channel();
@@ -336,10 +336,10 @@ fn shutdown_ends_the_discoveries_that_threads_wait_for() {
         peer(&near, nid).is_some_and(|peer| peer.state & PeerState::DISCOVERING.0 != 0)
     });
     near.shutdown();
-    let Ok(Discovered::Failed(failure)) = ended.recv_timeout(PATIENCE) else { panic!("an end") };
+    let Ok(Discovered::Failed(failure)) = ended.recv_timeout(TIMEOUT) else { panic!("an end") };
     assert_eq!(failure.nid, nid);
     asker.join().unwrap().unwrap();
-    drop(silent);
+    drop(idle_listener);
 }
 
 #[test]

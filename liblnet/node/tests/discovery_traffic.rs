@@ -3,7 +3,7 @@
 
 mod live;
 
-use live::{PATIENCE, Talker, free_port, knows, nids, node, node_on, own_nids, peer_nids, wait_until};
+use live::{TIMEOUT, Talker, free_port, knows, nids, node, node_on, own_nids, peer_nids, wait_until};
 use lnet_core::stats::Outcome;
 use lnet_core::{DiscoveryMode, Event};
 use lnet_dlc::request::Tunable;
@@ -80,9 +80,9 @@ fn is_spread(from: &Talker, to: &Talker) -> bool {
 }
 
 /// PUTs that left by each interface, or came in by it.
-fn puts(talker: &Talker, fate: Outcome) -> Vec<u64> {
+fn puts(talker: &Talker, outcome: Outcome) -> Vec<u64> {
     let nets = talker.node.core().nets();
-    let count = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(fate).put;
+    let count = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(outcome).put;
     own_nids(&talker.node).iter().map(count).collect()
 }
 
@@ -169,7 +169,7 @@ fn a_node_restarted_with_other_nids_is_rediscovered() {
                 backend.tell(Request::SetTunable(Tunable::TransactionTimeout, 3)).unwrap();
                 wait_until("near finds far", || {
                     near.node.core().discover(far_nids[0], false).unwrap();
-                    near.node.core().wait_discovered(far_nids[0], PATIENCE).is_ok()
+                    near.node.core().wait_discovered(far_nids[0], TIMEOUT).is_ok()
                 });
             }
         }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Far longer than anything takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(100);
+const TIMEOUT: Duration = Duration::from_secs(100);
 
 fn watching() -> usize {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
@@ -18,7 +18,7 @@ fn watching() -> usize {
 }
 
 fn wait_until_watching(threads: usize, when: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while watching() != threads {
         assert!(Instant::now() < deadline, "{when}: {} threads, not {threads}", watching());
         thread::yield_now();

@@ -22,7 +22,7 @@ const PORTAL: u32 = 9;
 const BITS: u64 = 0x5e;
 const ROUNDS: usize = 400;
 /// Far longer than anything takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(100);
+const TIMEOUT: Duration = Duration::from_secs(100);
 
 fn nid(text: &str) -> Nid {
     text.parse().unwrap()
@@ -206,7 +206,7 @@ fn run(a: &Arc<Node>, b: &Arc<Node>, [a1, b1]: [&str; 2]) {
         ended.into_iter().for_each(|ended| ended.unwrap());
     });
     let account = &from.account;
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while account.ended.load(Ordering::SeqCst) < account.accepted.load(Ordering::SeqCst) {
         assert!(Instant::now() < end, "{:?} of {:?} ended", account.ended, account.accepted);
         thread::yield_now();
@@ -238,7 +238,7 @@ fn configuration_changes_under_traffic_leave_messages_and_peers_consistent() {
         b.shutdown();
         tell.send(()).unwrap();
     });
-    told.recv_timeout(2 * PATIENCE).expect("a thread failed, or they wait for each other");
+    told.recv_timeout(2 * TIMEOUT).expect("a thread failed, or they wait for each other");
 }
 
 #[test]
@@ -278,5 +278,5 @@ fn a_node_under_control_requests_shuts_down() {
         }
         tell.send(()).unwrap();
     });
-    told.recv_timeout(PATIENCE).expect("a request or the shutdown waits for ever");
+    told.recv_timeout(TIMEOUT).expect("a request or the shutdown waits for ever");
 }

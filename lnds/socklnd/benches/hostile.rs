@@ -57,8 +57,8 @@ struct Attack {
 }
 
 const ATTACKS: &[Attack] = &[
-    Attack { name: "200 callers that say nothing", rate: "-", begin: silent_callers },
-    Attack { name: "200 connections that say hello and no more", rate: "-", begin: silent_peers },
+    Attack { name: "200 connections that send nothing", rate: "-", begin: idle_handshakes },
+    Attack { name: "200 connections that send a HELLO and no more", rate: "-", begin: idle_peers },
     Attack {
         name: "a byte at a time, in 120 requests, HELLOs, heads, payloads",
         rate: "120 bytes/s",
@@ -284,7 +284,7 @@ fn try_wait(node: &Node) -> Option<lnet_core::Event> {
     })
 }
 
-fn silent_callers(scene: &Scene) -> Step {
+fn idle_handshakes(scene: &Scene) -> Step {
     let all: Vec<_> =
         (0..200).map(|n| Raw::connect(scene.address(n % 4).into(), 0, scene.me.into(), scene.port)).collect();
     Box::new(move || {
@@ -292,7 +292,7 @@ fn silent_callers(scene: &Scene) -> Step {
     })
 }
 
-fn silent_peers(scene: &Scene) -> Step {
+fn idle_peers(scene: &Scene) -> Step {
     let all: Vec<_> = (0..200).map(|n| scene.open(n)).collect();
     Box::new(move || {
         let _ = all.len();

@@ -154,7 +154,7 @@ impl Driver for Socklnd {
 
     fn progress(&self, timeout: Duration) -> Progress {
         let Some(parts) = self.parts.get() else { return Progress::NotOffered };
-        let _visitor = match self.app_poller.try_lock() {
+        let _polling = match self.app_poller.try_lock() {
             Ok(guard) => guard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Progress::NotOffered,

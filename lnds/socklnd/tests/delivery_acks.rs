@@ -422,7 +422,7 @@ fn a_peer_that_does_not_read_the_acks_it_asked_for_is_disconnected() {
     let mut rounds = 0;
     while std::io::Write::write_all(&mut raw.stream, &many).is_ok() {
         rounds += 1;
-        assert!(rounds < 1000, "somebody keeps all those receipts");
+        assert!(rounds < 1000, "the delivery ACKs are kept");
     }
     wait_for("the end", || node.counters().ack_noops > 0);
 }

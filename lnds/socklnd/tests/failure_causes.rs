@@ -128,7 +128,7 @@ fn an_unanswered_connect_fails_messages_at_their_timeout() {
     let scene = scene(|config| config.sock_timeout = Duration::from_millis(300));
     // It is called, and says nothing.
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
-    let _silent = scene.peer.accept_handshake();
+    let _idle = scene.peer.accept_handshake();
     wait_for("the message to come back", || !scene.spy.failures().is_empty());
     assert_eq!(scene.spy.failures(), [failure(Errno::TimedOut, Cause::LocalTimeout, Delivery::NotSent)]);
 }

@@ -100,7 +100,7 @@ fn a_secure_node_closes_on_an_unprivileged_port_without_reading() {
 #[test]
 fn an_idle_handshake_delays_no_other() {
     let (node, low, high, port) = node(|_| {});
-    let _silent: Vec<_> = (0..50).map(|_| Raw::connect(low.into(), 0, high.into(), port)).collect();
+    let _idle: Vec<_> = (0..50).map(|_| Raw::connect(low.into(), 0, high.into(), port)).collect();
     let _raw = Raw::open(low, high, port, ConnectionType::Control);
     assert_eq!(node.counters().handshakes_timed_out, 0);
 }
@@ -111,13 +111,13 @@ fn thousands_of_half_open_handshakes_do_not_block_others() {
         config.accept_timeout = TIMEOUT;
         config.accept_backlog = 4096;
     });
-    let mut silent = Vec::new();
+    let mut idle = Vec::new();
     for _ in 0..1400 {
         let Ok(stream) = TcpStream::connect((high, port)) else {
             test_support::skip("this process may not have so many files open");
             return;
         };
-        silent.push(stream);
+        idle.push(stream);
     }
     let _raw = Raw::open(low, high, port, ConnectionType::Control);
     assert!(node.counters().handshakes_dropped >= 300, "{:?}", node.counters());

@@ -61,7 +61,7 @@ fn breaking_the_protocol_ends_all_connections_of_that_peer_and_no_other() {
         ("a wrong checksum", wrong_checksum),
         ("too much payload", message(Version::V3, &too_long, NO_COOKIES, &[])),
         ("for another node", message(Version::V3, &for_another, NO_COOKIES, &[0; 8])),
-        ("a receipt for nothing", Head::noop(Cookies { request: 0, ack: 9 }).bytes().to_vec()),
+        ("a delivery ACK for nothing", Head::noop(Cookies { request: 0, ack: 9 }).bytes().to_vec()),
         ("a pair with the keep-alive", Head::noop(Cookies { request: 9, ack: 1 }).bytes().to_vec()),
         ("a range of everything", Head::noop(Cookies { request: 1, ack: u64::MAX }).bytes().to_vec()),
     ] {

@@ -146,7 +146,7 @@ fn inbound_connections_leave_descriptors_to_the_process() {
     // The attacker is in the same process. What matters is what the node was told at its start.
     setrlimit(Resource::Nofile, had).unwrap();
     scene.round_trip();
-    let (mut open, mut refused, mut silent) = (Vec::new(), 0, Vec::new());
+    let (mut open, mut refused, mut idle) = (Vec::new(), 0, Vec::new());
     for address in 0..20 {
         for number in 0..20 {
             // From ports that are not privileged, in others' names: each is a process, and a peer.
@@ -160,15 +160,15 @@ fn inbound_connections_leave_descriptors_to_the_process() {
             } else {
                 refused += 1
             }
-            silent.push(scene.call(address));
+            idle.push(scene.call(address));
         }
     }
     scene.round_trip();
-    let silent = silent.iter().filter(|raw| is_open(raw)).count();
+    let idle = idle.iter().filter(|raw| is_open(raw)).count();
     let counters = scene.counters();
-    println!("{} said hello, {silent} say nothing, {refused} were refused; {counters:?}", open.len());
-    assert!((open.len() + silent) as u64 <= DESCRIPTORS / 4 * 3);
-    assert!(silent as u64 <= DESCRIPTORS / 4);
+    println!("{} said hello, {idle} say nothing, {refused} were refused; {counters:?}", open.len());
+    assert!((open.len() + idle) as u64 <= DESCRIPTORS / 4 * 3);
+    assert!(idle as u64 <= DESCRIPTORS / 4);
     assert!(refused > 0 && counters.limit_rejected >= refused);
     drop(open);
     wait_for("room", || {
@@ -196,15 +196,15 @@ fn idle_handshakes_of_one_address_evict_each_other_and_no_others() {
     .concat();
     slow.send(&opening[..10]);
     let request = acceptor::encode_request(scene.node.nid);
-    let mut silent = Vec::new();
+    let mut idle = Vec::new();
     for number in 0..300 {
         let mut raw = scene.call(0);
         // Nothing, a part of the request, or all of it.
         let _ = raw.stream.write_all(&request[..number % (request.len() + 1)]);
-        silent.push(raw);
+        idle.push(raw);
     }
     wait_for("the others to be dropped", || scene.counters().handshakes_dropped >= 300 - MOST as u64);
-    assert!(silent.iter().filter(|raw| is_open(raw)).count() <= MOST);
+    assert!(idle.iter().filter(|raw| is_open(raw)).count() <= MOST);
     scene.round_trip();
     slow.send(&opening[10..]);
     assert_eq!(slow.read_hello().connection_type, Some(ConnectionType::Control));

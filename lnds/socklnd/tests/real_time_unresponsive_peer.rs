@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use support::spy::Spy;
 use support::*;
 
-/// So long a message may take; what is noticed earlier is noticed by its silence.
+/// So long a message may take; what is noticed earlier is noticed because the peer is unresponsive.
 const SOCK_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A machine with a node on its one interface, and a port of the switch.

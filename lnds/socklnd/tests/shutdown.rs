@@ -299,7 +299,7 @@ fn the_end_of_an_ni_waits_for_threads_in_closed_connections() {
 fn pending_delivery_acks_are_sent_before_the_end() {
     let ends: [fn(&Node); 2] = [|node| node.core.remove_ni(node.nid).unwrap(), Node::stop];
     for end in ends {
-        let _watchdog = Watchdog::new("owed receipts");
+        let _watchdog = Watchdog::new("pending delivery ACKs");
         let (low, high, port) = addresses();
         let node = Node::start(tcp(high), same_implementation(config(port), 1));
         node.offer(buffer(8));

@@ -28,7 +28,7 @@ fn pair(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
 }
 
 /// Two nodes that take each other for kernels.
-fn strangers(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
+fn nodes_that_hide_their_implementation(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
     pair(|config| {
         config.implementation_id = 0;
         change(config);
@@ -87,12 +87,12 @@ fn a_node_that_asks_for_no_delivery_acks_gives_them() {
 
 #[test]
 fn nodes_that_hide_their_implementation_acknowledge_once_they_have_a_bulk_connection() {
-    let (a, b) = strangers(|_| {});
+    let (a, b) = nodes_that_hide_their_implementation(|_| {});
     exchange_all_sizes(&a, &b);
     wait_for("three connections", || a.counters().connected == 3);
     exchange_all_sizes(&b, &a);
     exchange_all_sizes(&a, &b);
-    wait_for("receipts", || a.counters().acks > 0 && b.counters().acks > 0);
+    wait_for("delivery ACKs", || a.counters().acks > 0 && b.counters().acks > 0);
     assert_eq!((a.counters().protocol_errors, b.counters().protocol_errors), (0, 0));
 }
 
@@ -111,7 +111,7 @@ fn version_2_works_with_checksums_and_without() {
 
 #[test]
 fn delivery_acks_are_requested_and_given() {
-    let (a, b) = strangers(|config| {
+    let (a, b) = nodes_that_hide_their_implementation(|config| {
         config.delivery_acks = DeliveryAcks::Large;
         config.zc_min_payload = Some(928);
     });

@@ -25,9 +25,9 @@ pub(crate) fn of(item: &Item, module: &[String]) -> Vec<Named> {
             named.collect()
         }
         item => {
-            let mut visitor = Paths { module, found: Vec::new() };
-            visitor.visit_item(item);
-            visitor.found
+            let mut paths = Paths { module, found: Vec::new() };
+            paths.visit_item(item);
+            paths.found
         }
     }
 }

@@ -160,7 +160,7 @@ impl FakeNi {
         self.arriving.lock().unwrap().len()
     }
 
-    /// How many messages wait for the core's verdict.
+    /// How many messages wait for the core's decision.
     pub fn deferred(&self) -> usize {
         self.deferred.load(Ordering::SeqCst)
     }
@@ -287,14 +287,14 @@ impl LndNi for Handle {
     }
 }
 
-/// A deferred message whose verdict the test looks at: [`FakeDriver::resumed`].
+/// A deferred message whose decision the test looks at: [`FakeDriver::resumed`].
 impl DeferredRx for FakeDriver {
     fn resume(&self, action: RxAction) {
         self.0.resumed.lock().unwrap().push(action);
     }
 }
 
-/// A deferred message whose verdict the interface carries out.
+/// A deferred message whose decision the interface carries out.
 struct CarriedOut(Arc<FakeNi>);
 
 impl DeferredRx for CarriedOut {

@@ -142,7 +142,7 @@ impl Rig {
         self.core.get(None, md, target(from)).unwrap();
     }
 
-    /// The core's verdict on a message that arrives at the first interface; of a deferred one it comes to
+    /// The core's decision on a message that arrives at the first interface; of a deferred one it comes to
     /// [`FakeDriver::resumed`].
     pub fn arrives(&self, header: &Header) -> RxAction {
         self.arrives_from(header.src_nid, header)

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Far longer than anything takes; a test that waits so long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(100);
+pub const TIMEOUT: Duration = Duration::from_secs(100);
 
 const PORTAL: u32 = 9;
 const LENGTH: u32 = 4096;
@@ -81,7 +81,7 @@ pub fn knows(node: &Node, nids: &[Nid]) -> bool {
 
 /// Waits until it is so.
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < deadline, "in vain: {what}");
         thread::yield_now();
@@ -131,7 +131,7 @@ impl Talker {
     }
 
     fn next(&self, eq: EqHandle) -> Event {
-        let (_, polled) = self.node.eq_poll(&[eq], Some(PATIENCE)).unwrap().expect("an event in time");
+        let (_, polled) = self.node.eq_poll(&[eq], Some(TIMEOUT)).unwrap().expect("an event in time");
         assert!(!polled.lost);
         polled.event
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Nodes of two rails each that do not know each other yet.
-fn strangers(name: &str, delivery: Delivery) -> World {
+fn undiscovered(name: &str, delivery: Delivery) -> World {
     let network = NetworkConfig { delivery, jitter: Duration::ZERO, ..NetworkConfig::default() };
     let config = WorldConfig { network, trace: 100_000, check_every: 20, ..WorldConfig::default() };
     let mut world = World::new(name, config);
@@ -22,7 +22,7 @@ fn unresponsive(world: &World, node: NodeId, peer: Nid) -> Vec<(Nid, Nid, Time)>
 fn a_first_message_takes_another_path_if_the_first_one_loses_everything() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {
         for dead in [a(1), a(2)] {
-            let mut world = strangers("first contact", delivery);
+            let mut world = undiscovered("first contact", delivery);
             world.cut_pair(dead, b(1));
             world.cut_pair(b(1), dead);
             let id = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
@@ -38,7 +38,7 @@ fn a_first_message_takes_another_path_if_the_first_one_loses_everything() {
 #[test]
 fn a_message_is_not_kept_on_a_path_on_which_nothing_was_ever_received() {
     for dead in [a(1), a(2)] {
-        let mut world = strangers("first contact without discovery", Delivery::Acked);
+        let mut world = undiscovered("first contact without discovery", Delivery::Acked);
         for node in [A, B] {
             world.set_discovery(node, DiscoveryMode::Off);
         }
@@ -150,7 +150,7 @@ fn ops_begin(world: &World, ops: &[OpId]) -> Time {
 /// HE-11: a NID that nobody has is not pinged for ever because a message was once sent to it.
 #[test]
 fn paths_to_a_peer_that_never_answered_are_not_pinged() {
-    let mut world = strangers("nobody is there", Delivery::Acked);
+    let mut world = undiscovered("nobody is there", Delivery::Acked);
     for local in [a(1), a(2)] {
         world.cut_pair(local, b(1));
         world.cut_pair(b(1), local);

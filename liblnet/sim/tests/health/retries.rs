@@ -104,11 +104,11 @@ fn a_message_whose_md_was_unlinked_is_not_resent() {
     finish(world);
 }
 
-/// snd-055: fails if the silent pair is left out. Nobody has told that it is well again, and it is not due
+/// snd-055: fails if the unresponsive path is left out. Nothing has shown that it has recovered, and it is not due
 /// for a ping.
 #[test]
 fn a_message_that_fails_on_all_responsive_paths_tries_unresponsive_ones() {
-    let mut world = two_rails("the silent one is well again");
+    let mut world = two_rails("the unresponsive path has recovered");
     world.kill_rail(rail(2));
     load(&mut world, 28.5);
     world.heal_rail(rail(2));

@@ -26,7 +26,7 @@ fn a_failure_lowers_the_health_of_its_interface_unless_there_is_no_other() {
 /// 4.2: nobody knows which end it is.
 #[test]
 fn a_network_timeout_lowers_the_health_of_both_ends_and_is_counted_at_both() {
-    let mut world = two_rails("silence");
+    let mut world = two_rails("unresponsive");
     let lowest = {
         world.kill_rail(rail(1));
         world.kill_interface(b(2));

@@ -30,7 +30,7 @@ fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_trie
 #[test]
 fn requests_to_an_unresponsive_peer_fail_after_the_transaction_timeout() {
     for (from, to) in [(A, B), (B, A)] {
-        let mut world = chosen("T17, silent");
+        let mut world = chosen("T17, unresponsive");
         add(&mut world, 1);
         add(&mut world, 1);
         world.cut(from, to);

@@ -1,4 +1,4 @@
-//! Peers that lie, and owners that lose timeout with those that are silent.
+//! Peers that send false information, and requests to unresponsive peers that their owners abandon.
 
 use super::*;
 use lnet_core::Errno;

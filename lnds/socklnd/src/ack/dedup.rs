@@ -169,12 +169,12 @@ impl<C: Clone, M> DedupTable<C, M> {
         if self.parked == 0 {
             return Vec::new();
         }
-        let over = self.message_ids.extract_if(|_, fate| match fate {
+        let over = self.message_ids.extract_if(|_, outcome| match outcome {
             Outcome::Parked(message, until) => *until <= now || is_over(message),
             _ => false,
         });
         let over: Vec<M> = over
-            .filter_map(|(_, fate)| match fate {
+            .filter_map(|(_, outcome)| match outcome {
                 Outcome::Parked(message, _) => Some(message),
                 _ => None,
             })

@@ -164,7 +164,7 @@ mod tests {
                 false,
             ),
             (
-                "no way for the receipt",
+                "no connection for the delivery ACK",
                 AckRequest { bulk_out: false, large: true, ..kernel },
                 false,
                 false,
