@@ -5,11 +5,13 @@
 mod support;
 
 use lnet_core::credit::{Credits, RECLAIM_AFTER};
+use lnet_core::lnd::Upcalls;
 use lnet_core::stats::MessageCounts;
 use lnet_core::topology::PeerNi;
-use lnet_core::{CoreConfig, MdHandle, MdMemory, MdOptions, MdSpec, Ni};
+use lnet_core::{CoreConfig, Errno, EventKind, MdHandle, MdMemory, MdOptions, MdSpec, Ni, Time};
 use lnet_wire::Nid;
 use std::sync::Arc;
+use std::time::Duration;
 use support::{FakeDriver, FakeNi, ManualClock, OnSend, nid};
 
 /// A node on `10.0.0.1@tcp`, whose driver keeps messages to slow NIDs and sends all others at once.
@@ -205,4 +207,53 @@ fn queued_and_sent_messages_are_counted_until_they_complete() {
     assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 6, msgs_max: 6, errors: 0 });
     while rig.finish_one() {}
     assert_eq!(rig.core.message_counts(), MessageCounts { msgs_alloc: 0, msgs_max: 6, errors: 0 });
+}
+
+/// CR-10: fails if a message that waits gives back a credit which it has not got, or waits beyond its deadline.
+#[test]
+fn a_message_that_waits_for_a_peer_credit_ends_at_its_deadline_and_returns_no_credit() {
+    const PEER: &str = "10.0.0.2@tcp";
+    let rig = rig(as_it_is, (8, 1), &[PEER]);
+    let credits = || (rig.peer_ni(PEER).credits(), rig.ni.credits());
+    let md = rig.bind(8);
+    rig.put(md, PEER);
+    rig.clock.set(Duration::from_secs(7));
+    rig.put(md, PEER);
+    rig.clock.set(Duration::from_secs(10));
+    let mut now = Time::default();
+    while rig.core.message_counts().msgs_alloc == 2 {
+        let next = rig.core.run_monitor().unwrap();
+        assert!(next > now, "{next:?} after {now:?}");
+        now = next;
+        rig.clock.set(now.0);
+        rig.core.run_monitor();
+    }
+    assert_eq!(now, Time(Duration::from_secs(57)));
+    assert_eq!(rig.node.take_events(), [(EventKind::Send, Err(Errno::TimedOut), false)]);
+    // Those of the first message, which the driver has, are taken.
+    assert_eq!(credits(), (Credits(0), Credits(7)));
+    assert!(rig.finish_one());
+    assert_eq!(credits(), (Credits(1), Credits(8)));
+}
+
+/// Fails if a driver that is stuck with a message cannot give its credits to those behind it.
+#[test]
+fn credits_that_a_driver_takes_from_a_message_go_to_the_next_one_and_are_returned_once() {
+    const PEER: &str = "10.0.0.2@tcp";
+    for (credits, peer_credits) in [(8, 1), (1, 8), (1, 1)] {
+        let rig = rig(as_it_is, (credits, peer_credits), &[PEER]);
+        let md = rig.bind(8);
+        (0..2).for_each(|_| rig.put(md, PEER));
+        let mut stuck = rig.fake_ni.take_kept().pop().unwrap();
+        rig.core.release_credits(stuck.take_credits().into_iter().collect());
+        assert_eq!(rig.kept_for(), [nid(PEER)]);
+        assert!(stuck.take_credits().is_none());
+        rig.core.finalize(stuck, Ok(()));
+        let has = (Credits(peer_credits as i32 - 1), Credits(credits as i32 - 1));
+        assert_eq!((rig.peer_ni(PEER).credits(), rig.ni.credits()), has);
+        assert!(rig.finish_one());
+        assert_eq!(rig.ended(&[PEER]), [2]);
+        let all = (Credits(peer_credits as i32), Credits(credits as i32));
+        assert_eq!((rig.peer_ni(PEER).credits(), rig.ni.credits()), all);
+    }
 }

@@ -1,13 +1,13 @@
-//! Recovery pings, the state of peer NIs, and how often a failed message is resent.
+//! Recovery pings, the state of peer NIs, and response timeouts.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
+use lnet_core::Time;
 use lnet_core::health::PeerNiState;
-use lnet_core::{Cause, Errno, EventKind, Time};
 use std::time::Duration;
-use support::{FakeDriver, OnSend, Rig, not_sent, tcp};
+use support::{FakeDriver, OnSend, Rig, tcp};
 
 fn rig(on_send: OnSend) -> Rig {
     Rig::builder(FakeDriver::new(on_send)).with_discovery().build()
@@ -61,31 +61,6 @@ fn resetting_statistics_keeps_the_state_of_a_peer_ni() {
     assert_eq!(state(), PeerNiState::Failed);
     core.set_peer_ni_health(Some(its), 1000);
     assert_eq!(state(), PeerNiState::Connected);
-}
-
-/// HE-20: fails if a path on which a send has failed is used again without end.
-#[test]
-fn a_failed_message_is_sent_once_over_each_path_and_then_retry_count_times_more() {
-    for retry_count in [1, 2, 3] {
-        let failure = not_sent(Errno::HostUnreachable, Cause::LocalTimeout);
-        let driver = FakeDriver::new(OnSend::Fail(failure)).recording();
-        let rig = Rig::builder(driver).nids([tcp(1), tcp(3)]).build();
-        rig.core
-            .change_settings(|settings| {
-                settings.retry_count = retry_count;
-                Ok(())
-            })
-            .unwrap();
-        let md = rig.bind(1);
-        rig.put(md, tcp(2));
-        for second in 1..30 {
-            rig.clock.set(Duration::from_secs(second));
-            rig.core.run_monitor();
-        }
-        assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
-        let sends = rig.driver.recorded().iter().filter(|header| header.dest_nid == tcp(2)).count();
-        assert_eq!(sends, 2 + retry_count as usize);
-    }
 }
 
 /// HE-41: fails if only sends that fail count against a peer.

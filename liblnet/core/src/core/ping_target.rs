@@ -54,3 +54,32 @@ impl Core {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::environment::CoreConfig;
+    use crate::memory::MdOptions;
+    use lnet_wire::Pid;
+
+    #[test]
+    fn each_new_ping_buffer_replaces_the_md_of_the_one_before() {
+        let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
+        let posted = || {
+            core.objects
+                .mds()
+                .iter()
+                .filter(|md| md.options().has(MdOptions::OP_GET))
+                .map(|md| md.handle())
+                .collect::<Vec<_>>()
+        };
+        let mut before = None;
+        for _ in 0..3 {
+            core.rebuild_ping_target(&core.configuration.lock());
+            let now = posted();
+            assert_eq!(now.len(), 1, "{now:?}");
+            assert_ne!(before, now.first().copied());
+            before = now.first().copied();
+        }
+    }
+}

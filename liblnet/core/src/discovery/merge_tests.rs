@@ -67,33 +67,62 @@ fn differences_from_the_reported_configuration_are_listed_by_kind() {
     assert_eq!(same, []);
 }
 
+/// A peer with this NID alone.
+fn peer(topology: &Topology, address: u8, flags: Flag) -> Arc<Peer> {
+    topology.peers().make(&ConfigLock::default().lock(), nid(address), flags, 8);
+    topology.peer(nid(address)).unwrap()
+}
+
+/// The plan when `peer` reports the NIDs `claimed`.
+fn plan(
+    topology: &Topology,
+    peer: &Arc<Peer>,
+    mode: DiscoveryMode,
+    sequence: u32,
+    claimed: &[u8],
+) -> MergePlan {
+    let local = LocalState { mode, first_ping: true, sequence: 1, max_reply_len: 8016, retries: 2 };
+    let limits = MergeLimits { max_interfaces: 16, max_peers: 16 };
+    let entries = nids(claimed).into_iter().map(|nid| PingEntry { nid, status: NiStatus::Up }).collect();
+    let info = PingInfo { features: Features::MULTI_RAIL, pid: Pid::LUSTRE, sequence, entries };
+    plan_merge(topology, limits, &local, peer, &info)
+}
+
+/// dyn-060: fails if discovery changes a peer that an operator has configured, or takes a NID from it.
+#[test]
+fn a_configured_peer_keeps_its_nids_and_differences_from_its_report_are_found() {
+    let topology = Topology::new();
+    let configured = peer(&topology, 1, Flag::MULTI_RAIL.union(Flag::CONFIGURED));
+    let discovered = peer(&topology, 2, Flag::MULTI_RAIL);
+    match plan(&topology, &configured, DiscoveryMode::On, 1, &[1, 3]) {
+        MergePlan::Compare(found) => assert_eq!(found, [Difference::Extra(nid(3))]),
+        other => panic!("{other:?}"),
+    }
+    match plan(&topology, &discovered, DiscoveryMode::On, 1, &[2, 1, 3]) {
+        MergePlan::Update(NidUpdate { merge_target: None, nids: update }) => {
+            assert_eq!(update.nids, nids(&[2, 3]));
+            assert_eq!(update.rejected, [(nid(1), Owner::Configured)]);
+        }
+        other => panic!("{other:?}"),
+    }
+    match plan(&topology, &discovered, DiscoveryMode::Verify, 1, &[2, 3]) {
+        MergePlan::Compare(found) => assert_eq!(found, [Difference::Extra(nid(3))]),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// DISC-9: fails if an old reply takes a NID from the peer that has it since.
 #[test]
 fn a_report_older_than_what_another_peer_with_a_claimed_nid_has_reported_is_stale() {
     let topology = Topology::new();
-    let peer = |address| {
-        topology.peers().make(&ConfigLock::default().lock(), nid(address), Flag::MULTI_RAIL, 8);
-        topology.peer(nid(address)).unwrap()
-    };
-    let (reporting, other) = (peer(1), peer(2));
+    let (reporting, other) = (peer(&topology, 1, Flag::MULTI_RAIL), peer(&topology, 2, Flag::MULTI_RAIL));
     other.discovery.with(|inner| inner.progress.peer_sequence = 6);
-    let local = LocalState {
-        mode: DiscoveryMode::On,
-        first_ping: true,
-        sequence: 1,
-        max_reply_len: 8016,
-        retries: 2,
-    };
-    let limits = MergeLimits { max_interfaces: 16, max_peers: 16 };
-    let is_stale = |sequence, claimed: &[u8]| {
-        let entries = nids(claimed).into_iter().map(|nid| PingEntry { nid, status: NiStatus::Up }).collect();
-        let info = PingInfo { features: Features::MULTI_RAIL, pid: Pid::LUSTRE, sequence, entries };
-        match plan_merge(&topology, limits, &local, &reporting, &info) {
+    let is_stale =
+        |sequence, claimed: &[u8]| match plan(&topology, &reporting, DiscoveryMode::On, sequence, claimed) {
             MergePlan::Stale => true,
             MergePlan::Update(_) => false,
             other => panic!("{other:?}"),
-        }
-    };
+        };
     assert!(is_stale(5, &[1, 2]));
     assert!(!is_stale(5, &[1, 3]), "no NID of another peer is claimed");
     assert!(!is_stale(7, &[1, 2]), "the report is newer");

@@ -1,0 +1,156 @@
+//! Which failed messages are resent, how often, and on which paths.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use lnet_core::lnd::Upcalls;
+use lnet_core::{Cause, Delivery, Errno, EventKind, MdHandle, SendFailure, Time};
+use lnet_wire::Body;
+use std::num::NonZeroU64;
+use std::time::Duration;
+use support::{FakeDriver, OnSend, Rig, not_sent, target, tcp};
+
+/// A node with these interfaces whose driver has a PUT to `0.0.0.2@tcp`, and the MD of it, with the threshold 1.
+fn rig_with_kept_put(nids: &[u32]) -> (Rig, MdHandle) {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids(nids.iter().copied().map(tcp)).build();
+    let md = rig.bind(1);
+    rig.put(md, tcp(2));
+    assert_eq!(kept(&rig), 1);
+    (rig, md)
+}
+
+fn kept(rig: &Rig) -> usize {
+    rig.driver.nis().iter().map(|ni| ni.kept()).sum()
+}
+
+/// The driver has not sent what it kept.
+fn fail_kept(rig: &Rig, failure: SendFailure) {
+    let kept: Vec<_> = rig.driver.nis().iter().flat_map(|ni| ni.take_kept()).collect();
+    kept.into_iter().for_each(|message| rig.core.finalize(message, Err(failure)));
+}
+
+/// Nobody answered for so long that the driver gave up.
+fn timed_out(delivery: Delivery) -> SendFailure {
+    SendFailure { errno: Errno::HostUnreachable, cause: Cause::LocalTimeout, delivery }
+}
+
+/// HE-20: fails if a path on which a send has failed is used again without end.
+#[test]
+fn a_failed_message_is_sent_once_over_each_path_and_then_retry_count_times_more() {
+    for retry_count in [1, 2, 3] {
+        let failure = not_sent(Errno::HostUnreachable, Cause::LocalTimeout);
+        let driver = FakeDriver::new(OnSend::Fail(failure)).recording();
+        let rig = Rig::builder(driver).nids([tcp(1), tcp(3)]).build();
+        rig.core
+            .change_settings(|settings| {
+                settings.retry_count = retry_count;
+                Ok(())
+            })
+            .unwrap();
+        let md = rig.bind(1);
+        rig.put(md, tcp(2));
+        for second in 1..30 {
+            rig.clock.set(Duration::from_secs(second));
+            rig.core.run_monitor();
+        }
+        assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
+        let sends = rig.driver.recorded().iter().filter(|header| header.dest_nid == tcp(2)).count();
+        assert_eq!(sends, 2 + retry_count as usize);
+    }
+}
+
+/// HE-20: fails if the deadline of a message does not end its resends.
+#[test]
+fn a_message_that_fails_at_its_deadline_is_not_resent_on_another_path() {
+    let timeout = Duration::from_secs(50);
+    let just_before = timeout.checked_sub(Duration::from_nanos(1)).unwrap();
+    for (failed_after, resends) in [(just_before, 1), (timeout, 0), (timeout * 2, 0)] {
+        let (rig, _) = rig_with_kept_put(&[1, 3]);
+        assert_eq!(rig.core.settings().transaction_timeout, 50);
+        rig.clock.set(failed_after);
+        fail_kept(&rig, timed_out(Delivery::NotSent));
+        assert_eq!(kept(&rig), resends, "failed after {failed_after:?}");
+        let failed = (EventKind::Send, Err(Errno::HostUnreachable), true);
+        let expected = if resends == 0 { vec![failed] } else { vec![] };
+        assert_eq!(rig.take_events(), expected, "failed after {failed_after:?}");
+    }
+}
+
+/// HE-20: fails if memory that its owner takes back is sent once more.
+#[test]
+fn a_message_whose_md_was_unlinked_before_it_failed_is_not_resent() {
+    for unlinked in [false, true] {
+        let (rig, md) = rig_with_kept_put(&[1, 3]);
+        if unlinked {
+            rig.core.md_unlink(md).unwrap();
+        }
+        fail_kept(&rig, timed_out(Delivery::NotSent));
+        assert_eq!(kept(&rig), usize::from(!unlinked));
+        let failed = (EventKind::Send, Err(Errno::HostUnreachable), true);
+        assert_eq!(rig.take_events(), if unlinked { vec![failed] } else { vec![] });
+    }
+}
+
+/// HE-20: fails if a message is sent after the deadline that has come while it waited for its resend.
+#[test]
+fn a_message_that_waits_for_its_resend_at_its_deadline_times_out() {
+    let (rig, _) = rig_with_kept_put(&[1]);
+    rig.clock.set(Duration::from_millis(49_990));
+    fail_kept(&rig, timed_out(Delivery::Deduplicated));
+    assert_eq!(rig.core.run_monitor(), Some(Time(Duration::from_secs(50))));
+    assert_eq!((kept(&rig), rig.take_events()), (0, vec![]));
+    rig.clock.set(Duration::from_secs(50));
+    rig.core.run_monitor();
+    assert_eq!(kept(&rig), 0);
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::TimedOut), true)]);
+}
+
+/// HE-41: fails if the response is held against the peer NI to which the request was not sent in the end.
+#[test]
+fn a_missing_response_lowers_the_health_of_the_peer_ni_that_the_request_was_resent_to() {
+    let rig = Rig::new(FakeDriver::new(OnSend::Complete).recording());
+    let (first, second) = (tcp(8), tcp(9));
+    rig.core.make_peer(first, true, false).unwrap();
+    rig.core.add_peer_nid(first, second, true).unwrap();
+    rig.driver.fail_next(timed_out(Delivery::NotSent));
+    rig.put_with_ack(rig.bind(2), first);
+    let sent: Vec<_> = rig.driver.recorded().iter().map(|header| header.dest_nid).collect();
+    assert_eq!(sent.len(), 2);
+    assert_ne!(sent[0], sent[1]);
+    rig.core.run_monitor();
+    rig.clock.set(Duration::from_secs(200));
+    rig.core.run_monitor();
+    let (_, peer_nis) = rig.core.peer(first).unwrap();
+    let health = |nid| peer_nis.iter().find(|peer_ni| peer_ni.nid() == nid).unwrap().health();
+    assert_eq!((health(sent[0]), health(sent[1])), (1000, 900));
+}
+
+/// PS-3: fails if a peer that would take the repeated message for a new one gets it from another source.
+#[test]
+fn a_message_with_a_source_is_resent_from_another_that_works_only_to_a_multi_rail_peer() {
+    // The second interface is of use only if it works.
+    for (multi_rail, other_works, resent_from) in
+        [(true, true, tcp(3)), (true, false, tcp(1)), (false, true, tcp(1))]
+    {
+        let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), tcp(3)]).build();
+        rig.core.make_peer(tcp(2), multi_rail, false).unwrap();
+        rig.core.put(Some(tcp(1)), rig.bind(1), false, target(tcp(2)), 0).unwrap();
+        let mut sent = rig.driver.ni(0).take_kept();
+        sent[0].set_message_id(NonZeroU64::MIN);
+        rig.core.set_ni_fatal(tcp(1), Some("link down"));
+        rig.core.set_ni_fatal(tcp(3), (!other_works).then_some("link down"));
+        let message = sent.pop().unwrap();
+        rig.core.finalize(message, Err(timed_out(Delivery::Deduplicated)));
+        rig.clock.set(Duration::from_secs(1));
+        rig.core.run_monitor();
+        let mut sources = Vec::new();
+        for ni in rig.driver.nis() {
+            sources.extend(ni.map_kept(|message| *message.header()));
+        }
+        // Recovery pings are GETs.
+        sources.retain(|header| matches!(header.body, Body::Put { .. }));
+        let sources: Vec<_> = sources.iter().map(|header| header.src_nid).collect();
+        assert_eq!(sources, [resent_from], "multi-rail: {multi_rail}, other works: {other_works}");
+    }
+}
