@@ -1,6 +1,6 @@
 //! The driver's tunables, with the kernel module's names, units and defaults (core-behaviour 11).
 
-use crate::ack::delivery_acks::DeliveryAcks;
+use crate::decide::delivery_acks::DeliveryAcks;
 use crate::proto::Version;
 pub use crate::proto::acceptor::AcceptFrom;
 use lnet_wire::Pid;

@@ -6,7 +6,6 @@
 //! in `scheduler`.
 #![deny(unsafe_code)]
 
-mod ack;
 mod config;
 mod conn;
 mod connd;
@@ -20,7 +19,6 @@ mod ni;
 mod ni_peers;
 mod ni_table;
 mod peer;
-mod permit;
 pub mod proto;
 mod remote_nodes;
 mod scheduler;
@@ -34,8 +32,8 @@ mod tcp;
 mod wake;
 mod wakeups;
 
-pub use ack::delivery_acks::DeliveryAcks;
 pub use config::{AcceptFrom, SocklndConfig};
 pub use counters::SocklndCounters;
+pub use decide::delivery_acks::DeliveryAcks;
 pub use decide::implementation_id::implementation_id;
 pub use driver::Socklnd;

@@ -1,12 +1,12 @@
 //! The nodes of this implementation that send to this one, over all their connections and beyond the ends of those: which
 //! of their messages have arrived, and which in part.
 
-use crate::ack::dedup::{DedupTable, Resend};
-use crate::ack::message_id::{ConnSeq, MessageId};
 use crate::conn::deferred_rx::Deferred;
 use crate::decide::implementation_id::NodeId;
 use crate::ni::SockNi;
 use crate::sync::lock;
+use lnd_common::dedup::{DedupTable, Resend};
+use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
 use lnet_core::{Errno, Message};
 use std::collections::HashMap;

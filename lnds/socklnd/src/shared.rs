@@ -1,8 +1,8 @@
 //! What all parts of the driver share: tunables, clock, log, limits and numbers. It knows none of the parts.
 
-use crate::ack::message_id::ConnSeq;
 use crate::config::SocklndConfig;
-use crate::permit::Permits;
+use lnd_common::message_id::ConnSeq;
+use lnd_common::permit::Permits;
 use lnet_core::{Clock, Time};
 use lnet_log::{LogClass, RateLimitedLog};
 use std::fmt::{Arguments, Display};

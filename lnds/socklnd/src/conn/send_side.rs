@@ -1,12 +1,12 @@
 //! What the senders of a connection share: messages and NOOPs that are to leave, and those that wait for a delivery ACK.
 
-use crate::ack::message_id::{ConnSeq, MessageId};
-use crate::ack::unacked::Unacked;
 use crate::decide::cause::ConnError;
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
+use lnd_common::message_id::{ConnSeq, MessageId};
+use lnd_common::unacked::Unacked;
 use lnet_core::{Message, SendFailure};
 use std::collections::VecDeque;
 

@@ -5,14 +5,14 @@
 //! take waits until the socket is writable again.
 
 use super::send_side::{Outgoing, SendSide, Transmitted};
-use crate::ack::message_id::MessageId;
-use crate::ack::unacked::Written as AfterWrite;
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::proto::frame::Cookies;
 use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
+use lnd_common::message_id::MessageId;
+use lnd_common::unacked::Written as AfterWrite;
 use lnet_core::message::TakenCredits;
 use lnet_core::{Delivery, Errno, Message, SendFailure, Time};
 use lnet_log::LogClass;

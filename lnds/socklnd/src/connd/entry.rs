@@ -2,7 +2,7 @@
 
 use crate::handshake;
 use crate::peer::Peer;
-use crate::permit::Permit;
+use lnd_common::permit::Permit;
 use lnet_core::Time;
 use lnet_wire::Nid;
 use socket2::Socket;

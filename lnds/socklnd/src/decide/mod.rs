@@ -3,8 +3,8 @@
 pub(crate) mod admit;
 pub(crate) mod cause;
 pub(crate) mod choose;
-pub(crate) mod conn_limit;
-pub(crate) mod connect_schedule;
+pub(crate) mod conn_types;
+pub(crate) mod delivery_acks;
 pub(crate) mod identity;
 pub(crate) mod implementation_id;
 pub(crate) mod unresponsive;

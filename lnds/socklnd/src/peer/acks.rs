@@ -2,14 +2,14 @@
 //! kernel node at once.
 
 use super::Peer;
-use crate::ack::delivery_acks::pack;
-use crate::ack::pending_acks::Batch;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::choose::TxKind;
+use crate::decide::delivery_acks::pack;
 use crate::proto::ConnectionType;
 use crate::proto::frame::Cookies;
 use crate::scheduler::AckSender;
 use crate::sync::lock;
+use lnd_common::pending_acks::Batch;
 use std::sync::{Arc, Weak};
 
 impl Peer {

@@ -1,11 +1,11 @@
 //! What a peer does for its connections.
 
 use super::Peer;
-use crate::ack::message_id::{ConnSeq, MessageId};
 use crate::conn::watch::Liveness;
 use crate::conn::{ConnOwner, Connection};
 use crate::decide::cause::ConnError;
 use crate::sync::lock;
+use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::{Errno, Time};
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,10 +5,11 @@ use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
 use crate::decide::admit::{Known, PeerIncarnation};
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
-use crate::decide::connect_schedule::{ConnCounts, Next, Pace, next_type};
+use crate::decide::conn_types::{ConnCounts, next_type};
 use crate::decide::identity::{Identity, IpNid};
 use crate::proto::{ConnectionType, Version};
 use crate::sync::lock;
+use lnd_common::connect_schedule::{Next, Pace};
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Errno, Time};
 use lnet_wire::nid::Address;
@@ -105,7 +106,7 @@ impl Peer {
     pub(crate) fn connect_refused(&self, now: Time) -> Next {
         let mut state = lock(&self.state);
         let have = self.count(&state);
-        state.schedule.refused(now, self.pace(), have)
+        state.schedule.refused(now, self.pace(), have.connected())
     }
 
     /// This node must connect again at once, in another version if one is given.

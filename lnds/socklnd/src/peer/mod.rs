@@ -8,20 +8,20 @@ mod connector;
 mod ending;
 mod unresponsive;
 
-use crate::ack::delivery_acks::AckRequest;
-use crate::ack::pending_acks::PendingAcks;
 use crate::conn::send_side::{Outgoing, Transmitted};
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::{Candidate, TxKind, choose};
-use crate::decide::connect_schedule::ConnectSchedule;
+use crate::decide::delivery_acks::AckRequest;
 use crate::decide::identity::Identity;
 use crate::ni::SockNi;
 use crate::proto::{ConnectionType, Version};
 use crate::remote_nodes::RemoteNodes;
 use crate::sync::lock;
+use lnd_common::connect_schedule::ConnectSchedule;
+use lnd_common::pending_acks::PendingAcks;
 use lnet_core::lnd::SendOutcome;
 use lnet_core::{Errno, Message, Time};
 use lnet_wire::{Nid, ProcessId};
@@ -312,6 +312,6 @@ impl State {
 
     /// Whether the connecting thread is to be asked to connect now.
     fn request_connect(&mut self) -> bool {
-        self.active && self.schedule.request(self.wanted)
+        self.active && self.schedule.request(self.wanted.is_some())
     }
 }

@@ -1,12 +1,12 @@
 //! Delivery ACKs that come, for messages that this node has sent.
 
 use super::state::RxEnd;
-use crate::ack::delivery_acks::AcksIn;
-use crate::ack::message_id::MessageId;
-use crate::ack::unacked::NotOutstanding;
 use crate::conn::{Connection, Phase, Task};
+use crate::decide::delivery_acks::AcksIn;
 use crate::driver_thread::is_app_poller;
 use crate::sync::lock;
+use lnd_common::message_id::MessageId;
+use lnd_common::unacked::NotOutstanding;
 use std::sync::Arc;
 
 /// Delivery ACKs in one range from a node of this implementation; it never lets so many wait.

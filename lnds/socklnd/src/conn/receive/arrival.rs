@@ -2,10 +2,10 @@
 
 use super::Flow;
 use super::state::{OpenSeq, Payload, Pending, ReceiveSide, RxEnd, State, Storing};
-use crate::ack::message_id::MessageId;
 use crate::conn::Connection;
 use crate::remote_nodes::{Dedup, Parked, ParkedState};
 use crate::socket_io;
+use lnd_common::message_id::MessageId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

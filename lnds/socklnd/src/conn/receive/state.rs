@@ -1,11 +1,11 @@
 //! What the receiving thread keeps between two looks at a connection, and what it does next in each state.
 
-use crate::ack::message_id::{ConnSeq, MessageId};
 use crate::conn::deferred_rx::{Deferred, Stored};
 use crate::conn::read_ahead::ReadAhead;
 use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame;
+use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::{Errno, Message};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

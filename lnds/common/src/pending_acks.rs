@@ -11,7 +11,7 @@ const MOST_UNANSWERED: usize = 4;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct PendingAcks {
+pub struct PendingAcks {
     /// How many, for those who only want to know whether there are any.
     count: AtomicUsize,
     kept: Mutex<Kept>,
@@ -26,29 +26,30 @@ struct Kept {
 
 /// Some delivery ACKs, the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Batch {
+pub struct Batch {
     acks: [u64; MOST],
     len: usize,
 }
 
 /// What follows from one more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Added {
+pub struct Added {
     /// The peer is to be put on the list.
-    pub(crate) list: bool,
+    pub list: bool,
     /// These are to be sent now.
-    pub(crate) full: Option<Batch>,
+    pub full: Option<Batch>,
 }
 
 impl Batch {
-    pub(crate) fn acks(&mut self) -> &mut [u64] {
+    /// The cookies, to be sorted or packed as the driver likes.
+    pub fn acks(&mut self) -> &mut [u64] {
         self.acks.get_mut(..self.len).unwrap_or_default()
     }
 }
 
 impl PendingAcks {
     /// One more; whether an answer may be expected.
-    pub(crate) fn add(&self, ack: u64, answered: bool) -> Added {
+    pub fn add(&self, ack: u64, answered: bool) -> Added {
         let mut kept = lock(&self.kept);
         let batch = &mut kept.batch;
         if let Some(slot) = batch.acks.get_mut(batch.len) {
@@ -63,7 +64,7 @@ impl PendingAcks {
     }
 
     /// The oldest, to go with a message.
-    pub(crate) fn take_one(&self) -> Option<u64> {
+    pub fn take_one(&self) -> Option<u64> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
         }
@@ -77,7 +78,7 @@ impl PendingAcks {
     }
 
     /// All. The peer has been taken off the list.
-    pub(crate) fn take_all(&self) -> Batch {
+    pub fn take_all(&self) -> Batch {
         let mut kept = lock(&self.kept);
         kept.listed = false;
         self.take(&mut kept)

@@ -13,18 +13,18 @@ const MOST_DESCRIPTORS: u64 = 1 << 24;
 
 /// What connecting peers get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Connections in all: three in four of the descriptors. The rest is the application's, and for connects.
-    pub(crate) all: usize,
+    pub all: usize,
     /// Those of them that have not said hello: one in four.
-    pub(crate) unfinished: usize,
+    pub unfinished: usize,
     /// Those from one address.
-    pub(crate) of_one: usize,
+    pub of_one: usize,
 }
 
 /// Who is here.
 #[derive(Debug)]
-pub(crate) struct ConnLimit {
+pub struct ConnLimit {
     limits: Limits,
     of: HashMap<IpAddr, Count, foldhash::fast::RandomState>,
     sum: Count,
@@ -38,17 +38,19 @@ struct Count {
 
 /// Whether one more may be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Capacity {
+pub enum Capacity {
+    /// It may.
     Free,
-    /// If one from this address goes that has not said hello.
+    /// If a handshake with this address is dropped.
     AfterEvicting(IpAddr),
+    /// It may not.
     Full,
 }
 
 impl Limits {
     /// Of a process that may have so many `descriptors` (`None`: any number), with `of_one` connections from one address
     /// (0: any number); one address never gets more than half of all.
-    pub(crate) fn new(descriptors: Option<u64>, of_one: usize) -> Self {
+    pub fn new(descriptors: Option<u64>, of_one: usize) -> Self {
         let descriptors = descriptors.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS) as usize;
         let all = (descriptors / 4 * 3).max(1);
         let half = (all / 2).max(1);
@@ -61,12 +63,13 @@ impl Limits {
 }
 
 impl ConnLimit {
-    pub(crate) fn new(limits: Limits) -> Self {
+    /// No connections yet.
+    pub fn new(limits: Limits) -> Self {
         Self { limits, of: HashMap::default(), sum: Count::default() }
     }
 
     /// Whether a connection from `address` may be accepted.
-    pub(crate) fn capacity(&self, address: IpAddr) -> Capacity {
+    pub fn capacity(&self, address: IpAddr) -> Capacity {
         let mine = self.of.get(&address).copied().unwrap_or_default();
         if mine.all >= self.limits.of_one {
             return if mine.unfinished > 0 { Capacity::AfterEvicting(address) } else { Capacity::Full };
@@ -78,13 +81,13 @@ impl ConnLimit {
     }
 
     /// The address with most connections that have not said hello.
-    pub(crate) fn worst(&self) -> Option<IpAddr> {
+    pub fn worst(&self) -> Option<IpAddr> {
         let unfinished = self.of.iter().filter(|(_, count)| count.unfinished > 0);
         unfinished.max_by_key(|(_, count)| count.unfinished).map(|(address, _)| *address)
     }
 
     /// A connecting peer is here.
-    pub(crate) fn enter(&mut self, address: IpAddr) {
+    pub fn enter(&mut self, address: IpAddr) {
         for count in [&mut self.sum, self.of.entry(address).or_default()] {
             count.all += 1;
             count.unfinished += 1;
@@ -92,14 +95,14 @@ impl ConnLimit {
     }
 
     /// It has said hello.
-    pub(crate) fn finish(&mut self, address: IpAddr) {
+    pub fn finish(&mut self, address: IpAddr) {
         for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
             count.unfinished = count.unfinished.saturating_sub(1);
         }
     }
 
     /// A connecting peer that had said hello, or `unfinished` had not, is gone.
-    pub(crate) fn leave(&mut self, address: IpAddr, unfinished: bool) {
+    pub fn leave(&mut self, address: IpAddr, unfinished: bool) {
         for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
             count.all = count.all.saturating_sub(1);
             count.unfinished = count.unfinished.saturating_sub(unfinished.into());
@@ -110,7 +113,7 @@ impl ConnLimit {
     }
 
     /// How many there are, and how many of them have not said hello.
-    pub(crate) fn count(&self) -> (usize, usize) {
+    pub fn count(&self) -> (usize, usize) {
         (self.sum.all, self.sum.unfinished)
     }
 }

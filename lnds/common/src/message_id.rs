@@ -11,59 +11,60 @@ const RESEND: u64 = 1 << 63;
 
 /// A connection in one life of the node that sends on it. Numbers come again after 8 million connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ConnSeq(u32);
+pub struct ConnSeq(u32);
 
 /// The name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct MessageId(NonZeroU64);
+pub struct MessageId(NonZeroU64);
 
 impl ConnSeq {
     /// The sequence of the connection made as number `count`.
-    pub(crate) const fn nth(count: u64) -> Self {
+    pub const fn nth(count: u64) -> Self {
         Self((count % ((1 << CONN_SEQ_BITS) - 1)) as u32 + 1)
     }
 }
 
 impl MessageId {
     /// Of the message that goes first on `conn_seq` as number `sequence`, which begins at 1. `None`: there is no such number.
-    pub(crate) fn new(conn_seq: ConnSeq, sequence: u64) -> Option<Self> {
+    pub fn new(conn_seq: ConnSeq, sequence: u64) -> Option<Self> {
         let in_range = (1..1 << SEQUENCE_BITS).contains(&sequence);
         NonZeroU64::new(u64::from(conn_seq.0) << SEQUENCE_BITS | sequence).filter(|_| in_range).map(Self)
     }
 
     /// Of what was received. `None`: nothing that this implementation sends.
-    pub(crate) fn of(wire: u64) -> Option<Self> {
+    pub fn of(wire: u64) -> Option<Self> {
         let cookie = Self(NonZeroU64::new(wire)?);
         (cookie.conn_seq().0 > 0 && cookie.sequence() > 0).then_some(cookie)
     }
 
-    pub(crate) const fn wire(self) -> u64 {
+    /// As the cookie of a message, and of its delivery ACK.
+    pub const fn wire(self) -> u64 {
         self.0.get()
     }
 
     /// The sequence of the connection on which the message was sent first.
-    pub(crate) const fn conn_seq(self) -> ConnSeq {
+    pub const fn conn_seq(self) -> ConnSeq {
         ConnSeq((self.wire() >> SEQUENCE_BITS) as u32 & ((1 << CONN_SEQ_BITS) - 1))
     }
 
     /// Its number in that sequence.
-    pub(crate) const fn sequence(self) -> u64 {
+    pub const fn sequence(self) -> u64 {
         self.wire() & ((1 << SEQUENCE_BITS) - 1)
     }
 
     /// Whether it is sent again, by another connection.
-    pub(crate) const fn is_resend(self) -> bool {
+    pub const fn is_resend(self) -> bool {
         self.wire() & RESEND != 0
     }
 
     /// The same message, sent again.
     #[must_use]
-    pub(crate) const fn resent(self) -> Self {
+    pub const fn resent(self) -> Self {
         Self(self.0.saturating_add(if self.is_resend() { 0 } else { RESEND }))
     }
 
     /// The same message, sent first: what it is known by.
-    pub(crate) fn first(self) -> NonZeroU64 {
+    pub fn first(self) -> NonZeroU64 {
         NonZeroU64::new(self.wire() & !RESEND).unwrap_or(self.0)
     }
 }

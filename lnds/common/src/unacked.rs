@@ -2,18 +2,18 @@
 //!
 //! A message is done with when its bytes are written *and* its delivery ACK has come; either may be first.
 
-use super::message_id::{ConnSeq, MessageId};
+use crate::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// A delivery ACK that nobody asked for: the peer breaks the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotOutstanding;
+pub struct NotOutstanding;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Unacked<M> {
+pub struct Unacked<M> {
     conn_seq: ConnSeq,
     /// The sequence of the first of `first_sent`.
     first: u64,
@@ -42,7 +42,7 @@ enum Slot<M> {
 
 /// What becomes of a message when its last byte is written.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Written<M> {
+pub enum Written<M> {
     /// It is done with.
     Done(M),
     /// The delivery ACK will never come.
@@ -91,7 +91,8 @@ impl<M> Slot<M> {
 }
 
 impl<M> Unacked<M> {
-    pub(crate) const fn new(conn_seq: ConnSeq) -> Self {
+    /// Of a connection with this sequence; no message yet.
+    pub const fn new(conn_seq: ConnSeq) -> Self {
         Self {
             conn_seq,
             first: 1,
@@ -103,21 +104,21 @@ impl<M> Unacked<M> {
     }
 
     /// The name of a message that is the next to go onto the wire. `None`: names have run out.
-    pub(crate) fn open(&mut self) -> Option<MessageId> {
+    pub fn open(&mut self) -> Option<MessageId> {
         let cookie = MessageId::new(self.conn_seq, self.first + self.first_sent.len() as u64)?;
         self.first_sent.push_back(Slot::Writing);
         Some(cookie)
     }
 
     /// A message goes out that has its name from another connection, or from this one.
-    pub(crate) fn open_resend(&mut self, first: MessageId) -> MessageId {
+    pub fn open_resend(&mut self, first: MessageId) -> MessageId {
         let cookie = first.resent();
         self.resent.push((cookie, Slot::Writing));
         cookie
     }
 
     /// The message is written.
-    pub(crate) fn written(&mut self, cookie: MessageId, message: M) -> Written<M> {
+    pub fn written(&mut self, cookie: MessageId, message: M) -> Written<M> {
         let given_up = self.given_up;
         let Some(slot) = self.slot(cookie) else { return Written::Lost(message) };
         let result = slot.written(message, given_up);
@@ -126,7 +127,7 @@ impl<M> Unacked<M> {
     }
 
     /// A delivery ACK has come. Gives back the message if it is done with.
-    pub(crate) fn acknowledge(&mut self, cookie: MessageId) -> Result<Option<M>, NotOutstanding> {
+    pub fn acknowledge(&mut self, cookie: MessageId) -> Result<Option<M>, NotOutstanding> {
         let late = if self.given_up { Ok(None) } else { Err(NotOutstanding) };
         let Some(slot) = self.slot(cookie) else { return late };
         let Ok(done) = slot.acknowledge() else { return late };
@@ -135,7 +136,7 @@ impl<M> Unacked<M> {
     }
 
     /// Whether all names of this connection from `from` to `to` are of messages that wait for their delivery ACKs.
-    pub(crate) fn awaits_all(&self, from: MessageId, to: MessageId) -> bool {
+    pub fn awaits_all(&self, from: MessageId, to: MessageId) -> bool {
         if from.is_resend()
             || to.is_resend()
             || from.conn_seq() != self.conn_seq
@@ -150,12 +151,12 @@ impl<M> Unacked<M> {
     }
 
     /// Whether a message with this name waits for its delivery ACK.
-    pub(crate) fn contains(&mut self, cookie: MessageId) -> bool {
+    pub fn contains(&mut self, cookie: MessageId) -> bool {
         self.slot(cookie).is_some()
     }
 
     /// How long the oldest written message has been seen to wait for its delivery ACK, as far as this was asked before.
-    pub(crate) fn oldest_waits(&mut self, now: Time) -> Option<Duration> {
+    pub fn oldest_waits(&mut self, now: Time) -> Option<Duration> {
         let is_over = |slot: &Slot<M>| matches!(slot, Slot::Abandoned | Slot::Done);
         let of_named = match self.first_sent.iter().enumerate().find(|(_, slot)| !is_over(slot)) {
             Some((at, Slot::Written(_))) => MessageId::new(self.conn_seq, self.first + at as u64),
@@ -172,7 +173,7 @@ impl<M> Unacked<M> {
     }
 
     /// A message that has its name from here does not go out after all.
-    pub(crate) fn withdraw(&mut self, cookie: MessageId) {
+    pub fn withdraw(&mut self, cookie: MessageId) {
         if let Some(slot) = self.slot(cookie) {
             *slot = Slot::Done;
             self.tidy(cookie);
@@ -180,7 +181,7 @@ impl<M> Unacked<M> {
     }
 
     /// The written messages.
-    pub(crate) fn all_written(&mut self) -> impl Iterator<Item = &mut M> {
+    pub fn all_written(&mut self) -> impl Iterator<Item = &mut M> {
         let resent = self.resent.iter_mut().map(|(_, slot)| slot);
         self.first_sent.iter_mut().chain(resent).filter_map(|slot| match slot {
             Slot::Written(message) => Some(message),
@@ -189,7 +190,7 @@ impl<M> Unacked<M> {
     }
 
     /// Takes the written messages, which are late. Their delivery ACKs may come still.
-    pub(crate) fn abandon(&mut self) -> Vec<M> {
+    pub fn abandon(&mut self) -> Vec<M> {
         let resent = self.resent.iter_mut().map(|(_, slot)| slot);
         let written =
             self.first_sent.iter_mut().chain(resent).filter(|slot| matches!(slot, Slot::Written(_)));
@@ -201,7 +202,7 @@ impl<M> Unacked<M> {
     }
 
     /// Takes the written messages: their delivery ACKs will never come, nor those of the messages being written.
-    pub(crate) fn give_up(&mut self) -> Vec<M> {
+    pub fn give_up(&mut self) -> Vec<M> {
         self.given_up = true;
         let resent = self.resent.iter_mut().map(|(_, slot)| slot);
         let taken = self.first_sent.iter_mut().chain(resent).filter_map(|slot| match slot {
@@ -217,7 +218,7 @@ impl<M> Unacked<M> {
     }
 
     /// Whether nobody waits for a delivery ACK.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         let all = self.first_sent.iter().chain(self.resent.iter().map(|(_, slot)| slot));
         all.into_iter().all(|slot| matches!(slot, Slot::Abandoned | Slot::Done))
     }

@@ -3,7 +3,7 @@
 //! The ID of a message is that of its first sending: the sequence of a connection, and the message's number in it. Of those
 //! sent first on a connection the highest number that has arrived is remembered; those sent again are remembered one by one.
 
-use super::message_id::{ConnSeq, MessageId};
+use crate::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU64;
@@ -22,7 +22,7 @@ const MAX_PARKED: usize = 256;
 
 /// What is known of one node. `C` stands for a connection, `M` for a message that has arrived in part.
 #[derive(Debug)]
-pub(crate) struct DedupTable<C, M> {
+pub struct DedupTable<C, M> {
     conns: HashMap<ConnSeq, SeqEntry<C>, foldhash::fast::RandomState>,
     message_ids: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
     /// The IDs of those that have arrived, the oldest first.
@@ -55,7 +55,7 @@ enum Outcome<C, M> {
 
 /// What to do with a message that is sent again.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Resend<C, M> {
+pub enum Resend<C, M> {
     /// It is not known: take it.
     New,
     /// It has arrived before: drop it.
@@ -75,7 +75,7 @@ impl<C, M> Default for DedupTable<C, M> {
 impl<C: Clone, M> DedupTable<C, M> {
     /// The first message on a connection is here. Where to note the numbers of messages taken; `None` if another
     /// connection has that sequence.
-    pub(crate) fn open(&mut self, conn_seq: ConnSeq, connection: C) -> Option<Arc<AtomicU64>> {
+    pub fn open(&mut self, conn_seq: ConnSeq, connection: C) -> Option<Arc<AtomicU64>> {
         if matches!(self.conns.get(&conn_seq), Some(SeqEntry { state: SeqState::Open(_), .. })) {
             return None;
         }
@@ -86,7 +86,7 @@ impl<C: Clone, M> DedupTable<C, M> {
     }
 
     /// Nothing more arrives with this sequence, and what has arrived in part has been parked.
-    pub(crate) fn close(&mut self, conn_seq: ConnSeq, now: Time) {
+    pub fn close(&mut self, conn_seq: ConnSeq, now: Time) {
         if let Some(known) = self.conns.get_mut(&conn_seq) {
             known.state = SeqState::Closed(now);
         }
@@ -104,7 +104,7 @@ impl<C: Clone, M> DedupTable<C, M> {
 
     /// A message is sent again, on `connection`. Unless it is a duplicate or a connection is to be closed first, it is on
     /// its way from now on.
-    pub(crate) fn resent(&mut self, cookie: MessageId, connection: C) -> Resend<C, M> {
+    pub fn resent(&mut self, cookie: MessageId, connection: C) -> Resend<C, M> {
         match self.conns.get(&cookie.conn_seq()) {
             Some(SeqEntry { state: SeqState::Open(first), .. }) => return Resend::CloseFirst(first.clone()),
             Some(conn_seq) if cookie.sequence() <= conn_seq.highest.load(Ordering::Acquire) => {
@@ -128,7 +128,7 @@ impl<C: Clone, M> DedupTable<C, M> {
     }
 
     /// A message that was sent again has arrived.
-    pub(crate) fn take(&mut self, message_id: NonZeroU64, now: Time) {
+    pub fn take(&mut self, message_id: NonZeroU64, now: Time) {
         self.message_ids.insert(message_id, Outcome::Taken);
         self.taken.push_back((message_id, now));
         if self.taken.len() > MAX_RESENT
@@ -139,14 +139,14 @@ impl<C: Clone, M> DedupTable<C, M> {
     }
 
     /// A message that was sent again has not arrived, and nothing is to be kept of it.
-    pub(crate) fn forget(&mut self, message_id: NonZeroU64) {
+    pub fn forget(&mut self, message_id: NonZeroU64) {
         if matches!(self.message_ids.get(&message_id), Some(Outcome::Arriving(_))) {
             self.message_ids.remove(&message_id);
         }
     }
 
     /// A message has arrived in part, for the first time or again. It comes back if there are too many.
-    pub(crate) fn park(&mut self, message_id: NonZeroU64, message: M, until: Time) -> Result<(), M> {
+    pub fn park(&mut self, message_id: NonZeroU64, message: M, until: Time) -> Result<(), M> {
         if self.parked >= MAX_PARKED
             || matches!(self.message_ids.get(&message_id), Some(Outcome::Parked(..) | Outcome::Taken))
         {
@@ -159,7 +159,7 @@ impl<C: Clone, M> DedupTable<C, M> {
     }
 
     /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
-    pub(crate) fn expire(&mut self, now: Time, is_over: impl Fn(&M) -> bool) -> Vec<M> {
+    pub fn expire(&mut self, now: Time, is_over: impl Fn(&M) -> bool) -> Vec<M> {
         let old = |at: Time| now.since(at) >= MEMORY;
         self.conns.retain(|_, conn_seq| !matches!(conn_seq.state, SeqState::Closed(at) if old(at)));
         while let Some((message_id, _)) = self.taken.front().copied().filter(|(_, at)| old(*at)) {
@@ -184,12 +184,12 @@ impl<C: Clone, M> DedupTable<C, M> {
     }
 
     /// Whether there is anything that has to be given back.
-    pub(crate) const fn has_parked(&self) -> bool {
+    pub const fn has_parked(&self) -> bool {
         self.parked > 0
     }
 
     /// Whether nothing is known that matters.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.conns.is_empty() && self.message_ids.is_empty()
     }
 }

@@ -1,17 +1,17 @@
-//! A connecting peer's place among those that there may be: taken when it comes, given back when its socket is closed.
+//! Permits of inbound connections: taken when one is accepted, given back when its socket is closed.
 
-use crate::decide::conn_limit::{Capacity, ConnLimit, Limits};
+use crate::conn_limit::{Capacity, ConnLimit, Limits};
 use crate::sync::lock;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-/// All places.
+/// All permits of a driver.
 #[derive(Debug)]
-pub(crate) struct Permits(Arc<Mutex<ConnLimit>>);
+pub struct Permits(Arc<Mutex<ConnLimit>>);
 
-/// One place.
+/// One permit; given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Permit {
+pub struct Permit {
     conn_limit: Arc<Mutex<ConnLimit>>,
     address: IpAddr,
     unfinished: bool,
@@ -19,34 +19,37 @@ pub(crate) struct Permit {
 
 impl Permits {
     /// `of_one`: how many there are for one address.
-    pub(crate) fn new(of_one: usize) -> Self {
+    pub fn new(of_one: usize) -> Self {
         let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         Self(Arc::new(Mutex::new(ConnLimit::new(Limits::new(descriptors, of_one)))))
     }
 
-    pub(crate) fn capacity(&self, address: IpAddr) -> Capacity {
+    /// Whether a connection from `address` may be accepted.
+    pub fn capacity(&self, address: IpAddr) -> Capacity {
         lock(&self.0).capacity(address)
     }
 
-    /// The address with most connecting peers that have not said hello.
-    pub(crate) fn worst(&self) -> Option<IpAddr> {
+    /// The address with most handshakes under way.
+    pub fn worst(&self) -> Option<IpAddr> {
         lock(&self.0).worst()
     }
 
-    pub(crate) fn take(&self, address: IpAddr) -> Permit {
+    /// For a connection from `address` whose handshake begins.
+    pub fn take(&self, address: IpAddr) -> Permit {
         lock(&self.0).enter(address);
         Permit { conn_limit: Arc::clone(&self.0), address, unfinished: true }
     }
 
     /// How many are taken.
-    pub(crate) fn taken(&self) -> usize {
+    /// For a connection from `address` whose handshake begins.
+    pub fn taken(&self) -> usize {
         lock(&self.0).count().0
     }
 }
 
 impl Permit {
     /// The connecting peer has said hello.
-    pub(crate) fn finish(mut self) -> Self {
+    pub fn finish(mut self) -> Self {
         lock(&self.conn_limit).finish(self.address);
         self.unfinished = false;
         self

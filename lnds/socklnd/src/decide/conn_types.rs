@@ -1,0 +1,107 @@
+//! Which types of connections there are to a peer, and which is to be requested next (wire-tcp 2.11).
+
+use crate::proto::ConnectionType;
+use lnd_common::connect_schedule::Connected;
+
+/// Open connections by type, connected and accepted alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ConnCounts {
+    pub(crate) any: usize,
+    pub(crate) control: usize,
+    pub(crate) bulk_in: usize,
+    pub(crate) bulk_out: usize,
+}
+
+impl ConnCounts {
+    pub(crate) fn of(kinds: impl IntoIterator<Item = ConnectionType>) -> Self {
+        let mut counts = Self::default();
+        for kind in kinds {
+            *match kind {
+                ConnectionType::Any => &mut counts.any,
+                ConnectionType::Control => &mut counts.control,
+                ConnectionType::BulkIn => &mut counts.bulk_in,
+                ConnectionType::BulkOut => &mut counts.bulk_out,
+            } += 1;
+        }
+        counts
+    }
+
+    /// What these are to the connect schedule: sufficient if every type is there at least once, or any untyped ones.
+    pub(crate) const fn connected(self) -> Connected {
+        let typed = self.control + self.bulk_in + self.bulk_out;
+        if self.control > 0 && self.bulk_in > 0 && self.bulk_out > 0 || self.any > 0 && typed == 0 {
+            Connected::Sufficiently
+        } else if self.any + typed > 0 {
+            Connected::Partly
+        } else {
+            Connected::Not
+        }
+    }
+}
+
+/// The type to ask for next, until the set is complete: control, then bulk-in and bulk-out alternately up
+/// to `per_peer` of each; or `per_peer` untyped ones.
+pub(crate) const fn next_type(have: ConnCounts, typed: bool, per_peer: usize) -> Option<ConnectionType> {
+    if !typed {
+        return if have.any < per_peer { Some(ConnectionType::Any) } else { None };
+    }
+    if have.control == 0 {
+        Some(ConnectionType::Control)
+    } else if have.bulk_in <= have.bulk_out && have.bulk_in < per_peer {
+        Some(ConnectionType::BulkIn)
+    } else if have.bulk_out < per_peer {
+        Some(ConnectionType::BulkOut)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::ConnectionType::{Any, BulkIn, BulkOut, Control};
+
+    const NO: Option<ConnectionType> = None;
+
+    #[test]
+    fn connections_are_requested_in_the_captured_order() {
+        for (typed, per_peer, want) in [
+            (true, 1, vec![Control, BulkIn, BulkOut]),
+            (true, 2, vec![Control, BulkIn, BulkOut, BulkIn, BulkOut]),
+            (false, 2, vec![Any, Any]),
+        ] {
+            let mut have = Vec::new();
+            while let Some(kind) = next_type(ConnCounts::of(have.iter().copied()), typed, per_peer) {
+                have.push(kind);
+            }
+            assert_eq!(have, want);
+        }
+    }
+
+    #[test]
+    fn connections_opened_by_the_peer_count() {
+        for (have, want) in [
+            (vec![BulkIn], Some(Control)),
+            (vec![Control, BulkOut], Some(BulkIn)),
+            (vec![Control, BulkIn], Some(BulkOut)),
+            (vec![Control, Control, BulkIn, BulkOut], NO),
+            (vec![Control, BulkIn, BulkIn], Some(BulkOut)),
+        ] {
+            assert_eq!(next_type(ConnCounts::of(have.clone()), true, 1), want, "{have:?}");
+        }
+    }
+
+    #[test]
+    fn connections_are_sufficient_when_every_type_is_there_or_all_are_untyped() {
+        for (kinds, connected) in [
+            (vec![], Connected::Not),
+            (vec![Control, BulkIn], Connected::Partly),
+            (vec![Any, Control], Connected::Partly),
+            (vec![Any], Connected::Sufficiently),
+            (vec![Control, BulkIn, BulkOut], Connected::Sufficiently),
+            (vec![Any, Control, BulkIn, BulkOut], Connected::Sufficiently),
+        ] {
+            assert_eq!(ConnCounts::of(kinds.clone()).connected(), connected, "{kinds:?}");
+        }
+    }
+}
