@@ -1,28 +1,28 @@
-//! How many connections connecting peers may have: of the descriptors that the process may open, and from one address.
+//! How many inbound connections there may be: of the descriptors that the process may open, and from one address.
 //!
-//! Who has said hello keeps its place. Who has not can lose it, and it is the address with most of those that loses one:
-//! a flood from one host is at its own cost.
+//! A connection whose handshake is complete is never evicted. One whose handshake is unfinished may be, and the address with
+//! the most of those loses one: a flood from one host costs that host alone.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Connections that have not said hello, at most, however many descriptors there are.
+/// Unfinished handshakes, at most, however many descriptors there are.
 const MOST_UNFINISHED: usize = 1024;
 /// More descriptors than this are not counted on.
 const MOST_DESCRIPTORS: u64 = 1 << 24;
 
-/// What connecting peers get.
+/// The limits of inbound connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections in all: three in four of the descriptors. The rest is the application's, and for connects.
     pub all: usize,
-    /// Those of them that have not said hello: one in four.
+    /// Those of them whose handshake is unfinished: one in four.
     pub unfinished: usize,
     /// Those from one address.
-    pub of_one: usize,
+    pub per_address: usize,
 }
 
-/// Who is here.
+/// The inbound connections by address.
 #[derive(Debug)]
 pub struct ConnLimit {
     limits: Limits,
@@ -48,16 +48,16 @@ pub enum Capacity {
 }
 
 impl Limits {
-    /// Of a process that may have so many `descriptors` (`None`: any number), with `of_one` connections from one address
+    /// Of a process that may have so many `descriptors` (`None`: any number), with `per_address` connections from one address
     /// (0: any number); one address never gets more than half of all.
-    pub fn new(descriptors: Option<u64>, of_one: usize) -> Self {
+    pub fn new(descriptors: Option<u64>, per_address: usize) -> Self {
         let descriptors = descriptors.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS) as usize;
         let all = (descriptors / 4 * 3).max(1);
         let half = (all / 2).max(1);
         Self {
             all,
             unfinished: (descriptors / 4).clamp(1, MOST_UNFINISHED),
-            of_one: if of_one == 0 { all } else { of_one.min(half) },
+            per_address: if per_address == 0 { all } else { per_address.min(half) },
         }
     }
 }
@@ -70,9 +70,9 @@ impl ConnLimit {
 
     /// Whether a connection from `address` may be accepted.
     pub fn capacity(&self, address: IpAddr) -> Capacity {
-        let mine = self.of.get(&address).copied().unwrap_or_default();
-        if mine.all >= self.limits.of_one {
-            return if mine.unfinished > 0 { Capacity::AfterEvicting(address) } else { Capacity::Full };
+        let count = self.of.get(&address).copied().unwrap_or_default();
+        if count.all >= self.limits.per_address {
+            return if count.unfinished > 0 { Capacity::AfterEvicting(address) } else { Capacity::Full };
         }
         if self.sum.all < self.limits.all && self.sum.unfinished < self.limits.unfinished {
             return Capacity::Free;
@@ -80,13 +80,13 @@ impl ConnLimit {
         self.worst().map_or(Capacity::Full, Capacity::AfterEvicting)
     }
 
-    /// The address with most connections that have not said hello.
+    /// The address with the most unfinished handshakes.
     pub fn worst(&self) -> Option<IpAddr> {
         let unfinished = self.of.iter().filter(|(_, count)| count.unfinished > 0);
         unfinished.max_by_key(|(_, count)| count.unfinished).map(|(address, _)| *address)
     }
 
-    /// A connecting peer is here.
+    /// A connection is accepted; its handshake begins.
     pub fn enter(&mut self, address: IpAddr) {
         for count in [&mut self.sum, self.of.entry(address).or_default()] {
             count.all += 1;
@@ -94,14 +94,14 @@ impl ConnLimit {
         }
     }
 
-    /// It has said hello.
+    /// The handshake is complete.
     pub fn finish(&mut self, address: IpAddr) {
         for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
             count.unfinished = count.unfinished.saturating_sub(1);
         }
     }
 
-    /// A connecting peer that had said hello, or `unfinished` had not, is gone.
+    /// A connection has ended; `unfinished`: before its handshake was complete.
     pub fn leave(&mut self, address: IpAddr, unfinished: bool) {
         for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
             count.all = count.all.saturating_sub(1);
@@ -112,7 +112,7 @@ impl ConnLimit {
         }
     }
 
-    /// How many there are, and how many of them have not said hello.
+    /// How many connections there are, and how many of them have an unfinished handshake.
     pub fn count(&self) -> (usize, usize) {
         (self.sum.all, self.sum.unfinished)
     }
@@ -127,13 +127,13 @@ mod tests {
         [127, 0, 0, last].into()
     }
 
-    fn conn_limit(all: usize, unfinished: usize, of_one: usize) -> ConnLimit {
-        ConnLimit::new(Limits { all, unfinished, of_one })
+    fn conn_limit(all: usize, unfinished: usize, per_address: usize) -> ConnLimit {
+        ConnLimit::new(Limits { all, unfinished, per_address })
     }
 
     #[test]
     fn the_connection_limit_is_a_share_of_the_descriptors() {
-        for (descriptors, of_one, want) in [
+        for (descriptors, per_address, want) in [
             (Some(1024), 1024, (768, 256, 384)),
             (Some(1024), 100, (768, 256, 100)),
             (Some(1024), 0, (768, 256, 768)),
@@ -142,8 +142,8 @@ mod tests {
             (Some(u64::MAX), 0, (12_582_912, 1024, 12_582_912)),
             (Some(0), 1, (1, 1, 1)),
         ] {
-            let Limits { all, unfinished, of_one } = Limits::new(descriptors, of_one);
-            assert_eq!((all, unfinished, of_one), want, "{descriptors:?}");
+            let Limits { all, unfinished, per_address } = Limits::new(descriptors, per_address);
+            assert_eq!((all, unfinished, per_address), want, "{descriptors:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 use lnet_core::Time;
 use std::time::Duration;
 
-/// After so many refusals in a row this node stops believing in "try later" (as 2.17 does).
+/// After so many refusals in a row this node no longer treats a refusal as "try later" (as 2.17 does).
 const MAX_REFUSALS: u32 = 3;
 
 /// The connections to the peer that exist.
@@ -61,7 +61,7 @@ enum Phase {
     Idle,
     /// The connecting thread has been asked to connect.
     Requested,
-    /// A connect is under way since then.
+    /// A connect has been in progress since then.
     Connecting(Time),
     /// No connect before that time.
     NotBefore(Time),
@@ -95,7 +95,7 @@ impl ConnectSchedule {
         self.phase == Phase::Requested
     }
 
-    /// For how long a connect has been under way, if one is.
+    /// How long a connect has been in progress, if one is.
     pub fn connecting(&self, now: Time) -> Option<Duration> {
         match self.phase {
             Phase::Connecting(since) => Some(now.since(since)),
@@ -115,7 +115,7 @@ impl ConnectSchedule {
         self.failures > 0
     }
 
-    /// Whether nothing is under way and nothing is planned.
+    /// Whether no connect is in progress or planned.
     pub fn idle(&self) -> bool {
         self.phase == Phase::Idle
     }
@@ -135,14 +135,14 @@ impl ConnectSchedule {
         self.cancel();
     }
 
-    /// The connect was given up for a reason that tells nothing about the peer.
+    /// The connect was given up for a reason that does not concern the peer.
     pub fn abandoned(&mut self) {
         if matches!(self.phase, Phase::Connecting(_)) {
             self.cancel();
         }
     }
 
-    /// All connections are gone: what the peer refused before, it may accept now, and what was wrong with further
+    /// All connections have ended: what the peer refused before, it may accept now, and what was wrong with further
     /// connections is no reason to wait with the first.
     pub fn start_over(&mut self) {
         self.satisfied = false;
@@ -181,7 +181,7 @@ impl ConnectSchedule {
     pub fn refused(&mut self, now: Time, pace: Pace, have: Connected) -> Next {
         self.refusals += 1;
         if self.refusals < MAX_REFUSALS {
-            // The first may have told the peer that it had taken dead connections for living ones.
+            // The first connect may have shown the peer that connections which it believed open are dead.
             let wait = if self.refusals == 1 { pace.soon() } else { pace.min };
             let at = now + pace.spread(wait);
             self.phase = Phase::NotBefore(at);

@@ -60,9 +60,10 @@ pub enum Resend<C, M> {
     New,
     /// It has arrived before: drop it.
     Duplicate,
-    /// Its first part is here, and it has been matched: receive it from the start, into the same memory.
+    /// Its first part has been received, and it has been matched: receive it from the start, into the same memory.
     Resume(M),
-    /// The connection on which it was sent before is still open here. Its sender has given that up: close it, then ask again.
+    /// The connection on which it was sent before is still open on this node. Its sender has given that up: close it, then
+    /// check again.
     CloseFirst(C),
 }
 
@@ -73,7 +74,7 @@ impl<C, M> Default for DedupTable<C, M> {
 }
 
 impl<C: Clone, M> DedupTable<C, M> {
-    /// The first message on a connection is here. Where to note the numbers of messages taken; `None` if another
+    /// The first message on a connection has been received. Where to note the numbers of messages taken; `None` if another
     /// connection has that sequence.
     pub fn open(&mut self, conn_seq: ConnSeq, connection: C) -> Option<Arc<AtomicU64>> {
         if matches!(self.conns.get(&conn_seq), Some(SeqEntry { state: SeqState::Open(_), .. })) {
@@ -87,10 +88,10 @@ impl<C: Clone, M> DedupTable<C, M> {
 
     /// Nothing more arrives with this sequence, and what has arrived in part has been parked.
     pub fn close(&mut self, conn_seq: ConnSeq, now: Time) {
-        if let Some(known) = self.conns.get_mut(&conn_seq) {
-            known.state = SeqState::Closed(now);
+        if let Some(entry) = self.conns.get_mut(&conn_seq) {
+            entry.state = SeqState::Closed(now);
         }
-        let closed = self.conns.iter().filter_map(|(conn_seq, known)| match known.state {
+        let closed = self.conns.iter().filter_map(|(conn_seq, entry)| match entry.state {
             SeqState::Closed(at) => Some((at, *conn_seq)),
             SeqState::Open(_) => None,
         });
@@ -102,17 +103,17 @@ impl<C: Clone, M> DedupTable<C, M> {
         }
     }
 
-    /// A message is sent again, on `connection`. Unless it is a duplicate or a connection is to be closed first, it is on
-    /// its way from now on.
-    pub fn resent(&mut self, cookie: MessageId, connection: C) -> Resend<C, M> {
-        match self.conns.get(&cookie.conn_seq()) {
+    /// A message is resent on `connection`. Unless it is a duplicate, or a connection is to be closed first, it counts as
+    /// arriving from now on.
+    pub fn resent(&mut self, id: MessageId, connection: C) -> Resend<C, M> {
+        match self.conns.get(&id.conn_seq()) {
             Some(SeqEntry { state: SeqState::Open(first), .. }) => return Resend::CloseFirst(first.clone()),
-            Some(conn_seq) if cookie.sequence() <= conn_seq.highest.load(Ordering::Acquire) => {
+            Some(entry) if id.sequence() <= entry.highest.load(Ordering::Acquire) => {
                 return Resend::Duplicate;
             }
             _ => {}
         }
-        let message_id = cookie.first();
+        let message_id = id.first();
         match self.message_ids.get(&message_id) {
             Some(Outcome::Taken) => return Resend::Duplicate,
             Some(Outcome::Arriving(before)) => return Resend::CloseFirst(before.clone()),
@@ -161,7 +162,7 @@ impl<C: Clone, M> DedupTable<C, M> {
     /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
     pub fn expire(&mut self, now: Time, is_over: impl Fn(&M) -> bool) -> Vec<M> {
         let old = |at: Time| now.since(at) >= MEMORY;
-        self.conns.retain(|_, conn_seq| !matches!(conn_seq.state, SeqState::Closed(at) if old(at)));
+        self.conns.retain(|_, entry| !matches!(entry.state, SeqState::Closed(at) if old(at)));
         while let Some((message_id, _)) = self.taken.front().copied().filter(|(_, at)| old(*at)) {
             self.taken.pop_front();
             self.message_ids.remove(&message_id);
@@ -201,109 +202,109 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    type K = DedupTable<u32, &'static str>;
+    type Table = DedupTable<u32, &'static str>;
 
     fn conn_seq(n: u64) -> ConnSeq {
         ConnSeq::nth(n)
     }
 
-    fn resent(line_number: u64, sequence: u64) -> MessageId {
-        MessageId::new(conn_seq(line_number), sequence).unwrap().resent()
+    fn resent(n: u64, sequence: u64) -> MessageId {
+        MessageId::new(conn_seq(n), sequence).unwrap().resent()
     }
 
     /// A node with sequence 1 open as connection 1, on which 5 messages have arrived.
-    fn five_taken() -> (K, Time) {
-        let mut known = K::default();
-        known.open(conn_seq(1), 1).unwrap().store(5, Ordering::Release);
-        (known, Time(Duration::from_secs(1000)))
+    fn five_taken() -> (Table, Time) {
+        let mut table = Table::default();
+        table.open(conn_seq(1), 1).unwrap().store(5, Ordering::Release);
+        (table, Time(Duration::from_secs(1000)))
     }
 
     #[test]
     fn a_message_of_a_known_sequence_is_a_duplicate_when_it_is_resent() {
-        let (mut known, now) = five_taken();
-        assert_eq!(known.resent(resent(1, 5), 2), Resend::CloseFirst(1));
-        known.close(conn_seq(1), now);
-        assert_eq!(known.resent(resent(1, 5), 2), Resend::Duplicate);
-        assert_eq!(known.resent(resent(1, 1), 2), Resend::Duplicate);
-        assert_eq!(known.resent(resent(1, 6), 2), Resend::New);
-        assert_eq!(known.resent(resent(7, 1), 2), Resend::New);
+        let (mut table, now) = five_taken();
+        assert_eq!(table.resent(resent(1, 5), 2), Resend::CloseFirst(1));
+        table.close(conn_seq(1), now);
+        assert_eq!(table.resent(resent(1, 5), 2), Resend::Duplicate);
+        assert_eq!(table.resent(resent(1, 1), 2), Resend::Duplicate);
+        assert_eq!(table.resent(resent(1, 6), 2), Resend::New);
+        assert_eq!(table.resent(resent(7, 1), 2), Resend::New);
     }
 
     #[test]
     fn a_message_resent_twice_is_a_duplicate_by_its_id() {
-        let (mut known, now) = five_taken();
-        known.close(conn_seq(1), now);
-        let cookie = resent(1, 6);
-        assert_eq!(known.resent(cookie, 2), Resend::New);
-        // The second way is given up, too, while the message is on it.
-        assert_eq!(known.resent(cookie, 3), Resend::CloseFirst(2));
-        known.forget(cookie.first());
-        assert_eq!(known.resent(cookie, 3), Resend::New);
-        known.take(cookie.first(), now);
-        assert_eq!(known.resent(cookie, 4), Resend::Duplicate);
-        known.forget(cookie.first());
-        assert_eq!(known.resent(cookie, 4), Resend::Duplicate);
+        let (mut table, now) = five_taken();
+        table.close(conn_seq(1), now);
+        let id = resent(1, 6);
+        assert_eq!(table.resent(id, 2), Resend::New);
+        // The sender gives up the second connection, too, while the message is arriving on it.
+        assert_eq!(table.resent(id, 3), Resend::CloseFirst(2));
+        table.forget(id.first());
+        assert_eq!(table.resent(id, 3), Resend::New);
+        table.take(id.first(), now);
+        assert_eq!(table.resent(id, 4), Resend::Duplicate);
+        table.forget(id.first());
+        assert_eq!(table.resent(id, 4), Resend::Duplicate);
     }
 
     #[test]
     fn a_partly_received_message_is_resumed_once() {
-        let (mut known, now) = five_taken();
-        let cookie = resent(1, 6);
-        known.park(cookie.first(), "half", now + MEMORY).unwrap();
-        known.close(conn_seq(1), now);
-        assert_eq!(known.resent(cookie, 2), Resend::Resume("half"));
-        assert_eq!(known.resent(cookie, 3), Resend::CloseFirst(2));
-        known.park(cookie.first(), "half", now + MEMORY).unwrap();
-        assert_eq!(known.resent(cookie, 3), Resend::Resume("half"));
-        known.take(cookie.first(), now);
-        assert_eq!(known.park(cookie.first(), "late", now), Err("late"));
-        assert_eq!(known.resent(cookie, 4), Resend::Duplicate);
+        let (mut table, now) = five_taken();
+        let id = resent(1, 6);
+        table.park(id.first(), "half", now + MEMORY).unwrap();
+        table.close(conn_seq(1), now);
+        assert_eq!(table.resent(id, 2), Resend::Resume("half"));
+        assert_eq!(table.resent(id, 3), Resend::CloseFirst(2));
+        table.park(id.first(), "half", now + MEMORY).unwrap();
+        assert_eq!(table.resent(id, 3), Resend::Resume("half"));
+        table.take(id.first(), now);
+        assert_eq!(table.park(id.first(), "late", now), Err("late"));
+        assert_eq!(table.resent(id, 4), Resend::Duplicate);
     }
 
     #[test]
     fn a_parked_message_that_is_not_resent_in_time_is_given_up() {
-        let (mut known, now) = five_taken();
+        let (mut table, now) = five_taken();
         let later = now + Duration::from_secs(30);
-        known.park(resent(1, 6).first(), "six", later).unwrap();
-        known.park(resent(1, 7).first(), "seven", later + MEMORY).unwrap();
-        assert_eq!(known.expire(now, |_| false), [""; 0]);
-        assert_eq!(known.expire(later, |_| false), ["six"]);
-        assert_eq!(known.expire(later, |message| *message == "seven"), ["seven"]);
-        assert_eq!((known.parked, known.message_ids.len()), (0, 0));
+        table.park(resent(1, 6).first(), "six", later).unwrap();
+        table.park(resent(1, 7).first(), "seven", later + MEMORY).unwrap();
+        assert_eq!(table.expire(now, |_| false), [""; 0]);
+        assert_eq!(table.expire(later, |_| false), ["six"]);
+        assert_eq!(table.expire(later, |message| *message == "seven"), ["seven"]);
+        assert_eq!((table.parked, table.message_ids.len()), (0, 0));
     }
 
     #[test]
     fn a_sequence_belongs_to_one_connection_at_a_time() {
-        let (mut known, now) = five_taken();
-        assert!(known.open(conn_seq(1), 2).is_none());
-        known.close(conn_seq(1), now);
+        let (mut table, now) = five_taken();
+        assert!(table.open(conn_seq(1), 2).is_none());
+        table.close(conn_seq(1), now);
         // Sequences are reused in the end.
-        assert_eq!(known.open(conn_seq(1), 2).unwrap().load(Ordering::Acquire), 0);
+        assert_eq!(table.open(conn_seq(1), 2).unwrap().load(Ordering::Acquire), 0);
     }
 
     #[test]
     fn entries_expire_and_their_number_is_limited() {
-        let mut known = K::default();
+        let mut table = Table::default();
         let now = Time(Duration::from_secs(1000));
         for n in 0..1000 {
-            known.open(conn_seq(n), 1).unwrap();
-            known.close(conn_seq(n), now + Duration::from_millis(n));
-            known.take(resent(n, 1).first(), now);
+            table.open(conn_seq(n), 1).unwrap();
+            table.close(conn_seq(n), now + Duration::from_millis(n));
+            table.take(resent(n, 1).first(), now);
         }
         for n in 1..5000 {
-            known.take(resent(5000, n).first(), now);
+            table.take(resent(5000, n).first(), now);
         }
         assert_eq!(
-            (known.conns.len(), known.message_ids.len(), known.taken.len()),
+            (table.conns.len(), table.message_ids.len(), table.taken.len()),
             (MAX_CLOSED, MAX_RESENT, MAX_RESENT)
         );
-        assert!(known.conns.contains_key(&conn_seq(999)) && !known.conns.contains_key(&conn_seq(0)));
+        assert!(table.conns.contains_key(&conn_seq(999)) && !table.conns.contains_key(&conn_seq(0)));
         for n in 1..=MAX_PARKED as u64 {
-            known.park(resent(1, n).first(), "", now).unwrap();
+            table.park(resent(1, n).first(), "", now).unwrap();
         }
-        assert_eq!(known.park(resent(2, 1).first(), "one too many", now), Err("one too many"));
-        assert_eq!(known.expire(now + 2 * MEMORY, |_| false).len(), MAX_PARKED);
-        assert!(known.is_empty());
+        assert_eq!(table.park(resent(2, 1).first(), "one too many", now), Err("one too many"));
+        assert_eq!(table.expire(now + 2 * MEMORY, |_| false).len(), MAX_PARKED);
+        assert!(table.is_empty());
     }
 
     /// What may happen to one of a few messages, or to the connection it is on.
@@ -331,9 +332,9 @@ mod tests {
         #[test]
         fn each_message_is_taken_at_most_once(first in 0_u64..6, steps in prop::collection::vec(step(), 0..60)) {
             let now = Time(Duration::from_secs(1000));
-            let mut known: DedupTable<u32, u64> = DedupTable::default();
-            known.open(conn_seq(1), 0).unwrap().store(first, Ordering::Release);
-            known.close(conn_seq(1), now);
+            let mut table: DedupTable<u32, u64> = DedupTable::default();
+            table.open(conn_seq(1), 0).unwrap().store(first, Ordering::Release);
+            table.close(conn_seq(1), now);
             let mut taken: BTreeSet<u64> = (1..=first).collect();
             let mut matched = BTreeSet::new();
             let mut under_way: BTreeMap<u64, u32> = BTreeMap::new();
@@ -351,18 +352,18 @@ mod tests {
                         if matches!(want, Resend::New | Resend::Resume(_)) {
                             under_way.insert(n, connections);
                         }
-                        prop_assert_eq!(known.resent(resent(1, n), connections), want);
+                        prop_assert_eq!(table.resent(resent(1, n), connections), want);
                     }
                     RxStep::Arrive(n) if under_way.remove(&n).is_some() => {
                         prop_assert!(taken.insert(n));
-                        known.take(resent(1, n).first(), now);
+                        table.take(resent(1, n).first(), now);
                     }
                     RxStep::Break(n, is_matched) if under_way.remove(&n).is_some() => {
                         if is_matched || matched.contains(&n) {
                             matched.insert(n);
-                            prop_assert_eq!(known.park(resent(1, n).first(), n, now + MEMORY), Ok(()));
+                            prop_assert_eq!(table.park(resent(1, n).first(), n, now + MEMORY), Ok(()));
                         } else {
-                            known.forget(resent(1, n).first());
+                            table.forget(resent(1, n).first());
                         }
                     }
                     RxStep::Arrive(_) | RxStep::Break(..) => {}

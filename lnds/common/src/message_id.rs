@@ -1,4 +1,4 @@
-//! The name under which a message asks for its delivery ACK.
+//! The ID of a message that requests a delivery ACK.
 //!
 //! To a kernel it is opaque, as long as it is neither 0 nor 1. To a node of this implementation it says by which connection and as
 //! which message on that the message was sent first, and whether it is sent again.
@@ -9,11 +9,11 @@ const SEQUENCE_BITS: u32 = 40;
 const CONN_SEQ_BITS: u32 = 23;
 const RESEND: u64 = 1 << 63;
 
-/// A connection in one life of the node that sends on it. Numbers come again after 8 million connections.
+/// A connection in one incarnation of the node that sends on it. Numbers come again after 8 million connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnSeq(u32);
 
-/// The name.
+/// The ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(NonZeroU64);
 
@@ -33,8 +33,8 @@ impl MessageId {
 
     /// Of what was received. `None`: nothing that this implementation sends.
     pub fn of(wire: u64) -> Option<Self> {
-        let cookie = Self(NonZeroU64::new(wire)?);
-        (cookie.conn_seq().0 > 0 && cookie.sequence() > 0).then_some(cookie)
+        let id = Self(NonZeroU64::new(wire)?);
+        (id.conn_seq().0 > 0 && id.sequence() > 0).then_some(id)
     }
 
     /// As the cookie of a message, and of its delivery ACK.
@@ -95,14 +95,14 @@ mod tests {
     proptest! {
         #[test]
         fn a_message_id_holds_its_sequence_and_number(count: u64, sequence in 1_u64..1 << 40) {
-            let cookie = MessageId::new(ConnSeq::nth(count), sequence).unwrap();
-            prop_assert_eq!((cookie.conn_seq(), cookie.sequence(), cookie.is_resend()), (ConnSeq::nth(count), sequence, false));
-            let resent = cookie.resent();
+            let id = MessageId::new(ConnSeq::nth(count), sequence).unwrap();
+            prop_assert_eq!((id.conn_seq(), id.sequence(), id.is_resend()), (ConnSeq::nth(count), sequence, false));
+            let resent = id.resent();
             prop_assert_eq!((resent.conn_seq(), resent.sequence(), resent.is_resend()), (ConnSeq::nth(count), sequence, true));
-            prop_assert_eq!((resent.resent(), resent.first(), cookie.first()), (resent, cookie.0, cookie.0));
+            prop_assert_eq!((resent.resent(), resent.first(), id.first()), (resent, id.0, id.0));
             prop_assert_eq!(MessageId::of(resent.wire()), Some(resent));
-            prop_assert_eq!(MessageId::of(cookie.wire()), Some(cookie));
-            prop_assert!(cookie.wire() > 1);
+            prop_assert_eq!(MessageId::of(id.wire()), Some(id));
+            prop_assert!(id.wire() > 1);
         }
     }
 }

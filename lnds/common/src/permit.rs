@@ -18,10 +18,10 @@ pub struct Permit {
 }
 
 impl Permits {
-    /// `of_one`: how many there are for one address.
-    pub fn new(of_one: usize) -> Self {
+    /// `per_address`: how many there are for one address.
+    pub fn new(per_address: usize) -> Self {
         let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-        Self(Arc::new(Mutex::new(ConnLimit::new(Limits::new(descriptors, of_one)))))
+        Self(Arc::new(Mutex::new(ConnLimit::new(Limits::new(descriptors, per_address)))))
     }
 
     /// Whether a connection from `address` may be accepted.
@@ -29,7 +29,7 @@ impl Permits {
         lock(&self.0).capacity(address)
     }
 
-    /// The address with most handshakes under way.
+    /// The address with the most unfinished handshakes.
     pub fn worst(&self) -> Option<IpAddr> {
         lock(&self.0).worst()
     }
@@ -41,14 +41,13 @@ impl Permits {
     }
 
     /// How many are taken.
-    /// For a connection from `address` whose handshake begins.
     pub fn taken(&self) -> usize {
         lock(&self.0).count().0
     }
 }
 
 impl Permit {
-    /// The connecting peer has said hello.
+    /// The handshake is complete.
     pub fn finish(mut self) -> Self {
         lock(&self.conn_limit).finish(self.address);
         self.unfinished = false;

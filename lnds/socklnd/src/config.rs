@@ -6,10 +6,10 @@ pub use crate::proto::acceptor::AcceptFrom;
 use lnet_wire::Pid;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The most connections of one bulk type to one peer that can be asked for.
+/// The most connections of one bulk type to one peer that can be requested.
 const MAX_CONNS_PER_PEER: u32 = 127;
 
-/// What a driver is told when it is made. Nothing in it changes afterwards.
+/// The settings of a driver. They do not change after it is made.
 #[derive(Clone, Debug)]
 pub struct SocklndConfig {
     /// The process that this node is to its peers. Default 12345; kernel nodes answer no other.
@@ -22,7 +22,7 @@ pub struct SocklndConfig {
     pub accept_timeout: Duration,
     /// How many connecting peers the system keeps waiting for the acceptor. Default 127.
     pub accept_backlog: i32,
-    /// How many connections connecting peers from one address may have, those that have not said hello among them; 0: as many as
+    /// How many connections connecting peers from one address may have, those that have not sent a HELLO among them; 0: as many as
     /// there may be in all, which is three in four of the descriptors that the process may have. In any other case at
     /// most half of those. Default 1024.
     pub conns_per_address: usize,
@@ -51,7 +51,7 @@ pub struct SocklndConfig {
     /// The longest wait between connects. Default 60 s.
     pub max_reconnect: Duration,
     /// How long a peer may leave unanswered what is under way to it, retransmissions included, before the core is asked
-    /// whether there is another way. Zero: it is never asked, and `sock_timeout` is all there is. Default 600 ms.
+    /// whether there is another path. Zero: it is never asked, and `sock_timeout` is all there is. Default 600 ms.
     pub unresponsive_timeout: Duration,
     /// Whether messages on version 2 connections carry a checksum. Default no.
     pub enable_csum: bool,
@@ -74,10 +74,9 @@ pub struct SocklndConfig {
     pub incarnation: fn() -> u64,
 }
 
-/// How many connections of each bulk type there are when so many are asked for: 0 is as many as the link
-/// deserves, which without knowing it is 1.
-pub(crate) fn bulk_conns(asked: u32) -> u16 {
-    asked.clamp(1, MAX_CONNS_PER_PEER) as u16
+/// How many connections of each bulk type there are when so many are requested. 0 lets the driver choose: 1.
+pub(crate) fn bulk_conns(requested: u32) -> u16 {
+    requested.clamp(1, MAX_CONNS_PER_PEER) as u16
 }
 
 impl Default for SocklndConfig {

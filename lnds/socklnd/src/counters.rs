@@ -1,10 +1,10 @@
-//! What happened on an interface.
+//! What happened on an NI.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// How often something happened on one interface since it started.
+        /// How often something happened on one NI since it started.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct SocklndCounters { $($(#[$doc])* pub $name: u64,)* }
@@ -25,23 +25,23 @@ counters! {
     accepted,
     /// Connections that this node opened.
     connected,
-    /// Calls to peers that failed.
+    /// Connects to peers that failed.
     connects_failed,
     /// HELLOs answered with type none.
     refused,
-    /// Connecting peers turned away: insecure port, nonsense, a NID that is not ours.
+    /// Inbound connections rejected: insecure port, invalid bytes, a NID that is not one of this node's.
     rejected,
-    /// Connecting peers that were too slow with their handshake.
+    /// Inbound connections whose handshake timed out.
     handshakes_timed_out,
-    /// Connecting peers dropped because too many handshakes were under way.
+    /// Inbound connections dropped because there were too many unfinished handshakes.
     handshakes_dropped,
-    /// Connecting peers turned away because there were too many connections, in all or from their address.
+    /// Inbound connections rejected because there were too many, in all or from their address.
     limit_rejected,
     /// Peers disconnected because they broke the protocol.
     protocol_errors,
     /// Peers disconnected because something took too long.
     timed_out,
-    /// Peers disconnected because they were unresponsive and there was another way.
+    /// Peers disconnected because they were unresponsive and there was another path.
     unresponsive,
     /// Connections that peers closed.
     closed_by_peer,

@@ -1,7 +1,7 @@
 //! Both sides of the handshake as state machines without I/O: bytes in, what to do out.
 //!
 //! Each says how many bytes it still needs and is given no more than those, so that nothing of the messages
-//! behind a HELLO is ever swallowed.
+//! after a HELLO is read.
 
 use crate::proto::acceptor::{self, Decision, Rejected};
 use crate::proto::hello::{Decoded, HelloError};
@@ -15,7 +15,7 @@ pub(crate) struct LocalNi {
     pub(crate) nid: Nid,
     pub(crate) pid: Pid,
     pub(crate) incarnation: u64,
-    /// What nodes of this implementation know it by, or 0.
+    /// The number by which nodes of this implementation recognise it, or 0.
     pub(crate) identity: u64,
 }
 
@@ -54,13 +54,13 @@ pub(crate) enum PassiveStep {
     More,
     /// Send [`acceptor::REFUSAL`] and close.
     RefuseRequest,
-    /// Send a HELLO of type none in the version of this implementation, with our own NID as destination, and close: so the
-    /// connecting peer learns which version we speak.
+    /// Send a HELLO of type none in the version of this implementation, with the local NID as destination, and close: so the
+    /// connecting peer learns which version this node supports.
     OfferVersion {
         /// The NI that the peer wants.
         target: Nid,
     },
-    /// Close without a word.
+    /// Close without an answer.
     Close(PassiveError),
     /// The HELLO is complete.
     Hello {
@@ -149,20 +149,20 @@ pub(crate) struct Active {
 pub(crate) enum ActiveStep {
     /// Read on.
     More,
-    /// The connection stands.
+    /// The connection is established.
     Open {
-        /// The version that the peer settled on.
+        /// The version that the peer chose.
         version: Version,
-        /// Which life of the peer this is.
+        /// The peer's incarnation.
         incarnation: u64,
-        /// Who it is, if it is a node of this implementation.
+        /// Its number, if it is a node of this implementation.
         identity: u64,
         /// The peer's byte order.
         order: ByteOrder,
     },
-    /// Not now: there is a race, or there are enough connections.
+    /// Connect later: there is a connection race, or there are enough connections.
     TryLater,
-    /// Call again at once, with this version.
+    /// Connect again at once, with this version.
     UseVersion(Version),
     /// Close: the peer breaks the protocol.
     Close(ActiveError),
@@ -171,14 +171,14 @@ pub(crate) enum ActiveStep {
 /// Why the active side closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ActiveError {
-    #[error("its acceptor does not take our connection request")]
+    #[error("its acceptor refused the connection request")]
     RequestRefused,
     #[error(transparent)]
     Hello(#[from] HelloError),
     #[error("it answered as {0}")]
     SomebodyElse(ProcessId),
-    #[error("it answered with connection type {answered} to {asked}")]
-    WrongType { asked: ConnectionType, answered: ConnectionType },
+    #[error("it answered with connection type {answered} to {requested}")]
+    WrongType { requested: ConnectionType, answered: ConnectionType },
 }
 
 impl Active {
@@ -192,7 +192,7 @@ impl Active {
         Some([acceptor::encode_request(self.peer.nid), hello].concat())
     }
 
-    /// The type asked for.
+    /// The requested type.
     pub(crate) fn kind(&self) -> ConnectionType {
         self.kind
     }
@@ -210,13 +210,13 @@ impl Active {
                 self.need = need;
                 ActiveStep::More
             }
-            Ok(Decoded::Done { hello, order, .. }) => self.judge(&hello, order),
+            Ok(Decoded::Done { hello, order, .. }) => self.check_answer(&hello, order),
             Err(HelloError::BadMagic(acceptor::MAGIC)) => ActiveStep::Close(ActiveError::RequestRefused),
             Err(why) => ActiveStep::Close(why.into()),
         }
     }
 
-    fn judge(&self, hello: &Hello, order: ByteOrder) -> ActiveStep {
+    fn check_answer(&self, hello: &Hello, order: ByteOrder) -> ActiveStep {
         let answered = ProcessId { nid: hello.src_nid, pid: hello.src_pid };
         if answered != self.peer {
             return ActiveStep::Close(ActiveError::SomebodyElse(answered));
@@ -225,7 +225,7 @@ impl Active {
             None if hello.version == self.version => ActiveStep::TryLater,
             None => ActiveStep::UseVersion(hello.version),
             Some(answered) if answered.mirror() != self.kind => {
-                ActiveStep::Close(ActiveError::WrongType { asked: self.kind, answered })
+                ActiveStep::Close(ActiveError::WrongType { requested: self.kind, answered })
             }
             Some(_) => ActiveStep::Open {
                 version: hello.version,
@@ -248,11 +248,11 @@ mod tests {
         Nid::new(NetId::new(NetType::TCP, 0), address)
     }
 
-    fn caller() -> LocalNi {
+    fn active_ni() -> LocalNi {
         LocalNi { nid: nid(1), pid: Pid::LUSTRE, incarnation: 0x11, identity: 0x111 }
     }
 
-    fn called() -> LocalNi {
+    fn passive_ni() -> LocalNi {
         LocalNi { nid: nid(2), pid: Pid::LUSTRE, incarnation: 0x22, identity: 0x222 }
     }
 
@@ -261,7 +261,7 @@ mod tests {
         use crate::decide::admit::Refusal;
         use acceptor::Rejected;
         let other = ProcessId { nid: nid(7), pid: Pid::LUSTRE };
-        let said = [
+        let texts = [
             Rejected::NotMine(Some(nid(9))).to_string(),
             Rejected::NotMine(None).to_string(),
             Rejected::InsecurePort(40_000).to_string(),
@@ -269,17 +269,17 @@ mod tests {
             PassiveError::Request(Rejected::NotMine(Some(nid(9)))).to_string(),
             PassiveError::Hello(HelloError::UnknownType(7)).to_string(),
             ActiveError::SomebodyElse(other).to_string(),
-            ActiveError::WrongType { asked: BulkIn, answered: Control }.to_string(),
+            ActiveError::WrongType { requested: BulkIn, answered: Control }.to_string(),
             Refusal::OtherIncarnation.to_string(),
-            Refusal::LostRace.to_string(),
+            Refusal::ConnectionRace.to_string(),
             Refusal::Duplicate.to_string(),
         ];
-        assert_eq!(said[0], "it asked for 0.0.0.9@tcp, which is no interface of this node");
-        assert_eq!(said[6], "it answered as 12345-0.0.0.7@tcp");
-        assert_eq!(said[7], "it answered with connection type control to bulk in");
+        assert_eq!(texts[0], "it asked for 0.0.0.9@tcp, which is no interface of this node");
+        assert_eq!(texts[6], "it answered as 12345-0.0.0.7@tcp");
+        assert_eq!(texts[7], "it answered with connection type control to bulk in");
         // Nor the names of Rust's types and fields.
         let is_rust = |word: &str| word.contains(['{', '}', '(', '_']) || word.contains("::");
-        let of_rust: Vec<_> = said.iter().filter(|line| line.split(' ').any(is_rust)).collect();
+        let of_rust: Vec<_> = texts.iter().filter(|line| line.split(' ').any(is_rust)).collect();
         assert!(of_rust.is_empty(), "{of_rust:?}");
     }
 
@@ -289,7 +289,7 @@ mod tests {
         let mut passive = Passive::new();
         loop {
             let n = passive.wants().min(bytes.len());
-            match passive.feed(&bytes[..n], |nid| nid == called().nid) {
+            match passive.feed(&bytes[..n], |nid| nid == passive_ni().nid) {
                 PassiveStep::More if n < bytes.len() || passive.wants() == 0 => bytes = &bytes[n..],
                 PassiveStep::More => return (PassiveStep::More, all),
                 step => return (step, all - bytes.len() + n),
@@ -298,11 +298,11 @@ mod tests {
     }
 
     fn request() -> Vec<u8> {
-        acceptor::encode_request(called().nid)
+        acceptor::encode_request(passive_ni().nid)
     }
 
     fn v3(kind: Option<ConnectionType>) -> Hello {
-        caller().hello(Version::V3, called().nid, kind)
+        active_ni().hello(Version::V3, passive_ni().nid, kind)
     }
 
     #[test]
@@ -313,13 +313,13 @@ mod tests {
             bytes[offset..offset + with.len()].copy_from_slice(with);
             bytes
         };
-        let offer = PassiveStep::OfferVersion { target: called().nid };
+        let offer = PassiveStep::OfferVersion { target: passive_ni().nid };
         let close = |why: HelloError| PassiveStep::Close(why.into());
         let open =
-            |hello: Hello| PassiveStep::Hello { target: called().nid, hello, order: ByteOrder::Little };
+            |hello: Hello| PassiveStep::Hello { target: passive_ni().nid, hello, order: ByteOrder::Little };
         let with_ips = Hello { ips: vec![1, 2], ..v3(Some(Control)) };
-        let v2 = caller().hello(Version::V2, called().nid, Some(Control));
-        let v4 = caller().hello(Version::V4, called().nid, Some(Control));
+        let v2 = active_ni().hello(Version::V2, passive_ni().nid, Some(Control));
+        let v4 = active_ni().hello(Version::V4, passive_ni().nid, Some(Control));
         for (name, bytes, want) in [
             ("v3", hello(&v3(Some(Control))), open(v3(Some(Control)))),
             ("v2", hello(&v2), open(v2.clone())),
@@ -334,7 +334,7 @@ mod tests {
             ("17 IPs", edit(52, &[17]), close(HelloError::BadIpList(68))),
             ("2 IPs", hello(&with_ips), open(with_ips.clone())),
             (
-                "destination not ours",
+                "destination is another node",
                 edit(16, &[9]),
                 open(Hello { dest_nid: Some(nid(9)), ..v3(Some(Control)) }),
             ),
@@ -357,18 +357,19 @@ mod tests {
 
     #[test]
     fn bytes_behind_the_hello_are_not_consumed() {
-        let opening = Active::new(ProcessId { nid: called().nid, pid: Pid::LUSTRE }, Version::V3, Control)
-            .opening(caller())
-            .unwrap();
+        let opening =
+            Active::new(ProcessId { nid: passive_ni().nid, pid: Pid::LUSTRE }, Version::V3, Control)
+                .opening(active_ni())
+                .unwrap();
         let (step, read) = play_passive(&[&opening[..], &[0xc1; 500]].concat());
         assert!(matches!(step, PassiveStep::Hello { .. }));
         assert_eq!(read, opening.len());
         assert_eq!(read, 72);
     }
 
-    fn play_active(asked: ConnectionType, bytes: &[u8]) -> ActiveStep {
-        let peer = ProcessId { nid: called().nid, pid: Pid::LUSTRE };
-        let mut active = Active::new(peer, Version::V3, asked);
+    fn play_active(requested: ConnectionType, bytes: &[u8]) -> ActiveStep {
+        let peer = ProcessId { nid: passive_ni().nid, pid: Pid::LUSTRE };
+        let mut active = Active::new(peer, Version::V3, requested);
         let mut rest = bytes;
         loop {
             let n = active.wants().min(rest.len());
@@ -382,7 +383,7 @@ mod tests {
 
     #[test]
     fn the_active_side_acts_on_a_hello_by_the_table() {
-        let answer = |version, kind| called().hello(version, caller().nid, kind);
+        let answer = |version, kind| passive_ni().hello(version, active_ni().nid, kind);
         let open = |version| ActiveStep::Open {
             version,
             incarnation: 0x22,
@@ -393,18 +394,18 @@ mod tests {
         let process = Hello { src_pid: Pid(1), ..answer(Version::V3, Some(Control)) };
         let somebody =
             |nid, pid| ActiveStep::Close(ActiveError::SomebodyElse(ProcessId { nid, pid: Pid(pid) }));
-        let wrong = ActiveError::WrongType { asked: BulkIn, answered: BulkIn };
-        for (name, asked, hello, want) in [
+        let wrong = ActiveError::WrongType { requested: BulkIn, answered: BulkIn };
+        for (name, requested, hello, want) in [
             ("accepted", Control, answer(Version::V3, Some(Control)), open(Version::V3)),
             ("mirrored", BulkIn, answer(Version::V3, Some(BulkOut)), open(Version::V3)),
             ("not mirrored", BulkIn, answer(Version::V3, Some(BulkIn)), ActiveStep::Close(wrong)),
             ("older version", Control, answer(Version::V2, Some(Control)), open(Version::V2)),
             ("try later", Control, answer(Version::V3, None), ActiveStep::TryLater),
             ("other version", Control, answer(Version::V2, None), ActiveStep::UseVersion(Version::V2)),
-            ("somebody else", Control, other, somebody(nid(3), 12345)),
+            ("another node", Control, other, somebody(nid(3), 12345)),
             ("another process", Control, process, somebody(nid(2), 1)),
         ] {
-            assert_eq!(play_active(asked, &hello.encode().unwrap()), want, "{name}");
+            assert_eq!(play_active(requested, &hello.encode().unwrap()), want, "{name}");
         }
         assert_eq!(play_active(Control, &acceptor::REFUSAL), ActiveStep::Close(ActiveError::RequestRefused));
         assert!(matches!(play_active(Control, &[0; 8]), ActiveStep::Close(ActiveError::Hello(_))));

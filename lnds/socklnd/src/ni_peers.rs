@@ -81,8 +81,8 @@ impl NiPeers {
             let others = others.then(all).unwrap_or_default().into_iter();
             usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
         };
-        for known in peer.map_or_else(all, named) {
-            known.abort_tx(ConnError::Aborted(cause));
+        for target in peer.map_or_else(all, named) {
+            target.abort_tx(ConnError::Aborted(cause));
         }
     }
 
@@ -91,7 +91,7 @@ impl NiPeers {
     pub(crate) fn peer_to_keep(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
         loop {
             let peer = self.peer(identity)?;
-            if peer.keep() {
+            if peer.pin() {
                 return Some(peer);
             }
         }
@@ -115,7 +115,7 @@ impl NiPeers {
                 peer.shutdown();
             }
         }
-        // Those that their peers have left behind, too.
+        // Also those that their peers have abandoned.
         for connection in &connections {
             connection.close(ConnError::Shutdown);
         }
@@ -177,8 +177,8 @@ impl PeerOwner for NiPeers {
     }
 
     fn forget_connection(&self, id: u64) {
-        let gone = lock(&self.connections).remove(&id);
-        drop(gone);
+        let removed = lock(&self.connections).remove(&id);
+        drop(removed);
     }
 
     fn scheduler_of(&self, peer: Nid) -> Arc<Scheduler> {

@@ -15,12 +15,12 @@ impl NiTable {
         ni.ni.shared.note_ni_open();
     }
 
-    pub(crate) fn remove(&self, gone: &Arc<NiPeers>) {
+    pub(crate) fn remove(&self, closed: &Arc<NiPeers>) {
         let mut nis = lock(&self.0);
         let before = nis.len();
-        nis.retain(|ni| !Arc::ptr_eq(ni, gone));
+        nis.retain(|ni| !Arc::ptr_eq(ni, closed));
         if nis.len() < before {
-            gone.ni.shared.note_ni_closed();
+            closed.ni.shared.note_ni_closed();
         }
     }
 

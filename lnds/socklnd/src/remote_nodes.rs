@@ -22,11 +22,11 @@ const MAX_NODES: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct RemoteNodes(Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::fast::RandomState>>);
 
-/// One of them, in one life of it.
+/// One of them, in one incarnation.
 #[derive(Debug)]
 pub(crate) struct RemoteNode {
-    known: Mutex<DedupTable<Weak<dyn InboundConn>, Parked>>,
-    /// It is known beyond the ends of its connections.
+    dedup: Mutex<DedupTable<Weak<dyn InboundConn>, Parked>>,
+    /// It stays in the table when its connections have ended.
     remembered: bool,
     /// Its connections to this node. It grows under the lock of the table only.
     connections: AtomicUsize,
@@ -90,7 +90,7 @@ impl RemoteNodes {
                 }
                 let remembered = nodes.len() < MAX_NODES;
                 let connections = AtomicUsize::new(0);
-                let node = Arc::new(RemoteNode { known: Mutex::default(), remembered, connections });
+                let node = Arc::new(RemoteNode { dedup: Mutex::default(), remembered, connections });
                 if remembered {
                     nodes.insert(id, Arc::clone(&node));
                 }
@@ -107,7 +107,7 @@ impl RemoteNodes {
             ParkedState::Matched(message) => message.is_given_up(),
             ParkedState::Deferred(_) => false,
         });
-        lock(&self.0).retain(|_, node| node.is_connected() || !lock(&node.known).is_empty());
+        lock(&self.0).retain(|_, node| node.is_connected() || !lock(&node.dedup).is_empty());
     }
 
     /// The NI ends, and with it what arrived on it in part and has not been matched: the core has dropped that. What has
@@ -122,7 +122,7 @@ impl RemoteNodes {
     fn expire(&self, now: Time, is_over: impl Fn(&Parked) -> bool) {
         let all: Vec<_> = lock(&self.0).values().cloned().collect();
         for node in all {
-            let over = lock(&node.known).expire(now, &is_over);
+            let over = lock(&node.dedup).expire(now, &is_over);
             for parked in over {
                 parked.end();
             }
@@ -137,12 +137,12 @@ impl RemoteNode {
         conn_seq: ConnSeq,
         connection: &Arc<impl InboundConn + 'static>,
     ) -> Option<Arc<AtomicU64>> {
-        lock(&self.known).open(conn_seq, downgrade(connection))
+        lock(&self.dedup).open(conn_seq, downgrade(connection))
     }
 
     /// Nothing more arrives on the connection with this sequence.
     pub(crate) fn close(&self, conn_seq: ConnSeq, now: Time) {
-        lock(&self.known).close(conn_seq, now);
+        lock(&self.dedup).close(conn_seq, now);
     }
 
     /// A message is sent again, on `connection`.
@@ -152,8 +152,8 @@ impl RemoteNode {
         connection: &Arc<impl InboundConn + 'static>,
         now: Time,
     ) -> Dedup {
-        let ask = || lock(&self.known).resent(message_id, downgrade(connection));
-        let mut resend = ask();
+        let check = || lock(&self.dedup).resent(message_id, downgrade(connection));
+        let mut resend = check();
         if let Resend::CloseFirst(before) = resend {
             match before.upgrade() {
                 Some(before) if before.id() == connection.id() => return Dedup::Invalid,
@@ -163,7 +163,7 @@ impl RemoteNode {
                     self.forget(message_id.first());
                 }
             }
-            resend = ask();
+            resend = check();
         }
         match resend {
             Resend::New => Dedup::New,
@@ -175,12 +175,12 @@ impl RemoteNode {
 
     /// A message that was sent again has arrived.
     pub(crate) fn take(&self, message_id: NonZeroU64, now: Time) {
-        lock(&self.known).take(message_id, now);
+        lock(&self.dedup).take(message_id, now);
     }
 
     /// Nothing is to be kept of a message that was sent again.
     pub(crate) fn forget(&self, message_id: NonZeroU64) {
-        lock(&self.known).forget(message_id);
+        lock(&self.dedup).forget(message_id);
     }
 
     /// Keeps a message until it is sent again or `until`.
@@ -188,7 +188,7 @@ impl RemoteNode {
         if !self.remembered {
             return parked.end();
         }
-        let refused = lock(&self.known).park(message_id, parked, until);
+        let refused = lock(&self.dedup).park(message_id, parked, until);
         if let Err(parked) = refused {
             parked.end();
         }
@@ -200,7 +200,7 @@ impl RemoteNode {
 
     /// Whether it may be forgotten.
     fn is_idle(&self) -> bool {
-        !self.is_connected() && !lock(&self.known).has_parked()
+        !self.is_connected() && !lock(&self.dedup).has_parked()
     }
 }
 

@@ -146,9 +146,9 @@ impl<C: Pollable> Scheduler<C> {
         let mut connections = lock(&self.connections);
         let Some((key, generation)) = connection.token().map(split) else { return };
         if connections.get(key).is_some_and(|it| it.generation == generation) {
-            let gone = connections.remove(key);
+            let removed = connections.remove(key);
             drop(connections);
-            drop(gone);
+            drop(removed);
         }
     }
 

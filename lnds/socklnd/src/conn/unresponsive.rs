@@ -2,7 +2,7 @@
 
 use crate::conn::watch::{Liveness, Watch};
 use crate::conn::{Connection, Phase};
-use crate::decide::unresponsive::{Finding, is_lost, judge};
+use crate::decide::unresponsive::{Finding, assess, is_lost_by_peer};
 use crate::scheduler::Pollable;
 use crate::sync::lock;
 use crate::tcp;
@@ -49,7 +49,7 @@ impl Connection {
         }
         let suspected = lock(&self.watch).suspected;
         let suspected = suspected.map_or(Duration::ZERO, |since| now.since(since));
-        let finding = judge(tcp, suspected, now.since(unacknowledged), limit);
+        let finding = assess(tcp, suspected, now.since(unacknowledged), limit);
         if finding == Finding::Nothing {
             if !self.awaits_acks() {
                 return (false, recovered);
@@ -86,7 +86,7 @@ impl Connection {
         watch.surplus_connect = watch.surplus_connect.filter(|_| now.is_some());
     }
 
-    /// The peer has asked for a connection that it has, as if it had none. That tells something if this one is suspected.
+    /// The peer has requested a connection that it has, as if it had none. That counts only while this one is suspected.
     pub(crate) fn note_surplus_connect(&self, now: Time) {
         let mut watch = lock(&self.watch);
         if watch.suspected.is_some() {
@@ -94,13 +94,13 @@ impl Connection {
         }
     }
 
-    /// Of one that is unresponsive: whether the peer has lost it, because its connects arrive.
-    pub(crate) fn is_lost(&self, now: Time, limit: Duration) -> bool {
+    /// Whether the peer has lost this unresponsive connection: its surplus connects arrive.
+    pub(crate) fn is_lost_by_peer(&self, now: Time, limit: Duration) -> bool {
         let Watch { suspected, surplus_connect, .. } = *lock(&self.watch);
         let ago = |since: Time| now.since(since);
         suspected
             .zip(surplus_connect)
-            .is_some_and(|(since, connect)| is_lost(ago(since), ago(connect), limit))
+            .is_some_and(|(since, connect)| is_lost_by_peer(ago(since), ago(connect), limit))
     }
 
     /// Whether anything has arrived from the peer within `limit`, by what TCP knows.

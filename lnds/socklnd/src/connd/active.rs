@@ -5,7 +5,7 @@ use super::entry::{Active, Entry};
 use crate::conn::Settled;
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::ConnError;
-use crate::decide::unresponsive::{Finding, judge};
+use crate::decide::unresponsive::{Finding, assess};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};
 use crate::sockets::{self, Connecting};
@@ -35,7 +35,7 @@ impl Connd {
     /// Connects to `peer` for the next connection that it lacks, if there is one.
     pub(super) fn connect(&mut self, peer: &Arc<Peer>) {
         let ni = &peer.ni;
-        if ni.is_ending() || !peer.is_asked() {
+        if ni.is_ending() || !peer.is_connect_requested() {
             return;
         }
         let now = self.shared.now();
@@ -152,7 +152,12 @@ impl Connd {
             ActiveStep::UseVersion(version) => {
                 drop(socket);
                 let next = peer.connect_again(now, Some(version));
-                self.fail_if_failed(&peer, next, Errno::Protocol, "it speaks no version that we speak");
+                self.fail_if_failed(
+                    &peer,
+                    next,
+                    Errno::Protocol,
+                    "it supports no protocol version of this node",
+                );
             }
             ActiveStep::Close(why) => {
                 drop(socket);
@@ -198,7 +203,7 @@ impl Connd {
         self.connect_failed(
             &peer,
             Errno::HostUnreachable,
-            "it closed the connection instead of answering, probably because our port is not privileged: \
+            "it closed the connection instead of answering, probably because the source port is not privileged: \
              give this program CAP_NET_BIND_SERVICE, or set `sysctl net.ipv4.ip_unprivileged_port_start=512`, \
              or set accept=all on the peer",
         );
@@ -224,7 +229,7 @@ impl Connd {
         let is_unresponsive = match tcp::state(active.socket.as_fd()) {
             // The peer's system would have answered at once.
             _ if active.opening.is_some() => true,
-            Ok(tcp) => judge(tcp, now.since(active.since), Duration::ZERO, limit) == Finding::Unresponsive,
+            Ok(tcp) => assess(tcp, now.since(active.since), Duration::ZERO, limit) == Finding::Unresponsive,
             Err(_) => false,
         };
         let peer = Arc::clone(&active.peer);

@@ -24,7 +24,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// Connections accepted from one listener before others get their turn.
+/// Connections accepted from one listener before the next listener is served.
 const ACCEPTS: usize = 64;
 
 impl Connd {
@@ -143,7 +143,7 @@ impl Connd {
             PassiveStep::OfferVersion { target } => {
                 if let Some(ni) = self.nis.find(target) {
                     ni.ni.counts.refused.add();
-                    // Our own NID as the destination, as the kernel answers here.
+                    // The local NID as the destination, as the kernel answers here.
                     refuse(&ni.ni, &passive.socket, Version::V3, target);
                 }
             }
@@ -171,11 +171,11 @@ impl Connd {
             .ok()
             .and_then(|local| local.as_socket())
             .is_some_and(|local| local.ip().to_canonical() == remote);
-        let mine = hello.connection_type.map_or(ConnectionType::Any, ConnectionType::mirror);
+        let local_type = hello.connection_type.map_or(ConnectionType::Any, ConnectionType::mirror);
         let now = self.shared.now();
-        let known = peer.known(mine, remote, now);
+        let status = peer.status(local_type, remote, now);
         let limit = ni.conns_per_peer().into();
-        match admit(hello, identity.id.nid, ni.local.nid, known, limit, to_itself) {
+        match admit(hello, identity.id.nid, ni.local.nid, status, limit, to_itself) {
             Admission::Close => ni.counts.rejected.add(),
             Admission::Refuse(refusal) => {
                 ni.counts.refused.add();
@@ -189,8 +189,8 @@ impl Connd {
                     }
                     // It may have lost those that are open here; then its system resets them, or nothing arrives on them any
                     // more, and its next connect is accepted.
-                    Refusal::Duplicate => peer.note_surplus_connect(mine, may_end, now),
-                    Refusal::OtherIncarnation | Refusal::LostRace => {}
+                    Refusal::Duplicate => peer.note_surplus_connect(local_type, may_end, now),
+                    Refusal::OtherIncarnation | Refusal::ConnectionRace => {}
                 }
                 refuse(ni, &socket, hello.version, identity.id.nid);
             }
@@ -203,7 +203,7 @@ impl Connd {
                 let sent = answer.is_some_and(|answer| send_bytes(&settled.socket, &answer))
                     && sockets::settle(&settled.socket, &self.shared.config, ni.sock_timeout()).is_ok();
                 if sent && peer.install(settled, hello.src_incarnation, false, now).is_ok() {
-                    if known.hangs() {
+                    if status.own_connect_is_stalled() {
                         self.abandon(&peer);
                     }
                     ni.counts.accepted.add();
@@ -211,7 +211,7 @@ impl Connd {
                 }
             }
         }
-        peer.release();
+        peer.unpin();
     }
 
     /// A handshake was too slow.
@@ -230,7 +230,7 @@ impl Connd {
         );
     }
 
-    /// Counts for an NI with the address that was connected to; the peer has not said which NI it wants.
+    /// Counts for an NI with the address that the peer connected to: it has not requested an NI yet.
     fn count_for(&self, socket: &Socket, count: impl FnOnce(&SockNi)) {
         let Some(local) = socket.local_addr().ok().and_then(|local| local.as_socket()) else { return };
         if let Some(ni) = self.nis.with_address(local.ip().to_canonical()) {

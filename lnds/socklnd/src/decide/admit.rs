@@ -4,38 +4,38 @@ use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::Nid;
 use std::time::Duration;
 
-/// After so long this node's own connect is no reason to refuse the peer's: it hangs, and the peer's has arrived.
-const HANGS: Duration = Duration::from_secs(1);
+/// A connect of this node that has taken longer is stalled: it is no reason to refuse the peer's, which has arrived.
+const STALLED_AFTER: Duration = Duration::from_secs(1);
 
-/// One life of a peer, as the first connection told it: later connections must tell the same.
+/// The version and incarnation of a peer, from its first connection. Later connections must have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PeerIncarnation {
     pub(crate) version: Version,
     pub(crate) incarnation: u64,
 }
 
-/// What is known here of the peer that connects.
+/// What this node knows of a connecting peer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    /// Its life, while there are connections.
+pub(crate) struct PeerStatus {
+    /// Its version and incarnation, while there are connections.
     pub(crate) peer_incarnation: Option<PeerIncarnation>,
-    /// For how long this node has itself been connecting to that peer, if it is.
-    pub(crate) connecting: Option<Duration>,
-    /// Open connections between the same two addresses of the type that this one would have.
-    pub(crate) alike: usize,
+    /// How long this node's own connect to the peer has taken so far, if there is one.
+    pub(crate) own_connect: Option<Duration>,
+    /// The number of open connections of the same type between the same two addresses.
+    pub(crate) same_type: usize,
 }
 
-impl Known {
-    /// Whether this node's own connect hangs.
-    pub(crate) fn hangs(&self) -> bool {
-        self.connecting.is_some_and(|lasts| lasts > HANGS)
+impl PeerStatus {
+    /// Whether this node's own connect is stalled.
+    pub(crate) fn own_connect_is_stalled(&self) -> bool {
+        self.own_connect.is_some_and(|lasts| lasts > STALLED_AFTER)
     }
 }
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// Answer with this type, which is the connection's type here.
+    /// Answer with this type: the connection's type on this node.
     Accept(ConnectionType),
     /// Answer with type none.
     Refuse(Refusal),
@@ -51,31 +51,30 @@ pub(crate) enum Refusal {
     OtherIncarnation,
     /// Both sides are connecting, and this side has the higher NID.
     #[error("this node is connecting to it, and has the higher NID")]
-    LostRace,
+    ConnectionRace,
     /// There are enough connections of this type.
     #[error("it has all its connections of this type already")]
     Duplicate,
 }
 
-/// Decides. `limit` is how many connections of a type there may be; `to_itself` says that the connecting and the accepting
-/// have the same address.
+/// Decides. `limit` is how many connections of a type there may be. `to_itself`: both ends have the same address.
 pub(crate) fn admit(
     hello: &Hello,
-    caller: Nid,
-    mine: Nid,
-    known: Known,
+    peer_nid: Nid,
+    local_nid: Nid,
+    status: PeerStatus,
     limit: usize,
     to_itself: bool,
 ) -> Admission {
     let Some(kind) = hello.connection_type else { return Admission::Close };
     let peer_incarnation = PeerIncarnation { version: hello.version, incarnation: hello.src_incarnation };
-    if known.peer_incarnation.is_some_and(|recorded| recorded != peer_incarnation) {
+    if status.peer_incarnation.is_some_and(|recorded| recorded != peer_incarnation) {
         return Admission::Refuse(Refusal::OtherIncarnation);
     }
-    if known.connecting.is_some() && !known.hangs() && caller < mine {
-        return Admission::Refuse(Refusal::LostRace);
+    if status.own_connect.is_some() && !status.own_connect_is_stalled() && peer_nid < local_nid {
+        return Admission::Refuse(Refusal::ConnectionRace);
     }
-    if known.alike >= limit && !to_itself {
+    if status.same_type >= limit && !to_itself {
         return Admission::Refuse(Refusal::Duplicate);
     }
     Admission::Accept(kind.mirror())
@@ -91,13 +90,13 @@ mod tests {
     fn a_hello_is_accepted_refused_or_closed_by_the_admission_table() {
         use Admission::{Accept, Close, Refuse};
         const NO: Option<Duration> = None;
-        const NOW: Option<Duration> = Some(HANGS);
+        const NOW: Option<Duration> = Some(STALLED_AFTER);
         const LONG: Option<Duration> = Some(Duration::from_millis(1001));
         let nid = |address| Nid::new(NetId::new(NetType::TCP, 0), address);
-        let (low, mine, high) = (nid(1), nid(2), nid(3));
+        let (low, local_nid, high) = (nid(1), nid(2), nid(3));
         let peer_incarnation = |version, incarnation| Some(PeerIncarnation { version, incarnation });
         let same = peer_incarnation(Version::V3, 7);
-        for (name, caller, kind, peer_incarnation, connecting, alike, itself, want) in [
+        for (name, peer_nid, kind, peer_incarnation, own_connect, same_type, itself, want) in [
             ("first contact", low, Some(Control), None, NO, 0, false, Accept(Control)),
             ("any", low, Some(Any), None, NO, 0, false, Accept(Any)),
             ("bulk-in", low, Some(BulkIn), same, NO, 0, false, Accept(BulkOut)),
@@ -123,17 +122,35 @@ mod tests {
                 false,
                 Refuse(Refusal::OtherIncarnation),
             ),
-            ("race, mine is higher", low, Some(Control), None, NOW, 0, false, Refuse(Refusal::LostRace)),
-            ("race, mine is lower", high, Some(Control), None, NOW, 0, false, Accept(Control)),
-            ("race, mine is higher, and hangs", low, Some(Control), None, LONG, 0, false, Accept(Control)),
-            ("race with itself", mine, Some(Control), same, NOW, 0, true, Accept(Control)),
+            (
+                "race, the local NID is higher",
+                low,
+                Some(Control),
+                None,
+                NOW,
+                0,
+                false,
+                Refuse(Refusal::ConnectionRace),
+            ),
+            ("race, the local NID is lower", high, Some(Control), None, NOW, 0, false, Accept(Control)),
+            (
+                "race, the local NID is higher, and its connect is stalled",
+                low,
+                Some(Control),
+                None,
+                LONG,
+                0,
+                false,
+                Accept(Control),
+            ),
+            ("race with itself", local_nid, Some(Control), same, NOW, 0, true, Accept(Control)),
             ("one too many", high, Some(Control), same, NO, 1, false, Refuse(Refusal::Duplicate)),
-            ("one too many, to itself", mine, Some(Control), same, NO, 1, true, Accept(Control)),
+            ("one too many, to itself", local_nid, Some(Control), same, NO, 1, true, Accept(Control)),
         ] {
             let hello = Hello {
                 version: Version::V3,
-                src_nid: caller,
-                dest_nid: Some(mine),
+                src_nid: peer_nid,
+                dest_nid: Some(local_nid),
                 src_pid: Pid::LUSTRE,
                 dest_pid: Pid(0),
                 src_incarnation: 7,
@@ -141,8 +158,8 @@ mod tests {
                 connection_type: kind,
                 ips: vec![],
             };
-            let known = Known { peer_incarnation, connecting, alike };
-            assert_eq!(admit(&hello, caller, mine, known, 1, itself), want, "{name}");
+            let status = PeerStatus { peer_incarnation, own_connect, same_type };
+            assert_eq!(admit(&hello, peer_nid, local_nid, status, 1, itself), want, "{name}");
         }
     }
 }

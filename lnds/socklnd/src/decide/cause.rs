@@ -21,11 +21,11 @@ pub(crate) enum ConnError {
     BrokenByPeer,
     /// This node could not go on, for want of that.
     Local(Errno),
-    /// The peer has been unresponsive while messages were under way, and there is another way for them.
+    /// The peer has been unresponsive while messages were under way, and there is another path for them.
     Unresponsive,
     /// The core knows that nothing will get there, and why.
     Aborted(Cause),
-    /// The interface ends.
+    /// The NI shuts down.
     Shutdown,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum BytesSent {
 }
 
 impl ConnError {
-    /// What the owner of a message is told.
+    /// The error that the owner of a message gets.
     pub(crate) const fn errno(self) -> Errno {
         match self {
             Self::NoRoute => Errno::HostUnreachable,
@@ -61,8 +61,8 @@ impl ConnError {
         }
     }
 
-    /// Whether what TCP still has is to be thrown away when a connection ends for it: it must not be delivered, some time
-    /// later, beside what is sent in its stead.
+    /// Whether TCP's send queue is to be discarded when a connection ends for this reason: its bytes must not be delivered
+    /// later, in addition to what is resent.
     pub(crate) const fn is_abort(self) -> bool {
         matches!(self, Self::Stalled | Self::Unresponsive | Self::Aborted(_))
     }
@@ -76,9 +76,8 @@ impl ConnError {
         SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
 
-    /// Where core-behaviour 4.3 says nothing the blame goes to who is at fault. A peer that closes, or that breaks
-    /// the protocol,
-    /// must not be able to lower the health of this node's interface; in the kernel it can.
+    /// Where core-behaviour 4.3 does not cover a case, the cause names the side at fault. A peer that closes, or that breaks
+    /// the protocol, must not be able to lower the health of this node's NI; in the kernel it can.
     fn cause(self, left: BytesSent) -> Cause {
         match (self, left) {
             (Self::NoRoute, _) | (Self::ClosedByPeer(_) | Self::BrokenByPeer, BytesSent::Something) => {
@@ -94,7 +93,7 @@ impl ConnError {
                 BytesSent::Nothing,
             ) => {
                 match SendFailure::from(errno).cause {
-                    // What has not left may go by another way, whatever was in its way here; in the kernel it may not.
+                    // A message of which nothing was sent may take another path, whatever failed here; in the kernel it may not.
                     Cause::LocalError => Cause::LocalDropped,
                     cause => cause,
                 }

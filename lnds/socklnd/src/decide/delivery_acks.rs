@@ -145,10 +145,16 @@ mod tests {
         let same_implementation =
             AckRequest { same_implementation: true, bulk_out: false, proper_port: false, ..kernel };
         for (name, asked, all, our_nodes, large) in [
-            ("ours", same_implementation, true, true, false),
-            ("ours, much", AckRequest { large: true, ..same_implementation }, true, true, false),
+            ("same implementation", same_implementation, true, true, false),
             (
-                "ours, in version 1",
+                "same implementation, large",
+                AckRequest { large: true, ..same_implementation },
+                true,
+                true,
+                false,
+            ),
+            (
+                "same implementation, version 1",
                 AckRequest { version: Version::V1, ..same_implementation },
                 false,
                 false,

@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 const MARK: u64 = 0x6c72;
 const RANDOM_BITS: u32 = 48;
 
-/// A node of this implementation, in one life of it.
+/// A node of this implementation, in one incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeId(NonZeroU64);
 

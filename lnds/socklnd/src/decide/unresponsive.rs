@@ -21,7 +21,7 @@ pub(crate) struct TcpState {
     pub(crate) round_trip: Duration,
 }
 
-/// What a look at a connection finds.
+/// The result of a check of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// Nothing is under way.
@@ -36,20 +36,20 @@ pub(crate) enum Finding {
     Unresponsive,
 }
 
-/// A single loss is repaired by the first retransmission; a peer that does not answer the second is gone.
+/// The first retransmission repairs a single loss; a peer that does not acknowledge the second is unresponsive.
 const RETRANSMISSIONS: u8 = 2;
-/// What the local system does not let out is not retransmitted, or not counted: then it is time that tells.
+/// What the local system does not send is not retransmitted, or not counted: then the time decides.
 const RETRANSMISSIONS_AT_LENGTH: u8 = 1;
 /// A peer does not answer every probe, so the second may be the only one in a while that it answers at all.
 const PROBES: u8 = 2;
 
-/// The state of a connection on which something was found outstanding `suspected` ago for the first time since the peer was
-/// last received from. Of what is outstanding nothing has been acknowledged for the time `unacknowledged`. `limit` is how long a peer
-/// near by may be unresponsive.
-pub(crate) fn judge(
+/// Assesses a connection. For the time `suspected_for` it has had unacknowledged data while nothing was received from the
+/// peer; for the time `unacknowledged_for` the peer has acknowledged nothing. `limit` is how long a peer with a short round
+/// trip may be unresponsive.
+pub(crate) fn assess(
     tcp: TcpState,
-    suspected: Duration,
-    unacknowledged: Duration,
+    suspected_for: Duration,
+    unacknowledged_for: Duration,
     limit: Duration,
 ) -> Finding {
     if !tcp.outstanding {
@@ -57,30 +57,34 @@ pub(crate) fn judge(
     }
     // What was measured when the peer was hard to reach is not to be the measure from then on.
     let limit = limit.max(3 * tcp.round_trip).min(4 * limit);
-    let for_a_while = suspected >= limit * 3 / 4;
-    let for_long = suspected >= limit * 3 / 2;
+    let is_suspected_for_long = suspected_for >= limit * 3 / 4;
+    let is_suspected_for_longer = suspected_for >= limit * 3 / 2;
     if tcp.last_received < limit {
         // What arrives may be no more than the peer's own retransmissions.
-        match tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && unacknowledged >= limit {
+        match tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && unacknowledged_for >= limit {
             true => Finding::Unacknowledged,
             false => Finding::Fine,
         }
-    } else if tcp.retransmissions >= RETRANSMISSIONS && for_a_while
-        || tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && for_long
+    } else if tcp.retransmissions >= RETRANSMISSIONS && is_suspected_for_long
+        || tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && is_suspected_for_longer
     {
         Finding::Unresponsive
-    } else if tcp.probes >= PROBES && for_a_while {
+    } else if tcp.probes >= PROBES && is_suspected_for_long {
         Finding::MaybeUnresponsive
     } else {
         Finding::Fine
     }
 }
 
-/// Whether the peer has lost an unresponsive connection: `surplus_connect` ago, when this one had been suspected already, it
-/// asked for one that it has, so the network works. If that had only been disturbed, TCP would have retried since then,
-/// and been answered: each of its pauses is as long as all before it, and a first one.
-pub(crate) fn is_lost(suspected: Duration, surplus_connect: Duration, limit: Duration) -> bool {
-    surplus_connect >= suspected.saturating_sub(surplus_connect) + limit
+/// Whether the peer has lost an unresponsive connection. The peer sent a surplus connect `since_surplus_connect` ago, when the
+/// connection was already suspected, so the network works. After a mere outage TCP would have retransmitted since then, and
+/// the peer would have acknowledged: each retransmission timeout is as long as all before it together, plus the first.
+pub(crate) fn is_lost_by_peer(
+    suspected_for: Duration,
+    since_surplus_connect: Duration,
+    limit: Duration,
+) -> bool {
+    since_surplus_connect >= suspected_for.saturating_sub(since_surplus_connect) + limit
 }
 
 #[cfg(test)]
@@ -103,20 +107,20 @@ mod tests {
             ("one loss", true, 1, 0, 300, 1, 300, 300, Fine),
             ("no answer to the second", true, 2, 0, 700, 1, 500, 500, Unresponsive),
             ("no answer to the second, after a long pause", true, 2, 0, 60_000, 1, 450, 450, Unresponsive),
-            ("retransmissions in a hurry", true, 5, 0, 60_000, 1, 100, 100, Fine),
+            ("retransmissions in quick succession", true, 5, 0, 60_000, 1, 100, 100, Fine),
             ("losses, but what is sent arrives", true, 3, 0, 100, 1, 5_000, 500, Fine),
             ("something arrives, and nothing is acknowledged", true, 1, 0, 100, 1, 0, 600, Unacknowledged),
             ("something arrives, and nothing was retransmitted", true, 0, 0, 100, 1, 0, 5_000, Fine),
             ("a closed window: probes are answered", true, 0, 0, 100, 1, 60_000, 60_000, Fine),
             ("a closed window: one probe is not", true, 0, 1, 5_000, 1, 4_700, 4_700, Fine),
-            ("a closed window, and nobody answers", true, 0, 2, 900, 1, 800, 800, MaybeUnresponsive),
+            ("a closed window, and no probe is answered", true, 0, 2, 900, 1, 800, 800, MaybeUnresponsive),
             ("nothing gets out", true, 1, 0, 1000, 1, 1000, 1000, Unresponsive),
             ("nothing gets out yet", true, 1, 0, 1000, 1, 800, 800, Fine),
             ("never retransmitted", true, 0, 0, 60_000, 1, 60_000, 60_000, Fine),
             ("far away", true, 2, 0, 1000, 500, 1000, 1000, Fine),
             ("far away, and something arrives", true, 2, 0, 1000, 500, 1200, 1400, Fine),
             ("far away, and the other direction works", true, 2, 0, 1000, 500, 1200, 1500, Unacknowledged),
-            ("far away, and gone", true, 2, 0, 1600, 500, 1300, 1300, Unresponsive),
+            ("far away, and unresponsive", true, 2, 0, 1600, 500, 1300, 1300, Unresponsive),
             ("round trip measured in an outage", true, 2, 0, 2500, 30_000, 2000, 2000, Unresponsive),
         ];
         for (
@@ -134,7 +138,7 @@ mod tests {
             let (last_received, round_trip) = (ms(last_received), ms(round_trip));
             let tcp =
                 TcpState { outstanding, acknowledged: 0, retransmissions, probes, last_received, round_trip };
-            assert_eq!(judge(tcp, ms(suspected), ms(unacknowledged), ms(600)), finding, "{what}");
+            assert_eq!(assess(tcp, ms(suspected), ms(unacknowledged), ms(600)), finding, "{what}");
         }
     }
 
@@ -153,7 +157,7 @@ mod tests {
             (10_000, 5300, true),
         ] {
             assert_eq!(
-                is_lost(ms(suspected), ms(surplus_connect), ms(600)),
+                is_lost_by_peer(ms(suspected), ms(surplus_connect), ms(600)),
                 lost,
                 "{suspected} {surplus_connect}"
             );

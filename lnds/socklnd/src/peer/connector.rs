@@ -2,7 +2,7 @@
 
 use super::{Peer, State, Waiting};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
-use crate::decide::admit::{Known, PeerIncarnation};
+use crate::decide::admit::{PeerIncarnation, PeerStatus};
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
 use crate::decide::conn_types::{ConnCounts, next_type};
@@ -17,16 +17,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 impl Peer {
-    /// The peer is not forgotten until [`Peer::release`]; false if it has been already. Only the connecting
+    /// Keeps the peer in the NI's table until [`Peer::unpin`]; false if it has been removed already. Only the connecting
     /// thread does this.
-    pub(crate) fn keep(&self) -> bool {
+    pub(crate) fn pin(&self) -> bool {
         let mut state = lock(&self.state);
-        state.kept = !state.gone;
-        state.kept
+        state.pinned = !state.removed;
+        state.pinned
     }
 
-    pub(crate) fn release(&self) {
-        lock(&self.state).kept = false;
+    pub(crate) fn unpin(&self) {
+        lock(&self.state).pinned = false;
         self.retire();
     }
 
@@ -36,13 +36,14 @@ impl Peer {
     }
 
     /// What decides whether a connection from the peer is accepted.
-    pub(crate) fn known(&self, kind: ConnectionType, remote: IpAddr, now: Time) -> Known {
+    pub(crate) fn status(&self, kind: ConnectionType, remote: IpAddr, now: Time) -> PeerStatus {
         let state = lock(&self.state);
-        let alike = |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
-        Known {
+        let same_type =
+            |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
+        PeerStatus {
             peer_incarnation: state.peer_incarnation,
-            connecting: state.schedule.connecting(now),
-            alike: state.connections.iter().filter(alike).count(),
+            own_connect: state.schedule.connecting(now),
+            same_type: state.connections.iter().filter(same_type).count(),
         }
     }
 
@@ -63,7 +64,7 @@ impl Peer {
     }
 
     /// Whether a connect is still to be made: the one that was requested may have been overtaken by another.
-    pub(crate) fn is_asked(&self) -> bool {
+    pub(crate) fn is_connect_requested(&self) -> bool {
         lock(&self.state).schedule.is_requested()
     }
 
@@ -72,15 +73,15 @@ impl Peer {
         lock(&self.state).request_connect()
     }
 
-    /// What connection to ask for now. Begins the connect, or drops the plan if there is nothing to connect for.
+    /// The version and type of the connection to request now. Begins the connect, or cancels it if no connection is needed.
     pub(crate) fn begin_connect(&self, now: Time) -> Option<(Version, ConnectionType)> {
         let mut state = lock(&self.state);
-        let Some(kind) = state.wanted.filter(|_| !state.gone) else {
+        let Some(kind) = state.wanted.filter(|_| !state.removed) else {
             state.schedule.cancel();
             return None;
         };
         state.schedule.begin(now);
-        state.missed = false;
+        state.failed_fast = false;
         let usual = match self.id.nid.address() {
             Address::Short(_) => self.ni.shared.config.use_protocol,
             Address::Long(_) => Version::V4,
@@ -135,7 +136,7 @@ impl Peer {
         next
     }
 
-    /// The connect was given up for a reason that tells nothing about the peer; there may still be one to make.
+    /// The connect was given up for a reason that does not concern the peer; another may still be needed.
     pub(crate) fn connect_abandoned(&self) {
         lock(&self.state).schedule.abandoned();
         self.retire();
@@ -159,7 +160,7 @@ impl Peer {
         }
     }
 
-    /// No connection is to be had: if there is none, what waits for one fails.
+    /// The connect has failed: if there is no connection, the messages that wait for one fail.
     pub(crate) fn fail_waiting(&self, errno: Errno) {
         {
             let mut state = lock(&self.state);
@@ -171,12 +172,12 @@ impl Peer {
         self.give_back_waiting(ConnError::NotConnected(errno));
     }
 
-    /// A connection is established: messages are sent on it from now on.
+    /// A connection is established: messages are sent on it from now on. `outbound`: this node has connected.
     pub(crate) fn install(
         &self,
         settled: Settled,
         incarnation: u64,
-        called: bool,
+        outbound: bool,
         now: Time,
     ) -> Result<(), Errno> {
         let peer_incarnation = PeerIncarnation { version: settled.version, incarnation };
@@ -194,19 +195,19 @@ impl Peer {
         };
         let connection = Connection::new(settled, context, now);
         self.owner.remember_connection(&connection)?;
-        let gone = {
+        let removed = {
             let mut state = lock(&self.state);
-            if !state.gone {
+            if !state.removed {
                 state.connections.push(super::Slot { connection: Arc::clone(&connection), last_used: 0 });
                 state.peer_incarnation = Some(peer_incarnation);
                 self.recount(&mut state);
-                if called {
+                if outbound {
                     state.schedule.succeeded();
                 }
             }
-            state.gone
+            state.removed
         };
-        if gone {
+        if removed {
             connection.close(ConnError::Shutdown);
             return Err(Errno::Shutdown);
         }
@@ -223,13 +224,13 @@ impl Peer {
         let waiting = {
             let mut state = lock(&self.state);
             let min_bulk = self.ni.shared.config.min_bulk;
-            if state.holds_back() || state.choose(TxKind::Message(0), min_bulk).is_none() {
+            if state.must_queue() || state.choose(TxKind::Message(0), min_bulk).is_none() {
                 return;
             }
             std::mem::take(&mut state.waiting)
         };
         for Waiting { message, .. } in waiting {
-            // Not by way of this one, which may have lost its connections, and been forgotten, since.
+            // Not through this peer, which may have lost its connections and been removed since.
             if let SendOutcome::Done(message, result) = Arc::clone(&self.owner).send_again(message) {
                 self.ni.finalize(message, result);
             }
@@ -256,6 +257,6 @@ impl Peer {
 impl State {
     /// With nothing to send, only an incomplete set of connections is a reason to connect.
     fn has_reason_to_connect(&self) -> bool {
-        self.missed || !self.waiting.is_empty() || !self.connections.is_empty()
+        self.failed_fast || !self.waiting.is_empty() || !self.connections.is_empty()
     }
 }

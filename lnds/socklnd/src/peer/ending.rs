@@ -1,4 +1,4 @@
-//! The end of a peer's connections, and what is done once in a while.
+//! The end of a peer's connections, and the periodic scan.
 
 use super::{Peer, Waiting};
 use crate::conn::Connection;
@@ -26,7 +26,7 @@ impl Peer {
     pub(crate) fn end_because_of(&self, culprit: &Arc<Connection>, conn_error: ConnError) {
         match self.detach(Some(culprit)) {
             Some(connections) => self.finish(connections, conn_error),
-            // It was left behind by an earlier end.
+            // An earlier end has detached it.
             None => culprit.close(conn_error),
         }
     }
@@ -48,7 +48,7 @@ impl Peer {
         for connection in &connections {
             connection.drain(conn_error);
         }
-        // Delivery ACKs that are here already say that messages need not come back.
+        // Messages whose delivery ACKs have been received already need not fail.
         for connection in &connections {
             if can_read || !Arc::ptr_eq(connection, culprit) {
                 connection.run_receive();
@@ -86,13 +86,13 @@ impl Peer {
         self.retire();
     }
 
-    fn forget_leaving(&self, gone: &[Arc<Connection>]) {
-        let is_gone = |connection: &Arc<Connection>| gone.iter().any(|one| Arc::ptr_eq(one, connection));
-        lock(&self.state).leaving.retain(|connection| !is_gone(connection));
+    fn forget_leaving(&self, ended: &[Arc<Connection>]) {
+        let has_ended = |connection: &Arc<Connection>| ended.iter().any(|one| Arc::ptr_eq(one, connection));
+        lock(&self.state).leaving.retain(|connection| !has_ended(connection));
     }
 
-    /// Takes the connections, if `culprit` is still one of them; they are also left among those that are leaving. The
-    /// peer's life ends with its connections.
+    /// Takes the connections, if `culprit` is still one of them, and adds them to those that are leaving. The peer's
+    /// incarnation is forgotten with its connections.
     fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Vec<Arc<Connection>>> {
         let mut state = lock(&self.state);
         if let Some(culprit) = culprit
@@ -112,7 +112,7 @@ impl Peer {
     pub(crate) fn retire(&self) {
         let idle = {
             let mut state = lock(&self.state);
-            if !state.waiting.is_empty() && !state.gone {
+            if !state.waiting.is_empty() && !state.removed {
                 // It may have waited for a peer that had connected to complete its connections.
                 self.connect_if_not_connected(&mut state);
                 if state.request_connect() {
@@ -120,37 +120,37 @@ impl Peer {
                     return self.request_connect();
                 }
             }
-            let idle = !state.kept
+            let idle = !state.pinned
                 && state.connections.is_empty()
                 && state.waiting.is_empty()
                 && state.schedule.idle()
                 && !state.schedule.has_failed();
-            state.gone |= idle;
+            state.removed |= idle;
             idle
         };
         if idle {
-            // Senders that still have it look in the table again, and may find it there until now.
+            // Senders that still have the peer look it up in the table again, and may find it there until now.
             self.owner.forget_peer(self);
         }
     }
 
     /// The NI ends: nothing waits, nothing new is accepted.
     pub(crate) fn shutdown(&self) {
-        lock(&self.state).gone = true;
-        // Who waits for a delivery ACK should not have to guess.
+        lock(&self.state).removed = true;
+        // So that no peer waits for a delivery ACK in vain.
         self.send_pending_acks();
         self.give_back_waiting(ConnError::Shutdown);
         self.end_all(ConnError::Shutdown);
     }
 
-    /// Nothing reaches the peer at this time: what is not known to have arrived comes back, and the connect that may be under way
-    /// is given up. What is sent from now on is tried anew.
+    /// Nothing reaches the peer at this time: messages that are not known to have arrived fail, and a connect in progress is
+    /// given up. The next message connects again.
     pub(crate) fn give_up(&self, conn_error: ConnError) {
         let connecting = {
             let mut state = lock(&self.state);
             let connecting = state.schedule.connecting(self.ni.shared.now()).is_some();
             state.schedule = ConnectSchedule::default();
-            state.missed = false;
+            state.failed_fast = false;
             connecting
         };
         if connecting && let Some(this) = self.this.upgrade() {

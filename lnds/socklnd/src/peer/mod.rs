@@ -41,7 +41,7 @@ pub(crate) trait PeerOwner: Send + Sync {
     /// Has the connecting thread connect to the peer.
     fn connect(&self, peer: Arc<Peer>);
 
-    /// Has the connecting thread give up the connect that is under way.
+    /// Has the connecting thread give up the connect in progress.
     fn abandon_connect(&self, peer: Arc<Peer>);
 
     /// A connection is made; an error if the NI is ending.
@@ -84,9 +84,9 @@ struct State {
     schedule: ConnectSchedule,
     /// Why the last connect failed.
     last_failure: Option<Errno>,
-    /// The version that the peer proposed when it refused ours.
+    /// The version that the peer proposed when it refused this node's.
     proposed: Option<Version>,
-    /// The type of connection to ask for next; `None` when the set is complete.
+    /// The type of connection to request next; `None` when the set is complete.
     wanted: Option<ConnectionType>,
     waiting: VecDeque<Waiting>,
     last_keepalive: Option<Time>,
@@ -95,16 +95,16 @@ struct State {
     surplus_pause: Duration,
     /// When it was last probed for that.
     last_surplus_probe: Option<Time>,
-    /// When the core was last told that this path is unresponsive.
+    /// When this path was last reported to the core as unresponsive.
     last_report: Option<Time>,
     /// Nothing arrives on any of its connections, although something is under way on one.
     unresponsive: bool,
-    /// Messages failed at once because there is no connection: there is a reason to connect again.
-    missed: bool,
-    /// It is being decided whether a connection of it is accepted: it stays in the table.
-    kept: bool,
-    /// No longer in the NI's table: a thread that still has it must look there again.
-    gone: bool,
+    /// Messages failed at once while connects were backing off: a reason to connect again.
+    failed_fast: bool,
+    /// The connecting thread is deciding on a connection of the peer: the peer stays in the NI's table.
+    pinned: bool,
+    /// Removed from the NI's table: a thread that still has the peer must look it up again.
+    removed: bool,
 }
 
 struct Slot {
@@ -120,7 +120,7 @@ struct Waiting {
 /// What is to be done about an unresponsive peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnresponsiveAction {
-    /// Nothing: the core was told lately.
+    /// Nothing: the core was informed lately.
     Nothing,
     /// Give up its connections: all that is under way has another path.
     GiveUp,
@@ -128,10 +128,10 @@ pub(crate) enum UnresponsiveAction {
     Stay { is_new: bool, moved: usize },
 }
 
-/// What becomes of a message.
+/// Where a message goes.
 enum TxTarget {
-    /// On this connection; whether it asks for a delivery ACK.
-    On(Arc<Connection>, bool, Box<Message>),
+    /// To this connection; whether it requests a delivery ACK.
+    Connection(Arc<Connection>, bool, Box<Message>),
     Waiting,
     Failed(Box<Message>, ConnError),
 }
@@ -157,12 +157,12 @@ impl Peer {
         }
     }
 
-    /// Sends, queues, or fails. The message comes back when this peer is no longer the one to ask.
+    /// Sends, queues, or fails the message. It comes back if the peer has been removed from the NI's table.
     pub(crate) fn send(&self, mut message: Box<Message>) -> Result<SendOutcome, Box<Message>> {
         loop {
             let (target, connect) = {
                 let mut state = lock(&self.state);
-                if state.gone {
+                if state.removed {
                     return Err(message);
                 }
                 let target = self.target(&mut state, message);
@@ -172,10 +172,10 @@ impl Peer {
                 self.request_connect();
             }
             message = match target {
-                TxTarget::On(connection, asks, message) => {
-                    match self.hand_over(&connection, asks, message) {
+                TxTarget::Connection(connection, request_ack, message) => {
+                    match self.hand_over(&connection, request_ack, message) {
                         Ok(outcome) => return Ok(outcome),
-                        // It ended since; there may be another.
+                        // The connection has ended since; there may be another.
                         Err(message) => message,
                     }
                 }
@@ -188,15 +188,15 @@ impl Peer {
     }
 
     fn target(&self, state: &mut State, message: Box<Message>) -> TxTarget {
-        if state.holds_back() {
+        if state.must_queue() {
             state.waiting.push_back(Waiting { message, since: self.ni.shared.now() });
             return TxTarget::Waiting;
         }
         if let Some(connection) =
             state.choose(TxKind::Message(message.payload_len()), self.ni.shared.config.min_bulk)
         {
-            let asks = self.wants_ack(state, &connection, message.payload_len());
-            return TxTarget::On(connection, asks, message);
+            let request_ack = self.wants_ack(state, &connection, message.payload_len());
+            return TxTarget::Connection(connection, request_ack, message);
         }
         self.connect_if_not_connected(state);
         let now = self.ni.shared.now();
@@ -206,7 +206,7 @@ impl Peer {
             return TxTarget::Failed(message, ConnError::NoRoute);
         }
         if state.connections.is_empty() && state.schedule.is_backing_off(now) {
-            state.missed = true;
+            state.failed_fast = true;
             let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
             return TxTarget::Failed(message, ConnError::NotConnected(why));
         }
@@ -214,8 +214,8 @@ impl Peer {
         TxTarget::Waiting
     }
 
-    /// Something is to be sent. This node does not connect to a peer that has connected to it while a connection exists,
-    /// whatever that is good for (wire-tcp 2.11); one with a synthetic ID has no address to connect to (wire-tcp 2.7).
+    /// Something is to be sent. While a connection of a peer that has connected to this node exists, of whatever type, this
+    /// node does not connect to it (wire-tcp 2.11); one with a synthetic ID has no address to connect to (wire-tcp 2.7).
     fn connect_if_not_connected(&self, state: &mut State) {
         if state.connections.is_empty() && !self.synthetic && !state.active {
             state.active = true;
@@ -237,7 +237,7 @@ impl Peer {
     fn hand_over(
         &self,
         connection: &Arc<Connection>,
-        asks: bool,
+        request_ack: bool,
         message: Box<Message>,
     ) -> Result<SendOutcome, Box<Message>> {
         let checksum = self.ni.shared.config.enable_csum;
@@ -245,7 +245,7 @@ impl Peer {
         if ack.is_some() {
             self.ni.counts.acks.add();
         }
-        let out = Outgoing::message(message, connection.version, asks, ack.unwrap_or(0), checksum);
+        let out = Outgoing::message(message, connection.version, request_ack, ack.unwrap_or(0), checksum);
         let out = match out {
             Ok(out) => out,
             Err(message) => {
@@ -282,12 +282,12 @@ impl State {
         self.connections.iter().any(|slot| slot.connection.same_implementation())
     }
 
-    /// Whether messages wait although there are connections: what has left on an unresponsive one could not be sent again.
-    fn holds_back(&self) -> bool {
+    /// Whether messages wait although there are connections: a message sent on an unresponsive one could not be resent.
+    fn must_queue(&self) -> bool {
         self.unresponsive && !self.connections.is_empty() && !self.deduplicates()
     }
 
-    /// The last connection is gone.
+    /// The last connection has ended.
     fn forget_incarnation(&mut self) {
         self.unresponsive = false;
         self.surplus_pause = Duration::ZERO;
@@ -310,7 +310,7 @@ impl State {
         Some(Arc::clone(&slot.connection))
     }
 
-    /// Whether the connecting thread is to be asked to connect now.
+    /// Whether to request a connect of the connecting thread now.
     fn request_connect(&mut self) -> bool {
         self.active && self.schedule.request(self.wanted.is_some())
     }

@@ -1,4 +1,4 @@
-//! A peer that has become unresponsive: what the core is told, and what becomes of messages.
+//! A peer that has become unresponsive: what is reported to the core, and where messages go.
 //!
 //! A peer that detects duplicates loses its connections as soon as there is another path for everything. To
 //! any other peer TCP goes on with what has begun to leave; what has not waits, or takes another path.
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The core is told of an unresponsive path at most so often.
+/// An unresponsive path is reported to the core at most so often.
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 /// The least time between two probes of connections that a peer has and asks for again. It doubles with each.
 const FIRST_SURPLUS_PAUSE: Duration = Duration::from_millis(500);
@@ -40,7 +40,7 @@ impl Peer {
             Liveness::Unresponsive => false,
             Liveness::Unacknowledged => true,
         };
-        if !receives && connection.is_lost(now, limit) {
+        if !receives && connection.is_lost_by_peer(now, limit) {
             self.ni.counts.timed_out.add();
             let peer = self.id;
             self.ni.shared.log(
@@ -61,8 +61,8 @@ impl Peer {
         !matches!(action, UnresponsiveAction::Nothing | UnresponsiveAction::Stay { is_new: false, moved: 0 })
     }
 
-    /// Something is under way, or waits for a connect, and nothing arrives: tells the core, and has what can take
-    /// another path do so. `receives`: something arrives, so that the connections may soon work again.
+    /// Something has been sent, or waits for a connect, and nothing arrives: reports that to the core, and moves messages to
+    /// another path if they have one. `receives`: something arrives, so that the connections may soon work again.
     pub(crate) fn note_unresponsive(&self, now: Time, receives: bool) -> UnresponsiveAction {
         let (is_new, deduplicates) = {
             let mut state = lock(&self.state);
@@ -156,35 +156,35 @@ impl Peer {
         let since = self.ni.shared.now();
         let queued = queued.into_iter().map(|message| Waiting { message, since });
         let waiting = std::mem::take(&mut lock(&self.state).waiting);
-        let (mut kept, mut moved) = (VecDeque::new(), 0);
+        let (mut still_waiting, mut moved) = (VecDeque::new(), 0);
         for waiting in queued.chain(waiting) {
             if self.ni.upcalls.may_change_path(&waiting.message) {
                 moved += 1;
                 self.ni.finalize(waiting.message, Err(conn_error.failure(BytesSent::Nothing)));
             } else {
-                kept.push_back(waiting);
+                still_waiting.push_back(waiting);
             }
         }
-        let gone = {
+        let removed = {
             let mut state = lock(&self.state);
-            kept.append(&mut state.waiting);
-            state.waiting = kept;
-            state.gone
+            still_waiting.append(&mut state.waiting);
+            state.waiting = still_waiting;
+            state.removed
         };
-        if gone {
+        if removed {
             self.give_back_waiting(ConnError::Shutdown);
         } else {
-            // A connection may have come up meanwhile, or gone.
+            // A connection may have been established meanwhile, or have ended.
             self.send_waiting();
             self.retire();
         }
         moved
     }
 
-    /// The peer has asked for a connection of this kind, although it has as many as there may be. The first kind that a
-    /// node asks for says that it may have none at all; a further one for bulk, only that it would have more than there
-    /// may be. Connections that are suspected for that are probed: the peer's system resets them if it has lost them.
-    /// `may_end`: who asked may also end them.
+    /// The peer has requested a connection of this type, although it has as many as there may be. If it is the type that a
+    /// node requests first, the peer may have lost all its connections; if it is a bulk type, the peer only wants more than
+    /// there may be. Suspected connections are probed: the peer's system resets those that it has lost. `may_end`: the
+    /// connecting process may also end them.
     pub(crate) fn note_surplus_connect(&self, kind: ConnectionType, may_end: bool, now: Time) {
         if matches!(kind, ConnectionType::BulkIn | ConnectionType::BulkOut) {
             return;
@@ -202,8 +202,8 @@ impl Peer {
             state.last_surplus_probe = Some(now);
             state.surplus_pause = (2 * pause).clamp(FIRST_SURPLUS_PAUSE, LONGEST_SURPLUS_PAUSE);
         }
-        let alike = connections.iter().filter(|connection| connection.kind == kind);
-        for connection in alike.filter(|connection| connection.version >= Version::V3) {
+        let same_type = connections.iter().filter(|connection| connection.kind == kind);
+        for connection in same_type.filter(|connection| connection.version >= Version::V3) {
             if !connection.has_unsent() {
                 connection.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
             }

@@ -54,7 +54,7 @@ pub fn encode_request(target: Nid) -> Vec<u8> {
     }
 }
 
-/// Why a connecting peer is turned away without a word.
+/// Why an inbound connection is closed without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
     /// The source port is above 1023 and the mode is secure.
