@@ -197,3 +197,25 @@ fn messages_that_wait_for_an_inbound_peer_cause_a_connect_after_it_has_closed() 
     drop(bulk);
     wait_for("a call", || listener.try_accept_handshake().is_some());
 }
+
+#[test]
+fn a_connect_that_hangs_does_not_refuse_the_peers_connect_for_ever() {
+    let (node, low, high, port) = node(|_| {});
+    let listener = Listening::on(low, port);
+    node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+    // The node, which has the higher NID, is now in the middle of calling, and stays there.
+    let (mut theirs, _) = listener.accept_handshake();
+    let mut refused = 0;
+    let mut raw = loop {
+        let (raw, answer) = Raw::hello(low, high, port, ConnectionType::Control);
+        if answer.connection_type.is_some() {
+            break raw;
+        }
+        refused += 1;
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(refused > 0);
+    assert_eq!(theirs.read_to_end(), []);
+    assert_eq!(raw.read_lnet().0.payload_length, 8);
+    assert_eq!(node.expect(EventKind::Send).status, Ok(()));
+}

@@ -1,4 +1,4 @@
-//! Two nodes with real cores and real sockets.
+//! Two nodes with real cores and real sockets exchange messages.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -6,26 +6,14 @@ mod support;
 use lnet_core::lnd::{Driver, Progress};
 use lnet_core::memory::MemRange;
 use lnet_core::{EventKind, MdMemory, MdOptions, Target};
-use lnet_wire::{NetId, NetType, Nid};
 use socklnd::proto::Version;
-use socklnd::{AcceptFrom, DeliveryAcks, SocklndConfig};
-use std::net::TcpListener;
+use socklnd::{DeliveryAcks, SocklndConfig};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use support::pair::pair;
 use support::*;
 
 const SIZES: [usize; 9] = [0, 1, 927, 928, 1023, 4096, 65_537, 1 << 19, 1 << 20];
-
-/// Two nodes that know each other for nodes of this implementation.
-fn pair(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
-    let (low, high, port) = addresses();
-    let node = |ip, number| {
-        let mut config = same_implementation(config(port), number);
-        change(&mut config);
-        Node::start(tcp(ip), config)
-    };
-    (node(low, 1), node(high, 2))
-}
 
 /// Two nodes that take each other for kernels.
 fn nodes_that_hide_their_implementation(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
@@ -311,145 +299,4 @@ fn many_threads_send_in_both_directions_and_nothing_is_lost() {
             assert_eq!(seen, [THREADS * EACH; 3]);
         }
     });
-}
-
-#[test]
-fn nodes_that_connect_to_each_other_at_once_are_connected() {
-    for _ in 0..20 {
-        let (a, b) = pair(|config| config.min_reconnect = Duration::from_millis(20));
-        let landed = buffer(8);
-        a.offer(landed);
-        b.offer(landed);
-        let sent = pattern(8, 1);
-        std::thread::scope(|scope| {
-            scope.spawn(|| a.put(a.bind_bytes(sent), b.nid, true));
-            scope.spawn(|| b.put(b.bind_bytes(sent), a.nid, true));
-        });
-        for node in [&a, &b] {
-            let kinds = [node.event(), node.event(), node.event()].map(|event| {
-                assert_eq!(event.status, Ok(()));
-                event.kind
-            });
-            for kind in [EventKind::Put, EventKind::Ack, EventKind::Send] {
-                assert!(kinds.contains(&kind), "{kinds:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn every_message_completes_when_a_node_ends_under_load() {
-    for round in 0..10 {
-        let (a, b) = pair(|config| config.zc_min_payload = (round % 2 == 0).then_some(1000));
-        let landed = buffer(1 << 20);
-        a.offer(landed);
-        b.offer(landed);
-        let sent = pattern(1 << 20, 1);
-        let sends = 40;
-        for _ in 0..sends {
-            a.put(a.bind_bytes(sent), b.nid, true);
-            b.put(b.bind_bytes(sent), a.nid, true);
-        }
-        while b.event().kind != EventKind::Put {}
-        // Whichever end goes first.
-        if round % 3 == 0 {
-            b.stop()
-        } else {
-            a.core.remove_ni(a.nid).unwrap()
-        }
-        let mut ended = 0;
-        while ended < sends {
-            let event = a.event();
-            ended += usize::from(event.kind == EventKind::Send);
-        }
-    }
-}
-
-#[test]
-fn a_message_sent_just_before_the_end_still_arrives() {
-    for size in [8, 200_000] {
-        let (a, b) = pair(|_| {});
-        let landed = buffer(size);
-        let sent = pattern(size, 1);
-        b.offer(landed);
-        a.put(a.bind_bytes(sent), b.nid, false);
-        assert_eq!(a.expect(EventKind::Send).status, Ok(()));
-        a.stop();
-        assert_eq!(b.expect(EventKind::Put).status, Ok(()));
-        assert!(landed == sent);
-    }
-}
-
-#[test]
-fn a_restarted_node_is_connected_to_again() {
-    let (low, high, port) = addresses();
-    let fast = SocklndConfig { min_reconnect: Duration::from_millis(20), ..config(port) };
-    let a = Node::start(tcp(low), fast.clone());
-    let landed = buffer(8);
-    let sent = pattern(8, 1);
-    for _ in 0..3 {
-        let b = Node::start(tcp(high), fast.clone());
-        b.offer(landed);
-        let md = a.bind_bytes(sent);
-        // Until the loss of the old connections has been noticed messages may be lost.
-        loop {
-            a.put(md, b.nid, false);
-            if a.event().status.is_ok() {
-                break;
-            }
-        }
-        wait_for("a new life", || b.counters().accepted > 0);
-        b.stop();
-        wait_for("the end to be noticed", || {
-            a.put(md, b.nid, false);
-            a.event().status.is_err()
-        });
-    }
-}
-
-#[test]
-fn an_ni_needs_its_address_and_port() {
-    let (low, _, port) = addresses();
-    let taken = TcpListener::bind((low, port)).unwrap();
-    let start = |nid, accept| {
-        let config = SocklndConfig { accept, ..config(port) };
-        let driver = socklnd::Socklnd::new(config, running_clock());
-        let core =
-            lnet_core::Core::new(lnet_core::CoreConfig::new(lnet_wire::Pid::LUSTRE, 1).without_discovery());
-        let result = core.add_ni(nid, lnet_core::NiTunables::default(), &*driver).map(|_| ());
-        core.shutdown();
-        result
-    };
-    use lnet_core::Errno;
-    let foreign = Nid::new(NetId::new(NetType::TCP, 0), 0x0808_0808);
-    assert_eq!(start(tcp(low), AcceptFrom::All), Err(Errno::AddressInUse));
-    assert_eq!(start(foreign, AcceptFrom::All), Err(Errno::AddressNotAvailable));
-    assert_eq!(start(tcp(low), AcceptFrom::None), Ok(()));
-    drop(taken);
-    assert_eq!(start(tcp(low), AcceptFrom::All), Ok(()));
-    // The port is free again at once.
-    assert_eq!(start(tcp(low), AcceptFrom::All), Ok(()));
-}
-
-#[test]
-fn two_nets_share_one_address() {
-    let (low, high, port) = addresses();
-    let on = |net, ip: std::net::Ipv4Addr| Nid::new(NetId::new(NetType::TCP, net), ip.into());
-    let a = Node::start(on(0, low), config(port));
-    let b = Node::start(on(0, high), config(port));
-    for node in [(&a, on(7, low)), (&b, on(7, high))] {
-        node.0.core.add_ni(node.1, lnet_core::NiTunables::default(), &*node.0.driver).unwrap();
-    }
-    let landed = buffer(8);
-    let sent = pattern(8, 1);
-    b.offer(landed);
-    for net in [0, 7] {
-        a.put(a.bind_bytes(sent), on(net, high), true);
-        let put = b.expect(EventKind::Put);
-        assert_eq!(put.sender, Some(on(net, low)));
-        let _ = (a.event(), a.event());
-    }
-    a.core.remove_ni(on(0, low)).unwrap();
-    b.put(b.bind_bytes(sent), on(7, low), false);
-    assert_eq!(b.expect(EventKind::Send).status, Ok(()));
 }

@@ -1,10 +1,10 @@
 //! Between a core and the driver: forwards everything, and lets a test look at it or change it.
 
-use super::{Node, running_clock};
+use super::Node;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, Progress, RxAction, SendOutcome, Upcalls};
 use lnet_core::message::TakenCredits;
 use lnet_core::topology::Ni;
-use lnet_core::{Cause, Errno, Message, SendFailure};
+use lnet_core::{Cause, Clock, Errno, Message, SendFailure};
 use lnet_wire::{Header, NetType, Nid};
 use socklnd::{Socklnd, SocklndConfig};
 use std::sync::Arc;
@@ -41,8 +41,8 @@ pub trait Hooks: Send + Sync + 'static {
 }
 
 /// A node with `hooks` between its core and its driver.
-pub fn node_with(hooks: &Arc<impl Hooks>, nid: Nid, config: SocklndConfig) -> Node {
-    let driver = Socklnd::new(config, running_clock());
+pub fn node_with(hooks: &Arc<impl Hooks>, nid: Nid, config: SocklndConfig, clock: Arc<dyn Clock>) -> Node {
+    let driver = Socklnd::new(config, clock);
     let known_as = ForwardingDriver { driver: Arc::clone(&driver), hooks: Arc::clone(hooks) };
     Node::start_by(nid, driver, &known_as)
 }

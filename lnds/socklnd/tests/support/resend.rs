@@ -1,7 +1,7 @@
 //! A node whose messages are sent again until they succeed.
 
-use super::Node;
 use super::forwarding::{Hooks, SendResult, node_with};
+use super::{Node, running_clock};
 use lnet_core::lnd::{LndNi, SendOutcome, Upcalls};
 use lnet_core::{Delivery, Errno, Message, SendFailure};
 use lnet_wire::Nid;
@@ -14,7 +14,12 @@ pub type Failures = Arc<Mutex<Vec<SendFailure>>>;
 
 /// A node that sends again what comes back, unless it may have been delivered without the peer being able to tell.
 pub fn resending_node(nid: Nid, config: SocklndConfig, failures: &Failures) -> Node {
-    node_with(&Arc::new(Resending { queue: Mutex::default(), failures: Arc::clone(failures) }), nid, config)
+    node_with(
+        &Arc::new(Resending { queue: Mutex::default(), failures: Arc::clone(failures) }),
+        nid,
+        config,
+        running_clock(),
+    )
 }
 
 struct Resending {

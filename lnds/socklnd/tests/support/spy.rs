@@ -1,10 +1,10 @@
 //! Sees what the driver tells the core, and answers what the core would be asked.
 
-use super::Node;
 use super::forwarding::{Hooks, SendResult, node_with};
+use super::{Node, running_clock};
 use lnet_core::lnd::{LndNi, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Message, SendFailure};
+use lnet_core::{Clock, Message, SendFailure};
 use lnet_wire::Nid;
 use socklnd::SocklndConfig;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -27,7 +27,12 @@ pub struct Spy {
 impl Spy {
     /// A node between whose driver and core it is.
     pub fn node(self: &Arc<Self>, nid: Nid, config: SocklndConfig) -> Node {
-        node_with(self, nid, config)
+        self.node_with_clock(nid, config, running_clock())
+    }
+
+    /// As [`Self::node`], with a driver that reads the time from `clock`.
+    pub fn node_with_clock(self: &Arc<Self>, nid: Nid, config: SocklndConfig, clock: Arc<dyn Clock>) -> Node {
+        node_with(self, nid, config, clock)
     }
 
     pub fn failures(&self) -> Vec<SendFailure> {

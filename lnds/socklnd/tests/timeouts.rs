@@ -1,65 +1,13 @@
-//! Delivery ACKs, and what comes of it when they, or bytes, do not come; against a peer that says what the test wants.
+//! What a peer does not do in time, by a clock that the test advances.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 
 use lnet_core::{Errno, EventKind};
-use lnet_wire::Body;
 use socklnd::proto::frame::{Cookies, Head};
 use socklnd::proto::{ConnectionType, Version};
 use std::time::Duration;
 use support::*;
-
-#[test]
-fn delivery_acks_return_on_the_bulk_connection_that_asked() {
-    let (node, low, high, port) = node(|_| {});
-    node.offer(buffer(2000));
-    let _control = Raw::open(low, high, port, ConnectionType::Control);
-    let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
-    let header = put_header(tcp(low), tcp(high), 2000, false);
-    for cookie in [2, 3, u64::MAX] {
-        bulk.put(&header, Cookies { request: cookie, ack: 0 }, &[7; 2000]);
-        assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: cookie });
-    }
-    // Also for what nobody wants.
-    let mut nowhere = header;
-    if let Body::Put { match_bits, .. } = &mut nowhere.body {
-        *match_bits = 0;
-    }
-    bulk.put(&nowhere, Cookies { request: 4, ack: 0 }, &[7; 2000]);
-    assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 4 });
-}
-
-#[test]
-fn a_message_that_asks_for_a_delivery_ack_completes_with_it() {
-    let (node, low, _, port) = node(|config| config.zc_min_payload = Some(1000));
-    let listener = Listening::on(low, port);
-    let send = || node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
-    send();
-    let (mut control, _) = listener.accept(low);
-    assert_eq!(control.read_lnet().1, NO_COOKIES);
-    node.expect(EventKind::Send);
-    let (mut bulk_in, _) = listener.accept(low);
-    let (mut bulk_out, _) = listener.accept(low);
-    wait_for("the set", || node.counters().connected == 3);
-    (0..6).for_each(|_| send());
-    let first = bulk_out.read_lnet().1.request;
-    assert!(first > 1);
-    for cookie in first + 1..first + 6 {
-        assert_eq!(bulk_out.read_lnet().1, Cookies { request: cookie, ack: 0 });
-    }
-    node.no_event();
-    for (noop, ends) in [((0, first + 2), 1), ((first + 3, first + 1), 2), ((first + 4, first + 5), 2)] {
-        bulk_in.send(Head::noop(Cookies { request: noop.0, ack: noop.1 }).bytes());
-        for _ in 0..ends {
-            assert_eq!(node.expect(EventKind::Send).status, Ok(()));
-        }
-        node.no_event();
-    }
-    // The last is lost with the connections.
-    drop(bulk_in);
-    assert!(node.expect(EventKind::Send).status.is_err());
-}
 
 #[test]
 fn a_delivery_ack_that_never_arrives_ends_the_connections() {

@@ -1,0 +1,14 @@
+//! Pairs of nodes.
+
+use super::*;
+
+/// Two nodes that know each other for nodes of this implementation.
+pub fn pair(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
+    let (low, high, port) = addresses();
+    let node = |ip, number| {
+        let mut config = same_implementation(config(port), number);
+        change(&mut config);
+        Node::start(tcp(ip), config)
+    };
+    (node(low, 1), node(high, 2))
+}
