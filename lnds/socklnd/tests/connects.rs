@@ -159,14 +159,18 @@ fn failed_connects_fail_the_message() {
 
 #[test]
 fn an_unanswered_connect_times_out_and_fails_the_message() {
-    // The peer's system accepts the call, and nobody reads it. However slow the machine is, time can only run out.
-    let (node, low, _, port) = node(|config| config.sock_timeout = Duration::from_millis(50));
+    // The peer's system accepts the connection, and nobody reads from it.
+    let clock = ManualClock::new();
+    let (node, low, _, port) = node_with_clock(clock.clone(), |_| {});
     let listener = Listening::on(low, port);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
-    assert_eq!(node.expect(EventKind::Send).status, Err(Errno::TimedOut));
-    // The caller hangs up.
-    listener.accept_without_answer().read_to_end();
-    wait_for("the end of the call", || node.counters().connects_failed > 0);
+    let mut inbound = listener.accept_without_answer();
+    node.no_event();
+    let send = node.expect_as_time_passes(&clock, Duration::from_secs(1), EventKind::Send);
+    assert_eq!(send.status, Err(Errno::TimedOut));
+    // The node closes the connection.
+    inbound.read_to_end();
+    wait_for("the connect to fail", || node.counters().connects_failed > 0);
 }
 
 #[test]
@@ -200,21 +204,19 @@ fn messages_that_wait_for_an_inbound_peer_cause_a_connect_after_it_has_closed() 
 
 #[test]
 fn a_connect_that_hangs_does_not_refuse_the_peers_connect_for_ever() {
-    let (node, low, high, port) = node(|_| {});
+    let clock = ManualClock::new();
+    let (node, low, high, port) = node_with_clock(clock.clone(), |_| {});
     let listener = Listening::on(low, port);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
-    // The node, which has the higher NID, is now in the middle of calling, and stays there.
+    // The node, which has the higher NID, has begun to connect and gets no answer.
     let (mut theirs, _) = listener.accept_handshake();
-    let mut refused = 0;
-    let mut raw = loop {
-        let (raw, answer) = Raw::hello(low, high, port, ConnectionType::Control);
-        if answer.connection_type.is_some() {
-            break raw;
-        }
-        refused += 1;
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    assert!(refused > 0);
+    for _ in 0..3 {
+        let (_rejected, answer) = Raw::hello(low, high, port, ConnectionType::Control);
+        assert_eq!(answer.connection_type, None);
+    }
+    // Longer than the node's connect goes first, and less than it may take.
+    clock.advance(Duration::from_secs(3));
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
     assert_eq!(theirs.read_to_end(), []);
     assert_eq!(raw.read_lnet().0.payload_length, 8);
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));

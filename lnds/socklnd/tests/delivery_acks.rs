@@ -3,11 +3,13 @@
 
 mod support;
 
+use lnet_core::Clock;
 use lnet_core::{Errno, EventKind};
 use lnet_wire::Body;
+use socklnd::implementation_id;
 use socklnd::proto::frame::{Cookies, Head, Incoming};
 use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
-use socklnd::{SocklndConfig, implementation_id};
+use std::sync::Arc;
 use std::time::Duration;
 use support::*;
 
@@ -108,8 +110,12 @@ fn four_delivery_acks_leave_at_once() {
 }
 
 /// A node that has one message under way, and its peer's end of the connection.
-fn with_message_in_flight(change: impl Fn(&mut SocklndConfig)) -> (Node, Raw, u64) {
-    let (node, low, high, port) = node_of_same_implementation(change);
+fn with_message_in_flight() -> (Node, Raw, u64) {
+    with_message_in_flight_and_clock(running_clock())
+}
+
+fn with_message_in_flight_and_clock(clock: Arc<dyn Clock>) -> (Node, Raw, u64) {
+    let (node, low, high, port) = node_of_same_implementation_with_clock(clock, |_| {});
     let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     wait_for("the connection", || node.counters().accepted == 1);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
@@ -119,7 +125,7 @@ fn with_message_in_flight(change: impl Fn(&mut SocklndConfig)) -> (Node, Raw, u6
 
 #[test]
 fn send_is_reported_with_the_delivery_ack() {
-    let (node, mut raw, request) = with_message_in_flight(|_| {});
+    let (node, mut raw, request) = with_message_in_flight();
     node.no_event();
     raw.send(Head::noop(cookies_of(0, request)).bytes());
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
@@ -127,18 +133,20 @@ fn send_is_reported_with_the_delivery_ack() {
 
 #[test]
 fn without_a_delivery_ack_send_is_not_reported() {
-    let (node, mut raw, _) =
-        with_message_in_flight(|config| config.sock_timeout = Duration::from_millis(300));
-    assert_eq!(node.expect(EventKind::Send).status, Err(Errno::TimedOut));
+    let clock = ManualClock::new();
+    let (node, mut raw, _) = with_message_in_flight_and_clock(clock.clone());
+    node.no_event();
+    let send = node.expect_as_time_passes(&clock, Duration::from_secs(1), EventKind::Send);
+    assert_eq!(send.status, Err(Errno::TimedOut));
     raw.read_to_end();
-    let (node, raw, _) = with_message_in_flight(|_| {});
+    let (node, raw, _) = with_message_in_flight();
     drop(raw);
     assert!(node.expect(EventKind::Send).status.is_err());
 }
 
 #[test]
 fn a_delivery_ack_counts_although_the_connection_ends_behind_it() {
-    let (node, mut raw, request) = with_message_in_flight(|_| {});
+    let (node, mut raw, request) = with_message_in_flight();
     raw.send(Head::noop(cookies_of(0, request)).bytes());
     drop(raw);
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
@@ -146,7 +154,7 @@ fn a_delivery_ack_counts_although_the_connection_ends_behind_it() {
 
 #[test]
 fn delivery_acks_for_messages_of_closed_connections_are_accepted() {
-    let (node, mut raw, request) = with_message_in_flight(|_| {});
+    let (node, mut raw, request) = with_message_in_flight();
     let line = request & !((1 << 40) - 1);
     for stray in [line + (1 << 40) + 1, RESEND | message_id(99, 1)] {
         raw.send(Head::noop(cookies_of(0, stray)).bytes());

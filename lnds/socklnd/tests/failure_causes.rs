@@ -3,7 +3,7 @@
 
 mod support;
 
-use lnet_core::{Cause, Delivery, Errno, SendFailure};
+use lnet_core::{Cause, Clock, Delivery, Errno, SendFailure};
 use lnet_wire::{NetId, NetType, Nid};
 use socklnd::proto::ConnectionType;
 use socklnd::{DeliveryAcks, SocklndConfig};
@@ -23,6 +23,10 @@ struct Scene {
 
 /// A node that asks for delivery ACKs, and a peer with its script.
 fn scene(change: impl Fn(&mut SocklndConfig)) -> Scene {
+    scene_with_clock(running_clock(), change)
+}
+
+fn scene_with_clock(clock: Arc<dyn Clock>, change: impl Fn(&mut SocklndConfig)) -> Scene {
     let (low, high, port) = addresses();
     let mut config = config(port);
     config.delivery_acks = DeliveryAcks::All;
@@ -30,7 +34,7 @@ fn scene(change: impl Fn(&mut SocklndConfig)) -> Scene {
     config.min_reconnect = Duration::from_millis(20);
     change(&mut config);
     let spy = Arc::new(Spy::default());
-    let node = spy.node(tcp(high), config);
+    let node = spy.node_with_clock(tcp(high), config, clock);
     Scene { node, spy, peer: Listening::on(low, port), low }
 }
 
@@ -103,10 +107,13 @@ fn a_protocol_violation_is_a_remote_cause() {
 
 #[test]
 fn a_message_that_is_not_received_or_not_acknowledged_in_time_has_a_timeout_cause() {
-    let late = |config: &mut SocklndConfig| config.sock_timeout = Duration::from_millis(400);
-    let scene = scene(late);
+    let clock = ManualClock::new();
+    let scene = scene_with_clock(clock.clone(), |_| {});
     let mut kept = Vec::new();
-    let failures = scene.fails_when(|connections| kept = connections);
+    let failures = scene.fails_when(|connections| {
+        kept = connections;
+        clock.advance_until(Duration::from_secs(1), "the time-out", || !scene.spy.failures().is_empty());
+    });
     assert_both(&failures, &[Errno::TimedOut], Cause::RemoteTimeout, Cause::LocalTimeout);
 }
 
@@ -125,11 +132,12 @@ fn messages_to_a_port_that_does_not_listen_have_the_cause_remote_dropped() {
 
 #[test]
 fn an_unanswered_connect_fails_messages_at_their_timeout() {
-    let scene = scene(|config| config.sock_timeout = Duration::from_millis(300));
+    let clock = ManualClock::new();
+    let scene = scene_with_clock(clock.clone(), |_| {});
     // It is called, and says nothing.
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
     let _idle = scene.peer.accept_handshake();
-    wait_for("the message to come back", || !scene.spy.failures().is_empty());
+    clock.advance_until(Duration::from_secs(1), "the time-out", || !scene.spy.failures().is_empty());
     assert_eq!(scene.spy.failures(), [failure(Errno::TimedOut, Cause::LocalTimeout, Delivery::NotSent)]);
 }
 

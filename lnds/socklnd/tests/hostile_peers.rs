@@ -5,8 +5,8 @@ mod support;
 
 use lnet_core::MdOptions;
 use lnet_wire::{Body, Header, WireHandle};
-use socklnd::proto::frame::{Cookies, Head};
 use socklnd::proto::ConnectionType;
+use socklnd::proto::frame::{Cookies, Head};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -110,15 +110,18 @@ fn a_partly_received_message_is_resumed_in_the_same_memory() {
 
 #[test]
 fn a_partly_received_message_that_is_not_resent_fails() {
-    let (node, low, high, port) =
-        node_of_same_implementation(|config| config.sock_timeout = Duration::from_millis(300));
+    let clock = ManualClock::new();
+    let (node, low, high, port) = node_of_same_implementation_with_clock(clock.clone(), |_| {});
     node.offer(buffer(1000));
     let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 1000, false);
     raw.send(&message(Version::V3, &header, asks_for_ack(message_id(7, 1)), &[1; 500]));
-    wait_for("the head", || node.counters().accepted == 1);
+    wait_for("the head", || node.core.message_counts().msgs_alloc == 1);
     drop(raw);
-    assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
+    wait_for("the end of the connection", || node.counters().closed_by_peer == 1);
+    node.no_event();
+    let put = node.expect_as_time_passes(&clock, Duration::from_secs(1), EventKind::Put);
+    assert_eq!(put.status, Err(Errno::Io));
 }
 
 /// Half of a PUT arrives by an interface, which is then removed; the node has another one.

@@ -9,11 +9,16 @@ use socklnd::proto::{ConnectionType, Version};
 use std::time::Duration;
 use support::*;
 
+const SOCK_TIMEOUT: Duration = Duration::from_secs(50);
+/// Less than any time-out.
+const STEP: Duration = Duration::from_secs(5);
+
 #[test]
 fn a_delivery_ack_that_never_arrives_ends_the_connections() {
-    let (node, low, _, port) = node(|config| {
+    let clock = ManualClock::new();
+    let (node, low, _, port) = node_with_clock(clock.clone(), |config| {
         config.zc_min_payload = Some(1000);
-        config.sock_timeout = Duration::from_millis(300);
+        config.sock_timeout = SOCK_TIMEOUT;
     });
     let listener = Listening::on(low, port);
     node.put(node.bind_bytes(pattern(10, 1)), tcp(low), false);
@@ -21,7 +26,10 @@ fn a_delivery_ack_that_never_arrives_ends_the_connections() {
     node.expect(EventKind::Send);
     wait_for("the set", || node.counters().connected == 3);
     node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
-    assert_eq!(node.expect(EventKind::Send).status, Err(Errno::TimedOut));
+    assert_ne!(all[2].read_lnet().1.request, 0);
+    node.no_event();
+    let send = node.expect_as_time_passes(&clock, STEP, EventKind::Send);
+    assert_eq!(send.status, Err(Errno::TimedOut));
     for raw in &mut all {
         raw.read_to_end();
     }
@@ -29,26 +37,42 @@ fn a_delivery_ack_that_never_arrives_ends_the_connections() {
 
 #[test]
 fn keepalives_are_sent_on_an_idle_bulk_connection() {
-    let (_node, low, high, port) = node(|config| config.keepalive = Duration::from_millis(100));
+    const KEEPALIVE: Duration = Duration::from_secs(30);
+    let clock = ManualClock::new();
+    let (_node, low, high, port) = node_with_clock(clock.clone(), |config| config.keepalive = KEEPALIVE);
     let _control = Raw::open(low, high, port, ConnectionType::Control);
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
-    for _ in 0..3 {
+    let has_bytes = |raw: &Raw| {
+        raw.stream.set_nonblocking(true).unwrap();
+        let peeked = raw.stream.peek(&mut [0]).is_ok();
+        raw.stream.set_nonblocking(false).unwrap();
+        peeked
+    };
+    // Nothing is sent while no time passes.
+    assert!(!has_bytes(&bulk));
+    for round in 0..4 {
+        clock.advance_until(KEEPALIVE, "a keep-alive", || has_bytes(&bulk));
         assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 1 });
+        if round == 2 {
+            // A keep-alive of the peer is not answered.
+            bulk.send(Head::noop(Cookies { request: 0, ack: 1 }).bytes());
+        }
     }
-    // Ours are not answered.
-    bulk.send(Head::noop(Cookies { request: 0, ack: 1 }).bytes());
-    assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 1 });
 }
 
 #[test]
 fn a_message_that_stops_half_way_times_out() {
-    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(300));
+    let clock = ManualClock::new();
+    let (node, low, high, port) = node_with_clock(clock.clone(), |config| config.sock_timeout = SOCK_TIMEOUT);
     node.offer(buffer(5000));
     let mut control = Raw::open(low, high, port, ConnectionType::Control);
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
     let header = put_header(tcp(low), tcp(high), 5000, false);
     bulk.send(&message(Version::V3, &header, NO_COOKIES, &[0; 4000]));
-    assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
+    wait_for("the head", || node.core.message_counts().msgs_alloc == 1);
+    node.no_event();
+    let put = node.expect_as_time_passes(&clock, STEP, EventKind::Put);
+    assert_eq!(put.status, Err(Errno::Io));
     assert_eq!(bulk.read_to_end(), []);
     assert_eq!(control.read_to_end(), []);
     assert_eq!(node.counters().timed_out, 1);
@@ -56,13 +80,15 @@ fn a_message_that_stops_half_way_times_out() {
 
 #[test]
 fn a_peer_that_does_not_read_times_out() {
-    let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_millis(500));
+    let clock = ManualClock::new();
+    let (node, low, high, port) = node_with_clock(clock.clone(), |config| config.sock_timeout = SOCK_TIMEOUT);
     let _control = Raw::open(low, high, port, ConnectionType::Control);
     // The answer is said before the connection is used.
     wait_for("the connection", || node.counters().accepted == 1);
     for _ in 0..20 {
         node.put(node.bind_bytes(pattern(1 << 20, 1)), tcp(low), false);
     }
+    clock.advance_until(STEP, "the time-out", || node.counters().timed_out == 1);
     let failed = (0..20).filter(|_| node.expect(EventKind::Send).status.is_err()).count();
     assert!(failed > 0);
 }

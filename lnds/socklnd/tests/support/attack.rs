@@ -1,6 +1,7 @@
 //! A node that is attacked, and another one that exchanges messages with it meanwhile.
 
 use super::*;
+use lnet_core::Clock;
 use lnet_core::{EventKind, MdOptions};
 use lnet_wire::{Body, Header, WireHandle};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -9,6 +10,7 @@ use socklnd::proto::{ConnectionType, Hello, acceptor};
 use socklnd::{SocklndConfig, SocklndCounters};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,10 +26,15 @@ pub struct Attack {
 
 impl Attack {
     pub fn start(change: impl FnOnce(&mut SocklndConfig)) -> Self {
+        Self::start_with_clock(running_clock(), change)
+    }
+
+    /// The driver of the attacked node reads the time from `clock`.
+    pub fn start_with_clock(clock: Arc<dyn Clock>, change: impl FnOnce(&mut SocklndConfig)) -> Self {
         let (low, high, port) = addresses();
         let mut attacked = same_implementation(config(port), 1);
         change(&mut attacked);
-        let node = Node::start(tcp(high), attacked);
+        let node = Node::start_with_clock(tcp(high), attacked, clock);
         let honest = Node::start(tcp(low), same_implementation(config(port), 2));
         node.offer(buffer(4096));
         // Far from the addresses of other tests.

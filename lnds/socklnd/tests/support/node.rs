@@ -1,7 +1,8 @@
 //! A node with one interface, and its events.
 
 use super::{
-    BITS, NUMBERS, PORTAL, TIMEOUT, addresses, config, running_clock, same_implementation, target, tcp,
+    BITS, ManualClock, NUMBERS, PORTAL, TIMEOUT, addresses, config, running_clock, same_implementation,
+    target, tcp,
 };
 use lnet_core::lnd::Driver;
 use lnet_core::{
@@ -106,6 +107,18 @@ impl Node {
         event
     }
 
+    /// As [`Self::expect`], while `clock` advances by `step` again and again.
+    pub fn expect_as_time_passes(&self, clock: &ManualClock, step: Duration, kind: EventKind) -> Event {
+        let mut event = None;
+        clock.advance_until(step, "an event", || {
+            event = self.events.lock().unwrap().try_recv().ok();
+            event.is_some()
+        });
+        let event = event.unwrap();
+        assert_eq!(event.kind, kind, "{event:?}");
+        event
+    }
+
     pub fn no_event(&self) {
         if let Ok(event) = self.events.lock().unwrap().try_recv() {
             panic!("an event that nobody expected: {event:?}");
@@ -187,7 +200,15 @@ pub fn node_with_clock(
 
 /// As [`node()`], a node that peers know as number 1 of this implementation.
 pub fn node_of_same_implementation(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
-    node(|config| {
+    node_of_same_implementation_with_clock(running_clock(), change)
+}
+
+/// As [`node_of_same_implementation`], with a driver that reads the time from `clock`.
+pub fn node_of_same_implementation_with_clock(
+    clock: Arc<dyn Clock>,
+    change: impl Fn(&mut SocklndConfig),
+) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
+    node_with_clock(clock, |config| {
         *config = same_implementation(SocklndConfig::clone(config), 1);
         change(config);
     })
