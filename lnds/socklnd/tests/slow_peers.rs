@@ -48,7 +48,7 @@ fn a_peer_that_does_not_read_is_given_up_in_time() {
     for _ in 0..16 {
         attack.node.put(md, tcp(attack.address(0)), false);
     }
-    clock.advance_until(Duration::from_secs(1), "the time-out", || attack.counters().timed_out == 1);
+    clock.advance_until(Duration::from_secs(1), "the time-out", || attack.counters().timed_out > 0);
     attack.round_trip_beside_sends();
     wait_for_end(&raw.stream, "the end");
 }
