@@ -9,6 +9,8 @@ use crate::sync::lock;
 use lnet_core::lnd::Upcalls;
 use lnet_core::topology::Ni;
 use lnet_core::{Message, SendFailure};
+use lnet_log::LogClass;
+use lnet_wire::ProcessId;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -88,6 +90,16 @@ impl SockNi {
     /// Reports a sent message to the core.
     pub(crate) fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
         self.upcalls.finalize(message, result);
+    }
+
+    /// The connections to `peer` are about to be closed because nothing moves on one of them: counts and logs that.
+    pub(crate) fn note_stalled(&self, peer: ProcessId, cause: &str) {
+        self.counts.timed_out.add();
+        self.shared.log(
+            LogClass::ConnectionStalled,
+            peer,
+            format_args!("{peer}: connection stalled ({cause}); closing its connections"),
+        );
     }
 
     pub(crate) fn is_ending(&self) -> bool {

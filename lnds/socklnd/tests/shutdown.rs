@@ -25,20 +25,20 @@ const LARGE: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The peer has been called and has not said hello.
+    /// A connect is under way; the peer has not sent its HELLO.
     WaitsForConnection,
     /// One is written in part, some before it may be in the socket, the others are queued.
     HalfWritten,
-    /// The peer, which is one of this implementation, has not said that it has it.
-    Unreceipted,
+    /// The peer, which is one of this implementation, has not acknowledged it.
+    Unacknowledged,
     HalfArrived,
     HalfArrivedFromKernel,
-    /// It had arrived in part when its connection ended, and may come again.
+    /// It had arrived in part when its connection ended, and may be sent again.
     Parked,
-    /// The core decides later; the payload is in memory of the driver's.
-    Held,
-    /// There was no room for it.
-    HeldInSocket,
+    /// The core decides later; the payload is in memory of the driver.
+    Deferred,
+    /// There was no quota for it.
+    DeferredInSocket,
     HalfDeferred,
     /// As [`State::Parked`], but the core decides later.
     DeferredParked,
@@ -49,12 +49,12 @@ use State::*;
 const STATES: [State; 10] = [
     WaitsForConnection,
     HalfWritten,
-    Unreceipted,
+    Unacknowledged,
     HalfArrived,
     HalfArrivedFromKernel,
     Parked,
-    Held,
-    HeldInSocket,
+    Deferred,
+    DeferredInSocket,
     HalfDeferred,
     DeferredParked,
 ];
@@ -118,7 +118,7 @@ fn check(state: State, end: End) {
         assert!(event.status.is_err(), "{case}: {event:?}");
         assert_eq!(event.unlinked, end == Unlinked && left == 0, "{case}: {event:?}");
     }
-    if end == Unlinked && matches!(state, Held | HeldInSocket | HalfDeferred | DeferredParked) {
+    if end == Unlinked && matches!(state, Deferred | DeferredInSocket | HalfDeferred | DeferredParked) {
         // Nobody has unlinked anything: they wait for memory. Their payload may be here, or come again.
         assert!(node.core.message_counts().msgs_alloc > 0, "{case}");
         node.core.clear_lazy_portal(PORTAL).unwrap();
@@ -170,7 +170,7 @@ impl Scene {
                 wait_for("something written", || self.raws.iter().any(has_bytes));
                 self.alive(MANY as u64);
             }
-            Unreceipted => {
+            Unacknowledged => {
                 let listener = Listening::on(self.low, self.port);
                 self.puts(1, 8);
                 let mut raw = accept_same_implementation(&listener, self.low);
@@ -187,7 +187,7 @@ impl Scene {
                     self.park();
                 }
             }
-            Held => {
+            Deferred => {
                 self.node.core.set_lazy_portal(PORTAL).unwrap();
                 let mut raw = self.open_same_implementation();
                 self.send_put(&mut raw, 1, LARGE, LARGE);
@@ -195,7 +195,7 @@ impl Scene {
                 assert_eq!(raw.read_noop().ack, name(1));
                 self.raws.push(raw);
             }
-            HeldInSocket => {
+            DeferredInSocket => {
                 self.node.core.set_lazy_portal(PORTAL).unwrap();
                 let mut raw = self.open_same_implementation();
                 self.send_put(&mut raw, 1, LARGE, LARGE);

@@ -7,7 +7,8 @@
 use super::send_side::{Outgoing, SendSide, Transmitted};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
-use crate::proto::frame::Cookies;
+use crate::proto::Version;
+use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
@@ -15,7 +16,6 @@ use lnd_common::message_id::MessageId;
 use lnd_common::unacked::Written as AfterWrite;
 use lnet_core::message::TakenCredits;
 use lnet_core::{Delivery, Errno, Message, SendFailure, Time};
-use lnet_log::LogClass;
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -49,16 +49,8 @@ impl Connection {
             }
             if out.message.is_none() && side.is_full_of_noops() {
                 drop(side);
-                self.ni.counts.timed_out.add();
-                let peer = self.identity.id;
-                self.ni.shared.log(
-                    LogClass::ConnectionStalled,
-                    peer,
-                    format_args!(
-                        "{peer}: connection stalled (it does not receive the delivery ACKs that it asks for); \
-                         closing its connections"
-                    ),
-                );
+                self.ni
+                    .note_stalled(self.identity.id, "it does not receive the delivery ACKs that it asks for");
                 self.owner.end(self, ConnError::Stalled);
                 return Transmitted::Ended(out);
             }
@@ -120,6 +112,16 @@ impl Connection {
             }
             (Some(_), AfterWrite::Lost(message)) => Transmitted::Failed(message, self.lost_failure()),
         }
+    }
+
+    /// Sends a NOOP that the peer's system must acknowledge, unless what is unsent does the same or the version has none.
+    /// Whether it did.
+    pub(crate) fn send_keepalive(self: &Arc<Self>) -> bool {
+        let sends = self.version >= Version::V3 && !self.has_unsent();
+        if sends {
+            self.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
+        }
+        sends
     }
 
     /// Sends a NOOP if the connection lives.

@@ -183,13 +183,7 @@ impl Connd {
         for ni in self.nis.all() {
             for connection in ni.all_connections() {
                 if connection.is_overdue(now) {
-                    ni.ni.counts.timed_out.add();
-                    let peer = connection.identity.id;
-                    self.shared.log(
-                        LogClass::ConnectionStalled,
-                        peer,
-                        format_args!("{peer}: connection stalled (no progress); closing its connections"),
-                    );
+                    ni.ni.note_stalled(connection.identity.id, "no progress");
                     connection.end(ConnError::Stalled);
                 }
             }

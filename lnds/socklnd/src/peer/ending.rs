@@ -4,13 +4,10 @@ use super::{Peer, Waiting};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
-use crate::proto::Version;
-use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 use crate::scheduler::AckSender;
 use crate::sync::lock;
 use lnd_common::connect_schedule::ConnectSchedule;
 use lnet_core::{Errno, Time};
-use lnet_log::LogClass;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -171,9 +168,7 @@ impl Peer {
             state.connections.iter().map(|slot| Arc::clone(&slot.connection)).collect()
         };
         for connection in connections {
-            if connection.version >= Version::V3 && !connection.has_unsent() {
-                connection.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
-            }
+            connection.send_keepalive();
         }
     }
 
@@ -201,15 +196,7 @@ impl Peer {
             self.ni.finalize(message, Err(ConnError::WaitedTooLong.failure(BytesSent::Nothing)));
         }
         if acks_overdue {
-            self.ni.counts.timed_out.add();
-            let peer = self.id;
-            self.ni.shared.log(
-                LogClass::ConnectionStalled,
-                peer,
-                format_args!(
-                    "{peer}: connection stalled (no delivery ACKs received); closing its connections"
-                ),
-            );
+            self.ni.note_stalled(self.id, "no delivery ACKs received");
             self.end_all(ConnError::Stalled);
         } else {
             overdue.iter().for_each(|connection| connection.abandon_unacked(ConnError::Stalled));
@@ -233,13 +220,11 @@ impl Peer {
                 return;
             }
             let Some(connection) = state.choose(TxKind::Keepalive, config.min_bulk) else { return };
-            if connection.version < Version::V3 || connection.has_unsent() {
-                return;
-            }
-            state.last_keepalive = Some(now);
             connection
         };
-        self.ni.counts.keepalives.add();
-        connection.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
+        if connection.send_keepalive() {
+            self.ni.counts.keepalives.add();
+            lock(&self.state).last_keepalive = Some(now);
+        }
     }
 }

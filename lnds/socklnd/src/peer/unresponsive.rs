@@ -7,8 +7,7 @@ use super::{Peer, UnresponsiveAction, Waiting};
 use crate::conn::Connection;
 use crate::conn::watch::Liveness;
 use crate::decide::cause::{BytesSent, ConnError};
-use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
-use crate::proto::{ConnectionType, Version};
+use crate::proto::ConnectionType;
 use crate::sync::lock;
 use lnet_core::Time;
 use lnet_log::LogClass;
@@ -41,15 +40,7 @@ impl Peer {
             Liveness::Unacknowledged => true,
         };
         if !receives && connection.is_lost_by_peer(now, limit) {
-            self.ni.counts.timed_out.add();
-            let peer = self.id;
-            self.ni.shared.log(
-                LogClass::ConnectionStalled,
-                peer,
-                format_args!(
-                    "{peer}: connection stalled (the peer has lost it, and connects again); closing its connections"
-                ),
-            );
+            self.ni.note_stalled(self.id, "the peer has lost it, and connects again");
             self.end_all(ConnError::Stalled);
             return false;
         }
@@ -202,11 +193,8 @@ impl Peer {
             state.last_surplus_probe = Some(now);
             state.surplus_pause = (2 * pause).clamp(FIRST_SURPLUS_PAUSE, LONGEST_SURPLUS_PAUSE);
         }
-        let same_type = connections.iter().filter(|connection| connection.kind == kind);
-        for connection in same_type.filter(|connection| connection.version >= Version::V3) {
-            if !connection.has_unsent() {
-                connection.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
-            }
+        for connection in connections.iter().filter(|connection| connection.kind == kind) {
+            connection.send_keepalive();
         }
     }
 
