@@ -1,7 +1,8 @@
-//! Rails that swallow everything, links that go, calls that nobody answers: what comes back, why, and how soon.
+//! Rails that drop everything, links that go down, connects that nobody answers: which messages return, and why.
 //!
-//! Each test is two machines with a cable between them, as network namespaces of its own. The times are printed; what
-//! is asserted is only that they are far from what they would be if nobody had looked.
+//! Each test is two machines with a cable between them, in network namespaces of their own. What answers is the kernel's
+//! TCP, so that time is real. The times are printed, and none is asserted: a time-out that must not be the cause is
+//! longer than the test may run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../../../tests/support/netns.rs"]
@@ -24,8 +25,11 @@ use std::time::{Duration, Instant};
 use support::spy::Spy;
 use support::*;
 
-/// So long a message may take; what is noticed earlier is noticed because the peer is unresponsive.
-const SOCK_TIMEOUT: Duration = Duration::from_secs(8);
+/// Longer than any test may run: what ends earlier does not end by it.
+const SOCK_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Where the time-out has to pass.
+const SHORT_SOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A machine with a node on its one interface, and a port of the switch.
 struct Machine {
@@ -87,11 +91,11 @@ fn port(number: u8) -> String {
 }
 
 /// Nothing that the machine sends, or is sent, gets through; its link stays up.
-fn swallow(number: u8) {
+fn blackhole(number: u8) {
     ip(&["link", "set", &port(number), "nomaster"]);
 }
 
-fn let_through(number: u8) {
+fn forward(number: u8) {
     ip(&["link", "set", &port(number), "master", "switch"]);
 }
 
@@ -155,7 +159,7 @@ impl Machine {
         let memory = self.node.bind_bytes(pattern(len, 3));
         let begin = Instant::now();
         while self.spy.failures().is_empty() {
-            assert!(begin.elapsed() < 2 * SOCK_TIMEOUT, "no message fails");
+            assert!(begin.elapsed() < TIMEOUT, "no message fails");
             self.node.put(memory, peer.node.nid, false);
             thread::sleep(Duration::from_millis(20));
         }
@@ -173,10 +177,9 @@ fn messages_leave_an_unresponsive_rail_and_return_when_it_responds() {
     near.spy.other_path.store(true, Ordering::SeqCst);
     for len in [8, 1 << 20] {
         near.spy.failures.lock().unwrap().clear();
-        swallow(2);
+        blackhole(2);
         let time = near.send_until_one_fails(&far, len);
-        print_time(&format!("{len} bytes into a rail that swallows everything come back after"), time);
-        assert!(time < SOCK_TIMEOUT / 2);
+        print_time(&format!("{len} bytes into a rail that drops everything come back after"), time);
         let failures = near.spy.failures();
         assert!(failures.iter().all(|it| it.cause == Cause::NetworkTimeout), "{failures:?}");
         assert!(failures.iter().all(|it| it.errno == Errno::TimedOut), "{failures:?}");
@@ -185,31 +188,31 @@ fn messages_leave_an_unresponsive_rail_and_return_when_it_responds() {
         near.spy.failures.lock().unwrap().clear();
         let time = near.send_until_one_fails(&far, 8);
         print_time("a message that waits for a call that nobody answers comes back after", time);
-        assert!(time < SOCK_TIMEOUT / 2);
         assert_eq!(near.spy.failures()[0], SendFailure::unsent(Errno::TimedOut, Cause::NetworkTimeout));
 
-        let_through(2);
+        forward(2);
         let time = near.reach(&far);
         print_time("the rail is back, and used again after", time);
-        assert!(time < SOCK_TIMEOUT);
     }
     assert!(near.node.counters().unresponsive >= 4);
 }
 
 #[test]
 fn without_another_path_messages_wait_for_an_unresponsive_rail_and_later_ones_are_not_disturbed() {
-    let Some((near, far)) = machines_or_skip(|_| {}) else { return };
-    swallow(2);
+    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(8)) else {
+        return;
+    };
+    blackhole(2);
     let memory = near.node.bind_bytes(pattern(8, 2));
     near.node.put(memory, far.node.nid, true);
     wait_for("the core to be told again and again", || near.spy.unresponsive.load(Ordering::SeqCst) >= 3);
-    let_through(2);
+    forward(2);
     let back = Instant::now();
     let kinds = [near.node.event().kind, near.node.event().kind];
     assert!(kinds.contains(&EventKind::Ack), "{kinds:?}");
     print_time("the rail is back, and the message there after", back.elapsed());
     // Nothing that was late in the outage ends what works now.
-    while back.elapsed() < SOCK_TIMEOUT + Duration::from_secs(2) {
+    while back.elapsed() < Duration::from_secs(10) {
         near.reach(&far);
     }
     for machine in [&near, &far] {
@@ -221,10 +224,10 @@ fn without_another_path_messages_wait_for_an_unresponsive_rail_and_later_ones_ar
 
 #[test]
 fn without_another_path_messages_on_an_unresponsive_rail_fail_at_their_timeout() {
-    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(3)) else {
+    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = SHORT_SOCK_TIMEOUT) else {
         return;
     };
-    swallow(2);
+    blackhole(2);
     let time = near.send_until_one_fails(&far, 1 << 20);
     print_time("without another way, messages fail after (3 s allowed)", time);
     let failures = near.spy.failures();
@@ -235,24 +238,22 @@ fn without_another_path_messages_on_an_unresponsive_rail_fail_at_their_timeout()
     let time = near.send_until_one_fails(&far, 8);
     print_time("without another way, messages that wait for a connection fail after (3 s allowed)", time);
     assert_eq!(near.spy.failures()[0], SendFailure::unsent(Errno::TimedOut, Cause::LocalTimeout));
-    let_through(2);
+    forward(2);
     let time = near.reach(&far);
     print_time("the rail is back, and used again after", time);
-    assert!(time < Duration::from_secs(6));
 }
 
 #[test]
 fn a_rebooted_host_that_lost_its_connections_is_accepted_again_soon() {
     let Some((near, far)) = ours_or_skip() else { return };
     near.node.offer(buffer(1 << 20));
-    swallow(2);
+    blackhole(2);
     let ni_handle = far.spy.ni.lock().unwrap().clone().unwrap();
     ni_handle.abort_tx(None, Cause::LocalDropped);
-    let_through(2);
+    forward(2);
     // It calls for what the other still has, and has not heard the end of.
     let time = far.reach(&near);
     print_time("who has lost its connections is let in after", time);
-    assert!(time < SOCK_TIMEOUT / 2);
     assert!(near.node.counters().refused > 0);
 }
 
@@ -328,7 +329,6 @@ fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
             let begin = Instant::now();
             wait_for("a connection", || far.node.counters().accepted > 0);
             print_time(&format!("after {pause} ms it listens again, and is reached after"), begin.elapsed());
-            assert!(begin.elapsed() < SOCK_TIMEOUT / 2);
             running.store(false, Ordering::SeqCst);
         });
         let failures = std::mem::take(&mut *near.spy.failures.lock().unwrap());
@@ -350,7 +350,7 @@ fn a_kernel_peers_partly_sent_messages_stay_with_tcp_and_unsent_ones_take_anothe
     far.node.offer(buffer(64 << 20));
     for abort_tx in [false, true] {
         near.spy.failures.lock().unwrap().clear();
-        swallow(2);
+        blackhole(2);
         let ni_handle = near.spy.ni.lock().unwrap().clone().unwrap();
         let memory = near.node.bind_bytes(pattern(MORE_THAN_TCP_TAKES, 3));
         let sent: u32 = 8;
@@ -361,7 +361,7 @@ fn a_kernel_peers_partly_sent_messages_stay_with_tcp_and_unsent_ones_take_anothe
         wait_for("what has not left to come back", || !near.spy.failures().is_empty());
         let failures = near.spy.failures();
         assert!(failures.iter().all(|it| it.delivery == Delivery::NotSent), "{failures:?}");
-        let_through(2);
+        forward(2);
         // There is no other path but in the eyes of the spy: what came back often enough has failed.
         let statuses: Vec<_> = (0..sent).map(|_| near.node.expect(EventKind::Send).status).collect();
         let carried = statuses.iter().filter(|status| status.is_ok()).count();
@@ -382,11 +382,11 @@ fn a_kernel_peers_partly_sent_messages_stay_with_tcp_and_unsent_ones_take_anothe
 
 #[test]
 fn a_kernels_connection_survives_a_long_outage_for_its_first_message_after_it() {
-    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = Duration::from_secs(3)) else {
+    let Some((near, far)) = machines_or_skip(|config| config.sock_timeout = SHORT_SOCK_TIMEOUT) else {
         return;
     };
     near.node.offer(buffer(1 << 20));
-    swallow(2);
+    blackhole(2);
     near.node.put(near.node.bind_bytes(pattern(8, 3)), far.node.nid, false);
     // Far longer than anything may take.
     wait_for("the message to be late", || !near.spy.failures().is_empty());
@@ -394,7 +394,7 @@ fn a_kernels_connection_survives_a_long_outage_for_its_first_message_after_it() 
         SendFailure { errno: Errno::TimedOut, cause: Cause::RemoteTimeout, delivery: Delivery::Unknown };
     assert_eq!(near.spy.failures(), [failure]);
     assert_eq!(near.node.expect(EventKind::Send).status, Err(Errno::TimedOut));
-    let_through(2);
+    forward(2);
     far.node.put(far.node.bind_bytes(pattern(8, 4)), near.node.nid, true);
     near.node.expect(EventKind::Put);
     // TCP has also carried what was late, whose delivery ACK nobody waits for any more.
