@@ -9,8 +9,8 @@ use support::rails::{Rails, Transfer, nids};
 /// snd-030: fails if the interface with fewer credits left gets as much as the other. The slow one has fewer,
 /// once the sockets have taken all that they hold.
 #[test]
-fn a_rail_four_times_slower_carries_less_than_half() {
-    let Some(rails) = Rails::or_skip(2, |card| Some(if card == 0 { 100 } else { 400 })) else { return };
+fn a_rail_ten_times_slower_carries_less_than_half() {
+    let Some(rails) = Rails::or_skip(2, |card| Some(if card == 0 { 40 } else { 400 })) else { return };
     rails.transfer(Transfer::Put, 96, 1 << 20, 16);
     let nets = rails.near.core().nets();
     let sent = |nid| nets.ni(nid).unwrap().counters().read(Outcome::Sent).put;

@@ -2,6 +2,7 @@
 
 use crate::node::Node;
 use lnet_core::discovery::{self, DiscoveryStatus, Failure, Step};
+use lnet_core::topology::PeerState;
 use lnet_core::{Core, DiscoveryMode, Errno};
 use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery, PingAnswer,
@@ -36,10 +37,12 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
 }
 
 /// The peer with this NID; `None` if the discovery has taken the NID from it, or has ended with the removal of the
-/// peer: then the peer that has the NID now is still to be discovered.
+/// peer: then the peer that has the NID now, if any (a message to it is enough), is still to be discovered.
 fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
+    let standing =
+        core.discovery_of(nid).filter(|standing| standing.state.contains(PeerState::DISCOVERED))?;
     let (peer, _) = core.peer(nid)?;
-    let differences = core.discovery_of(nid).map(|standing| differences(&standing)).unwrap_or_default();
+    let differences = differences(&standing);
     let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(max_nids as usize);
     let answer = PingAnswer {
         primary: peer.primary,
@@ -101,7 +104,6 @@ fn differences(standing: &DiscoveryStatus) -> Vec<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lnet_core::topology::PeerState;
     use lnet_dlc::peer_state::words;
 
     #[test]
