@@ -104,7 +104,19 @@ fn differences(standing: &DiscoveryStatus) -> Vec<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lnet_core::CoreConfig;
     use lnet_dlc::peer_state::words;
+    use lnet_wire::{NetId, NetType};
+
+    #[test]
+    fn a_peer_that_only_a_message_has_created_is_not_found() {
+        let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
+        let nid = Nid::new(NetId::new(NetType::TCP, 0), 1);
+        // There is no path, but a peer from now on.
+        let _ = core.choose(None, nid);
+        assert!(core.peer(nid).is_some() && found(&core, nid, 1).is_none());
+        core.shutdown();
+    }
 
     #[test]
     fn the_names_of_a_peers_state_match_its_bits() {
