@@ -25,7 +25,8 @@ impl Spin {
         Self { limit, failed: AtomicU32::new(0) }
     }
 
-    /// Calls `ask` until it returns something, for the limit or `timeout`, whichever is less.
+    /// Calls `ask` until it returns something, for the limit or `timeout`, whichever is less. As long as bytes move the limit
+    /// begins anew: what is waited for is on its way.
     pub(crate) fn run<T>(
         &self,
         timeout: Option<Duration>,
@@ -39,7 +40,11 @@ impl Spin {
             self.failed.store(failed.wrapping_add(1).max(MAX_FAILED), Ordering::Relaxed);
             return None;
         }
-        let until = Instant::now() + timeout.map_or(self.limit, |timeout| timeout.min(self.limit));
+        let begin = Instant::now();
+        // Beyond what a clock can add up to is for ever.
+        let deadline = timeout.and_then(|timeout| begin.checked_add(timeout));
+        let limit_from = |now: Instant| deadline.map_or(now + self.limit, |end| end.min(now + self.limit));
+        let mut until = limit_from(begin);
         loop {
             match ask() {
                 (_, Some(found)) => {
@@ -48,6 +53,9 @@ impl Spin {
                 }
                 // Another thread polls the sockets; two would compete for them.
                 (Progress::NotOffered, None) => return None,
+                (Progress::Worked, None) if deadline.is_none_or(|end| Instant::now() < end) => {
+                    until = limit_from(Instant::now());
+                }
                 _ if Instant::now() >= until => {
                     self.failed.store(failed.wrapping_add(1), Ordering::Relaxed);
                     return None;

@@ -75,5 +75,5 @@ impl Default for StartConfig {
 /// With one CPU a spinning thread keeps the thread that it waits for from running.
 fn default_spin() -> Duration {
     let alone = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1);
-    if alone { Duration::ZERO } else { Duration::from_micros(50) }
+    if alone { Duration::ZERO } else { Duration::from_micros(200) }
 }

@@ -1,39 +1,50 @@
-//! A guess which connection will have something to read next: the one that had it last time after the one that
-//! has just been read. With one connection it is that one; where rails take turns, it is the next in turn.
+//! A guess which connection will have something to read next, from how long each was read in a row before, and what
+//! followed. With one connection it is that one; where rails take turns, it is the next in turn.
 
 use std::sync::{Arc, Weak};
 
-/// As many reads are remembered: turns of up to one less are recognised.
+/// As many runs are remembered: turns of up to one connection less are recognised.
 const REMEMBERED: usize = 16;
 
 /// The last reads.
 #[derive(Debug)]
 pub(crate) struct NextRead<C> {
     /// A ring; `at` is the latest.
-    reads: [Weak<C>; REMEMBERED],
+    runs: [Run<C>; REMEMBERED],
     at: usize,
+}
+
+/// Reads of the same connection, one after the other.
+#[derive(Debug)]
+struct Run<C> {
+    connection: Weak<C>,
+    reads: u32,
 }
 
 impl<C> NextRead<C> {
     pub(crate) const fn new() -> Self {
-        Self { reads: [const { Weak::new() }; REMEMBERED], at: 0 }
+        Self { runs: [const { Run { connection: Weak::new(), reads: 0 } }; REMEMBERED], at: 0 }
     }
 
-    /// Notes that `connection` had something to read. The same one again and again is noted once.
+    /// Notes that `connection` had something to read.
     pub(crate) fn note(&mut self, connection: &Arc<C>) {
-        let is_same = |read: &Weak<C>| std::ptr::eq(read.as_ptr(), Arc::as_ptr(connection));
-        if !is_same(&self.reads[self.at]) {
+        let latest = &mut self.runs[self.at];
+        if std::ptr::eq(latest.connection.as_ptr(), Arc::as_ptr(connection)) {
+            latest.reads = latest.reads.saturating_add(1);
+        } else {
             self.at = (self.at + 1) % REMEMBERED;
-            self.reads[self.at] = Arc::downgrade(connection);
+            self.runs[self.at] = Run { connection: Arc::downgrade(connection), reads: 1 };
         }
     }
 
-    /// The guess, if that connection is still there.
+    /// The guess, if that connection is still there: the latest, until it has been read as often in a row as the time
+    /// before; then what followed that time.
     pub(crate) fn guess(&self) -> Option<Arc<C>> {
-        let latest = &self.reads[self.at];
-        let back = |steps: usize| &self.reads[(self.at + REMEMBERED - steps) % REMEMBERED];
-        let followed = (2..REMEMBERED).find(|steps| back(*steps).ptr_eq(latest));
-        followed.and_then(|steps| back(steps - 1).upgrade()).or_else(|| latest.upgrade())
+        let latest = &self.runs[self.at];
+        let back = |steps: usize| &self.runs[(self.at + REMEMBERED - steps) % REMEMBERED];
+        let before = (2..REMEMBERED).find(|steps| back(*steps).connection.ptr_eq(&latest.connection));
+        let followed = before.filter(|steps| latest.reads >= back(*steps).reads).map(|steps| back(steps - 1));
+        followed.and_then(|run| run.connection.upgrade()).or_else(|| latest.connection.upgrade())
     }
 }
 
@@ -42,10 +53,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guess_is_what_followed_last_time() {
+    fn the_guess_is_what_followed_as_many_reads_last_time() {
         let connections: Vec<Arc<usize>> = (0..20).map(Arc::new).collect();
         // What was read, and what is guessed then.
-        let table: [(&[usize], Option<usize>); 9] = [
+        let table: [(&[usize], Option<usize>); 12] = [
             (&[], None),
             (&[0], Some(0)),
             (&[0, 0, 0], Some(0)),
@@ -55,6 +66,10 @@ mod tests {
             (&[0, 1, 2, 3, 0, 1, 2], Some(3)),
             (&[0, 1, 2, 1], Some(2)),
             (&[0, 1, 0, 2, 0], Some(2)),
+            // One read of another connection does not spoil the guess.
+            (&[0, 0, 0, 1, 0], Some(0)),
+            (&[0, 0, 1, 1, 0], Some(0)),
+            (&[0, 0, 1, 1, 0, 0], Some(1)),
         ];
         for (reads, guess) in table {
             let mut next = NextRead::new();

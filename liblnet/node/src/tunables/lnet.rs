@@ -165,7 +165,7 @@ pub(super) const LNET: &[Tunable] = &[
     Tunable {
         variable: "LNET_WAIT_SPIN",
         help: "microseconds that a thread waiting for an event asks again and again before it sleeps, where that \
-               pays; 0: never (50, or 0 on one CPU)",
+               pays; 0: never (200, or 0 on one CPU)",
         set: |config, text| {
             put(&mut config.wait_spin, text, |n: u32| {
                 (n <= 1_000_000).then(|| Duration::from_micros(n.into()))

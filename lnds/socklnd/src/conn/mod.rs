@@ -4,6 +4,7 @@
 //! the core, so one connection can be written to by one thread and read by another, and handlers may send
 //! on the connection that the message arrived on.
 
+mod cork;
 pub(crate) mod deferred_rx;
 mod read_ahead;
 mod receive;

@@ -4,6 +4,7 @@
 //! is, it leaves the message in the queue and goes on: the writer takes it along. What the socket does not
 //! take waits until the socket is writable again.
 
+use super::cork;
 use super::send_side::{Outgoing, SendSide, Transmitted};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
@@ -61,6 +62,10 @@ impl Connection {
             }
             self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             side.writing = true;
+            if cork::hold(self) {
+                side.queue.push_back(out);
+                return Transmitted::Kept;
+            }
         }
         match self.write(std::slice::from_mut(&mut out)) {
             Written::All => self.wrote_one(out),
@@ -82,6 +87,11 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// Writes what was queued while the calling thread, which is the writer, had the connection corked.
+    pub(super) fn write_queue(self: &Arc<Self>) {
+        self.drain_queue(None, false);
     }
 
     /// One was written without queueing: who wrote it goes, if nothing else is to be written.

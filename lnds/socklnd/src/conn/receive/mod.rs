@@ -1,13 +1,14 @@
 //! The receiving half of a connection.
 //!
-//! Payload goes from the socket into the memory that the core names, and the head of the next message comes
-//! along in the same system call. One thread at a time receives on a connection; a thread that comes meanwhile has the
+//! Small messages are read many at a time into a buffer of the thread, and copied from there. A large payload goes from the
+//! socket into the memory that the core names, and the head of the next message comes along in the same system call. One thread at a time receives on a connection; a thread that comes meanwhile has the
 //! first look again, and leaves. What is done in which state is in [`state::State::next`].
 
 mod acks;
 mod arrival;
 pub(crate) mod state;
 
+use crate::conn::cork::{self, Cork};
 use crate::conn::deferred_rx::{Deferred, Quota, Stored};
 use crate::conn::{Connection, Phase};
 use crate::decide::cause::ConnError;
@@ -29,8 +30,13 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// System calls on one connection before others get their turn.
+/// System calls, and messages, on one connection before others get their turn.
 const MAX_READS: usize = 128;
+const MAX_MESSAGES: u64 = 512;
+/// What is sent while messages are parsed leaves at the latest after so many of them.
+const MAX_CORKED: u64 = 16;
+/// A payload of so many bytes is large: it is not to be copied.
+const LARGE: usize = 12 << 10;
 
 /// Whether to go on after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +67,27 @@ impl Connection {
     fn receive_some(self: &Arc<Self>) -> bool {
         let mut side = lock(&self.rx);
         let side = &mut *side;
+        side.buffer.begin_turn();
+        let cork = Cork::new();
+        let has_more = self.receive_share(side);
+        side.buffer.end_turn();
+        drop(cork);
+        has_more
+    }
+
+    fn receive_share(self: &Arc<Self>, side: &mut ReceiveSide) -> bool {
         let mut drained = false;
         let last_read = self.reads.load(Ordering::Relaxed) + MAX_READS;
-        while self.reads.load(Ordering::Relaxed) < last_read {
+        let last_head = side.heads + MAX_MESSAGES;
+        let mut next_flush = side.heads + MAX_CORKED;
+        while self.reads.load(Ordering::Relaxed) < last_read && side.heads < last_head {
             if self.phase() == Phase::Closed {
                 self.abandon(side);
                 return false;
+            }
+            if side.heads >= next_flush {
+                next_flush = side.heads + MAX_CORKED;
+                cork::flush();
             }
             match self.step(side, &mut drained) {
                 Ok(Flow::Continue) => {}
@@ -227,7 +248,10 @@ impl Connection {
             RxAction::Reject(Violation::ShuttingDown) => return Err(RxEnd::ShuttingDown),
             RxAction::Reject(violation) => return Err(RxEnd::ProtocolViolation(violation.to_string())),
         };
-        side.state = State::Payload(Payload::new(message, pending));
+        side.is_bulk = pending.length >= LARGE;
+        let mut payload = Payload::new(message, pending);
+        payload.take(&mut side.buffer);
+        side.state = State::Payload(payload);
         Ok(Flow::Continue)
     }
 
@@ -235,7 +259,11 @@ impl Connection {
     fn defer(&self, side: &mut ReceiveSide, deferred: Arc<Deferred>, pending: Pending) -> Flow {
         let quota = Quota::take(pending.length, &self.deferred_bytes, &self.ni.shared.deferred_bytes);
         side.state = match quota.and_then(|quota| Stored::with_memory(pending.length, quota)) {
-            Some(stored) => State::Storing(Storing { deferred, stored, got: 0, pending }),
+            Some(stored) => {
+                let mut storing = Storing { deferred, stored, got: 0, pending };
+                storing.take(&mut side.buffer);
+                State::Storing(storing)
+            }
             None => State::Deferred(deferred, pending),
         };
         Flow::Continue
@@ -262,6 +290,8 @@ impl Connection {
 
     /// Reads the rest of a payload, if one is being received, and behind it into the buffer.
     fn read(&self, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
+        cork::flush();
+        let ahead = side.read_ahead_limit();
         let ReceiveSide { buffer, state, .. } = side;
         let result = loop {
             let mut vecs = Vecs::new();
@@ -279,7 +309,7 @@ impl Connection {
                 State::Head | State::Deferred(..) | State::Over => {}
             }
             if head_follows && !vecs.is_full() {
-                vecs.buffer(buffer.space());
+                vecs.buffer(buffer.space(ahead));
             }
             match socket_io::receive(self.fd(), &mut vecs) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

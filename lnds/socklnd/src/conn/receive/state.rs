@@ -6,6 +6,7 @@ use crate::proto::Version;
 use crate::proto::checksum::Checksum;
 use crate::proto::frame;
 use lnd_common::message_id::{ConnSeq, MessageId};
+use crate::socket_io;
 use lnet_core::{Errno, Message};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -14,6 +15,10 @@ use std::sync::atomic::AtomicU64;
 #[derive(Debug)]
 pub(crate) struct ReceiveSide {
     pub(super) buffer: ReadAhead,
+    /// The length of a message's head.
+    head_len: usize,
+    /// The last payload was large: the next probably is, too.
+    pub(super) is_bulk: bool,
     pub(super) state: State,
     /// Messages and NOOPs whose heads have arrived.
     pub(super) heads: u64,
@@ -133,15 +138,21 @@ pub(super) enum RxEnd {
 }
 
 impl ReceiveSide {
-    /// One head's worth is read ahead and no more: behind a message's head in the buffer there is no space
-    /// for its payload, which so never goes anywhere but where the core wants it.
     pub(crate) fn new(version: Version) -> Self {
         Self {
-            buffer: ReadAhead::new(frame::head_len(version)),
+            buffer: ReadAhead::default(),
+            head_len: frame::head_len(version),
+            is_bulk: false,
             state: State::Head,
             heads: 0,
             conn_seq: None,
         }
+    }
+
+    /// How much to read ahead. Of a small message head and payload come with one system call, often with more messages;
+    /// a large payload is to be read to where the core wants it, not copied there.
+    pub(super) const fn read_ahead_limit(&self) -> usize {
+        if self.is_bulk { self.head_len } else { usize::MAX }
     }
 
     /// Whether a message has begun and its rest has to come.
@@ -155,6 +166,18 @@ impl ReceiveSide {
 }
 
 impl Storing {
+    /// Takes what was read ahead.
+    pub(super) fn take(&mut self, buffer: &mut ReadAhead) {
+        let take = self.missing().min(buffer.bytes().len());
+        if let (Some(to), Some(from)) =
+            (self.stored.bytes.get_mut(self.got..self.got + take), buffer.bytes().get(..take))
+        {
+            to.copy_from_slice(from);
+        }
+        self.got += take;
+        buffer.consume(take);
+    }
+
     /// Bytes that have not arrived.
     pub(super) const fn missing(&self) -> usize {
         self.stored.bytes.len() - self.got
@@ -166,6 +189,21 @@ impl Payload {
         let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
         let surplus = pending.length - wanted;
         Self { message, wanted, got: 0, surplus, delivered: false, pending }
+    }
+
+    /// Takes what was read ahead.
+    pub(super) fn take(&mut self, buffer: &mut ReadAhead) {
+        let take = self.missing().min(buffer.bytes().len());
+        if let (Some(message), Some(from)) = (&self.message, buffer.bytes().get(..take)) {
+            socket_io::copy(from, message.payload().advanced(self.got));
+        }
+        self.got += take;
+        buffer.consume(take);
+        if self.missing() == 0 {
+            let drop = self.surplus.min(buffer.bytes().len());
+            self.surplus -= drop;
+            buffer.consume(drop);
+        }
     }
 
     /// Bytes that are wanted and have not arrived.
