@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn a_connection_keeps_what_is_left_from_one_turn_to_the_next_and_no_more() {
         let mut buffer = ReadAhead::default();
-        for (received, consumed, left) in [("abc", 1, "bc"), ("defg", 2, "defg"), ("", 4, ""), ("h", 0, "h")] {
+        for (received, consumed, left) in [("abc", 1, "bc"), ("defg", 2, "defg"), ("", 4, ""), ("h", 0, "h")]
+        {
             buffer.begin_turn();
             buffer.space(usize::MAX)[..received.len()].copy_from_slice(received.as_bytes());
             buffer.filled(received.len());
