@@ -293,8 +293,8 @@ log_classes! {
         name: "driver_not_started",
         level: Error,
         limit: Unlimited,
-        meaning: "The TCP driver could not create its threads or descriptors; the NI does not start.",
-        action: "Raise the limit of threads or descriptors.",
+        meaning: "The TCP driver could not create its threads or descriptors, or not give its connections what the settings ask for; the NI does not start.",
+        action: "Raise the limit of threads or descriptors, or name a congestion control of /proc/sys/net/ipv4/tcp_allowed_congestion_control.",
     }
     ListenFailed {
         name: "listen_failed",

@@ -64,6 +64,11 @@ pub struct SocklndConfig {
     pub zc_min_payload: Option<u32>,
     /// Whether TCP may hold small segments back. Default no.
     pub nagle: bool,
+    /// A payload of fewer bytes may be received together with other messages, and is copied to its memory; a larger one is
+    /// received there. Default 12 KiB.
+    pub rx_copy_below: usize,
+    /// The TCP congestion control of all connections. Default: the system's.
+    pub congestion: Option<String>,
     /// The protocol proposed to a peer whose version is not known; connects to IPv6 peers always propose
     /// version 4. Default version 3.
     pub use_protocol: Version,
@@ -104,6 +109,8 @@ impl Default for SocklndConfig {
             delivery_acks: DeliveryAcks::Large,
             zc_min_payload: None,
             nagle: false,
+            rx_copy_below: 12 << 10,
+            congestion: None,
             use_protocol: Version::V3,
             schedulers: 1,
             incarnation: wall_clock,

@@ -132,6 +132,17 @@ impl Driver for Socklnd {
         let parts = self.running().inspect_err(|errno| {
             write_line!(LogClass::DriverNotStarted, "{}: the TCP driver cannot start ({errno})", ni.nid());
         })?;
+        if let Some(congestion) = &self.config.congestion {
+            sockets::check_congestion(congestion).map_err(|error| {
+                let errno = Errno::from(&error);
+                write_line!(
+                    LogClass::DriverNotStarted,
+                    "{}: TCP connections cannot have the congestion control {congestion} ({errno})",
+                    ni.nid()
+                );
+                errno
+            })?;
+        }
         let local = LocalNi {
             nid: ni.nid(),
             pid: self.config.pid,

@@ -5,7 +5,7 @@ use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use crate::tcp;
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -80,6 +80,10 @@ pub(crate) fn connect(local: IpAddr, remote: SocketAddr, longest: Duration) -> i
 /// mean that the peer is gone (wire-tcp 3.9).
 pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration) -> io::Result<()> {
     socket.set_tcp_nodelay(!config.nagle)?;
+    if let Some(congestion) = &config.congestion {
+        // Without it the connection works all the same; `check_congestion` has told why it is not there.
+        let _ = rustix::net::sockopt::set_tcp_congestion(socket, congestion);
+    }
     socket.set_linger(None)?;
     if !config.keepalive_idle.is_zero() {
         let probes = TcpKeepalive::new()
@@ -89,6 +93,12 @@ pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration)
         socket.set_tcp_keepalive(&probes)?;
     }
     limit_waits(socket, longest)
+}
+
+/// Whether connections may have this congestion control.
+pub(crate) fn check_congestion(name: &str) -> io::Result<()> {
+    let socket = new_socket(IpAddr::V4(Ipv4Addr::UNSPECIFIED))?;
+    rustix::net::sockopt::set_tcp_congestion(&socket, name).map_err(io::Error::from)
 }
 
 /// Has a connection outlast an outage: TCP does not end it for want of an answer sooner than after `longest`. Whether that
@@ -124,4 +134,27 @@ fn new_socket(ip: IpAddr) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
     Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::sockopt::tcp_congestion;
+    use std::net::TcpListener;
+
+    #[test]
+    fn connections_have_the_congestion_control_of_the_settings_or_the_systems() {
+        let systems = tcp_congestion(new_socket(Ipv4Addr::LOCALHOST.into()).unwrap()).unwrap();
+        // Every kernel has it.
+        for (setting, expected) in
+            [(None, systems.as_str()), (Some("reno"), "reno"), (Some("none such"), &systems)]
+        {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let address = listener.local_addr().unwrap();
+            let connecting = connect(address.ip(), address, Duration::from_secs(1)).unwrap();
+            let config = SocklndConfig { congestion: setting.map(str::to_owned), ..SocklndConfig::default() };
+            settle(&connecting.socket, &config, Duration::from_secs(1)).unwrap();
+            assert_eq!(tcp_congestion(&connecting.socket).unwrap(), expected, "{setting:?}");
+        }
+    }
 }

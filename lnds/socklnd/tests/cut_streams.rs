@@ -6,6 +6,7 @@ mod support;
 use lnet_core::{EventKind, MdMemory, MdOptions};
 use lnet_wire::Body;
 use proptest::prelude::*;
+use socklnd::SocklndConfig;
 use socklnd::proto::frame::Head;
 use socklnd::proto::{ConnectionType, Version};
 use std::sync::Mutex;
@@ -34,12 +35,19 @@ fn piece() -> impl Strategy<Value = usize> {
 
 #[test]
 fn messages_arrive_whole_and_in_order_however_their_stream_is_cut() {
+    // All payload is received in its memory, all is copied there, and both.
+    for rx_copy_below in [0, usize::MAX, SocklndConfig::default().rx_copy_below] {
+        check(rx_copy_below);
+    }
+}
+
+fn check(rx_copy_below: usize) {
     let memory = buffer(MEMORY);
-    let (node, low, high, port) = node(|_| {});
+    let (node, low, high, port) = node(|config| config.rx_copy_below = rx_copy_below);
     let md = MdMemory::contiguous(memory.as_ptr() as usize, memory.len() as u32);
     node.offer_with(md, BITS, MdOptions::TRUNCATE.0);
     let raw = Mutex::new(Raw::open(low, high, port, ConnectionType::BulkOut));
-    let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() };
     let messages = prop::collection::vec((length(), prop::bool::weighted(0.2)), 1..MOST);
     let offset_of = |at: usize, cut: bool| if cut { MEMORY - SHORT } else { at * STRIDE };
     proptest!(config, |(messages in messages, pieces in prop::collection::vec(piece(), 1..20))| {

@@ -3,9 +3,10 @@
 
 mod support;
 
-use lnet_core::EventKind;
-use lnet_wire::{NetId, NetType, Nid};
-use socklnd::{AcceptFrom, SocklndConfig};
+use lnet_core::lnd::Driver;
+use lnet_core::{Core, CoreConfig, EventKind, NiTunables};
+use lnet_wire::{NetId, NetType, Nid, Pid};
+use socklnd::{AcceptFrom, Socklnd, SocklndConfig};
 use std::net::TcpListener;
 use std::time::Duration;
 use support::pair::pair;
@@ -149,5 +150,19 @@ fn nodes_that_connect_to_each_other_at_once_are_connected() {
                 assert!(kinds.contains(&kind), "{kinds:?}");
             }
         }
+    }
+}
+
+#[test]
+fn an_ni_with_an_unknown_congestion_control_does_not_start() {
+    let (low, _, port) = addresses();
+    for (congestion, starts) in [("reno", true), ("none such", false)] {
+        let config = SocklndConfig { congestion: Some(congestion.to_owned()), ..config(port) };
+        let driver = Socklnd::new(config, running_clock());
+        let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
+        let started = core.add_ni(tcp(low), NiTunables::default(), &*driver);
+        assert_eq!(started.is_ok(), starts, "{congestion}");
+        core.shutdown();
+        Driver::shutdown(&*driver);
     }
 }

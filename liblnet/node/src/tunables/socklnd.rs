@@ -120,6 +120,20 @@ pub(super) const SOCKLND: &[Tunable] = &[
         set: |config, text| put(&mut config.socklnd.nagle, text, switch),
     },
     Tunable {
+        variable: "SOCKLND_RX_COPY_BELOW",
+        help: "bytes of payload below which a message may be received together with others, and is copied to its memory; \
+               larger payload is received there (12288)",
+        set: |config, text| put(&mut config.socklnd.rx_copy_below, text, |n: u32| Some(n as usize)),
+    },
+    Tunable {
+        variable: "SOCKLND_CONGESTION",
+        help: "the TCP congestion control of all connections, one of those in /proc/sys/net/ipv4/tcp_allowed_congestion_control                (the system's own)",
+        set: |config, text| {
+            config.socklnd.congestion = Some(text.to_owned());
+            Ok(())
+        },
+    },
+    Tunable {
         variable: "SOCKLND_PROTOCOL",
         help: "the version proposed to peers, 2 or 3 (3)",
         set: |config, text| {

@@ -5,10 +5,25 @@
 use crate::conn::Connection;
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is corked leaves at the latest after so many messages have been received,
+const MAX_RECEIVED: u32 = 16;
+/// or when the handlers of those messages have taken so long, and the one that runs has returned.
+const MAX_TIME: Duration = Duration::from_micros(50);
 
 thread_local! {
-    /// The connections that the thread has corked; `None` while it does not parse.
-    static CORKED: RefCell<Option<Vec<Arc<Connection>>>> = const { RefCell::new(None) };
+    /// What the thread has corked; `None` while it does not parse.
+    static CORKED: RefCell<Option<Corked>> = const { RefCell::new(None) };
+}
+
+#[derive(Default)]
+struct Corked {
+    connections: Vec<Arc<Connection>>,
+    /// When the first of them was.
+    since: Option<Instant>,
+    /// Messages received since then.
+    received: u32,
 }
 
 /// From when it is made until it is dropped, what the thread sends waits for [`flush`].
@@ -41,7 +56,8 @@ impl Drop for Cork {
 pub(super) fn hold(connection: &Arc<Connection>) -> bool {
     CORKED.with_borrow_mut(|corked| match corked {
         Some(corked) => {
-            corked.push(Arc::clone(connection));
+            corked.since.get_or_insert_with(Instant::now);
+            corked.connections.push(Arc::clone(connection));
             true
         }
         None => false,
@@ -50,15 +66,29 @@ pub(super) fn hold(connection: &Arc<Connection>) -> bool {
 
 /// Sends what waits.
 pub(super) fn flush() {
-    let corked = CORKED.with_borrow_mut(|corked| match corked {
-        Some(corked) if !corked.is_empty() => std::mem::take(corked),
-        _ => Vec::new(),
-    });
-    uncork(corked);
+    flush_if(|_| true);
 }
 
-fn uncork(corked: Vec<Arc<Connection>>) {
-    for connection in corked {
+/// The thread has received a message. Sends what waits if it has waited for long.
+pub(super) fn on_received() {
+    flush_if(|corked| {
+        corked.received += 1;
+        corked.received >= MAX_RECEIVED || corked.since.is_some_and(|since| since.elapsed() >= MAX_TIME)
+    });
+}
+
+fn flush_if(is_due: impl Fn(&mut Corked) -> bool) {
+    let due = CORKED.with_borrow_mut(|corked| {
+        let corked = corked.as_mut().filter(|corked| !corked.connections.is_empty())?;
+        is_due(corked).then(|| std::mem::take(corked))
+    });
+    if let Some(due) = due {
+        uncork(due);
+    }
+}
+
+fn uncork(corked: Corked) {
+    for connection in corked.connections {
         connection.write_queue();
     }
 }

@@ -1,8 +1,9 @@
 //! The receiving half of a connection.
 //!
 //! Small messages are read many at a time into a buffer of the thread, and copied from there. A large payload goes from the
-//! socket into the memory that the core names, and the head of the next message comes along in the same system call. One thread at a time receives on a connection; a thread that comes meanwhile has the
-//! first look again, and leaves. What is done in which state is in [`state::State::next`].
+//! socket into the memory that the core names, and the head of the next message comes along in the same system call. One
+//! thread at a time receives on a connection; a thread that comes meanwhile has the first look again, and leaves. What is
+//! done in which state is in [`state::State::next`].
 
 mod acks;
 mod arrival;
@@ -33,10 +34,6 @@ use std::sync::atomic::Ordering;
 /// System calls, and messages, on one connection before others get their turn.
 const MAX_READS: usize = 128;
 const MAX_MESSAGES: u64 = 512;
-/// What is sent while messages are parsed leaves at the latest after so many of them.
-const MAX_CORKED: u64 = 16;
-/// A payload of so many bytes is large: it is not to be copied.
-const LARGE: usize = 12 << 10;
 
 /// Whether to go on after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,15 +76,15 @@ impl Connection {
         let mut drained = false;
         let last_read = self.reads.load(Ordering::Relaxed) + MAX_READS;
         let last_head = side.heads + MAX_MESSAGES;
-        let mut next_flush = side.heads + MAX_CORKED;
+        let mut heads = side.heads;
         while self.reads.load(Ordering::Relaxed) < last_read && side.heads < last_head {
             if self.phase() == Phase::Closed {
                 self.abandon(side);
                 return false;
             }
-            if side.heads >= next_flush {
-                next_flush = side.heads + MAX_CORKED;
-                cork::flush();
+            if side.heads != heads {
+                heads = side.heads;
+                cork::on_received();
             }
             match self.step(side, &mut drained) {
                 Ok(Flow::Continue) => {}
@@ -248,7 +245,7 @@ impl Connection {
             RxAction::Reject(Violation::ShuttingDown) => return Err(RxEnd::ShuttingDown),
             RxAction::Reject(violation) => return Err(RxEnd::ProtocolViolation(violation.to_string())),
         };
-        side.is_bulk = pending.length >= LARGE;
+        side.is_bulk = pending.length >= self.ni.shared.config.rx_copy_below;
         let mut payload = Payload::new(message, pending);
         payload.take(&mut side.buffer);
         side.state = State::Payload(payload);
