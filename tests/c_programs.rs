@@ -89,6 +89,11 @@ fn a_wait_ends_when_its_queue_is_freed_or_its_node_shuts_down() {
 }
 
 #[test]
+fn every_get_ends_when_its_server_is_killed_or_shut_down() {
+    run("server_exit", &[], &[]);
+}
+
+#[test]
 fn every_operation_in_flight_ends_once_at_unlink_or_shutdown() {
     run("shutdown", &[], &[]);
 }

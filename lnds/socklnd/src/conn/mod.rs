@@ -42,9 +42,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use watch::{Liveness, Watch, WatchList};
 
-/// One message takes at most so many times as long as there may be between two of its bytes.
-const SLOWEST: u32 = 8;
-
 /// A peer that does not detect duplicates keeps its connections through an outage for so many times the time that
 /// anything may take. Kernel nodes end theirs within three times (capture m: 46 s).
 const OUTLASTS: u32 = 4;
@@ -303,48 +300,6 @@ impl Connection {
 
     pub(crate) fn has_unsent(&self) -> bool {
         self.unsent() > 0
-    }
-
-    /// Once in a while: whether it has taken too long over something (wire-tcp 3.9).
-    pub(crate) fn is_overdue(&self, now: Time) -> bool {
-        let watch = self.update_watch(now);
-        let timeout = self.ni.sock_timeout();
-        let late = |since| now.since(since) >= timeout;
-        // Who sends or takes a byte now and then keeps the memory of others.
-        let too_slow = |since| now.since(since) >= timeout * SLOWEST;
-        match self.phase() {
-            Phase::Open => {
-                watch.arriving.0 != 0 && (late(watch.received) || too_slow(watch.arriving.1))
-                    || self.has_unsent() && (late(watch.progressed) || too_slow(watch.leaving.1))
-            }
-            Phase::Draining => late(watch.received),
-            Phase::Closed => false,
-        }
-    }
-
-    /// What has moved since the last time is noted as having moved now.
-    fn update_watch(&self, now: Time) -> Watch {
-        let mut watch = lock(&self.watch);
-        if self.received.swap(false, Ordering::Relaxed) {
-            watch.received = now;
-        }
-        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
-            watch.progressed = now;
-        }
-        let midway = self.midway.load(Ordering::Relaxed);
-        if midway == 0 || midway != watch.arriving.0 {
-            watch.arriving = (midway, now);
-        }
-        let written = self.written.load(Ordering::Relaxed);
-        if written != watch.leaving.0 || !self.has_unsent() {
-            watch.leaving = (written, now);
-        }
-        *watch
-    }
-
-    /// When bytes last arrived, as of the last scan.
-    pub(crate) fn last_received(&self) -> Time {
-        lock(&self.watch).received
     }
 
     /// Whether no thread is at work on it: once it is closed, no upcall follows then.

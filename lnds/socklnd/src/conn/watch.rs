@@ -3,6 +3,7 @@
 //! A connection is in the list from a write on until all of that has arrived. Where nothing is under way there is nothing
 //! to watch.
 
+use crate::conn::{Connection, Phase};
 use crate::decide::unresponsive::TcpState;
 use crate::sync::lock;
 use crate::wake::Wake;
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 /// How often the connections in the list are checked.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// One message takes at most so many times as long as there may be between two of its bytes.
+const SLOWEST: u32 = 8;
 
 /// When a scan last saw a connection make progress.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +72,60 @@ impl Watch {
         let (_, since) = *since.as_ref().unwrap_or(&(tcp.acknowledged, now));
         self.unacknowledged = tcp.outstanding.then_some((tcp.acknowledged, since));
         since
+    }
+}
+
+impl Connection {
+    /// Once in a while: whether it has taken too long over something (wire-tcp 3.9).
+    pub(crate) fn is_overdue(&self, now: Time) -> bool {
+        let watch = self.update_watch(now);
+        let timeout = self.ni.sock_timeout();
+        let late = |since| now.since(since) >= timeout;
+        // Who sends or takes a byte now and then keeps the memory of others.
+        let too_slow = |since| now.since(since) >= timeout * SLOWEST;
+        match self.phase() {
+            Phase::Open => {
+                watch.arriving.0 != 0 && (late(watch.received) || too_slow(watch.arriving.1))
+                    || self.has_unsent() && (late(watch.progressed) || too_slow(watch.leaving.1))
+            }
+            Phase::Draining => late(watch.received),
+            Phase::Closed => false,
+        }
+    }
+
+    /// What has moved since the last time is noted as having moved now.
+    pub(super) fn update_watch(&self, now: Time) -> Watch {
+        let mut watch = lock(&self.watch);
+        if self.received.swap(false, Ordering::Relaxed) {
+            watch.received = now;
+        }
+        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
+            watch.progressed = now;
+        }
+        let midway = self.midway.load(Ordering::Relaxed);
+        if midway == 0 || midway != watch.arriving.0 {
+            watch.arriving = (midway, now);
+        }
+        let written = self.written.load(Ordering::Relaxed);
+        if written != watch.leaving.0 || !self.has_unsent() {
+            watch.leaving = (written, now);
+        }
+        *watch
+    }
+
+    /// When bytes last arrived, as of the last scan.
+    pub(crate) fn last_received(&self) -> Time {
+        lock(&self.watch).received
+    }
+
+    /// Whether nothing has moved since the last scan, and nothing is to.
+    pub(crate) fn is_idle(&self, now: Time) -> bool {
+        let watch = *lock(&self.watch);
+        self.phase() == Phase::Open
+            && watch.received < now
+            && watch.arriving.0 == 0
+            && !self.has_unsent()
+            && !self.awaits_acks()
     }
 }
 

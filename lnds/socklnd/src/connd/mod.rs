@@ -32,6 +32,10 @@ use std::time::Duration;
 const EVENTS: usize = 64;
 /// How often things are checked that take longer than that to go wrong.
 const SCAN_INTERVAL: Duration = Duration::from_millis(200);
+/// And while nothing is under way.
+const IDLE_SCAN_INTERVAL: Duration = Duration::from_secs(1);
+/// The node's clock may be so late.
+const CLOCK_TICK: Duration = Duration::from_millis(4);
 
 /// After a peer has been found unresponsive the others get less time, for so long.
 const SHORTENED: Duration = Duration::from_secs(3);
@@ -62,7 +66,7 @@ impl Connd {
         nodes: &Arc<RemoteNodes>,
     ) -> Self {
         Self {
-            next_scan: shared.now() + scan_interval(&shared.config),
+            next_scan: shared.now() + scan_interval(&shared.config, SCAN_INTERVAL),
             shared: Arc::clone(shared),
             commands: Arc::clone(commands),
             nis: Arc::clone(nis),
@@ -79,7 +83,11 @@ impl Connd {
     pub(crate) fn run(mut self) {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENTS);
         loop {
-            let timeout = Timespec::try_from(self.next_deadline().since(self.shared.now())).ok();
+            let timeout = match self.next_deadline().since(self.shared.now()) {
+                Duration::ZERO => Duration::ZERO,
+                left => left + CLOCK_TICK,
+            };
+            let timeout = Timespec::try_from(timeout).ok();
             events.clear();
             // Interrupted or not: then there are no events.
             let _ = epoll::wait(
@@ -92,6 +100,9 @@ impl Connd {
                     WAKE => {}
                     token => self.on_event(token as usize),
                 }
+            }
+            if !events.is_empty() {
+                self.next_scan = self.next_scan.min(self.shared.now() + self.scan_interval());
             }
             if !self.carry_out_commands() {
                 return self.commands.end();
@@ -154,8 +165,8 @@ impl Connd {
             self.next_check = Some(now + CHECK_INTERVAL);
         }
         if self.next_scan <= now {
-            self.next_scan = now + scan_interval(&self.shared.config);
-            self.scan(now);
+            let is_idle = self.scan(now);
+            self.next_scan = now + if is_idle { self.idle_scan_interval() } else { self.scan_interval() };
         }
     }
 
@@ -178,29 +189,43 @@ impl Connd {
         if shortened { usual / 2 } else { usual }
     }
 
-    /// Looks for what has taken too long.
-    fn scan(&mut self, now: Time) {
+    /// Looks for what has taken too long. Whether nothing is under way.
+    fn scan(&mut self, now: Time) -> bool {
+        let mut is_idle = self.planned.is_empty();
         for ni in self.nis.all() {
             for connection in ni.all_connections() {
                 if connection.is_overdue(now) {
                     ni.ni.note_stalled(connection.identity.id, "no progress");
                     connection.end(ConnError::Stalled);
                 }
+                is_idle &= connection.is_idle(now);
             }
             for peer in ni.all_peers() {
-                peer.scan(now);
+                is_idle &= peer.scan(now);
             }
         }
         self.nodes.scan(now);
         self.shared.poll_log(now);
         // After an error a listener is not polled until now.
         for (key, entry) in &self.entries {
-            if let Entry::Listener(socket, _) = entry {
-                let data = epoll::EventData::new_u64(key as u64);
-                // If that fails, it is tried again at the next scan.
-                let _ = epoll::modify(&self.commands.epoll, socket, data, epoll::EventFlags::IN);
+            match entry {
+                Entry::Listener(socket, _) => {
+                    let data = epoll::EventData::new_u64(key as u64);
+                    // If that fails, it is tried again at the next scan.
+                    let _ = epoll::modify(&self.commands.epoll, socket, data, epoll::EventFlags::IN);
+                }
+                Entry::Passive(_) | Entry::Active(_) => is_idle = false,
             }
         }
+        is_idle
+    }
+
+    fn scan_interval(&self) -> Duration {
+        scan_interval(&self.shared.config, SCAN_INTERVAL)
+    }
+
+    fn idle_scan_interval(&self) -> Duration {
+        scan_interval(&self.shared.config, IDLE_SCAN_INTERVAL)
     }
 
     fn remove_ni(&mut self, nid: Nid) {
@@ -264,10 +289,11 @@ impl Connd {
     }
 }
 
-fn scan_interval(config: &SocklndConfig) -> Duration {
+/// At most `longest`, and a part of the times that are to be kept.
+fn scan_interval(config: &SocklndConfig, longest: Duration) -> Duration {
     let mut interval = match config.sock_timeout {
-        Duration::ZERO => SCAN_INTERVAL,
-        set => SCAN_INTERVAL.min(set / 8),
+        Duration::ZERO => longest,
+        set => longest.min(set / 8),
     };
     if !config.keepalive.is_zero() {
         interval = interval.min(config.keepalive / 4);

@@ -172,11 +172,12 @@ impl Peer {
         }
     }
 
-    /// Once in a while: fails what has waited too long, and sends a keep-alive after a long pause.
-    pub(crate) fn scan(&self, now: Time) {
+    /// Once in a while: fails what has waited too long, and sends a keep-alive after a long pause. Whether no
+    /// message waits.
+    pub(crate) fn scan(&self, now: Time) -> bool {
         let timeout = self.ni.sock_timeout();
         let late = |since: Time| now.since(since) >= timeout;
-        let (expired, acks_overdue, overdue) = {
+        let (expired, acks_overdue, overdue, is_idle) = {
             let mut state = lock(&self.state);
             let upcalls = &self.ni.upcalls;
             let is_over = |waiting: &Waiting| {
@@ -190,7 +191,8 @@ impl Peer {
             let overdue: Vec<_> = overdue.filter(|it| it.is_ack_overdue(now)).cloned().collect();
             // An outage is no reason to end what may outlast it: the peer's next message would find no connection.
             let outlast = state.unresponsive && overdue.iter().all(|connection| connection.outlasts);
-            (expired, !overdue.is_empty() && !outlast, overdue)
+            let is_idle = state.waiting.is_empty() && !state.unresponsive;
+            (expired, !overdue.is_empty() && !outlast, overdue, is_idle)
         };
         for Waiting { message, .. } in expired {
             self.ni.finalize(message, Err(ConnError::WaitedTooLong.failure(BytesSent::Nothing)));
@@ -202,6 +204,7 @@ impl Peer {
             overdue.iter().for_each(|connection| connection.abandon_unacked(ConnError::Stalled));
             self.keep_alive(now);
         }
+        is_idle
     }
 
     /// Sends a NOOP if nothing has been received for long (wire-tcp 3.6).
