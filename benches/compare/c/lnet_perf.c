@@ -2,13 +2,21 @@
 /* Measures LNet through its C API: one process serves, another asks. Both wait in LNetEQWait.
  *
  *   lnet_perf serve                               answers the others; ends when it is killed
+ *   lnet_perf serve-handler                       the same, but PUTs and GETs are reported to an event handler
+ *                                                 (round-trip finds nobody who answers)
  *   lnet_perf round-trip NID SIZE SECONDS         PUT there, PUT back; prints microseconds for both
  *   lnet_perf put NID SIZE IN_FLIGHT SECONDS      acknowledged PUTs; prints bytes per second
  *   lnet_perf get NID SIZE IN_FLIGHT SECONDS      GETs; prints bytes per second
+ *   lnet_perf put-many NID,NID,... SIZE IN_FLIGHT THREADS SECONDS
+ *                                                 acknowledged PUTs to all of them in turn, IN_FLIGHT in all, from so
+ *                                                 many threads; prints messages per second
  *   lnet_perf hold NID                            connects, then waits for the end of its input
  *   lnet_perf idle                                a node that does nothing until the end of its input
  *
  * The environment (LNET_NETWORKS, LNET_ACCEPT, LNET_ACCEPT_PORT) says which node each process is.
+ * The measuring commands also print how many messages they sent from start to end, warm-up included: who adds up
+ * the CPU time of both processes divides by that. put-many prints the CPU time of its own process for a message,
+ * without the warm-up.
  * With the library count_allocations preloaded, the measuring commands also print how many allocations
  * a message took on either side. */
 #include <lnet/api.h>
@@ -16,25 +24,28 @@
 #include <libcfs/libcfs_ioctl.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 enum portal { ECHO_PORTAL = 10, SINK_PORTAL, SOURCE_PORTAL, COUNT_PORTAL, ANSWER_PORTAL };
 
-enum { EVENTS = 4096, PING_TIMEOUT_MS = 10000 };
+enum { EVENTS = 4096, PING_TIMEOUT_MS = 10000, MOST_PEERS = 64, MOST_THREADS = 16 };
 #define WARM_UP_SECONDS 0.1
 
 /* Defined only if the counting library is preloaded. */
 extern unsigned long allocation_count(void) __attribute__((weak));
 
 static char *buffer;
-static struct lnet_handle_eq events;
+/* Of the thread: each one that measures waits for its own events. */
+static __thread struct lnet_handle_eq events;
 
 static void die(const char *format, ...)
 {
@@ -65,6 +76,15 @@ static double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double cpu_seconds(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
 /* ---- the node ---- */
@@ -150,12 +170,22 @@ static void echo(const struct lnet_event *put)
 	must(LNetPut(put->target.nid, answer, LNET_NOACK_REQ, put->source, ANSWER_PORTAL, 0, 0, 0), "LNetPut");
 }
 
-static void serve(void)
+static void handle(struct lnet_event *event)
+{
+	static __u64 handled;
+
+	must(event->status, "an operation");
+	__atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+}
+
+static void serve(lnet_eq_handler_t handler)
 {
 	static __u64 count;
 	struct lnet_md counter;
 
 	start();
+	if (handler != LNET_EQ_HANDLER_NONE)
+		must(LNetEQAlloc(0, handler, &events), "LNetEQAlloc");
 	offer(ECHO_PORTAL, md_of(buffer, LNET_MTU, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE));
 	offer(SINK_PORTAL, md_of(buffer, LNET_MTU, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE));
 	offer(SOURCE_PORTAL, md_of(buffer, LNET_MTU, LNET_MD_OP_GET | LNET_MD_MANAGE_REMOTE));
@@ -164,6 +194,8 @@ static void serve(void)
 	offer(COUNT_PORTAL, counter);
 	puts("ready");
 	fflush(stdout);
+	while (handler != LNET_EQ_HANDLER_NONE)
+		pause();
 	for (;;) {
 		struct lnet_event event = next_event();
 
@@ -180,6 +212,8 @@ struct work {
 	struct lnet_process_id server;
 	struct lnet_handle_md md;
 	unsigned long in_flight;
+	/* With many servers, the one that gets the first message. */
+	unsigned int first_server;
 	void (*once)(const struct work *work);
 	/* Events that say an operation is complete. */
 	enum lnet_event_kind completion;
@@ -188,6 +222,8 @@ struct work {
 struct result {
 	double seconds;
 	unsigned long operations;
+	/* With those of the warm-up. */
+	unsigned long operations_in_all;
 	long allocations, allocations_there;
 };
 
@@ -240,12 +276,13 @@ static struct result measure(const struct work *work, double seconds)
 	struct result result;
 	double begin;
 
-	repeat(work, WARM_UP_SECONDS);
+	result.operations_in_all = repeat(work, WARM_UP_SECONDS);
 	result.allocations_there = allocations_of(work->server);
 	result.allocations = (long)allocations_here();
 	begin = now();
 	result.operations = repeat(work, seconds);
 	result.seconds = now() - begin;
+	result.operations_in_all += result.operations;
 	result.allocations = (long)allocations_here() - result.allocations;
 	result.allocations_there = allocations_of(work->server) - result.allocations_there;
 	return result;
@@ -269,7 +306,8 @@ static void measure_round_trip(struct work *work, unsigned int size, double seco
 	work->once = put_for_echo;
 	work->completion = LNET_EVENT_PUT;
 	result = measure(work, seconds);
-	printf("microseconds %.4f\n", result.seconds * 1e6 / (double)result.operations);
+	printf("microseconds %.4f messages %lu\n", result.seconds * 1e6 / (double)result.operations,
+	       2 * result.operations_in_all);
 	print_allocations(&result);
 }
 
@@ -279,7 +317,8 @@ static void measure_rate(struct work *work, unsigned int size, double seconds)
 
 	work->md = bound(md_of(buffer, size, 0));
 	result = measure(work, seconds);
-	printf("bytes_per_second %.0f\n", (double)size * (double)result.operations / result.seconds);
+	printf("bytes_per_second %.0f messages %lu\n", (double)size * (double)result.operations / result.seconds,
+	       result.operations_in_all);
 	print_allocations(&result);
 }
 
@@ -299,9 +338,100 @@ static void ping(struct lnet_process_id server)
 	must(LNetCtl(IOC_LIBCFS_PING, &argument), "ping");
 }
 
+/* ---- many servers, several threads ---- */
+
+static struct lnet_process_id servers[MOST_PEERS];
+static unsigned int number_of_servers;
+static pthread_barrier_t all_threads;
+
+/* What one thread does, and what it found. */
+struct sender {
+	pthread_t thread;
+	unsigned int size, first;
+	unsigned long in_flight, completed, completed_in_all;
+	double seconds, took;
+};
+
+static void put_to_next(const struct work *work)
+{
+	static __thread unsigned int turn;
+	struct lnet_process_id server = servers[(work->first_server + turn++) % number_of_servers];
+
+	must(LNetPut(LNET_NID_ANY, work->md, LNET_ACK_REQ, server, SINK_PORTAL, 0, 0, 0), "LNetPut");
+}
+
+static void *send_for_some_time(void *argument)
+{
+	struct sender *sender = argument;
+	struct work work = { .in_flight = sender->in_flight, .once = put_to_next, .completion = LNET_EVENT_ACK };
+	double begin;
+
+	must(LNetEQAlloc(EVENTS, LNET_EQ_HANDLER_NONE, &events), "LNetEQAlloc");
+	work.first_server = sender->first;
+	work.md = bound(md_of(buffer, sender->size, 0));
+	sender->completed_in_all = repeat(&work, WARM_UP_SECONDS);
+	pthread_barrier_wait(&all_threads);
+	begin = now();
+	sender->completed = repeat(&work, sender->seconds);
+	sender->took = now() - begin;
+	sender->completed_in_all += sender->completed;
+	pthread_barrier_wait(&all_threads);
+	return NULL;
+}
+
+static void parse_servers(char *nids)
+{
+	char *nid;
+
+	for (nid = strtok(nids, ","); nid != NULL; nid = strtok(NULL, ",")) {
+		if (number_of_servers == MOST_PEERS)
+			die("more than %d servers", MOST_PEERS);
+		servers[number_of_servers].pid = LNET_PID_LUSTRE;
+		servers[number_of_servers].nid = libcfs_str2nid(nid);
+		if (servers[number_of_servers++].nid == LNET_NID_ANY)
+			die("%s is not a NID", nid);
+	}
+}
+
+static void measure_many(unsigned int size, unsigned long in_flight, unsigned int threads, double seconds)
+{
+	struct sender senders[MOST_THREADS];
+	unsigned long completed = 0, completed_in_all = 0;
+	double rate = 0, cpu;
+	unsigned int i;
+
+	if (threads < 1 || threads > MOST_THREADS || in_flight < threads)
+		die("1 to %d threads, and at least one message in flight for each", MOST_THREADS);
+	/* No connection is made while others are measured. */
+	for (i = 0; i < number_of_servers; i++)
+		ping(servers[i]);
+	pthread_barrier_init(&all_threads, NULL, threads + 1);
+	for (i = 0; i < threads; i++) {
+		senders[i] = (struct sender){ .size = size, .first = i * number_of_servers / threads,
+					      .in_flight = in_flight / threads, .seconds = seconds };
+		if (pthread_create(&senders[i].thread, NULL, send_for_some_time, &senders[i]) != 0)
+			die("no thread");
+	}
+	pthread_barrier_wait(&all_threads);
+	cpu = cpu_seconds();
+	pthread_barrier_wait(&all_threads);
+	cpu = cpu_seconds() - cpu;
+	for (i = 0; i < threads; i++) {
+		pthread_join(senders[i].thread, NULL);
+		completed += senders[i].completed;
+		completed_in_all += senders[i].completed_in_all;
+		rate += (double)senders[i].completed / senders[i].took;
+	}
+	printf("messages_per_second %.0f cpu_microseconds %.4f messages %lu\n", rate, cpu * 1e6 / (double)completed,
+	       completed_in_all);
+}
+
+/* ---- the command line ---- */
+
 static void usage(void)
 {
-	die("usage: serve | idle | hold NID | round-trip NID SIZE SECONDS | put|get NID SIZE IN_FLIGHT SECONDS");
+	die("usage: serve | serve-handler | idle | hold NID | round-trip NID SIZE SECONDS | "
+	    "put|get NID SIZE IN_FLIGHT SECONDS | put-many NID,NID,... SIZE IN_FLIGHT THREADS SECONDS");
 }
 
 int main(int argc, char **argv)
@@ -313,10 +443,20 @@ int main(int argc, char **argv)
 	/* Whoever started this may die: then nobody else would end it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (strcmp(command, "serve") == 0) {
-		serve();
+		serve(LNET_EQ_HANDLER_NONE);
+	} else if (strcmp(command, "serve-handler") == 0) {
+		serve(handle);
 	} else if (strcmp(command, "idle") == 0) {
 		must(LNetNIInit(LNET_PID_LUSTRE), "LNetNIInit");
 		say_ready_and_wait();
+		return 0;
+	}
+	if (argc == 7 && strcmp(command, "put-many") == 0) {
+		parse_servers(argv[2]);
+		start();
+		measure_many((unsigned int)strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10),
+			     (unsigned int)strtoul(argv[5], NULL, 10), strtod(argv[6], NULL));
+		LNetNIFini();
 		return 0;
 	}
 	if (argc < 3)
