@@ -5,6 +5,15 @@ use crate::scenario::Scenario;
 use std::collections::HashMap;
 use std::time::Duration;
 
+/// What one run found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// In the scenario's unit.
+    pub(crate) value: f64,
+    /// All messages of the run, those of the warm-up, too; a round trip is two.
+    pub(crate) messages: u64,
+}
+
 /// A network stack, used in one particular way.
 pub(crate) trait Contestant {
     /// Its name in the report; no two contestants have the same.
@@ -13,8 +22,12 @@ pub(crate) trait Contestant {
     /// Whether it can do what the scenario asks for.
     fn supports(&self, scenario: Scenario) -> bool;
 
-    /// One sample, in the scenario's unit, that takes about `duration`.
-    fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<f64, Error>;
+    /// As short a run as there can be, before any other of the scenario. What it takes is mostly the start of
+    /// processes.
+    fn trial(&mut self, scenario: Scenario) -> Result<Sample, Error>;
+
+    /// One run that takes about `duration`.
+    fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error>;
 }
 
 /// A test program that is told how many iterations to run, not for how long.
@@ -23,22 +36,34 @@ pub(crate) trait IterationTest {
 
     fn supports(&self, scenario: Scenario) -> bool;
 
-    /// One sample, in the scenario's unit, of so many iterations.
-    fn measure(&self, scenario: Scenario, iterations: u64) -> Result<f64, Error>;
+    /// Messages of an iteration that follow one another.
+    fn messages_of_iteration(&self, scenario: Scenario) -> u64;
+
+    /// One run of so many iterations, which probably take so long.
+    fn measure(&self, scenario: Scenario, iterations: u64, duration: Duration) -> Result<Sample, Error>;
 }
 
-/// How many iterations the first run has, which tells how long one takes.
+/// How many iterations a trial has.
 const TRIAL_ITERATIONS: u64 = 100;
 
 /// Makes a contestant of an [`IterationTest`]: finds out how many iterations take the time that a sample should take.
 pub(crate) struct Timed<T> {
     test: T,
-    iterations: HashMap<Scenario, u64>,
+    /// The time that one iteration took in the last run, in microseconds.
+    iteration_time: HashMap<Scenario, f64>,
 }
 
-impl<T> Timed<T> {
+impl<T: IterationTest> Timed<T> {
     pub(crate) fn new(test: T) -> Self {
-        Self { test, iterations: HashMap::new() }
+        Self { test, iteration_time: HashMap::new() }
+    }
+
+    fn run(&mut self, scenario: Scenario, iterations: u64, duration: Duration) -> Result<Sample, Error> {
+        let sample = self.test.measure(scenario, iterations, duration)?;
+        let messages = self.test.messages_of_iteration(scenario) as f64;
+        // The next run takes its count from this one: the trial may have met a busy machine.
+        self.iteration_time.insert(scenario, messages * scenario.one_way_of_value(sample.value));
+        Ok(sample)
     }
 }
 
@@ -51,26 +76,20 @@ impl<T: IterationTest> Contestant for Timed<T> {
         self.test.supports(scenario)
     }
 
-    fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<f64, Error> {
-        let enough = |value: f64| {
-            let wanted = duration.as_secs_f64() * 1e6 / scenario.one_way_of_value(value);
-            (wanted as u64).max(TRIAL_ITERATIONS)
-        };
-        let count = match self.iterations.get(&scenario) {
-            Some(count) => *count,
-            None => enough(self.test.measure(scenario, TRIAL_ITERATIONS)?),
-        };
-        let value = self.test.measure(scenario, count)?;
-        // The next sample takes its count from this one: the trial may have met a busy machine.
-        self.iterations.insert(scenario, enough(value));
-        Ok(value)
+    fn trial(&mut self, scenario: Scenario) -> Result<Sample, Error> {
+        self.run(scenario, TRIAL_ITERATIONS, Duration::ZERO)
+    }
+
+    fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
+        let time = self.iteration_time.get(&scenario).ok_or("it had no trial")?;
+        let iterations = (duration.as_secs_f64() * 1e6 / time) as u64;
+        self.run(scenario, iterations.max(TRIAL_ITERATIONS), duration)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::SCENARIOS;
     use std::cell::RefCell;
 
     /// Takes 2 microseconds for a message, and notes how many iterations were asked for.
@@ -85,9 +104,13 @@ mod tests {
             true
         }
 
-        fn measure(&self, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
+        fn messages_of_iteration(&self, scenario: Scenario) -> u64 {
+            scenario.messages_of_operation()
+        }
+
+        fn measure(&self, scenario: Scenario, iterations: u64, _: Duration) -> Result<Sample, Error> {
             self.0.borrow_mut().push(iterations);
-            Ok(scenario.value_of_one_way(2.0))
+            Ok(Sample { value: scenario.value_of_one_way(2.0), messages: 2 * iterations })
         }
     }
 
@@ -95,8 +118,12 @@ mod tests {
     fn one_trial_tells_how_many_iterations_fill_the_time() {
         let fake = Fake(RefCell::default());
         let mut timed = Timed::new(&fake);
+        let scenario = Scenario::RoundTrip { size: 8 };
+        assert!(timed.measure(scenario, Duration::from_millis(20)).is_err());
+        assert_eq!(timed.trial(scenario).map(|sample| sample.messages), Ok(2 * TRIAL_ITERATIONS));
         for _ in 0..2 {
-            assert_eq!(timed.measure(SCENARIOS[0], Duration::from_millis(10)), Ok(4.0));
+            let sample = timed.measure(scenario, Duration::from_millis(20));
+            assert_eq!(sample.map(|sample| sample.value), Ok(4.0));
         }
         assert_eq!(*fake.0.borrow(), [TRIAL_ITERATIONS, 5000, 5000]);
     }

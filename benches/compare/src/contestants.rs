@@ -1,38 +1,40 @@
-//! The contestants that this machine has.
+//! All contestants, those that this machine lacks, too.
 
 use crate::contestant::{Contestant, Timed};
 use crate::lnet::Lnet;
+use crate::peer_process::runs;
 use crate::{libfabric, raw_tcp, ucx};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-/// All that can run here, LNet only with its `lnet_perf`; says which are missing.
-pub(crate) fn present(lnet_perf: Option<&Path>) -> Vec<Box<dyn Contestant>> {
-    let mut found: Vec<Box<dyn Contestant>> = Vec::new();
-    match lnet_perf {
-        Some(program) => found.push(Box::new(Lnet::new(program))),
-        None => eprintln!("compare: without LNet: there is no --lnet-perf"),
-    }
-    for mode in raw_tcp::MODES {
-        found.push(Box::new(mode));
-    }
-    if is_installed("libfabric", libfabric::PROGRAM, libfabric::PACKAGE) {
-        for endpoint in libfabric::ENDPOINTS {
-            found.push(Box::new(Timed::new(endpoint)));
-        }
-    }
-    if is_installed("UCX", ucx::PROGRAM, ucx::PACKAGE) {
-        for test in ucx::TESTS {
-            found.push(Box::new(Timed::new(test)));
-        }
-    }
-    found
+/// A contestant, and why it cannot take part.
+pub(crate) struct Entrant {
+    pub(crate) contestant: Box<dyn Contestant>,
+    pub(crate) absent: Option<String>,
 }
 
-fn is_installed(name: &str, program: &str, package: &str) -> bool {
-    let run = Command::new(program).arg("-h").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if run.is_err() {
-        eprintln!("compare: without {name}: {program} is not installed ({package})");
+/// LNet only with its `lnet_perf`.
+pub(crate) fn all(lnet_perf: Option<&Path>) -> Vec<Entrant> {
+    let mut all = Vec::new();
+    match lnet_perf {
+        Some(program) => all.push(present(Lnet::new(program))),
+        None => eprintln!("compare: without LNet: there is no --lnet-perf"),
     }
-    run.is_ok()
+    all.extend(raw_tcp::MODES.map(present));
+    let absent = absent(libfabric::PROGRAM, libfabric::PACKAGE);
+    all.extend(libfabric::ENDPOINTS.map(|it| entrant(Timed::new(it), absent.clone())));
+    let absent = self::absent(ucx::PROGRAM, ucx::PACKAGE);
+    all.extend(ucx::TESTS.map(|it| entrant(Timed::new(it), absent.clone())));
+    all
+}
+
+fn present(contestant: impl Contestant + 'static) -> Entrant {
+    entrant(contestant, None)
+}
+
+fn entrant(contestant: impl Contestant + 'static, absent: Option<String>) -> Entrant {
+    Entrant { contestant: Box::new(contestant), absent }
+}
+
+fn absent(program: &str, package: &str) -> Option<String> {
+    (!runs(program, "-h")).then(|| format!("{program} is not installed ({package})"))
 }

@@ -3,7 +3,7 @@
 use crate::error::{Error, context};
 use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The share of the machine that others may take before a sample is taken again.
 const TOLERATED: f64 = 0.05;
@@ -13,33 +13,41 @@ const ATTEMPTS: u32 = 5;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// How much the others disturbed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Disturbance {
+    /// How long samples may still be taken again, in all.
+    patience: Duration,
     pub(crate) samples: u64,
     /// Samples that had to do though others took more than is tolerated.
     pub(crate) disturbed: u64,
 }
 
 impl Disturbance {
+    /// With so much time for samples that are taken again.
+    pub(crate) fn new(patience: Duration) -> Self {
+        Self { patience, samples: 0, disturbed: 0 }
+    }
+
     /// Takes a sample, again and again while others take too much of the machine.
-    pub(crate) fn undisturbed(
+    pub(crate) fn undisturbed<T>(
         &mut self,
-        mut sample: impl FnMut() -> Result<f64, Error>,
-    ) -> Result<f64, Error> {
-        let mut best: Option<(f64, f64)> = None;
+        mut sample: impl FnMut() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut best: Option<(T, f64)> = None;
         for attempt in 1..=ATTEMPTS {
+            let begin = Instant::now();
             let before = Time::now()?;
             let value = sample()?;
             let others = Time::now()?.others_since(before);
-            if best.is_none_or(|(_, least)| others < least) {
+            if best.as_ref().is_none_or(|(_, least)| others < *least) {
                 best = Some((value, others));
             }
-            if others <= TOLERATED {
+            let again = RETRY_PAUSE + begin.elapsed();
+            if others <= TOLERATED || attempt == ATTEMPTS || again > self.patience {
                 break;
             }
-            if attempt < ATTEMPTS {
-                thread::sleep(RETRY_PAUSE);
-            }
+            self.patience -= again;
+            thread::sleep(RETRY_PAUSE);
         }
         let (value, others) = best.ok_or("no sample")?;
         self.samples += 1;

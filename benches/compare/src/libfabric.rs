@@ -1,13 +1,15 @@
 //! libfabric's own ping-pong program over its provider for TCP.
 
-use crate::contestant::IterationTest;
+use crate::contestant::{IterationTest, Sample};
 use crate::error::{Error, context};
-use crate::peer_process::{ask_idle_server, free_port};
+use crate::peer_process::{ask_idle_server, free_port, limit, tied};
 use crate::scenario::{Operation, Scenario};
-use std::process::Command;
+use std::time::Duration;
 
 pub(crate) const PROGRAM: &str = "fi_pingpong";
 pub(crate) const PACKAGE: &str = "libfabric-bin";
+pub(crate) const MSG: &str = "libfabric msg";
+pub(crate) const RDM: &str = "libfabric rdm";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Endpoint {
@@ -31,8 +33,8 @@ impl Endpoint {
 impl IterationTest for Endpoint {
     fn name(&self) -> &'static str {
         match self {
-            Self::Msg => "libfabric msg",
-            Self::Rdm => "libfabric rdm",
+            Self::Msg => MSG,
+            Self::Rdm => RDM,
         }
     }
 
@@ -44,10 +46,15 @@ impl IterationTest for Endpoint {
         )
     }
 
-    fn measure(&self, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
+    /// There and back, whatever the scenario makes of it.
+    fn messages_of_iteration(&self, _: Scenario) -> u64 {
+        2
+    }
+
+    fn measure(&self, scenario: Scenario, iterations: u64, duration: Duration) -> Result<Sample, Error> {
         let port = free_port()?.to_string();
         let common = || {
-            let mut command = Command::new(PROGRAM);
+            let mut command = tied(PROGRAM);
             command.env("FI_TCP_IFACE", "lo").args(["-p", "tcp", "-e", self.argument()]);
             command.args(["-I", &iterations.to_string(), "-S", &scenario.size().to_string()]);
             command
@@ -56,8 +63,9 @@ impl IterationTest for Endpoint {
         server.args(["-B", &port]);
         let mut client = common();
         client.args(["-P", &port, "127.0.0.1"]);
-        let output = ask_idle_server(&mut server, &mut client)?;
-        Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
+        let output = ask_idle_server(&mut server, &mut client, limit(duration))?;
+        let value = scenario.value_of_one_way(one_way_microseconds(&output)?);
+        Ok(Sample { value, messages: self.messages_of_iteration(scenario) * iterations })
     }
 }
 

@@ -1,8 +1,8 @@
 //! LNet through its C API: two processes of `lnet_perf`, two nodes, each on a loopback address of its own.
 
-use crate::contestant::Contestant;
+use crate::contestant::{Contestant, Sample};
 use crate::error::{Error, context};
-use crate::peer_process::{Peer, free_port, output_of};
+use crate::peer_process::{Peer, free_port, limit, output_of};
 use crate::scenario::{Operation, Scenario};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 2);
-const CLIENT: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
+pub(crate) const CLIENT: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
 
 /// Allocations for each operation, on either side.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,13 +36,18 @@ impl Contestant for Lnet {
         true
     }
 
-    fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<f64, Error> {
+    fn trial(&mut self, scenario: Scenario) -> Result<Sample, Error> {
+        self.measure(scenario, Duration::ZERO)
+    }
+
+    fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
         let output = self.run(scenario, duration, None)?;
         let name = match scenario {
             Scenario::RoundTrip { .. } => "microseconds",
             Scenario::Rate { .. } => "bytes_per_second",
         };
-        value(&output, name)
+        let messages = value(&output, "messages")? as u64;
+        Ok(Sample { value: value(&output, name)?, messages })
     }
 }
 
@@ -80,7 +85,7 @@ impl Lnet {
             }
             command
         };
-        let mut server = Peer::start(node(SERVER).arg("serve"))?;
+        let mut server = Peer::start(node(SERVER).arg("serve"), limit(duration))?;
         server.first_line()?;
         let mut client = node(CLIENT);
         let operation = match scenario {
@@ -93,7 +98,7 @@ impl Lnet {
             client.arg(in_flight.to_string());
         }
         client.arg(duration.as_secs_f64().to_string());
-        output_of(&mut client)
+        output_of(&mut client, limit(duration))
     }
 }
 
@@ -102,7 +107,7 @@ pub(crate) fn nid(address: Ipv4Addr) -> String {
 }
 
 /// The number after `name` among what `lnet_perf` printed.
-fn value(output: &str, name: &str) -> Result<f64, Error> {
+pub(crate) fn value(output: &str, name: &str) -> Result<f64, Error> {
     let mut words = output.split_whitespace().skip_while(|word| *word != name);
     let number = words.nth(1).ok_or_else(|| format!("lnet_perf printed no {name}"))?;
     number.parse().map_err(context(name))
@@ -114,8 +119,9 @@ mod tests {
 
     #[test]
     fn values_are_found_by_their_names() {
-        let output = "microseconds 17.25\nallocations 0.5000 there 1.0000\n";
+        let output = "microseconds 17.25 messages 12\nallocations 0.5000 there 1.0000\n";
         assert_eq!(value(output, "microseconds"), Ok(17.25));
+        assert_eq!(value(output, "messages"), Ok(12.0));
         assert_eq!(value(output, "there"), Ok(1.0));
         assert!(value(output, "bytes_per_second").is_err());
     }

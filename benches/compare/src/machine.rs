@@ -1,5 +1,6 @@
 //! What the numbers were measured on.
 
+use crate::congestion;
 use crate::libfabric;
 use crate::ucx;
 use std::fs;
@@ -15,6 +16,7 @@ pub(crate) fn facts() -> String {
     let facts = [
         ("processor", processor()),
         ("kernel", read("/proc/sys/kernel/osrelease")),
+        ("TCP congestion control of all", congestion::fact()),
         (
             "compilers",
             version("rustc", "--version").zip(version("gcc", "--version")).map(|(r, c)| format!("{r}; {c}")),

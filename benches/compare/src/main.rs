@@ -2,41 +2,46 @@
 //!
 //! Every round runs each contestant once, over loopback on this machine, so that a slow spell of the
 //! machine hits all of them; the report has medians, spreads and ratios. Nothing here passes or fails by
-//! a time: an error is a contestant that did not run to its end.
+//! a time. A contestant that does not run to its end is named in the report, and the others go on.
 //!
 //! ```text
-//! compare [--quick] [--rounds N] [--seconds S] [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
+//! compare [--quick] [--rounds N] [--seconds S] [--connections N] [--congestion NAME]
+//!         [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
 //! ```
+//!
+//! `--congestion` runs all of it in a new network namespace whose TCP congestion control is NAME. `--write` puts the
+//! report between the marks of a document, and a picture beside it.
 //!
 //! `make bench` builds what it needs and runs it.
 #![forbid(unsafe_code)]
 
+mod congestion;
 mod contestant;
 mod contestants;
+mod cpu;
 mod disturbance;
 mod error;
 mod libfabric;
 mod lnet;
 mod machine;
+mod many_peers;
 mod memory;
 mod options;
 mod peer_process;
+mod picture;
 mod raw_tcp;
 mod report;
 mod results;
+mod rounds;
 mod scenario;
 mod statistics;
 mod ucx;
 
-use contestant::Contestant;
-use disturbance::Disturbance;
 use error::Error;
 use lnet::Lnet;
 use options::{Command, Options};
-use results::Results;
-use scenario::{SCENARIOS, Scenario};
-use statistics::Summary;
-use std::collections::HashMap;
+use report::Findings;
+use scenario::Scenario;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -54,39 +59,31 @@ fn run() -> Result<(), Error> {
         Command::RawTcpServer => return raw_tcp::serve(),
         Command::Compare(options) => options,
     };
-    let contestants = contestants::present(options.lnet_perf.as_deref());
-    let results = compare(contestants, &options)?;
-    let memory = match &options.lnet_perf {
-        Some(program) => Some(memory::measure(&Lnet::new(program), &options)?),
-        None => None,
-    };
-    let report = report::markdown(&results, memory.as_ref(), &options);
-    println!("{report}");
-    match &options.write {
-        Some(path) => report::replace_section(path, &report),
-        None => Ok(()),
+    match &options.congestion {
+        Some(name) => Err(congestion::enter(name, std::env::args().skip(1))),
+        None => compare(&options),
     }
 }
 
-fn compare(mut contestants: Vec<Box<dyn Contestant>>, options: &Options) -> Result<Results, Error> {
-    let mut disturbance = Disturbance::default();
-    let mut samples: HashMap<(Scenario, &str), Vec<f64>> = HashMap::new();
-    for round in 1..=options.rounds {
-        for scenario in SCENARIOS {
-            for contestant in contestants.iter_mut().filter(|it| it.supports(scenario)) {
-                let name = contestant.name();
-                let sample = disturbance
-                    .undisturbed(|| contestant.measure(scenario, options.duration))
-                    .map_err(|error| format!("{name}, {scenario}: {error}"))?;
-                eprintln!("round {round}: {scenario}: {name}: {}", scenario.show(sample));
-                samples.entry((scenario, name)).or_default().push(sample);
-            }
+fn compare(options: &Options) -> Result<(), Error> {
+    let mut entrants = contestants::all(options.lnet_perf.as_deref());
+    let table = if options.quick { scenario::quick_table() } else { scenario::table() };
+    let results = rounds::run(&mut entrants, &table, |_, _| true, options);
+    // A short run's picture has what its table has.
+    let missing = |scenario: &Scenario| !options.quick && !table.contains(scenario);
+    let between: Vec<Scenario> = picture::scenarios().into_iter().filter(missing).collect();
+    let between = rounds::run(&mut entrants, &between, picture::shows, options);
+
+    let lnet = options.lnet_perf.as_deref().map(Lnet::new);
+    let many_peers = lnet.as_ref().map_or_else(Vec::new, |lnet| many_peers::measure(lnet, options));
+    let memory = lnet.as_ref().map(|lnet| memory::measure(lnet, options));
+    let report = report::markdown(&Findings { results: &results, many_peers: &many_peers, memory }, options);
+    println!("{report}");
+    match &options.write {
+        Some(path) => {
+            report::replace_section(path, &report)?;
+            picture::write(&path.with_extension("svg"), &[&results, &between])
         }
+        None => Ok(()),
     }
-    let summaries = |scenario| {
-        let names = contestants.iter().map(|contestant| contestant.name());
-        names.filter_map(|name| Some((name, Summary::of(samples.get(&(scenario, name))?)?))).collect()
-    };
-    let scenarios = SCENARIOS.into_iter().map(|scenario| (scenario, summaries(scenario))).collect();
-    Ok(Results { scenarios, disturbance })
 }

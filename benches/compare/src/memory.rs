@@ -3,10 +3,11 @@
 use crate::error::{Error, context};
 use crate::lnet::{self, Allocations, Lnet, SERVER};
 use crate::options::Options;
-use crate::peer_process::{Peer, free_port};
+use crate::peer_process::{Peer, free_port, limit};
 use crate::scenario::{Operation, Scenario};
 use std::fs;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 pub(crate) struct Memory {
     /// A node with one interface and nothing to do.
@@ -51,7 +52,7 @@ pub(crate) fn measure(lnet: &Lnet, options: &Options) -> Result<Memory, Error> {
 }
 
 fn idle(lnet: &Lnet) -> Result<(Resident, u64), Error> {
-    let mut node = Peer::start(lnet.node(SERVER, free_port()?).arg("idle"))?;
+    let mut node = Peer::start(lnet.node(SERVER, free_port()?).arg("idle"), limit(Duration::ZERO))?;
     node.first_line()?;
     let status = status(&node)?;
     Ok((resident(&status)?, field(&status, "Threads:")?))
@@ -60,13 +61,14 @@ fn idle(lnet: &Lnet) -> Result<(Resident, u64), Error> {
 /// Lets many nodes connect to one, and looks at that one.
 fn connected(lnet: &Lnet, peers: u8) -> Result<(u64, Resident), Error> {
     let port = free_port()?;
-    let mut server = Peer::start(lnet.node(SERVER, port).arg("serve"))?;
+    let mut server = Peer::start(lnet.node(SERVER, port).arg("serve"), limit(Duration::ZERO))?;
     server.first_line()?;
     let before = resident(&status(&server)?)?;
     let sockets_before = sockets(&server)?;
     let peers = (1..=peers).map(|number| {
         let address = Ipv4Addr::new(127, 0, 4, number);
-        let mut peer = Peer::start(lnet.node(address, port).args(["hold", &lnet::nid(SERVER)]))?;
+        let mut node = lnet.node(address, port);
+        let mut peer = Peer::start(node.args(["hold", &lnet::nid(SERVER)]), limit(Duration::ZERO))?;
         peer.first_line()?;
         Ok(peer)
     });

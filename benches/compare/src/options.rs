@@ -17,6 +17,12 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// About how long one measurement lasts.
     pub(crate) duration: Duration,
+    /// The lines that tell most, and no more.
+    pub(crate) quick: bool,
+    /// How long samples may be taken again that other programs disturbed, in all.
+    pub(crate) patience: Duration,
+    /// The TCP congestion control of all contestants; the system's default if there is none.
+    pub(crate) congestion: Option<String>,
     /// The C program that measures LNet; without it there is no LNet in the comparison.
     pub(crate) lnet_perf: Option<PathBuf>,
     /// The library that counts allocations when it is preloaded.
@@ -31,7 +37,10 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             rounds: 7,
-            duration: Duration::from_millis(500),
+            duration: Duration::from_millis(300),
+            quick: false,
+            patience: Duration::from_secs(600),
+            congestion: None,
             lnet_perf: None,
             count_allocations: None,
             connections: 200,
@@ -40,6 +49,7 @@ impl Default for Options {
     }
 }
 
+pub(crate) const CONGESTION: &str = "--congestion";
 pub(crate) const RAW_TCP_SERVER: &str = "raw-tcp-server";
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Error> {
@@ -49,8 +59,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
         match argument.as_str() {
             RAW_TCP_SERVER => return Ok(Command::RawTcpServer),
             "--quick" => {
+                options.quick = true;
                 options.rounds = 3;
-                options.duration = Duration::from_millis(100);
+                options.duration = Duration::from_millis(200);
+                options.patience = Duration::from_secs(20);
                 options.connections = 20;
             }
             "--rounds" => options.rounds = number(&argument, &value()?)?,
@@ -59,6 +71,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
                 options.duration =
                     Duration::try_from_secs_f64(seconds).map_err(|e| format!("{argument}: {e}"))?;
             }
+            CONGESTION => options.congestion = Some(value()?),
             "--connections" => options.connections = number(&argument, &value()?)?,
             "--lnet-perf" => options.lnet_perf = Some(value()?.into()),
             "--count-allocations" => options.count_allocations = Some(value()?.into()),
@@ -87,13 +100,15 @@ mod tests {
     #[test]
     fn later_options_refine_earlier_ones() {
         let options = compare(&["--quick", "--rounds", "9", "--seconds", "0.25"]);
-        let found = options.map(|o| (o.rounds, o.duration));
-        assert_eq!(found, Ok((9, Duration::from_millis(250))));
+        let found = options.map(|o| (o.quick, o.rounds, o.duration));
+        assert_eq!(found, Ok((true, 9, Duration::from_millis(250))));
     }
 
     #[test]
     fn invalid_options_are_rejected() {
-        for arguments in [&["--rounds", "x"][..], &["--seconds", "-1"], &["--rounds"], &["--fast"]] {
+        for arguments in
+            [&["--rounds", "x"][..], &["--seconds", "-1"], &["--rounds"], &["--fast"], &["--congestion"]]
+        {
             assert!(compare(arguments).is_err(), "{arguments:?}");
         }
     }

@@ -1,40 +1,82 @@
-//! The process at the other end, and free ports to meet it on.
+//! Child processes that cannot outlive the comparison or hang it, and free ports to meet them on.
 
 use crate::error::{Error, context};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// How long a server may take until it answers.
+const START_LIMIT: Duration = Duration::from_secs(10);
+/// The program that starts another and has the kernel end it together with this one.
+const TIE: &str = "setpriv";
+/// How often a process that has closed its output is asked whether it has ended.
+const EXIT_INTERVAL: Duration = Duration::from_millis(1);
+
+/// How long a process may take that measures for so long.
+pub(crate) fn limit(duration: Duration) -> Duration {
+    START_LIMIT + 20 * duration
+}
+
 /// A child process that is ended when this is dropped.
 pub(crate) struct Peer {
+    name: String,
     child: Child,
-    /// Keeps the child's standard output open.
-    output: Option<BufReader<std::process::ChildStdout>>,
+    output: Receiver<String>,
+    limit: Duration,
+    deadline: Instant,
 }
 
 impl Peer {
-    pub(crate) fn start(command: &mut Command) -> Result<Self, Error> {
-        let name = command.get_program().to_string_lossy().into_owned();
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(context(&name))?;
-        Ok(Self { child, output: None })
+    /// Whoever waits for this process waits until `limit` is over, and no longer.
+    pub(crate) fn start(command: &mut Command, limit: Duration) -> Result<Self, Error> {
+        let name = name_of(command);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(context(&name))?;
+        let output = lines(child.stdout.take());
+        Ok(Self { name, child, output, limit, deadline: Instant::now() + limit })
     }
 
     /// The first line that it prints; servers print one when they are ready.
     pub(crate) fn first_line(&mut self) -> Result<String, Error> {
-        let mut output = BufReader::new(self.child.stdout.take().ok_or("its output is gone")?);
-        let mut line = String::new();
-        let length = output.read_line(&mut line).map_err(context("the other end"))?;
-        self.output = Some(output);
-        if length == 0 {
-            return Err("the other end ended before it was ready".into());
-        }
+        let line = self.next_line()?.ok_or("the other end ended before it was ready")?;
         Ok(line.trim_end().to_owned())
+    }
+
+    /// All that it still prints, and how it ended.
+    fn finish(mut self) -> Result<(String, ExitStatus), Error> {
+        let mut output = String::new();
+        while let Some(line) = self.next_line()? {
+            output.push_str(&line);
+        }
+        loop {
+            if let Some(status) = self.child.try_wait().map_err(context(&self.name))? {
+                return Ok((output, status));
+            }
+            if Instant::now() > self.deadline {
+                return Err(self.timed_out());
+            }
+            thread::sleep(EXIT_INTERVAL);
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    fn next_line(&self) -> Result<Option<String>, Error> {
+        match self.output.recv_timeout(self.deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => Ok(Some(line)),
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+            Err(RecvTimeoutError::Timeout) => Err(self.timed_out()),
+        }
+    }
+
+    fn timed_out(&self) -> Error {
+        format!("{}: timed out after {:.0} s", self.name, self.limit.as_secs_f64())
     }
 }
 
@@ -46,34 +88,128 @@ impl Drop for Peer {
     }
 }
 
-/// Runs a program to its end. Its output, if it succeeded.
-pub(crate) fn output_of(command: &mut Command) -> Result<String, Error> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stderr(Stdio::inherit()).output().map_err(context(&name))?;
-    if !output.status.success() {
-        return Err(format!("{name}: {}", output.status));
+/// What a process prints, line by line, read by a thread that ends with it.
+fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    if let Some(stream) = stream {
+        thread::spawn(move || {
+            let mut stream = BufReader::new(stream);
+            let mut line = Vec::new();
+            while stream.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    break;
+                }
+                line.clear();
+            }
+        });
     }
-    String::from_utf8(output.stdout).map_err(context(&name))
+    receiver
+}
+
+/// Runs a program to its end. Its output, if it succeeded; otherwise the last line that it wrote to standard error.
+pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String, Error> {
+    let mut peer = Peer::start(command.stderr(Stdio::piped()), limit)?;
+    let (name, deadline) = (peer.name.clone(), peer.deadline);
+    let errors = lines(peer.child.stderr.take());
+    let (output, status) = peer.finish()?;
+    if status.success() {
+        return Ok(output);
+    }
+    let next = || errors.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
+    let last = std::iter::from_fn(next).filter(|line| !line.trim().is_empty()).last();
+    Err(format!("{name}: {}", last.map_or_else(|| status.to_string(), |line| line.trim().to_owned())))
 }
 
 /// Starts a server that says nothing when it is ready, and asks it with a client until it answers.
-pub(crate) fn ask_idle_server(server: &mut Command, client: &mut Command) -> Result<String, Error> {
-    let _server = Peer::start(server.stderr(Stdio::null()))?;
-    let deadline = Instant::now() + Duration::from_secs(10);
+pub(crate) fn ask_idle_server(
+    server: &mut Command,
+    client: &mut Command,
+    limit: Duration,
+) -> Result<String, Error> {
+    let _server = Peer::start(server.stderr(Stdio::null()), limit)?;
+    let deadline = Instant::now() + START_LIMIT;
     loop {
-        let attempt = client.output().map_err(context("the client"))?;
-        if attempt.status.success() {
-            return String::from_utf8(attempt.stdout).map_err(context("the client"));
+        let begin = Instant::now();
+        match output_of(client, limit) {
+            Err(error) if Instant::now() > deadline || begin.elapsed() > limit => return Err(error),
+            Err(_) => thread::sleep(Duration::from_millis(10)),
+            output => return output,
         }
-        if Instant::now() > deadline {
-            return Err(format!("no answer: {}", String::from_utf8_lossy(&attempt.stderr)));
-        }
-        thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// A program of somebody else's, which ends when this program does, even if that is killed.
+pub(crate) fn tied(program: &str) -> Command {
+    static CAN_TIE: OnceLock<bool> = OnceLock::new();
+    if !CAN_TIE.get_or_init(|| runs(TIE, "--version")) {
+        return Command::new(program);
+    }
+    let mut command = Command::new(TIE);
+    command.args(["--pdeathsig", "KILL", program]);
+    command
+}
+
+/// The program that does the work, also of a command that [`tied`] made.
+fn name_of(command: &Command) -> String {
+    let program = command.get_program();
+    let tied = command.get_args().nth(2).filter(|_| program == TIE);
+    tied.unwrap_or(program).to_string_lossy().into_owned()
+}
+
+/// Whether there is such a program.
+pub(crate) fn runs(program: &str, argument: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg(argument).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
 /// A port that nobody uses, for servers that cannot be asked which one they took.
 pub(crate) fn free_port() -> Result<u16, Error> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(context("a free port"))?;
     Ok(listener.local_addr().map_err(context("a free port"))?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AMPLE: Duration = Duration::from_secs(600);
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn the_output_of_a_program_that_succeeds_is_returned_whole() {
+        assert_eq!(output_of(&mut shell("echo a; echo b >&2; printf c"), AMPLE), Ok("a\nc".into()));
+    }
+
+    #[test]
+    fn a_program_that_fails_is_quoted_with_its_last_words() {
+        let failed = output_of(&mut shell("echo first >&2; echo last >&2; exit 3"), AMPLE);
+        assert_eq!(failed, Err("sh: last".into()));
+        assert_eq!(output_of(&mut shell("exit 3"), AMPLE), Err("sh: exit status: 3".into()));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended_and_called_timed_out() {
+        for script in ["exec sleep 600", "exec sleep 600 >&- 2>&-"] {
+            let result = output_of(&mut shell(script), Duration::ZERO);
+            assert_eq!(result, Err("sh: timed out after 0 s".into()), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_called_by_its_own_name_however_it_is_started() {
+        for command in [Command::new("fi_pingpong"), tied("fi_pingpong")] {
+            assert_eq!(name_of(&command), "fi_pingpong");
+        }
+    }
+
+    #[test]
+    fn a_server_that_ends_before_it_is_ready_is_an_error() {
+        let mut server = Peer::start(&mut shell("exit 0"), AMPLE).unwrap();
+        assert!(server.first_line().is_err());
+    }
 }

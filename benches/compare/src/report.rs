@@ -3,10 +3,11 @@
 use crate::error::{Error, context};
 use crate::lnet;
 use crate::machine;
+use crate::many_peers::{self, Line};
 use crate::memory::Memory;
 use crate::options::Options;
-use crate::results::Results;
-use crate::scenario::Scenario;
+use crate::results::{Entry, Measured, Results, Row};
+use crate::scenario::Bytes;
 use crate::statistics::Summary;
 use std::fmt::Write;
 use std::fs;
@@ -15,7 +16,15 @@ use std::path::Path;
 const BEGIN: &str = "<!-- measured: begin -->";
 const END: &str = "<!-- measured: end -->";
 
-pub(crate) fn markdown(results: &Results, memory: Option<&Memory>, options: &Options) -> String {
+/// All that was found. What is not there was not asked for.
+pub(crate) struct Findings<'a> {
+    pub(crate) results: &'a Results,
+    pub(crate) many_peers: &'a [Line],
+    pub(crate) memory: Option<Result<Memory, Error>>,
+}
+
+pub(crate) fn markdown(findings: &Findings<'_>, options: &Options) -> String {
+    let results = findings.results;
     let mut text = machine::facts();
     let rounds = options.rounds;
     let seconds = options.duration.as_secs_f64();
@@ -25,35 +34,83 @@ pub(crate) fn markdown(results: &Results, memory: Option<&Memory>, options: &Opt
          Of {} samples, {} were taken while other programs took more than a twentieth of the machine.\n\n",
         results.disturbance.samples, results.disturbance.disturbed
     );
-    text.push_str("| what | who | median | spread | LNet ÷ this | spread |\n|---|---|---|---|---|---|\n");
-    for (scenario, entries) in &results.scenarios {
-        comparison_rows(&mut text, *scenario, entries);
+    text.push_str(
+        "| what | who | median | spread | LNet ÷ this | spread | CPU, both sides |\n|---|---|---|---|---|---|---|\n",
+    );
+    for row in &results.rows {
+        comparison_rows(&mut text, row);
     }
-    if let Some(memory) = memory {
-        memory_rows(&mut text, memory);
+    many_peers_rows(&mut text, findings.many_peers);
+    match &findings.memory {
+        Some(Ok(memory)) => memory_rows(&mut text, memory),
+        Some(Err(error)) => {
+            let _ = writeln!(text, "\nMemory: failed: {error}.");
+        }
+        None => {}
     }
     text
 }
 
-fn comparison_rows(text: &mut String, scenario: Scenario, entries: &[(&str, Summary)]) {
-    let lnet = entries.iter().find(|(name, _)| *name == lnet::NAME);
-    for (number, (name, summary)) in entries.iter().enumerate() {
+fn comparison_rows(text: &mut String, row: &Row) {
+    let scenario = row.scenario;
+    let lnet = row.of(lnet::NAME);
+    for (number, Entry { name, outcome }) in row.entries.iter().enumerate() {
         let what = if number == 0 { scenario.to_string() } else { String::new() };
-        let ratio = match lnet {
-            Some((_, lnet)) if *name != lnet::NAME => lnet.ratio_to(summary),
-            _ => None,
+        let Measured { value: summary, cpu } = match outcome {
+            Ok(measured) => measured,
+            Err(error) => {
+                let _ = writeln!(text, "| {what} | {name} | failed: {} |  |  |  |  |", cell(error));
+                continue;
+            }
         };
+        let ratio = lnet.filter(|_| *name != lnet::NAME).and_then(|lnet| lnet.value.ratio_to(summary));
         let (ratio, ratio_spread) = ratio.map_or_else(Default::default, |ratio| {
             (format!("{:.2}", ratio.median), format!("{:.2} to {:.2}", ratio.least, ratio.most))
         });
         let _ = writeln!(
             text,
-            "| {what} | {} | {} | {} to {} | {ratio} | {ratio_spread} |",
-            name,
+            "| {what} | {name} | {} | {} to {} | {ratio} | {ratio_spread} | {} |",
             scenario.show(summary.median),
             scenario.show(summary.least),
             scenario.show(summary.most),
+            cpu.map_or_else(String::new, |cpu| scenario.show_cpu(cpu)),
         );
+    }
+}
+
+/// An error as one cell of a table.
+fn cell(error: &str) -> String {
+    error.replace('|', "/").replace('\n', " ")
+}
+
+fn many_peers_rows(text: &mut String, lines: &[Line]) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = write!(
+        text,
+        "\n| PUT {}, {} in flight in all | threads that send | serving side | median | spread | \
+         CPU of the sender | CPU of the peers |\n|---|---|---|---|---|---|---|\n",
+        Bytes(many_peers::SIZE),
+        many_peers::IN_FLIGHT,
+    );
+    let rate = |value: f64| format!("{:.3} million/s", value / 1e6);
+    let cpu = |summary: &Summary| format!("{:.2} s/million", summary.median * 1e6);
+    for Line { serving, peers, threads, outcome } in lines {
+        let peers = if *peers == 1 { "1 peer".into() } else { format!("{peers} peers") };
+        let _ = write!(text, "| {peers} | {threads} | {} | ", serving.name());
+        let _ = match outcome {
+            Ok(found) => writeln!(
+                text,
+                "{} | {} to {} | {} | {} |",
+                rate(found.rate.median),
+                rate(found.rate.least),
+                rate(found.rate.most),
+                cpu(&found.cpu_here),
+                found.cpu_there.as_ref().map_or_else(String::new, cpu),
+            ),
+            Err(error) => writeln!(text, "failed: {} |  |  |  |", cell(error)),
+        };
     }
 }
 
@@ -100,6 +157,8 @@ fn replaced(document: &str, report: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::many_peers::{Rates, Serving};
+    use crate::scenario::Scenario;
 
     #[test]
     fn a_report_replaces_what_is_between_the_marks_and_nothing_else() {
@@ -118,14 +177,39 @@ mod tests {
     #[test]
     fn ratios_stand_beside_the_others_only() {
         let scenario = Scenario::RoundTrip { size: 8 };
-        let summary = |value| Summary { samples: vec![value], median: value, least: value, most: value };
-        let entries = [(lnet::NAME, summary(30.0)), ("raw TCP", summary(20.0))];
+        let measured = |value, cpu| {
+            let value = Summary { samples: vec![value], median: value, least: value, most: value };
+            Ok(Measured { value, cpu })
+        };
+        let entries = vec![
+            Entry { name: lnet::NAME, outcome: measured(30.0, Some(2e-6)) },
+            Entry { name: "raw TCP", outcome: measured(20.0, None) },
+            Entry { name: "UCX tag", outcome: Err("timed | out".into()) },
+        ];
         let mut text = String::new();
-        comparison_rows(&mut text, scenario, &entries);
+        comparison_rows(&mut text, &Row { scenario, entries });
         assert_eq!(
             text,
-            "| round trip, 8 B | LNet | 30.0 µs | 30.0 µs to 30.0 µs |  |  |\n\
-             |  | raw TCP | 20.0 µs | 20.0 µs to 20.0 µs | 1.50 | 1.50 to 1.50 |\n"
+            "| round trip, 8 B | LNet | 30.0 µs | 30.0 µs to 30.0 µs |  |  | 2.00 s/million |\n\
+             |  | raw TCP | 20.0 µs | 20.0 µs to 20.0 µs | 1.50 | 1.50 to 1.50 |  |\n\
+             |  | UCX tag | failed: timed / out |  |  |  |  |\n"
+        );
+    }
+
+    #[test]
+    fn peers_and_threads_stand_beside_their_rates() {
+        let summary = |value| Summary { samples: vec![value], median: value, least: value, most: value };
+        let rates = Rates { rate: summary(250_000.0), cpu_here: summary(3e-6), cpu_there: None };
+        let line = |peers, outcome| Line { serving: Serving::Waits, peers, threads: 2, outcome };
+        let mut text = String::new();
+        many_peers_rows(&mut text, &[line(1, Ok(rates)), line(8, Err("no".into()))]);
+        let lines: Vec<&str> = text.lines().skip(3).collect();
+        assert_eq!(
+            lines,
+            [
+                "| 1 peer | 2 | `LNetEQWait` | 0.250 million/s | 0.250 million/s to 0.250 million/s | 3.00 s/million |  |",
+                "| 8 peers | 2 | `LNetEQWait` | failed: no |  |  |  |"
+            ]
         );
     }
 }

@@ -1,11 +1,45 @@
 //! What was measured.
 
 use crate::disturbance::Disturbance;
+use crate::error::Error;
 use crate::scenario::Scenario;
 use crate::statistics::Summary;
 
 pub(crate) struct Results {
-    /// For each scenario, in order, the contestants that took part, by name.
-    pub(crate) scenarios: Vec<(Scenario, Vec<(&'static str, Summary)>)>,
+    pub(crate) rows: Vec<Row>,
     pub(crate) disturbance: Disturbance,
+}
+
+/// A scenario, and who took part, in order.
+pub(crate) struct Row {
+    pub(crate) scenario: Scenario,
+    pub(crate) entries: Vec<Entry>,
+}
+
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    /// Why there is nothing, otherwise.
+    pub(crate) outcome: Result<Measured, Error>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Measured {
+    pub(crate) value: Summary,
+    /// CPU seconds of both sides for a message, the median of the rounds.
+    pub(crate) cpu: Option<f64>,
+}
+
+impl Row {
+    pub(crate) fn of(&self, name: &str) -> Option<&Measured> {
+        let entry = self.entries.iter().find(|entry| entry.name == name)?;
+        entry.outcome.as_ref().ok()
+    }
+}
+
+impl Results {
+    /// The median of one contestant in one scenario.
+    pub(crate) fn median(&self, name: &str, scenario: Scenario) -> Option<f64> {
+        let row = self.rows.iter().find(|row| row.scenario == scenario)?;
+        Some(row.of(name)?.value.median)
+    }
 }

@@ -1,13 +1,14 @@
 //! UCX's own performance test over TCP.
 
-use crate::contestant::IterationTest;
+use crate::contestant::{IterationTest, Sample};
 use crate::error::{Error, context};
-use crate::peer_process::{ask_idle_server, free_port};
+use crate::peer_process::{ask_idle_server, free_port, limit, tied};
 use crate::scenario::{Operation, Scenario};
-use std::process::Command;
+use std::time::Duration;
 
 pub(crate) const PROGRAM: &str = "ucx_perftest";
 pub(crate) const PACKAGE: &str = "ucx-utils";
+pub(crate) const TAG: &str = "UCX tag";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Test {
@@ -36,7 +37,7 @@ impl Test {
 impl IterationTest for Test {
     fn name(&self) -> &'static str {
         match self {
-            Self::Tag => "UCX tag",
+            Self::Tag => TAG,
             Self::TagSleeping => "UCX tag, sleeping",
             Self::Memory => "UCX put/get",
         }
@@ -51,11 +52,15 @@ impl IterationTest for Test {
         )
     }
 
-    fn measure(&self, scenario: Scenario, iterations: u64) -> Result<f64, Error> {
+    fn messages_of_iteration(&self, scenario: Scenario) -> u64 {
+        scenario.messages_of_operation()
+    }
+
+    fn measure(&self, scenario: Scenario, iterations: u64, duration: Duration) -> Result<Sample, Error> {
         let port = free_port()?.to_string();
         let warm_up = (iterations / 10).max(10);
         let common = || {
-            let mut command = Command::new(PROGRAM);
+            let mut command = tied(PROGRAM);
             // UCX writes its warnings to standard output, among its results.
             command.env("UCX_TLS", "tcp").env("UCX_NET_DEVICES", "lo").env("UCX_LOG_LEVEL", "error");
             command.args(["-f", "-v", "-t", self.argument(scenario), "-p", &port]);
@@ -71,8 +76,9 @@ impl IterationTest for Test {
         };
         let mut client = common();
         client.arg("127.0.0.1");
-        let output = ask_idle_server(&mut common(), &mut client)?;
-        Ok(scenario.value_of_one_way(one_way_microseconds(&output)?))
+        let output = ask_idle_server(&mut common(), &mut client, limit(duration))?;
+        let value = scenario.value_of_one_way(one_way_microseconds(&output)?);
+        Ok(Sample { value, messages: self.messages_of_iteration(scenario) * (iterations + warm_up) })
     }
 }
 

@@ -1,0 +1,47 @@
+//! CPU time that the two processes of a contestant take.
+
+use crate::error::{Error, context};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+/// CPU time, and the messages that it was spent on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cost {
+    pub(crate) seconds: f64,
+    pub(crate) messages: u64,
+}
+
+impl Cost {
+    /// Seconds for each message beyond those of a trial. Both runs start and end the same processes, so that only what
+    /// messages cost is left. `None` if they are too few to tell.
+    pub(crate) fn of_message(self, trial: Self) -> Option<f64> {
+        let messages = self.messages.checked_sub(trial.messages).filter(|messages| *messages > 0)?;
+        Some((self.seconds - trial.seconds).max(0.0) / messages as f64)
+    }
+}
+
+/// What this program has used, and the processes that it started and that have ended.
+pub(crate) fn used() -> Result<f64, Error> {
+    let mut seconds = 0.0;
+    for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
+        let usage = getrusage(who).map_err(context("getrusage"))?;
+        let microseconds = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        seconds += microseconds as f64 / 1e6;
+    }
+    Ok(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_message_costs_leaves_out_what_the_trial_cost_too() {
+        let trial = Cost { seconds: 0.25, messages: 100 };
+        for (seconds, messages, expected) in
+            [(1.25, 1_000_100, Some(1e-6)), (0.2, 1100, Some(0.0)), (1.0, 100, None), (1.0, 50, None)]
+        {
+            assert_eq!(Cost { seconds, messages }.of_message(trial), expected, "{messages}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! LNet's message rate with many peers, and with several threads that send.
+//!
+//! One process has one node, so each peer is a process of its own. All of a serving kind are there in each of its
+//! measurements: those that get no messages sleep.
+
+use crate::error::{Error, context};
+use crate::lnet::{self, CLIENT, Lnet};
+use crate::options::Options;
+use crate::peer_process::{Peer, free_port, limit, output_of};
+use crate::statistics::Summary;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Bytes of a message.
+pub(crate) const SIZE: usize = 8;
+/// Messages in flight to all peers together.
+pub(crate) const IN_FLIGHT: usize = 64;
+const PEERS: [u8; 3] = [1, 8, 64];
+const QUICK_PEERS: [u8; 2] = [1, 64];
+const THREADS: [usize; 2] = [1, 2];
+
+/// How a peer learns what came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Serving {
+    /// A thread of it waits in `LNetEQWait`, where it polls for a while before it sleeps.
+    Waits,
+    /// The event queue has a handler, which a thread of the library calls.
+    Handler,
+}
+
+impl Serving {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Waits => "`LNetEQWait`",
+            Self::Handler => "EQ handler",
+        }
+    }
+
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Waits => "serve",
+            Self::Handler => "serve-handler",
+        }
+    }
+}
+
+/// One line: what was measured, and what came out.
+pub(crate) struct Line {
+    pub(crate) serving: Serving,
+    pub(crate) peers: u8,
+    /// Threads that send.
+    pub(crate) threads: usize,
+    pub(crate) outcome: Result<Rates, Error>,
+}
+
+pub(crate) struct Rates {
+    /// Messages in a second.
+    pub(crate) rate: Summary,
+    /// CPU seconds for a message, of the sender and of all peers together.
+    pub(crate) cpu_here: Summary,
+    /// Where the kernel tells.
+    pub(crate) cpu_there: Option<Summary>,
+}
+
+/// One round of one line.
+struct Round {
+    rate: f64,
+    cpu_here: f64,
+    cpu_there: Option<f64>,
+}
+
+pub(crate) fn measure(lnet: &Lnet, options: &Options) -> Vec<Line> {
+    [Serving::Waits, Serving::Handler].into_iter().flat_map(|it| of_serving(lnet, options, it)).collect()
+}
+
+fn of_serving(lnet: &Lnet, options: &Options, serving: Serving) -> Vec<Line> {
+    let peers: &[u8] = if options.quick { &QUICK_PEERS } else { &PEERS };
+    let combinations: Vec<(u8, usize)> =
+        peers.iter().flat_map(|peers| THREADS.map(|threads| (*peers, threads))).collect();
+    let mut rounds: Vec<Result<Vec<Round>, Error>> = combinations.iter().map(|_| Ok(Vec::new())).collect();
+    match Servers::start(lnet, serving, peers.iter().copied().max().unwrap_or(1)) {
+        Ok(servers) => {
+            for _ in 0..options.rounds {
+                for (&(peers, threads), rounds) in combinations.iter().zip(&mut rounds) {
+                    one_round(&servers, lnet, peers, threads, options.duration, rounds);
+                }
+            }
+        }
+        Err(error) => rounds.iter_mut().for_each(|rounds| *rounds = Err(error.clone())),
+    }
+    let lines = combinations.into_iter().zip(rounds).map(|((peers, threads), rounds)| Line {
+        serving,
+        peers,
+        threads,
+        outcome: rounds.and_then(|rounds| rates(&rounds)),
+    });
+    lines.collect()
+}
+
+/// After a failure there are no more rounds.
+fn one_round(
+    servers: &Servers,
+    lnet: &Lnet,
+    peers: u8,
+    threads: usize,
+    duration: Duration,
+    rounds: &mut Result<Vec<Round>, Error>,
+) {
+    let Ok(done) = rounds else { return };
+    match servers.ask(lnet, peers, threads, duration) {
+        Ok(round) => {
+            eprintln!("{peers} peers, {threads} threads: {:.0} messages/s", round.rate);
+            done.push(round);
+        }
+        Err(error) => *rounds = Err(error),
+    }
+}
+
+fn rates(rounds: &[Round]) -> Result<Rates, Error> {
+    let summary = |value: fn(&Round) -> f64| {
+        Summary::of(&rounds.iter().map(value).collect::<Vec<_>>()).ok_or_else(|| Error::from("no rounds"))
+    };
+    let there: Option<Vec<f64>> = rounds.iter().map(|round| round.cpu_there).collect();
+    Ok(Rates {
+        rate: summary(|round| round.rate)?,
+        cpu_here: summary(|round| round.cpu_here)?,
+        cpu_there: there.and_then(|there| Summary::of(&there)),
+    })
+}
+
+struct Servers {
+    port: u16,
+    processes: Vec<Peer>,
+}
+
+impl Servers {
+    fn start(lnet: &Lnet, serving: Serving, number: u8) -> Result<Self, Error> {
+        let port = free_port()?;
+        let start =
+            |peer| Peer::start(lnet.node(address(peer), port).arg(serving.command()), limit(Duration::ZERO));
+        let mut processes = (1..=number).map(start).collect::<Result<Vec<_>, Error>>()?;
+        for process in &mut processes {
+            process.first_line()?;
+        }
+        Ok(Self { port, processes })
+    }
+
+    fn ask(&self, lnet: &Lnet, peers: u8, threads: usize, duration: Duration) -> Result<Round, Error> {
+        let nids: Vec<String> = (1..=peers).map(|peer| lnet::nid(address(peer))).collect();
+        let mut client = lnet.node(CLIENT, self.port);
+        client.args(["put-many", &nids.join(","), &SIZE.to_string(), &IN_FLIGHT.to_string()]);
+        client.args([threads.to_string(), duration.as_secs_f64().to_string()]);
+        let before = self.cpu_seconds();
+        let output = output_of(&mut client, limit(duration))?;
+        let used = self.cpu_seconds().ok().zip(before.ok()).map(|(after, before)| after - before);
+        let messages = lnet::value(&output, "messages")?;
+        Ok(Round {
+            rate: lnet::value(&output, "messages_per_second")?,
+            cpu_here: lnet::value(&output, "cpu_microseconds")? / 1e6,
+            cpu_there: used.map(|used| used / messages),
+        })
+    }
+
+    /// Of all of them, exactly: what `/proc/PID/stat` has are ticks, of which a peer takes few.
+    fn cpu_seconds(&self) -> Result<f64, Error> {
+        let mut nanoseconds = 0;
+        for process in &self.processes {
+            let tasks = format!("/proc/{}/task", process.id());
+            for task in fs::read_dir(&tasks).map_err(context(&tasks))? {
+                let path = task.map_err(context(&tasks))?.path().join("schedstat");
+                let text = fs::read_to_string(&path).map_err(context("schedstat"))?;
+                nanoseconds += nanoseconds_on_cpu(&text)?;
+            }
+        }
+        Ok(nanoseconds as f64 / 1e9)
+    }
+}
+
+const fn address(peer: u8) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 5, peer)
+}
+
+/// The first number of a `schedstat`.
+fn nanoseconds_on_cpu(schedstat: &str) -> Result<u64, Error> {
+    let number = schedstat.split_whitespace().next().ok_or("an empty schedstat")?;
+    number.parse().map_err(context("schedstat"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_on_the_cpu_is_the_first_number_of_schedstat() {
+        assert_eq!(nanoseconds_on_cpu("12345 678 9\n"), Ok(12345));
+        assert!(nanoseconds_on_cpu("").is_err());
+    }
+
+    #[test]
+    fn the_peers_cpu_time_is_left_out_where_a_round_lacks_it() {
+        let round = |cpu_there| Round { rate: 10.0, cpu_here: 1.0, cpu_there };
+        for (there, expected) in [([Some(2.0), Some(4.0)], Some(3.0)), ([Some(2.0), None], None)] {
+            let rates = rates(&there.map(round)).unwrap();
+            assert_eq!(rates.cpu_there.map(|it| it.median), expected);
+            assert_eq!(rates.rate.median, 10.0);
+        }
+        assert!(rates(&[]).is_err());
+    }
+}

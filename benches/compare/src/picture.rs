@@ -1,0 +1,128 @@
+//! The picture: how long a round trip takes and how much goes through, over the size of messages.
+
+mod axis;
+mod svg;
+
+use crate::error::{Error, context};
+use crate::results::Results;
+use crate::scenario::{Operation, Scenario, rate};
+use crate::{libfabric, lnet, raw_tcp, ucx};
+use std::fs;
+use std::path::Path;
+use svg::{Curve, Panel};
+
+/// The sizes that have a place in it.
+const SIZES: [usize; 8] = [8, 128, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+/// Messages in flight where it shows what goes through.
+const IN_FLIGHT: usize = 8;
+const MIB: f64 = (1 << 20) as f64;
+
+/// Who is in it, each with a style of its own.
+const WHO: [Who; 5] = [
+    Who { round_trip: lnet::NAME, rate: Some(lnet::NAME) },
+    Who { round_trip: raw_tcp::POLLED, rate: Some(raw_tcp::ACKNOWLEDGED) },
+    Who { round_trip: libfabric::MSG, rate: None },
+    Who { round_trip: libfabric::RDM, rate: None },
+    Who { round_trip: ucx::TAG, rate: Some(ucx::TAG) },
+];
+
+/// The names of a stack in round trips and in rates.
+#[derive(Clone, Copy)]
+struct Who {
+    round_trip: &'static str,
+    rate: Option<&'static str>,
+}
+
+/// What it shows.
+pub(crate) fn scenarios() -> Vec<Scenario> {
+    let round_trips = SIZES.map(|size| Scenario::RoundTrip { size });
+    round_trips.into_iter().chain(SIZES.map(put)).collect()
+}
+
+/// Whether it shows this contestant there.
+pub(crate) fn shows(name: &str, scenario: Scenario) -> bool {
+    WHO.iter().any(|who| match scenario {
+        Scenario::RoundTrip { .. } => who.round_trip == name,
+        Scenario::Rate { .. } => who.rate == Some(name),
+    })
+}
+
+pub(crate) fn write(path: &Path, results: &[&Results]) -> Result<(), Error> {
+    fs::write(path, draw(results)).map_err(context(&path.display().to_string()))
+}
+
+fn draw(results: &[&Results]) -> String {
+    let median = |name: &str, scenario| results.iter().find_map(|results| results.median(name, scenario));
+    let round_trip = |who: Who, size| median(who.round_trip, Scenario::RoundTrip { size });
+    let rate = |who: Who, size: usize| match who.rate {
+        Some(name) => Some(median(name, put(size))? / MIB),
+        // Who only knows messages that go to and fro has two of them in a round trip.
+        None => Some(2.0 * size as f64 * 1e6 / round_trip(who, size)? / MIB),
+    };
+    let to_and_fro = |who: Who| format!("{}, to and fro", who.round_trip);
+    let latency = curves(round_trip, |who| who.round_trip.to_owned());
+    let bandwidth = curves(rate, |who| who.rate.map_or_else(|| to_and_fro(who), str::to_owned));
+    let panels = [
+        Panel { title: "Round trip", unit: "µs, less is better", curves: latency },
+        Panel { title: "PUT, 8 in flight", unit: "MiB/s, more is better", curves: bandwidth },
+    ];
+    svg::draw(panels, &SIZES)
+}
+
+/// One for each who has at least one point.
+fn curves(value: impl Fn(Who, usize) -> Option<f64>, name: impl Fn(Who) -> String) -> Vec<Curve> {
+    let curves = WHO.into_iter().enumerate().map(|(style, who)| {
+        let points = SIZES.into_iter().filter_map(|size| Some((size, value(who, size)?))).collect();
+        Curve { name: name(who), style, points }
+    });
+    curves.filter(|curve| !curve.points.is_empty()).collect()
+}
+
+const fn put(size: usize) -> Scenario {
+    rate(Operation::Put, size, IN_FLIGHT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disturbance::Disturbance;
+    use crate::results::{Entry, Measured, Row};
+    use crate::statistics::Summary;
+    use std::time::Duration;
+
+    fn results(scenario: Scenario, values: &[(&'static str, f64)]) -> Results {
+        let entry = |&(name, value): &(&'static str, f64)| {
+            let value = Summary::of(&[value]).unwrap();
+            Entry { name, outcome: Ok(Measured { value, cpu: None }) }
+        };
+        let entries = values.iter().map(entry).collect();
+        Results { rows: vec![Row { scenario, entries }], disturbance: Disturbance::new(Duration::ZERO) }
+    }
+
+    #[test]
+    fn everyone_measured_is_in_the_legend_and_nobody_else() {
+        let size = 4096;
+        let latency = results(
+            Scenario::RoundTrip { size },
+            &[(lnet::NAME, 9.0), (libfabric::RDM, 12.0), ("raw TCP", 50.0)],
+        );
+        let bandwidth = results(put(size), &[(lnet::NAME, 1e9)]);
+        let svg = draw(&[&latency, &bandwidth]);
+        for (words, times) in [
+            (">LNet<", 2),
+            (">libfabric rdm<", 1),
+            (">libfabric rdm, to and fro<", 1),
+            (">raw TCP", 0),
+            ("UCX", 0),
+        ] {
+            assert_eq!(svg.matches(words).count(), times, "{words}");
+        }
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+
+    #[test]
+    fn without_results_the_picture_says_so() {
+        assert_eq!(draw(&[]).matches("nothing was measured").count(), 2);
+    }
+}

@@ -1,0 +1,158 @@
+//! Messages both ways over a socket that is polled, with a bound on how many are in flight.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+
+/// What one call moves at most if messages are smaller than that: they leave and come many at a time.
+const BATCH: usize = 64 << 10;
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// One end. Every message that comes is a credit to send one: at the end that begins, so many are in flight as it has
+/// credits at first; the other end has none at first, so it answers.
+pub(super) struct Exchange {
+    outgoing: Outgoing,
+    incoming: Incoming,
+}
+
+impl Exchange {
+    /// Sends and receives messages of these sizes; `credits` of them may leave at once.
+    pub(super) fn new(outgoing_size: usize, incoming_size: usize, credits: usize) -> Self {
+        let outgoing = Outgoing {
+            buffer: vec![0x5a; buffer_length(outgoing_size)],
+            size: outgoing_size,
+            place: 0,
+            owed: outgoing_size * credits,
+        };
+        let buffer = vec![0; buffer_length(incoming_size)];
+        let incoming = Incoming { buffer, size: incoming_size, filled: 0 };
+        Self { outgoing, incoming }
+    }
+
+    /// So many messages more may leave.
+    pub(super) fn allow(&mut self, messages: usize) {
+        self.outgoing.owed += messages * self.outgoing.size;
+    }
+
+    /// Sends what may leave and reads once. How many messages came, which may be none.
+    pub(super) fn turn(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
+        let mut is_full = false;
+        if let Some(bytes) = self.outgoing.bytes() {
+            match stream.write(bytes) {
+                Ok(length) => self.outgoing.advance(length),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => is_full = true,
+                Err(error) => return Err(error),
+            }
+        }
+        match stream.read(self.incoming.rest()) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => Ok(self.incoming.advance(length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if is_full {
+                    until_ready(stream)?;
+                }
+                Ok(0)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The kernel calls a socket writable when a good part of its buffer is free: many small writes are avoided.
+fn until_ready(stream: &TcpStream) -> io::Result<()> {
+    let mut sockets = [PollFd::new(stream, PollFlags::IN | PollFlags::OUT)];
+    while poll(&mut sockets, Some(&AT_ONCE))? == 0 {}
+    Ok(())
+}
+
+/// Room for whole messages only.
+fn buffer_length(size: usize) -> usize {
+    size * (BATCH / size).max(1)
+}
+
+struct Outgoing {
+    /// As many equal messages as leave with one call.
+    buffer: Vec<u8>,
+    size: usize,
+    /// Where in the buffer the next byte is.
+    place: usize,
+    /// Bytes that may leave.
+    owed: usize,
+}
+
+impl Outgoing {
+    fn bytes(&self) -> Option<&[u8]> {
+        let end = self.buffer.len().min(self.place + self.owed);
+        self.buffer.get(self.place..end).filter(|bytes| !bytes.is_empty())
+    }
+
+    fn advance(&mut self, length: usize) {
+        self.owed -= length;
+        self.place += length;
+        // After a whole message all of them are the same: the first is the one that the caches have.
+        if self.place.is_multiple_of(self.size) {
+            self.place = 0;
+        }
+    }
+}
+
+struct Incoming {
+    /// Memory for a large message, or for as many small ones as come with one call.
+    buffer: Vec<u8>,
+    size: usize,
+    filled: usize,
+}
+
+impl Incoming {
+    fn rest(&mut self) -> &mut [u8] {
+        self.buffer.get_mut(self.filled..).unwrap_or_default()
+    }
+
+    /// How many messages are complete with these bytes.
+    fn advance(&mut self, length: usize) -> usize {
+        let before = self.filled / self.size;
+        self.filled += length;
+        let messages = self.filled / self.size - before;
+        if self.filled.is_multiple_of(self.size) {
+            self.filled = 0;
+        }
+        messages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_counted_however_the_stream_cuts_them() {
+        for (size, lengths, expected) in [
+            (8, &[8, 16, 3, 5, 4, 20][..], &[1, 2, 0, 1, 0, 3][..]),
+            (1 << 20, &[1 << 19, (1 << 19) - 1, 1, 1 << 20], &[0, 0, 1, 1]),
+        ] {
+            let mut incoming = Incoming { buffer: vec![0; buffer_length(size)], size, filled: 0 };
+            let counted: Vec<usize> = lengths.iter().map(|length| incoming.advance(*length)).collect();
+            assert_eq!(counted, expected, "{size}");
+            assert_eq!(incoming.filled, 0, "{size}");
+        }
+    }
+
+    #[test]
+    fn no_more_leaves_than_credits_allow() {
+        let mut end = Exchange::new(1000, 8, 3);
+        assert_eq!(end.outgoing.bytes().map(<[u8]>::len), Some(3000));
+        end.outgoing.advance(2500);
+        assert_eq!(end.outgoing.bytes().map(<[u8]>::len), Some(500));
+        end.outgoing.advance(500);
+        assert_eq!(end.outgoing.bytes(), None);
+        end.allow(70);
+        assert_eq!(end.outgoing.bytes().map(<[u8]>::len), Some(65_000));
+    }
+
+    #[test]
+    fn a_buffer_holds_whole_messages() {
+        for (size, length) in [(8, BATCH), (1000, 65_000), (BATCH, BATCH), (1 << 20, 1 << 20)] {
+            assert_eq!(buffer_length(size), length, "{size}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The rounds: every contestant once in each scenario, again and again.
+
+use crate::contestants::Entrant;
+use crate::cpu::{self, Cost};
+use crate::disturbance::Disturbance;
+use crate::error::Error;
+use crate::options::Options;
+use crate::results::{Entry, Measured, Results, Row};
+use crate::scenario::Scenario;
+use crate::statistics::Summary;
+
+/// Measures the scenarios with all that take part in them, as `takes_part` says.
+pub(crate) fn run(
+    entrants: &mut [Entrant],
+    scenarios: &[Scenario],
+    takes_part: impl Fn(&str, Scenario) -> bool,
+    options: &Options,
+) -> Results {
+    let mut disturbance = Disturbance::new(options.patience);
+    let mut cells: Vec<Cell> = Vec::new();
+    for &scenario in scenarios {
+        for (index, entrant) in entrants.iter().enumerate() {
+            let contestant = &entrant.contestant;
+            if contestant.supports(scenario) && takes_part(contestant.name(), scenario) {
+                cells.push(Cell::new(index, scenario, entrant.absent.clone()));
+            }
+        }
+    }
+    for round in 1..=options.rounds {
+        for cell in &mut cells {
+            if let Some(entrant) = entrants.get_mut(cell.entrant) {
+                cell.sample(round, entrant, &mut disturbance, options);
+            }
+        }
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for cell in cells {
+        let Some(entrant) = entrants.get(cell.entrant) else { continue };
+        let scenario = cell.scenario;
+        let entry = Entry { name: entrant.contestant.name(), outcome: cell.outcome() };
+        match rows.last_mut().filter(|row| row.scenario == scenario) {
+            Some(row) => row.entries.push(entry),
+            None => rows.push(Row { scenario, entries: vec![entry] }),
+        }
+    }
+    Results { rows, disturbance }
+}
+
+/// One contestant in one scenario.
+struct Cell {
+    entrant: usize,
+    scenario: Scenario,
+    /// What the trial cost, once there was one.
+    trial: Option<Cost>,
+    values: Vec<f64>,
+    cpu: Vec<f64>,
+    failure: Option<Error>,
+}
+
+impl Cell {
+    fn new(entrant: usize, scenario: Scenario, failure: Option<Error>) -> Self {
+        Self { entrant, scenario, trial: None, values: Vec::new(), cpu: Vec::new(), failure }
+    }
+
+    /// One round. Whoever fails twice in a row is not asked again: each time may last until a limit is over.
+    fn sample(
+        &mut self,
+        round: usize,
+        entrant: &mut Entrant,
+        disturbance: &mut Disturbance,
+        options: &Options,
+    ) {
+        if self.failure.is_some() {
+            return;
+        }
+        let (scenario, name) = (self.scenario, entrant.contestant.name());
+        let mut attempt = || self.attempt(entrant, disturbance, options);
+        match attempt().or_else(|_| attempt()) {
+            Ok(value) => eprintln!("round {round}: {scenario}: {name}: {}", scenario.show(value)),
+            Err(error) => {
+                eprintln!("round {round}: {scenario}: {name}: failed: {error}");
+                self.failure = Some(error);
+            }
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        entrant: &mut Entrant,
+        disturbance: &mut Disturbance,
+        options: &Options,
+    ) -> Result<f64, Error> {
+        let (scenario, contestant) = (self.scenario, &mut entrant.contestant);
+        let trial = match self.trial {
+            Some(trial) => trial,
+            None => metered(|| contestant.trial(scenario))?.1,
+        };
+        self.trial = Some(trial);
+        let (value, cost) =
+            disturbance.undisturbed(|| metered(|| contestant.measure(scenario, options.duration)))?;
+        self.values.push(value);
+        self.cpu.extend(cost.of_message(trial));
+        Ok(value)
+    }
+
+    fn outcome(self) -> Result<Measured, Error> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => {
+                let value = Summary::of(&self.values).ok_or("no rounds")?;
+                Ok(Measured { value, cpu: Summary::of(&self.cpu).map(|cpu| cpu.median) })
+            }
+        }
+    }
+}
+
+/// A sample's value, and what it cost.
+fn metered(sample: impl FnOnce() -> Result<crate::contestant::Sample, Error>) -> Result<(f64, Cost), Error> {
+    let before = cpu::used()?;
+    let sample = sample()?;
+    let seconds = cpu::used()? - before;
+    Ok((sample.value, Cost { seconds, messages: sample.messages }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contestant::{Contestant, Sample};
+    use std::time::Duration;
+
+    /// Fails in so many runs, and succeeds from then on.
+    struct Fake {
+        failures: u32,
+    }
+
+    impl Contestant for Fake {
+        fn name(&self) -> &'static str {
+            "fake"
+        }
+
+        fn supports(&self, _: Scenario) -> bool {
+            true
+        }
+
+        fn trial(&mut self, _: Scenario) -> Result<Sample, Error> {
+            Ok(Sample { value: 1.0, messages: 1 })
+        }
+
+        fn measure(&mut self, _: Scenario, _: Duration) -> Result<Sample, Error> {
+            if self.failures > 0 {
+                self.failures -= 1;
+                return Err("no luck".into());
+            }
+            Ok(Sample { value: 5.0, messages: 1000 })
+        }
+    }
+
+    fn medians(failures: &[u32], absent: Option<&str>) -> Vec<Result<f64, Error>> {
+        let entrant = |failures: &u32| Entrant {
+            contestant: Box::new(Fake { failures: *failures }),
+            absent: absent.map(str::to_owned),
+        };
+        let mut entrants: Vec<Entrant> = failures.iter().map(entrant).collect();
+        let options = Options { rounds: 3, patience: Duration::ZERO, ..Options::default() };
+        let results = run(&mut entrants, &[Scenario::RoundTrip { size: 8 }], |_, _| true, &options);
+        let [row] = &results.rows[..] else { panic!("one row") };
+        row.entries
+            .iter()
+            .map(|it| it.outcome.as_ref().map(|it| it.value.median).map_err(Clone::clone))
+            .collect()
+    }
+
+    #[test]
+    fn who_fails_twice_in_a_row_is_named_and_the_others_go_on() {
+        assert_eq!(medians(&[0, 1, 2], None), [Ok(5.0), Ok(5.0), Err("no luck".into())]);
+    }
+
+    #[test]
+    fn who_is_absent_says_why() {
+        assert_eq!(medians(&[0], Some("not installed")), [Err("not installed".into())]);
+    }
+}
