@@ -397,14 +397,17 @@ static void measure_many(unsigned int size, unsigned long in_flight, unsigned in
 {
 	struct sender senders[MOST_THREADS];
 	unsigned long completed = 0, completed_in_all = 0;
+	struct lnet_handle_md greeting = bound(md_of(buffer, size, 0));
 	double rate = 0, cpu;
 	unsigned int i;
 
 	if (threads < 1 || threads > MOST_THREADS || in_flight < threads)
 		die("1 to %d threads, and at least one message in flight for each", MOST_THREADS);
 	/* No connection is made while others are measured. */
-	for (i = 0; i < number_of_servers; i++)
-		ping(servers[i]);
+	for (i = 0; i < number_of_servers; i++) {
+		must(LNetPut(LNET_NID_ANY, greeting, LNET_ACK_REQ, servers[i], SINK_PORTAL, 0, 0, 0), "LNetPut");
+		wait_for(LNET_EVENT_ACK);
+	}
 	pthread_barrier_init(&all_threads, NULL, threads + 1);
 	for (i = 0; i < threads; i++) {
 		senders[i] = (struct sender){ .size = size, .first = i * number_of_servers / threads,

@@ -5,12 +5,14 @@
 //! a time. A contestant that does not run to its end is named in the report, and the others go on.
 //!
 //! ```text
-//! compare [--quick] [--rounds N] [--seconds S] [--connections N] [--congestion NAME]
-//!         [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
+//! compare [--quick] [--rounds N] [--seconds S] [--patience S] [--connections N] [--congestion NAME]
+//!         [--only TEXT]... [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
 //! ```
 //!
-//! `--congestion` runs all of it in a new network namespace whose TCP congestion control is NAME. `--write` puts the
-//! report between the marks of a document, and a picture beside it.
+//! What other programs disturbed is measured again, for `--patience` seconds in all. `--only` measures the lines with
+//! one of these texts in them, as `PUT 8 B, 64 in flight: raw TCP`, prints them, and ends. `--congestion` runs all of it
+//! in a new network namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a
+//! document, and a picture beside it.
 //!
 //! `make bench` builds what it needs and runs it.
 #![forbid(unsafe_code)]
@@ -68,11 +70,19 @@ fn run() -> Result<(), Error> {
 fn compare(options: &Options) -> Result<(), Error> {
     let mut entrants = contestants::all(options.lnet_perf.as_deref());
     let table = if options.quick { scenario::quick_table() } else { scenario::table() };
-    let results = rounds::run(&mut entrants, &table, |_, _| true, options);
+    let results = rounds::run(&mut entrants, &table, |name, scenario| options.want(name, scenario), options);
     // A short run's picture has what its table has.
     let missing = |scenario: &Scenario| !options.quick && !table.contains(scenario);
     let between: Vec<Scenario> = picture::scenarios().into_iter().filter(missing).collect();
-    let between = rounds::run(&mut entrants, &between, picture::shows, options);
+    let wanted = |name: &str, scenario| picture::shows(name, scenario) && options.want(name, scenario);
+    let between = rounds::run(&mut entrants, &between, wanted, options);
+    if !options.only.is_empty() {
+        println!(
+            "{}",
+            report::markdown(&Findings { results: &results, many_peers: &[], memory: None }, options)
+        );
+        return Ok(());
+    }
 
     let lnet = options.lnet_perf.as_deref().map(Lnet::new);
     let many_peers = lnet.as_ref().map_or_else(Vec::new, |lnet| many_peers::measure(lnet, options));

@@ -1,7 +1,7 @@
 //! LNet's message rate with many peers, and with several threads that send.
 //!
-//! One process has one node, so each peer is a process of its own. All of a serving kind are there in each of its
-//! measurements: those that get no messages sleep.
+//! The peers are the NIDs of one serving process, and both sides are without discovery, so each NID is a peer with
+//! connections of its own. As many processes on one machine would mostly measure its scheduler.
 
 use crate::error::{Error, context};
 use crate::lnet::{self, CLIENT, Lnet};
@@ -57,7 +57,7 @@ pub(crate) struct Line {
 pub(crate) struct Rates {
     /// Messages in a second.
     pub(crate) rate: Summary,
-    /// CPU seconds for a message, of the sender and of all peers together.
+    /// CPU seconds for a message, of the sending and of the serving process.
     pub(crate) cpu_here: Summary,
     /// Where the kernel tells.
     pub(crate) cpu_there: Option<Summary>,
@@ -79,11 +79,11 @@ fn of_serving(lnet: &Lnet, options: &Options, serving: Serving) -> Vec<Line> {
     let combinations: Vec<(u8, usize)> =
         peers.iter().flat_map(|peers| THREADS.map(|threads| (*peers, threads))).collect();
     let mut rounds: Vec<Result<Vec<Round>, Error>> = combinations.iter().map(|_| Ok(Vec::new())).collect();
-    match Servers::start(lnet, serving, peers.iter().copied().max().unwrap_or(1)) {
-        Ok(servers) => {
+    match Server::start(lnet, serving, peers.iter().copied().max().unwrap_or(1)) {
+        Ok(server) => {
             for _ in 0..options.rounds {
                 for (&(peers, threads), rounds) in combinations.iter().zip(&mut rounds) {
-                    one_round(&servers, lnet, peers, threads, options.duration, rounds);
+                    one_round(&server, lnet, peers, threads, options.duration, rounds);
                 }
             }
         }
@@ -100,7 +100,7 @@ fn of_serving(lnet: &Lnet, options: &Options, serving: Serving) -> Vec<Line> {
 
 /// After a failure there are no more rounds.
 fn one_round(
-    servers: &Servers,
+    server: &Server,
     lnet: &Lnet,
     peers: u8,
     threads: usize,
@@ -108,9 +108,9 @@ fn one_round(
     rounds: &mut Result<Vec<Round>, Error>,
 ) {
     let Ok(done) = rounds else { return };
-    match servers.ask(lnet, peers, threads, duration) {
+    match server.ask(lnet, peers, threads, duration) {
         Ok(round) => {
-            eprintln!("{peers} peers, {threads} threads: {:.0} messages/s", round.rate);
+            eprintln!("{peers} peers, {threads} threads that send: {:.0} messages/s", round.rate);
             done.push(round);
         }
         Err(error) => *rounds = Err(error),
@@ -129,26 +129,26 @@ fn rates(rounds: &[Round]) -> Result<Rates, Error> {
     })
 }
 
-struct Servers {
+struct Server {
     port: u16,
-    processes: Vec<Peer>,
+    process: Peer,
 }
 
-impl Servers {
-    fn start(lnet: &Lnet, serving: Serving, number: u8) -> Result<Self, Error> {
+impl Server {
+    fn start(lnet: &Lnet, serving: Serving, peers: u8) -> Result<Self, Error> {
         let port = free_port()?;
-        let start =
-            |peer| Peer::start(lnet.node(address(peer), port).arg(serving.command()), limit(Duration::ZERO));
-        let mut processes = (1..=number).map(start).collect::<Result<Vec<_>, Error>>()?;
-        for process in &mut processes {
-            process.first_line()?;
-        }
-        Ok(Self { port, processes })
+        let addresses: Vec<String> = (1..=peers).map(|peer| address(peer).to_string()).collect();
+        let mut command = lnet.node(address(1), port);
+        command.env("LNET_NETWORKS", format!("tcp({})", addresses.join(","))).env("LNET_DISCOVERY", "0");
+        let mut process = Peer::start(command.arg(serving.command()), limit(Duration::ZERO))?;
+        process.first_line()?;
+        Ok(Self { port, process })
     }
 
     fn ask(&self, lnet: &Lnet, peers: u8, threads: usize, duration: Duration) -> Result<Round, Error> {
         let nids: Vec<String> = (1..=peers).map(|peer| lnet::nid(address(peer))).collect();
         let mut client = lnet.node(CLIENT, self.port);
+        client.env("LNET_DISCOVERY", "0");
         client.args(["put-many", &nids.join(","), &SIZE.to_string(), &IN_FLIGHT.to_string()]);
         client.args([threads.to_string(), duration.as_secs_f64().to_string()]);
         let before = self.cpu_seconds();
@@ -162,16 +162,14 @@ impl Servers {
         })
     }
 
-    /// Of all of them, exactly: what `/proc/PID/stat` has are ticks, of which a peer takes few.
+    /// Of a process that still runs, which is more exact than the ticks in `/proc/PID/stat`.
     fn cpu_seconds(&self) -> Result<f64, Error> {
+        let tasks = format!("/proc/{}/task", self.process.id());
         let mut nanoseconds = 0;
-        for process in &self.processes {
-            let tasks = format!("/proc/{}/task", process.id());
-            for task in fs::read_dir(&tasks).map_err(context(&tasks))? {
-                let path = task.map_err(context(&tasks))?.path().join("schedstat");
-                let text = fs::read_to_string(&path).map_err(context("schedstat"))?;
-                nanoseconds += nanoseconds_on_cpu(&text)?;
-            }
+        for task in fs::read_dir(&tasks).map_err(context(&tasks))? {
+            let path = task.map_err(context(&tasks))?.path().join("schedstat");
+            let text = fs::read_to_string(&path).map_err(context("schedstat"))?;
+            nanoseconds += nanoseconds_on_cpu(&text)?;
         }
         Ok(nanoseconds as f64 / 1e9)
     }
@@ -198,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peers_cpu_time_is_left_out_where_a_round_lacks_it() {
+    fn the_servers_cpu_time_is_left_out_where_a_round_lacks_it() {
         let round = |cpu_there| Round { rate: 10.0, cpu_here: 1.0, cpu_there };
         for (there, expected) in [([Some(2.0), Some(4.0)], Some(3.0)), ([Some(2.0), None], None)] {
             let rates = rates(&there.map(round)).unwrap();

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::error::Error;
+use crate::scenario::Scenario;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) duration: Duration,
     /// The lines that tell most, and no more.
     pub(crate) quick: bool,
+    /// Only contestants in scenarios whose line has one of these texts in it; all if there are none.
+    pub(crate) only: Vec<String>,
     /// How long samples may be taken again that other programs disturbed, in all.
     pub(crate) patience: Duration,
     /// The TCP congestion control of all contestants; the system's default if there is none.
@@ -33,12 +36,21 @@ pub(crate) struct Options {
     pub(crate) write: Option<PathBuf>,
 }
 
+impl Options {
+    /// Whether to measure this contestant in this scenario.
+    pub(crate) fn want(&self, contestant: &str, scenario: Scenario) -> bool {
+        let line = format!("{scenario}: {contestant}");
+        self.only.is_empty() || self.only.iter().any(|text| line.contains(text.as_str()))
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             rounds: 7,
             duration: Duration::from_millis(300),
             quick: false,
+            only: Vec::new(),
             patience: Duration::from_secs(600),
             congestion: None,
             lnet_perf: None,
@@ -66,11 +78,9 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
                 options.connections = 20;
             }
             "--rounds" => options.rounds = number(&argument, &value()?)?,
-            "--seconds" => {
-                let seconds: f64 = number(&argument, &value()?)?;
-                options.duration =
-                    Duration::try_from_secs_f64(seconds).map_err(|e| format!("{argument}: {e}"))?;
-            }
+            "--seconds" => options.duration = seconds(&argument, &value()?)?,
+            "--patience" => options.patience = seconds(&argument, &value()?)?,
+            "--only" => options.only.push(value()?),
             CONGESTION => options.congestion = Some(value()?),
             "--connections" => options.connections = number(&argument, &value()?)?,
             "--lnet-perf" => options.lnet_perf = Some(value()?.into()),
@@ -80,6 +90,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
         }
     }
     Ok(Command::Compare(options))
+}
+
+fn seconds(option: &str, text: &str) -> Result<Duration, Error> {
+    Duration::try_from_secs_f64(number(option, text)?).map_err(|error| format!("{option}: {error}"))
 }
 
 fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, Error> {
@@ -102,6 +116,20 @@ mod tests {
         let options = compare(&["--quick", "--rounds", "9", "--seconds", "0.25"]);
         let found = options.map(|o| (o.quick, o.rounds, o.duration));
         assert_eq!(found, Ok((true, 9, Duration::from_millis(250))));
+    }
+
+    #[test]
+    fn only_lines_with_a_text_of_the_options_are_measured() {
+        let scenario = Scenario::RoundTrip { size: 8 };
+        for (arguments, wanted) in [
+            (&[][..], true),
+            (&["--only", "trip, 8 B: raw"], true),
+            (&["--only", "PUT", "--only", "polled"], true),
+            (&["--only", "PUT"], false),
+        ] {
+            let found = compare(arguments).map(|it| it.want("raw TCP, polled", scenario));
+            assert_eq!(found, Ok(wanted), "{arguments:?}");
+        }
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn many_peers_rows(text: &mut String, lines: &[Line]) {
     let _ = write!(
         text,
         "\n| PUT {}, {} in flight in all | threads that send | serving side | median | spread | \
-         CPU of the sender | CPU of the peers |\n|---|---|---|---|---|---|---|\n",
+         CPU, sending side | CPU, serving side |\n|---|---|---|---|---|---|---|\n",
         Bytes(many_peers::SIZE),
         many_peers::IN_FLIGHT,
     );
